@@ -1,0 +1,108 @@
+//! What a platform told us, before anybody has decided what it means.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::error::ListenError;
+
+/// One event of a platform.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Incoming {
+    /// The platform's own id of this event (Telegram `update_id`), unique within the channel.
+    pub key: String,
+    /// When it happened, by the platform's clock.
+    pub at: DateTime<Utc>,
+    pub place: Place,
+    /// Who did it; channel posts and service events have nobody.
+    pub person: Option<Person>,
+    pub what: What,
+}
+
+/// Where something happened or is to be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Place {
+    /// The platform's numeric chat id, as text.
+    pub chat: String,
+    /// A topic or thread of that chat; a conversation of its own.
+    pub thread: Option<String>,
+    pub kind: PlaceKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlaceKind {
+    Private,
+    Group,
+}
+
+/// A person as the platform names them. Only `id` is identity; the rest can be changed at will.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Person {
+    /// The platform's numeric id, as text.
+    pub id: String,
+    /// The name to show.
+    pub name: String,
+    /// IETF language tag of the person's client, if it told.
+    pub language: Option<String>,
+    pub is_bot: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum What {
+    /// A message. `addressed` says that it is meant for the bot: a private chat, a mention, a
+    /// reply to the bot, a command.
+    Text { message: String, text: String, reply_to: Option<String>, addressed: bool },
+    /// The person changed a message that they had sent.
+    Edited { message: String, text: String },
+    /// A button: what the platform wants acknowledged, the message it stands on, what it carries.
+    Press { press: String, message: String, data: String },
+    /// Something that the agent cannot take in yet, by the platform's name for it.
+    Unsupported { message: String, content: String },
+    /// The chat goes on under another id.
+    Moved { to: String },
+    /// What this program could not read, as it came: kept and counted, never lost.
+    Unparsed { raw: String },
+}
+
+/// A file of the platform that can be fetched with [`crate::Channel::fetch`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRef {
+    pub id: String,
+    pub name: String,
+    pub media_type: Option<String>,
+    pub size_bytes: Option<u64>,
+}
+
+/// Events that are to be committed together with the position behind them.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    pub incomings: Vec<Incoming>,
+    /// Where to listen from after a restart, once this batch is committed.
+    pub position: Option<i64>,
+}
+
+/// Hands batches to whoever writes them down.
+#[derive(Clone)]
+pub struct Intake {
+    batches: mpsc::Sender<(Batch, oneshot::Sender<()>)>,
+}
+
+/// The other end of an [`Intake`]: each batch with the sender that says "committed".
+pub type Batches = mpsc::Receiver<(Batch, oneshot::Sender<()>)>;
+
+impl Intake {
+    pub fn new() -> (Self, Batches) {
+        let (batches, receiver) = mpsc::channel(64);
+        (Self { batches }, receiver)
+    }
+
+    /// Returns once the batch is in the database. Whoever drops the acknowledgement did not commit:
+    /// the platform must then be left to deliver the same again.
+    pub async fn commit(&self, batch: Batch) -> Result<(), ListenError> {
+        let (committed, wait) = oneshot::channel();
+        self.batches.send((batch, committed)).await.map_err(|_| ListenError::Closed)?;
+        wait.await.map_err(|_| ListenError::Closed)
+    }
+}

@@ -1,0 +1,81 @@
+//! What a platform is to show. A new thing to show is a new variant here, never a new method.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::incoming::Place;
+
+/// One thing to show. Text is Markdown (CommonMark, tables, strikethrough); each channel
+/// translates it into its own dialect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outgoing {
+    Text {
+        markdown: String,
+        reply_to: Option<String>,
+    },
+    /// A text with buttons, one press of which decides. `approval` is its public id.
+    Question {
+        markdown: String,
+        approval: String,
+        choices: Vec<Choice>,
+    },
+    /// What a question becomes once it is decided: an edit without buttons.
+    Settled {
+        markdown: String,
+    },
+    /// A file as the platform's own kind of attachment; its bytes travel in the [`Shipment`].
+    File {
+        name: String,
+        media_type: String,
+        size_bytes: u64,
+        /// SHA-256 of the bytes, in hex: how the artifact store finds them.
+        digest: String,
+        caption: Option<String>,
+    },
+    /// What stands in a message until its content is edited in, on platforms without a native key.
+    Placeholder,
+    /// What the model has written so far; the newest replaces all before it.
+    Draft {
+        markdown: String,
+    },
+    /// "is typing"
+    Typing,
+    /// The private answer to a press. An empty text only stops the button's spinner.
+    Toast {
+        press: String,
+        text: String,
+        alert: bool,
+    },
+}
+
+/// A button.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    pub label: String,
+    /// One character, the last of the button's data.
+    pub key: char,
+}
+
+/// One thing on its way to one place.
+#[derive(Debug, Clone)]
+pub struct Shipment {
+    /// The outbox row's id: the platform's idempotency key, where it knows one.
+    pub key: String,
+    pub place: Place,
+    pub what: Outgoing,
+    /// What an earlier send of this (or of the message to edit) left: then this is an edit.
+    pub receipt: Option<Receipt>,
+    /// The bytes of a [`Outgoing::File`].
+    pub bytes: Option<Bytes>,
+    /// What the buttons of a [`Outgoing::Question`] carry in front of their choice's key:
+    /// version char, kind char, 22 characters of base64url. Random, and known to nobody else.
+    pub token: Option<String>,
+}
+
+/// Where a sent thing stands, so that it can be edited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The platform's id of the message.
+    pub message: String,
+}

@@ -1,0 +1,1 @@
+//! Telegram: teloxide stays inside this folder.

@@ -1,0 +1,57 @@
+//! Documents to bytes. Markdown or rows become one [`Document`]; four back ends draw from it.
+//!
+//! - [`document`]: the model that all formats share
+//! - [`markdown`]: Markdown (CommonMark + GFM, front matter) to the model
+//! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: a folder per format, a file per concern
+//!
+//! Nothing here reads a file, a clock or the network: pictures come in as bytes, and the same input
+//! gives the same bytes on every machine. What cannot be drawn is named in [`Rendered::warnings`].
+
+pub mod document;
+pub mod docx;
+pub mod markdown;
+pub mod pdf;
+pub mod pptx;
+pub mod xlsx;
+
+pub use document::Document;
+
+/// The four formats, by the extension of their files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Docx,
+    Xlsx,
+    Pptx,
+    Pdf,
+}
+
+/// A file, and what was lost on the way to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    pub bytes: Vec<u8>,
+    /// Pages, slides or sheets.
+    pub pages: usize,
+    /// One sentence each, for the person and the model; empty when nothing was lost.
+    pub warnings: Vec<String>,
+}
+
+/// Why there is no file.
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+pub enum RenderError {
+    /// The input is over a budget; the sentence says which, and the figure.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The input cannot be drawn; the sentence says what to change.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// Draws `document` as a file of that format.
+pub fn render(document: &Document, format: Format) -> Result<Rendered, RenderError> {
+    match format {
+        Format::Docx => docx::render(document),
+        Format::Xlsx => xlsx::render(document),
+        Format::Pptx => pptx::render(document),
+        Format::Pdf => pdf::render(document),
+    }
+}

@@ -1,0 +1,147 @@
+//! One fact of one conversation, in the past tense, never changed.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ids::{ApprovalId, CallId};
+
+/// The number of an event within its conversation: 1, 2, 3, …
+pub type Seq = i64;
+
+/// A fact with its number and its time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub seq: Seq,
+    pub at: DateTime<Utc>,
+    pub event: Event,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Event {
+    /// A person wrote to the agent.
+    Said { by: Speaker, text: String, message: String },
+    /// The model answered, having read everything up to `upto`. Its text, if any, went into the
+    /// outbox in the same transaction.
+    Replied { text: String, calls: Vec<Call>, upto: Seq, usage: Usage },
+    /// A call that must not run twice is about to run.
+    ToolStarted { call: CallId },
+    /// A call came to its end: done, failed, denied, withdrawn.
+    ToolFinished { call: CallId, result: ToolResult },
+    /// A question was put to the people of the place.
+    ApprovalAsked { approval: ApprovalId, call: CallId, digest: String, asks: Asks },
+    /// A question was answered; `by` is a person or the time.
+    ApprovalDecided { approval: ApprovalId, call: CallId, decision: Decision, by: Decider },
+    /// Tools whose schemas the prompt carries from here on.
+    ToolsEnabled { names: Vec<String> },
+    /// The person was told that a question is open, once for the messages up to `upto`.
+    Reminded { upto: Seq },
+    /// The person was told that this turn failed; `reference` is in the log.
+    Failed { reason: String, reference: String, upto: Seq },
+    /// `/stop`: everything open is withdrawn.
+    Stopped { by: Speaker },
+    /// `/new`: the dialogue starts afresh.
+    Restarted { by: Speaker },
+    /// Everything up to `upto` is now told by `summary`.
+    Compacted { upto: Seq, summary: String, usage: Usage },
+}
+
+/// Who wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Speaker {
+    /// The platform's id; the only thing that identity rests on.
+    pub id: String,
+    pub name: String,
+}
+
+/// A tool call as the model made it, its arguments parsed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// Ours, unique for ever.
+    pub id: CallId,
+    /// The model's, which its provider wants to see again with the result.
+    pub model_id: String,
+    pub tool: String,
+    /// An object; or, where the model's JSON was broken, the text as a JSON string.
+    pub arguments: Value,
+}
+
+/// What a question asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asks {
+    /// May this call run?
+    Allow,
+    /// Its outcome is unknown: run it again, or go on without it?
+    Retry,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// This call, once. Also "retry".
+    Once,
+    /// This call, and this tool for the rest of the conversation.
+    Conversation,
+    /// Not this call. Also "skip".
+    Deny { reason: Option<String> },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decider {
+    Person(Speaker),
+    Timeout,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    pub outcome: Outcome,
+    /// What the model reads.
+    pub text: String,
+    /// Files that went to the person, through the outbox, in the same transaction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// Files that the agent has now seen, by their path in the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<Seen>,
+    pub took_ms: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Done,
+    Failed,
+    /// A person, the policy or the time said no.
+    Denied,
+    /// The person stopped the turn, or started afresh, before the call had ended.
+    Withdrawn,
+}
+
+/// A stored file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    pub name: String,
+    pub media_type: String,
+    pub size_bytes: u64,
+    /// SHA-256 of its bytes, in hex.
+    pub digest: String,
+}
+
+/// A file as the agent last saw it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    pub path: String,
+    pub digest: String,
+}
+
+/// Tokens, as the provider counted them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    #[serde(default)]
+    pub cached_tokens: u64,
+}

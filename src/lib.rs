@@ -1,0 +1,18 @@
+//! Countersign: a gateway between chat platforms and an LLM agent that can act.
+//!
+//! > A channel turns what happened into an **Incoming**; the gateway writes it down as an
+//! > **Event**; the events fold into a **Session**; the agent, which is pure, looks at the session
+//! > and names the next **Effect**; the worker does it and writes down what came of it as the next
+//! > **Event**, or puts an **Outgoing** into the outbox; a channel shows it.
+//!
+//! Dependencies run one way; a folder may use what stands to its left:
+//!
+//! ```text
+//! channels renderers | clock texts journal | agent | store | llm | tools | gateway | worker | admin | config | app | cli
+//! ```
+
+pub mod agent;
+pub mod journal;
+pub mod llm;
+pub mod store;
+pub mod tools;

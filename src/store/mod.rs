@@ -1,0 +1,3 @@
+//! Remembers: the only place with SQL, and with the artifact folder.
+
+pub mod files;

@@ -1,0 +1,83 @@
+//! Acts: what the agent can do, one file a family of tools.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    agent::catalog::ToolSpec,
+    journal::{
+        event::{Attachment, Seen, Speaker},
+        ids::{CallId, ConversationId},
+    },
+    store::files::Artifacts,
+};
+
+#[async_trait]
+pub trait Tool: Send + Sync {
+    fn spec(&self) -> ToolSpec;
+
+    /// What the question shows besides the arguments: the diff of an edit, in Markdown.
+    async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<String> {
+        None
+    }
+
+    /// Does it. The arguments fit the schema. Bounded by the spec's timeout from outside, which
+    /// drops this future: what must not outlive it is tied to it or to `context.cancelled`.
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError>;
+}
+
+/// Where and for whom a call runs.
+#[derive(Debug, Clone)]
+pub struct Context {
+    pub conversation: ConversationId,
+    pub call: CallId,
+    /// Who last wrote: on whose behalf the agent acts.
+    pub person: Speaker,
+    /// The folder of this conversation. Created when it is first needed.
+    pub workspace: PathBuf,
+    pub artifacts: Artifacts,
+    /// What the agent has seen of the workspace: path → SHA-256 of the content.
+    pub seen: BTreeMap<String, String>,
+    pub now: DateTime<Utc>,
+    pub cancelled: CancellationToken,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Output {
+    /// What the model reads.
+    pub text: String,
+    /// Files for the person, stored as artifacts already.
+    pub attachments: Vec<Attachment>,
+    /// Files of the workspace that the agent has now seen, as they are after the call.
+    pub seen: Vec<Seen>,
+}
+
+impl Output {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+/// A failure that the model is told about, in words that it can act on.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum ToolError {
+    #[error("Invalid parameters: {0}")]
+    InvalidParameters(String),
+    #[error("{0}")]
+    ExecutionFailed(String),
+    #[error("Timed out after {} s", .0.as_secs())]
+    Timeout(Duration),
+    #[error("Not authorized: {0}")]
+    NotAuthorized(String),
+    #[error("Rate limit exceeded{}", .0.map(|d| format!(": try again in {} s", d.as_secs().max(1))).unwrap_or_default())]
+    RateLimited(Option<Duration>),
+    #[error("External service: {0}")]
+    ExternalService(String),
+    #[error("Sandbox: {0}")]
+    Sandbox(String),
+}
