@@ -8,11 +8,16 @@
 //! Dependencies run one way; a folder may use what stands to its left:
 //!
 //! ```text
-//! channels renderers | clock texts journal | agent | store | llm | tools | gateway | worker | admin | config | app | cli
+//! channels renderers | clock crash texts journal | agent | store | llm | tools | gateway | worker | admin | config | app | cli
 //! ```
 
 pub mod agent;
+pub mod clock;
+pub mod crash;
+pub mod gateway;
 pub mod journal;
 pub mod llm;
 pub mod store;
+pub mod texts;
 pub mod tools;
+pub mod worker;

@@ -1,8 +1,10 @@
 //! What the agent can do: its tools and skills as data.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::time::Duration;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::texts;
 
 /// What a tool tells about itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,4 +103,222 @@ impl ToolSpec {
             untrusted: false,
         }
     }
+}
+
+/// Everything there is to use: tools, checked and in their order, and skills.
+pub struct Catalog {
+    tools: Vec<Listed>,
+    skills: Vec<Skill>,
+    enable_tool: ToolSpec,
+    load_skill: ToolSpec,
+}
+
+struct Listed {
+    spec: ToolSpec,
+    arguments: jsonschema::Validator,
+}
+
+/// Know-how, loaded by the model when it needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    pub name: String,
+    pub description: String,
+    /// By path within the skill; `SKILL.md` is the main one.
+    pub files: BTreeMap<String, String>,
+}
+
+/// What a call's tool name stands for.
+#[derive(Debug, PartialEq)]
+pub enum Found<'a> {
+    Tool(&'a ToolSpec),
+    Enable,
+    LoadSkill,
+    /// At most three names that are close.
+    Nothing {
+        near: Vec<String>,
+    },
+}
+
+/// Why a tool cannot be listed.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum CatalogError {
+    #[error("two tools are called `{0}`")]
+    Twice(String),
+    #[error("the parameters of `{tool}` are no JSON Schema: {problem}")]
+    Schema { tool: String, problem: String },
+}
+
+const ENABLE_TOOL: &str = "enable_tool";
+const LOAD_SKILL: &str = "load_skill";
+
+impl Catalog {
+    pub fn new(specs: Vec<ToolSpec>, skills: Vec<Skill>) -> Result<Self, CatalogError> {
+        let mut tools: Vec<Listed> = Vec::new();
+        for spec in specs {
+            let taken = [ENABLE_TOOL, LOAD_SKILL].contains(&spec.name.as_str());
+            if taken || tools.iter().any(|t| t.spec.name == spec.name) {
+                return Err(CatalogError::Twice(spec.name));
+            }
+            let arguments =
+                jsonschema::options().offline().build(&spec.parameters).map_err(|problem| {
+                    CatalogError::Schema { tool: spec.name.clone(), problem: problem.to_string() }
+                })?;
+            tools.push(Listed { spec, arguments });
+        }
+        Ok(Self { tools, skills, enable_tool: enable_tool(), load_skill: load_skill() })
+    }
+
+    pub fn find(&self, name: &str) -> Found<'_> {
+        if name == ENABLE_TOOL {
+            return Found::Enable;
+        }
+        if name == LOAD_SKILL {
+            return Found::LoadSkill;
+        }
+        match self.tools.iter().find(|t| t.spec.name == name) {
+            Some(listed) => Found::Tool(&listed.spec),
+            None => Found::Nothing { near: self.near(name) },
+        }
+    }
+
+    /// What the prompt carries as schemas: the core tools, then what was enabled, in that order.
+    pub fn disclosed<'a>(&'a self, enabled: &'a [String]) -> Vec<&'a ToolSpec> {
+        let mut specs = Vec::new();
+        if self.extensions().next().is_some() {
+            specs.push(&self.enable_tool);
+        }
+        if !self.skills.is_empty() {
+            specs.push(&self.load_skill);
+        }
+        specs.extend(self.tools.iter().map(|t| &t.spec).filter(|s| s.tier == Tier::Core));
+        specs.extend(
+            enabled.iter().filter_map(|name| self.extensions().find(|spec| spec.name == *name)),
+        );
+        specs
+    }
+
+    /// The tools that stand in the directory, one line each.
+    pub fn extensions(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.tools.iter().map(|t| &t.spec).filter(|s| s.tier == Tier::Extension)
+    }
+
+    pub fn skills(&self) -> &[Skill] {
+        &self.skills
+    }
+
+    /// Whether the arguments fit the tool's schema; the error names the path.
+    pub fn check(&self, spec: &ToolSpec, arguments: &Value) -> Result<(), String> {
+        if !arguments.is_object() {
+            return Err("Arguments must be a JSON object; what came could not be parsed".into());
+        }
+        let Some(listed) = self.tools.iter().find(|t| t.spec.name == spec.name) else {
+            return Ok(());
+        };
+        let problems: Vec<_> = listed
+            .arguments
+            .iter_errors(arguments)
+            .take(5)
+            .map(|e| match e.instance_path().to_string() {
+                path if path.is_empty() => e.to_string(),
+                path => format!("{path}: {e}"),
+            })
+            .collect();
+        if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+    }
+
+    /// The names that an `enable_tool` call asks for: all of them can be enabled, or none is.
+    pub fn enabling(&self, arguments: &Value) -> Result<Vec<String>, String> {
+        let wanted = names_in(arguments);
+        if wanted.is_empty() {
+            return Err("Invalid parameters: /names must hold at least one tool name".into());
+        }
+        for name in &wanted {
+            if let Found::Nothing { near } = self.find(name) {
+                return Err(texts::no_such_tool(name, &near));
+            }
+        }
+        Ok(wanted.into_iter().filter(|n| self.extensions().any(|s| s.name == *n)).collect())
+    }
+
+    /// What a `load_skill` call asks for.
+    pub fn skill_text(&self, arguments: &Value) -> Result<String, String> {
+        let text = |key: &str| arguments.get(key).and_then(Value::as_str);
+        let name = text("name").or_else(|| text("skillName")).unwrap_or_default();
+        let file = text("file").or_else(|| text("filePath")).unwrap_or("SKILL.md");
+        let known = || self.skills.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
+        let skill = self
+            .skills
+            .iter()
+            .find(|s| s.name == name)
+            .ok_or_else(|| format!("There is no skill `{name}`. There are: {}.", known()))?;
+        let content = skill.files.get(file).ok_or_else(|| {
+            let files = skill.files.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            format!("The skill `{name}` has no file `{file}`. It has: {files}.")
+        })?;
+        Ok(format!("<skill name=\"{name}\" file=\"{file}\">\n{content}\n</skill>"))
+    }
+
+    fn near(&self, name: &str) -> Vec<String> {
+        let mut scored: Vec<_> = self
+            .tools
+            .iter()
+            .map(|t| (strsim::jaro_winkler(name, &t.spec.name), &t.spec.name))
+            .filter(|(score, _)| *score > 0.75)
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        scored.into_iter().take(3).map(|(_, name)| name.clone()).collect()
+    }
+}
+
+impl std::fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.tools.iter().map(|t| &t.spec.name)).finish()
+    }
+}
+
+/// `names: […]`, and the spellings of other programs: `toolName`, `name`.
+fn names_in(arguments: &Value) -> Vec<String> {
+    let one = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
+    match arguments.get("names") {
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(|n| n.as_str().map(str::to_owned)).collect()
+        }
+        Some(Value::String(name)) => vec![name.clone()],
+        _ => one("toolName").or_else(|| one("name")).into_iter().collect(),
+    }
+}
+
+fn enable_tool() -> ToolSpec {
+    ToolSpec::read_only(
+        ENABLE_TOOL,
+        "Makes tools of the directory callable, from your next step on and for the rest of this \
+         conversation.",
+        json!({
+            "type": "object",
+            "properties": {
+                "names": {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "description": "Names from the directory in your instructions"
+                }
+            },
+            "required": ["names"]
+        }),
+    )
+}
+
+fn load_skill() -> ToolSpec {
+    ToolSpec::read_only(
+        LOAD_SKILL,
+        "Loads know-how from the list of skills in your instructions. Load the skill before you \
+         begin a task that it describes.",
+        json!({
+            "type": "object",
+            "properties": {
+                "name": { "type": "string" },
+                "file": { "type": "string", "description": "A file that the skill mentions; SKILL.md if left out" }
+            },
+            "required": ["name"]
+        }),
+    )
 }

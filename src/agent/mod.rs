@@ -1,4 +1,34 @@
 //! Decides: pure functions of (session, policy, now). No I/O, no clock.
+//!
+//! - [`next`]: the next effect; read this first
+//! - [`guard`]: whether a call may run; the only place that can allow one
+//! - [`policy`]: what runs, what asks whom, what is forbidden, as data
+//! - [`catalog`]: the tools and skills there are, and how they are disclosed
+//! - [`prompt`]: what the model is given
+//! - [`compact`], [`limits`]: when to summarise, when to stop
+//! - [`paths`]: workspace paths as rules and tools see them
 
 pub mod catalog;
+pub mod compact;
+pub mod guard;
+pub mod limits;
+pub mod next;
+pub mod paths;
+pub mod policy;
 pub mod prompt;
+
+use catalog::Catalog;
+use limits::Budget;
+use policy::Policy;
+
+/// Everything that decides besides the session: one agent as it is configured.
+#[derive(Debug)]
+pub struct Agent {
+    pub id: String,
+    /// Which model thinks.
+    pub model: String,
+    pub system_prompt: String,
+    pub catalog: Catalog,
+    pub policy: Policy,
+    pub budget: Budget,
+}

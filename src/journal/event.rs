@@ -92,7 +92,38 @@ pub enum Decision {
 #[serde(rename_all = "snake_case")]
 pub enum Decider {
     Person(Speaker),
+    /// Nobody, in time.
     Timeout,
+    /// Nobody could: the question could not be shown.
+    Undeliverable,
+}
+
+/// How a question stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Pending,
+    Allowed,
+    Denied,
+    Expired,
+    Withdrawn,
+}
+
+impl Status {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Allowed => "allowed",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Pending, Self::Allowed, Self::Denied, Self::Expired, Self::Withdrawn]
+            .into_iter()
+            .find(|status| status.as_str() == text)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

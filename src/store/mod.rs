@@ -1,3 +1,83 @@
 //! Remembers: the only place with SQL, and with the artifact folder.
+//!
+//! - [`db`]: the one file that knows that there are two databases
+//! - [`journal`]: conversations and their events
+//! - [`leases`]: who may advance what, until when
+//! - [`outbox`]: what is to be shown
+//! - [`approvals`]: questions, and the one update that decides
+//! - [`people`]: who may talk, pairing codes, access tokens
+//! - [`wake`]: the in-process bell
+//! - [`files`]: artifacts by their SHA-256
+//!
+//! The caller opens one transaction with [`Store::write`] and composes it from the functions here.
 
+pub mod approvals;
+pub mod db;
 pub mod files;
+pub mod journal;
+pub mod leases;
+pub mod outbox;
+pub mod people;
+pub mod wake;
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, TimeZone as _, Utc};
+use futures::future::BoxFuture;
+use std::sync::Arc;
+
+use crate::{crash, journal::ids::NodeId};
+pub use db::Tx;
+use db::{Db, Durability};
+use wake::Bell;
+
+/// Everything remembered. Cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    db: Db,
+    pub bell: Arc<Bell>,
+    pub node: NodeId,
+}
+
+impl Store {
+    /// Opens the database at `url` (`sqlite://path` or `postgres://…`) and brings its tables up to
+    /// date.
+    pub async fn open(url: &str, durability: Durability) -> Result<Self> {
+        let db = Db::open(url, durability)
+            .await
+            .with_context(|| format!("opening the database {}", db::without_password(url)))?;
+        Ok(Self { db, bell: Arc::default(), node: NodeId::new() })
+    }
+
+    /// Runs `work` in one transaction; when it returns, all of it is on disk, or nothing is. On
+    /// SQLite, what others commit at the same time shares the fsync. `name` stands in errors and
+    /// names two crash points.
+    pub async fn write<T, F>(&self, name: &'static str, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
+    {
+        crash::point(name, "before commit");
+        let (value, rung) = self.db.write(work).await.context(name)?;
+        crash::point(name, "after commit");
+        self.bell.ring(&rung);
+        Ok(value)
+    }
+
+    /// Reads outside of any transaction.
+    pub async fn read<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
+    {
+        self.db.read(work).await
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        self.read(|tx| Box::pin(async move { tx.now_ms().await.map(drop) })).await
+    }
+}
+
+fn at(ms: i64) -> DateTime<Utc> {
+    Utc.timestamp_millis_opt(ms).single().unwrap_or_default()
+}

@@ -1,5 +1,7 @@
 //! Acts: what the agent can do, one file a family of tools.
 
+pub mod toolbox;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use serde_json::Value;

@@ -1,0 +1,49 @@
+//! When a dialogue has grown too long for the model, and where to cut it.
+
+use super::limits::Budget;
+use crate::journal::{
+    event::Seq,
+    session::{Item, Session},
+};
+
+/// How many of the newest items stay as they are.
+const KEPT: usize = 6;
+
+/// What the model is told when it summarises.
+pub const INSTRUCTION: &str = "Summarise the conversation so far for yourself: it will replace \
+    what you see above. Keep every fact, decision, name, number, path and open task; leave out \
+    pleasantries and superseded drafts. Write plain prose or a list, nothing else.";
+
+/// The event up to which to summarise, when the prompt is over its budget.
+pub fn due(session: &Session, budget: &Budget) -> Option<Seq> {
+    (estimated_tokens(session) > budget.context_tokens).then(|| cut(session)).flatten()
+}
+
+/// The event up to which a summary can stand for all: the newest items stay, a reply is never
+/// separated from what it answers to.
+pub fn cut(session: &Session) -> Option<Seq> {
+    let place = session.items.len().checked_sub(KEPT.min(session.items.len() / 2))?;
+    let upto = session.items.get(..place)?.last()?.seq();
+    (upto > 0).then_some(upto)
+}
+
+/// Four characters to a token: good enough to decide, never used to bill.
+fn estimated_tokens(session: &Session) -> u64 {
+    let bytes: usize = session.items.iter().map(size).sum();
+    bytes as u64 / 4
+}
+
+fn size(item: &Item) -> usize {
+    match item {
+        Item::Said { text, .. } | Item::Summary { text } => text.len(),
+        Item::Replied { text, calls, .. } => {
+            let calls: usize = calls
+                .iter()
+                .map(|(call, result)| {
+                    call.arguments.to_string().len() + result.as_ref().map_or(0, String::len)
+                })
+                .sum();
+            text.len() + calls
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `/commands`: only what a person typed as a message of their own, never what a tool or the model
+//! wrote.
+
+use anyhow::Result;
+use channels::Outgoing;
+
+use super::{
+    approvals::{self, Choice},
+    receive::Desk,
+};
+use crate::{
+    journal::{
+        event::{Event, Speaker, Status},
+        ids::ConversationId,
+    },
+    store::{Tx, approvals as questions, journal, outbox},
+    texts,
+};
+
+/// Does what the text commands. `false`: it is no command of ours, the agent reads it.
+pub(super) async fn obey(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    conversation: &ConversationId,
+    by: &Speaker,
+    text: &str,
+) -> Result<bool> {
+    let Some((command, rest)) = split(text) else { return Ok(false) };
+    let answer = match command {
+        "start" | "help" => texts::HELP.to_owned(),
+        "whoami" => texts::whoami(&by.name, &by.id, &desk.channel),
+        "status" => texts::status(questions::pending(tx, conversation).await?.len()),
+        "stop" => {
+            withdraw(tx, desk, conversation, by, Event::Stopped { by: by.clone() }).await?;
+            texts::STOPPED.to_owned()
+        }
+        "new" => {
+            withdraw(tx, desk, conversation, by, Event::Restarted { by: by.clone() }).await?;
+            texts::FRESH.to_owned()
+        }
+        "allow" | "always" | "deny" => {
+            let choice = Choice::from_command(command, rest);
+            decide_typed(tx, desk, conversation, by, choice).await?
+        }
+        _ => return Ok(false),
+    };
+    let seq = journal::last_seq(tx, conversation).await?;
+    let shows = vec![Outgoing::Text { markdown: answer, reply_to: None }];
+    outbox::put(tx, conversation, seq, shows, desk.now).await?;
+    Ok(true)
+}
+
+/// `/command the rest`, the command in lower case letters.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let line = text.trim().strip_prefix('/')?;
+    let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    Some((command, rest.trim()))
+}
+
+/// Every open question ends here, visibly.
+async fn withdraw(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    conversation: &ConversationId,
+    by: &Speaker,
+    event: Event,
+) -> Result<()> {
+    let seq = journal::append(tx, conversation, &event, desk.now).await?;
+    for open in questions::pending(tx, conversation).await? {
+        if questions::settle(tx, &open.id, Status::Withdrawn, &by.name, desk.now).await? {
+            let text = texts::settled(Status::Withdrawn, &open.title, &by.name);
+            questions::show_settled(tx, &open, seq, text, desk.now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The question that the command names by the code in it, or the only one that is open.
+async fn decide_typed(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    conversation: &ConversationId,
+    by: &Speaker,
+    (choice, code): (Choice, String),
+) -> Result<String> {
+    let mut open = questions::pending(tx, conversation).await?;
+    if !code.is_empty() {
+        open.retain(|question| approvals::code(&question.id) == code);
+    }
+    match open.as_slice() {
+        [] => Ok(texts::NOTHING_PENDING.to_owned()),
+        [one] => approvals::decide(tx, desk.approvers, one, (choice, by), desk.now).await,
+        _ => Ok(texts::WHICH_ONE.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_a_line_that_begins_with_a_slash() {
+        assert_eq!(split("/stop"), Some(("stop", "")));
+        assert_eq!(split(" /deny 1a2b too risky "), Some(("deny", "1a2b too risky")));
+        assert_eq!(split("please /stop"), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! What the outbox holds is shown, in the order of each conversation.
+//!
+//! A send is repeated only where the platform cannot show it twice: under its native key, or, where
+//! there is none, as an edit of a placeholder that was sent and remembered first.
+
+use anyhow::Result;
+use channels::{Channel, Outgoing, Receipt, SendError, Shipment, limits::Repeat};
+use chrono::TimeDelta;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
+
+use super::{Gateway, approvals};
+use crate::{
+    store::{
+        journal,
+        outbox::{Ended, Sending},
+    },
+    texts,
+};
+
+/// Sends under way at once.
+const AT_ONCE: usize = 128;
+/// The longest wait between two tries.
+const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(5);
+/// After so long without success a row is given up.
+const GIVE_UP_AFTER: TimeDelta = TimeDelta::hours(48);
+
+pub async fn deliver(gateway: Arc<Gateway>) {
+    let permits = Arc::new(Semaphore::new(AT_ONCE));
+    while !gateway.stop.is_cancelled() {
+        let free = permits.available_permits();
+        let claimed = gateway.store.claim_sends(free, gateway.clock.now()).await;
+        let sendings = claimed.unwrap_or_else(|problem| {
+            tracing::error!(problem = format!("{problem:#}"), "cannot read the outbox");
+            Vec::new()
+        });
+        if sendings.is_empty() {
+            tokio::select! {
+                () = gateway.stop.cancelled() => {}
+                () = gateway.store.bell.outbox() => {}
+            }
+        }
+        for sending in sendings {
+            let permit = permits.clone().acquire_owned().await.expect("never closed");
+            let gateway = gateway.clone();
+            gateway.tasks.clone().spawn(async move {
+                ship(&gateway, sending).await;
+                drop(permit);
+            });
+        }
+    }
+}
+
+async fn ship(gateway: &Gateway, mut sending: Sending) {
+    let outcome = match gateway.channels.get(&sending.channel) {
+        Some(connected) => show(gateway, connected.channel.as_ref(), &mut sending).await,
+        None => Err(SendError::Retry {
+            after: Some(Duration::from_mins(1)),
+            reason: format!("no channel is called `{}`", sending.channel),
+        }),
+    };
+    if let Err(problem) = settle(gateway, &sending, outcome).await {
+        let problem = format!("{problem:#}");
+        tracing::error!(outbox.id = %sending.id, problem, "the end of a send was not recorded");
+    }
+}
+
+/// Sends, in two steps where the platform needs it.
+async fn show(
+    gateway: &Gateway,
+    channel: &dyn Channel,
+    sending: &mut Sending,
+) -> Result<Receipt, SendError> {
+    if sending.receipt.is_none() && channel.limits().repeat == Repeat::EditInPlace {
+        let placeholder = shipment(sending, Outgoing::Placeholder);
+        let receipt = channel.send(&placeholder).await?;
+        gateway.store.placed(&sending.id, &receipt).await.map_err(passing)?;
+        sending.receipt = Some(receipt);
+    }
+    let mut shipment = shipment(sending, sending.what.clone());
+    match &sending.what {
+        Outgoing::Question { approval, .. } => {
+            let token = approvals::new_token();
+            gateway.store.mint_token(approval, &token).await.map_err(passing)?;
+            shipment.token = Some(token);
+        }
+        Outgoing::File { digest, name, .. } => match gateway.artifacts.read(digest).await {
+            Ok(bytes) => shipment.bytes = Some(bytes),
+            Err(problem) => {
+                tracing::error!(problem = format!("{problem:#}"), "an artifact cannot be read");
+                let markdown = texts::file_missing(name);
+                shipment.what = Outgoing::Text { markdown, reply_to: None };
+            }
+        },
+        _ => {}
+    }
+    channel.send(&shipment).await
+}
+
+fn shipment(sending: &Sending, what: Outgoing) -> Shipment {
+    Shipment {
+        key: sending.id.to_string(),
+        place: sending.place.clone(),
+        what,
+        receipt: sending.receipt.clone(),
+        bytes: None,
+        token: None,
+    }
+}
+
+fn passing(problem: anyhow::Error) -> SendError {
+    SendError::Retry { after: None, reason: format!("{problem:#}") }
+}
+
+async fn settle(
+    gateway: &Gateway,
+    sending: &Sending,
+    outcome: Result<Receipt, SendError>,
+) -> Result<()> {
+    let store = &gateway.store;
+    match outcome {
+        Ok(receipt) => {
+            let sent = Sending { receipt: Some(receipt), ..sending.clone() };
+            store.sent(&sent, Ended::Sent, String::new()).await
+        }
+        Err(SendError::Retry { after, reason }) => again(gateway, sending, after, reason).await,
+        Err(SendError::Unknown(reason)) => again(gateway, sending, None, reason).await,
+        Err(SendError::Moved { chat }) => {
+            let (channel, from) = (sending.channel.clone(), sending.place.chat.clone());
+            store
+                .write("move chat", move |tx| {
+                    Box::pin(async move { journal::move_chat(tx, &channel, &from, &chat).await })
+                })
+                .await?;
+            store.try_again(&sending.id, gateway.clock.now(), "moved".into()).await
+        }
+        Err(SendError::Gone(reason)) => give_up(gateway, sending, Ended::Gone, reason).await,
+        Err(SendError::Rejected(reason)) => give_up(gateway, sending, Ended::Refused, reason).await,
+    }
+}
+
+async fn again(
+    gateway: &Gateway,
+    sending: &Sending,
+    after: Option<Duration>,
+    reason: String,
+) -> Result<()> {
+    let now = gateway.clock.now();
+    if now - sending.created_at > GIVE_UP_AFTER {
+        return give_up(gateway, sending, Ended::Refused, reason).await;
+    }
+    let wait = after.and_then(|a| TimeDelta::from_std(a).ok()).unwrap_or_else(|| {
+        let doubled = 1_i64 << sending.attempts.clamp(0, 9);
+        TimeDelta::milliseconds(250 * doubled).min(LONGEST_WAIT)
+    });
+    tracing::warn!(outbox.id = %sending.id, channel.id = sending.channel, reason, "will send again");
+    gateway.store.try_again(&sending.id, now + wait, reason).await
+}
+
+async fn give_up(gateway: &Gateway, sending: &Sending, ended: Ended, reason: String) -> Result<()> {
+    tracing::error!(outbox.id = %sending.id, channel.id = sending.channel, reason, "not shown");
+    gateway.store.sent(sending, ended, reason).await?;
+    match &sending.what {
+        Outgoing::Question { approval, .. } => {
+            approvals::undeliverable(gateway, approval.clone()).await
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,139 @@
+//! Receives and delivers: between the channels and the journal.
+//!
+//! - [`receive`]: what a channel heard becomes events, before the platform may forget it
+//! - [`people`]: who may talk; pairing
+//! - [`commands`]: `/new`, `/stop`, …
+//! - [`approvals`]: the one door through which a question is decided
+//! - [`deliver`]: what the outbox holds is shown, in order
+//! - [`drafts`]: what is not recorded: growing text, "is typing"
+
+pub mod approvals;
+pub mod commands;
+pub mod deliver;
+pub mod drafts;
+pub mod people;
+pub mod receive;
+
+use anyhow::{Context as _, Result};
+use channels::{Channel, Intake, ListenError, Place, SendError, Shipment};
+use std::{collections::BTreeMap, sync::Arc};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    clock::Clock,
+    store::{Store, files::Artifacts, journal, leases::HEARTBEAT},
+};
+use approvals::Approvers;
+use people::Allow;
+
+/// The connected channels, and what they need to receive and show.
+pub struct Gateway {
+    pub store: Store,
+    pub clock: Arc<dyn Clock>,
+    pub artifacts: Artifacts,
+    pub channels: BTreeMap<String, Connected>,
+    pub approvers: Approvers,
+    /// What shutdown waits for.
+    pub tasks: TaskTracker,
+    pub stop: CancellationToken,
+}
+
+/// A channel, and who may talk to it.
+pub struct Connected {
+    pub channel: Arc<dyn Channel>,
+    pub allow: Allow,
+    /// The agent that answers here.
+    pub agent: String,
+    /// Only one node may listen at a time (a long poll).
+    pub alone: bool,
+}
+
+impl Gateway {
+    /// Starts listening and delivering, until `stop`.
+    pub fn start(self: &Arc<Self>) {
+        for id in self.channels.keys() {
+            let (intake, batches) = Intake::new();
+            self.tasks.spawn(receive::take_batches(self.clone(), id.clone(), batches));
+            self.tasks.spawn(listen(self.clone(), id.clone(), intake));
+        }
+        self.tasks.spawn(deliver::deliver(self.clone()));
+    }
+
+    /// Shows something that is not worth remembering: a toast, a draft, a word to a stranger.
+    pub async fn show_now(
+        &self,
+        channel: &str,
+        place: &Place,
+        what: channels::Outgoing,
+    ) -> Result<(), SendError> {
+        let Some(connected) = self.channels.get(channel) else { return Ok(()) };
+        let shipment = Shipment {
+            key: uuid::Uuid::new_v4().simple().to_string(),
+            place: place.clone(),
+            what,
+            receipt: None,
+            bytes: None,
+            token: None,
+        };
+        connected.channel.send(&shipment).await.map(drop)
+    }
+}
+
+/// Listens while this node may, and again whenever it may again.
+async fn listen(gateway: Arc<Gateway>, id: String, intake: Intake) {
+    let connected = &gateway.channels[&id];
+    let duty = format!("listen {id}");
+    while !gateway.stop.is_cancelled() {
+        let held = !connected.alone || matches!(gateway.store.hold_duty(&duty).await, Ok(Some(_)));
+        if held && let Err(problem) = listen_once(&gateway, &id, &duty, intake.clone()).await {
+            tracing::error!(channel.id = id, problem = format!("{problem:#}"), "not listening");
+        }
+        pause(&gateway).await;
+    }
+}
+
+async fn listen_once(gateway: &Gateway, id: &str, duty: &str, intake: Intake) -> Result<()> {
+    let connected = &gateway.channels[id];
+    let channel_id = id.to_owned();
+    let from = gateway
+        .store
+        .read(move |tx| Box::pin(async move { journal::position(tx, &channel_id).await }))
+        .await
+        .context("reading the position")?;
+    let stop = gateway.stop.child_token();
+    let listening = connected.channel.listen(intake, from, stop.clone());
+    tokio::select! {
+        ended = listening => match ended {
+            Err(ListenError::Closed) | Ok(()) => Ok(()),
+            Err(problem) => Err(problem.into()),
+        },
+        () = while_held(gateway, connected.alone, duty) => {
+            stop.cancel();
+            tracing::warn!(channel.id = id, "another node listens now");
+            Ok(())
+        }
+    }
+}
+
+/// Returns when the duty is lost.
+async fn while_held(gateway: &Gateway, alone: bool, duty: &str) {
+    loop {
+        pause(gateway).await;
+        if alone && !matches!(gateway.store.hold_duty(duty).await, Ok(Some(_))) {
+            return;
+        }
+    }
+}
+
+async fn pause(gateway: &Gateway) {
+    // In real time: leases are compared by the database's clock, not by ours.
+    let _ = tokio::time::timeout(HEARTBEAT, gateway.stop.cancelled()).await;
+}
+
+/// A new secret of 128 bits, 22 characters of base64url.
+pub fn secret() -> String {
+    use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).expect("the operating system has randomness");
+    URL_SAFE_NO_PAD.encode(bytes)
+}

@@ -1,0 +1,104 @@
+//! Who may talk to a channel: whom `allow` names, and who has redeemed a pairing code.
+
+use anyhow::Result;
+use channels::Person;
+use chrono::{DateTime, Utc};
+use std::collections::BTreeSet;
+
+use crate::{
+    store::{
+        Tx,
+        people::{self, Pairing},
+    },
+    texts,
+};
+
+/// What the configuration says. Only platform ids count, never names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Allow {
+    Everybody,
+    Only(BTreeSet<String>),
+}
+
+impl Allow {
+    pub fn from_list(list: &[String]) -> Self {
+        if list.iter().any(|entry| entry == "*") {
+            return Self::Everybody;
+        }
+        Self::Only(list.iter().cloned().collect())
+    }
+}
+
+pub async fn may_talk(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    allow: &Allow,
+    person: &Person,
+) -> Result<bool> {
+    match allow {
+        Allow::Everybody => Ok(true),
+        Allow::Only(ids) if ids.contains(&person.id) => Ok(true),
+        Allow::Only(_) => people::is_known(tx, channel, &person.id).await,
+    }
+}
+
+/// What to say to somebody unknown; a pairing code in the text is tried.
+pub async fn greet_stranger(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    person: &Person,
+    text: &str,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let Some(code) = pairing_code(text) else { return Ok(texts::stranger(&person.id)) };
+    let who = (person.id.as_str(), person.name.as_str());
+    Ok(match people::pair(tx, channel, who, &code, now).await? {
+        Pairing::Paired => texts::PAIRED,
+        Pairing::Wrong => texts::WRONG_CODE,
+        Pairing::Locked => texts::LOCKED,
+    }
+    .to_owned())
+}
+
+/// The letters of a code: none that look alike. 32 of them, so that a byte picks evenly.
+const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+const CODE: usize = 10;
+
+/// A new code: 50 bits, and five wrong guesses lock a person out for a quarter of an hour.
+pub fn new_code() -> String {
+    let mut bytes = [0_u8; CODE];
+    getrandom::fill(&mut bytes).expect("the operating system has randomness");
+    bytes.iter().map(|b| char::from(LETTERS[usize::from(b % 32)])).collect()
+}
+
+/// The code in `/start CODE`, `/pair CODE`, or a message that is nothing but a code.
+fn pairing_code(text: &str) -> Option<String> {
+    let word = text.trim();
+    let word = word.strip_prefix("/start").or_else(|| word.strip_prefix("/pair")).unwrap_or(word);
+    let code: String =
+        word.chars().filter(|c| !c.is_whitespace() && *c != '-').collect::<String>().to_uppercase();
+    let is_code = code.len() == CODE && code.bytes().all(|b| LETTERS.contains(&b));
+    is_code.then_some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_found_in_what_people_type() {
+        let code = new_code();
+        assert_eq!(pairing_code(&code), Some(code.clone()));
+        assert_eq!(pairing_code(&format!("/start {code}")), Some(code.clone()));
+        let (left, right) = code.split_at(5);
+        assert_eq!(pairing_code(&format!(" {}-{right} ", left.to_lowercase())), Some(code));
+        assert_eq!(pairing_code("/start"), None);
+        assert_eq!(pairing_code("hello there"), None);
+    }
+
+    #[test]
+    fn only_ids_and_the_star_open_the_door() {
+        assert_eq!(Allow::from_list(&["1".into(), "*".into()]), Allow::Everybody);
+        assert_eq!(Allow::from_list(&[]), Allow::Only(BTreeSet::new()));
+    }
+}

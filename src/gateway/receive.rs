@@ -1,0 +1,186 @@
+//! What a channel heard becomes events, before the platform may forget it.
+
+use anyhow::Result;
+use channels::{Batch, Incoming, Outgoing, Person, Place, PlaceKind, What, incoming::Batches};
+use chrono::{DateTime, Utc};
+use std::sync::Arc;
+
+use super::{
+    Gateway, approvals,
+    approvals::{Approvers, Press},
+    commands,
+    people::{self, Allow},
+};
+use crate::{
+    journal::event::{Event, Speaker},
+    store::{Tx, journal, outbox},
+    texts,
+};
+
+/// Takes a channel's batches, in their order, and tells it which are safe.
+pub async fn take_batches(gateway: Arc<Gateway>, channel: String, mut batches: Batches) {
+    while let Some((batch, committed)) = batches.recv().await {
+        match receive(&gateway, &channel, batch).await {
+            // The channel has stopped listening; the platform delivers again, and we know it then.
+            Ok(()) => drop(committed.send(())),
+            Err(problem) => {
+                let problem = format!("{problem:#}");
+                tracing::error!(channel.id = channel, problem, "not taken, will come again");
+            }
+        }
+    }
+}
+
+/// Writes a batch down, all of it or nothing, then answers what wants a private answer.
+pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Result<()> {
+    let Some(connected) = gateway.channels.get(channel) else {
+        anyhow::bail!("no channel is called `{channel}`");
+    };
+    let desk = Desk {
+        channel: channel.to_owned(),
+        allow: connected.allow.clone(),
+        approvers: gateway.approvers,
+        now: gateway.clock.now(),
+    };
+    let asides = gateway
+        .store
+        .write("receive", move |tx| {
+            Box::pin(async move {
+                let mut asides = Vec::new();
+                for incoming in &batch.incomings {
+                    asides.extend(take(tx, &desk, incoming).await?);
+                }
+                if let Some(position) = batch.position {
+                    journal::move_position(tx, &desk.channel, position).await?;
+                }
+                Ok(asides)
+            })
+        })
+        .await?;
+    for aside in asides {
+        gateway.tasks.spawn(say_aside(gateway.clone(), channel.to_owned(), aside));
+    }
+    Ok(())
+}
+
+/// A private answer that nothing depends on.
+pub struct Aside {
+    pub place: Place,
+    pub what: Outgoing,
+}
+
+async fn say_aside(gateway: Arc<Gateway>, channel: String, aside: Aside) {
+    if let Err(problem) = gateway.show_now(&channel, &aside.place, aside.what).await {
+        let problem = problem.to_string();
+        tracing::warn!(channel.id = channel, problem, "a private answer was not shown");
+    }
+}
+
+/// What is needed to take something in.
+pub(super) struct Desk {
+    pub channel: String,
+    pub allow: Allow,
+    pub approvers: Approvers,
+    pub now: DateTime<Utc>,
+}
+
+async fn take(tx: &mut Tx<'_>, desk: &Desk, incoming: &Incoming) -> Result<Option<Aside>> {
+    if let What::Unparsed { raw } = &incoming.what {
+        tracing::warn!(channel.id = desk.channel, delivery = incoming.key, "kept unparsed");
+        journal::keep_unparsed(tx, &desk.channel, &incoming.key, raw, desk.now).await?;
+        return Ok(None);
+    }
+    if !journal::first_seen(tx, &desk.channel, &incoming.key, desk.now).await? {
+        return Ok(None);
+    }
+    if let What::Moved { to } = &incoming.what {
+        journal::move_chat(tx, &desk.channel, &incoming.place.chat, to).await?;
+        return Ok(None);
+    }
+    match &incoming.person {
+        Some(person) if !person.is_bot => take_from(tx, desk, incoming, person).await,
+        // Channel posts, service messages and other bots do not talk to us.
+        _ => Ok(None),
+    }
+}
+
+/// Every kind of event passes the same gate.
+async fn take_from(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    incoming: &Incoming,
+    person: &Person,
+) -> Result<Option<Aside>> {
+    if !people::may_talk(tx, &desk.channel, &desk.allow, person).await? {
+        return from_stranger(tx, desk, incoming, person).await;
+    }
+    let by = Speaker { id: person.id.clone(), name: person.name.clone() };
+    match &incoming.what {
+        What::Text { text, addressed, message, .. } => {
+            if *addressed {
+                say(tx, desk, &incoming.place, (by, text, message)).await?;
+            }
+            Ok(None)
+        }
+        What::Press { press, message, data } => {
+            let pressed = Press { channel: &desk.channel, place: &incoming.place, message, data };
+            let text = approvals::press(tx, desk.approvers, pressed, &by, desk.now).await?;
+            Ok(Some(toast(&incoming.place, press, text)))
+        }
+        What::Unsupported { content, .. } if incoming.place.kind == PlaceKind::Private => {
+            answer(tx, desk, &incoming.place, texts::unsupported(content)).await?;
+            Ok(None)
+        }
+        other => {
+            tracing::debug!(channel.id = desk.channel, kind = ?std::mem::discriminant(other), "left");
+            Ok(None)
+        }
+    }
+}
+
+async fn say(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    place: &Place,
+    (by, text, message): (Speaker, &str, &str),
+) -> Result<()> {
+    let conversation = journal::conversation(tx, &desk.channel, place, desk.now).await?;
+    if commands::obey(tx, desk, &conversation, &by, text).await? {
+        return Ok(());
+    }
+    let said = Event::Said { by, text: text.to_owned(), message: message.to_owned() };
+    journal::append(tx, &conversation, &said, desk.now).await?;
+    Ok(())
+}
+
+async fn answer(tx: &mut Tx<'_>, desk: &Desk, place: &Place, markdown: String) -> Result<()> {
+    let conversation = journal::conversation(tx, &desk.channel, place, desk.now).await?;
+    let seq = journal::last_seq(tx, &conversation).await?;
+    let shows = vec![Outgoing::Text { markdown, reply_to: None }];
+    outbox::put(tx, &conversation, seq, shows, desk.now).await
+}
+
+/// In groups a stranger is not answered: nobody there has asked for it.
+async fn from_stranger(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    incoming: &Incoming,
+    person: &Person,
+) -> Result<Option<Aside>> {
+    let place = &incoming.place;
+    match &incoming.what {
+        What::Press { press, .. } => Ok(Some(toast(place, press, texts::NOT_YOURS.to_owned()))),
+        What::Text { text, .. } if place.kind == PlaceKind::Private => {
+            let markdown =
+                people::greet_stranger(tx, &desk.channel, person, text, desk.now).await?;
+            let what = Outgoing::Text { markdown, reply_to: None };
+            Ok(Some(Aside { place: place.clone(), what }))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn toast(place: &Place, press: &str, text: String) -> Aside {
+    let what = Outgoing::Toast { press: press.to_owned(), text, alert: false };
+    Aside { place: place.clone(), what }
+}

@@ -1,0 +1,282 @@
+//! The present of one conversation, folded from its events; never saved.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    event::{
+        Asks, Call, Decider, Decision, Entry, Event, Outcome, Seq, Speaker, ToolResult, Usage,
+    },
+    ids::{ApprovalId, CallId},
+};
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Session {
+    /// The last event that is folded in.
+    pub seq: Seq,
+    /// What the model sees, in the order in which it sees it.
+    pub items: Vec<Item>,
+    /// The calls of the last reply, in its order; the turn goes on when all have ended.
+    pub calls: Vec<OpenCall>,
+    /// Extension tools in the prompt, in the order of their enabling.
+    pub enabled: Vec<String>,
+    /// Tools that a person has allowed for the rest of the conversation.
+    pub allowed: BTreeSet<String>,
+    /// Files as the agent last saw them: path → SHA-256.
+    pub seen: BTreeMap<String, String>,
+    /// The last message, and the last one that the model (or a notice of failure) has answered.
+    pub said_upto: Seq,
+    pub answered_upto: Seq,
+    pub reminded_upto: Seq,
+    /// On whose behalf the agent acts: who wrote last.
+    pub requester: Option<Speaker>,
+    pub turn: Turn,
+    /// Skills that were loaded before the last compaction, which must outlive it.
+    pub pinned: Vec<String>,
+}
+
+/// What the turn at hand has used so far.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Turn {
+    pub started_at: Option<DateTime<Utc>>,
+    pub steps: u32,
+    pub tokens: u64,
+    /// How long the turn has waited for people; and since when it does now.
+    pub waited: TimeDelta,
+    pub waits_since: Option<DateTime<Utc>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Item {
+    Said {
+        seq: Seq,
+        by: Speaker,
+        text: String,
+    },
+    Replied {
+        upto: Seq,
+        text: String,
+        calls: Vec<(Call, Option<String>)>,
+    },
+    /// What went before, in short.
+    Summary {
+        text: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenCall {
+    pub call: Call,
+    pub state: CallState,
+}
+
+/// ```text
+/// New ──► Asked ──► Decided ──► Started ──► Ended
+///  │                              ▲ │
+///  └──────────────────────────────┘ └──► Asked (the outcome is unknown) ──► Decided
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallState {
+    New,
+    Asked { approval: ApprovalId, asks: Asks, digest: String },
+    Decided { asks: Asks, digest: String, decision: Decision, by: Decider },
+    Started,
+    Ended,
+}
+
+impl Session {
+    pub fn fold<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let mut session = Self::default();
+        for entry in entries {
+            session.apply(entry);
+        }
+        session
+    }
+
+    /// Folds one more event in. Events come in order, none is left out.
+    pub fn apply(&mut self, entry: &Entry) {
+        self.seq = entry.seq;
+        match &entry.event {
+            Event::Said { by, text, .. } => self.said(entry, by, text),
+            Event::Replied { text, calls, upto, usage } => {
+                self.replied(text, calls, *upto, *usage);
+            }
+            Event::ToolStarted { call } => self.set(call, CallState::Started),
+            Event::ToolFinished { call, result } => self.finished(call, result),
+            Event::ApprovalAsked { approval, call, digest, asks } => {
+                self.turn.waits_since.get_or_insert(entry.at);
+                let (approval, digest) = (approval.clone(), digest.clone());
+                self.set(call, CallState::Asked { approval, asks: *asks, digest });
+            }
+            Event::ApprovalDecided { call, decision, by, .. } => {
+                self.decided(call, decision, by);
+                self.stop_waiting(entry.at);
+            }
+            Event::ToolsEnabled { names } => self.enable(names),
+            Event::Reminded { upto } => self.reminded_upto = *upto,
+            Event::Failed { upto, .. } => self.failed(*upto),
+            Event::Stopped { by } => self.stopped(by),
+            Event::Restarted { .. } => {
+                *self = Self { seq: entry.seq, answered_upto: entry.seq, ..Self::default() };
+            }
+            Event::Compacted { upto, summary, usage } => self.compacted(*upto, summary, *usage),
+        }
+    }
+
+    /// Whether something was said that nobody has answered.
+    pub fn awaits_model(&self) -> bool {
+        self.said_upto > self.answered_upto
+    }
+
+    /// Whether the last reply made calls and all of them have ended: the model reads the results.
+    pub fn has_unread_results(&self) -> bool {
+        !self.calls.is_empty() && self.calls.iter().all(|c| c.state == CallState::Ended)
+    }
+
+    pub fn open_calls(&self) -> impl Iterator<Item = &OpenCall> {
+        self.calls.iter().filter(|c| c.state != CallState::Ended)
+    }
+
+    fn said(&mut self, entry: &Entry, by: &Speaker, text: &str) {
+        if !self.awaits_model() && self.calls.is_empty() {
+            self.turn = Turn { started_at: Some(entry.at), ..Turn::default() };
+        }
+        self.said_upto = entry.seq;
+        self.requester = Some(by.clone());
+        self.items.push(Item::Said { seq: entry.seq, by: by.clone(), text: text.to_owned() });
+    }
+
+    /// What was said while the model thought stands behind its reply, so that the next prompt
+    /// begins with the last one.
+    fn replied(&mut self, text: &str, calls: &[Call], upto: Seq, usage: Usage) {
+        self.answered_upto = upto;
+        self.turn.steps += 1;
+        self.turn.tokens += usage.input_tokens + usage.output_tokens;
+        self.calls = calls
+            .iter()
+            .map(|call| OpenCall { call: call.clone(), state: CallState::New })
+            .collect();
+        let place = self
+            .items
+            .iter()
+            .position(|item| matches!(item, Item::Said { seq, .. } if *seq > upto))
+            .unwrap_or(self.items.len());
+        let calls = calls.iter().map(|call| (call.clone(), None)).collect();
+        self.items.insert(place, Item::Replied { upto, text: text.to_owned(), calls });
+    }
+
+    fn set(&mut self, id: &CallId, state: CallState) {
+        if let Some(open) = self.calls.iter_mut().find(|c| c.call.id == *id)
+            && open.state != CallState::Ended
+        {
+            open.state = state;
+        }
+    }
+
+    fn finished(&mut self, id: &CallId, result: &ToolResult) {
+        if self.open_calls().any(|c| c.call.id == *id) {
+            self.end(id, &result.text);
+        }
+        if result.outcome == Outcome::Done {
+            for seen in &result.seen {
+                self.seen.insert(seen.path.clone(), seen.digest.clone());
+            }
+        }
+    }
+
+    fn end(&mut self, id: &CallId, text: &str) {
+        self.set(id, CallState::Ended);
+        let result = self.items.iter_mut().rev().find_map(|item| match item {
+            Item::Replied { calls, .. } => {
+                calls.iter_mut().find(|(call, _)| call.id == *id).map(|(_, result)| result)
+            }
+            _ => None,
+        });
+        if let Some(result) = result {
+            *result = Some(text.to_owned());
+        }
+    }
+
+    fn decided(&mut self, id: &CallId, decision: &Decision, by: &Decider) {
+        let Some(open) = self.calls.iter().find(|c| c.call.id == *id) else { return };
+        let CallState::Asked { asks, digest, .. } = &open.state else { return };
+        let state = CallState::Decided {
+            asks: *asks,
+            digest: digest.clone(),
+            decision: decision.clone(),
+            by: by.clone(),
+        };
+        if *decision == Decision::Conversation {
+            self.allowed.insert(open.call.tool.clone());
+        }
+        self.set(id, state);
+    }
+
+    /// The clock of the turn goes on when no question is open any more.
+    fn stop_waiting(&mut self, at: DateTime<Utc>) {
+        if self.calls.iter().any(|c| matches!(c.state, CallState::Asked { .. })) {
+            return;
+        }
+        if let Some(since) = self.turn.waits_since.take() {
+            self.turn.waited += at - since;
+        }
+    }
+
+    fn enable(&mut self, names: &[String]) {
+        for name in names {
+            if !self.enabled.contains(name) {
+                self.enabled.push(name.clone());
+            }
+        }
+    }
+
+    fn failed(&mut self, upto: Seq) {
+        self.answered_upto = self.answered_upto.max(upto);
+        self.end_all("Not done: the turn failed before this call had ended.");
+        self.calls.clear();
+    }
+
+    fn stopped(&mut self, by: &Speaker) {
+        self.answered_upto = self.said_upto;
+        self.end_all(&format!("Withdrawn: {} stopped the turn.", by.name));
+        self.calls.clear();
+    }
+
+    fn end_all(&mut self, text: &str) {
+        let open: Vec<_> = self.open_calls().map(|c| c.call.id.clone()).collect();
+        for id in open {
+            self.end(&id, text);
+        }
+    }
+
+    fn compacted(&mut self, upto: Seq, summary: &str, usage: Usage) {
+        self.turn.tokens += usage.input_tokens + usage.output_tokens;
+        let (old, new): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.items).into_iter().partition(|item| item.seq() <= upto);
+        for item in old {
+            self.pinned.extend(skills_in(item));
+        }
+        self.items = vec![Item::Summary { text: summary.to_owned() }];
+        self.items.extend(new);
+    }
+}
+
+impl Item {
+    /// Where the item stands among the others.
+    pub fn seq(&self) -> Seq {
+        match self {
+            Item::Said { seq, .. } => *seq,
+            Item::Replied { upto, .. } => *upto,
+            Item::Summary { .. } => 0,
+        }
+    }
+}
+
+fn skills_in(item: Item) -> Vec<String> {
+    let Item::Replied { calls, .. } = item else { return Vec::new() };
+    calls
+        .into_iter()
+        .filter(|(call, _)| call.tool == "load_skill")
+        .filter_map(|(_, result)| result)
+        .collect()
+}

@@ -1,0 +1,261 @@
+//! Questions put to people, and the one update that decides each.
+//!
+//! ```text
+//! pending ──► allowed     a person pressed
+//!         ──► denied      a person pressed
+//!         ──► expired     nobody did, in time: counts as denied
+//!         ──► withdrawn   /stop, /new
+//! ```
+
+use anyhow::{Context as _, Result};
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    Store, Tx, at,
+    db::sql,
+    outbox::{self, Row},
+};
+use crate::journal::{
+    event::{Asks, Seq, Speaker, Status},
+    ids::{ApprovalId, CallId, ConversationId, OutboxId},
+};
+
+/// A question, as the worker asks it: stored with its row and its place in the outbox at once.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub id: ApprovalId,
+    pub call: CallId,
+    pub asks: Asks,
+    pub tool: String,
+    pub arguments: Value,
+    pub digest: String,
+    /// The question in one line, for what remains of it when it is settled.
+    pub title: String,
+    pub requester: Speaker,
+    pub expires_at: DateTime<Utc>,
+    /// What is shown: texts, then the question itself as the last.
+    pub shows: Vec<Outgoing>,
+}
+
+/// A question as it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Approval {
+    pub id: ApprovalId,
+    pub conversation: ConversationId,
+    pub call: CallId,
+    pub asks: Asks,
+    pub tool: String,
+    pub arguments: Value,
+    pub title: String,
+    pub requester: Speaker,
+    /// The outbox row that shows it.
+    pub question: OutboxId,
+    pub status: Status,
+    pub expires_at: DateTime<Utc>,
+    pub decided_by: Option<String>,
+}
+
+type Columns = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    i64,
+    Option<String>,
+);
+
+impl Store {
+    /// Makes the buttons of that question work with a token, of which only the hash is kept.
+    pub async fn mint_token(&self, approval: &str, token: &str) -> Result<()> {
+        let (approval, hash) = (approval.to_owned(), hash_of(token));
+        self.write("mint", move |tx| Box::pin(mint(tx, approval, hash))).await
+    }
+}
+
+async fn mint(tx: &mut Tx<'_>, approval: String, hash: String) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- mint token
+        INSERT INTO approval_tokens (hash, approval)
+        VALUES ($1, $2)",
+        hash,
+        approval
+    );
+    Ok(())
+}
+
+pub(super) async fn ask(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    seq: Seq,
+    asked: Asked,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let mut question = OutboxId::new();
+    for (part, what) in asked.shows.iter().enumerate() {
+        question = OutboxId::new();
+        let row = Row { id: question.clone(), seq, part: part as i64, edits: None };
+        outbox::insert(tx, conversation, row, what, now).await?;
+    }
+    sql!(
+        tx,
+        execute,
+        "
+        -- ask
+        INSERT INTO approvals
+            (id, conversation, call, asks, tool, arguments, digest, title, requester, question,
+             status, created_at, expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12)",
+        asked.id.as_str(),
+        conversation.as_str(),
+        asked.call.as_str(),
+        serde_json::to_string(&asked.asks)?,
+        asked.tool,
+        asked.arguments.to_string(),
+        asked.digest,
+        asked.title,
+        serde_json::to_string(&asked.requester)?,
+        question.as_str(),
+        now.timestamp_millis(),
+        asked.expires_at.timestamp_millis()
+    );
+    Ok(())
+}
+
+/// The question whose buttons carry that token.
+pub async fn by_token(tx: &mut Tx<'_>, token: &str) -> Result<Option<Approval>> {
+    let row: Option<Columns> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- approval by token
+        SELECT a.id, a.conversation, a.call, a.asks, a.tool, a.arguments, a.title, a.requester,
+               a.question, a.status, a.expires_at, a.decided_by
+        FROM approvals a
+        JOIN approval_tokens t ON t.approval = a.id
+        WHERE t.hash = $1",
+        hash_of(token)
+    );
+    row.map(approval).transpose()
+}
+
+pub async fn by_id(tx: &mut Tx<'_>, id: &str) -> Result<Option<Approval>> {
+    let row: Option<Columns> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- approval by id
+        SELECT id, conversation, call, asks, tool, arguments, title, requester,
+               question, status, expires_at, decided_by
+        FROM approvals
+        WHERE id = $1",
+        id
+    );
+    row.map(approval).transpose()
+}
+
+/// What is open in a conversation, oldest first.
+pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- pending approvals
+        SELECT id, conversation, call, asks, tool, arguments, title, requester,
+               question, status, expires_at, decided_by
+        FROM approvals
+        WHERE conversation = $1 AND status = 'pending'
+        ORDER BY id",
+        conversation.as_str()
+    );
+    rows.into_iter().map(approval).collect()
+}
+
+/// What nobody has answered in time.
+pub async fn due(tx: &mut Tx<'_>, now: DateTime<Utc>, most: usize) -> Result<Vec<Approval>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- due approvals
+        SELECT id, conversation, call, asks, tool, arguments, title, requester,
+               question, status, expires_at, decided_by
+        FROM approvals
+        WHERE status = 'pending' AND expires_at <= $1
+        ORDER BY expires_at
+        LIMIT $2",
+        now.timestamp_millis(),
+        most as i64
+    );
+    rows.into_iter().map(approval).collect()
+}
+
+/// Decides. Of any number that try, exactly one hears `true`.
+pub async fn settle(
+    tx: &mut Tx<'_>,
+    id: &ApprovalId,
+    status: Status,
+    by: &str,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let settled = sql!(
+        tx,
+        execute,
+        "
+        -- settle
+        UPDATE approvals
+        SET status = $1, decided_by = $2, decided_at = $3
+        WHERE id = $4 AND status = 'pending'",
+        status.as_str(),
+        by,
+        now.timestamp_millis(),
+        id.as_str()
+    );
+    Ok(settled > 0)
+}
+
+/// Replaces the shown question by what became of it.
+pub async fn show_settled(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    seq: Seq,
+    markdown: String,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let row = Row { id: OutboxId::new(), seq, part: 0, edits: Some(approval.question.clone()) };
+    outbox::insert(tx, &approval.conversation, row, &Outgoing::Settled { markdown }, now).await
+}
+
+fn approval(row: Columns) -> Result<Approval> {
+    let (id, conversation, call, asks, tool, arguments, title, requester, question, ..) = &row;
+    Ok(Approval {
+        id: ApprovalId(id.clone()),
+        conversation: ConversationId(conversation.clone()),
+        call: CallId(call.clone()),
+        asks: serde_json::from_str(asks)?,
+        tool: tool.clone(),
+        arguments: serde_json::from_str(arguments)?,
+        title: title.clone(),
+        requester: serde_json::from_str(requester)?,
+        question: OutboxId(question.clone()),
+        status: Status::parse(&row.9).context("an approval's status")?,
+        expires_at: at(row.10),
+        decided_by: row.11,
+    })
+}
+
+/// Tokens and codes are kept as this only.
+pub(super) fn hash_of(secret: &str) -> String {
+    hex::encode(Sha256::digest(secret))
+}

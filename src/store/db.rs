@@ -1,0 +1,278 @@
+//! The one file that knows that there are two databases.
+//!
+//! SQLite: one writing connection, whose task puts the transactions of many conversations into one
+//! commit (each behind a savepoint of its own), and a pool of readers. PostgreSQL: a pool.
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use futures::{FutureExt as _, future::BoxFuture};
+use sqlx::{
+    Connection as _, PgConnection, PgPool, SqliteConnection, SqlitePool,
+    migrate::{Migration, MigrationType, Migrator},
+    postgres::{PgConnectOptions, PgPoolOptions},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+use std::{panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
+use tokio::sync::{mpsc, oneshot};
+
+use super::wake::Rung;
+
+/// The transactions that one commit takes at most.
+const GROUP: usize = 128;
+
+#[derive(Clone)]
+pub(super) enum Db {
+    Sqlite { writer: mpsc::Sender<Job>, readers: SqlitePool },
+    Postgres(PgPool),
+}
+
+/// What a commit survives on SQLite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// A power cut (`synchronous=FULL`).
+    #[default]
+    Full,
+    /// A crash of the process; a power cut may take back the last commits (`synchronous=NORMAL`).
+    Normal,
+}
+
+/// An open transaction (or, within [`super::Store::read`], a connection).
+pub struct Tx<'c> {
+    pub(super) conn: Conn<'c>,
+    pub(super) rung: Rung,
+}
+
+pub(super) enum Conn<'c> {
+    Sqlite(&'c mut SqliteConnection),
+    Postgres(&'c mut PgConnection),
+}
+
+/// Writes one statement for both databases: `sql!(tx, execute, "…", bind, bind)`. The verbs are
+/// sqlx's: `execute` (rows affected), `fetch_one`, `fetch_optional`, `fetch_all` (tuples).
+macro_rules! sql {
+    ($tx:expr, execute, $sql:expr $(, $bind:expr)* $(,)?) => {
+        match &mut $tx.conn {
+            $crate::store::db::Conn::Sqlite(c) =>
+                sqlx::query($sql)$(.bind($bind))*.execute(&mut **c).await?.rows_affected(),
+            $crate::store::db::Conn::Postgres(c) =>
+                sqlx::query($sql)$(.bind($bind))*.execute(&mut **c).await?.rows_affected(),
+        }
+    };
+    ($tx:expr, $fetch:ident, $sql:expr $(, $bind:expr)* $(,)?) => {
+        match &mut $tx.conn {
+            $crate::store::db::Conn::Sqlite(c) =>
+                sqlx::query_as($sql)$(.bind($bind))*.$fetch(&mut **c).await?,
+            $crate::store::db::Conn::Postgres(c) =>
+                sqlx::query_as($sql)$(.bind($bind))*.$fetch(&mut **c).await?,
+        }
+    };
+}
+pub(super) use sql;
+
+impl Tx<'_> {
+    /// The database's clock: leases of several nodes are compared by no other.
+    pub async fn now_ms(&mut self) -> Result<i64> {
+        let (now,): (i64,) = match &mut self.conn {
+            Conn::Sqlite(c) => {
+                sqlx::query_as("SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)")
+                    .fetch_one(&mut **c)
+                    .await?
+            }
+            Conn::Postgres(c) => {
+                sqlx::query_as(
+                    "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+                )
+                .fetch_one(&mut **c)
+                .await?
+            }
+        };
+        Ok(now)
+    }
+
+    /// The statement whose rows are claimed: on PostgreSQL it steps over what others hold.
+    pub(super) fn claiming(&self, sqlite: &'static str, postgres: &'static str) -> &'static str {
+        match self.conn {
+            Conn::Sqlite(_) => sqlite,
+            Conn::Postgres(_) => postgres,
+        }
+    }
+}
+
+impl Db {
+    pub(super) async fn open(url: &str, durability: Durability) -> Result<Self> {
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            return open_sqlite(path.trim_start_matches("//"), durability).await;
+        }
+        if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
+            bail!("store.url must begin with sqlite: or postgres:");
+        }
+        let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(256);
+        let pool = PgPoolOptions::new()
+            .max_connections(16)
+            .acquire_timeout(Duration::from_secs(10))
+            .connect_with(options)
+            .await?;
+        migrations().run(&pool).await.context("migrating")?;
+        Ok(Self::Postgres(pool))
+    }
+
+    pub(super) async fn write<T, F>(&self, work: F) -> Result<(T, Rung)>
+    where
+        T: Send + 'static,
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
+    {
+        match self {
+            Self::Sqlite { writer, .. } => {
+                let (answer, wait) = oneshot::channel();
+                let job = job(work, answer);
+                writer.send(job).await.map_err(|_| anyhow!("the database is closed"))?;
+                wait.await.map_err(|_| anyhow!("the database did not take the transaction"))?
+            }
+            Self::Postgres(pool) => {
+                let mut open = pool.begin().await?;
+                let mut tx = Tx { conn: Conn::Postgres(&mut open), rung: Rung::default() };
+                let value = work(&mut tx).await?;
+                let rung = std::mem::take(&mut tx.rung);
+                open.commit().await?;
+                Ok((value, rung))
+            }
+        }
+    }
+
+    pub(super) async fn read<T, F>(&self, work: F) -> Result<T>
+    where
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send,
+    {
+        let rung = Rung::default();
+        match self {
+            Self::Sqlite { readers, .. } => {
+                let mut conn = readers.acquire().await?;
+                work(&mut Tx { conn: Conn::Sqlite(&mut conn), rung }).await
+            }
+            Self::Postgres(pool) => {
+                let mut conn = pool.acquire().await?;
+                work(&mut Tx { conn: Conn::Postgres(&mut conn), rung }).await
+            }
+        }
+    }
+}
+
+/// A transaction on its way to the writing connection: says whether it is good, and is told what
+/// became of the commit.
+pub(super) type Job =
+    Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, (bool, Finish)> + Send>;
+type Finish = Box<dyn FnOnce(Result<(), String>) + Send>;
+
+fn job<T, F>(work: F, answer: oneshot::Sender<Result<(T, Rung)>>) -> Job
+where
+    T: Send + 'static,
+    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
+{
+    Box::new(move |conn| {
+        async move {
+            let mut tx = Tx { conn: Conn::Sqlite(conn), rung: Rung::default() };
+            let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
+            let result = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")));
+            let rung = tx.rung;
+            let good = result.is_ok();
+            let finish: Finish = Box::new(move |committed| {
+                let result = match committed {
+                    Ok(()) => result.map(|value| (value, rung)),
+                    Err(problem) => Err(anyhow!("committing: {problem}")),
+                };
+                // Whoever asked may have gone; the commit stands all the same.
+                let _ = answer.send(result);
+            });
+            (good, finish)
+        }
+        .boxed()
+    })
+}
+
+async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
+    if let Some(folder) = std::path::Path::new(path).parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("creating the folder {}", folder.display()))?;
+    }
+    let synchronous = match durability {
+        Durability::Full => SqliteSynchronous::Full,
+        Durability::Normal => SqliteSynchronous::Normal,
+    };
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(synchronous)
+        .busy_timeout(Duration::from_secs(10))
+        .foreign_keys(true);
+    let mut conn = SqliteConnection::connect_with(&options).await?;
+    migrations().run(&mut conn).await.context("migrating")?;
+    let readers = SqlitePoolOptions::new().max_connections(4).connect_with(options).await?;
+    let (writer, jobs) = mpsc::channel(1024);
+    #[expect(clippy::disallowed_methods, reason = "ends by itself when the last Store is dropped")]
+    tokio::spawn(write_in_groups(conn, jobs));
+    Ok(Db::Sqlite { writer, readers })
+}
+
+async fn write_in_groups(mut conn: SqliteConnection, mut jobs: mpsc::Receiver<Job>) {
+    let mut group = Vec::with_capacity(GROUP);
+    while jobs.recv_many(&mut group, GROUP).await > 0 {
+        let (finishes, committed) = commit_group(&mut conn, group.drain(..)).await;
+        for finish in finishes {
+            finish(committed.clone());
+        }
+    }
+    // The WAL is folded into the file; a failure here only leaves that to the next start.
+    let _ = conn.close().await;
+}
+
+/// A job that fails takes back what it did, and nothing else.
+async fn commit_group(
+    conn: &mut SqliteConnection,
+    jobs: impl Iterator<Item = Job>,
+) -> (Vec<Finish>, Result<(), String>) {
+    let mut finishes = Vec::new();
+    if let Err(problem) = exec(conn, "BEGIN IMMEDIATE").await {
+        // The jobs are dropped, and with them what their callers wait for.
+        tracing::error!(problem, "the database takes no transaction");
+        return (finishes, Err(problem));
+    }
+    for job in jobs {
+        let saved = exec(conn, "SAVEPOINT job").await;
+        let (good, finish) = job(conn).await;
+        finishes.push(finish);
+        let undone = if good { Ok(()) } else { exec(conn, "ROLLBACK TO job").await };
+        if saved.and(undone).and(exec(conn, "RELEASE job").await).is_err() {
+            break;
+        }
+    }
+    let committed = exec(conn, "COMMIT").await;
+    if committed.is_err() {
+        // Frees the connection for the next group; SQLite may have rolled back by itself.
+        let _ = exec(conn, "ROLLBACK").await;
+    }
+    (finishes, committed)
+}
+
+async fn exec(conn: &mut SqliteConnection, sql: &'static str) -> Result<(), String> {
+    sqlx::query(sql).execute(conn).await.map(drop).map_err(|problem| problem.to_string())
+}
+
+fn migrations() -> Migrator {
+    let first = include_str!("../../migrations/0001_first.sql");
+    let text = sqlx::SqlStr::from_static(first);
+    let list = vec![Migration::new(1, "first".into(), MigrationType::Simple, text, false)];
+    Migrator::with_migrations(list)
+}
+
+/// The URL as it may be shown.
+pub fn without_password(url: &str) -> String {
+    match url::Url::parse(url) {
+        Ok(mut parsed) if parsed.password().is_some() => {
+            // Only URLs that cannot have a password refuse to have it replaced.
+            let _ = parsed.set_password(Some("…"));
+            parsed.to_string()
+        }
+        _ => url.to_owned(),
+    }
+}

@@ -1,0 +1,356 @@
+//! What is to be shown, in the order of each conversation.
+//!
+//! ```text
+//! waiting ──► sent
+//!    │  ▲ └──► refused   the platform will never take it
+//!    │  │ └──► gone      the chat cannot be written to any more
+//!    └──┘ (not before, after a failure that passes)
+//! ```
+//! While a row waits, no later row of its conversation is sent.
+
+use anyhow::Result;
+use channels::{Outgoing, Place, Receipt};
+use chrono::{DateTime, Utc};
+
+use super::{Store, Tx, at, db::sql, leases::LEASE_FOR};
+use crate::journal::{
+    event::Seq,
+    ids::{ConversationId, NodeId, OutboxId},
+};
+
+/// A row that this node may send now.
+#[derive(Debug, Clone)]
+pub struct Sending {
+    pub id: OutboxId,
+    pub conversation: ConversationId,
+    pub channel: String,
+    pub place: Place,
+    pub what: Outgoing,
+    /// What an earlier try of this row, or the row that it edits, left on the platform.
+    pub receipt: Option<Receipt>,
+    pub attempts: i64,
+    pub created_at: DateTime<Utc>,
+}
+
+/// How a send ended for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Sent,
+    Refused,
+    Gone,
+}
+
+/// A row as a reader of the history sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownRow {
+    pub id: OutboxId,
+    pub seq: Seq,
+    pub what: Outgoing,
+    pub edits: Option<OutboxId>,
+    pub status: String,
+    pub created_at: DateTime<Utc>,
+}
+
+const CLAIM: &str = "
+    -- claim sends
+    UPDATE outbox
+    SET lease_node = $1, lease_until = $2, attempts = attempts + 1
+    WHERE id IN (
+        SELECT o.id FROM outbox o
+        WHERE o.status = 'waiting' AND o.lease_until <= $3 AND o.not_before <= $4
+        AND NOT EXISTS (
+            SELECT 1 FROM outbox p
+            WHERE p.conversation = o.conversation AND p.status = 'waiting'
+            AND (p.seq, p.part, p.id) < (o.seq, o.part, o.id)
+        )
+        ORDER BY o.created_at
+        LIMIT $5
+    )
+    RETURNING id, conversation, body, edits, receipt, attempts, created_at";
+
+const CLAIM_SKIPPING: &str = "
+    -- claim sends
+    UPDATE outbox
+    SET lease_node = $1, lease_until = $2, attempts = attempts + 1
+    WHERE id IN (
+        SELECT o.id FROM outbox o
+        WHERE o.status = 'waiting' AND o.lease_until <= $3 AND o.not_before <= $4
+        AND NOT EXISTS (
+            SELECT 1 FROM outbox p
+            WHERE p.conversation = o.conversation AND p.status = 'waiting'
+            AND (p.seq, p.part, p.id) < (o.seq, o.part, o.id)
+        )
+        ORDER BY o.created_at
+        LIMIT $5
+        FOR UPDATE SKIP LOCKED
+    )
+    RETURNING id, conversation, body, edits, receipt, attempts, created_at";
+
+impl Store {
+    /// Takes rows whose turn it is. `now` is the clock by which retries wait.
+    pub async fn claim_sends(&self, most: usize, now: DateTime<Utc>) -> Result<Vec<Sending>> {
+        if !self.read(|tx| Box::pin(any_waiting(tx))).await? {
+            return Ok(Vec::new());
+        }
+        let node = self.node.clone();
+        self.write("claim", move |tx| Box::pin(claim(tx, node, most, now))).await
+    }
+
+    /// Keeps what a send has left on the platform so far: the next try edits it.
+    pub async fn placed(&self, id: &OutboxId, receipt: &Receipt) -> Result<()> {
+        let (id, receipt) = (id.clone(), receipt.clone());
+        self.write("placed", move |tx| Box::pin(placed(tx, id, receipt))).await
+    }
+
+    pub async fn sent(&self, sending: &Sending, ended: Ended, problem: String) -> Result<()> {
+        let sending = sending.clone();
+        self.write("end", move |tx| Box::pin(end(tx, sending, ended, problem))).await
+    }
+
+    /// Leaves the row for another try.
+    pub async fn try_again(
+        &self,
+        id: &OutboxId,
+        not_before: DateTime<Utc>,
+        problem: String,
+    ) -> Result<()> {
+        let id = id.clone();
+        self.write("try again", move |tx| Box::pin(try_again(tx, id, not_before, problem))).await
+    }
+}
+
+async fn any_waiting(tx: &mut Tx<'_>) -> Result<bool> {
+    let found: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- any waiting
+        SELECT part FROM outbox
+        WHERE status = 'waiting'
+        LIMIT 1"
+    );
+    Ok(found.is_some())
+}
+
+type ClaimedRow = (String, String, String, Option<String>, Option<String>, i64, i64);
+
+async fn claim(
+    tx: &mut Tx<'_>,
+    node: NodeId,
+    most: usize,
+    now: DateTime<Utc>,
+) -> Result<Vec<Sending>> {
+    let lease_now = tx.now_ms().await?;
+    let until = lease_now + LEASE_FOR.as_millis() as i64;
+    let claim = tx.claiming(CLAIM, CLAIM_SKIPPING);
+    let rows: Vec<ClaimedRow> = sql!(
+        tx,
+        fetch_all,
+        claim,
+        node.as_str(),
+        until,
+        lease_now,
+        now.timestamp_millis(),
+        most as i64
+    );
+    let mut sendings = Vec::with_capacity(rows.len());
+    for (id, conversation, body, edits, receipt, attempts, created_ms) in rows {
+        let receipt = match (receipt, edits) {
+            (Some(receipt), _) => Some(receipt),
+            (None, Some(edited)) => receipt_of(tx, &edited).await?,
+            (None, None) => None,
+        };
+        let (channel, place) = place_of(tx, &conversation).await?;
+        sendings.push(Sending {
+            id: OutboxId(id),
+            conversation: ConversationId(conversation),
+            channel,
+            place,
+            what: serde_json::from_str(&body)?,
+            receipt: receipt.map(|r| serde_json::from_str(&r)).transpose()?,
+            attempts,
+            created_at: at(created_ms),
+        });
+    }
+    Ok(sendings)
+}
+
+async fn receipt_of(tx: &mut Tx<'_>, id: &str) -> Result<Option<String>> {
+    let found: Option<(Option<String>,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- receipt of
+        SELECT receipt FROM outbox
+        WHERE id = $1",
+        id
+    );
+    Ok(found.and_then(|(receipt,)| receipt))
+}
+
+/// Where that row stands on its platform, if it does.
+pub async fn receipt(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Option<Receipt>> {
+    let found = receipt_of(tx, id.as_str()).await?;
+    Ok(found.map(|receipt| serde_json::from_str(&receipt)).transpose()?)
+}
+
+async fn place_of(tx: &mut Tx<'_>, conversation: &str) -> Result<(String, Place)> {
+    let (channel, place): (String, String) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- place of
+        SELECT channel, place FROM conversations
+        WHERE id = $1",
+        conversation
+    );
+    Ok((channel, serde_json::from_str(&place)?))
+}
+
+async fn placed(tx: &mut Tx<'_>, id: OutboxId, receipt: Receipt) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- placed
+        UPDATE outbox
+        SET receipt = $1
+        WHERE id = $2",
+        serde_json::to_string(&receipt)?,
+        id.as_str()
+    );
+    Ok(())
+}
+
+async fn end(tx: &mut Tx<'_>, sending: Sending, ended: Ended, problem: String) -> Result<()> {
+    let status = match ended {
+        Ended::Sent => "sent",
+        Ended::Refused => "refused",
+        Ended::Gone => "gone",
+    };
+    let receipt = sending.receipt.map(|r| serde_json::to_string(&r)).transpose()?;
+    let sent_at = tx.now_ms().await?;
+    sql!(
+        tx,
+        execute,
+        "
+        -- end of a send
+        UPDATE outbox
+        SET status = $1, problem = $2, lease_until = 0, sent_at = $3,
+            receipt = COALESCE($4, receipt)
+        WHERE id = $5 AND status = 'waiting'",
+        status,
+        problem,
+        sent_at,
+        receipt,
+        sending.id.as_str()
+    );
+    tx.rung.outbox = true;
+    Ok(())
+}
+
+async fn try_again(
+    tx: &mut Tx<'_>,
+    id: OutboxId,
+    not_before: DateTime<Utc>,
+    problem: String,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- try again
+        UPDATE outbox
+        SET lease_until = 0, not_before = $1, problem = $2
+        WHERE id = $3 AND status = 'waiting'",
+        not_before.timestamp_millis(),
+        problem,
+        id.as_str()
+    );
+    Ok(())
+}
+
+/// Puts these behind everything that the conversation has to show already.
+pub async fn put(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    seq: Seq,
+    shows: Vec<Outgoing>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    for (part, what) in shows.into_iter().enumerate() {
+        let row = Row { id: OutboxId::new(), seq, part: part as i64, edits: None };
+        insert(tx, conversation, row, &what, now).await?;
+    }
+    Ok(())
+}
+
+/// Where a row stands.
+pub(super) struct Row {
+    pub id: OutboxId,
+    pub seq: Seq,
+    pub part: i64,
+    pub edits: Option<OutboxId>,
+}
+
+pub(super) async fn insert(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    row: Row,
+    what: &Outgoing,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- put into the outbox
+        INSERT INTO outbox
+            (id, conversation, seq, part, body, edits, status, attempts, not_before,
+             lease_node, lease_until, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, 'waiting', 0, 0, '', 0, $7)",
+        row.id.as_str(),
+        conversation.as_str(),
+        row.seq,
+        row.part,
+        serde_json::to_string(what)?,
+        row.edits.as_ref().map(OutboxId::as_str),
+        now.timestamp_millis()
+    );
+    tx.rung.outbox = true;
+    Ok(())
+}
+
+/// Everything that a conversation has shown or is about to, oldest first, the newest `most` of it.
+pub async fn history(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    most: usize,
+) -> Result<Vec<ShownRow>> {
+    type Columns = (String, i64, String, Option<String>, String, i64);
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- history
+        SELECT id, seq, body, edits, status, created_at FROM outbox
+        WHERE conversation = $1
+        ORDER BY seq DESC, part DESC, id DESC
+        LIMIT $2",
+        conversation.as_str(),
+        most as i64
+    );
+    rows.into_iter()
+        .rev()
+        .map(|(id, seq, body, edits, status, created_ms)| {
+            Ok(ShownRow {
+                id: OutboxId(id),
+                seq,
+                what: serde_json::from_str(&body)?,
+                edits: edits.map(OutboxId),
+                status,
+                created_at: at(created_ms),
+            })
+        })
+        .collect()
+}

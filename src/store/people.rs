@@ -1,0 +1,224 @@
+//! Who may talk: people, pairing codes, and the tokens of the web. Secrets are kept as hashes.
+
+use anyhow::Result;
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{Tx, approvals::hash_of, at, db::sql};
+
+/// After so many wrong codes in a row, a person's codes are refused for `LOCKED_FOR`.
+const FAILURES: i64 = 5;
+
+fn locked_for() -> TimeDelta {
+    TimeDelta::minutes(15)
+}
+
+/// What became of a pairing code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pairing {
+    Paired,
+    Wrong,
+    /// Too many wrong ones: not even looked at.
+    Locked,
+}
+
+pub async fn is_known(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<bool> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- is known
+        SELECT role FROM people
+        WHERE channel = $1 AND person = $2",
+        channel,
+        person
+    );
+    Ok(found.is_some())
+}
+
+/// Makes a code work, once, until it expires. An empty channel means any.
+pub async fn offer_pairing(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    code: &str,
+    expires_at: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- offer pairing
+        INSERT INTO pairings (hash, channel, role, expires_at)
+        VALUES ($1, $2, 'member', $3)",
+        hash_of(code),
+        channel,
+        expires_at.timestamp_millis()
+    );
+    Ok(())
+}
+
+/// Redeems a code: one conditional update, so that it works once.
+pub async fn pair(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    person: (&str, &str),
+    code: &str,
+    now: DateTime<Utc>,
+) -> Result<Pairing> {
+    let (id, name) = person;
+    if is_locked(tx, channel, id, now).await? {
+        return Ok(Pairing::Locked);
+    }
+    let redeemed = sql!(
+        tx,
+        execute,
+        "
+        -- redeem pairing
+        UPDATE pairings
+        SET used_by = $1
+        WHERE hash = $2 AND used_by IS NULL AND expires_at > $3
+        AND (channel = '' OR channel = $4)",
+        id,
+        hash_of(code),
+        now.timestamp_millis(),
+        channel
+    );
+    if redeemed == 0 {
+        count_failure(tx, channel, id, now).await?;
+        return Ok(Pairing::Wrong);
+    }
+    sql!(
+        tx,
+        execute,
+        "
+        -- welcome
+        INSERT INTO people (channel, person, name, role, since)
+        VALUES ($1, $2, $3, 'member', $4)
+        ON CONFLICT (channel, person) DO NOTHING",
+        channel,
+        id,
+        name.replace('\0', ""),
+        now.timestamp_millis()
+    );
+    Ok(Pairing::Paired)
+}
+
+async fn is_locked(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    person: &str,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let found: Option<(i64, i64)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- pairing failures
+        SELECT failures, last_at FROM pairing_failures
+        WHERE channel = $1 AND person = $2",
+        channel,
+        person
+    );
+    Ok(found.is_some_and(|(failures, last)| failures >= FAILURES && at(last) + locked_for() > now))
+}
+
+async fn count_failure(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    person: &str,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- count failure; after the lock it starts again
+        INSERT INTO pairing_failures (channel, person, failures, last_at)
+        VALUES ($1, $2, 1, $3)
+        ON CONFLICT (channel, person) DO UPDATE
+        SET failures = CASE
+                WHEN pairing_failures.last_at <= $4 THEN 1
+                ELSE pairing_failures.failures + 1
+            END,
+            last_at = $3",
+        channel,
+        person,
+        now.timestamp_millis(),
+        (now - locked_for()).timestamp_millis()
+    );
+    Ok(())
+}
+
+/// What an access token is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Exchanged for a session, once.
+    SignIn,
+    Session,
+}
+
+impl Access {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::SignIn => "sign_in",
+            Self::Session => "session",
+        }
+    }
+}
+
+pub async fn grant_access(
+    tx: &mut Tx<'_>,
+    kind: Access,
+    (name, token): (&str, &str),
+    now: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- grant access
+        INSERT INTO access_tokens (hash, name, kind, created_at, expires_at)
+        VALUES ($1, $2, $3, $4, $5)",
+        hash_of(token),
+        name,
+        kind.as_str(),
+        now.timestamp_millis(),
+        expires_at.timestamp_millis()
+    );
+    Ok(())
+}
+
+/// Whose session this is.
+pub async fn session(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result<Option<String>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- session
+        SELECT name FROM access_tokens
+        WHERE hash = $1 AND kind = 'session' AND expires_at > $2",
+        hash_of(token),
+        now.timestamp_millis()
+    );
+    Ok(found.map(|(name,)| name))
+}
+
+/// Uses a sign-in token up; whose it was.
+pub async fn redeem_sign_in(
+    tx: &mut Tx<'_>,
+    token: &str,
+    now: DateTime<Utc>,
+) -> Result<Option<String>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- redeem sign-in
+        DELETE FROM access_tokens
+        WHERE hash = $1 AND kind = 'sign_in' AND expires_at > $2
+        RETURNING name",
+        hash_of(token),
+        now.timestamp_millis()
+    );
+    Ok(found.map(|(name,)| name))
+}

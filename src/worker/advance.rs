@@ -1,0 +1,189 @@
+//! The loop: read what is new in the journal, ask the agent what is next, do it, record it, and
+//! around again. Nothing is applied from memory: this worker reads its own events like others'.
+
+use anyhow::Result;
+use channels::Outgoing;
+use futures::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Worker, act, think};
+use crate::{
+    agent::{
+        Agent,
+        next::{Effect, next},
+    },
+    journal::{
+        event::{Event, ToolResult},
+        ids::CallId,
+        session::Session,
+    },
+    store::{
+        journal::{Change, Recorded, Terms},
+        leases::Claimed,
+        wake::Listener,
+    },
+    texts,
+};
+
+/// One conversation being advanced.
+pub(super) struct Turn<'w> {
+    pub worker: &'w Worker,
+    pub claimed: &'w Claimed,
+    pub agent: Arc<Agent>,
+    pub session: Session,
+    pub bell: Listener,
+}
+
+/// Calls under way: they go on while the loop looks at what else has happened.
+#[derive(Default)]
+pub(super) struct Running<'w> {
+    pub calls: FuturesUnordered<BoxFuture<'w, (CallId, ToolResult)>>,
+    pub cancel: BTreeMap<CallId, CancellationToken>,
+}
+
+/// What the loop does after an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    Around,
+    /// The lease is given back, or another's.
+    End,
+}
+
+impl From<Recorded> for Flow {
+    fn from(recorded: Recorded) -> Self {
+        match recorded {
+            Recorded::Done | Recorded::Behind => Self::Around,
+            Recorded::Rested | Recorded::Fenced => Self::End,
+        }
+    }
+}
+
+pub(super) async fn advance(worker: &Worker, claimed: &Claimed) -> Result<()> {
+    let bell = worker.gateway.store.bell.listen(claimed.lease.conversation());
+    let agent = worker.agent_of(&claimed.channel)?.clone();
+    let mut turn = Turn { worker, claimed, agent, session: Session::default(), bell };
+    let mut running = Running::default();
+    loop {
+        turn.read().await?;
+        running.cancel_ended(&turn.session);
+        if worker.gateway.stop.is_cancelled() && running.calls.is_empty() {
+            return worker.gateway.store.release(&claimed.lease).await;
+        }
+        let busy: BTreeSet<_> = running.cancel.keys().cloned().collect();
+        let now = worker.gateway.clock.now();
+        let effect = next(&turn.session, &turn.agent, &busy, now);
+        if turn.perform(effect, &mut running).await? == Flow::End {
+            return Ok(());
+        }
+    }
+}
+
+impl<'w> Turn<'w> {
+    /// Folds in what is new.
+    pub async fn read(&mut self) -> Result<()> {
+        let conversation = self.claimed.lease.conversation();
+        let store = &self.worker.gateway.store;
+        for entry in store.events_after(conversation, self.session.seq).await? {
+            self.session.apply(&entry);
+        }
+        Ok(())
+    }
+
+    async fn perform(&mut self, effect: Effect, running: &mut Running<'w>) -> Result<Flow> {
+        match effect {
+            Effect::Rest if running.calls.is_empty() => self.rest().await,
+            Effect::Rest => self.wait(running).await,
+            Effect::Think => think::think(self).await,
+            Effect::Compact { upto } => think::compact(self, upto).await,
+            Effect::Run(cleared) => act::run(self, cleared, running).await,
+            Effect::Ask(questions) => act::ask(self, questions).await,
+            Effect::Settle(events) => self.record(self.change(events, vec![])).await,
+            Effect::Remind => self.remind().await,
+            Effect::Fail(reason) => self.fail(&reason).await,
+        }
+    }
+
+    async fn rest(&self) -> Result<Flow> {
+        let store = &self.worker.gateway.store;
+        Ok(store.rest(&self.claimed.lease, self.session.seq).await?.into())
+    }
+
+    /// Until a call ends or something happens.
+    async fn wait(&self, running: &mut Running<'w>) -> Result<Flow> {
+        let (_silent, text) = tokio::sync::watch::channel(String::new());
+        tokio::select! {
+            Some((call, result)) = running.calls.next() => {
+                running.cancel.remove(&call);
+                act::finish(self, call, result).await
+            }
+            () = self.bell.news() => Ok(Flow::Around),
+            () = crate::gateway::drafts::show(&self.worker.gateway, self.place(), text) => {
+                Ok(Flow::Around)
+            }
+        }
+    }
+
+    async fn remind(&self) -> Result<Flow> {
+        let event = Event::Reminded { upto: self.session.said_upto };
+        self.record(self.change(vec![event], vec![text(texts::WAITING_FOR_YOU.into())])).await
+    }
+
+    /// Gives the turn up and says so; the reference finds the reason in the log.
+    pub async fn fail(&self, reason: &str) -> Result<Flow> {
+        let reference = self.claimed.lease.conversation().to_string();
+        tracing::warn!(conversation.id = reference, reason, "the turn failed");
+        let shown = text(texts::failed(reason, &reference));
+        let reason = reason.to_owned();
+        let event = Event::Failed { reason, reference, upto: self.session.seq };
+        let change = self.change(vec![event], vec![shown]);
+        self.record(Change { terms: Terms::IfCurrentThenRest, ..change }).await
+    }
+
+    /// A change on the terms that nothing has happened since this worker last read.
+    pub fn change(&self, events: Vec<Event>, shows: Vec<Outgoing>) -> Change {
+        let shows = shows.into_iter().flat_map(|what| self.fitting(what)).collect();
+        let seen = self.session.seq;
+        Change { events, shows, asked: vec![], seen, terms: Terms::IfCurrent }
+    }
+
+    pub async fn record(&self, change: Change) -> Result<Flow> {
+        let gateway = &self.worker.gateway;
+        let recorded =
+            gateway.store.record(&self.claimed.lease, change, gateway.clock.now()).await?;
+        if recorded == Recorded::Fenced {
+            let conversation = self.claimed.lease.conversation();
+            tracing::warn!(conversation.id = %conversation, "another node has the lease");
+        }
+        Ok(recorded.into())
+    }
+
+    /// The parts in which the channel can show it.
+    pub fn fitting(&self, what: Outgoing) -> Vec<Outgoing> {
+        match self.worker.gateway.channels.get(&self.claimed.channel) {
+            Some(connected) => what.degrade(connected.channel.limits()),
+            None => vec![what],
+        }
+    }
+
+    pub fn place(&self) -> (&str, &channels::Place) {
+        (&self.claimed.channel, &self.claimed.place)
+    }
+}
+
+impl Running<'_> {
+    /// What a person has stopped is cancelled; what came of it is of no use to anybody.
+    fn cancel_ended(&mut self, session: &Session) {
+        let open: BTreeSet<_> = session.open_calls().map(|open| &open.call.id).collect();
+        for (_, cancel) in self.cancel.iter().filter(|(id, _)| !open.contains(id)) {
+            cancel.cancel();
+        }
+    }
+}
+
+pub(super) fn text(markdown: String) -> Outgoing {
+    Outgoing::Text { markdown, reply_to: None }
+}

@@ -1,0 +1,29 @@
+//! What has to be done from time to time: keeping leases alive, ending questions nobody answered.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    gateway::{Gateway, approvals},
+    store::leases::HEARTBEAT,
+};
+
+/// Keeps what this node holds.
+pub(super) async fn beat(gateway: Arc<Gateway>) {
+    // What finishes after `stop` does so within the time that a lease stands.
+    while !gateway.stop.is_cancelled() {
+        if let Err(problem) = gateway.store.heartbeat().await {
+            tracing::error!(problem = format!("{problem:#}"), "no heartbeat");
+        }
+        let _ = tokio::time::timeout(HEARTBEAT, gateway.stop.cancelled()).await;
+    }
+}
+
+/// Expires questions. Not a duty that must be alone: the update that decides is conditional.
+pub(super) async fn expire(gateway: Arc<Gateway>) {
+    while !gateway.stop.is_cancelled() {
+        if let Err(problem) = approvals::sweep(&gateway).await {
+            tracing::error!(problem = format!("{problem:#}"), "questions were not expired");
+        }
+        let _ = tokio::time::timeout(Duration::from_secs(1), gateway.stop.cancelled()).await;
+    }
+}

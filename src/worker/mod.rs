@@ -1,0 +1,137 @@
+//! Does: claims conversations that have something to do, and advances each as far as it goes.
+//!
+//! - [`advance`]: the loop; read this first
+//! - [`think`]: asks the model
+//! - [`act`]: runs tools, asks people
+//! - [`duties`]: heartbeat, expiry
+
+pub mod act;
+pub mod advance;
+pub mod duties;
+pub mod think;
+
+use anyhow::{Context as _, Result};
+use futures::FutureExt as _;
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, path::PathBuf, sync::Arc};
+use tokio::sync::Semaphore;
+
+use crate::{
+    agent::Agent,
+    gateway::Gateway,
+    journal::{event::Event, ids::ConversationId},
+    llm::Model,
+    store::{
+        journal::{Change, Terms},
+        leases::Claimed,
+    },
+    texts,
+    tools::toolbox::Toolbox,
+};
+use channels::Outgoing;
+
+/// Turns under way at once on one node.
+const AT_ONCE: usize = 20_000;
+/// The conversations that one claim takes at most.
+const CLAIMED_AT_ONCE: usize = 64;
+
+/// Everything that advances conversations.
+pub struct Worker {
+    pub gateway: Arc<Gateway>,
+    pub agents: BTreeMap<String, Arc<Agent>>,
+    pub models: BTreeMap<String, Arc<dyn Model>>,
+    pub toolbox: Arc<Toolbox>,
+    /// Each conversation has a folder below.
+    pub workspaces: Workspaces,
+}
+
+/// Where the agents' files are.
+#[derive(Debug, Clone)]
+pub struct Workspaces {
+    /// Below it, a folder per conversation.
+    pub root: PathBuf,
+    /// The folders that the configuration gave to an agent, for all its conversations.
+    pub shared: BTreeMap<String, PathBuf>,
+}
+
+impl Workspaces {
+    fn of(&self, agent: &str, conversation: &ConversationId) -> PathBuf {
+        self.shared.get(agent).cloned().unwrap_or_else(|| self.root.join(conversation.as_str()))
+    }
+}
+
+impl Worker {
+    /// Starts claiming and the duties, until the gateway's `stop`.
+    pub fn start(self: &Arc<Self>) {
+        self.gateway.tasks.spawn(claim(self.clone()));
+        self.gateway.tasks.spawn(duties::beat(self.gateway.clone()));
+        self.gateway.tasks.spawn(duties::expire(self.gateway.clone()));
+    }
+
+    /// The agent of a channel.
+    fn agent_of(&self, channel: &str) -> Result<&Arc<Agent>> {
+        let connected = self
+            .gateway
+            .channels
+            .get(channel)
+            .with_context(|| format!("no channel `{channel}`"))?;
+        self.agents.get(&connected.agent).with_context(|| format!("no agent `{}`", connected.agent))
+    }
+}
+
+async fn claim(worker: Arc<Worker>) {
+    let permits = Arc::new(Semaphore::new(AT_ONCE));
+    let stop = &worker.gateway.stop;
+    while !stop.is_cancelled() {
+        let free = permits.available_permits().min(CLAIMED_AT_ONCE);
+        let claimed = worker.gateway.store.claim(free).await.unwrap_or_else(|problem| {
+            tracing::error!(problem = format!("{problem:#}"), "cannot claim");
+            Vec::new()
+        });
+        if claimed.is_empty() {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = worker.gateway.store.bell.ready() => {}
+            }
+        }
+        for claimed in claimed {
+            let permit = permits.clone().acquire_owned().await.expect("never closed");
+            let worker = worker.clone();
+            worker.gateway.tasks.clone().spawn(async move {
+                advance_safely(&worker, claimed).await;
+                drop(permit);
+            });
+        }
+    }
+}
+
+/// A turn that breaks is told to the person, and takes nothing else down.
+async fn advance_safely(worker: &Worker, claimed: Claimed) {
+    let advanced = AssertUnwindSafe(advance::advance(worker, &claimed)).catch_unwind().await;
+    let problem = match advanced {
+        Ok(Ok(())) => return,
+        Ok(Err(problem)) => format!("{problem:#}"),
+        Err(_) => "panicked".to_owned(),
+    };
+    let reference = claimed.lease.conversation().to_string();
+    tracing::error!(conversation.id = reference, problem, "the turn broke");
+    if let Err(problem) = apologise(worker, &claimed, reference).await {
+        // The database is away: the lease runs out, and the turn is tried again.
+        tracing::error!(problem = format!("{problem:#}"), "and that could not be said");
+    }
+}
+
+async fn apologise(worker: &Worker, claimed: &Claimed, reference: String) -> Result<()> {
+    let store = &worker.gateway.store;
+    let seen = store.last_seq(claimed.lease.conversation()).await?;
+    let markdown = texts::failed(texts::BROKEN, &reference);
+    let reason = texts::BROKEN.to_owned();
+    let change = Change {
+        events: vec![Event::Failed { reason, reference, upto: seen }],
+        shows: vec![Outgoing::Text { markdown, reply_to: None }],
+        seen,
+        terms: Terms::IfCurrentThenRest,
+        ..Change::default()
+    };
+    store.record(&claimed.lease, change, worker.gateway.clock.now()).await?;
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Asks the model, showing its text as it grows, and records what it replied.
+
+use anyhow::Result;
+use channels::PlaceKind;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+use super::advance::{Flow, Turn, text};
+use crate::{
+    agent::{compact, prompt},
+    gateway::drafts,
+    journal::event::{Event, Seq},
+    llm::{Model, ModelError, Reply},
+    store::journal::{Change, Recorded, Terms},
+    texts,
+};
+
+pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
+    let Some(model) = model(turn) else { return turn.fail(texts::MODEL_REFUSED).await };
+    let group = turn.claimed.place.kind == PlaceKind::Group;
+    let prompt = prompt::build(&turn.session, &turn.agent, group);
+    let (draft, growing) = watch::channel(String::new());
+    let on_text = |piece: &str| draft.send_modify(|text| grow(text, piece));
+    let gateway = &turn.worker.gateway;
+    let replied = tokio::select! {
+        replied = model.reply(&prompt, &on_text) => replied,
+        () = drafts::show(gateway, turn.place(), growing) => return Ok(Flow::Around),
+        stopped = until_stopped(turn) => return stopped.map(|()| Flow::Around),
+    };
+    crate::crash::point("think", "after reply");
+    match replied {
+        Ok(reply) if reply.text.trim().is_empty() && reply.calls.is_empty() => {
+            turn.fail(texts::NO_ANSWER).await
+        }
+        Ok(reply) => record(turn, reply).await,
+        Err(ModelError::TooLong(_)) if compact::cut(&turn.session).is_some() => {
+            let upto = compact::cut(&turn.session).expect("just looked");
+            compact(turn, upto).await
+        }
+        Err(problem) => give_up(turn, &problem).await,
+    }
+}
+
+/// An empty piece says that the text begins again.
+fn grow(text: &mut String, piece: &str) {
+    if piece.is_empty() {
+        text.clear();
+    }
+    text.push_str(piece);
+}
+
+fn model(turn: &Turn<'_>) -> Option<Arc<dyn Model>> {
+    turn.worker.models.get(&turn.agent.model).cloned()
+}
+
+/// Returns when a person has stopped the turn. Other news can wait for the reply.
+async fn until_stopped(turn: &Turn<'_>) -> Result<()> {
+    let (store, conversation) = (&turn.worker.gateway.store, turn.claimed.lease.conversation());
+    loop {
+        turn.bell.news().await;
+        let news = store.events_after(conversation, turn.session.seq).await?;
+        if news.iter().any(|entry| stops(&entry.event)) {
+            return Ok(());
+        }
+    }
+}
+
+fn stops(event: &Event) -> bool {
+    matches!(event, Event::Stopped { .. } | Event::Restarted { .. })
+}
+
+/// The reply stands although more was said meanwhile, unless somebody stopped the turn.
+async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
+    let upto = turn.session.seq;
+    let shown = Some(text(reply.text.clone())).filter(|_| !reply.text.trim().is_empty());
+    let terms = if reply.calls.is_empty() { Terms::IfCurrentThenRest } else { Terms::IfCurrent };
+    let Reply { text, calls, usage } = reply;
+    let event = Event::Replied { text, calls, upto, usage };
+    let gateway = &turn.worker.gateway;
+    loop {
+        let change = turn.change(vec![event.clone()], shown.clone().into_iter().collect());
+        let change = Change { terms, ..change };
+        let recorded =
+            gateway.store.record(&turn.claimed.lease, change, gateway.clock.now()).await?;
+        if recorded != Recorded::Behind {
+            return Ok(recorded.into());
+        }
+        let conversation = turn.claimed.lease.conversation();
+        let news = gateway.store.events_after(conversation, turn.session.seq).await?;
+        if news.iter().any(|entry| stops(&entry.event)) {
+            return Ok(Flow::Around);
+        }
+        for entry in &news {
+            turn.session.apply(entry);
+        }
+    }
+}
+
+async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
+    let conversation = turn.claimed.lease.conversation();
+    tracing::error!(conversation.id = %conversation, problem = %problem, "the model did not answer");
+    match problem {
+        ModelError::Retry { .. } => turn.fail(texts::MODEL_UNAVAILABLE).await,
+        ModelError::TooLong(_) | ModelError::Rejected(_) => turn.fail(texts::MODEL_REFUSED).await,
+    }
+}
+
+/// Lets the model summarise what stands up to `upto`.
+pub(super) async fn compact(turn: &Turn<'_>, upto: Seq) -> Result<Flow> {
+    let Some(model) = model(turn) else { return turn.fail(texts::MODEL_REFUSED).await };
+    let prompt = prompt::summarise(&turn.session, &turn.agent, upto);
+    let replied = tokio::select! {
+        replied = model.reply(&prompt, &|_| ()) => replied,
+        stopped = until_stopped(turn) => return stopped.map(|()| Flow::Around),
+    };
+    match replied {
+        Ok(reply) => {
+            let event = Event::Compacted { upto, summary: reply.text, usage: reply.usage };
+            let change = turn.change(vec![event], vec![]);
+            turn.record(Change { terms: Terms::Always, ..change }).await
+        }
+        Err(problem) => give_up(turn, &problem).await,
+    }
+}
