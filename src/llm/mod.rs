@@ -9,6 +9,10 @@ use crate::{
     journal::event::{Call, Usage},
 };
 
+/// Hears each piece of text as it arrives. Named, because `async_trait` would give the elided
+/// lifetime of the piece a name, and so keep every piece from being a short borrow.
+pub type OnText<'a> = dyn Fn(&str) + Send + Sync + 'a;
+
 #[async_trait]
 pub trait Model: Send + Sync {
     /// The id from the configuration.
@@ -16,11 +20,7 @@ pub trait Model: Send + Sync {
 
     /// Answers; `on_text` hears each piece of text as it arrives (to be shown, not to be trusted:
     /// after a retry the text starts again, which is told by an empty piece).
-    async fn reply(
-        &self,
-        prompt: &Prompt,
-        on_text: &(dyn Fn(&str) + Send + Sync),
-    ) -> Result<Reply, ModelError>;
+    async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError>;
 }
 
 #[derive(Debug, Clone, PartialEq)]
