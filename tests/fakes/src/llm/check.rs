@@ -1,0 +1,189 @@
+//! Holds a request against the wire: what the real servers would refuse, this one refuses.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+use super::Request;
+
+type Check = Result<(), String>;
+
+fn need(holds: bool, problem: impl Into<String>) -> Check {
+    if holds { Ok(()) } else { Err(problem.into()) }
+}
+
+fn has_header(request: &Request, name: &str, starts: &str) -> Check {
+    let value = request.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    need(
+        value.starts_with(starts) && value.len() > starts.len(),
+        format!("header {name} is missing"),
+    )
+}
+
+fn common(body: &Value) -> Result<&Vec<Value>, String> {
+    need(body.is_object(), "the body is no JSON object")?;
+    need(body["model"].as_str().is_some_and(|m| !m.is_empty()), "`model` is missing")?;
+    let messages = body["messages"].as_array().ok_or("`messages` is missing")?;
+    need(!messages.is_empty(), "`messages` is empty")?;
+    if let Some(t) = body.get("temperature") {
+        need(t.as_f64().is_some_and(|t| (0.0..=2.0).contains(&t)), "`temperature` is not 0 to 2")?;
+    }
+    Ok(messages)
+}
+
+fn name(value: &Value) -> Check {
+    let name = value.as_str().unwrap_or_default();
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    need(
+        !name.is_empty() && name.len() <= 64 && name.chars().all(fits),
+        format!("`{name}` is no name of a tool"),
+    )
+}
+
+fn schema(value: &Value) -> Check {
+    need(value["type"] == "object", "the schema of a tool must be of type object")
+}
+
+/// <https://platform.openai.com/docs/api-reference/chat/create>
+pub(super) fn openai(request: &Request) -> Check {
+    has_header(request, "authorization", "Bearer ")?;
+    let body = &request.body;
+    let messages = common(body)?;
+    if let Some(tools) = body.get("tools") {
+        let tools = tools.as_array().filter(|t| !t.is_empty()).ok_or("`tools` is empty")?;
+        for tool in tools {
+            need(tool["type"] == "function", "the type of a tool must be function")?;
+            name(&tool["function"]["name"])?;
+            schema(&tool["function"]["parameters"])?;
+        }
+    }
+    let mut open: Vec<String> = Vec::new();
+    for message in messages {
+        let role = message["role"].as_str().unwrap_or_default();
+        need(open.is_empty() || role == "tool", "a call is not followed by its result")?;
+        match role {
+            "system" | "developer" | "user" => {
+                let content = &message["content"];
+                need(content.is_string() || content.is_array(), "`content` is missing")?;
+            }
+            "assistant" => open = openai_calls(message)?,
+            "tool" => {
+                let id = message["tool_call_id"].as_str().ok_or("`tool_call_id` is missing")?;
+                need(message["content"].is_string(), "a result has no content")?;
+                let at = open.iter().position(|o| o == id);
+                open.remove(at.ok_or(format!("the result {id} follows no call"))?);
+            }
+            other => return Err(format!("there is no role `{other}`")),
+        }
+    }
+    need(open.is_empty(), "the last calls have no results")
+}
+
+fn openai_calls(message: &Value) -> Result<Vec<String>, String> {
+    let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
+    let says = message["content"].as_str().is_some_and(|c| !c.is_empty());
+    need(says || !calls.is_empty(), "the assistant neither says nor calls anything")?;
+    let mut ids = Vec::new();
+    for call in &calls {
+        need(call["type"] == "function", "the type of a call must be function")?;
+        name(&call["function"]["name"])?;
+        let arguments = call["function"]["arguments"].as_str().ok_or("arguments must be text")?;
+        let read: Value = serde_json::from_str(arguments).unwrap_or_default();
+        need(read.is_object(), "the arguments of a call must be a JSON object as text")?;
+        ids.push(call["id"].as_str().ok_or("a call has no id")?.to_owned());
+    }
+    Ok(ids)
+}
+
+/// <https://docs.anthropic.com/en/api/messages>
+pub(super) fn anthropic(request: &Request) -> Check {
+    has_header(request, "x-api-key", "")?;
+    has_header(request, "anthropic-version", "20")?;
+    let body = &request.body;
+    let messages = common(body)?;
+    need(body["max_tokens"].as_u64().is_some_and(|n| n > 0), "`max_tokens` is missing")?;
+    for tool in body["tools"].as_array().into_iter().flatten() {
+        name(&tool["name"])?;
+        schema(&tool["input_schema"])?;
+    }
+    need(messages[0]["role"] == "user", "the first message must be the user's")?;
+    let cached = count_cached(body);
+    need(cached <= 4, format!("{cached} blocks with cache_control, at most 4 are allowed"))?;
+    let mut ids = BTreeSet::new();
+    let mut open: Vec<String> = Vec::new();
+    for message in messages {
+        let blocks = blocks(&message["content"])?;
+        match message["role"].as_str().unwrap_or_default() {
+            "user" => answer(&mut open, &blocks)?,
+            "assistant" => {
+                need(open.is_empty(), "tool_use without tool_result in the next message")?;
+                open = uses(&blocks)?;
+                for id in &open {
+                    need(ids.insert(id.clone()), "tool_use ids must be unique")?;
+                }
+            }
+            other => return Err(format!("there is no role `{other}`")),
+        }
+    }
+    need(open.is_empty(), "the last calls have no results")
+}
+
+fn blocks(content: &Value) -> Result<Vec<Value>, String> {
+    match content {
+        Value::String(text) if !text.is_empty() => {
+            Ok(vec![serde_json::json!({ "type": "text", "text": text })])
+        }
+        Value::Array(blocks) if !blocks.is_empty() => Ok(blocks.clone()),
+        _ => Err("a message must have content".to_owned()),
+    }
+}
+
+/// All results of an assistant's calls stand in the one message that follows it.
+fn answer(open: &mut Vec<String>, blocks: &[Value]) -> Check {
+    for block in blocks {
+        match block["type"].as_str().unwrap_or_default() {
+            "tool_result" => {
+                let id = block["tool_use_id"].as_str().unwrap_or_default();
+                let at = open.iter().position(|o| o == id);
+                open.remove(at.ok_or(format!("the result {id} follows no call"))?);
+            }
+            "text" => {
+                let text = block["text"].as_str().unwrap_or_default();
+                need(!text.is_empty(), "text content blocks must be non-empty")?;
+            }
+            "image" | "document" => {}
+            other => return Err(format!("a user's block of type `{other}`")),
+        }
+    }
+    need(open.is_empty(), "tool_use without tool_result in the next message")
+}
+
+fn uses(blocks: &[Value]) -> Result<Vec<String>, String> {
+    let mut ids = Vec::new();
+    for block in blocks {
+        match block["type"].as_str().unwrap_or_default() {
+            "tool_use" => {
+                name(&block["name"])?;
+                need(block["input"].is_object(), "the input of a call must be an object")?;
+                ids.push(block["id"].as_str().ok_or("a call has no id")?.to_owned());
+            }
+            "text" => {
+                let text = block["text"].as_str().unwrap_or_default();
+                need(!text.trim().is_empty(), "text content blocks must be non-empty")?;
+            }
+            "thinking" | "redacted_thinking" => {}
+            other => return Err(format!("an assistant's block of type `{other}`")),
+        }
+    }
+    Ok(ids)
+}
+
+fn count_cached(value: &Value) -> usize {
+    match value {
+        Value::Object(all) => {
+            let own = usize::from(all.contains_key("cache_control"));
+            own + all.values().map(count_cached).sum::<usize>()
+        }
+        Value::Array(all) => all.iter().map(count_cached).sum(),
+        _ => 0,
+    }
+}

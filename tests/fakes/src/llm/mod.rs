@@ -1,0 +1,342 @@
+//! A fake LLM server: OpenAI's chat completions and Anthropic's messages, streamed and whole,
+//! which follows a script, can fail in every usual way, and holds each request against the wire.
+
+mod anthropic;
+mod check;
+mod openai;
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri},
+    response::{IntoResponse, Response},
+};
+use futures::{StreamExt, stream};
+use serde_json::Value;
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{net::TcpListener, task::AbortHandle};
+
+/// What the server does with one request.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    Turn(Turn),
+    Fault(Fault),
+}
+
+/// A whole answer of the model.
+#[derive(Debug, Clone, Default)]
+pub struct Turn {
+    pub text: String,
+    pub calls: Vec<ToolCall>,
+    /// Input (cached ones included), output, cached.
+    pub usage: (u64, u64, u64),
+    /// Instead of the usual one.
+    pub stop: Option<&'static str>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    /// As the model writes them: JSON, or what it takes for JSON.
+    pub arguments: String,
+}
+
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// A refusal before any answer, in the vendor's shape.
+    Status { code: u16, kind: &'static str, message: String, headers: Vec<(&'static str, String)> },
+    /// The connection breaks after this many events of the answer.
+    Cut { turn: Turn, after: usize },
+    /// The answer ends in good order after this many events, but long before its end.
+    Short { turn: Turn, after: usize },
+    /// An error as an event, after this many events of the answer.
+    Event { turn: Turn, after: usize, kind: &'static str },
+    /// Headers at once, then nothing for so long, then the answer.
+    SlowFirstToken { turn: Turn, by: Duration },
+    /// Not even headers for so long.
+    SlowHeaders { turn: Turn, by: Duration },
+}
+
+pub fn text(text: &str) -> Turn {
+    Turn { text: text.to_owned(), usage: (100, 10, 0), ..Turn::default() }
+}
+
+impl Turn {
+    #[must_use]
+    pub fn call(mut self, id: &str, name: &str, arguments: &str) -> Self {
+        let (id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.to_owned());
+        self.calls.push(ToolCall { id, name, arguments });
+        self
+    }
+
+    #[must_use]
+    pub fn usage(mut self, input: u64, output: u64, cached: u64) -> Self {
+        self.usage = (input, output, cached);
+        self
+    }
+
+    #[must_use]
+    pub fn stop(mut self, reason: &'static str) -> Self {
+        self.stop = Some(reason);
+        self
+    }
+}
+
+/// A refusal with this status, kind (`type` or `code` of the vendor's error) and message.
+pub fn refuse(code: u16, kind: &'static str, message: &str) -> Answer {
+    let message = message.to_owned();
+    Answer::Fault(Fault::Status { code, kind, message, headers: Vec::new() })
+}
+
+/// Too many requests, with this `retry-after`.
+pub fn busy(retry_after: &str) -> Answer {
+    Answer::Fault(Fault::Status {
+        code: 429,
+        kind: "rate_limit_error",
+        message: "Slow down.".to_owned(),
+        headers: vec![("retry-after", retry_after.to_owned())],
+    })
+}
+
+impl From<Turn> for Answer {
+    fn from(turn: Turn) -> Self {
+        Self::Turn(turn)
+    }
+}
+
+impl From<Fault> for Answer {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// One request as it came.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub path: String,
+    pub headers: HeaderMap,
+    pub body: Value,
+}
+
+#[derive(Default)]
+struct Script {
+    answers: VecDeque<Answer>,
+    always: Option<Answer>,
+    requests: Vec<Request>,
+    problems: Vec<String>,
+}
+
+type Shared = Arc<Mutex<Script>>;
+
+/// The server; it stops when this is dropped.
+pub struct FakeLlm {
+    pub url: String,
+    script: Shared,
+    task: AbortHandle,
+}
+
+impl FakeLlm {
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let script = Shared::default();
+        let app = Router::new().fallback(serve).with_state(script.clone());
+        let server = async move { axum::serve(listener, app).await };
+        let task = tokio::spawn(server).abort_handle();
+        Self { url: format!("http://{address}"), script, task }
+    }
+
+    /// The base of both wires.
+    pub fn base_url(&self) -> String {
+        format!("{}/v1", self.url)
+    }
+
+    /// Adds an answer to the end of the script.
+    pub fn will(&self, answer: impl Into<Answer>) -> &Self {
+        open(&self.script).answers.push_back(answer.into());
+        self
+    }
+
+    /// The answer to whatever comes when the script is over (else a refusal with 400).
+    pub fn always(&self, answer: impl Into<Answer>) -> &Self {
+        open(&self.script).always = Some(answer.into());
+        self
+    }
+
+    pub fn requests(&self) -> Vec<Request> {
+        open(&self.script).requests.clone()
+    }
+
+    /// What was wrong with the requests; each of these was also refused with 400.
+    pub fn problems(&self) -> Vec<String> {
+        open(&self.script).problems.clone()
+    }
+}
+
+impl Drop for FakeLlm {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn open(script: &Shared) -> MutexGuard<'_, Script> {
+    script.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The two wires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wire {
+    OpenAi,
+    Anthropic,
+}
+
+impl Wire {
+    fn of(path: &str) -> Option<Self> {
+        match path {
+            "/v1/chat/completions" => Some(Self::OpenAi),
+            "/v1/messages" => Some(Self::Anthropic),
+            _ => None,
+        }
+    }
+
+    fn error(self, kind: &str, message: &str) -> Value {
+        match self {
+            Self::OpenAi => openai::error(kind, message),
+            Self::Anthropic => anthropic::error(kind, message),
+        }
+    }
+
+    fn events(self, turn: &Turn) -> Vec<String> {
+        match self {
+            Self::OpenAi => openai::events(turn),
+            Self::Anthropic => anthropic::events(turn),
+        }
+    }
+
+    fn whole(self, turn: &Turn) -> Value {
+        match self {
+            Self::OpenAi => openai::whole(turn),
+            Self::Anthropic => anthropic::whole(turn),
+        }
+    }
+
+    fn error_event(self, kind: &str) -> String {
+        let error = self.error(kind, "It broke off.");
+        match self {
+            Self::OpenAi => openai::event(&error),
+            Self::Anthropic => anthropic::event("error", &error),
+        }
+    }
+}
+
+async fn serve(
+    State(script): State<Shared>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let Some(wire) = Wire::of(uri.path()) else {
+        return refusal(404, &Wire::OpenAi.error("not_found_error", "no such path"), &[]);
+    };
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let streamed = body["stream"].as_bool().unwrap_or(false);
+    let request = Request { path: uri.path().to_owned(), headers, body };
+    match next(&script, wire, request) {
+        Ok(Answer::Turn(turn)) => turned(wire, &turn, streamed),
+        Ok(Answer::Fault(fault)) => failed(wire, fault, streamed).await,
+        Err(problem) => refusal(400, &wire.error("invalid_request_error", &problem), &[]),
+    }
+}
+
+fn next(script: &Shared, wire: Wire, request: Request) -> Result<Answer, String> {
+    let problem = match wire {
+        Wire::OpenAi => check::openai(&request),
+        Wire::Anthropic => check::anthropic(&request),
+    };
+    let mut script = open(script);
+    script.requests.push(request);
+    if let Err(problem) = problem {
+        script.problems.push(problem.clone());
+        return Err(problem);
+    }
+    let next = script.answers.pop_front().or_else(|| script.always.clone());
+    next.ok_or_else(|| "the script is over".to_owned())
+}
+
+fn turned(wire: Wire, turn: &Turn, streamed: bool) -> Response {
+    if streamed {
+        return sse(stream::iter(wire.events(turn)).map(|e| Ok::<_, Infallible>(Bytes::from(e))));
+    }
+    axum::Json(wire.whole(turn)).into_response()
+}
+
+async fn failed(wire: Wire, fault: Fault, streamed: bool) -> Response {
+    match fault {
+        Fault::Status { code, kind, message, headers } => {
+            refusal(code, &wire.error(kind, &message), &headers)
+        }
+        Fault::Cut { turn, after } => {
+            let broken = Err(io::Error::from(io::ErrorKind::ConnectionReset));
+            sse(stream::iter(first(wire, &turn, after).map(Ok).chain([broken])))
+        }
+        Fault::Short { turn, after } => {
+            sse(stream::iter(first(wire, &turn, after).map(Ok::<_, Infallible>)))
+        }
+        Fault::Event { turn, after, kind } => {
+            let error = Bytes::from(wire.error_event(kind));
+            sse(stream::iter(first(wire, &turn, after).chain([error]).map(Ok::<_, Infallible>)))
+        }
+        Fault::SlowFirstToken { turn, by } => {
+            let wait = stream::once(elapse(by)).filter_map(|()| async { None });
+            let events = stream::iter(wire.events(&turn)).map(|e| Ok::<_, Infallible>(e.into()));
+            sse(wait.chain(events))
+        }
+        Fault::SlowHeaders { turn, by } => {
+            elapse(by).await;
+            turned(wire, &turn, streamed)
+        }
+    }
+}
+
+fn first(wire: Wire, turn: &Turn, count: usize) -> impl Iterator<Item = Bytes> + use<> {
+    wire.events(turn).into_iter().take(count).map(Bytes::from)
+}
+
+/// The one place where time is let pass: a slow server is slow.
+async fn elapse(by: Duration) {
+    let _ = tokio::time::timeout(by, std::future::pending::<()>()).await;
+}
+
+fn sse<E>(events: impl stream::Stream<Item = Result<Bytes, E>> + Send + 'static) -> Response
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+{
+    let mut response = Response::new(Body::from_stream(events));
+    let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
+    response.headers_mut().insert(axum::http::header::CONTENT_TYPE, kind);
+    response
+}
+
+fn refusal(code: u16, body: &Value, headers: &[(&'static str, String)]) -> Response {
+    let status = StatusCode::from_u16(code).expect("a status of the script is one of HTTP");
+    let mut response = (status, axum::Json(body)).into_response();
+    for (name, value) in headers {
+        let value = HeaderValue::from_str(value).expect("a header of the script is one of HTTP");
+        response.headers_mut().insert(HeaderName::from_static(name), value);
+    }
+    response
+}
+
+/// Pieces of some letters each, so that words and arguments come split.
+fn pieces(text: &str) -> Vec<String> {
+    let letters: Vec<char> = text.chars().collect();
+    letters.chunks(7).map(|piece| piece.iter().collect()).collect()
+}
