@@ -1,5 +1,17 @@
 //! Thinks: something that answers a prompt.
 
+pub mod demo;
+mod demo_document;
+mod demo_wish;
+pub mod failover;
+pub mod prompted;
+mod refusal;
+pub mod remote;
+pub mod retry;
+pub mod scripted;
+mod tool_call_scan;
+mod wire;
+
 use async_trait::async_trait;
 use std::time::Duration;
 use thiserror::Error;

@@ -1,0 +1,347 @@
+//! The demo model: rules that stand in for an AI, so that everything else can be tried without a
+//! key. It knows nothing but the prompt, and says in every answer what it is.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::{Model, ModelError, OnText, Reply, demo_document, demo_wish::Wish};
+use crate::{
+    agent::prompt::{Message, Prompt},
+    journal::{
+        event::{Call, Usage},
+        ids::CallId,
+    },
+};
+
+/// Stands below every answer.
+pub const LABEL: &str = "— demo model: a rule-based stand-in, not an AI. Set OPENAI_API_KEY, \
+                         ANTHROPIC_API_KEY, GEMINI_API_KEY or OLLAMA_HOST for a real one.";
+
+const HELP: &str = "I understand a handful of plain requests:
+
+- write a report about bees as pdf (or docx, xlsx, pptx)
+- save a note: buy honey
+- read notes/buy-honey.md
+- replace honey with wax in notes/buy-honey.md
+- send me notes/buy-honey.md
+- list files
+- what time is it in Tokyo";
+
+const PIECE_CHARS: usize = 24;
+const QUOTED_CHARS: usize = 3000;
+
+#[derive(Debug, Clone)]
+pub struct DemoModel {
+    id: String,
+}
+
+impl DemoModel {
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into() }
+    }
+}
+
+#[async_trait]
+impl Model for DemoModel {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
+        let (text, calls) = match answer(prompt) {
+            Answer::Say(text) => (format!("{text}\n\n{LABEL}"), vec![]),
+            Answer::Call(tool, arguments) => (String::new(), vec![call(tool, arguments)]),
+        };
+        for piece in pieces(&text) {
+            on_text(piece);
+        }
+        let usage = usage(prompt, &text);
+        Ok(Reply { text, calls, usage })
+    }
+}
+
+enum Answer {
+    Say(String),
+    Call(&'static str, Value),
+}
+
+/// The turn so far: what was asked last, and what came of the calls since.
+struct Turn<'a> {
+    asked: &'a str,
+    done: Vec<(&'a Call, &'a str)>,
+    /// Results of an earlier turn that nobody has spoken of yet.
+    untold: Vec<(&'a Call, &'a str)>,
+}
+
+impl<'a> Turn<'a> {
+    fn of(messages: &'a [Message]) -> Self {
+        let mut turn = Self { asked: "", done: Vec::new(), untold: Vec::new() };
+        for message in messages {
+            match message {
+                Message::User { text } => {
+                    turn.asked = text;
+                    turn.untold.append(&mut turn.done);
+                }
+                Message::Tool { call, text } => turn.done.push((call, text)),
+                Message::Assistant { text, .. } if !text.is_empty() => {
+                    turn.done.clear();
+                    turn.untold.clear();
+                }
+                Message::Assistant { .. } => {}
+            }
+        }
+        turn
+    }
+}
+
+fn answer(prompt: &Prompt) -> Answer {
+    let turn = Turn::of(&prompt.messages);
+    let wish = Wish::read(turn.asked, prompt.tools.is_empty());
+    if let Some((call, result)) = turn.done.last() {
+        return go_on(prompt, &wish, call, result);
+    }
+    let told: Vec<String> = turn.untold.iter().map(|(c, r)| told(c, r)).collect();
+    match begin(prompt, &wish) {
+        Answer::Say(text) if !told.is_empty() => {
+            Answer::Say(format!("{}\n\n{text}", told.join("\n\n")))
+        }
+        answer => answer,
+    }
+}
+
+/// The first step towards a wish.
+fn begin(prompt: &Prompt, wish: &Wish) -> Answer {
+    match wish {
+        Wish::Hello => Answer::Say(format!("Hello! {HELP}")),
+        Wish::Help => Answer::Say(HELP.to_owned()),
+        Wish::Summary => Answer::Say(summary(prompt)),
+        Wish::Unknown => Answer::Say(format!("I did not understand that. {HELP}")),
+        Wish::Report { topic, format } => {
+            let arguments = json!({
+                "markdown": demo_document::compose(topic, *format),
+                "fileName": format!("{}.{}", slug(topic), format.extension()),
+            });
+            want(prompt, format.tool(), arguments)
+        }
+        Wish::Note { text } => {
+            let title: String = text.split_whitespace().take(6).collect::<Vec<_>>().join(" ");
+            let path = format!("notes/{}.md", slug(&title));
+            want(prompt, "write_file", json!({ "path": path, "content": format!("{text}\n") }))
+        }
+        Wish::Read { path } | Wish::Replace { path, .. } => {
+            want(prompt, "read_file", json!({ "path": path }))
+        }
+        Wish::List { path } => want(prompt, "list_dir", json!({ "path": path })),
+        Wish::Time { zone } => want(prompt, "get_current_datetime", json!({ "timezone": zone })),
+        Wish::Send { path } => {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            want(prompt, "send_file", json!({ "filePath": path, "fileName": name }))
+        }
+    }
+}
+
+/// Calls the tool; enables it first where it only stands in the directory.
+fn want(prompt: &Prompt, tool: &'static str, arguments: Value) -> Answer {
+    if prompt.tools.iter().any(|t| t.name == tool) {
+        return Answer::Call(tool, arguments);
+    }
+    let tried = Turn::of(&prompt.messages).done.iter().any(|(c, _)| c.tool == "enable_tool");
+    if !tried && prompt.tools.iter().any(|t| t.name == "enable_tool") && names(&prompt.system, tool)
+    {
+        return Answer::Call("enable_tool", json!({ "names": [tool] }));
+    }
+    Answer::Say(format!("For that I need the tool `{tool}`, which I do not have here."))
+}
+
+/// Whether the directory speaks of the tool, and not of one whose name is longer.
+fn names(system: &str, tool: &str) -> bool {
+    system.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == tool)
+}
+
+/// The next step, now that a call has come to its end.
+fn go_on(prompt: &Prompt, wish: &Wish, call: &Call, result: &str) -> Answer {
+    let done = Outcome::of(call, result) == Outcome::Done;
+    match (call.tool.as_str(), wish) {
+        ("enable_tool", _) if done => begin(prompt, wish),
+        ("read_file", Wish::Replace { old, new, path }) if done => {
+            let arguments = json!({ "path": path, "old_string": old, "new_string": new });
+            want(prompt, "apply_patch", arguments)
+        }
+        _ => Answer::Say(told(call, result)),
+    }
+}
+
+/// A sentence about what came of a call.
+fn told(call: &Call, result: &str) -> String {
+    let result = result.trim();
+    match Outcome::of(call, result) {
+        Outcome::Denied => {
+            return format!(
+                "I was not allowed to do that (`{}`): {}",
+                call.tool,
+                first_line(result)
+            );
+        }
+        Outcome::Failed => {
+            return format!("That did not work (`{}`): {}", call.tool, first_line(result));
+        }
+        Outcome::Done => {}
+    }
+    let argument = |name: &str| call.arguments[name].as_str().unwrap_or_default().to_owned();
+    match call.tool.as_str() {
+        "read_file" => format!("This is `{}`:\n\n{}", argument("path"), quoted(result)),
+        "list_dir" => format!("These are the files:\n\n{}", quoted(result)),
+        "get_current_datetime" => {
+            format!("The clock in {} says:\n\n{}", argument("timezone"), quoted(result))
+        }
+        "write_file" => format!("I saved `{}`. {}", argument("path"), first_line(result)),
+        "apply_patch" => format!("I changed `{}`. {}", argument("path"), first_line(result)),
+        "send_file" => format!("Here comes `{}`. {}", argument("filePath"), first_line(result)),
+        tool if tool.starts_with("render_") => {
+            format!("Your document is ready: `{}`. {}", argument("fileName"), first_line(result))
+        }
+        tool => format!("`{tool}` says:\n\n{}", quoted(result)),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Done,
+    Denied,
+    Failed,
+}
+
+impl Outcome {
+    /// The prompt tells outcomes in words only. What the call itself said (a path, a text) is left
+    /// out, so that a note about a denied request does not read as a denial.
+    fn of(call: &Call, result: &str) -> Self {
+        const DENIED: [&str; 9] = [
+            "denied",
+            "not allowed",
+            "did not allow",
+            "nobody answered",
+            "no one answered",
+            "declined",
+            "forbidden",
+            "not permitted",
+            "withdrawn",
+        ];
+        const FAILED: [&str; 12] = [
+            "error",
+            "failed",
+            "invalid",
+            "timed out",
+            "not authorized",
+            "rate limit",
+            "external service",
+            "sandbox",
+            "there is no",
+            "no such",
+            "cannot",
+            "could not",
+        ];
+        let mut words: String = result.chars().take(200).collect::<String>().to_lowercase();
+        for said in call.arguments.as_object().into_iter().flatten().filter_map(|(_, v)| v.as_str())
+        {
+            if !said.trim().is_empty() {
+                words = words.replace(&said.to_lowercase(), "");
+            }
+        }
+        let reads = matches!(call.tool.as_str(), "read_file" | "list_dir" | "get_current_datetime");
+        let denied = |sign: &&str| {
+            if reads { words.starts_with(*sign) } else { words.contains(*sign) }
+        };
+        if DENIED.iter().any(denied) {
+            Self::Denied
+        } else if FAILED.iter().any(|s| words.starts_with(s)) {
+            Self::Failed
+        } else {
+            Self::Done
+        }
+    }
+}
+
+/// What the person asked for so far: all that rules can say about a dialogue.
+fn summary(prompt: &Prompt) -> String {
+    let mut wishes = Vec::new();
+    for message in &prompt.messages {
+        if let Message::User { text } = message {
+            let line = first_line(text);
+            wishes.push(format!("- {}", line.chars().take(120).collect::<String>()));
+        }
+    }
+    wishes.pop();
+    if wishes.is_empty() {
+        return "Nothing has been asked for yet.".to_owned();
+    }
+    format!("So far the person asked for this:\n\n{}", wishes.join("\n"))
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim().lines().next().unwrap_or_default()
+}
+
+fn quoted(text: &str) -> String {
+    let short: String = text.chars().take(QUOTED_CHARS).collect();
+    let more = if short.len() < text.len() { "\n…" } else { "" };
+    // A fence that is longer than any in the text.
+    let fence = "`".repeat(3.max(longest_run(&short, '`') + 1));
+    format!("{fence}\n{short}{more}\n{fence}")
+}
+
+fn longest_run(text: &str, letter: char) -> usize {
+    text.split(|c| c != letter).map(str::len).max().unwrap_or(0)
+}
+
+/// A name for a file: `Bees & honey` → `bees-honey`.
+fn slug(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
+    let slug: String = words.collect::<Vec<_>>().join("-").chars().take(48).collect();
+    let slug = slug.trim_matches('-');
+    if slug.is_empty() { "note".to_owned() } else { slug.to_owned() }
+}
+
+fn call(tool: &str, arguments: Value) -> Call {
+    let id = CallId::new();
+    Call { model_id: id.as_str().to_owned(), id, tool: tool.to_owned(), arguments }
+}
+
+/// By words, as a model streams.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while rest.chars().count() > PIECE_CHARS {
+        let near = rest.char_indices().nth(PIECE_CHARS).map_or(rest.len(), |(at, _)| at);
+        let cut = rest[..near].rfind(' ').map_or(near, |space| space + 1);
+        let (piece, more) = rest.split_at(cut);
+        pieces.push(piece);
+        rest = more;
+    }
+    if !rest.is_empty() {
+        pieces.push(rest);
+    }
+    pieces
+}
+
+/// About four letters make a token.
+fn usage(prompt: &Prompt, text: &str) -> Usage {
+    let said: usize = prompt
+        .messages
+        .iter()
+        .map(|m| match m {
+            Message::User { text }
+            | Message::Assistant { text, .. }
+            | Message::Tool { text, .. } => text.len(),
+        })
+        .sum();
+    Usage {
+        input_tokens: ((prompt.system.len() + said) / 4) as u64,
+        output_tokens: (text.len() / 4) as u64,
+        cached_tokens: 0,
+    }
+}
+
+#[cfg(test)]
+#[path = "demo_tests.rs"]
+mod tests;

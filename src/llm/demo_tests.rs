@@ -1,0 +1,174 @@
+//! The demo model in dialogues as the loop leads them.
+
+use super::*;
+use crate::agent::prompt::ToolSchema;
+use std::sync::Mutex;
+
+const CORE: [&str; 7] = [
+    "read_file",
+    "write_file",
+    "list_dir",
+    "apply_patch",
+    "send_file",
+    "get_current_datetime",
+    "enable_tool",
+];
+
+struct Talk(Prompt);
+
+impl Talk {
+    fn new() -> Self {
+        let system = "Other tools: render_pdf_from_file, render_pdf, render_xlsx".to_owned();
+        let tools = CORE.iter().map(|name| schema(name)).collect();
+        Self(Prompt { system, tools, messages: vec![], max_output_tokens: 100 })
+    }
+
+    async fn says(&mut self, text: &str) -> Reply {
+        self.0.messages.push(Message::User { text: text.into() });
+        self.replies().await
+    }
+
+    /// The last call came to its end with this result.
+    async fn result(&mut self, text: &str) -> Reply {
+        let call = self.last_call();
+        self.0.messages.push(Message::Tool { call, text: text.into() });
+        self.replies().await
+    }
+
+    fn last_call(&self) -> Call {
+        let calls = self.0.messages.iter().rev().find_map(|m| match m {
+            Message::Assistant { calls, .. } => calls.first().cloned(),
+            _ => None,
+        });
+        calls.expect("a call was made")
+    }
+
+    async fn replies(&mut self) -> Reply {
+        let heard = Mutex::new(String::new());
+        let hear = |piece: &str| heard.lock().expect("not poisoned").push_str(piece);
+        let reply = DemoModel::new("demo").reply(&self.0, &hear).await.expect("it always answers");
+        assert_eq!(*heard.lock().expect("not poisoned"), reply.text);
+        assert_eq!(reply.text.is_empty(), !reply.calls.is_empty());
+        if !reply.text.is_empty() {
+            assert!(reply.text.ends_with(LABEL), "{}", reply.text);
+        }
+        let (text, calls) = (reply.text.clone(), reply.calls.clone());
+        self.0.messages.push(Message::Assistant { text, calls });
+        reply
+    }
+}
+
+fn schema(name: &str) -> ToolSchema {
+    ToolSchema {
+        name: name.to_owned(),
+        description: String::new(),
+        parameters: json!({ "type": "object" }),
+    }
+}
+
+fn made(reply: &Reply) -> (&str, &Value) {
+    (reply.calls[0].tool.as_str(), &reply.calls[0].arguments)
+}
+
+#[tokio::test]
+async fn it_says_in_every_answer_what_it_is() {
+    let mut talk = Talk::new();
+    for text in ["hi", "what can you do", "sing", "", "Summarise this"] {
+        assert!(talk.says(text).await.text.contains("demo model"));
+    }
+}
+
+#[tokio::test]
+async fn a_report_enables_its_renderer_first() {
+    let mut talk = Talk::new();
+    let first = talk.says("write a report about bees as pdf").await;
+    assert_eq!(made(&first), ("enable_tool", &json!({ "names": ["render_pdf"] })));
+    talk.0.tools.push(schema("render_pdf"));
+    let second = talk.result("Enabled: render_pdf").await;
+    assert_eq!(made(&second).0, "render_pdf");
+    assert_eq!(made(&second).1["fileName"], "bees.pdf");
+    assert!(made(&second).1["markdown"].as_str().expect("text").contains("# Bees"));
+    let last = talk.result("Rendered bees.pdf, 2 pages.").await;
+    assert!(last.text.starts_with("Your document is ready: `bees.pdf`. Rendered"), "{}", last.text);
+}
+
+#[tokio::test]
+async fn a_tool_that_cannot_be_enabled_is_not_asked_for_twice() {
+    let mut talk = Talk::new();
+    talk.says("write a report about bees as pdf").await;
+    let next = talk.result("Enabled nothing new.").await;
+    assert!(next.text.contains("I need the tool `render_pdf`"), "{}", next.text);
+    let none = talk.says("write a report about bees as docx").await;
+    assert!(none.text.contains("I need the tool `render_docx`"), "not in the directory");
+}
+
+#[tokio::test]
+async fn a_note_is_written_and_a_denial_is_told() {
+    let mut talk = Talk::new();
+    let note = talk.says("save a note: my request was denied").await;
+    let path = "notes/my-request-was-denied.md";
+    let content = "my request was denied\n";
+    assert_eq!(made(&note), ("write_file", &json!({ "path": path, "content": content })));
+    let done = talk.result(&format!("Wrote 22 bytes to {path}.")).await;
+    assert!(done.text.starts_with("I saved"), "{}", done.text);
+    talk.says("save a note: again").await;
+    let denied = talk.result("Denied by Ann: not today").await;
+    assert!(denied.text.starts_with("I was not allowed"), "{}", denied.text);
+    talk.says("save a note: again").await;
+    let failed = talk.result("Invalid parameters: path leads out of the workspace").await;
+    assert!(failed.text.starts_with("That did not work"), "{}", failed.text);
+}
+
+#[tokio::test]
+async fn a_replacement_reads_before_it_patches() {
+    let mut talk = Talk::new();
+    let read = talk.says("replace honey with wax in notes/a.md").await;
+    assert_eq!(made(&read), ("read_file", &json!({ "path": "notes/a.md" })));
+    let patch = talk.result("1: buy honey").await;
+    let arguments = json!({ "path": "notes/a.md", "old_string": "honey", "new_string": "wax" });
+    assert_eq!(made(&patch), ("apply_patch", &arguments));
+    assert!(talk.result("Replaced 1 occurrence.").await.text.starts_with("I changed `notes/a.md`"));
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_there_is_not_patched() {
+    let mut talk = Talk::new();
+    talk.says("replace honey with wax in notes/a.md").await;
+    let answer = talk.result("There is no file notes/a.md").await;
+    assert!(answer.text.starts_with("That did not work"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn a_result_that_comes_after_the_next_message_is_told_too() {
+    let mut talk = Talk::new();
+    talk.says("save a note: one").await;
+    let call = talk.last_call();
+    talk.0.messages.push(Message::Tool { call, text: "Denied by Ann".into() });
+    let answer = talk.says("what can you do").await;
+    assert!(answer.text.starts_with("I was not allowed"), "{}", answer.text);
+    assert!(answer.text.contains("list files"));
+    assert!(!talk.says("help").await.text.contains("not allowed"), "once is enough");
+}
+
+#[tokio::test]
+async fn what_a_file_says_cannot_close_its_quotation() {
+    let mut talk = Talk::new();
+    talk.says("read a.md").await;
+    let shown = talk.result("```\nerror? denied?\n```").await;
+    assert!(shown.text.contains("````\n```\nerror? denied?\n```\n````"), "{}", shown.text);
+}
+
+#[test]
+fn pieces_are_small_and_lose_nothing() {
+    let text = "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich.";
+    let pieces = pieces(text);
+    assert_eq!(pieces.concat(), text);
+    assert!(pieces.iter().all(|p| p.chars().count() <= PIECE_CHARS));
+}
+
+#[test]
+fn a_slug_is_a_name_for_a_file() {
+    assert_eq!(slug("Bees & Honey!"), "bees-honey");
+    assert_eq!(slug("../../etc"), "etc");
+    assert_eq!(slug("???"), "note");
+}

@@ -1,0 +1,200 @@
+//! What a person asks of the demo model, read by rules.
+
+use regex::{Captures, Regex};
+use std::sync::LazyLock;
+
+use super::demo_document::Format;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wish {
+    Hello,
+    Help,
+    Summary,
+    Report { topic: String, format: Format },
+    Note { text: String },
+    Read { path: String },
+    List { path: String },
+    Time { zone: String },
+    Replace { old: String, new: String, path: String },
+    Send { path: String },
+    Unknown,
+}
+
+impl Wish {
+    /// Without tools there is nothing to do but to talk: then a text that speaks of a summary
+    /// asks for one.
+    pub(super) fn read(text: &str, only_talk: bool) -> Self {
+        if only_talk && text.to_lowercase().contains("summar") {
+            return Self::Summary;
+        }
+        let text = text.trim();
+        for (rule, wish) in RULES.iter() {
+            if let Some(found) = rule.captures(text) {
+                return wish(&found);
+            }
+        }
+        Self::Unknown
+    }
+}
+
+type Rule = (Regex, fn(&Captures<'_>) -> Wish);
+
+/// The first that fits wins.
+static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let rule = |pattern: &str, wish: fn(&Captures<'_>) -> Wish| {
+        let pattern =
+            format!(r"(?is)^\s*(?:please\s+|(?:can|could|would) you\s+(?:please\s+)?)?{pattern}");
+        (Regex::new(&pattern).expect("the patterns below are well-formed"), wish)
+    };
+    vec![
+        rule(r"(?:hi|hello|hey|good (?:morning|day|evening)|/start)\b[\s!.,]*$", |_| Wish::Hello),
+        rule(r"(?:.*\bwhat can you do\b|/?help\b|\?+\s*$|what do you understand)", |_| Wish::Help),
+        rule(r"summari[sz]e\b", |_| Wish::Summary),
+        rule(
+            r"(?:save|write|make|take|keep|add)\s+(?:me\s+|down\s+)?(?:a\s+|the\s+)?note\b(?:\s+(?:that|saying|about))?\s*[:,–-]?\s*(.*)$",
+            |found| Wish::Note { text: or(&found[1], "A note without words.") },
+        ),
+        rule(
+            r"replace\s+(.+?)\s+(?:with|by)\s+(.+?)\s+in\s+(?:the\s+)?(?:file\s+)?(\S+)\s*$",
+            |found| Wish::Replace {
+                old: bare(&found[1]),
+                new: bare(&found[2]),
+                path: path(&found[3]),
+            },
+        ),
+        rule(
+            r"(?:list|show|which)\s+(?:me\s+)?(?:all\s+|the\s+|my\s+)*files\b(?:.*?\bin\s+(\S+))?",
+            |found| Wish::List { path: found.get(1).map_or(".".to_owned(), |p| path(p.as_str())) },
+        ),
+        rule(
+            r"(?:.*\b(?:what|tell me|which)\b.*\b(?:time|date|day)\b)(?:.*?\bin\s+([\w/ +-]+))?",
+            |found| Wish::Time { zone: zone(found.get(1).map_or("", |z| z.as_str())) },
+        ),
+        rule(
+            r"(?:write|make|create|draft|prepare|give|render|generate|build|produce)\b(.*?\b(?:report|document|paper|memo|letter|overview|spreadsheet|workbook|table|sheet|presentation|deck|slides?|pdf|docx|word|xlsx|excel|pptx|powerpoint)\b.*)$",
+            |found| report(&found[1]),
+        ),
+        rule(r"send\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?(\S+)\s*$", |found| Wish::Send {
+            path: path(&found[1]),
+        }),
+        rule(r"(?:read|show|open|cat)\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?(\S+)\s*$", |found| {
+            Wish::Read { path: path(&found[1]) }
+        }),
+    ]
+});
+
+/// `a report about X as pdf`: the topic, and the format that is named last or first.
+fn report(text: &str) -> Wish {
+    static AS: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r"(?is)^(.*?)\s*,?\s+(?:as|in|into)\s+(?:an?\s+)?(pdf|docx|word|xlsx|excel|spreadsheet|pptx|powerpoint|slides|presentation)(?:\s+(?:file|document|format))?[\s.!?]*$";
+        Regex::new(pattern).expect("the pattern is well-formed")
+    });
+    static ABOUT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?is)^(.*?)\b(?:about|on|of|for)\s+(.+)$").expect("the pattern is well-formed")
+    });
+    let (rest, named) = match AS.captures(text) {
+        Some(found) => (found[1].to_owned(), Format::of(&found[2])),
+        None => (text.to_owned(), None),
+    };
+    let (kind, topic) = match ABOUT.captures(&rest) {
+        Some(found) => (found[1].to_owned(), bare(found[2].trim_end_matches(['.', '!', '?']))),
+        None => (rest, String::new()),
+    };
+    let by_kind = kind.split(|c: char| !c.is_alphanumeric()).find_map(Format::of);
+    Wish::Report { topic: or(&topic, "our work"), format: named.or(by_kind).unwrap_or(Format::Pdf) }
+}
+
+fn or(text: &str, otherwise: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() { otherwise.to_owned() } else { text.to_owned() }
+}
+
+/// Without the quotes around it.
+fn bare(text: &str) -> String {
+    let text = text.trim();
+    let quotes = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('«', '»')];
+    let inner = quotes.iter().find_map(|(a, b)| text.strip_prefix(*a)?.strip_suffix(*b));
+    inner.filter(|t| !t.is_empty()).unwrap_or(text).to_owned()
+}
+
+fn path(text: &str) -> String {
+    bare(text.trim_end_matches(['!', '?', ',', ';', '.']))
+}
+
+/// The zone of a city or a zone's name; else UTC.
+fn zone(place: &str) -> String {
+    let place = place.trim().trim_end_matches('?').trim().replace(' ', "_").to_lowercase();
+    let is_it = |zone: &&chrono_tz::Tz| {
+        let name = zone.name().to_lowercase();
+        !place.is_empty() && (name == place || name.rsplit('/').next() == Some(place.as_str()))
+    };
+    let found = chrono_tz::TZ_VARIANTS.iter().find(is_it);
+    found.map_or_else(|| "UTC".to_owned(), |zone| zone.name().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Wish {
+        Wish::read(text, false)
+    }
+
+    #[test]
+    fn a_report_has_a_topic_and_a_format() {
+        let report = |topic: &str, format| Wish::Report { topic: topic.into(), format };
+        for (text, wish) in [
+            ("write a report about bees as pdf", report("bees", Format::Pdf)),
+            (
+                "Please write a report about solar power in Spain as docx.",
+                report("solar power in Spain", Format::Docx),
+            ),
+            ("write a report about X as word", report("X", Format::Docx)),
+            ("create a report on Q3 sales as an Excel file", report("Q3 sales", Format::Xlsx)),
+            ("make a spreadsheet of costs", report("costs", Format::Xlsx)),
+            ("write a report about trains as slides", report("trains", Format::Pptx)),
+            ("make me a presentation about trains", report("trains", Format::Pptx)),
+            ("could you write a pdf about \"cats\"?", report("cats", Format::Pdf)),
+            ("write a report about cats as powerpoint!", report("cats", Format::Pptx)),
+            ("write a report", report("our work", Format::Pdf)),
+        ] {
+            assert_eq!(read(text), wish, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_other_plain_requests_are_understood() {
+        let s = str::to_owned;
+        for (text, wish) in [
+            ("what can you do?", Wish::Help),
+            ("help", Wish::Help),
+            ("Hi!", Wish::Hello),
+            ("save a note: buy honey", Wish::Note { text: s("buy honey") }),
+            ("save a note", Wish::Note { text: s("A note without words.") }),
+            ("Save a note that the bees are back", Wish::Note { text: s("the bees are back") }),
+            ("read notes/a.md", Wish::Read { path: s("notes/a.md") }),
+            ("show me the file `a.txt`", Wish::Read { path: s("a.txt") }),
+            ("list files", Wish::List { path: s(".") }),
+            ("list the files in notes", Wish::List { path: s("notes") }),
+            ("what time is it", Wish::Time { zone: s("UTC") }),
+            ("What time is it in New York?", Wish::Time { zone: s("America/New_York") }),
+            ("what time is it in Asia/Tokyo", Wish::Time { zone: s("Asia/Tokyo") }),
+            ("what's the date?", Wish::Time { zone: s("UTC") }),
+            ("send me notes/a.md", Wish::Send { path: s("notes/a.md") }),
+            (
+                "replace \"old words\" with 'new words' in notes/a.md",
+                Wish::Replace { old: s("old words"), new: s("new words"), path: s("notes/a.md") },
+            ),
+            ("sing me a song", Wish::Unknown),
+            ("", Wish::Unknown),
+        ] {
+            assert_eq!(read(text), wish, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_request_for_a_summary_needs_no_tools() {
+        assert_eq!(Wish::read("Write a summary of all this.", true), Wish::Summary);
+        assert_eq!(read("Summarise our talk"), Wish::Summary);
+    }
+}

@@ -1,0 +1,71 @@
+//! The next model in the list, where one does not answer.
+
+use async_trait::async_trait;
+use std::sync::Arc;
+
+use super::{Model, ModelError, OnText, Reply};
+use crate::agent::prompt::Prompt;
+
+/// The first model, or the next one after [`ModelError::Rejected`] or [`ModelError::Retry`] (so put
+/// [`super::retry::Retrying`] inside). A prompt that is too long is the caller's to shorten.
+pub struct Failover {
+    first: Arc<dyn Model>,
+    others: Vec<Arc<dyn Model>>,
+}
+
+impl Failover {
+    pub fn new(first: Arc<dyn Model>, others: Vec<Arc<dyn Model>>) -> Self {
+        Self { first, others }
+    }
+}
+
+#[async_trait]
+impl Model for Failover {
+    fn id(&self) -> &str {
+        self.first.id()
+    }
+
+    async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
+        let mut answer = self.first.reply(prompt, on_text).await;
+        for model in &self.others {
+            match &answer {
+                Ok(_) | Err(ModelError::TooLong(_)) => break,
+                Err(error) => {
+                    tracing::warn!(model.id = model.id(), %error, "the next model is asked");
+                }
+            }
+            on_text("");
+            answer = model.reply(prompt, on_text).await;
+        }
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::scripted::{ScriptedModel, fail, say};
+
+    async fn ask(first: ModelError) -> Result<Reply, ModelError> {
+        let (one, two) = (ScriptedModel::new("one"), ScriptedModel::new("two"));
+        one.will(fail(first));
+        two.will(say("Here."));
+        let prompt =
+            Prompt { system: String::new(), tools: vec![], messages: vec![], max_output_tokens: 1 };
+        Failover::new(Arc::new(one), vec![Arc::new(two)]).reply(&prompt, &|_| {}).await
+    }
+
+    #[tokio::test]
+    async fn the_next_model_answers_for_one_that_does_not() {
+        let refused = ask(ModelError::Rejected("no key".into())).await;
+        assert_eq!(refused.expect("an answer").text, "Here.");
+        let busy = ask(ModelError::Retry { after: None, reason: "busy".into() }).await;
+        assert_eq!(busy.expect("an answer").text, "Here.");
+    }
+
+    #[tokio::test]
+    async fn a_prompt_that_is_too_long_goes_back_to_the_caller() {
+        let error = ModelError::TooLong("long".into());
+        assert_eq!(ask(error.clone()).await, Err(error));
+    }
+}

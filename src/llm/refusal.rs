@@ -1,0 +1,258 @@
+//! What a vendor's error means for the caller: again, shorter, or not at all.
+//!
+//! The sentences may reach a person and the log, so they are made here: the client's own texts
+//! can hold the whole request, and a vendor's can hold the key.
+
+use chrono::DateTime;
+use genai::webc::StreamTimeout;
+use reqwest::{StatusCode, header::HeaderMap};
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use std::time::Duration;
+
+use super::{ModelError, remote::ModelConfig};
+
+const QUOTED_CHARS: usize = 240;
+
+pub(super) fn classify(error: &genai::Error, config: &ModelConfig) -> ModelError {
+    use genai::Error as E;
+    match error {
+        E::HttpError { status, body, headers, .. } => {
+            refused(&Answer { status: *status, body, headers }, config)
+        }
+        E::WebModelCall { webc_error, .. } | E::WebAdapterCall { webc_error, .. } => {
+            unsent(webc_error, config)
+        }
+        E::WebStream { error, .. } => broken(error.as_ref(), config),
+        E::ChatResponse { body, .. } => in_the_stream(body, config),
+        E::StreamParse { .. } | E::JsonValueExt(_) | E::SerdeJson(_) => again(format!(
+            "{} answered something that is not understood: if it lasts, check `provider` and \
+             `base_url`",
+            config.name()
+        )),
+        E::RequiresApiKey { .. } | E::NoAuthData { .. } | E::NoAuthResolver { .. } => {
+            rejected(format!("{} needs a key: set {}", config.name(), config.key_hint()))
+        }
+        _ => rejected(format!("{} cannot be asked this way: check `provider`", config.name())),
+    }
+}
+
+struct Answer<'a> {
+    status: StatusCode,
+    body: &'a str,
+    headers: &'a HeaderMap,
+}
+
+fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
+    let (status, name) = (answer.status.as_u16(), config.name());
+    let said = quote(answer.body, config);
+    if too_long(answer.body) || status == 413 {
+        return ModelError::TooLong(said);
+    }
+    match status {
+        429 if out_of_credit(answer.body) => rejected(format!(
+            "{name}: the account has no credit left: look into the plan behind {}",
+            config.key_hint()
+        )),
+        408 | 409 | 425 | 429 | 500..=599 => ModelError::Retry {
+            after: retry_after(answer.headers),
+            reason: format!("{name} is overloaded or down ({status})"),
+        },
+        401 | 403 => rejected(format!(
+            "{} does not accept the key ({status}): check {}, and that it may use {}",
+            config.host(),
+            config.key_hint(),
+            config.model
+        )),
+        404 => rejected(format!(
+            "{} does not know `{}` (404): check `model` and `base_url` of the model `{}`",
+            config.host(),
+            config.model,
+            config.id
+        )),
+        300..=399 => rejected(format!(
+            "{} sends elsewhere ({status}): check `base_url` of the model `{}`",
+            config.host(),
+            config.id
+        )),
+        _ => rejected(format!(
+            "{name} does not take the request ({status}): check `model` and its options. It says: \
+             {said}"
+        )),
+    }
+}
+
+fn unsent(error: &genai::webc::Error, config: &ModelConfig) -> ModelError {
+    match error {
+        genai::webc::Error::ResponseFailedStatus { status, body, headers } => {
+            refused(&Answer { status: *status, body, headers }, config)
+        }
+        genai::webc::Error::Reqwest(error) => unreached(error, config),
+        _ => again(format!("{} answered something that is not understood", config.name())),
+    }
+}
+
+fn broken(
+    error: &(dyn std::error::Error + Send + Sync + 'static),
+    config: &ModelConfig,
+) -> ModelError {
+    if let Some(error) = error.downcast_ref::<genai::Error>() {
+        return classify(error, config);
+    }
+    if let Some(error) = error.downcast_ref::<reqwest::Error>() {
+        return unreached(error, config);
+    }
+    match error.downcast_ref::<StreamTimeout>() {
+        Some(StreamTimeout::Headers) => again(format!(
+            "{} did not begin to answer within {} s",
+            config.name(),
+            config.timeouts.headers.as_secs()
+        )),
+        Some(StreamTimeout::Read) => again(format!(
+            "{} fell silent for {} s in the middle of its answer",
+            config.name(),
+            config.timeouts.read.as_secs()
+        )),
+        None => again(format!("the answer of {} broke off", config.name())),
+    }
+}
+
+fn unreached(error: &reqwest::Error, config: &ModelConfig) -> ModelError {
+    if error.is_builder() {
+        return rejected(format!(
+            "the request to {} cannot be built: check `base_url` and the characters of {}",
+            config.host(),
+            config.key_hint()
+        ));
+    }
+    if error.is_connect() {
+        return again(format!(
+            "{} cannot be reached: check the network and `base_url` of the model `{}`",
+            config.host(),
+            config.id
+        ));
+    }
+    again(format!("the connection to {} broke off", config.host()))
+}
+
+/// An error that came as an event, after the answer had begun with 200.
+fn in_the_stream(body: &Value, config: &ModelConfig) -> ModelError {
+    let text = body.to_string();
+    let said = quote(&text, config);
+    let name = config.name();
+    if too_long(&text) {
+        ModelError::TooLong(said)
+    } else if out_of_credit(&text) {
+        rejected(format!("{name}: the account has no credit left"))
+    } else if text.contains("authentication_error") || text.contains("permission_error") {
+        rejected(format!("{name} does not accept the key: check {}", config.key_hint()))
+    } else if text.contains("invalid_request_error") || text.contains("not_found_error") {
+        rejected(format!("{name} does not take the request. It says: {said}"))
+    } else {
+        again(format!("{name} broke off with an error of its own"))
+    }
+}
+
+fn again(reason: String) -> ModelError {
+    ModelError::Retry { after: None, reason }
+}
+
+fn rejected(reason: String) -> ModelError {
+    ModelError::Rejected(reason)
+}
+
+/// No vendor has a status of its own for this, and the codes differ: so by their words.
+fn too_long(body: &str) -> bool {
+    const SIGNS: [&str; 11] = [
+        "context_length_exceeded",
+        "context length",
+        "context window",
+        "context size",
+        "exceed_context_size",
+        "prompt is too long",
+        "input is too long",
+        "input token count",
+        "too many tokens",
+        "request_too_large",
+        "string too long",
+    ];
+    let body = body.to_lowercase();
+    SIGNS.iter().any(|sign| body.contains(sign))
+}
+
+fn out_of_credit(body: &str) -> bool {
+    ["insufficient_quota", "billing_error", "credit balance"].iter().any(|s| body.contains(s))
+}
+
+/// Seconds, milliseconds, or a date: which is read against the server's own `Date`, since this
+/// place knows no clock.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).map(str::trim);
+    let number = |name: &str| text(name).and_then(|t| t.parse::<f64>().ok());
+    if let Some(ms) = number("retry-after-ms") {
+        return Duration::try_from_secs_f64(ms / 1000.0).ok();
+    }
+    if let Some(seconds) = number("retry-after") {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let until = DateTime::parse_from_rfc2822(text("retry-after")?).ok()?;
+    let now = DateTime::parse_from_rfc2822(text("date")?).ok()?;
+    Some((until - now).to_std().unwrap_or_default())
+}
+
+/// The vendor's own sentence, short, without the key.
+fn quote(body: &str, config: &ModelConfig) -> String {
+    let value: Value = serde_json::from_str(body).unwrap_or_default();
+    let places = ["/error/message", "/0/error/message", "/message", "/error"];
+    let said = places.iter().find_map(|p| value.pointer(p).and_then(Value::as_str));
+    let mut said = said.unwrap_or("(no reason given)").to_owned();
+    if let Some(key) = config.api_key.as_ref().map(|k| k.expose_secret().trim())
+        && !key.is_empty()
+    {
+        said = said.replace(key, "[key]");
+    }
+    let short: String = said.chars().take(QUOTED_CHARS).collect();
+    if short.len() < said.len() { format!("{short}…") } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(all: &[(&'static str, &'static str)]) -> Option<Duration> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in all {
+            headers.insert(*name, value.parse().expect("a header value"));
+        }
+        retry_after(&headers)
+    }
+
+    #[test]
+    fn retry_after_is_seconds_milliseconds_or_a_date() {
+        assert_eq!(after(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
+        assert_eq!(after(&[("retry-after", "1.5")]), Some(Duration::from_millis(1500)));
+        assert_eq!(after(&[("retry-after-ms", "250")]), Some(Duration::from_millis(250)));
+        let date = ("date", "Sat, 21 Nov 2026 10:00:00 GMT");
+        let until = ("retry-after", "Sat, 21 Nov 2026 10:01:30 GMT");
+        assert_eq!(after(&[date, until]), Some(Duration::from_secs(90)));
+        let past = ("retry-after", "Sat, 21 Nov 2026 09:00:00 GMT");
+        assert_eq!(after(&[date, past]), Some(Duration::ZERO));
+        assert_eq!(after(&[until]), None);
+        assert_eq!(after(&[("retry-after", "-3")]), None);
+        assert_eq!(after(&[]), None);
+    }
+
+    #[test]
+    fn the_words_of_the_vendors_for_too_long_are_known() {
+        for body in [
+            r#"{"error":{"code":"context_length_exceeded"}}"#,
+            "This model's maximum context length is 8192 tokens",
+            r#"{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+            "The input token count (1200000) exceeds the maximum number of tokens allowed",
+            "the request exceeds the available context size",
+        ] {
+            assert!(too_long(body), "{body}");
+        }
+        assert!(!too_long(r#"{"error":{"message":"max_tokens is too large"}}"#));
+    }
+}

@@ -1,0 +1,299 @@
+//! A model behind a vendor's API, over the `genai` client.
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use genai::{
+    Client, ModelIden, ServiceTarget,
+    adapter::AdapterKind,
+    chat::{ChatOptions, ChatStreamEvent, StreamEnd},
+    resolver::{AuthData, Endpoint},
+};
+use reqwest::{Url, redirect};
+use secrecy::{ExposeSecret, SecretString};
+use std::time::Duration;
+
+use super::{Model, ModelError, OnText, Reply, prompted, refusal, wire};
+use crate::agent::prompt::Prompt;
+
+/// Everything about one configured model.
+#[derive(Debug, Clone)]
+pub struct ModelConfig {
+    pub id: String,
+    pub provider: Provider,
+    /// Where the API is, without its last part (`…/v1`). Without a path, the vendor's is added.
+    pub base_url: Option<Url>,
+    pub api_key: Option<SecretString>,
+    /// The vendor's name of the model.
+    pub model: String,
+    pub tools: ToolCalls,
+    pub temperature: Option<f32>,
+    /// An upper bound to what the prompt asks for.
+    pub max_output_tokens: Option<u32>,
+    pub timeouts: Timeouts,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// OpenAI, or any server that speaks its chat completions.
+    OpenAi,
+    Anthropic,
+    Gemini,
+    Ollama,
+}
+
+/// How the model is told of its tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolCalls {
+    /// By the vendor's API.
+    Native,
+    /// In words, for models that have no calls of their own.
+    Prompted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    pub connect: Duration,
+    /// From the request to the first byte of the answer: a local model may be loading.
+    pub headers: Duration,
+    /// Between two pieces of the answer: a model may be reasoning in silence.
+    pub read: Duration,
+    /// The whole answer.
+    pub total: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(15),
+            headers: Duration::from_mins(2),
+            read: Duration::from_mins(3),
+            total: Duration::from_mins(15),
+        }
+    }
+}
+
+pub struct RemoteModel {
+    vendor: Vendor,
+    tools: ToolCalls,
+}
+
+impl RemoteModel {
+    /// Fails, with a sentence for the operator, if a key or an address is missing or broken.
+    pub fn new(config: ModelConfig) -> Result<Self, ModelError> {
+        let tools = config.tools;
+        Ok(Self { vendor: Vendor::new(config)?, tools })
+    }
+}
+
+#[async_trait]
+impl Model for RemoteModel {
+    fn id(&self) -> &str {
+        self.vendor.id()
+    }
+
+    async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
+        match self.tools {
+            ToolCalls::Native => self.vendor.reply(prompt, on_text).await,
+            ToolCalls::Prompted => prompted::reply(&self.vendor, prompt, on_text).await,
+        }
+    }
+}
+
+/// The vendor with its own tool calls.
+struct Vendor {
+    config: ModelConfig,
+    client: Client,
+    target: ServiceTarget,
+}
+
+impl Vendor {
+    fn new(config: ModelConfig) -> Result<Self, ModelError> {
+        // A redirect would carry the key to another host.
+        let http = reqwest::Client::builder()
+            .connect_timeout(config.timeouts.connect)
+            .redirect(redirect::Policy::none())
+            .build()
+            .map_err(|e| ModelError::Rejected(format!("no HTTP client can be made: {e}")))?;
+        let client = Client::builder()
+            .with_reqwest(http)
+            .build()
+            .map_err(|_| ModelError::Rejected("no model client can be made".to_owned()))?;
+        let target = ServiceTarget {
+            endpoint: Endpoint::from_owned(config.base_url()?),
+            auth: AuthData::from_single(config.key()?),
+            model: ModelIden::new(config.provider.adapter(), config.model.clone()),
+        };
+        Ok(Self { config, client, target })
+    }
+
+    async fn ask(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<StreamEnd, ModelError> {
+        let options = self.options(prompt);
+        let request = wire::request(prompt, self.config.provider);
+        let mut stream = self
+            .client
+            .exec_chat_stream(self.target.clone(), request, Some(&options))
+            .await
+            .map_err(|e| refusal::classify(&e, &self.config))?
+            .stream;
+        while let Some(event) = stream.next().await {
+            match event.map_err(|e| refusal::classify(&e, &self.config))? {
+                ChatStreamEvent::Chunk(chunk) if !chunk.content.is_empty() => {
+                    on_text(&chunk.content);
+                }
+                ChatStreamEvent::End(end) => return self.whole(end),
+                _ => {}
+            }
+        }
+        Err(self.cut())
+    }
+
+    /// The client closes a Gemini stream itself when the connection ends: without a reason to
+    /// stop it was cut. The others say that they are done.
+    fn whole(&self, end: StreamEnd) -> Result<StreamEnd, ModelError> {
+        if self.config.provider == Provider::Gemini && end.captured_stop_reason.is_none() {
+            return Err(self.cut());
+        }
+        Ok(end)
+    }
+
+    fn cut(&self) -> ModelError {
+        ModelError::Retry {
+            after: None,
+            reason: format!("{} stopped in the middle of its answer", self.config.name()),
+        }
+    }
+
+    fn options(&self, prompt: &Prompt) -> ChatOptions {
+        let config = &self.config;
+        let mut options = ChatOptions::default()
+            .with_capture_content(true)
+            .with_capture_tool_calls(true)
+            .with_capture_usage(true)
+            .with_stream_header_timeout(config.timeouts.headers)
+            .with_stream_read_timeout(config.timeouts.read)
+            .with_max_tokens(config.output_limit(prompt));
+        if let Some(temperature) = config.temperature {
+            // Through text: 0.2_f32 must not become 0.200000003 on the wire.
+            options = options.with_temperature(
+                temperature.to_string().parse().unwrap_or(f64::from(temperature)),
+            );
+        }
+        if let (Provider::Ollama, Some(key)) = (config.provider, &config.api_key) {
+            // The client sends no key to Ollama, but a proxy in front of it may want one.
+            let bearer = format!("Bearer {}", key.expose_secret());
+            options = options.with_extra_headers(("authorization".to_owned(), bearer));
+        }
+        options
+    }
+}
+
+#[async_trait]
+impl Model for Vendor {
+    fn id(&self) -> &str {
+        &self.config.id
+    }
+
+    async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
+        let total = self.config.timeouts.total;
+        let end =
+            tokio::time::timeout(total, self.ask(prompt, on_text)).await.map_err(|_| {
+                let reason = format!("no whole answer within {} s", total.as_secs());
+                ModelError::Retry { after: None, reason }
+            })??;
+        wire::reply(end, self.config.output_limit(prompt))
+    }
+}
+
+impl Provider {
+    fn adapter(self) -> AdapterKind {
+        match self {
+            Self::OpenAi => AdapterKind::OpenAI,
+            Self::Anthropic => AdapterKind::Anthropic,
+            Self::Gemini => AdapterKind::Gemini,
+            Self::Ollama => AdapterKind::Ollama,
+        }
+    }
+
+    /// The vendor's own address, and the path that an address without one gets.
+    fn address(self) -> (&'static str, &'static str) {
+        match self {
+            Self::OpenAi => ("https://api.openai.com/v1/", "/v1/"),
+            Self::Anthropic => ("https://api.anthropic.com/v1/", "/v1/"),
+            Self::Gemini => ("https://generativelanguage.googleapis.com/v1beta/", "/v1beta/"),
+            Self::Ollama => ("http://localhost:11434/", "/"),
+        }
+    }
+
+    /// The variable that usually holds the key.
+    pub fn key_variable(self) -> Option<&'static str> {
+        match self {
+            Self::OpenAi => Some("OPENAI_API_KEY"),
+            Self::Anthropic => Some("ANTHROPIC_API_KEY"),
+            Self::Gemini => Some("GEMINI_API_KEY"),
+            Self::Ollama => None,
+        }
+    }
+}
+
+impl ModelConfig {
+    /// As it is called in sentences for people.
+    pub(super) fn name(&self) -> String {
+        format!("model `{}` ({})", self.id, self.model)
+    }
+
+    pub(super) fn key_hint(&self) -> String {
+        let variable = self.provider.key_variable().map_or(String::new(), |v| format!("{v}, or "));
+        format!("{variable}`api_key` of the model `{}`", self.id)
+    }
+
+    pub(super) fn host(&self) -> String {
+        self.base_url().map_or_else(
+            |_| String::from("its address"),
+            |url| Url::parse(&url).map_or(url, |u| u.host_str().unwrap_or_default().to_owned()),
+        )
+    }
+
+    fn output_limit(&self, prompt: &Prompt) -> u32 {
+        self.max_output_tokens.map_or(prompt.max_output_tokens, |m| m.min(prompt.max_output_tokens))
+    }
+
+    /// Ends with a slash, as the client expects it.
+    fn base_url(&self) -> Result<String, ModelError> {
+        let (own, path) = self.provider.address();
+        let Some(url) = &self.base_url else { return Ok(own.to_owned()) };
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            let id = &self.id;
+            return Err(ModelError::Rejected(format!(
+                "`base_url` of the model `{id}` must begin with http:// or https://"
+            )));
+        }
+        let mut url = url.clone();
+        if url.path() == "/" {
+            url.set_path(path);
+        } else if !url.path().ends_with('/') {
+            url.set_path(&format!("{}/", url.path()));
+        }
+        Ok(url.into())
+    }
+
+    /// A server of one's own may want no key; the vendors do.
+    fn key(&self) -> Result<String, ModelError> {
+        match &self.api_key {
+            Some(key) if !key.expose_secret().trim().is_empty() => {
+                Ok(key.expose_secret().trim().to_owned())
+            }
+            _ if self.provider == Provider::Ollama || self.base_url.is_some() => {
+                Ok("none".to_owned())
+            }
+            _ => Err(ModelError::Rejected(format!(
+                "model `{}` needs a key: set {}",
+                self.id,
+                self.key_hint()
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "remote_tests.rs"]
+mod tests;

@@ -1,0 +1,144 @@
+//! The same again, for a while, where another try may help.
+
+use async_trait::async_trait;
+use backon::{ExponentialBuilder, Retryable};
+use std::{sync::Arc, time::Duration};
+
+use super::{Model, ModelError, OnText, Reply};
+use crate::agent::prompt::Prompt;
+
+/// How often and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Tries in all, the first one included.
+    pub attempts: usize,
+    /// All waiting between them together.
+    pub total: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { attempts: 5, total: Duration::from_mins(2) }
+    }
+}
+
+/// A model that is asked again after [`ModelError::Retry`]. Nothing has happened yet when an
+/// answer fails, so a second question does no harm.
+pub struct Retrying {
+    model: Arc<dyn Model>,
+    patience: Patience,
+}
+
+impl Retrying {
+    pub fn new(model: Arc<dyn Model>, patience: Patience) -> Self {
+        Self { model, patience }
+    }
+
+    /// The wait that comes next, if the vendor's wish and our patience allow one.
+    fn wait(&self, error: &ModelError, ours: Duration, spent: Duration) -> Option<Duration> {
+        let ModelError::Retry { after, .. } = error else { return None };
+        let wait = after.map_or(ours, |after| after.max(ours));
+        (spent + wait <= self.patience.total).then_some(wait)
+    }
+}
+
+#[async_trait]
+impl Model for Retrying {
+    fn id(&self) -> &str {
+        self.model.id()
+    }
+
+    async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
+        let delays = ExponentialBuilder::default()
+            .with_min_delay(Duration::from_secs(1))
+            .with_max_delay(Duration::from_secs(30))
+            .with_max_times(self.patience.attempts.saturating_sub(1))
+            .with_jitter();
+        let mut spent = Duration::ZERO;
+        (|| self.model.reply(prompt, on_text))
+            .retry(delays)
+            .when(|error| matches!(error, ModelError::Retry { .. }))
+            .adjust(|error, ours| {
+                let wait = self.wait(error, ours?, spent)?;
+                spent += wait;
+                Some(wait)
+            })
+            .notify(|error, wait| {
+                tracing::warn!(model.id = self.id(), wait_for = ?wait, %error, "the model is asked again");
+                on_text("");
+            })
+            .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::scripted::{ScriptedModel, fail, say};
+    use std::sync::Mutex;
+
+    fn prompt() -> Prompt {
+        Prompt { system: String::new(), tools: vec![], messages: vec![], max_output_tokens: 1 }
+    }
+
+    fn busy(after: Option<u64>) -> ModelError {
+        ModelError::Retry { after: after.map(Duration::from_secs), reason: "busy".into() }
+    }
+
+    async fn ask(model: &ScriptedModel, patience: Patience) -> (Result<Reply, ModelError>, String) {
+        let heard = Mutex::new(String::new());
+        let hear = |piece: &str| {
+            let mut heard = heard.lock().expect("not poisoned");
+            heard.push_str(if piece.is_empty() { "|" } else { piece });
+        };
+        let answer = Retrying::new(Arc::new(model.clone()), patience).reply(&prompt(), &hear).await;
+        (answer, heard.into_inner().expect("not poisoned"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_overloaded_model_is_asked_again_and_the_text_starts_afresh() {
+        let model = ScriptedModel::new("m");
+        model.will(fail(busy(None))).will(fail(busy(None))).will(say("Here."));
+        let (answer, heard) = ask(&model, Patience::default()).await;
+        assert_eq!(answer.expect("an answer").text, "Here.");
+        assert_eq!(heard, "||Here.");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_waits_as_long_as_the_vendor_says() {
+        let model = ScriptedModel::new("m");
+        model.will(fail(busy(Some(40)))).will(say("Here."));
+        let begun = tokio::time::Instant::now();
+        ask(&model, Patience::default()).await.0.expect("an answer");
+        assert!(begun.elapsed() >= Duration::from_secs(40));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_beyond_all_patience_is_not_begun() {
+        let model = ScriptedModel::new("m");
+        model.will(fail(busy(Some(3600)))).will(say("Too late."));
+        let begun = tokio::time::Instant::now();
+        assert_eq!(ask(&model, Patience::default()).await.0, Err(busy(Some(3600))));
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_tries_are_counted() {
+        let model = ScriptedModel::new("m");
+        for _ in 0..9 {
+            model.will(fail(busy(None)));
+        }
+        let patience = Patience { attempts: 3, total: Duration::from_mins(10) };
+        assert_eq!(ask(&model, patience).await.0, Err(busy(None)));
+        assert_eq!(model.prompts().len(), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_another_try_cannot_change_is_not_tried_again() {
+        for error in [ModelError::Rejected("no".into()), ModelError::TooLong("long".into())] {
+            let model = ScriptedModel::new("m");
+            model.will(fail(error.clone())).will(say("Never."));
+            assert_eq!(ask(&model, Patience::default()).await.0, Err(error));
+        }
+    }
+}
