@@ -1,6 +1,6 @@
 //! Acts: what the agent can do, one file a family of tools.
 
-pub mod toolbox;
+pub mod mcp;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};

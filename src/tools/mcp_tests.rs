@@ -1,0 +1,342 @@
+//! The MCP client against a server in this process, one in a shell, and one in Python.
+
+use super::*;
+use crate::{
+    journal::{
+        event::Speaker,
+        ids::{CallId, ConversationId},
+    },
+    store::files::Artifacts,
+};
+use axum::{
+    Json, Router,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use serde_json::json;
+use std::{path::PathBuf, sync::Mutex as Shared};
+use tokio_util::sync::CancellationToken;
+
+fn config(name: &str) -> McpConfig {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    McpConfig {
+        name: name.into(),
+        command: None,
+        url: None,
+        env: BTreeMap::new(),
+        tier: Tier::Extension,
+        bearer: None,
+        headers: BTreeMap::new(),
+    }
+}
+
+fn context() -> Context {
+    Context {
+        conversation: ConversationId::new(),
+        call: CallId::new(),
+        person: Speaker { id: "1".into(), name: "Ann".into() },
+        workspace: PathBuf::from("."),
+        artifacts: Artifacts::new("."),
+        seen: BTreeMap::new(),
+        now: chrono::DateTime::UNIX_EPOCH,
+        cancelled: CancellationToken::new(),
+    }
+}
+
+fn named<'a>(tools: &'a [Arc<dyn Tool>], name: &str) -> &'a Arc<dyn Tool> {
+    let names: Vec<String> = tools.iter().map(|t| t.spec().name).collect();
+    tools.iter().find(|t| t.spec().name == name).unwrap_or_else(|| panic!("{name} in {names:?}"))
+}
+
+async fn run(tools: &[Arc<dyn Tool>], name: &str, arguments: Value) -> Result<String, ToolError> {
+    named(tools, name).run(arguments, &context()).await.map(|output| output.text)
+}
+
+/// A server over HTTP with two pages of tools; it remembers what it was sent.
+#[derive(Clone, Default)]
+struct Fake(Arc<Shared<Vec<(HeaderMap, Value)>>>);
+
+impl Fake {
+    async fn start() -> (Self, Url) {
+        let fake = Self::default();
+        let app = Router::new().route("/mcp", post(answer)).with_state(fake.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        (fake, url.parse().expect("a URL"))
+    }
+
+    fn sent(&self, method: &str) -> Vec<(HeaderMap, Value)> {
+        let sent = self.0.lock().expect("not poisoned");
+        sent.iter().filter(|(_, body)| body["method"] == method).cloned().collect()
+    }
+}
+
+async fn answer(State(fake): State<Fake>, headers: HeaderMap, Json(body): Json<Value>) -> Response {
+    fake.0.lock().expect("not poisoned").push((headers, body.clone()));
+    let Some(id) = body.get("id") else { return StatusCode::ACCEPTED.into_response() };
+    let result = match body["method"].as_str().unwrap_or_default() {
+        "initialize" => Ok(json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": { "tools": {} },
+            "serverInfo": { "name": "fake", "version": "1" },
+        })),
+        "tools/list" => Ok(page(body["params"]["cursor"].as_str())),
+        "tools/call" => called(body["params"]["name"].as_str().unwrap_or_default()),
+        _ => Err(json!({ "code": -32601, "message": "no such method" })),
+    };
+    let mut answer = json!({ "jsonrpc": "2.0", "id": id });
+    match result {
+        Ok(result) => answer["result"] = result,
+        Err(error) => answer["error"] = error,
+    }
+    Json(answer).into_response()
+}
+
+fn page(cursor: Option<&str>) -> Value {
+    let tool = |name: &str, more: Value| {
+        let mut tool = json!({ "name": name, "inputSchema": { "type": "object" } });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            tool[key] = value.clone();
+        }
+        tool
+    };
+    if cursor.is_none() {
+        let read = json!({ "description": " Reads it. ", "annotations": { "readOnlyHint": true } });
+        let put = json!({ "annotations": { "idempotentHint": true } });
+        return json!({ "tools": [tool("readAll", read), tool("put", put)], "nextCursor": "2" });
+    }
+    json!({ "tools": [tool("read all", json!({})), tool("fail", json!({})), tool("odd", json!({}))] })
+}
+
+fn called(name: &str) -> Result<Value, Value> {
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    match name {
+        "readAll" => Ok(json!({ "content": [
+            text("one"),
+            { "type": "image", "mimeType": "image/png", "data": "AAAAAAAA" },
+            { "type": "resource", "resource": { "uri": "file:///a", "text": "inside" } },
+            { "type": "resource_link", "uri": "file:///b", "name": "b" },
+        ], "structuredContent": { "rows": 2 } })),
+        "put" => Ok(json!({ "content": [text("7")], "structuredContent": { "result": 7 } })),
+        "fail" => Ok(json!({ "content": [text("the disk is full")], "isError": true })),
+        "odd" => Err(json!({ "code": -32602, "message": "`path` is missing" })),
+        _ => Err(json!({ "code": -32603, "message": "out of order" })),
+    }
+}
+
+/// CA-31, CV-04
+#[tokio::test]
+async fn the_tools_of_a_server_are_listed_over_all_pages() {
+    let (fake, url) = Fake::start().await;
+    let tools = connect(McpConfig { url: Some(url), ..config("My Files") }).await.expect("tools");
+    let names: Vec<String> = tools.iter().map(|t| t.spec().name).collect();
+    let expected = [
+        "my_files_fail",
+        "my_files_odd",
+        "my_files_put",
+        "my_files_read_all",
+        "my_files_read_all_2",
+    ];
+    assert_eq!(names, expected);
+    let read = named(&tools, "my_files_read_all_2").spec();
+    let original_name = "readAll".to_owned();
+    assert_eq!(read.source, Source::Mcp { server: "My Files".into(), original_name });
+    assert_eq!((read.effect, read.approval), (EffectClass::ReadOnly, Approval::Never));
+    assert_eq!((read.description.as_str(), read.tier), ("Reads it.", Tier::Extension));
+    let put = named(&tools, "my_files_put").spec();
+    assert_eq!((put.effect, put.approval), (EffectClass::Idempotent, Approval::UnlessAllowed));
+    assert_eq!(put.description, "Tool put from My Files");
+    let fail = named(&tools, "my_files_fail").spec();
+    assert_eq!((fail.effect, fail.approval), (EffectClass::AtMostOnce, Approval::UnlessAllowed));
+    assert!(tools.iter().all(|t| t.spec().untrusted));
+    assert_eq!(fake.sent("initialize").len(), 1, "one session for all of it");
+}
+
+/// CA-33
+#[tokio::test]
+async fn a_result_is_all_of_its_content() {
+    let (fake, url) = Fake::start().await;
+    let config = McpConfig {
+        url: Some(url),
+        bearer: Some("t0ken".into()),
+        headers: BTreeMap::from([("x-team".to_owned(), "bees".into())]),
+        ..config("f")
+    };
+    let tools = connect(config).await.expect("tools");
+    let all = run(&tools, "f_read_all_2", json!({ "path": "a" })).await.expect("a result");
+    let expected = "one\n[image: image/png, 6 bytes]\n[resource: file:///a]\ninside\n\
+                    [resource: b at file:///b]\n{\"rows\":2}";
+    assert_eq!(all, expected);
+    assert_eq!(run(&tools, "f_put", json!({})).await.expect("a result"), "7", "told once");
+    let (headers, body) = &fake.sent("tools/call")[0];
+    assert_eq!(headers["authorization"], "Bearer t0ken");
+    assert_eq!(headers["x-team"], "bees");
+    assert_eq!(body["params"]["name"], "readAll");
+    assert_eq!(body["params"]["arguments"], json!({ "path": "a" }));
+}
+
+#[tokio::test]
+async fn failures_are_told_in_words_that_the_model_can_act_on() {
+    let (_fake, url) = Fake::start().await;
+    let tools = connect(McpConfig { url: Some(url), ..config("f") }).await.expect("tools");
+    let full = ToolError::ExecutionFailed("the disk is full".into());
+    assert_eq!(run(&tools, "f_fail", json!({})).await, Err(full));
+    let missing = ToolError::InvalidParameters("`path` is missing".into());
+    assert_eq!(run(&tools, "f_odd", json!({})).await, Err(missing));
+    let order = ToolError::ExecutionFailed("out of order".into());
+    assert_eq!(run(&tools, "f_read_all", json!({})).await, Err(order));
+    let raw = run(&tools, "f_put", json!("{")).await;
+    assert!(matches!(raw, Err(ToolError::InvalidParameters(_))), "{raw:?}");
+}
+
+#[tokio::test]
+async fn a_cancelled_call_ends_at_once() {
+    let (fake, url) = Fake::start().await;
+    let tools = connect(McpConfig { url: Some(url), ..config("f") }).await.expect("tools");
+    let context = context();
+    context.cancelled.cancel();
+    let ended = named(&tools, "f_put").run(json!({}), &context).await;
+    assert!(matches!(&ended, Err(ToolError::ExecutionFailed(why)) if why.contains("Stopped")));
+    assert_eq!(fake.sent("tools/call").len(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_is_named() {
+    let url = "http://127.0.0.1:1/mcp".parse().ok();
+    for (what, broken) in [
+        ("does not answer", McpConfig { url, ..config("files") }),
+        (
+            "cannot be started",
+            McpConfig { command: Some(vec!["/nowhere".into()]), ..config("files") },
+        ),
+        ("does not answer", McpConfig { command: Some(vec!["true".into()]), ..config("files") }),
+        ("empty `command`", McpConfig { command: Some(vec![]), ..config("files") }),
+        ("either `command` or `url`", config("files")),
+    ] {
+        let error = connect(broken).await.err().expect("no tools").to_string();
+        assert!(error.contains("the MCP server `files`") && error.contains(what), "{error}");
+    }
+}
+
+/// A server in a shell: it tells its environment and exits after each call.
+const SHELL: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"env","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) names=$(env | cut -d= -f1 | sort | tr '\n' ' ')
+      result="{\"content\":[{\"type\":\"text\",\"text\":\"$names\"}]}" ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+  case "$line" in *'"tools/call"'*) exit 0 ;; esac
+done
+"#;
+
+#[tokio::test]
+async fn a_process_gets_a_bare_environment_and_is_started_again_when_it_died() {
+    let config = McpConfig {
+        command: Some(vec!["/bin/sh".into(), "-c".into(), SHELL.into()]),
+        env: BTreeMap::from([("GREETING".to_owned(), "hello".into())]),
+        ..config("sh")
+    };
+    let tools = connect(config).await.expect("tools");
+    let first = run(&tools, "sh_env", json!({})).await.expect("a result");
+    let names: Vec<&str> = first.split_whitespace().collect();
+    assert!(names.contains(&"GREETING") && names.contains(&"PATH"), "{names:?}");
+    assert!(!names.iter().any(|n| n.starts_with("CARGO")), "{names:?}");
+    let mut again = run(&tools, "sh_env", json!({})).await;
+    if matches!(again, Err(ToolError::ExternalService(_))) {
+        // Its death was noticed by this call only; one that must not run twice is not repeated.
+        again = run(&tools, "sh_env", json!({})).await;
+    }
+    assert_eq!(again.expect("a result"), first);
+}
+
+#[test]
+fn a_name_is_made_of_plain_letters() {
+    // CA-18
+    for (name, clean) in [
+        ("WebSearch", "web_search"),
+        ("web_search", "web_search"),
+        ("'read' \"file\"", "read_file"),
+        ("a--b..c", "a_b_c"),
+        ("_x_", "x"),
+        ("HTTPGet2Now", "httpget2_now"),
+        ("größe", "gr_e"),
+        ("日本", ""),
+    ] {
+        assert_eq!(sanitise(name), clean, "{name}");
+    }
+}
+
+#[test]
+fn a_taken_name_gets_a_number_and_none_is_too_long() {
+    let mut taken = HashSet::new();
+    let long = "x".repeat(80);
+    assert_eq!(free(&long, &mut taken).len(), 64);
+    let second = free(&long, &mut taken);
+    assert!(second.len() == 64 && second.ends_with("x_2"), "{second}");
+    assert_eq!(free("_", &mut taken), "__2");
+}
+
+fn python() -> Option<String> {
+    let mut variables = std::env::vars();
+    let python = variables.find(|(name, _)| name == "COUNTERSIGN_TEST_PYTHON").map(|(_, p)| p);
+    if python.is_none() {
+        eprintln!("skipped: COUNTERSIGN_TEST_PYTHON names no Python that has the package `mcp`");
+    }
+    python
+}
+
+fn peer() -> String {
+    format!("{}/tests/peers/mcp_server.py", env!("CARGO_MANIFEST_DIR"))
+}
+
+async fn uses_the_peer(tools: &[Arc<dyn Tool>]) {
+    assert_eq!(run(tools, "py_add", json!({ "a": 2, "b": 3 })).await.expect("a sum"), "5");
+    let boom = run(tools, "py_boom", json!({})).await;
+    assert!(
+        matches!(&boom, Err(ToolError::ExecutionFailed(why)) if why.contains("boom")),
+        "{boom:?}"
+    );
+    assert_eq!(run(tools, "py_big", json!({ "n": 100_000 })).await.expect("text").len(), 100_000);
+    let wrong = run(tools, "py_add", json!({ "a": "two" })).await;
+    assert!(wrong.is_err(), "{wrong:?}");
+}
+
+/// CA-31, on the official SDK
+#[tokio::test]
+async fn the_official_server_is_used_over_stdio() {
+    let Some(python) = python() else { return };
+    let command = Some(vec![python, peer(), "stdio".into()]);
+    let tools = connect(McpConfig { command, ..config("py") }).await.expect("tools");
+    uses_the_peer(&tools).await;
+}
+
+#[tokio::test]
+async fn the_official_server_is_used_over_http() {
+    let Some(python) = python() else { return };
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = free.local_addr().expect("an address").port();
+    drop(free);
+    let _server = Command::new(python)
+        .args([peer(), "streamable-http".into(), port.to_string()])
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the interpreter starts");
+    let url: Option<Url> = format!("http://127.0.0.1:{port}/mcp").parse().ok();
+    let mut ticks = time::interval(Duration::from_millis(250));
+    let tools = loop {
+        ticks.tick().await;
+        if let Ok(tools) = connect(McpConfig { url: url.clone(), ..config("py") }).await {
+            break tools;
+        }
+    };
+    uses_the_peer(&tools).await;
+}
