@@ -36,6 +36,7 @@ impl Artifacts {
 
     /// The bytes again, checked against their name.
     pub async fn read(&self, digest: &str) -> Result<Bytes> {
+        anyhow::ensure!(is_digest(digest), "{digest:?} is no SHA-256 in hex");
         let bytes = tokio::fs::read(self.path(digest))
             .await
             .with_context(|| format!("reading artifact {digest}"))?;
@@ -46,23 +47,108 @@ impl Artifacts {
         Ok(bytes.into())
     }
 
+    /// Of a digest that is one: 64 hexadecimal digits lead nowhere else.
     fn path(&self, digest: &str) -> PathBuf {
-        self.root.join(digest.get(..2).unwrap_or("00")).join(digest)
+        self.root.join(&digest[..2]).join(digest)
     }
 }
 
+fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
 fn write_once(path: &Path, bytes: &[u8]) -> Result<()> {
-    use std::io::Write as _;
-    if path.exists() {
+    // What a failing disk cut short is written again; what is damaged otherwise, `read` tells.
+    if std::fs::metadata(path).is_ok_and(|there| there.len() == bytes.len() as u64) {
         return Ok(());
     }
     let folder = path.parent().context("an artifact has a folder")?;
-    std::fs::create_dir_all(folder)?;
+    std::fs::create_dir_all(folder).context("making a folder for artifacts")?;
     let temporary = folder.join(format!(".{}", uuid::Uuid::new_v4().simple()));
-    let mut file = std::fs::File::create_new(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&temporary, path)?;
-    std::fs::File::open(folder)?.sync_all()?;
+    let written = write_through(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        // Best effort: the error that is told is the first one.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.context("writing an artifact")?;
+    // The name is to last as well, and that of its folder, which may be new.
+    for folder in [Some(folder), folder.parent()].into_iter().flatten() {
+        std::fs::File::open(folder)?.sync_all()?;
+    }
     Ok(())
+}
+
+fn write_through(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::{io::Write as _, os::unix::fs::OpenOptionsExt as _};
+    // What people sent each other is nobody else's.
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, Artifacts) {
+        let folder = tempfile::tempdir().unwrap();
+        let artifacts = Artifacts::new(folder.path().join("artifacts"));
+        (folder, artifacts)
+    }
+
+    #[tokio::test]
+    async fn t4_what_is_put_is_read_again_and_stands_once() {
+        let (_folder, artifacts) = place();
+        let one = artifacts.put("a.txt", "text/plain", b"hello".to_vec()).await.unwrap();
+        let two = artifacts.put("b.txt", "text/plain", b"hello".to_vec()).await.unwrap();
+        assert_eq!(one.digest, two.digest);
+        assert_eq!(one.digest, hex::encode(Sha256::digest("hello")));
+        assert_eq!(one.size_bytes, 5);
+        assert_eq!(&artifacts.read(&one.digest).await.unwrap()[..], b"hello");
+        let folder = artifacts.root.join(&one.digest[..2]);
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1, "nothing is left behind");
+    }
+
+    #[tokio::test]
+    async fn many_at_once_put_the_same() {
+        let (_folder, artifacts) = place();
+        let puts = (0..8).map(|_| artifacts.put("a", "text/plain", vec![7; 100_000]));
+        let all = futures::future::join_all(puts).await;
+        let digest = all.into_iter().map(|put| put.unwrap().digest).next_back().unwrap();
+        assert_eq!(artifacts.read(&digest).await.unwrap().len(), 100_000);
+    }
+
+    #[tokio::test]
+    async fn damage_is_told_and_a_short_file_is_mended_by_the_next_put() {
+        let (_folder, artifacts) = place();
+        let kept = artifacts.put("a", "text/plain", b"hello".to_vec()).await.unwrap();
+        let path = artifacts.path(&kept.digest);
+        std::fs::write(&path, "jello").unwrap();
+        let error = artifacts.read(&kept.digest).await.unwrap_err().to_string();
+        assert!(error.contains("restore it from the backup"), "{error}");
+        std::fs::write(&path, "he").unwrap();
+        artifacts.put("a", "text/plain", b"hello".to_vec()).await.unwrap();
+        assert_eq!(&artifacts.read(&kept.digest).await.unwrap()[..], b"hello");
+    }
+
+    #[tokio::test]
+    async fn s9_a_digest_is_no_path() {
+        let (folder, artifacts) = place();
+        std::fs::write(folder.path().join("secret"), "x").unwrap();
+        for digest in ["../secret", "", "é", "secret", &"g".repeat(64)] {
+            let error = artifacts.read(digest).await.unwrap_err().to_string();
+            assert!(error.contains("is no SHA-256"), "{error}");
+        }
+        assert!(artifacts.read(&"0".repeat(64)).await.is_err(), "none is there");
+    }
+
+    #[tokio::test]
+    async fn an_artifact_is_for_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_folder, artifacts) = place();
+        let kept = artifacts.put("a", "text/plain", b"hello".to_vec()).await.unwrap();
+        let mode = std::fs::metadata(artifacts.path(&kept.digest)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
 }

@@ -1,4 +1,22 @@
 //! Acts: what the agent can do, one file a family of tools.
+//!
+//! - [`toolbox`]: all tools by name; checks arguments, runs a call within its limits
+//! - [`limits`], [`arguments`], [`spill`]: how often, with what, and how much comes back
+//! - [`workspace`]: the only way to a file
+//! - [`files`], [`documents`], [`send`], [`time`]: the tools themselves
+
+pub mod arguments;
+pub mod documents;
+pub mod files;
+pub mod limits;
+pub mod names;
+pub mod send;
+pub mod spill;
+#[cfg(test)]
+pub mod testing;
+pub mod time;
+pub mod toolbox;
+pub mod workspace;
 
 pub mod mcp;
 
@@ -10,7 +28,7 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::catalog::ToolSpec,
+    agent::{catalog::ToolSpec, paths::PathRefused},
     journal::{
         event::{Attachment, Seen, Speaker},
         ids::{CallId, ConversationId},
@@ -82,4 +100,10 @@ pub enum ToolError {
     ExternalService(String),
     #[error("Sandbox: {0}")]
     Sandbox(String),
+}
+
+impl From<PathRefused> for ToolError {
+    fn from(refused: PathRefused) -> Self {
+        Self::ExecutionFailed(refused.to_string())
+    }
 }

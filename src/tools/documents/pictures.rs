@@ -1,0 +1,243 @@
+//! Pictures of a document: those that are files of the workspace, as bytes.
+
+use renderers::{
+    Document,
+    document::{Block, Inline},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::tools::{
+    Context, ToolError,
+    workspace::{self, Workspace},
+};
+
+const MAX_BYTES: u64 = 10 * 1024 * 1024;
+const MAX_TOTAL_BYTES: u64 = 40 * 1024 * 1024;
+const MAX_PICTURES: usize = 200;
+
+/// The document with the pictures that its text names. Their paths start from `folder`, or else
+/// from the workspace. What is not loaded is named in the warnings; nothing is fetched.
+pub async fn load(
+    mut document: Document,
+    folder: String,
+    context: &Context,
+) -> Result<Document, ToolError> {
+    let urls: Vec<String> = urls(&document).into_iter().filter(|url| is_path(url)).collect();
+    if urls.is_empty() {
+        return Ok(document);
+    }
+    let (assets, warnings) = workspace::beneath(context, move |workspace, cancelled| {
+        let mut album = Album::default();
+        for url in urls.into_iter().take_while(|_| !cancelled.is_cancelled()) {
+            if let Err(why) = album.add(workspace, &folder, &url) {
+                album.warnings.push(format!("The picture {url} is left out: {why}"));
+            }
+        }
+        Ok((album.pictures, album.warnings))
+    })
+    .await?;
+    document.assets.extend(assets);
+    document.warnings.extend(warnings);
+    Ok(document)
+}
+
+#[derive(Default)]
+struct Album {
+    pictures: BTreeMap<String, Vec<u8>>,
+    total_bytes: u64,
+    warnings: Vec<String>,
+}
+
+impl Album {
+    fn add(&mut self, workspace: &Workspace, folder: &str, url: &str) -> Result<(), String> {
+        if self.pictures.len() >= MAX_PICTURES {
+            return Err(format!("there are more than {MAX_PICTURES}"));
+        }
+        let path = decoded(url);
+        let room = MAX_BYTES.min(MAX_TOTAL_BYTES - self.total_bytes);
+        let bytes = beside(folder, &path)
+            .ok_or_else(|| format!("Path not allowed: {path}"))
+            .and_then(|path| workspace.bytes(&path, room).map_err(|error| error.to_string()))
+            .or_else(|why| workspace.bytes(&path, room).map_err(|_| why))?;
+        if bytes.is_empty() {
+            return Err("the file is empty".to_owned());
+        }
+        self.total_bytes += bytes.len() as u64;
+        self.pictures.insert(url.to_owned(), bytes);
+        Ok(())
+    }
+}
+
+/// `folder/path`, in which a leading `../` leads up within the workspace.
+fn beside(folder: &str, path: &str) -> Option<String> {
+    if path.starts_with('/') {
+        return Some(path.to_owned());
+    }
+    let mut parts: Vec<&str> =
+        folder.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let mut rest = path;
+    loop {
+        if let Some(up) = rest.strip_prefix("../") {
+            parts.pop()?;
+            rest = up;
+        } else if let Some(here) = rest.strip_prefix("./") {
+            rest = here;
+        } else {
+            break;
+        }
+    }
+    parts.push(rest);
+    Some(parts.join("/"))
+}
+
+/// No address, no data: what else stands for a picture is a path.
+fn is_path(url: &str) -> bool {
+    let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+    !url.is_empty()
+        && !url.starts_with("//")
+        && !url.starts_with('#')
+        && (scheme.is_empty() || scheme.contains('/'))
+}
+
+/// `my%20chart.png` is `my chart.png`.
+fn decoded(url: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = url.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let coded = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let byte = coded.and_then(|two| u8::from_str_radix(two, 16).ok());
+        match byte.filter(|_| first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| url.to_owned())
+}
+
+/// The pictures that the text names, each once.
+fn urls(document: &Document) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    blocks(&document.blocks, &mut found);
+    document.notes.iter().for_each(|note| blocks(note, &mut found));
+    found
+}
+
+fn blocks(all: &[Block], found: &mut BTreeSet<String>) {
+    for block in all {
+        match block {
+            Block::Heading { content, .. } | Block::Paragraph(content) => inlines(content, found),
+            Block::List(list) => list.items.iter().for_each(|item| blocks(&item.blocks, found)),
+            Block::Table(table) => {
+                let cells = table.header.iter().chain(table.rows.iter().flatten());
+                cells.for_each(|cell| inlines(cell, found));
+            }
+            Block::Quote { blocks: inner, .. } => blocks(inner, found),
+            Block::Definitions(terms) => {
+                for (term, meaning) in terms {
+                    inlines(term, found);
+                    blocks(meaning, found);
+                }
+            }
+            Block::Code { .. } | Block::Math(_) | Block::Break | Block::Comment(_) => {}
+        }
+    }
+}
+
+fn inlines(all: &[Inline], found: &mut BTreeSet<String>) {
+    for inline in all {
+        match inline {
+            Inline::Image { url, .. } => {
+                found.insert(url.clone());
+            }
+            Inline::Strong(inner) | Inline::Emphasis(inner) | Inline::Strike(inner) => {
+                inlines(inner, found);
+            }
+            Inline::Link { content, .. } => inlines(content, found),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Place;
+
+    fn with(urls: &[&str]) -> Document {
+        let picture = |url: &&str| Inline::Image {
+            url: (*url).to_owned(),
+            alt: String::new(),
+            title: String::new(),
+        };
+        let bold = Inline::Strong(urls.iter().map(picture).collect());
+        let quote = Block::Quote { alert: None, blocks: vec![Block::Paragraph(vec![bold])] };
+        Document { blocks: vec![quote], ..Document::default() }
+    }
+
+    #[tokio::test]
+    async fn s9_only_pictures_of_the_workspace_are_loaded() {
+        let place = Place::new();
+        place.has("img/a b.png", "picture");
+        std::fs::write(place.folder.path().join("secret"), "x").unwrap();
+        std::os::unix::fs::symlink("../secret", place.path("link.png")).unwrap();
+        let document = with(&[
+            "img/a%20b.png",
+            "link.png",
+            "../secret",
+            "/etc/passwd",
+            "none.png",
+            "https://example.org/a.png",
+            "//example.org/a.png",
+            "file:///etc/passwd",
+            "data:image/png;base64,AAAA",
+        ]);
+        let document = load(document, ".".into(), &place.context).await.unwrap();
+        assert_eq!(document.assets.keys().collect::<Vec<_>>(), ["img/a%20b.png"]);
+        assert_eq!(document.assets["img/a%20b.png"], b"picture");
+        let warnings = document.warnings.join("\n");
+        for words in [
+            "link.png is left out: Path not allowed: link.png",
+            "../secret is left out: Path not allowed: ../secret",
+            "/etc/passwd is left out: Path not allowed: /etc/passwd",
+            "none.png is left out: Not found",
+        ] {
+            assert!(warnings.contains(words), "{words}\n{warnings}");
+        }
+        assert_eq!(document.warnings.len(), 4, "addresses are the renderer's to name");
+    }
+
+    #[tokio::test]
+    async fn paths_start_from_the_file_and_then_from_the_workspace() {
+        let place = Place::new();
+        place.has("docs/near.png", "near");
+        place.has("img/up.png", "up");
+        let document = with(&["near.png", "../img/up.png", "img/up.png", "../../secret"]);
+        let document = load(document, "docs".into(), &place.context).await.unwrap();
+        assert_eq!(document.assets.len(), 3, "{:?}", document.warnings);
+        assert_eq!(document.warnings.len(), 1, "{:?}", document.warnings);
+    }
+
+    #[tokio::test]
+    async fn a_picture_over_the_limit_is_left_out() {
+        let place = Place::new();
+        place.has("big.png", vec![1; MAX_BYTES as usize + 1]);
+        place.has("ok.png", vec![1; MAX_BYTES as usize]);
+        let document =
+            load(with(&["big.png", "ok.png"]), ".".into(), &place.context).await.unwrap();
+        assert_eq!(document.assets.len(), 1);
+        assert!(document.warnings[0].contains("too large"), "{:?}", document.warnings);
+    }
+
+    #[test]
+    fn percent_signs_are_read_and_lone_ones_stay() {
+        assert_eq!(decoded("a%20b%C3%A9.png"), "a bé.png");
+        assert_eq!(decoded("100%.png"), "100%.png");
+        assert_eq!(decoded("%ff"), "%ff", "no text");
+    }
+}

@@ -1,0 +1,62 @@
+//! Which version of a file an edit may start from: the one that the agent knows.
+//!
+//! The session holds what the agent has read. Edits of one file that one answer asks for run side
+//! by side and cannot know of each other from there; so each file's own edits are remembered here
+//! too, and done one after the other. After a restart this memory is empty, and the agent is asked
+//! to read the file again.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::tools::{Context, ToolError};
+
+const MANY: usize = 4096;
+
+/// The agent's own edits, by workspace and path.
+#[derive(Debug, Default)]
+pub struct Edits {
+    files: Mutex<HashMap<(PathBuf, String), Arc<Mutex<Versions>>>>,
+}
+
+/// Digests of a file, each of which the agent made out of the one before it.
+#[derive(Debug, Default)]
+pub struct Versions(Vec<String>);
+
+impl Edits {
+    /// What is known of that file. Held locked while it is edited.
+    pub fn of(&self, context: &Context, path: &str) -> Arc<Mutex<Versions>> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if files.len() >= MANY {
+            files.retain(|_, versions| Arc::strong_count(versions) > 1);
+        }
+        files.entry((context.workspace.clone(), path.to_owned())).or_default().clone()
+    }
+}
+
+impl Versions {
+    /// Whether an agent that has seen `seen` may edit the file as it is.
+    pub fn admit(&self, path: &str, seen: Option<&String>, current: &str) -> Result<(), ToolError> {
+        let refused = |why: &str| {
+            Err(ToolError::ExecutionFailed(format!("{path} {why}: use read_file, then edit it")))
+        };
+        match seen {
+            None => refused("has not been read in this conversation"),
+            Some(seen) if seen == current => Ok(()),
+            Some(seen) if self.0.contains(seen) && self.0.last().is_some_and(|d| d == current) => {
+                Ok(())
+            }
+            Some(_) => refused("has changed since it was read"),
+        }
+    }
+
+    /// Notes that `after` was made out of `before`.
+    pub fn edited(&mut self, before: String, after: String) {
+        if self.0.last() != Some(&before) {
+            self.0 = vec![before];
+        }
+        self.0.push(after);
+    }
+}

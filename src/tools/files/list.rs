@@ -1,0 +1,248 @@
+//! `list_dir`: what is in a folder.
+
+use async_trait::async_trait;
+use cap_fs_ext::DirExt as _;
+use cap_std::fs::{Dir, DirEntry};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    agent::{
+        catalog::{Subject, ToolSpec},
+        paths::{absolute, normalise},
+    },
+    tools::{
+        Context, Output, Tool, ToolError,
+        arguments::{parse, schema},
+        names, workspace,
+    },
+};
+
+const MAX_ENTRIES: usize = 500;
+
+/// Of one folder at most so many names are read, as they have to be sorted.
+const MAX_SORTED: usize = 10_000;
+
+/// Deeper than this nothing is followed, whatever is asked for: each level is an open folder.
+const MAX_DEPTH: u64 = 32;
+
+/// Shown, not followed: what is in them is nobody's work.
+const SKIPPED: [&str; 7] =
+    ["node_modules", "target", ".git", "__pycache__", "venv", ".venv", ".countersign"];
+
+/// `list_dir`
+pub struct ListDir;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Path of the folder in the workspace.
+    #[serde(default = "here")]
+    path: String,
+    /// Also list the folders in it.
+    #[serde(default)]
+    recursive: bool,
+    /// How many levels of folders to follow.
+    #[serde(default = "three", alias = "maxDepth")]
+    max_depth: u64,
+}
+
+fn here() -> String {
+    ".".to_owned()
+}
+
+fn three() -> u64 {
+    3
+}
+
+#[async_trait]
+impl Tool for ListDir {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            subject: Some(Subject::Path("path")),
+            ..ToolSpec::read_only(
+                "list_dir",
+                "Lists a folder of the workspace: folders first, with a slash; files with their \
+                 sizes. At most 500 entries.",
+                schema::<Arguments>(),
+            )
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let arguments: Arguments = parse(arguments)?;
+        let path = normalise(&arguments.path)?;
+        let depth = if arguments.recursive { arguments.max_depth.min(MAX_DEPTH) } else { 0 };
+        workspace::beneath(context, move |workspace, cancelled| {
+            let folder = workspace.folder(&path)?;
+            let mut listing = Listing { entries: Vec::new(), truncated: false, cancelled };
+            listing
+                .add(&folder, "", depth)
+                .map_err(|error| ToolError::ExecutionFailed(format!("{path}: {error}")))?;
+            let told = json!({
+                "path": absolute(&path),
+                "entries": listing.entries,
+                "count": listing.entries.len(),
+                "truncated": listing.truncated,
+            });
+            Ok(Output::text(told.to_string()))
+        })
+        .await
+    }
+}
+
+struct Listing<'a> {
+    entries: Vec<String>,
+    truncated: bool,
+    cancelled: &'a CancellationToken,
+}
+
+/// Folders sort before the rest.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Folder,
+    File(u64),
+    Other(&'static str),
+}
+
+impl Listing<'_> {
+    /// Each folder is followed by what is in it.
+    fn add(&mut self, folder: &Dir, prefix: &str, depth: u64) -> std::io::Result<()> {
+        for (is_other, name, kind) in self.sorted(folder)? {
+            if self.entries.len() >= MAX_ENTRIES || self.cancelled.is_cancelled() {
+                self.truncated = true;
+                return Ok(());
+            }
+            let path = format!("{prefix}{name}");
+            self.entries.push(match kind {
+                Kind::Folder => format!("{path}/"),
+                Kind::File(bytes) => format!("{path} ({})", names::size(bytes)),
+                Kind::Other(what) => format!("{path} ({what})"),
+            });
+            if !is_other
+                && depth > 0
+                && !SKIPPED.contains(&name.as_str())
+                && let Ok(inner) = folder.open_dir_nofollow(&name)
+            {
+                self.add(&inner, &format!("{path}/"), depth - 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sorted(&mut self, folder: &Dir) -> std::io::Result<Vec<(bool, String, Kind)>> {
+        let mut entries = Vec::new();
+        for entry in folder.entries()? {
+            if entries.len() >= MAX_SORTED {
+                self.truncated = true;
+                break;
+            }
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let kind = kind(&entry);
+            entries.push((kind != Kind::Folder, name, kind));
+        }
+        entries.sort();
+        Ok(entries)
+    }
+}
+
+fn kind(entry: &DirEntry) -> Kind {
+    match entry.file_type() {
+        Ok(kind) if kind.is_dir() => Kind::Folder,
+        Ok(kind) if kind.is_symlink() => Kind::Other("link, not followed"),
+        Ok(kind) if kind.is_file() => match entry.metadata() {
+            Ok(metadata) => Kind::File(metadata.len()),
+            Err(_) => Kind::Other("unreadable"),
+        },
+        _ => Kind::Other("special"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Place;
+
+    async fn listed(place: &mut Place, arguments: Value) -> Value {
+        let output = place.runs(&ListDir, arguments).await.unwrap();
+        serde_json::from_str(&output.text).unwrap()
+    }
+
+    #[tokio::test]
+    async fn fo_15_fo_16_fo_17_fo_20_a_folder_and_its_figures() {
+        let mut place = Place::new();
+        place.has("b.txt", [0; 1229]);
+        place.has("a.txt", [0; 13]);
+        place.has("z/deep.txt", "x");
+        std::fs::create_dir(place.path("m")).unwrap();
+        std::os::unix::fs::symlink("/etc", place.path("etc")).unwrap();
+        assert_eq!(
+            listed(&mut place, json!({})).await,
+            json!({
+                "path": "/workspace",
+                "entries": ["m/", "z/", "a.txt (13B)", "b.txt (1.2KB)", "etc (link, not followed)"],
+                "count": 5,
+                "truncated": false,
+            })
+        );
+    }
+
+    #[tokio::test]
+    async fn fo_21_nested_entries_are_relative_and_as_deep_as_asked() {
+        let mut place = Place::new();
+        place.has("src/tools/builtin/file.rs", vec![0; 26_931]);
+        place.has("src/tools/builtin/deeper/x.rs", "x");
+        place.has("src/main.rs", vec![0; 1229]);
+        let arguments = json!({ "path": "src", "recursive": true, "maxDepth": 2 });
+        let listed = listed(&mut place, arguments).await;
+        assert_eq!(
+            listed["entries"],
+            json!([
+                "tools/",
+                "tools/builtin/",
+                "tools/builtin/deeper/",
+                "tools/builtin/file.rs (26.3KB)",
+                "main.rs (1.2KB)",
+            ])
+        );
+        assert_eq!(listed["path"], "/workspace/src");
+    }
+
+    #[tokio::test]
+    async fn fo_18_five_hundred_and_no_more() {
+        let mut place = Place::new();
+        for n in 0..500 {
+            place.has(&format!("f{n:03}"), "");
+        }
+        let full = listed(&mut place, json!({})).await;
+        assert_eq!((full["count"].as_u64(), full["truncated"].as_bool()), (Some(500), Some(false)));
+        place.has("f500", "");
+        let more = listed(&mut place, json!({})).await;
+        assert_eq!((more["count"].as_u64(), more["truncated"].as_bool()), (Some(500), Some(true)));
+    }
+
+    #[tokio::test]
+    async fn fo_19_what_nobody_wrote_is_not_followed() {
+        let mut place = Place::new();
+        for folder in ["node_modules", "target", ".git", "__pycache__", "venv", ".venv", "own"] {
+            place.has(&format!("{folder}/inner.txt"), "x");
+        }
+        let listed = listed(&mut place, json!({ "recursive": true })).await.to_string();
+        assert_eq!(listed.matches("inner.txt").count(), 1);
+        assert!(listed.contains("own/inner.txt"));
+    }
+
+    #[tokio::test]
+    async fn fo_28_only_folders_of_the_workspace() {
+        let mut place = Place::new();
+        place.has("file", "x");
+        std::os::unix::fs::symlink("/etc", place.path("etc")).unwrap();
+        for path in ["..", "/etc", "etc", "none", "file"] {
+            let error = place.runs(&ListDir, json!({ "path": path })).await.unwrap_err();
+            assert!(matches!(error, ToolError::ExecutionFailed(_)), "{path}: {error}");
+        }
+    }
+}

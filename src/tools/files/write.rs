@@ -1,0 +1,238 @@
+//! `write_file`: a whole file, new or in the place of another.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::{Arc, PoisonError};
+
+use super::{MAX_WRITE_BYTES, RATE, diff, digest, edits::Edits, seen};
+use crate::{
+    agent::{
+        catalog::{Approval, EffectClass, Subject, ToolSpec},
+        paths::{absolute, normalise},
+    },
+    tools::{
+        Context, Output, Tool, ToolError,
+        arguments::{parse, schema},
+        workspace::{self, Workspace},
+    },
+};
+
+/// Files of the agent's memory, which is kept elsewhere: written here, they would be forgotten.
+const MEMORY_FILES: [&str; 7] =
+    ["heartbeat.md", "memory.md", "identity.md", "soul.md", "agents.md", "user.md", "readme.md"];
+const MEMORY_FOLDERS: [&str; 2] = ["daily", "context"];
+
+/// `write_file`
+pub struct WriteFile {
+    pub edits: Arc<Edits>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Path of the file in the workspace; folders that are missing are made.
+    path: String,
+    /// The whole content of the file, at most 5 MB.
+    content: String,
+}
+
+#[async_trait]
+impl Tool for WriteFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            effect: EffectClass::Idempotent,
+            approval: Approval::UnlessAllowed,
+            subject: Some(Subject::Path("path")),
+            rate: RATE,
+            ..ToolSpec::read_only(
+                "write_file",
+                "Writes a file of the workspace: makes it, or replaces all of it. Use apply_patch \
+                 to change a part of a file.",
+                schema::<Arguments>(),
+            )
+        }
+    }
+
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+        let arguments: Arguments = parse(arguments.clone()).ok()?;
+        if let Err(error) = checked(&arguments) {
+            return Some(format!("This will fail. {error}"));
+        }
+        let preview = workspace::beneath(context, move |workspace, _| {
+            Ok(shown(workspace, &arguments.path, &arguments.content))
+        });
+        preview.await.ok()
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let arguments: Arguments = parse(arguments)?;
+        let path = checked(&arguments)?;
+        let versions = self.edits.of(context, &path);
+        workspace::beneath(context, move |workspace, cancelled| {
+            let mut versions = versions.lock().unwrap_or_else(PoisonError::into_inner);
+            let content = arguments.content.as_bytes();
+            workspace.replace(&path, content, cancelled)?;
+            *versions = super::edits::Versions::default();
+            let receipt =
+                json!({ "path": absolute(&path), "bytes_written": content.len(), "success": true });
+            Ok(Output {
+                text: receipt.to_string(),
+                attachments: Vec::new(),
+                seen: seen(&path, digest(content)),
+            })
+        })
+        .await
+    }
+}
+
+/// The normalised path, if it and the content may be written.
+fn checked(arguments: &Arguments) -> Result<String, ToolError> {
+    let path = normalise(&arguments.path)?;
+    if arguments.content.len() as u64 > MAX_WRITE_BYTES {
+        return Err(ToolError::InvalidParameters(format!(
+            "content has {} bytes, at most 5 MB can be written",
+            arguments.content.len()
+        )));
+    }
+    let plain = path.to_lowercase();
+    let parts: Vec<&str> = plain.split('/').map(|part| part.trim_end_matches([' ', '.'])).collect();
+    let is_memory = match parts.as_slice() {
+        [name] => MEMORY_FILES.contains(name) || MEMORY_FOLDERS.contains(name),
+        [folder, ..] => MEMORY_FOLDERS.contains(folder),
+        [] => false,
+    };
+    if is_memory {
+        return Err(ToolError::InvalidParameters(format!(
+            "{path} belongs to the agent's memory: use memory_write for it"
+        )));
+    }
+    if parts.first() == Some(&".countersign") {
+        return Err(ToolError::ExecutionFailed(format!("Path not allowed: {path}")));
+    }
+    Ok(path)
+}
+
+fn shown(workspace: &Workspace, path: &str, content: &str) -> String {
+    match workspace.bytes(path, MAX_WRITE_BYTES).map(String::from_utf8) {
+        Ok(Ok(old)) => diff::changed(path, &old, content),
+        Ok(Err(binary)) => {
+            let count = binary.as_bytes().len();
+            format!("Replaces a binary file of {count} bytes.\n\n{}", diff::created(content))
+        }
+        Err(error) if error.to_string().starts_with("Not found") => diff::created(content),
+        Err(error) => format!("{error}\n\n{}", diff::created(content)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Place;
+
+    fn tool() -> WriteFile {
+        WriteFile { edits: Arc::default() }
+    }
+
+    #[tokio::test]
+    async fn fo_07_fo_08_fo_12_a_file_is_written_with_its_folders_and_counted_in_bytes() {
+        let mut place = Place::new();
+        let arguments = json!({ "path": "a/b/c.txt", "content": "é" });
+        let output = place.runs(&tool(), arguments).await.unwrap();
+        let receipt: Value = serde_json::from_str(&output.text).unwrap();
+        assert_eq!(
+            receipt,
+            json!({ "path": "/workspace/a/b/c.txt", "bytes_written": 2, "success": true })
+        );
+        assert_eq!(output.seen, seen("a/b/c.txt", digest("é".as_bytes())));
+        place.runs(&tool(), json!({ "path": "a/b/c.txt", "content": "new" })).await.unwrap();
+        assert_eq!(place.content("a/b/c.txt"), "new");
+    }
+
+    #[tokio::test]
+    async fn fo_09_five_megabytes_and_not_one_byte_more() {
+        let mut place = Place::new();
+        let most = "x".repeat(MAX_WRITE_BYTES as usize);
+        let more = json!({ "path": "more", "content": format!("{most}x") });
+        place.runs(&tool(), json!({ "path": "most", "content": most })).await.unwrap();
+        let error = place.runs(&tool(), more).await.unwrap_err();
+        assert!(matches!(error, ToolError::InvalidParameters(_)), "{error}");
+        assert!(!place.path("more").exists());
+    }
+
+    #[tokio::test]
+    async fn fo_10_fo_11_memory_is_not_written_as_files() {
+        let mut place = Place::new();
+        for path in [
+            "HEARTBEAT.md",
+            "MEMORY.md",
+            "IDENTITY.md",
+            "SOUL.md",
+            "AGENTS.md",
+            "USER.md",
+            "README.md",
+            "./MEMORY.md",
+            "/workspace/MEMORY.md",
+            "Memory.MD",
+            "memory.md.",
+            "daily/x.md",
+            "DAILY/x.md",
+            "context/a/b.md",
+        ] {
+            let error =
+                place.runs(&tool(), json!({ "path": path, "content": "x" })).await.unwrap_err();
+            assert!(matches!(error, ToolError::InvalidParameters(_)), "{path}: {error}");
+            assert!(error.to_string().contains("memory_write"), "{path}: {error}");
+        }
+        for path in ["project/README.md", "my/daily/x.md", "MEMORY.txt"] {
+            place.runs(&tool(), json!({ "path": path, "content": "x" })).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn fo_10_nor_through_a_link() {
+        let mut place = Place::new();
+        place.has("MEMORY.md", "old");
+        std::os::unix::fs::symlink("MEMORY.md", place.path("link")).unwrap();
+        let error =
+            place.runs(&tool(), json!({ "path": "link", "content": "x" })).await.unwrap_err();
+        assert_eq!(error.to_string(), "Path not allowed: link");
+        assert_eq!(place.content("MEMORY.md"), "old");
+    }
+
+    #[tokio::test]
+    async fn fo_14_what_cannot_be_made_or_written_fails() {
+        let mut place = Place::new();
+        place.has("file", "x");
+        let long = "n".repeat(300);
+        for path in ["file/a.txt", long.as_str(), ".", ".countersign/results/x.txt", "../x"] {
+            let error =
+                place.runs(&tool(), json!({ "path": path, "content": "x" })).await.unwrap_err();
+            assert!(matches!(error, ToolError::ExecutionFailed(_)), "{path}: {error:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_person_sees_what_would_be_written() {
+        let place = Place::new();
+        place.has("a.txt", "old\n");
+        place.has("a.bin", b"\xff\0");
+        let show = async |path: &str| {
+            let arguments = json!({ "path": path, "content": "new\n" });
+            tool().preview(&arguments, &place.context).await.unwrap()
+        };
+        assert!(show("a.txt").await.contains("-old\n+new\n"));
+        assert_eq!(show("b.txt").await, "```\nnew\n```");
+        assert!(show("a.bin").await.starts_with("Replaces a binary file of 2 bytes."));
+        assert!(show("../x").await.contains("Path not allowed: ../x"));
+        assert_eq!(place.content("a.txt"), "old\n", "a preview changes nothing");
+    }
+
+    #[test]
+    fn fo_13_twenty_a_minute_two_hundred_an_hour() {
+        let spec = tool().spec();
+        assert_eq!((spec.rate.per_minute, spec.rate.per_hour), (20, 200));
+        assert_eq!(spec.approval, Approval::UnlessAllowed, "MC-20");
+    }
+}

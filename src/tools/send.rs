@@ -1,0 +1,139 @@
+//! `send_file`: a file of the workspace as an attachment. Its bytes never enter the dialogue.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::time::Duration;
+
+use super::{
+    Context, Output, Tool, ToolError,
+    arguments::{parse, schema},
+    names, workspace,
+};
+use crate::agent::catalog::{EffectClass, Subject, ToolSpec};
+
+pub const MAX_BYTES: u64 = 20 * 1024 * 1024;
+
+/// `send_file`
+pub struct SendFile;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Arguments {
+    /// Path of the file in the workspace.
+    #[serde(alias = "file_path")]
+    file_path: String,
+    /// Name under which the person gets it; its own name if left out.
+    #[serde(default, alias = "file_name")]
+    file_name: Option<String>,
+}
+
+#[async_trait]
+impl Tool for SendFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            effect: EffectClass::Idempotent,
+            subject: Some(Subject::Path("filePath")),
+            timeout: Duration::from_secs(60),
+            ..ToolSpec::read_only(
+                "send_file",
+                "Sends a file of the workspace to the people of this conversation as an \
+                 attachment, any type, up to 20 MB. Use read_file to read a file yourself.",
+                schema::<Arguments>(),
+            )
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Arguments { file_path, file_name } = parse(arguments)?;
+        let own_name = file_path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let name = names::file_name(file_name.as_deref().unwrap_or(own_name))?;
+        let path = file_path.clone();
+        let bytes =
+            workspace::beneath(context, move |workspace, _| workspace.bytes(&path, MAX_BYTES))
+                .await?;
+        if bytes.is_empty() {
+            return Err(ToolError::ExecutionFailed(format!(
+                "{file_path} is empty: there is nothing to send"
+            )));
+        }
+        attach(context, &name, &names::media_type(&name, &bytes), bytes).await
+    }
+}
+
+/// Keeps the bytes and hands them to the person; the model gets a receipt.
+pub(super) async fn attach(
+    context: &Context,
+    name: &str,
+    media_type: &str,
+    bytes: Vec<u8>,
+) -> Result<Output, ToolError> {
+    let attachment = context.artifacts.put(name, media_type, bytes).await.map_err(|error| {
+        tracing::error!(%error, call = %context.call, "an artifact is not kept");
+        ToolError::ExecutionFailed(format!("{name} could not be stored: try again later"))
+    })?;
+    let size = names::size(attachment.size_bytes);
+    Ok(Output {
+        text: format!(
+            "{name} ({media_type}, {size}) goes to the people here as an attachment. \
+             They need no link."
+        ),
+        attachments: vec![attachment],
+        seen: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Place;
+    use serde_json::json;
+    use sha2::{Digest as _, Sha256};
+
+    #[tokio::test]
+    async fn mc_17_a_file_of_20_mb_is_sent_and_one_byte_more_is_not() {
+        let mut place = Place::new();
+        place.has("ok.bin", vec![7; MAX_BYTES as usize]);
+        place.has("big.bin", vec![7; MAX_BYTES as usize + 1]);
+        let sent = place.runs(&SendFile, json!({ "filePath": "ok.bin" })).await.unwrap();
+        assert_eq!(sent.attachments[0].size_bytes, MAX_BYTES);
+        let error = place.runs(&SendFile, json!({ "filePath": "big.bin" })).await.unwrap_err();
+        assert!(error.to_string().contains("too large"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn mc_18_the_bytes_are_stored_and_never_told() {
+        let mut place = Place::new();
+        place.has("notes/a.csv", "secret,1\n");
+        let arguments = json!({ "file_path": "notes/a.csv", "file_name": "Report.csv" });
+        let sent = place.runs(&SendFile, arguments).await.unwrap();
+        let attachment = &sent.attachments[0];
+        assert_eq!(attachment.name, "Report.csv");
+        assert_eq!(attachment.media_type, "text/csv");
+        assert_eq!(attachment.digest, hex::encode(Sha256::digest("secret,1\n")));
+        assert!(!sent.text.contains("secret") && !sent.text.contains("http"), "{}", sent.text);
+        let stored = place.context.artifacts.read(&attachment.digest).await.unwrap();
+        assert_eq!(&stored[..], b"secret,1\n");
+    }
+
+    #[tokio::test]
+    async fn t4_only_files_of_the_workspace_are_sent() {
+        let mut place = Place::new();
+        std::fs::write(place.folder.path().join("secret"), "x").unwrap();
+        std::os::unix::fs::symlink("../secret", place.path("link")).unwrap();
+        place.has("empty", "");
+        for (path, words) in [
+            ("../secret", "Path not allowed: ../secret"),
+            ("/etc/passwd", "Path not allowed: /etc/passwd"),
+            ("link", "Path not allowed: link"),
+            (".", "is a folder"),
+            ("none", "Not found: none"),
+            ("empty", "empty"),
+        ] {
+            let arguments = json!({ "filePath": path, "fileName": "a" });
+            let error = place.runs(&SendFile, arguments).await.unwrap_err();
+            assert!(error.to_string().contains(words), "{path}: {error}");
+        }
+    }
+}

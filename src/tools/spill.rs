@@ -1,0 +1,92 @@
+//! Long results: head and tail for the model, the whole in a file that it can page through.
+
+use super::{Context, workspace};
+
+/// So many characters of a result stand in the prompt.
+pub const LIMIT_CHARS: usize = 16_000;
+
+/// The sentence between head and tail has room in what is left.
+const HEAD_CHARS: usize = 10_500;
+const TAIL_CHARS: usize = 5_000;
+
+/// The text, if it is short; else its ends, and where the whole is. Without NUL, which no
+/// database keeps in a text.
+pub async fn shorten(text: String, context: &Context) -> String {
+    let text = if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text };
+    // Bytes are at least characters: the usual result is not counted.
+    if text.len() <= LIMIT_CHARS {
+        return text;
+    }
+    let chars = text.chars().count();
+    if chars <= LIMIT_CHARS {
+        return text;
+    }
+    let head = &text[..nth(&text, HEAD_CHARS)];
+    let tail = &text[nth(&text, chars - TAIL_CHARS)..];
+    let left_out = chars - HEAD_CHARS - TAIL_CHARS;
+    let whole = match keep(&text, context).await {
+        Some(path) => format!("The whole result is in {path}: page through it with read_file"),
+        None => "The whole result could not be kept: ask for less at a time".to_owned(),
+    };
+    format!("{head}\n\n[… {left_out} characters are left out here. {whole} …]\n\n{tail}")
+}
+
+async fn keep(text: &str, context: &Context) -> Option<String> {
+    let call: String =
+        context.call.as_str().chars().filter(|c| c.is_ascii_alphanumeric()).take(64).collect();
+    let path = format!(".countersign/results/{call}.txt");
+    let (kept, bytes) = (path.clone(), text.as_bytes().to_vec());
+    workspace::beneath(context, move |workspace, cancelled| {
+        workspace.replace(&path, &bytes, cancelled)
+    })
+    .await
+    .inspect_err(|error| tracing::warn!(%error, call = %context.call, "a long result is not kept"))
+    .is_ok()
+    .then_some(kept)
+}
+
+/// Where the `n`th character begins.
+fn nth(text: &str, n: usize) -> usize {
+    text.char_indices().nth(n).map_or(text.len(), |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Place;
+
+    #[tokio::test]
+    async fn t8_a_long_result_keeps_head_and_tail_and_the_whole_is_in_a_file() {
+        let place = Place::new();
+        let text = format!("HEAD{}TAIL", "ü".repeat(40_000));
+        let short = shorten(text.clone(), &place.context).await;
+        assert!(short.chars().count() <= LIMIT_CHARS);
+        assert!(short.starts_with("HEADü") && short.ends_with("üTAIL"));
+        assert!(short.contains("24508 characters are left out"), "{}", &short[21_000..21_200]);
+        assert!(short.contains(".countersign/results/call1.txt"));
+        assert_eq!(place.content(".countersign/results/call1.txt"), text);
+    }
+
+    #[tokio::test]
+    async fn mc_50_a_result_at_the_limit_stays_whole() {
+        let place = Place::new();
+        let text = "ü".repeat(LIMIT_CHARS);
+        assert_eq!(shorten(text.clone(), &place.context).await, text);
+        assert!(!place.path(".countersign").exists());
+        let more = shorten("ü".repeat(LIMIT_CHARS + 1), &place.context).await;
+        assert!(more.contains("501 characters are left out"));
+    }
+
+    #[tokio::test]
+    async fn a_result_that_cannot_be_kept_says_so() {
+        let place = Place::new();
+        place.has(".countersign", "a file in the way");
+        let short = shorten("x".repeat(20_000), &place.context).await;
+        assert!(short.contains("could not be kept"));
+    }
+
+    #[tokio::test]
+    async fn nul_is_taken_out() {
+        assert_eq!(shorten("a\0b".into(), &Place::new().context).await, "a\u{fffd}b");
+    }
+}

@@ -1,0 +1,62 @@
+//! A workspace and a context for the tests of the tools.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use std::{collections::BTreeMap, path::PathBuf};
+use tokio_util::sync::CancellationToken;
+
+use super::{Context, Output, Tool, ToolError};
+use crate::{
+    journal::{
+        event::Speaker,
+        ids::{CallId, ConversationId},
+    },
+    store::files::Artifacts,
+};
+
+/// A conversation: its folder, its artifacts, and what its agent has seen.
+pub struct Place {
+    pub folder: tempfile::TempDir,
+    pub context: Context,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let context = Context {
+            conversation: ConversationId::from("c1"),
+            call: CallId::from("call1"),
+            person: Speaker { id: "ann".into(), name: "Ann".into() },
+            workspace: folder.path().join("work"),
+            artifacts: Artifacts::new(folder.path().join("artifacts")),
+            seen: BTreeMap::new(),
+            now: DateTime::parse_from_rfc3339("2026-04-11T12:30:22Z").unwrap().with_timezone(&Utc),
+            cancelled: CancellationToken::new(),
+        };
+        std::fs::create_dir(&context.workspace).unwrap();
+        Self { folder, context }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.context.workspace.join(name)
+    }
+
+    pub fn has(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    pub fn content(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Runs the tool, and remembers what the agent has seen then.
+    pub async fn runs(&mut self, tool: &dyn Tool, arguments: Value) -> Result<Output, ToolError> {
+        let output = tool.run(arguments, &self.context).await?;
+        for seen in &output.seen {
+            self.context.seen.insert(seen.path.clone(), seen.digest.clone());
+        }
+        Ok(output)
+    }
+}

@@ -1,0 +1,124 @@
+//! What time it is.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use chrono_tz::{OffsetName as _, TZ_VARIANTS, Tz};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    Context, Output, Tool, ToolError,
+    arguments::{parse, schema},
+};
+use crate::agent::catalog::ToolSpec;
+
+/// `get_current_datetime`
+pub struct CurrentDatetime;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// IANA name of the time zone, such as Europe/Berlin. UTC if left out.
+    #[serde(default)]
+    timezone: Option<String>,
+}
+
+#[async_trait]
+impl Tool for CurrentDatetime {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::read_only(
+            "get_current_datetime",
+            "Tells the current date and time of a time zone, with the weekday.",
+            schema::<Arguments>(),
+        )
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Arguments { timezone } = parse(arguments)?;
+        let zone = zone(timezone.as_deref().unwrap_or("UTC"))?;
+        Ok(Output::text(told(context.now, zone)))
+    }
+}
+
+/// `2026-04-11T14:30:22 (Saturday, Europe/Berlin, CEST, UTC+02:00)`
+fn told(now: DateTime<Utc>, zone: Tz) -> String {
+    let local = now.with_timezone(&zone);
+    let name = local.offset().abbreviation().filter(|name| name.starts_with(char::is_alphabetic));
+    let name = name.filter(|name| *name != zone.name());
+    let name = name.map(|name| format!(", {name}")).unwrap_or_default();
+    let zone = zone.name();
+    format!(
+        "{} ({}, {zone}{name}, UTC{})",
+        local.format("%FT%T"),
+        local.format("%A"),
+        local.format("%:z")
+    )
+}
+
+fn zone(name: &str) -> Result<Tz, ToolError> {
+    let name = name.trim();
+    let exact = TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name));
+    exact.copied().ok_or_else(|| {
+        let shown: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
+        ToolError::InvalidParameters(format!(
+            "there is no time zone '{shown}': give an IANA name{}",
+            near(&shown)
+        ))
+    })
+}
+
+/// At most three zones that may have been meant, by the whole name or by the place in it.
+fn near(wanted: &str) -> String {
+    let plain = |name: &str| name.to_lowercase().replace([' ', '-'], "_");
+    let wanted = plain(wanted);
+    let mut scored: Vec<(f64, &str)> = TZ_VARIANTS
+        .iter()
+        .map(|zone| {
+            let whole = plain(zone.name());
+            let place = whole.rsplit('/').next().unwrap_or(&whole);
+            let likeness = |other: &str| strsim::jaro_winkler(&wanted, other);
+            (likeness(&whole).max(likeness(place)), zone.name())
+        })
+        .filter(|(score, _)| *score > 0.8)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    let names: Vec<&str> = scored.into_iter().take(3).map(|(_, name)| name).collect();
+    if names.is_empty() { String::new() } else { format!(". Near it: {}", names.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Place;
+    use serde_json::json;
+
+    async fn at(arguments: Value) -> Result<String, ToolError> {
+        let place = Place::new();
+        CurrentDatetime.run(arguments, &place.context).await.map(|output| output.text)
+    }
+
+    #[tokio::test]
+    async fn mc_21_the_time_of_a_zone_in_its_exact_form() {
+        assert_eq!(
+            at(json!({ "timezone": "Europe/Berlin" })).await.unwrap(),
+            "2026-04-11T14:30:22 (Saturday, Europe/Berlin, CEST, UTC+02:00)"
+        );
+        assert_eq!(at(json!({})).await.unwrap(), "2026-04-11T12:30:22 (Saturday, UTC, UTC+00:00)");
+        assert_eq!(
+            at(json!({ "timezone": "asia/kathmandu" })).await.unwrap(),
+            "2026-04-11T18:15:22 (Saturday, Asia/Kathmandu, UTC+05:45)"
+        );
+    }
+
+    #[tokio::test]
+    async fn mc_21_a_zone_that_is_not_there_is_refused_with_near_names() {
+        let error = at(json!({ "timezone": "Europe/Berln" })).await.unwrap_err();
+        assert!(matches!(error, ToolError::InvalidParameters(_)));
+        assert!(error.to_string().contains("Europe/Berlin"), "{error}");
+        let error = at(json!({ "timezone": "New York" })).await.unwrap_err();
+        assert!(error.to_string().contains("America/New_York"), "{error}");
+        let error = at(json!({ "timezone": "zzzz\n" })).await.unwrap_err();
+        assert!(!error.to_string().contains("Near it"), "{error}");
+    }
+}

@@ -1,0 +1,476 @@
+//! All tools by name, and one call of one of them within its limits.
+
+use futures::FutureExt as _;
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    panic::AssertUnwindSafe,
+    sync::{Arc, PoisonError, RwLock},
+    time::Instant,
+};
+use thiserror::Error;
+
+use super::{
+    Context, Output, Tool, ToolError, arguments, documents, files, limits::Limiter, send, spill,
+    time,
+};
+use crate::{
+    agent::{
+        catalog::{Subject, ToolSpec},
+        paths::normalise,
+    },
+    journal::event::{Outcome, ToolResult},
+};
+
+/// The tools there are. Some come and go while the program runs.
+#[derive(Default)]
+pub struct Toolbox {
+    tools: RwLock<BTreeMap<String, Entry>>,
+    limiter: Limiter,
+}
+
+/// Why a tool is not taken.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum Unfit {
+    #[error("the tool {0:?} is there already")]
+    Taken(String),
+    #[error("{0:?} is no name for a tool: snake_case, at most 64 characters")]
+    Name(String),
+    #[error("the schema of {tool:?} is not valid: {reason}")]
+    Schema { tool: String, reason: String },
+}
+
+#[derive(Clone)]
+struct Entry {
+    tool: Arc<dyn Tool>,
+    spec: Arc<ToolSpec>,
+    schema: Arc<Validator>,
+}
+
+/// The tools that come with the program.
+pub fn builtin() -> Vec<Arc<dyn Tool>> {
+    let mut tools = files::tools();
+    tools.extend(documents::tools());
+    tools.push(Arc::new(send::SendFile));
+    tools.push(Arc::new(time::CurrentDatetime));
+    tools
+}
+
+impl Toolbox {
+    /// Takes a tool. If the name is taken, the first stays.
+    pub fn register(&self, tool: Arc<dyn Tool>) -> Result<(), Unfit> {
+        let spec = tool.spec();
+        let name = spec.name.clone();
+        if !is_fit(&name) {
+            return Err(Unfit::Name(name));
+        }
+        let unfit = |reason: String| Unfit::Schema { tool: name.clone(), reason };
+        if !spec.parameters.is_object() {
+            return Err(unfit("it is not an object".into()));
+        }
+        let schema = jsonschema::options()
+            .offline()
+            .build(&spec.parameters)
+            .map_err(|error| unfit(cut(&error.to_string())))?;
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        if tools.contains_key(&name) {
+            return Err(Unfit::Taken(name));
+        }
+        tools.insert(name, Entry { tool, spec: Arc::new(spec), schema: Arc::new(schema) });
+        Ok(())
+    }
+
+    /// Gives a tool away again: its server is gone.
+    pub fn remove(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        tools.remove(name).map(|entry| entry.tool)
+    }
+
+    /// What the tools tell about themselves, by name: the order is the same after every start.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        tools.values().map(|entry| (*entry.spec).clone()).collect()
+    }
+
+    pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.entry(name).ok().map(|entry| entry.tool)
+    }
+
+    /// Whether the arguments, as they are, fit the tool's schema.
+    pub fn validate(&self, name: &str, arguments: &Value) -> Result<(), ToolError> {
+        self.entry(name)?.validate(arguments)
+    }
+
+    /// The arguments as they are judged, shown, hashed and run: an object, in the schema's
+    /// spelling, its path normalised, and fit. Doing it twice changes nothing more.
+    pub fn prepare(&self, name: &str, arguments: Value) -> Result<Value, ToolError> {
+        self.entry(name)?.prepare(arguments)
+    }
+
+    /// What a question shows besides the arguments. A tool that fails at it shows nothing.
+    pub async fn preview(
+        &self,
+        name: &str,
+        arguments: &Value,
+        context: &Context,
+    ) -> Option<String> {
+        let tool = self.find(name)?;
+        AssertUnwindSafe(tool.preview(arguments, context)).catch_unwind().await.ok().flatten()
+    }
+
+    /// Runs one call to its end, whatever that is: its time over, stopped, failed, broken down.
+    pub async fn run_call(&self, tool: &str, arguments: Value, context: &Context) -> ToolResult {
+        let started = Instant::now();
+        let (outcome, output) = match self.attempt(tool, arguments, context).await {
+            Some(Ok(output)) => (Outcome::Done, output),
+            Some(Err(error)) => (Outcome::Failed, Output::text(error.to_string())),
+            None => (Outcome::Withdrawn, Output::text("Stopped before it had ended")),
+        };
+        ToolResult {
+            outcome,
+            text: spill::shorten(output.text, context).await,
+            attachments: output.attachments,
+            seen: output.seen,
+            took_ms: started.elapsed().as_millis() as u64,
+        }
+    }
+
+    /// `None` when it was stopped.
+    async fn attempt(
+        &self,
+        name: &str,
+        arguments: Value,
+        context: &Context,
+    ) -> Option<Result<Output, ToolError>> {
+        let ready = self.entry(name).and_then(|entry| {
+            let arguments = entry.prepare(arguments)?;
+            self.limiter
+                .check_and_increment(&context.person.id, name, entry.spec.rate, context.now)
+                .map_err(|wait| ToolError::RateLimited(Some(wait)))?;
+            Ok((entry, arguments))
+        });
+        let (entry, arguments) = match ready {
+            Ok(ready) => ready,
+            Err(error) => return Some(Err(error)),
+        };
+        let run = AssertUnwindSafe(entry.tool.run(arguments, context)).catch_unwind();
+        tokio::select! {
+            biased;
+            () = context.cancelled.cancelled() => None,
+            ended = tokio::time::timeout(entry.spec.timeout, run) => Some(match ended {
+                Ok(Ok(result)) => result,
+                Ok(Err(_panic)) => {
+                    tracing::error!(tool.name = name, call = %context.call, "a tool broke down");
+                    Err(ToolError::ExecutionFailed(format!("{name} broke down; nothing came of it")))
+                }
+                Err(_elapsed) => Err(ToolError::Timeout(entry.spec.timeout)),
+            }),
+        }
+    }
+
+    fn entry(&self, name: &str) -> Result<Entry, ToolError> {
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        tools.get(name).cloned().ok_or_else(|| {
+            let near = near(name, tools.keys().map(String::as_str));
+            ToolError::InvalidParameters(format!("there is no tool {:?}{near}", cut(name)))
+        })
+    }
+}
+
+impl Entry {
+    fn prepare(&self, arguments: Value) -> Result<Value, ToolError> {
+        let mut arguments = arguments::tidy(arguments, &self.spec.parameters)?;
+        self.validate(&arguments)?;
+        if let Some(Subject::Path(field)) = &self.spec.subject
+            && let Some(path) = arguments.get_mut(*field)
+            && let Some(text) = path.as_str()
+        {
+            *path = Value::String(normalise(text)?);
+        }
+        Ok(arguments)
+    }
+
+    fn validate(&self, arguments: &Value) -> Result<(), ToolError> {
+        let faults: Vec<String> =
+            self.schema.iter_errors(arguments).take(5).map(|error| fault(&error)).collect();
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(ToolError::InvalidParameters(faults.join("; ")))
+        }
+    }
+}
+
+/// What is wrong and where: `/rows/0: Missing 'name' parameter`.
+fn fault(error: &ValidationError<'_>) -> String {
+    let what = match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            format!("Missing '{}' parameter", property.as_str().unwrap_or_default())
+        }
+        _ => cut(&error.to_string()),
+    };
+    match error.instance_path().as_str() {
+        "" => what,
+        path => format!("{path}: {what}"),
+    }
+}
+
+/// At most three names that may have been meant.
+pub(super) fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let wanted = wanted.to_lowercase();
+    let mut scored: Vec<(f64, &str)> = names
+        .map(|name| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), name))
+        .filter(|(score, _)| *score > 0.75)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    let names: Vec<&str> = scored.into_iter().take(3).map(|(_, name)| name).collect();
+    if names.is_empty() { String::new() } else { format!("; near it: {}", names.join(", ")) }
+}
+
+fn is_fit(name: &str) -> bool {
+    name.len() <= 64
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+/// Not endless, as it may quote what was sent.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(300) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        agent::catalog::{Rate, Tier},
+        tools::testing::Place,
+    };
+    use async_trait::async_trait;
+    use serde_json::json;
+    use std::time::Duration;
+
+    /// Does what its argument says.
+    struct Sample(ToolSpec);
+
+    impl Sample {
+        fn named(name: &str) -> Self {
+            let schema = json!({
+                "type": "object",
+                "properties": {
+                    "do": { "type": "string" },
+                    "rows": { "type": "array", "items": { "type": "integer" } },
+                    "path": { "type": "string" },
+                },
+                "required": ["do"],
+                "additionalProperties": false,
+            });
+            let mut spec = ToolSpec::read_only(name, "A sample.", schema);
+            spec.timeout = Duration::from_millis(50);
+            spec.subject = Some(Subject::Path("path"));
+            spec.rate = Rate { per_minute: 2, per_hour: 200 };
+            Self(spec)
+        }
+    }
+
+    #[async_trait]
+    impl Tool for Sample {
+        fn spec(&self) -> ToolSpec {
+            self.0.clone()
+        }
+
+        async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<String> {
+            panic!("no preview today")
+        }
+
+        async fn run(&self, arguments: Value, _context: &Context) -> Result<Output, ToolError> {
+            match arguments["do"].as_str().unwrap() {
+                "panic" => panic!("as told"),
+                "hang" => std::future::pending().await,
+                "fail" => Err(ToolError::ExternalService("502".into())),
+                "long" => Ok(Output::text("x".repeat(20_000))),
+                _ => Ok(Output::text(arguments.to_string())),
+            }
+        }
+    }
+
+    fn sample() -> Toolbox {
+        let toolbox = Toolbox::default();
+        toolbox.register(Arc::new(Sample::named("sample"))).unwrap();
+        toolbox
+    }
+
+    async fn run(toolbox: &Toolbox, arguments: Value) -> (Outcome, String) {
+        let result = toolbox.run_call("sample", arguments, &Place::new().context).await;
+        (result.outcome, result.text)
+    }
+
+    #[test]
+    fn ic_02_ic_11_a_name_is_taken_once_and_the_first_stays() {
+        let toolbox = sample();
+        let mut other = Sample::named("sample");
+        other.0.description = "Another.".into();
+        assert_eq!(toolbox.register(Arc::new(other)), Err(Unfit::Taken("sample".into())));
+        assert_eq!(toolbox.specs()[0].description, "A sample.");
+        for name in ["", "Sample", "a-b", "1a", "a b", &"a".repeat(65)] {
+            let taken = toolbox.register(Arc::new(Sample::named(name)));
+            assert!(matches!(taken, Err(Unfit::Name(_))), "{name:?}");
+        }
+        let mut broken = Sample::named("broken");
+        broken.0.parameters = json!({ "type": "nonsense" });
+        assert!(matches!(toolbox.register(Arc::new(broken)), Err(Unfit::Schema { .. })));
+    }
+
+    #[test]
+    fn ic_10_ic_12_ic_13_ic_52_tools_come_and_go_in_a_stable_order() {
+        let toolbox = Toolbox::default();
+        assert!(toolbox.specs().is_empty());
+        for name in ["b", "c", "a"] {
+            toolbox.register(Arc::new(Sample::named(name))).unwrap();
+        }
+        let names = || toolbox.specs().into_iter().map(|spec| spec.name).collect::<Vec<_>>();
+        assert_eq!(names(), ["a", "b", "c"]);
+        assert!(toolbox.find("d").is_none() && toolbox.find("b").is_some());
+        assert!(toolbox.remove("b").is_some());
+        assert_eq!(names(), ["a", "c"]);
+    }
+
+    #[test]
+    fn ic_03_ic_04_cv_18_every_tool_that_comes_with_the_program_is_fit() {
+        let toolbox = Toolbox::default();
+        for tool in builtin() {
+            toolbox.register(tool).unwrap();
+        }
+        let specs = toolbox.specs();
+        assert_eq!(specs.len(), 14);
+        for spec in &specs {
+            assert!(!spec.description.is_empty() && !spec.name.starts_with("tool_"));
+            assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
+            assert_eq!(spec.parameters["additionalProperties"], false, "{}", spec.name);
+            for (name, field) in spec.parameters["properties"].as_object().unwrap() {
+                let told = field["description"].is_string();
+                assert!(told, "MC-54: {} does not tell what {name} is", spec.name);
+            }
+            if let Some(Subject::Path(field) | Subject::Text(field)) = spec.subject {
+                assert!(spec.parameters["properties"][field].is_object(), "{}", spec.name);
+            }
+            let is_core = !spec.name.ends_with("_from_file");
+            assert_eq!(spec.tier == Tier::Core, is_core, "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn ic_35_cv_13_faults_name_what_and_where() {
+        let toolbox = sample();
+        let fault = |arguments: Value| toolbox.validate("sample", &arguments).unwrap_err();
+        assert_eq!(fault(json!({})).to_string(), "Invalid parameters: Missing 'do' parameter");
+        let words = fault(json!({ "do": "x", "rows": [1, "2"] })).to_string();
+        assert!(words.contains("/rows/1: \"2\" is not of type \"integer\""), "{words}");
+        let words = fault(json!({ "do": "x", "rows": "y".repeat(10_000) })).to_string();
+        assert!(words.len() < 400, "a fault does not repeat what was sent: {words}");
+        assert!(fault(json!({ "do": "x", "extra": 1 })).to_string().contains("extra"));
+    }
+
+    #[tokio::test]
+    async fn ca_10_cv_07_arguments_are_made_ready_before_they_are_judged() {
+        let toolbox = sample();
+        let ready = toolbox
+            .prepare("sample", json!("{\"do\":\"x\",\"path\":\"./a//b\",\"approved\":true}"))
+            .unwrap();
+        assert_eq!(ready, json!({ "do": "x", "path": "a/b" }));
+        assert_eq!(toolbox.prepare("sample", ready.clone()).unwrap(), ready);
+        let (outcome, text) = run(&toolbox, json!([1])).await;
+        assert_eq!(outcome, Outcome::Failed);
+        assert_eq!(text, "Invalid parameters: Arguments must be a JSON object or string");
+    }
+
+    #[tokio::test]
+    async fn t2_a_name_that_is_not_there_is_answered_with_near_ones() {
+        let result = sample().run_call("sampel", json!({ "do": "x" }), &Place::new().context).await;
+        assert_eq!(result.outcome, Outcome::Failed);
+        assert!(result.text.contains("near it: sample"), "{}", result.text);
+    }
+
+    #[tokio::test]
+    async fn cv_14_a_panic_is_contained() {
+        let toolbox = sample();
+        let (outcome, text) = run(&toolbox, json!({ "do": "panic" })).await;
+        assert_eq!((outcome, text.contains("broke down")), (Outcome::Failed, true), "{text}");
+        assert_eq!(run(&toolbox, json!({ "do": "x" })).await.0, Outcome::Done);
+        let place = Place::new();
+        assert_eq!(toolbox.preview("sample", &json!({}), &place.context).await, None);
+    }
+
+    #[tokio::test]
+    async fn ic_21_t7_calls_that_time_out_together_cost_the_longest() {
+        let toolbox = sample();
+        let started = Instant::now();
+        let (first, second) = tokio::join!(
+            run(&toolbox, json!({ "do": "hang" })),
+            run(&toolbox, json!({ "do": "hang" }))
+        );
+        assert!(started.elapsed() < Duration::from_secs(5));
+        assert_eq!(first, (Outcome::Failed, "Timed out after 0 s".to_owned()));
+        assert_eq!(second.0, Outcome::Failed);
+    }
+
+    #[tokio::test]
+    async fn a_stopped_call_is_withdrawn() {
+        let mut tool = Sample::named("sample");
+        tool.0.timeout = Duration::from_secs(60);
+        let toolbox = Toolbox::default();
+        toolbox.register(Arc::new(tool)).unwrap();
+        let place = Place::new();
+        let call = toolbox.run_call("sample", json!({ "do": "hang" }), &place.context);
+        let (result, ()) = tokio::join!(call, async { place.context.cancelled.cancel() });
+        assert_eq!(result.outcome, Outcome::Withdrawn);
+    }
+
+    #[tokio::test]
+    async fn mc_51_a_failure_is_a_result() {
+        let (outcome, text) = run(&sample(), json!({ "do": "fail" })).await;
+        assert_eq!((outcome, text.as_str()), (Outcome::Failed, "External service: 502"));
+    }
+
+    #[tokio::test]
+    async fn t8_a_long_result_is_kept_in_the_workspace() {
+        let place = Place::new();
+        let result = sample().run_call("sample", json!({ "do": "long" }), &place.context).await;
+        assert_eq!(result.outcome, Outcome::Done);
+        assert!(result.text.chars().count() <= spill::LIMIT_CHARS);
+        assert_eq!(place.content(".countersign/results/call1.txt").len(), 20_000);
+    }
+
+    #[tokio::test]
+    async fn fo_13_cv_10_the_call_over_the_limit_waits_and_bad_ones_do_not_count() {
+        let toolbox = sample();
+        let refused = run(&toolbox, json!({ "do": "x", "path": "../x" })).await;
+        assert_eq!(refused, (Outcome::Failed, "Path not allowed: ../x".to_owned()));
+        assert_eq!(run(&toolbox, json!({})).await.0, Outcome::Failed);
+        for _ in 0..2 {
+            assert_eq!(run(&toolbox, json!({ "do": "x" })).await.0, Outcome::Done);
+        }
+        let (outcome, text) = run(&toolbox, json!({ "do": "x" })).await;
+        assert_eq!(outcome, Outcome::Failed);
+        assert_eq!(text, "Rate limit exceeded: try again in 60 s");
+    }
+
+    #[tokio::test]
+    async fn fo_13_the_twenty_first_write_in_a_minute_is_refused() {
+        let toolbox = Toolbox::default();
+        for tool in builtin() {
+            toolbox.register(tool).unwrap();
+        }
+        let place = Place::new();
+        let arguments = json!({ "path": "a.txt", "content": "x" });
+        for _ in 0..20 {
+            let result = toolbox.run_call("write_file", arguments.clone(), &place.context).await;
+            assert_eq!(result.outcome, Outcome::Done, "{}", result.text);
+        }
+        let result = toolbox.run_call("write_file", arguments, &place.context).await;
+        assert!(result.text.starts_with("Rate limit exceeded"), "{}", result.text);
+    }
+}

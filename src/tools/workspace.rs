@@ -1,0 +1,344 @@
+//! The files of one conversation: opened beneath its folder, without links, regular ones only.
+//!
+//! Every component of a path is opened from the folder before it and never through a symbolic
+//! link, and what is checked is the descriptor that is then used. So nothing that is renamed or
+//! linked in between leads elsewhere.
+
+use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, File, MetadataExt as _, OpenOptions, Permissions},
+};
+use std::{
+    io::{self, ErrorKind, Read as _, Write as _},
+    path::Path,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Context, ToolError};
+use crate::agent::paths::normalise;
+
+/// The folder of a conversation.
+pub struct Workspace {
+    root: Dir,
+}
+
+/// An open regular file that has no second name.
+pub struct RegularFile {
+    pub file: File,
+    pub size_bytes: u64,
+    pub permissions: Permissions,
+}
+
+impl Workspace {
+    /// Opens the folder, and makes it when it is first needed.
+    pub fn open(root: &Path) -> Result<Self, ToolError> {
+        Dir::create_ambient_dir_all(root, ambient_authority())
+            .and_then(|()| Dir::open_ambient_dir(root, ambient_authority()))
+            .map(|root| Self { root })
+            .map_err(|error| failed("The workspace cannot be opened", &error))
+    }
+
+    /// Opens a file to read it.
+    pub fn file(&self, path: &str) -> Result<RegularFile, ToolError> {
+        let path = normalise(path)?;
+        let (folder, name) = split(&path);
+        let folder = self.folder(folder)?;
+        regular(&folder, name, &path)
+    }
+
+    /// All bytes of a file that has at most `limit_bytes`.
+    pub fn bytes(&self, path: &str, limit_bytes: u64) -> Result<Vec<u8>, ToolError> {
+        let open = self.file(path)?;
+        let mut bytes = Vec::new();
+        // One byte more, as the file may grow while it is read.
+        open.file
+            .take(limit_bytes + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| failed(&format!("{path} cannot be read"), &error))?;
+        if bytes.len() as u64 > limit_bytes {
+            return Err(ToolError::ExecutionFailed(format!(
+                "{path} is too large: {} bytes, at most {limit_bytes} are possible here",
+                open.size_bytes.max(limit_bytes + 1)
+            )));
+        }
+        Ok(bytes)
+    }
+
+    /// Opens a folder to list it.
+    pub fn folder(&self, path: &str) -> Result<Dir, ToolError> {
+        self.descend(&normalise(path)?, |folder, name, path| open_folder(folder, name, path))
+    }
+
+    /// Puts `bytes` in the place of the file, whole or not at all. Makes folders that are missing;
+    /// a file that is replaced keeps its mode.
+    pub fn replace(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        cancelled: &CancellationToken,
+    ) -> Result<(), ToolError> {
+        let path = normalise(path)?;
+        let (folder, name) = split(&path);
+        let folder = self.descend(folder, open_or_make_folder)?;
+        let permissions = match folder.symlink_metadata(name) {
+            Ok(_) => Some(regular(&folder, name, &path)?.permissions),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(&format!("{path} cannot be written"), &error)),
+        };
+        let temporary = format!(".{}.tmp", uuid::Uuid::new_v4().simple());
+        let written = write_new(&folder, &temporary, bytes, permissions).and_then(|()| {
+            if cancelled.is_cancelled() {
+                return Err(io::Error::other("stopped"));
+            }
+            folder.rename(&temporary, &folder, name)
+        });
+        if written.is_err() {
+            // Best effort: what matters is that the file itself is as it was.
+            let _ = folder.remove_file(&temporary);
+        }
+        written
+            .and_then(|()| folder.open(".")?.sync_all())
+            .map_err(|error| failed(&format!("{path} cannot be written"), &error))
+    }
+
+    fn descend(
+        &self,
+        path: &str,
+        step: impl Fn(&Dir, &str, &str) -> Result<Dir, ToolError>,
+    ) -> Result<Dir, ToolError> {
+        let start =
+            self.root.try_clone().map_err(|error| failed("The workspace is unreadable", &error))?;
+        path.split('/')
+            .filter(|part| *part != ".")
+            .try_fold(start, |folder, part| step(&folder, part, path))
+    }
+}
+
+/// Does file work where it may block. Dropping the future tells the work to stop, by the token.
+pub async fn beneath<T: Send + 'static>(
+    context: &Context,
+    work: impl FnOnce(&Workspace, &CancellationToken) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let root = context.workspace.clone();
+    let cancelled = context.cancelled.child_token();
+    let _stop_when_dropped = cancelled.clone().drop_guard();
+    tokio::task::spawn_blocking(move || work(&Workspace::open(&root)?, &cancelled))
+        .await
+        .unwrap_or_else(|_| Err(ToolError::ExecutionFailed("The tool broke down".into())))
+}
+
+/// The folder and the name in it.
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or((".", path))
+}
+
+fn regular(folder: &Dir, name: &str, path: &str) -> Result<RegularFile, ToolError> {
+    if name == "." {
+        return Err(is_a_folder(path));
+    }
+    let mut options = OpenOptions::new();
+    // Without waiting: a FIFO would hold the opener until somebody writes.
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let file =
+        folder.open_with(name, &options).map_err(|error| why_not(folder, name, path, &error))?;
+    let metadata =
+        file.metadata().map_err(|error| failed(&format!("{path} cannot be read"), &error))?;
+    if metadata.is_dir() {
+        return Err(is_a_folder(path));
+    }
+    if !metadata.is_file() || metadata.nlink() > 1 {
+        return Err(not_allowed(path));
+    }
+    Ok(RegularFile { file, size_bytes: metadata.len(), permissions: metadata.permissions() })
+}
+
+fn open_folder(folder: &Dir, name: &str, path: &str) -> Result<Dir, ToolError> {
+    folder.open_dir_nofollow(name).map_err(|error| why_not(folder, name, path, &error))
+}
+
+fn open_or_make_folder(folder: &Dir, name: &str, path: &str) -> Result<Dir, ToolError> {
+    match folder.create_dir(name) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Err(failed(&format!("The folder {path} cannot be made"), &error))
+        }
+        _ => open_folder(folder, name, path),
+    }
+}
+
+fn write_new(
+    folder: &Dir,
+    name: &str,
+    bytes: &[u8],
+    permissions: Option<Permissions>,
+) -> io::Result<()> {
+    let mut file = folder.open_with(name, OpenOptions::new().write(true).create_new(true))?;
+    file.write_all(bytes)?;
+    if let Some(permissions) = permissions {
+        file.set_permissions(permissions)?;
+    }
+    file.sync_all()
+}
+
+/// Says why something did not open, by what stands in its place.
+fn why_not(folder: &Dir, name: &str, path: &str, error: &io::Error) -> ToolError {
+    match folder.symlink_metadata(name) {
+        Ok(there) if there.is_symlink() => not_allowed(path),
+        Ok(there) if there.is_file() && error.kind() == ErrorKind::NotADirectory => {
+            ToolError::ExecutionFailed(format!("{path} is not a folder: {name} is a file"))
+        }
+        Ok(there) if !there.is_file() && !there.is_dir() => not_allowed(path),
+        Err(missing) if missing.kind() == ErrorKind::NotFound => {
+            ToolError::ExecutionFailed(format!("Not found: {path}. list_dir shows what there is"))
+        }
+        _ => failed(&format!("{path} cannot be opened"), error),
+    }
+}
+
+fn not_allowed(path: &str) -> ToolError {
+    ToolError::ExecutionFailed(format!("Path not allowed: {path}"))
+}
+
+fn is_a_folder(path: &str) -> ToolError {
+    ToolError::ExecutionFailed(format!("{path} is a folder: list_dir shows what is in it"))
+}
+
+fn failed(what: &str, error: &io::Error) -> ToolError {
+    ToolError::ExecutionFailed(format!("{what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt as _, symlink},
+    };
+
+    fn place() -> (tempfile::TempDir, Workspace) {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().join("work");
+        let workspace = Workspace::open(&root).unwrap();
+        fs::write(outer.path().join("secret"), "secret").unwrap();
+        (outer, workspace)
+    }
+
+    fn words(result: Result<impl Sized, ToolError>) -> String {
+        result.map(drop).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn fo_28_no_link_leads_anywhere() {
+        let (outer, workspace) = place();
+        let root = outer.path().join("work");
+        fs::create_dir(root.join("inside")).unwrap();
+        fs::write(root.join("inside/a.txt"), "a").unwrap();
+        symlink(outer.path(), root.join("out")).unwrap();
+        symlink(outer.path().join("secret"), root.join("leak")).unwrap();
+        symlink("inside", root.join("alias")).unwrap();
+        symlink("nowhere", root.join("dangling")).unwrap();
+        for path in ["out/secret", "leak", "alias/a.txt", "dangling"] {
+            assert!(words(workspace.file(path)).contains("Path not allowed"), "{path}");
+            let written = workspace.replace(path, b"x", &CancellationToken::new());
+            assert!(words(written).contains("Path not allowed"), "{path}");
+        }
+        assert!(words(workspace.folder("out")).contains("Path not allowed"));
+        assert_eq!(fs::read(outer.path().join("secret")).unwrap(), b"secret");
+        assert_eq!(fs::read(root.join("inside/a.txt")).unwrap(), b"a");
+    }
+
+    #[test]
+    fn s9_a_second_name_of_a_file_is_refused() {
+        let (outer, workspace) = place();
+        fs::hard_link(outer.path().join("secret"), outer.path().join("work/hard")).unwrap();
+        assert_eq!(words(workspace.file("hard")), "Path not allowed: hard");
+    }
+
+    #[test]
+    fn fo_30_a_fifo_is_refused_at_once() {
+        let (outer, workspace) = place();
+        let made = std::process::Command::new("mkfifo")
+            .arg(outer.path().join("work/pipe"))
+            .status()
+            .unwrap();
+        assert!(made.success());
+        assert_eq!(words(workspace.file("pipe")), "Path not allowed: pipe");
+        let socket = std::os::unix::net::UnixListener::bind(outer.path().join("work/s")).unwrap();
+        assert_eq!(words(workspace.file("s")), "Path not allowed: s");
+        drop(socket);
+        assert_eq!(words(workspace.file("/dev/zero")), "Path not allowed: /dev/zero");
+    }
+
+    #[test]
+    fn fo_29_a_replaced_file_keeps_its_mode_and_nothing_is_left_behind() {
+        let (outer, workspace) = place();
+        let root = outer.path().join("work");
+        fs::write(root.join("run.sh"), "old").unwrap();
+        fs::set_permissions(root.join("run.sh"), fs::Permissions::from_mode(0o750)).unwrap();
+        workspace.replace("run.sh", b"new", &CancellationToken::new()).unwrap();
+        let mode = fs::metadata(root.join("run.sh")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o750);
+        assert_eq!(fs::read(root.join("run.sh")).unwrap(), b"new");
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn fo_29_a_write_that_is_stopped_midway_leaves_the_old_file() {
+        let (outer, workspace) = place();
+        let root = outer.path().join("work");
+        fs::write(root.join("a.txt"), "old").unwrap();
+        let stopped = CancellationToken::new();
+        stopped.cancel();
+        assert!(workspace.replace("a.txt", b"new", &stopped).is_err());
+        assert_eq!(fs::read(root.join("a.txt")).unwrap(), b"old");
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_missing_or_a_folder_is_named() {
+        let (outer, workspace) = place();
+        fs::create_dir(outer.path().join("work/sub")).unwrap();
+        fs::write(outer.path().join("work/a.txt"), "a").unwrap();
+        assert!(words(workspace.file("no.txt")).starts_with("Not found: no.txt"));
+        assert!(words(workspace.file("no/a.txt")).starts_with("Not found: no"));
+        assert!(words(workspace.file("sub")).starts_with("sub is a folder"));
+        assert!(words(workspace.file(".")).starts_with(". is a folder"));
+        assert!(words(workspace.folder("a.txt")).contains("is not a folder"));
+        assert!(words(workspace.file("a.txt/b")).contains("is not a folder"));
+    }
+
+    #[test]
+    fn t4_a_file_over_the_limit_is_refused_and_one_at_it_is_not() {
+        let (outer, workspace) = place();
+        fs::write(outer.path().join("work/a"), [0; 10]).unwrap();
+        assert_eq!(workspace.bytes("a", 10).unwrap().len(), 10);
+        assert!(words(workspace.bytes("a", 9)).contains("too large: 10 bytes"));
+    }
+
+    #[test]
+    fn fo_28_a_folder_swapped_for_a_link_never_leads_out() {
+        let (outer, workspace) = place();
+        let root = outer.path().join("work");
+        fs::create_dir(root.join("d")).unwrap();
+        fs::write(root.join("d/secret"), "mine").unwrap();
+        let stop = CancellationToken::new();
+        let swapper = {
+            let (stop, root, outer) = (stop.clone(), root.clone(), outer.path().to_owned());
+            std::thread::spawn(move || {
+                while !stop.is_cancelled() {
+                    fs::rename(root.join("d"), root.join("e")).unwrap();
+                    symlink(&outer, root.join("d")).unwrap();
+                    fs::remove_file(root.join("d")).unwrap();
+                    fs::rename(root.join("e"), root.join("d")).unwrap();
+                }
+            })
+        };
+        for _ in 0..500 {
+            if let Ok(bytes) = workspace.bytes("d/secret", 100) {
+                assert_eq!(bytes, b"mine");
+            }
+        }
+        stop.cancel();
+        swapper.join().unwrap();
+    }
+}
