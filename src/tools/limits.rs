@@ -12,10 +12,13 @@ use crate::agent::catalog::Rate;
 /// Above so many pairs of person and tool, those that are idle are forgotten.
 const MANY: usize = 10_000;
 
+/// Person and tool.
+type Key = (String, String);
+
 /// The calls of the last hour, by person and tool.
 #[derive(Debug, Default)]
 pub struct Limiter {
-    calls: Mutex<HashMap<(String, String), VecDeque<DateTime<Utc>>>>,
+    calls: Mutex<HashMap<Key, VecDeque<DateTime<Utc>>>>,
 }
 
 impl Limiter {
@@ -37,13 +40,11 @@ impl Limiter {
         }
         let minute = wait(calls, rate.per_minute, Span::minutes(1), now);
         let hour = wait(calls, rate.per_hour, Span::hours(1), now);
-        match minute.max(hour) {
-            Some(wait) => Err(wait),
-            None => {
-                calls.push_back(now);
-                Ok(())
-            }
+        if let Some(wait) = minute.max(hour) {
+            return Err(wait);
         }
+        calls.push_back(now);
+        Ok(())
     }
 }
 
@@ -101,7 +102,7 @@ mod tests {
         }
         for _ in 0..5 {
             let wait = limiter.check_and_increment("ann", "x", rate, at(600)).unwrap_err();
-            assert_eq!(wait, Duration::from_secs(3000));
+            assert_eq!(wait, Duration::from_mins(50));
         }
         assert!(limiter.check_and_increment("ann", "x", rate, at(3600)).is_ok());
         assert!(limiter.check_and_increment("ann", "x", rate, at(3601)).is_err());
@@ -113,13 +114,13 @@ mod tests {
         let once = Rate { per_minute: 1, per_hour: 10 };
         limiter.check_and_increment("ann", "x", once, at(100_000)).unwrap();
         let wait = limiter.check_and_increment("ann", "x", once, at(0)).unwrap_err();
-        assert_eq!(wait, Duration::from_secs(60));
+        assert_eq!(wait, Duration::from_mins(1));
     }
 
     #[test]
     fn nothing_is_allowed_at_rate_zero() {
         let never = Rate { per_minute: 0, per_hour: 0 };
         let wait = Limiter::default().check_and_increment("ann", "x", never, at(0)).unwrap_err();
-        assert_eq!(wait, Duration::from_secs(3600));
+        assert_eq!(wait, Duration::from_hours(1));
     }
 }

@@ -13,7 +13,7 @@ pub mod names;
 pub mod send;
 pub mod spill;
 #[cfg(test)]
-pub mod testing;
+mod testing;
 pub mod time;
 pub mod toolbox;
 pub mod workspace;

@@ -35,7 +35,7 @@ impl Tool for SendFile {
         ToolSpec {
             effect: EffectClass::Idempotent,
             subject: Some(Subject::Path("filePath")),
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
             ..ToolSpec::read_only(
                 "send_file",
                 "Sends a file of the workspace to the people of this conversation as an \

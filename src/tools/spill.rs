@@ -33,7 +33,7 @@ pub async fn shorten(text: String, context: &Context) -> String {
 
 async fn keep(text: &str, context: &Context) -> Option<String> {
     let call: String =
-        context.call.as_str().chars().filter(|c| c.is_ascii_alphanumeric()).take(64).collect();
+        context.call.as_str().chars().filter(char::is_ascii_alphanumeric).take(64).collect();
     let path = format!(".countersign/results/{call}.txt");
     let (kept, bytes) = (path.clone(), text.as_bytes().to_vec());
     workspace::beneath(context, move |workspace, cancelled| {

@@ -420,7 +420,7 @@ mod tests {
     #[tokio::test]
     async fn a_stopped_call_is_withdrawn() {
         let mut tool = Sample::named("sample");
-        tool.0.timeout = Duration::from_secs(60);
+        tool.0.timeout = Duration::from_mins(1);
         let toolbox = Toolbox::default();
         toolbox.register(Arc::new(tool)).unwrap();
         let place = Place::new();

@@ -67,7 +67,7 @@ impl Workspace {
 
     /// Opens a folder to list it.
     pub fn folder(&self, path: &str) -> Result<Dir, ToolError> {
-        self.descend(&normalise(path)?, |folder, name, path| open_folder(folder, name, path))
+        self.descend(&normalise(path)?, open_folder)
     }
 
     /// Puts `bytes` in the place of the file, whole or not at all. Makes folders that are missing;

@@ -23,7 +23,7 @@ const MAX_MARKDOWN_BYTES: u64 = 5 * 1024 * 1024;
 const MAX_WARNINGS: usize = 20;
 
 /// Longest of all that is drawn; what takes longer is too large for a chat.
-const TIMEOUT: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 const FORMATS: [Format; 4] = [Format::Pdf, Format::Docx, Format::Xlsx, Format::Pptx];
 
@@ -263,11 +263,10 @@ fn receipt(name: &str, format: Format, rendered: &Rendered) -> String {
     if !rendered.warnings.is_empty() {
         text += "\nTell the person, if it matters:";
     }
-    for warning in rendered.warnings.iter().take(MAX_WARNINGS) {
-        text += &format!("\n- {warning}");
-    }
-    if rendered.warnings.len() > MAX_WARNINGS {
-        text += &format!("\n- and {} more", rendered.warnings.len() - MAX_WARNINGS);
+    let named = rendered.warnings.iter().take(MAX_WARNINGS).map(|warning| format!("\n- {warning}"));
+    text.extend(named);
+    if let more @ 1.. = rendered.warnings.len().saturating_sub(MAX_WARNINGS) {
+        text.extend([format!("\n- and {more} more")]);
     }
     text
 }

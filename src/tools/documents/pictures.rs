@@ -103,19 +103,14 @@ fn is_path(url: &str) -> bool {
 fn decoded(url: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = url.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
+    while let Some((&(mut first), after)) = rest.split_first() {
         let coded = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
         let byte = coded.and_then(|two| u8::from_str_radix(two, 16).ok());
-        match byte.filter(|_| first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
+        (first, rest) = match byte.filter(|_| first == b'%') {
+            Some(byte) => (byte, &after[2..]),
+            None => (first, after),
+        };
+        bytes.push(first);
     }
     String::from_utf8(bytes).unwrap_or_else(|_| url.to_owned())
 }

@@ -62,7 +62,7 @@ fn visible(line: &str) -> String {
     let mut seen = String::new();
     for (count, c) in line.chars().enumerate() {
         if count == MAX_LINE_CHARS {
-            seen += &format!(" … and {} more characters", line.chars().count() - count);
+            seen.extend([format!(" … and {} more characters", line.chars().count() - count)]);
             break;
         }
         match c {

@@ -18,8 +18,11 @@ const MANY: usize = 4096;
 /// The agent's own edits, by workspace and path.
 #[derive(Debug, Default)]
 pub struct Edits {
-    files: Mutex<HashMap<(PathBuf, String), Arc<Mutex<Versions>>>>,
+    files: Mutex<HashMap<Place, Arc<Mutex<Versions>>>>,
 }
+
+/// Workspace and path.
+type Place = (PathBuf, String);
 
 /// Digests of a file, each of which the agent made out of the one before it.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 //!
 //! - [`read`], [`page`]: a page of a file of any size, in constant memory
 //! - [`write`], [`patch`], [`edits`]: whole files, replacements, and what may be edited
-//! - [`list`]: folders
+//! - [`ListDir`](list::ListDir): folders
 //! - [`diff`]: what a person is shown before an edit
 
 pub mod diff;

@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn fo_02_lines_ten_to_twenty_nine_and_where_it_goes_on() {
-        let text: String = (1..=50).map(|n| format!("line {n}\n")).collect();
+        let text = (1..=50).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         let page = page(&text, Range { start_line: 10, end_line: 29, ..ALL });
         assert!(page.content.starts_with("    10│ line 10\n"));
         assert!(page.content.ends_with("\n    29│ line 29"));
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn mc_19_a_line_of_ten_megabytes_reassembles_to_the_byte() {
-        let text = "a😀漢字\u{200d}é".repeat(600_000);
+        let text = "a😀漢字\u{200d}é".repeat(700_000);
         assert!(text.len() > 10_000_000);
         let (mut whole, mut range) = (String::new(), Range { max_chars: 1_000_000, ..ALL });
         loop {
@@ -247,26 +247,24 @@ mod tests {
             let (mut whole, mut range) = (String::new(), Range { max_chars, ..ALL });
             for _ in 0..200 {
                 let mut pager = Pager::new(range);
-                pieces.iter().for_each(|piece| pager.feed(piece));
+                for piece in &pieces {
+                    pager.feed(piece);
+                }
                 let page = pager.finish();
                 if page.lines_shown > 0 {
                     whole += &bare(&page.content);
                 }
-                match page.next {
-                    Some(next) => {
-                        if next.column.is_none() {
-                            whole.push('\n');
-                        }
-                        range.start_line = next.line;
-                        range.start_column = next.column.unwrap_or(1);
+                let Some(next) = page.next else {
+                    if page.ends_with_newline && page.total_lines > 0 {
+                        whole.push('\n');
                     }
-                    None => {
-                        if page.ends_with_newline && page.total_lines > 0 {
-                            whole.push('\n');
-                        }
-                        break;
-                    }
+                    break;
+                };
+                if next.column.is_none() {
+                    whole.push('\n');
                 }
+                range.start_line = next.line;
+                range.start_column = next.column.unwrap_or(1);
             }
             prop_assert_eq!(whole, text);
         }

@@ -260,7 +260,7 @@ mod tests {
     #[tokio::test]
     async fn fo_02_fo_03_fo_04_lines_numbers_and_figures() {
         let mut place = Place::new();
-        let text: String = (1..=150).map(|n| format!("line {n}\n")).collect();
+        let text = (1..=150).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         place.has("src/main.rs", &text);
         let arguments = json!({ "path": "src/main.rs", "offset": 10, "limit": 20 });
         let (about, content) = parts(&place.runs(&ReadFile, arguments).await.unwrap());
