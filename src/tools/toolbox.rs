@@ -7,7 +7,7 @@ use std::{
     collections::BTreeMap,
     panic::AssertUnwindSafe,
     sync::{Arc, PoisonError, RwLock},
-    time::Instant,
+    time::{Duration, Instant},
 };
 use thiserror::Error;
 
@@ -20,8 +20,11 @@ use crate::{
         catalog::{Subject, ToolSpec},
         paths::normalise,
     },
-    journal::event::{Outcome, ToolResult},
+    journal::event::{Call, Outcome, ToolResult},
 };
+
+/// Nobody is kept waiting for a question much longer.
+const PREVIEW_FOR: Duration = Duration::from_secs(10);
 
 /// The tools there are. Some come and go while the program runs.
 #[derive(Default)]
@@ -102,6 +105,14 @@ impl Toolbox {
         self.entry(name)?.validate(arguments)
     }
 
+    /// The arguments of a call that a model made, before anything is done with them: an object, in
+    /// the schema's spelling, without a made-up approval. What does not fit stays for `validate`.
+    pub fn tidied(&self, name: &str, arguments: Value) -> Value {
+        let Ok(entry) = self.entry(name) else { return arguments };
+        arguments::tidy(arguments.clone(), &entry.spec.parameters)
+            .map_or(arguments, |tidied| entry.normalised(tidied.clone()).unwrap_or(tidied))
+    }
+
     /// The arguments as they are judged, shown, hashed and run: an object, in the schema's
     /// spelling, its path normalised, and fit. Doing it twice changes nothing more.
     pub fn prepare(&self, name: &str, arguments: Value) -> Result<Value, ToolError> {
@@ -109,14 +120,12 @@ impl Toolbox {
     }
 
     /// What a question shows besides the arguments. A tool that fails at it shows nothing.
-    pub async fn preview(
-        &self,
-        name: &str,
-        arguments: &Value,
-        context: &Context,
-    ) -> Option<String> {
-        let tool = self.find(name)?;
-        AssertUnwindSafe(tool.preview(arguments, context)).catch_unwind().await.ok().flatten()
+    pub async fn preview(&self, call: &Call, context: &Context) -> Option<String> {
+        let entry = self.entry(&call.tool).ok()?;
+        let arguments = entry.prepare(call.arguments.clone()).ok()?;
+        let preview = AssertUnwindSafe(entry.tool.preview(&arguments, context)).catch_unwind();
+        let preview = tokio::time::timeout(PREVIEW_FOR, preview).await;
+        preview.ok().and_then(Result::ok).flatten()
     }
 
     /// Runs one call to its end, whatever that is: its time over, stopped, failed, broken down.
@@ -154,10 +163,13 @@ impl Toolbox {
             Ok(ready) => ready,
             Err(error) => return Some(Err(error)),
         };
+        if context.cancelled.is_cancelled() {
+            return None;
+        }
         let run = AssertUnwindSafe(entry.tool.run(arguments, context)).catch_unwind();
         tokio::select! {
+            // What has ended has ended, though it was stopped in the same moment.
             biased;
-            () = context.cancelled.cancelled() => None,
             ended = tokio::time::timeout(entry.spec.timeout, run) => Some(match ended {
                 Ok(Ok(result)) => result,
                 Ok(Err(_panic)) => {
@@ -166,6 +178,7 @@ impl Toolbox {
                 }
                 Err(_elapsed) => Err(ToolError::Timeout(entry.spec.timeout)),
             }),
+            () = context.cancelled.cancelled() => None,
         }
     }
 
@@ -180,8 +193,12 @@ impl Toolbox {
 
 impl Entry {
     fn prepare(&self, arguments: Value) -> Result<Value, ToolError> {
-        let mut arguments = arguments::tidy(arguments, &self.spec.parameters)?;
+        let arguments = arguments::tidy(arguments, &self.spec.parameters)?;
         self.validate(&arguments)?;
+        self.normalised(arguments)
+    }
+
+    fn normalised(&self, mut arguments: Value) -> Result<Value, ToolError> {
         if let Some(Subject::Path(field)) = &self.spec.subject
             && let Some(path) = arguments.get_mut(*field)
             && let Some(text) = path.as_str()
@@ -251,7 +268,6 @@ mod tests {
     };
     use async_trait::async_trait;
     use serde_json::json;
-    use std::time::Duration;
 
     /// Does what its argument says.
     struct Sample(ToolSpec);
@@ -382,6 +398,12 @@ mod tests {
             .unwrap();
         assert_eq!(ready, json!({ "do": "x", "path": "a/b" }));
         assert_eq!(toolbox.prepare("sample", ready.clone()).unwrap(), ready);
+        let tidied = toolbox.tidied("sample", json!({ "Path": "./a//b", "approved": true }));
+        assert_eq!(tidied, json!({ "path": "a/b" }), "that `do` is missing is said later");
+        for other in [json!({ "path": "../x" }), json!("no JSON"), json!(1)] {
+            assert_eq!(toolbox.tidied("sample", other.clone()), other);
+        }
+        assert_eq!(toolbox.tidied("none", json!({ "approved": true })), json!({"approved": true}));
         let (outcome, text) = run(&toolbox, json!([1])).await;
         assert_eq!(outcome, Outcome::Failed);
         assert_eq!(text, "Invalid parameters: Arguments must be a JSON object or string");
@@ -401,7 +423,13 @@ mod tests {
         assert_eq!((outcome, text.contains("broke down")), (Outcome::Failed, true), "{text}");
         assert_eq!(run(&toolbox, json!({ "do": "x" })).await.0, Outcome::Done);
         let place = Place::new();
-        assert_eq!(toolbox.preview("sample", &json!({}), &place.context).await, None);
+        let call = Call {
+            id: "1".into(),
+            model_id: "1".into(),
+            tool: "sample".into(),
+            arguments: json!({ "do": "x" }),
+        };
+        assert_eq!(toolbox.preview(&call, &place.context).await, None);
     }
 
     #[tokio::test]

@@ -11,6 +11,7 @@ use cap_std::{
 };
 use std::{
     io::{self, ErrorKind, Read as _, Write as _},
+    os::unix::fs::DirBuilderExt as _,
     path::Path,
 };
 use tokio_util::sync::CancellationToken;
@@ -33,7 +34,11 @@ pub struct RegularFile {
 impl Workspace {
     /// Opens the folder, and makes it when it is first needed.
     pub fn open(root: &Path) -> Result<Self, ToolError> {
-        Dir::create_ambient_dir_all(root, ambient_authority())
+        // What people gave to the agent is nobody else's.
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(root)
             .and_then(|()| Dir::open_ambient_dir(root, ambient_authority()))
             .map(|root| Self { root })
             .map_err(|error| failed("The workspace cannot be opened", &error))
@@ -50,7 +55,7 @@ impl Workspace {
     /// All bytes of a file that has at most `limit_bytes`.
     pub fn bytes(&self, path: &str, limit_bytes: u64) -> Result<Vec<u8>, ToolError> {
         let open = self.file(path)?;
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(open.size_bytes.min(limit_bytes) as usize);
         // One byte more, as the file may grow while it is read.
         open.file
             .take(limit_bytes + 1)
@@ -273,6 +278,7 @@ mod tests {
     fn fo_29_a_replaced_file_keeps_its_mode_and_nothing_is_left_behind() {
         let (outer, workspace) = place();
         let root = outer.path().join("work");
+        assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
         fs::write(root.join("run.sh"), "old").unwrap();
         fs::set_permissions(root.join("run.sh"), fs::Permissions::from_mode(0o750)).unwrap();
         workspace.replace("run.sh", b"new", &CancellationToken::new()).unwrap();
