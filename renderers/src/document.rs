@@ -32,6 +32,11 @@ pub struct Meta {
     pub page: Page,
     pub theme: Theme,
     pub slides: SlideSize,
+    pub keywords: Vec<String>,
+    /// Headings carry numbers.
+    pub numbered: bool,
+    /// Slides carry their numbers.
+    pub paginate: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -151,4 +156,136 @@ pub enum Inline {
     Footnote(usize),
     SoftBreak,
     LineBreak,
+}
+
+impl Document {
+    /// Shows every inline to `see`, those inside other inlines too: the text first, then the notes.
+    pub fn each_inline<'a>(&'a self, see: &mut dyn FnMut(&'a Inline)) {
+        each_in_blocks(&self.blocks, see);
+        for note in &self.notes {
+            each_in_blocks(note, see);
+        }
+    }
+}
+
+impl Document {
+    /// Shows every block to `see`, those inside other blocks too: the text first, then the notes.
+    pub fn each_block<'a>(&'a self, see: &mut dyn FnMut(&'a Block)) {
+        each_block_of(&self.blocks, see);
+        for note in &self.notes {
+            each_block_of(note, see);
+        }
+    }
+}
+
+fn each_block_of<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Block)) {
+    for block in blocks {
+        see(block);
+        match block {
+            Block::List(list) => list.items.iter().for_each(|i| each_block_of(&i.blocks, see)),
+            Block::Quote { blocks, .. } => each_block_of(blocks, see),
+            Block::Definitions(items) => items.iter().for_each(|(_, b)| each_block_of(b, see)),
+            _ => {}
+        }
+    }
+}
+
+fn each_in_blocks<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Inline)) {
+    for block in blocks {
+        match block {
+            Block::Heading { content, .. } | Block::Paragraph(content) => each_in(content, see),
+            Block::List(list) => {
+                list.items.iter().for_each(|item| each_in_blocks(&item.blocks, see));
+            }
+            Block::Table(table) => {
+                table.header.iter().for_each(|cell| each_in(cell, see));
+                table.rows.iter().flatten().for_each(|cell| each_in(cell, see));
+            }
+            Block::Quote { blocks, .. } => each_in_blocks(blocks, see),
+            Block::Definitions(items) => {
+                for (term, description) in items {
+                    each_in(term, see);
+                    each_in_blocks(description, see);
+                }
+            }
+            Block::Code { .. } | Block::Math(_) | Block::Break | Block::Comment(_) => {}
+        }
+    }
+}
+
+fn each_in<'a>(content: &'a [Inline], see: &mut dyn FnMut(&'a Inline)) {
+    for inline in content {
+        see(inline);
+        match inline {
+            Inline::Strong(inner)
+            | Inline::Emphasis(inner)
+            | Inline::Strike(inner)
+            | Inline::Link { content: inner, .. } => each_in(inner, see),
+            _ => {}
+        }
+    }
+}
+
+/// What a reader would see of `content` without any style; a picture is its alternative text.
+pub fn plain_text(content: &[Inline]) -> String {
+    let mut text = String::new();
+    each_in(content, &mut |inline| match inline {
+        Inline::Text(t) | Inline::Code(t) | Inline::Math(t) | Inline::Image { alt: t, .. } => {
+            text.push_str(t);
+        }
+        Inline::SoftBreak => text.push(' '),
+        Inline::LineBreak => text.push('\n'),
+        _ => {}
+    });
+    text
+}
+
+/// Gives each heading the anchor that GitHub would give it, so that `[…](#the-heading)` finds it.
+#[derive(Debug, Default)]
+pub struct Anchors {
+    seen: BTreeMap<String, usize>,
+}
+
+impl Anchors {
+    /// The anchor of the next heading, in the order of the document.
+    pub fn next(&mut self, heading: &[Inline]) -> String {
+        let slug: String = plain_text(heading)
+            .to_lowercase()
+            .chars()
+            .filter_map(|c| match c {
+                ' ' | '\n' => Some('-'),
+                c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
+                _ => None,
+            })
+            .collect();
+        let repeats = self.seen.entry(slug.clone()).or_insert(0);
+        let anchor = if *repeats == 0 { slug } else { format!("{slug}-{repeats}") };
+        *repeats += 1;
+        anchor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_of_the_same_text_get_different_anchors() {
+        let mut anchors = Anchors::default();
+        let heading = [Inline::Text("Tables & more ".into()), Inline::Code("X_1".into())];
+        assert_eq!(anchors.next(&heading), "tables--more-x_1");
+        assert_eq!(anchors.next(&heading), "tables--more-x_1-1");
+    }
+
+    #[test]
+    fn plain_text_goes_into_styles_and_keeps_line_breaks() {
+        let content = [
+            Inline::Strong(vec![Inline::Emphasis(vec![Inline::Text("a".into())])]),
+            Inline::SoftBreak,
+            Inline::Image { url: "x".into(), alt: "b".into(), title: String::new() },
+            Inline::LineBreak,
+            Inline::Math("c".into()),
+        ];
+        assert_eq!(plain_text(&content), "a b\nc");
+    }
 }

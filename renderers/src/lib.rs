@@ -2,6 +2,7 @@
 //!
 //! - [`document`]: the model that all formats share
 //! - [`markdown`]: Markdown (CommonMark + GFM, front matter) to the model
+//! - [`latex`]: formulas, for the formats that draw them
 //! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: a folder per format, a file per concern
 //!
 //! Nothing here reads a file, a clock or the network: pictures come in as bytes, and the same input
@@ -9,12 +10,14 @@
 
 pub mod document;
 pub mod docx;
+pub mod latex;
 pub mod markdown;
 pub mod pdf;
 pub mod pptx;
 pub mod xlsx;
 
 pub use document::Document;
+pub use pdf::Fonts;
 
 /// The four formats, by the extension of their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,12 +49,22 @@ pub enum RenderError {
     Invalid(String),
 }
 
-/// Draws `document` as a file of that format.
+/// Draws `document` as a file of that format, with the fonts that come with the program.
 pub fn render(document: &Document, format: Format) -> Result<Rendered, RenderError> {
+    render_with(document, format, &Fonts::default())
+}
+
+/// Draws `document` with `fonts`, of which only a PDF makes use: the other formats name fonts, and
+/// the reader's program brings them.
+pub fn render_with(
+    document: &Document,
+    format: Format,
+    fonts: &Fonts,
+) -> Result<Rendered, RenderError> {
     match format {
         Format::Docx => docx::render(document),
         Format::Xlsx => xlsx::render(document),
         Format::Pptx => pptx::render(document),
-        Format::Pdf => pdf::render(document),
+        Format::Pdf => pdf::render_with(document, fonts),
     }
 }

@@ -1,7 +1,106 @@
-//! pdf: not drawn yet.
+//! The document as PDF: tagged (PDF/UA-1) and archivable (PDF/A-2a) wherever its content allows.
+//!
+//! - [`blocks`], [`inlines`], [`images`], [`formula`]: the model as Typst *content*. No text is ever
+//!   parsed as Typst, so nothing in it can be code
+//! - `template.typ`: how it looks; constant
+//! - [`world`]: what Typst may read, which is the template and the fonts
+//! - [`fonts`]: which fonts there are and which characters they lack
+//! - [`export`]: the standards, the fall back, and object streams
+//!
+//! Typst keeps what it has laid out for ever unless told otherwise; each job ends with an eviction.
+
+mod blocks;
+mod export;
+mod fonts;
+mod formula;
+mod images;
+mod inlines;
+mod world;
+
+use typst::foundations::Content;
+use typst_layout::PagedDocument;
+
+pub use fonts::Fonts;
 
 use crate::{Document, RenderError, Rendered};
 
-pub fn render(_document: &Document) -> Result<Rendered, RenderError> {
-    Err(RenderError::Invalid("this format is not drawn yet".into()))
+/// The most pages of one file.
+pub const PAGES: usize = 500;
+/// The most cells of all tables; a cell costs Typst a hundred times what it costs a worksheet.
+pub const CELLS: usize = 50_000;
+/// More characters than this cannot fit [`PAGES`], so they are refused before they are laid out.
+const CHARACTERS: usize = PAGES * 8_000;
+
+/// Draws with the fonts that come with the program: Latin, Greek, Cyrillic, mathematics.
+pub fn render(document: &Document) -> Result<Rendered, RenderError> {
+    render_with(document, &Fonts::default())
 }
+
+/// Draws with `fonts`. The same document and fonts give the same bytes.
+pub fn render_with(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
+    check(document)?;
+    let rendered = draw(document, fonts);
+    typst::comemo::evict(0);
+    rendered
+}
+
+fn check(document: &Document) -> Result<(), RenderError> {
+    let (mut cells, mut characters) = (0, 0);
+    document.each_block(&mut |block| match block {
+        crate::document::Block::Table(table) => {
+            cells += table.header.len() * (table.rows.len() + 1);
+        }
+        crate::document::Block::Code { text, .. } => characters += text.len(),
+        _ => {}
+    });
+    document.each_inline(&mut |inline| {
+        if let crate::document::Inline::Text(text) | crate::document::Inline::Code(text) = inline {
+            characters += text.len();
+        }
+    });
+    if cells > CELLS {
+        return Err(RenderError::TooLarge(format!(
+            "The tables have {cells} cells; a PDF may have {CELLS}. Make it a workbook (xlsx)."
+        )));
+    }
+    if characters > CHARACTERS {
+        return Err(RenderError::TooLarge(format!(
+            "The text would fill more than {PAGES} pages, the limit. Split it into several files."
+        )));
+    }
+    Ok(())
+}
+
+/// A picture that Typst cannot draw fails the whole document, so the second try goes without any.
+fn draw(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
+    let mut warnings = document.warnings.clone();
+    let pictures = images::load(&document.assets);
+    let mut body = blocks::body(document, &pictures);
+    let pages = match lay_out(document, fonts, body.content) {
+        Ok(pages) => pages,
+        Err(first) if pictures.is_empty() => return Err(RenderError::Invalid(first)),
+        Err(first) => {
+            warnings.push(format!("The pictures were left out: {first}"));
+            body = blocks::body(document, &images::Pictures::default());
+            lay_out(document, fonts, body.content).map_err(RenderError::Invalid)?
+        }
+    };
+    warnings.append(&mut body.warnings);
+    let count = pages.pages().len();
+    if count > PAGES {
+        return Err(RenderError::TooLarge(format!(
+            "The document has {count} pages; the limit is {PAGES}. Split it into several files."
+        )));
+    }
+    let missing = fonts.missing(document);
+    let bytes = export::write(&pages, &missing, &mut warnings)?;
+    Ok(Rendered { bytes, pages: count, warnings })
+}
+
+fn lay_out(document: &Document, fonts: &Fonts, body: Content) -> Result<PagedDocument, String> {
+    let world = world::World::new(document, fonts, body);
+    typst::compile::<PagedDocument>(&world).output.map_err(|errors| export::reason(&errors))
+}
+
+#[cfg(test)]
+mod tests;

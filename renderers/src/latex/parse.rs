@@ -1,0 +1,453 @@
+//! Reads LaTeX into a [`Formula`].
+
+use super::{DEPTH, FORMULA_BYTES, Formula, Style, symbols};
+
+/// The formula, or a sentence fragment that says what is not understood.
+pub fn parse(latex: &str) -> Result<Formula, String> {
+    if latex.len() > FORMULA_BYTES {
+        return Err(format!("it is longer than {FORMULA_BYTES} bytes"));
+    }
+    let mut parser = Parser { tokens: tokens(latex), at: 0, depth: 0 };
+    let row = parser.row(&[])?;
+    match parser.peek() {
+        None => Ok(row),
+        Some(token) => Err(format!("“{}” has no beginning", token.text())),
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    Command(String),
+    Char(char),
+}
+
+impl Token {
+    fn text(&self) -> String {
+        match self {
+            Token::Command(name) => format!("\\{name}"),
+            Token::Char(c) => c.to_string(),
+        }
+    }
+}
+
+/// Spaces end a command and mean nothing else, but in `\text{…}` they are kept.
+fn tokens(latex: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut chars = latex.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            tokens.push(Token::Char(if c.is_whitespace() { ' ' } else { c }));
+            continue;
+        }
+        let mut name = String::new();
+        while let Some(&letter) = chars.peek().filter(|c| c.is_ascii_alphabetic()) {
+            name.push(letter);
+            chars.next();
+        }
+        if name.is_empty() {
+            name.extend(chars.next());
+        }
+        tokens.push(Token::Command(name));
+    }
+    tokens
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
+    }
+
+    fn is(&self, c: char) -> bool {
+        self.peek() == Some(&Token::Char(c))
+    }
+
+    fn is_command(&self, names: &[&str]) -> bool {
+        matches!(self.peek(), Some(Token::Command(name)) if names.contains(&name.as_str()))
+    }
+
+    fn skip_spaces(&mut self) {
+        while self.is(' ') {
+            self.at += 1;
+        }
+    }
+
+    /// Atoms until a closing brace, `&`, `\\`, or one of `ends`; none of them is taken.
+    fn row(&mut self, ends: &[&str]) -> Result<Formula, String> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(format!("it is nested deeper than {DEPTH} levels"));
+        }
+        let mut row = Vec::new();
+        loop {
+            self.skip_spaces();
+            let at_end = self.peek().is_none()
+                || self.is('}')
+                || self.is('&')
+                || self.is_command(&["\\", "end", "right"])
+                || self.is_command(ends)
+                || (ends.contains(&"]") && self.is(']'));
+            if at_end {
+                break;
+            }
+            let atom = self.atom()?;
+            let atom = self.scripts(atom)?;
+            row.push(atom);
+        }
+        self.depth -= 1;
+        Ok(if row.len() == 1 { row.remove(0) } else { Formula::Row(row) })
+    }
+
+    fn scripts(&mut self, base: Formula) -> Result<Formula, String> {
+        let (mut below, mut above) = (None, None);
+        let mut primes = Vec::new();
+        loop {
+            self.skip_spaces();
+            if self.is_command(&["limits", "nolimits"]) {
+                self.at += 1;
+            } else if self.is('\'') {
+                self.at += 1;
+                primes.push(Formula::Symbol('′'));
+            } else if self.is('_') && below.is_none() {
+                self.at += 1;
+                below = Some(self.argument()?);
+            } else if self.is('^') && above.is_none() {
+                self.at += 1;
+                above = Some(self.argument()?);
+            } else if self.is('_') || self.is('^') {
+                return Err("it has two scripts at one place".to_owned());
+            } else {
+                break;
+            }
+        }
+        if !primes.is_empty() {
+            primes.extend(above);
+            above = Some(Formula::Row(primes));
+        }
+        if below.is_none() && above.is_none() {
+            return Ok(base);
+        }
+        Ok(Formula::Scripts {
+            base: Box::new(base),
+            below: below.map(Box::new),
+            above: above.map(Box::new),
+        })
+    }
+
+    /// A group in braces, or the next atom.
+    fn argument(&mut self) -> Result<Formula, String> {
+        self.skip_spaces();
+        if self.is('{') {
+            return self.group();
+        }
+        match self.peek() {
+            None => Err("something is missing at its end".to_owned()),
+            Some(Token::Char(c)) if c.is_ascii_digit() => {
+                let digit = c.to_string();
+                self.at += 1;
+                Ok(Formula::Number(digit))
+            }
+            Some(_) => self.atom(),
+        }
+    }
+
+    fn group(&mut self) -> Result<Formula, String> {
+        self.at += 1;
+        let row = self.row(&[])?;
+        if !self.is('}') {
+            return Err("a brace is not closed".to_owned());
+        }
+        self.at += 1;
+        Ok(row)
+    }
+
+    fn boxed(&mut self) -> Result<Box<Formula>, String> {
+        Ok(Box::new(self.argument()?))
+    }
+
+    fn atom(&mut self) -> Result<Formula, String> {
+        let Some(token) = self.peek().cloned() else {
+            return Err("something is missing at its end".to_owned());
+        };
+        match token {
+            Token::Char('{') => self.group(),
+            Token::Char('^' | '_' | '\'') => Ok(Formula::Row(Vec::new())),
+            Token::Char('}' | '&') => Err(format!("“{}” is out of place", token.text())),
+            Token::Char(c) if c.is_ascii_digit() => Ok(self.number()),
+            Token::Char(c) => {
+                self.at += 1;
+                Ok(match c {
+                    '~' => Formula::Space(1.0 / 3.0),
+                    '-' => Formula::Symbol('−'),
+                    '*' => Formula::Symbol('∗'),
+                    c => Formula::Symbol(c),
+                })
+            }
+            Token::Command(name) => {
+                self.at += 1;
+                self.command(&name)
+            }
+        }
+    }
+
+    fn number(&mut self) -> Formula {
+        let mut number = String::new();
+        while let Some(Token::Char(c)) = self.peek() {
+            let next = self.tokens.get(self.at + 1);
+            let next_is_digit = matches!(next, Some(Token::Char(c)) if c.is_ascii_digit());
+            if !(c.is_ascii_digit() || (*c == '.' && next_is_digit)) {
+                break;
+            }
+            number.push(*c);
+            self.at += 1;
+        }
+        Formula::Number(number)
+    }
+
+    fn command(&mut self, name: &str) -> Result<Formula, String> {
+        if let Some(c) = symbols::symbol(name) {
+            return Ok(Formula::Symbol(c));
+        }
+        if let Some(em) = symbols::space(name) {
+            return Ok(Formula::Space(em));
+        }
+        if let Some(limits) = symbols::function(name) {
+            return Ok(Formula::Function { name: name.to_owned(), limits });
+        }
+        if let Some(mark) = symbols::accent(name) {
+            return Ok(Formula::Accent { mark, body: self.boxed()? });
+        }
+        if let Some(style) = style(name) {
+            return Ok(Formula::Styled { style, body: self.boxed()? });
+        }
+        self.structure(name)
+    }
+
+    fn structure(&mut self, name: &str) -> Result<Formula, String> {
+        match name {
+            "frac" | "dfrac" | "tfrac" | "cfrac" => {
+                Ok(Formula::Fraction(self.boxed()?, self.boxed()?))
+            }
+            "binom" | "dbinom" | "tbinom" => Ok(Formula::Binomial(self.boxed()?, self.boxed()?)),
+            "sqrt" => self.root(),
+            "text" | "textrm" | "mbox" | "textit" | "textbf" => Ok(Formula::Text(self.words()?)),
+            "operatorname" => Ok(Formula::Function { name: self.words()?, limits: false }),
+            "overline" => Ok(Formula::Line { over: true, body: self.boxed()? }),
+            "underline" => Ok(Formula::Line { over: false, body: self.boxed()? }),
+            "overbrace" => Ok(Formula::Brace { over: true, body: self.boxed()? }),
+            "underbrace" => Ok(Formula::Brace { over: false, body: self.boxed()? }),
+            "left" => self.fence(),
+            "begin" => self.environment(),
+            "displaystyle" | "textstyle" | "bigl" | "bigr" | "big" | "Big" | "Bigl" | "Bigr"
+            | "bigg" | "Bigg" | "nonumber" => Ok(Formula::Row(Vec::new())),
+            "bmod" => Ok(Formula::Text(" mod ".into())),
+            "pmod" => {
+                let body = self.argument()?;
+                let words = Formula::Text("mod ".into());
+                let body = Box::new(Formula::Row(vec![words, body]));
+                Ok(Formula::Fence { open: Some('('), close: Some(')'), body })
+            }
+            "not" => match self.argument()? {
+                Formula::Symbol('=') => Ok(Formula::Symbol('≠')),
+                Formula::Symbol('∈') => Ok(Formula::Symbol('∉')),
+                _ => Err("\\not is known before = and \\in only".to_owned()),
+            },
+            other => Err(format!("\\{other} is not known")),
+        }
+    }
+
+    fn root(&mut self) -> Result<Formula, String> {
+        self.skip_spaces();
+        let mut degree = None;
+        if self.is('[') {
+            self.at += 1;
+            degree = Some(Box::new(self.row(&["]"])?));
+            if !self.is(']') {
+                return Err("a bracket is not closed".to_owned());
+            }
+            self.at += 1;
+        }
+        Ok(Formula::Root { degree, body: self.boxed()? })
+    }
+
+    /// Text in braces as it is written.
+    fn words(&mut self) -> Result<String, String> {
+        self.skip_spaces();
+        if !self.is('{') {
+            return Err("words must stand in braces".to_owned());
+        }
+        self.at += 1;
+        let mut words = String::new();
+        loop {
+            match self.peek() {
+                Some(Token::Char('}')) => break,
+                Some(Token::Char('{')) | None => return Err("a brace is not closed".to_owned()),
+                Some(Token::Char(c)) => words.push(*c),
+                Some(Token::Command(name)) => match symbols::symbol(name) {
+                    Some(c) => words.push(c),
+                    None if name == " " || name == "," => words.push(' '),
+                    None => return Err(format!("\\{name} is not known in words")),
+                },
+            }
+            self.at += 1;
+        }
+        self.at += 1;
+        Ok(words)
+    }
+
+    fn fence(&mut self) -> Result<Formula, String> {
+        let open = self.delimiter()?;
+        let mut row = vec![self.row(&["middle"])?];
+        while self.is_command(&["middle"]) {
+            self.at += 1;
+            row.extend(self.delimiter()?.map(Formula::Symbol));
+            row.push(self.row(&["middle"])?);
+        }
+        if !self.is_command(&["right"]) {
+            return Err("\\left has no \\right".to_owned());
+        }
+        self.at += 1;
+        let close = self.delimiter()?;
+        let body = if row.len() == 1 { row.remove(0) } else { Formula::Row(row) };
+        Ok(Formula::Fence { open, close, body: Box::new(body) })
+    }
+
+    fn delimiter(&mut self) -> Result<Option<char>, String> {
+        self.skip_spaces();
+        let token = self.peek().cloned().ok_or("a bracket is missing at its end")?;
+        self.at += 1;
+        match &token {
+            Token::Char('.') => Ok(None),
+            Token::Char('<') => Ok(Some('⟨')),
+            Token::Char('>') => Ok(Some('⟩')),
+            Token::Char(c @ ('(' | ')' | '[' | ']' | '|' | '/')) => Ok(Some(*c)),
+            Token::Command(name) => match symbols::symbol(name) {
+                Some(c) if "{}⟨⟩⌊⌋⌈⌉|‖[]↑↓\\".contains(c) => Ok(Some(c)),
+                _ => Err(format!("\\{name} is no bracket")),
+            },
+            Token::Char(c) => Err(format!("{c} is no bracket")),
+        }
+    }
+
+    fn environment(&mut self) -> Result<Formula, String> {
+        let name = self.words()?;
+        let name = name.trim_end_matches('*');
+        if name == "array" {
+            self.words()?;
+        }
+        let rows = self.rows()?;
+        if self.words()?.trim_end_matches('*') != name {
+            return Err(format!("\\begin{{{name}}} has no end"));
+        }
+        let (open, close) = match name {
+            "matrix" | "array" | "smallmatrix" => (None, None),
+            "pmatrix" => (Some('('), Some(')')),
+            "bmatrix" => (Some('['), Some(']')),
+            "Bmatrix" => (Some('{'), Some('}')),
+            "vmatrix" => (Some('|'), Some('|')),
+            "Vmatrix" => (Some('‖'), Some('‖')),
+            "cases" => (Some('{'), None),
+            "aligned" | "align" | "gather" | "gathered" | "split" | "equation" => {
+                return Ok(Formula::Lines(rows));
+            }
+            other => return Err(format!("\\begin{{{other}}} is not known")),
+        };
+        Ok(Formula::Matrix { open, close, rows })
+    }
+
+    /// Rows and cells up to `\end`, which is taken.
+    fn rows(&mut self) -> Result<Vec<Vec<Formula>>, String> {
+        let mut rows = vec![Vec::new()];
+        loop {
+            let cell = self.row(&["hline"])?;
+            if self.is_command(&["hline"]) {
+                self.at += 1;
+                continue;
+            }
+            rows.last_mut().expect("there is always a row").push(cell);
+            if self.is('&') {
+                self.at += 1;
+            } else if self.is_command(&["\\"]) {
+                self.at += 1;
+                rows.push(Vec::new());
+            } else if self.is_command(&["end"]) {
+                self.at += 1;
+                break;
+            } else {
+                return Err("\\begin has no \\end".to_owned());
+            }
+        }
+        rows.retain(|row| !matches!(row.as_slice(), [Formula::Row(cell)] if cell.is_empty()));
+        Ok(rows)
+    }
+}
+
+fn style(name: &str) -> Option<Style> {
+    Some(match name {
+        "mathbf" | "boldsymbol" | "bm" => Style::Bold,
+        "mathrm" | "mathup" => Style::Upright,
+        "mathbb" => Style::Blackboard,
+        "mathcal" | "mathscr" => Style::Calligraphic,
+        "mathfrak" => Style::Fraktur,
+        "mathsf" => Style::Sans,
+        "mathtt" => Style::Mono,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_of_the_corpus_are_understood() {
+        for latex in [
+            r"E = mc^2",
+            r"\frac{a}{b} + \sqrt{x^2 + y^2}",
+            r"\int_{0}^{\infty} e^{-x^2}\,dx = \frac{\sqrt{\pi}}{2}",
+            r"\begin{pmatrix} a & b \\ c & d \end{pmatrix} \cdot \vec{v} = \sum_{i=1}^{n} \alpha_i \mathbf{e}_i",
+            r"f'(x) = \lim_{h \to 0} \left. \frac{f(x+h)}{h} \right|_{x}",
+            r"\begin{cases} 1 & \text{if } x > 0 \\ 0 & \text{otherwise} \end{cases}",
+            r"\begin{aligned} a &= b \\ &= c \end{aligned}",
+            r"\sqrt[3]{x} \le \binom{n}{k} \underbrace{a+b}_{n}",
+        ] {
+            assert!(parse(latex).is_ok(), "{latex}: {:?}", parse(latex));
+        }
+    }
+
+    #[test]
+    fn the_tree_is_what_was_written() {
+        let formula = parse("x_1^{2}").unwrap();
+        let Formula::Scripts { base, below, above } = formula else { panic!("{formula:?}") };
+        assert_eq!(*base, Formula::Symbol('x'));
+        assert_eq!(below, Some(Box::new(Formula::Number("1".into()))));
+        assert_eq!(above, Some(Box::new(Formula::Number("2".into()))));
+        assert_eq!(parse(r"3.14").unwrap(), Formula::Number("3.14".into()));
+    }
+
+    #[test]
+    fn what_is_not_known_is_named() {
+        for (latex, why) in [
+            (r"\foo{x}", r"\foo"),
+            ("{a", "closed"),
+            ("a}", "beginning"),
+            ("x^2^3", "two scripts"),
+            (r"\left( a", r"\right"),
+            (r"\begin{matrix} a", r"\end"),
+            (r"\begin{tikz}\end{tikz}", "tikz"),
+            ("a^", "missing"),
+            (&"{".repeat(100), "deeper"),
+            (&"x".repeat(5_000), "longer"),
+            (r"\frac", "missing"),
+            (r"\", "not known"),
+        ] {
+            let error = parse(latex).unwrap_err();
+            assert!(error.contains(why), "{latex}: {error}");
+        }
+    }
+}

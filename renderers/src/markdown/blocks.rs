@@ -1,0 +1,248 @@
+//! comrak's blocks to ours.
+
+use std::collections::HashMap;
+
+use comrak::nodes::{AlertType, ListType, Node, NodeList, NodeValue, TableAlignment};
+
+use super::html::{self, Piece};
+use super::losses::Losses;
+use super::{NESTING, clean, inlines};
+use crate::document::{Alert, Align, Block, Inline, Item, List, Table, plain_text};
+
+/// Reads one tree; remembers which notes it met, and what it could not keep.
+pub struct Reader<'a> {
+    pub losses: Losses,
+    definitions: HashMap<String, Node<'a>>,
+    /// Names of notes in the order of their first mention.
+    mentioned: Vec<String>,
+    /// A note in a note has no place on a page: it becomes a number there.
+    pub in_note: bool,
+    /// Comments of the paragraph that is being read; they follow it.
+    pub comments: Vec<String>,
+    /// Notes that only other notes mention: they stand at the end of the text.
+    pub orphans: Vec<Block>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(root: Node<'a>, losses: Losses) -> Self {
+        let mut definitions = HashMap::new();
+        for node in root.descendants() {
+            if let NodeValue::FootnoteDefinition(note) = &node.data().value {
+                definitions.entry(note.name.clone()).or_insert(node);
+            }
+        }
+        Reader {
+            losses,
+            definitions,
+            mentioned: Vec::new(),
+            in_note: false,
+            comments: Vec::new(),
+            orphans: Vec::new(),
+        }
+    }
+
+    /// The blocks inside `node`, which stands `depth` levels deep.
+    pub fn blocks(&mut self, node: Node<'a>, depth: usize) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        for child in node.children() {
+            if depth >= NESTING {
+                self.losses.deep();
+                blocks.extend(flat(child));
+            } else {
+                self.block(child, depth, &mut blocks);
+            }
+        }
+        blocks
+    }
+
+    fn block(&mut self, node: Node<'a>, depth: usize, blocks: &mut Vec<Block>) {
+        match &node.data().value {
+            NodeValue::Paragraph => self.paragraph(node, depth, blocks),
+            NodeValue::Heading(heading) => {
+                let content = inlines::read(self, node, depth + 1);
+                blocks.push(Block::Heading { level: heading.level, content });
+                self.drain_comments(blocks);
+            }
+            NodeValue::List(list) => {
+                let list = self.list(node, list, depth);
+                blocks.push(Block::List(list));
+                self.drain_comments(blocks);
+            }
+            NodeValue::Table(table) => {
+                let align = table.alignments.iter().map(align).collect();
+                blocks.push(Block::Table(self.table(node, align, depth)));
+                self.drain_comments(blocks);
+            }
+            NodeValue::CodeBlock(code) => {
+                let language = clean::line(code.info.split([' ', ',', '{']).next().unwrap_or(""));
+                let language = Some(language).filter(|language| !language.is_empty());
+                let text = clean::text(code.literal.trim_end_matches('\n'));
+                blocks.push(Block::Code { language, text });
+            }
+            NodeValue::BlockQuote | NodeValue::MultilineBlockQuote(_) => {
+                blocks.push(Block::Quote { alert: None, blocks: self.blocks(node, depth + 1) });
+            }
+            NodeValue::Alert(alert) => blocks.push(self.alert(node, alert, depth)),
+            NodeValue::DescriptionList => blocks.push(self.definitions(node, depth)),
+            NodeValue::ThematicBreak => blocks.push(Block::Break),
+            NodeValue::HtmlBlock(html) => self.html(&html.literal, blocks),
+            NodeValue::FootnoteDefinition(_) => {}
+            _ => blocks.append(&mut self.blocks(node, depth + 1)),
+        }
+    }
+
+    /// Math on lines of its own inside a paragraph cuts the paragraph.
+    fn paragraph(&mut self, node: Node<'a>, depth: usize, blocks: &mut Vec<Block>) {
+        for piece in inlines::read_cut(self, node, depth + 1) {
+            match piece {
+                inlines::Cut::Text(content) => blocks.push(Block::Paragraph(content)),
+                inlines::Cut::Math(latex) => blocks.push(Block::Math(latex)),
+            }
+        }
+        self.drain_comments(blocks);
+    }
+
+    fn drain_comments(&mut self, blocks: &mut Vec<Block>) {
+        blocks.extend(self.comments.drain(..).map(Block::Comment));
+    }
+
+    fn list(&mut self, node: Node<'a>, list: &NodeList, depth: usize) -> List {
+        let items = node
+            .children()
+            .map(|item| {
+                let task = match &item.data().value {
+                    NodeValue::TaskItem(task) => Some(task.symbol.is_some()),
+                    _ => None,
+                };
+                Item { task, blocks: self.blocks(item, depth + 1) }
+            })
+            .collect();
+        let start = (list.list_type == ListType::Ordered).then_some(list.start as u64);
+        List { start, tight: list.tight, items }
+    }
+
+    fn table(&mut self, node: Node<'a>, align: Vec<Align>, depth: usize) -> Table {
+        let mut rows = node
+            .children()
+            .map(|row| row.children().map(|cell| inlines::read(self, cell, depth + 1)).collect());
+        let header = rows.next().unwrap_or_default();
+        let rows = rows.collect();
+        Table { align, header, rows }
+    }
+
+    fn alert(&mut self, node: Node<'a>, alert: &comrak::nodes::NodeAlert, depth: usize) -> Block {
+        let mut blocks = Vec::new();
+        if let Some(title) = &alert.title {
+            let title = vec![Inline::Text(clean::line(title))];
+            blocks.push(Block::Paragraph(vec![Inline::Strong(title)]));
+        }
+        blocks.append(&mut self.blocks(node, depth + 1));
+        let kind = match alert.alert_type {
+            AlertType::Note => Alert::Note,
+            AlertType::Tip => Alert::Tip,
+            AlertType::Important => Alert::Important,
+            AlertType::Warning => Alert::Warning,
+            AlertType::Caution => Alert::Caution,
+        };
+        Block::Quote { alert: Some(kind), blocks }
+    }
+
+    /// A term with several descriptions gets them all.
+    fn definitions(&mut self, node: Node<'a>, depth: usize) -> Block {
+        let mut items: Vec<(Vec<Inline>, Vec<Block>)> = Vec::new();
+        for part in node.children().flat_map(|item| item.children()) {
+            if matches!(part.data().value, NodeValue::DescriptionTerm) {
+                let mut term = Vec::new();
+                for block in self.blocks(part, depth + 1) {
+                    match block {
+                        Block::Paragraph(mut content) => term.append(&mut content),
+                        other => self.orphans.push(other),
+                    }
+                }
+                items.push((term, Vec::new()));
+            } else if let Some((_, description)) = items.last_mut() {
+                description.append(&mut self.blocks(part, depth + 1));
+            }
+        }
+        Block::Definitions(items)
+    }
+
+    fn html(&mut self, html: &str, blocks: &mut Vec<Block>) {
+        let mut text = String::new();
+        for piece in html::pieces(html) {
+            match piece {
+                Piece::Comment(comment) => {
+                    push_text(&mut text, blocks);
+                    blocks.push(Block::Comment(clean::text(comment)));
+                }
+                Piece::Tag { name, .. } if name == "br" => text.push('\n'),
+                Piece::Tag { name, .. } => self.losses.tag(&name),
+                Piece::Text(piece) => text.push_str(&piece),
+            }
+        }
+        push_text(&mut text, blocks);
+    }
+
+    /// The index of a note, if there is one of that name and this is no note itself.
+    pub fn note(&mut self, name: &str) -> Option<usize> {
+        let known = self.mentioned.iter().position(|mentioned| mentioned == name);
+        if known.is_some() || self.in_note || !self.definitions.contains_key(name) {
+            return known.filter(|_| !self.in_note);
+        }
+        self.mentioned.push(name.to_owned());
+        Some(self.mentioned.len() - 1)
+    }
+
+    /// The notes, after the text has been read. What the text never mentions is named, not lost.
+    pub fn notes(&mut self) -> Vec<Vec<Block>> {
+        self.in_note = true;
+        let mentioned = std::mem::take(&mut self.mentioned);
+        let notes = mentioned.iter().map(|name| self.blocks(self.definitions[name], 1)).collect();
+        let mut rest: Vec<(String, Node<'a>)> = self
+            .definitions
+            .iter()
+            .filter(|(name, _)| !mentioned.contains(name))
+            .map(|(name, node)| (name.clone(), *node))
+            .collect();
+        rest.sort_by_key(|(_, node)| node.data().sourcepos.start.line);
+        for (name, node) in rest {
+            let name = clean::line(&name);
+            self.losses.other(format!(
+                "Nothing in the text refers to the note [^{name}]; it stands at the end."
+            ));
+            let label = vec![Inline::Strong(vec![Inline::Text(format!("[{name}]"))])];
+            self.orphans.push(Block::Paragraph(label));
+            let mut note = self.blocks(node, 1);
+            self.orphans.append(&mut note);
+        }
+        notes
+    }
+}
+
+fn push_text(text: &mut String, blocks: &mut Vec<Block>) {
+    let mut content = Vec::new();
+    for line in text.lines().map(clean::line).filter(|line| !line.is_empty()) {
+        if !content.is_empty() {
+            content.push(Inline::SoftBreak);
+        }
+        content.push(Inline::Text(line));
+    }
+    if !content.is_empty() {
+        blocks.push(Block::Paragraph(content));
+    }
+    text.clear();
+}
+
+/// All text below `node` in one paragraph, without recursion.
+pub fn flat(node: Node) -> Option<Block> {
+    let content = inlines::flat(node);
+    (!plain_text(&content).trim().is_empty()).then_some(Block::Paragraph(content))
+}
+
+fn align(align: &TableAlignment) -> Align {
+    match align {
+        TableAlignment::None | TableAlignment::Left => Align::Start,
+        TableAlignment::Center => Align::Center,
+        TableAlignment::Right => Align::End,
+    }
+}

@@ -1,0 +1,239 @@
+//! The lines between the first two `---`: a small part of YAML, with Marp's keys tolerated.
+
+use std::collections::BTreeMap;
+
+use super::clean;
+use super::losses::Losses;
+use crate::document::{Meta, Page, PageSize, SlideSize, Theme};
+
+/// Keys of other tools that mean nothing on paper and are no loss.
+const TOLERATED: [&str; 17] = [
+    "marp",
+    "class",
+    "style",
+    "math",
+    "transition",
+    "color",
+    "backgroundcolor",
+    "backgroundimage",
+    "backgroundposition",
+    "backgroundrepeat",
+    "backgroundsize",
+    "headingdivider",
+    "url",
+    "image",
+    "description",
+    "tags",
+    "layout",
+];
+
+/// What the front matter says, and the rest of the source.
+pub fn split<'a>(source: &'a str, losses: &mut Losses) -> (Meta, &'a str) {
+    let Some((head, body)) = parts(source) else { return (Meta::default(), source) };
+    let mut meta = Meta::default();
+    for (key, value) in entries(head) {
+        fill(&mut meta, &key, &value, losses);
+    }
+    (meta, body)
+}
+
+/// The front matter and what follows, if each line of it looks like front matter: a text may also
+/// begin with a rule.
+fn parts(source: &str) -> Option<(&str, &str)> {
+    let after = source.strip_prefix("---")?;
+    let after = after.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n')?;
+    let mut end = 0;
+    for line in after.split_inclusive('\n') {
+        if matches!(line.trim_end(), "---" | "...") {
+            let head = &after[..end];
+            return head.lines().all(is_entry).then_some((head, &after[end + line.len()..]));
+        }
+        end += line.len();
+    }
+    None
+}
+
+fn is_entry(line: &str) -> bool {
+    let name = line.split_once(':').map(|(name, _)| name);
+    line.trim().is_empty()
+        || line.starts_with([' ', '\t', '#', '-'])
+        || name.is_some_and(|n| n.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-')))
+}
+
+/// Keys in lower case with their values; lines of a list or a block are joined by line feeds.
+fn entries(head: &str) -> BTreeMap<String, Vec<String>> {
+    let mut entries: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut key = None;
+    for line in head.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {
+        let entry = (!line.starts_with([' ', '\t', '-'])).then(|| line.split_once(':')).flatten();
+        match (entry, &key) {
+            (Some((name, value)), _) => {
+                let name = name.trim().to_lowercase();
+                entries.insert(name.clone(), values(value.trim()));
+                key = Some(name);
+            }
+            (None, Some(name)) => {
+                let value = line.trim().trim_start_matches("- ");
+                entries.entry(name.clone()).or_default().push(scalar(value));
+            }
+            (None, None) => {}
+        }
+    }
+    entries
+}
+
+fn values(value: &str) -> Vec<String> {
+    if matches!(value, "" | "|" | ">" | "|-" | ">-") {
+        return Vec::new();
+    }
+    match value.strip_prefix('[').and_then(|v| v.strip_suffix(']')) {
+        Some(list) => list.split(',').map(|item| scalar(item.trim())).collect(),
+        None => vec![scalar(value)],
+    }
+}
+
+fn scalar(value: &str) -> String {
+    if let Some(quoted) = value.strip_prefix('"')
+        && let Some(end) = quoted.rfind('"')
+    {
+        return clean::line(&quoted[..end].replace("\\\"", "\"").replace("\\\\", "\\"));
+    }
+    if let Some(quoted) = value.strip_prefix('\'')
+        && let Some(end) = quoted.rfind('\'')
+    {
+        return clean::line(&quoted[..end].replace("''", "'"));
+    }
+    clean::line(value.split(" #").next().unwrap_or(value))
+}
+
+fn fill(meta: &mut Meta, key: &str, values: &[String], losses: &mut Losses) {
+    let text = values.join(" ");
+    let given = (!text.is_empty()).then(|| text.clone());
+    match key {
+        "title" => meta.title = given,
+        "subtitle" => meta.subtitle = given,
+        "author" | "authors" => meta.author = (!values.is_empty()).then(|| values.join(", ")),
+        "date" => date(meta, &text, losses),
+        "language" | "lang" => language(meta, &text, losses),
+        "keywords" => meta.keywords = values.iter().flat_map(|v| words(v)).collect(),
+        "cover" => meta.cover = is_on(&text),
+        "toc" | "contents" => meta.contents = is_on(&text),
+        "numbered" => meta.numbered = is_on(&text),
+        "paginate" => meta.paginate = is_on(&text),
+        "header" => meta.header = given,
+        "footer" => meta.footer = given,
+        "landscape" => meta.page.landscape = is_on(&text),
+        "orientation" => meta.page.landscape = text.eq_ignore_ascii_case("landscape"),
+        "page" | "size" | "paper" => size(meta, &text, losses),
+        "theme" => theme(meta, &text, losses),
+        key if TOLERATED.contains(&key) => {}
+        key => {
+            losses.other(format!("The front matter's key “{key}” is not known and was ignored."))
+        }
+    }
+}
+
+fn words(value: &str) -> Vec<String> {
+    value.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
+}
+
+fn is_on(value: &str) -> bool {
+    matches!(value.to_lowercase().as_str(), "true" | "yes" | "on" | "1")
+}
+
+fn date(meta: &mut Meta, value: &str, losses: &mut Losses) {
+    let day = value.get(..10).unwrap_or(value);
+    let parsed = ["%Y-%m-%d", "%Y/%m/%d"]
+        .iter()
+        .find_map(|form| chrono::NaiveDate::parse_from_str(day.trim(), form).ok());
+    meta.date = parsed;
+    if parsed.is_none() && !value.is_empty() {
+        losses.other(format!("The date “{value}” was not understood; write it as 2026-03-31."));
+    }
+}
+
+fn language(meta: &mut Meta, value: &str, losses: &mut Losses) {
+    let mut parts = value.split('-');
+    let first = parts.next().unwrap_or_default();
+    let is_tag = matches!(first.len(), 2 | 3)
+        && first.chars().all(|c| c.is_ascii_alphabetic())
+        && parts
+            .all(|p| (1..=8).contains(&p.len()) && p.chars().all(|c| c.is_ascii_alphanumeric()));
+    if is_tag {
+        meta.language = Some(value.to_owned());
+    } else {
+        losses.other(format!("“{value}” is not a language tag such as en, zh-CN or ar."));
+    }
+}
+
+fn size(meta: &mut Meta, value: &str, losses: &mut Losses) {
+    for word in value.to_lowercase().split_whitespace() {
+        match word {
+            "a4" => meta.page = Page { size: PageSize::A4, ..meta.page },
+            "letter" => meta.page = Page { size: PageSize::Letter, ..meta.page },
+            "landscape" => meta.page.landscape = true,
+            "portrait" => meta.page.landscape = false,
+            "16:9" => meta.slides = SlideSize::Wide,
+            "4:3" => meta.slides = SlideSize::Standard,
+            other => losses.other(format!(
+                "The size “{other}” is not known; pages are A4 or Letter, slides 16:9 or 4:3."
+            )),
+        }
+    }
+}
+
+fn theme(meta: &mut Meta, value: &str, losses: &mut Losses) {
+    meta.theme = match value.to_lowercase().as_str() {
+        "neutral" | "default" | "gaia" | "uncover" | "" => Theme::Neutral,
+        "corporate" => Theme::Corporate,
+        "academic" => Theme::Academic,
+        other => {
+            losses.other(format!(
+                "The theme “{other}” is not known; there are neutral, corporate and academic."
+            ));
+            Theme::Neutral
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(source: &str) -> (Meta, String, Vec<String>) {
+        let mut losses = Losses::default();
+        let (meta, body) = split(source, &mut losses);
+        (meta, body.to_owned(), losses.sentences())
+    }
+
+    #[test]
+    fn front_matter_fills_the_meta() {
+        let (meta, body, losses) = read(
+            "---\ntitle: \"A: \\\"b\\\"\"\nauthors:\n  - Ann\n  - 'B''s'\ndate: 2026-03-31T10:00\n\
+             lang: zh-CN # yes\nkeywords: [a, b]\ntoc: true\nsize: letter landscape\ntheme: academic\n\
+             marp: true\npaginate: true\n---\nText\n",
+        );
+        assert_eq!(meta.title.as_deref(), Some("A: \"b\""));
+        assert_eq!(meta.author.as_deref(), Some("Ann, B's"));
+        assert_eq!(meta.date, chrono::NaiveDate::from_ymd_opt(2026, 3, 31));
+        assert_eq!(meta.language.as_deref(), Some("zh-CN"));
+        assert_eq!(meta.keywords, ["a", "b"]);
+        assert!(meta.contents && meta.paginate && meta.page.landscape);
+        assert_eq!((meta.page.size, meta.theme), (PageSize::Letter, Theme::Academic));
+        assert_eq!((body.as_str(), losses), ("Text\n", vec![]));
+    }
+
+    #[test]
+    fn a_text_that_begins_with_a_rule_has_no_front_matter() {
+        for source in ["---\n\nJust a sentence.\n\n---\nmore", "---\ntitle: x\n", "--- \nx", "---"]
+        {
+            assert_eq!(read(source), (Meta::default(), source.to_owned(), vec![]), "{source}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        let (_, _, losses) = read("---\ndate: soon\nlang: !\nfoo: 1\ntheme: x\npage: A9\n---\n");
+        assert_eq!(losses.len(), 5, "{losses:?}");
+    }
+}

@@ -1,0 +1,111 @@
+//! Markdown to the model: CommonMark, GFM, notes, alerts, math, description lists, front matter.
+//!
+//! - [`front_matter`]: what stands between the first two `---` lines
+//! - [`blocks`], [`inlines`]: comrak's tree to ours, at most [`NESTING`] deep
+//! - [`html`]: raw HTML becomes its text
+//! - [`clean`]: control characters out, links made safe
+
+mod blocks;
+mod clean;
+mod front_matter;
+mod html;
+mod inlines;
+mod losses;
+
+use comrak::nodes::{Node, NodeValue};
+use comrak::{Arena, Options};
+
+use crate::document::Inline;
+use crate::{Document, RenderError};
+
+/// The largest source, in bytes.
+pub const SOURCE_BYTES: usize = 8 * 1024 * 1024;
+/// Blocks and inlines inside each other, counted together; what is deeper becomes plain text.
+pub const NESTING: usize = 24;
+/// Cells of all tables together.
+pub const TABLE_CELLS: usize = 200_000;
+/// Columns of one table.
+pub const TABLE_COLUMNS: usize = 256;
+
+/// Reads CommonMark + GFM with front matter. What has no place in the model is named in
+/// [`Document::warnings`]; only a source over a budget is an error.
+pub fn read(source: &str) -> Result<Document, RenderError> {
+    if source.len() > SOURCE_BYTES {
+        return Err(RenderError::TooLarge(format!(
+            "The text has {} bytes; the limit is {SOURCE_BYTES}. Split it into several documents.",
+            source.len()
+        )));
+    }
+    let (source, removed) = clean::source(source);
+    let mut losses = losses::Losses::default();
+    losses.controls(removed);
+    let (meta, body) = front_matter::split(&source, &mut losses);
+    let arena = Arena::new();
+    let root = comrak::parse_document(&arena, body, &options());
+    check_tables(root)?;
+    let mut reader = blocks::Reader::new(root, losses);
+    let mut blocks = reader.blocks(root, 0);
+    let notes = reader.notes();
+    blocks.append(&mut reader.orphans);
+    Ok(Document {
+        meta,
+        blocks,
+        notes,
+        assets: std::collections::BTreeMap::default(),
+        warnings: reader.losses.sentences(),
+    })
+}
+
+/// The pictures that a document names, each once, in the order of their first mention, so that the
+/// caller can put their bytes into [`Document::assets`].
+pub fn image_urls(document: &Document) -> Vec<String> {
+    let mut urls = Vec::new();
+    document.each_inline(&mut |inline| {
+        if let Inline::Image { url, .. } = inline
+            && !urls.contains(url)
+        {
+            urls.push(url.clone());
+        }
+    });
+    urls
+}
+
+fn options() -> Options<'static> {
+    let mut options = Options::default();
+    options.extension.strikethrough = true;
+    options.extension.table = true;
+    options.extension.autolink = true;
+    options.extension.tasklist = true;
+    options.extension.footnotes = true;
+    options.extension.description_lists = true;
+    options.extension.alerts = true;
+    options.extension.math_dollars = true;
+    options.extension.cjk_friendly_emphasis = true;
+    options.parse.leave_footnote_definitions = true;
+    options
+}
+
+/// A row that lacks cells is filled up, so that 8 kB of source can ask for two million of them.
+fn check_tables(root: Node) -> Result<(), RenderError> {
+    let mut cells = 0_usize;
+    for node in root.descendants() {
+        if let NodeValue::Table(table) = &node.data().value {
+            if table.num_columns > TABLE_COLUMNS {
+                return Err(RenderError::TooLarge(format!(
+                    "A table has {} columns; the limit is {TABLE_COLUMNS}. Split the table.",
+                    table.num_columns
+                )));
+            }
+            cells = cells.saturating_add(table.num_columns.saturating_mul(table.num_rows + 1));
+        }
+    }
+    if cells > TABLE_CELLS {
+        return Err(RenderError::TooLarge(format!(
+            "The tables have {cells} cells; the limit is {TABLE_CELLS}. Split the document."
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

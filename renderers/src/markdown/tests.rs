@@ -1,0 +1,133 @@
+use super::*;
+use crate::document::{Alert, Block, plain_text};
+
+const FEATURES: &str = include_str!("../../tests/corpus/features.md");
+
+fn texts(document: &Document) -> String {
+    format!("{:?} {:?} {:?}", document.meta, document.blocks, document.notes)
+}
+
+#[test]
+fn every_sentinel_of_the_features_is_read() {
+    let document = read(FEATURES).unwrap();
+    let all = texts(&document);
+    let sentinels = FEATURES
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
+        .filter(|word| word.split_once('-').is_some_and(|(a, b)| is_sentinel(a, b)));
+    let mut count = 0;
+    for sentinel in sentinels {
+        count += 1;
+        assert_eq!(all.contains(sentinel), sentinel != "HID-63", "{sentinel}");
+    }
+    assert!(count >= 73, "{count}");
+}
+
+fn is_sentinel(a: &str, b: &str) -> bool {
+    (2..=3).contains(&a.len())
+        && a.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+        && (2..=4).contains(&b.len())
+        && b.chars().all(|c| c.is_ascii_digit())
+}
+
+#[test]
+fn html_becomes_its_text_and_a_warning() {
+    let document =
+        read("a <b>b</b><sub>c</sub> <!-- hidden --> d<br>e <script>f()</script>\n\n<div>g</div>")
+            .unwrap();
+    let Block::Paragraph(content) = &document.blocks[0] else { panic!("{document:?}") };
+    assert_eq!(plain_text(content), "a bc  d\ne ");
+    assert!(content.contains(&Inline::Strong(vec![Inline::Text("b".into())])));
+    assert_eq!(document.blocks[1], Block::Comment("hidden".into()));
+    assert_eq!(document.blocks[2], Block::Paragraph(vec![Inline::Text("g".into())]));
+    assert_eq!(document.warnings, ["HTML is not drawn, only its text stays: div, script, sub."]);
+}
+
+#[test]
+fn unsafe_links_become_text() {
+    let document = read(include_str!("../../tests/corpus/hostile/links.md")).unwrap();
+    let mut urls = Vec::new();
+    document.each_inline(&mut |inline| {
+        if let Inline::Link { url, .. } = inline {
+            urls.push(url.clone());
+        }
+    });
+    assert!(urls.iter().all(|url| url.is_ascii()), "{urls:?}");
+    for bad in ["javascript", "vbscript", "file:", "data:", "host", ".."] {
+        assert!(!urls.iter().any(|url| url.starts_with(bad)), "{urls:?}");
+    }
+    assert!(urls.iter().any(|url| url == "tel:+123") && urls.iter().any(|url| url == "#x"));
+    assert!(document.warnings.iter().any(|w| w.contains("javascript:alert(1)")));
+}
+
+#[test]
+fn control_characters_never_come_in() {
+    let source = include_str!("../../tests/corpus/hostile/control-chars.md");
+    for source in [source, "&#1;&#x202e; `a\u{7}` ![b\u{1}](c\u{2})"] {
+        let document = read(source).unwrap();
+        let mut seen = String::new();
+        document.each_inline(&mut |inline| match inline {
+            Inline::Text(text) | Inline::Code(text) => seen.push_str(text),
+            Inline::Image { url, alt, title } => seen.push_str(&format!("{url}{alt}{title}")),
+            Inline::Link { url, title, .. } => seen.push_str(&format!("{url}{title}")),
+            _ => {}
+        });
+        assert!(!seen.chars().any(|c| c.is_control() || c == '\u{ffff}' || c == '\u{202e}'));
+    }
+}
+
+#[test]
+fn depth_is_capped_and_nothing_is_lost() {
+    for source in [
+        format!("{}deep", "> ".repeat(1_000)),
+        format!("{}deep", "- ".repeat(300)),
+        format!("{}deep{}", "*a **b ".repeat(500), "** *".repeat(500)),
+    ] {
+        let document = read(&source).unwrap();
+        assert!(texts(&document).contains("deep"));
+        assert!(
+            document.warnings.iter().any(|w| w.contains("24 levels")),
+            "{:?}",
+            document.warnings
+        );
+    }
+}
+
+#[test]
+fn budgets_are_errors_that_name_the_figure() {
+    let wide = format!("|{}\n|{}\n", "a|".repeat(300), "-|".repeat(300));
+    let blow = format!("|{}\n|{}\n{}", "a|".repeat(200), "-|".repeat(200), "x\n".repeat(1_100));
+    for (source, figure) in
+        [(wide, "256"), (blow, "200000"), ("x".repeat(SOURCE_BYTES + 1), "8388608")]
+    {
+        let Err(RenderError::TooLarge(sentence)) = read(&source) else { panic!("{figure}") };
+        assert!(sentence.contains(figure), "{sentence}");
+    }
+}
+
+#[test]
+fn a_note_that_mentions_itself_ends() {
+    let document = read("a[^x] b[^y]\n\n[^x]: me[^x] and[^y]\n[^y]: other\n[^z]: alone\n").unwrap();
+    assert_eq!(document.notes.len(), 2);
+    let Block::Paragraph(note) = &document.notes[0][0] else { panic!("{document:?}") };
+    assert_eq!(plain_text(note), "me[x] and[y]");
+    assert!(texts(&document).contains("alone"));
+    assert!(document.warnings[0].contains("[^z]"));
+}
+
+#[test]
+fn math_alerts_and_definitions_are_read() {
+    let source = "x $a$ y\n$$\nb\n$$\nz, $5 and $6\n\n> [!TIP]\n> t\n\nTerm\n: One\n\n: Two\n";
+    let document = read(source).unwrap();
+    assert_eq!(document.blocks[1], Block::Math("b".into()));
+    let Block::Paragraph(rest) = &document.blocks[2] else { panic!("{document:?}") };
+    assert_eq!(plain_text(rest), "z, $5 and $6");
+    assert!(matches!(document.blocks[3], Block::Quote { alert: Some(Alert::Tip), .. }));
+    let Block::Definitions(items) = &document.blocks[4] else { panic!("{document:?}") };
+    assert_eq!((items.len(), items[0].1.len()), (1, 2));
+}
+
+#[test]
+fn pictures_are_named_once() {
+    let document = read("![a](x.png) ![b](y.png)\n\n| ![c](x.png) |\n|---|\n").unwrap();
+    assert_eq!(image_urls(&document), ["x.png", "y.png"]);
+}

@@ -1,0 +1,277 @@
+//! Blocks as Typst content.
+
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroUsize;
+
+use typst::foundations::{Content, NativeElement, Packed, Smart};
+use typst::layout::{Alignment, Celled, HAlignment, PagebreakElem, Sizing, TrackSizings};
+use typst::model::{
+    DividerElem, EnumElem, EnumItem, FigureCaption, FigureElem, FigureKind, HeadingElem, ListElem,
+    ListItem, ListMarker, ParElem, QuoteElem, TableCell, TableChild, TableElem, TableHeader,
+    TableItem, TermItem, TermsElem,
+};
+use typst::text::{RawContent, RawElem, TextElem};
+
+use super::images::Pictures;
+use super::inlines::{breakable, heading_label, image, label};
+use crate::Document;
+use crate::document::{Alert, Align, Anchors, Block, Inline, Item, List, PageSize, Table};
+
+/// The whole text, and what could not be drawn.
+pub struct Body {
+    pub content: Content,
+    pub warnings: Vec<String>,
+}
+
+pub fn body(document: &Document, pictures: &Pictures) -> Body {
+    let mut drawing = Drawing::new(document, pictures);
+    let content = drawing.blocks(&document.blocks);
+    Body { content, warnings: drawing.warnings }
+}
+
+/// One pass over a document.
+pub struct Drawing<'a> {
+    pub document: &'a Document,
+    pub pictures: &'a Pictures,
+    /// Numbers of headings by their anchors.
+    pub anchors: HashMap<String, usize>,
+    pub seen_notes: HashSet<usize>,
+    /// Whether marks of notes wait in `held_notes`.
+    pub holds_notes: bool,
+    pub held_notes: Vec<usize>,
+    /// Width and height for a picture, in points.
+    pub room: (f64, f64),
+    headings: usize,
+    /// The level of the last heading: PDF/UA lets the next one be at most one deeper.
+    level: usize,
+    warnings: Vec<String>,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(document: &'a Document, pictures: &'a Pictures) -> Self {
+        let mut names = Anchors::default();
+        let mut anchors = HashMap::new();
+        document.each_block(&mut |block| {
+            if let Block::Heading { content, .. } = block {
+                anchors.insert(names.next(content), anchors.len());
+            }
+        });
+        Drawing {
+            document,
+            pictures,
+            anchors,
+            seen_notes: HashSet::new(),
+            holds_notes: false,
+            held_notes: Vec::new(),
+            room: room(document),
+            headings: 0,
+            level: 0,
+            warnings: Vec::new(),
+        }
+    }
+
+    pub fn warn(&mut self, sentence: String) {
+        if !self.warnings.contains(&sentence) {
+            self.warnings.push(sentence);
+        }
+    }
+
+    pub fn blocks(&mut self, blocks: &[Block]) -> Content {
+        Content::sequence(blocks.iter().map(|block| self.block(block)).collect::<Vec<_>>())
+    }
+
+    fn block(&mut self, block: &Block) -> Content {
+        match block {
+            Block::Heading { level, content } => self.heading(*level, content),
+            Block::Paragraph(content) => self.paragraph(content),
+            Block::List(list) => self.list(list),
+            Block::Table(table) => self.table(table),
+            Block::Code { language, text } => code(language.as_deref(), text),
+            Block::Quote { alert, blocks } => self.quote(*alert, blocks),
+            Block::Definitions(items) => self.definitions(items),
+            Block::Math(latex) => self.formula(latex, true),
+            Block::Break => DividerElem::new().pack(),
+            Block::Comment(text) if text.trim() == "pagebreak" => {
+                PagebreakElem::new().with_weak(true).pack()
+            }
+            Block::Comment(_) => Content::empty(),
+        }
+    }
+
+    fn heading(&mut self, level: u8, content: &[Inline]) -> Content {
+        self.level = usize::from(level.max(1)).min(self.level + 1);
+        let body = self.holding_notes(|drawing| drawing.inlines(content));
+        let heading = HeadingElem::new(body)
+            .with_level(Smart::Custom(NonZeroUsize::new(self.level).unwrap_or(NonZeroUsize::MIN)))
+            .pack()
+            .labelled(heading_label(self.headings));
+        self.headings += 1;
+        heading + self.release_notes()
+    }
+
+    fn holding_notes(&mut self, draw: impl FnOnce(&mut Self) -> Content) -> Content {
+        let held = std::mem::replace(&mut self.holds_notes, true);
+        let drawn = draw(self);
+        self.holds_notes = held;
+        drawn
+    }
+
+    fn release_notes(&mut self) -> Content {
+        if self.holds_notes || self.held_notes.is_empty() {
+            return Content::empty();
+        }
+        let marks: Vec<Inline> = self.held_notes.drain(..).map(Inline::Footnote).collect();
+        ParElem::new(self.inlines(&marks)).pack()
+    }
+
+    fn paragraph(&mut self, content: &[Inline]) -> Content {
+        if let [Inline::Image { url, alt, title }] = content {
+            return self.picture(url, alt, title);
+        }
+        ParElem::new(self.inlines(content)).pack()
+    }
+
+    /// A picture on its own, with its title as a caption.
+    fn picture(&mut self, url: &str, alt: &str, title: &str) -> Content {
+        let pictures = self.pictures;
+        let picture = match pictures.get(url) {
+            Some(Ok(picture)) => picture,
+            Some(Err(why)) => return ParElem::new(self.no_image(alt, url, why)).pack(),
+            None => return ParElem::new(self.no_image(alt, url, "it was not given")).pack(),
+        };
+        let drawn = image(picture, alt, self.room).aligned(Alignment::CENTER);
+        if title.is_empty() {
+            return drawn;
+        }
+        let caption = FigureCaption::new(TextElem::packed(title));
+        FigureElem::new(drawn)
+            .with_kind(Smart::Custom(FigureKind::Name("picture".into())))
+            .with_supplement(Smart::Custom(None))
+            .with_numbering(None)
+            .with_caption(Some(Packed::new(caption)))
+            .pack()
+    }
+
+    fn list(&mut self, list: &List) -> Content {
+        let room = self.room;
+        self.room.0 -= 24.0;
+        let tasks = list.items.iter().all(|item| item.task.is_some());
+        let items: Vec<Content> = list.items.iter().map(|item| self.item(item, list)).collect();
+        self.room = room;
+        if let Some(start) = list.start {
+            let items = items.into_iter().map(|item| Packed::new(EnumItem::new(item))).collect();
+            let list = EnumElem::new(items).with_tight(list.tight);
+            return list.with_start(Smart::Custom(start)).pack();
+        }
+        let items = items.into_iter().map(|item| Packed::new(ListItem::new(item))).collect();
+        let drawn = ListElem::new(items).with_tight(list.tight);
+        if tasks {
+            drawn.with_marker(ListMarker::Content(vec![Content::empty()])).pack()
+        } else {
+            drawn.pack()
+        }
+    }
+
+    fn item(&mut self, item: &Item, list: &List) -> Content {
+        let mut parts = Vec::new();
+        if let Some(done) = item.task {
+            let sign = if done { "\u{2611}" } else { "\u{2610}" };
+            parts.push(TextElem::packed(format!("{sign}\u{a0}")));
+        }
+        for (at, block) in item.blocks.iter().enumerate() {
+            match block {
+                Block::Paragraph(content) if list.tight || (at == 0 && item.task.is_some()) => {
+                    parts.push(self.inlines(content));
+                }
+                block => parts.push(self.block(block)),
+            }
+        }
+        Content::sequence(parts)
+    }
+
+    fn table(&mut self, table: &Table) -> Content {
+        let columns = table.header.len().max(1);
+        let room = self.room;
+        self.room.0 = (self.room.0 / columns as f64 - 12.0).max(8.0);
+        let header = self.holding_notes(|drawing| {
+            let cells = table.header.iter().map(|cell| drawing.cell(cell)).collect();
+            TableHeader::new(cells).pack()
+        });
+        let header = header.into_packed::<TableHeader>().map(TableChild::Header);
+        let mut children: Vec<TableChild> = header.into_iter().collect();
+        for row in &table.rows {
+            let blank: &[Inline] = &[];
+            let cells = (0..columns).map(|at| row.get(at).map_or(blank, Vec::as_slice));
+            children.extend(cells.map(|cell| TableChild::Item(self.cell(cell))));
+        }
+        self.room = room;
+        let align = (0..columns).map(|at| table.align.get(at).copied().unwrap_or_default());
+        let drawn = TableElem::new(children)
+            .with_columns(TrackSizings((0..columns).map(|_| Sizing::Auto).collect()))
+            .with_align(Celled::Array(align.map(alignment).collect()))
+            .pack();
+        drawn + self.release_notes()
+    }
+
+    fn cell(&mut self, content: &[Inline]) -> TableItem {
+        TableItem::Cell(Packed::new(TableCell::new(self.inlines(content))))
+    }
+
+    fn quote(&mut self, alert: Option<Alert>, blocks: &[Block]) -> Content {
+        let room = self.room;
+        self.room.0 -= 24.0;
+        let body = self.blocks(blocks);
+        self.room = room;
+        let Some(alert) = alert else { return QuoteElem::new(body).with_block(true).pack() };
+        let (name, word) = match alert {
+            Alert::Note => ("alert-note", "Note"),
+            Alert::Tip => ("alert-tip", "Tip"),
+            Alert::Important => ("alert-important", "Important"),
+            Alert::Warning => ("alert-warning", "Warning"),
+            Alert::Caution => ("alert-caution", "Caution"),
+        };
+        let title = TextElem::packed(word).strong().labelled(label("alert-title"));
+        let body = ParElem::new(title).pack() + body;
+        QuoteElem::new(body).with_block(true).pack().labelled(label(name))
+    }
+
+    fn definitions(&mut self, items: &[(Vec<Inline>, Vec<Block>)]) -> Content {
+        let items = items.iter().map(|(term, description)| {
+            let term = self.inlines(term);
+            let description = match description.as_slice() {
+                [Block::Paragraph(content)] => self.inlines(content),
+                blocks => self.blocks(blocks),
+            };
+            Packed::new(TermItem::new(term, description))
+        });
+        TermsElem::new(items.collect()).pack()
+    }
+}
+
+fn code(language: Option<&str>, text: &str) -> Content {
+    let text = text.lines().map(breakable).collect::<Vec<_>>().join("\n");
+    RawElem::new(RawContent::Text(text.into()))
+        .with_block(true)
+        .with_lang(language.map(|language| language.to_lowercase().into()))
+        .with_tab_size(4)
+        .pack()
+}
+
+fn alignment(align: Align) -> Smart<Alignment> {
+    Smart::Custom(Alignment::H(match align {
+        Align::Start => HAlignment::Start,
+        Align::Center => HAlignment::Center,
+        Align::End => HAlignment::End,
+    }))
+}
+
+/// The page without its margins of an inch, in points; a picture keeps a line for what is below it.
+fn room(document: &Document) -> (f64, f64) {
+    let (width, height) = match document.meta.page.size {
+        PageSize::A4 => (595.2, 841.8),
+        PageSize::Letter => (612.0, 792.0),
+    };
+    let (width, height) =
+        if document.meta.page.landscape { (height, width) } else { (width, height) };
+    (width - 144.0, height - 144.0 - 60.0)
+}

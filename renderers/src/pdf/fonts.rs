@@ -1,0 +1,191 @@
+//! Which fonts there are, which of them a document is set in, and which characters they all lack.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use typst::foundations::Bytes;
+use typst::text::{Font, FontBook, is_default_ignorable};
+use typst::utils::LazyHash;
+
+use crate::Document;
+use crate::document::{Block, Inline, Meta, Theme};
+
+/// How many missing characters a warning names.
+const NAMED: usize = 20;
+const SANS: [&str; 4] = ["Noto Sans", "Liberation Sans", "Arimo", "DejaVu Sans"];
+const SERIF: [&str; 1] = ["Libertinus Serif"];
+const MONO: [&str; 1] = ["DejaVu Sans Mono"];
+/// Scripts beyond Latin, after the fonts of the theme; those that are not there are skipped.
+const SCRIPTS: [&str; 8] = [
+    "Noto Sans",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Thai",
+    "Noto Sans Devanagari",
+    "Noto Sans Tamil",
+    "Noto Sans Symbols",
+    "Noto Color Emoji",
+];
+
+static BUNDLED: LazyLock<Vec<Font>> = LazyLock::new(|| {
+    typst_assets::fonts().flat_map(|bytes| Font::iter(Bytes::new(bytes))).collect()
+});
+
+/// Fonts to draw with: always those that come with the program, and what the caller adds.
+#[derive(Clone)]
+pub struct Fonts {
+    pub(super) book: LazyHash<FontBook>,
+    pub(super) fonts: Vec<Font>,
+}
+
+impl Default for Fonts {
+    fn default() -> Self {
+        Fonts::with(Vec::new())
+    }
+}
+
+impl Fonts {
+    /// The bundled fonts and those in `files` (TrueType, OpenType, collections); what is no font is
+    /// left out. Parsing reads names and coverage only, so build this once and keep it.
+    pub fn with(files: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        let added = files.into_iter().flat_map(|file| Font::iter(Bytes::new(file)));
+        let fonts: Vec<Font> = BUNDLED.iter().cloned().chain(added).collect();
+        Fonts { book: LazyHash::new(FontBook::from_fonts(&fonts)), fonts }
+    }
+
+    /// The families of the text, in order of preference.
+    pub(super) fn body(&self, meta: &Meta) -> Vec<String> {
+        let first: &[&str] = if meta.theme == Theme::Academic { &SERIF } else { &SANS };
+        self.present(first.iter().take(SANS.len()).chain(&SERIF).copied(), 1, meta)
+    }
+
+    pub(super) fn mono(&self, meta: &Meta) -> Vec<String> {
+        self.present(MONO.iter().copied(), 1, meta)
+    }
+
+    /// The first `count` of `wanted` that are there, then those for other scripts.
+    fn present<'a>(
+        &self,
+        wanted: impl Iterator<Item = &'a str>,
+        count: usize,
+        meta: &Meta,
+    ) -> Vec<String> {
+        let is_there = |family: &&str| self.book.contains_family(&family.to_lowercase());
+        let first = wanted.filter(is_there).take(count);
+        let rest = cjk(meta).into_iter().chain(SCRIPTS).filter(is_there);
+        let mut families: Vec<String> = Vec::new();
+        for family in first.chain(rest) {
+            if !families.iter().any(|known| known == family) {
+                families.push(family.to_owned());
+            }
+        }
+        families
+    }
+
+    /// The characters of `document` that no font has.
+    pub(super) fn missing(&self, document: &Document) -> BTreeSet<char> {
+        let mut characters = characters(document);
+        characters.retain(|&c| {
+            let mut infos = self.fonts.iter().map(Font::info);
+            !infos.any(|info| info.coverage.contains(c as u32))
+        });
+        characters
+    }
+}
+
+/// Han characters look different in each language, so the document's language comes first.
+fn cjk(meta: &Meta) -> [&'static str; 8] {
+    let (sans, serif) = match meta.language.as_deref().unwrap_or("en") {
+        tag if tag.starts_with("ja") => ("Noto Sans CJK JP", "Noto Serif CJK JP"),
+        tag if tag.starts_with("ko") => ("Noto Sans CJK KR", "Noto Serif CJK KR"),
+        "zh-TW" | "zh-Hant" => ("Noto Sans CJK TC", "Noto Serif CJK TC"),
+        "zh-HK" => ("Noto Sans CJK HK", "Noto Serif CJK HK"),
+        _ => ("Noto Sans CJK SC", "Noto Serif CJK SC"),
+    };
+    let (first, second) = if meta.theme == Theme::Academic { (serif, sans) } else { (sans, serif) };
+    [
+        first,
+        second,
+        "Noto Sans CJK SC",
+        "Noto Sans CJK JP",
+        "Noto Sans CJK KR",
+        "Noto Sans SC",
+        "Noto Sans JP",
+        "Noto Sans KR",
+    ]
+}
+
+/// All that is drawn, without spaces and invisible characters.
+fn characters(document: &Document) -> BTreeSet<char> {
+    let mut all = BTreeSet::new();
+    let mut add = |text: &str| {
+        all.extend(text.chars().filter(|c| !c.is_whitespace() && !is_default_ignorable(*c)));
+    };
+    let meta = &document.meta;
+    for text in [&meta.title, &meta.subtitle, &meta.author, &meta.header, &meta.footer] {
+        add(text.as_deref().unwrap_or_default());
+    }
+    document.each_inline(&mut |inline| match inline {
+        Inline::Text(text) | Inline::Code(text) | Inline::Math(text) => add(text),
+        Inline::Image { alt, title, .. } => {
+            add(alt);
+            add(title);
+        }
+        _ => {}
+    });
+    document.each_block(&mut |block| {
+        if let Block::Code { text, .. } | Block::Math(text) = block {
+            add(text);
+        }
+    });
+    all
+}
+
+/// What to say about characters that no font has, and which package would have them.
+pub fn sentence(missing: &BTreeSet<char>) -> String {
+    let named: Vec<String> = missing.iter().take(NAMED).map(char::to_string).collect();
+    let more = missing.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let packages: BTreeSet<&str> = missing.iter().map(|&c| package(c)).collect();
+    let packages: Vec<&str> = packages.into_iter().collect();
+    format!(
+        "No font has these characters, so the PDF shows boxes for them and keeps to no archive or \
+         accessibility standard: {}{more}. Install {} (Debian's names).",
+        named.join(" "),
+        packages.join(", ")
+    )
+}
+
+fn package(c: char) -> &'static str {
+    match c as u32 {
+        0x1100..=0x11ff | 0x2e80..=0xa4cf | 0xac00..=0xd7ff | 0xf900..=0xfaff | 0xfe30..=0xfe4f => {
+            "fonts-noto-cjk"
+        }
+        0xff00..=0xffef | 0x20000..=0x3ffff => "fonts-noto-cjk",
+        0x1f000..=0x1faff | 0x2600..=0x27bf => "fonts-noto-color-emoji",
+        _ => "fonts-noto-core",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_characters_are_named_with_their_packages() {
+        let document = Document {
+            blocks: vec![Block::Paragraph(vec![Inline::Text("aé Ω中😀\u{200d} \u{e000}".into())])],
+            ..Document::default()
+        };
+        let missing = Fonts::default().missing(&document);
+        assert_eq!(missing.iter().collect::<String>(), "中\u{e000}😀");
+        let sentence = sentence(&missing);
+        assert!(sentence.contains("fonts-noto-cjk, fonts-noto-color-emoji, fonts-noto-core"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_font_is_left_out() {
+        let fonts = Fonts::with([b"nothing".to_vec()]);
+        assert_eq!(fonts.fonts.len(), Fonts::default().fonts.len());
+    }
+}

@@ -1,0 +1,172 @@
+//! Pictures as Typst takes them: sniffed, decoded once within limits, so that a broken or huge one is
+//! a sentence in the text and never a failed document.
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+
+use image::{ImageFormat as Raster, ImageReader, Limits};
+use quick_xml::events::Event;
+use typst::foundations::Bytes;
+use typst::visualize::{ExchangeFormat, ImageFormat, SvgImage, VectorFormat};
+
+/// The largest picture file, in bytes.
+pub const FILE_BYTES: usize = 20 * 1024 * 1024;
+/// The largest picture, in pixels.
+pub const PIXELS: u64 = 40_000_000;
+/// The most pictures of one document.
+pub const COUNT: usize = 64;
+/// All pictures of one document, decoded, in bytes.
+pub const DECODED_BYTES: u64 = 512 * 1024 * 1024;
+
+/// A picture that Typst will draw.
+#[derive(Debug, Clone)]
+pub struct Picture {
+    pub bytes: Bytes,
+    pub format: ImageFormat,
+    /// In pixels, of which 96 make an inch.
+    pub width: f64,
+    pub height: f64,
+}
+
+/// By URL: the picture, or why there is none.
+pub type Pictures = BTreeMap<String, Result<Picture, String>>;
+
+pub fn load(assets: &BTreeMap<String, Vec<u8>>) -> Pictures {
+    let mut decoded = 0;
+    let load = |(at, (url, bytes)): (usize, (&String, &Vec<u8>))| {
+        let picture = if at >= COUNT {
+            Err(format!("a document may have {COUNT} pictures"))
+        } else {
+            picture(bytes, &mut decoded)
+        };
+        (url.clone(), picture)
+    };
+    assets.iter().enumerate().map(load).collect()
+}
+
+fn picture(bytes: &[u8], decoded: &mut u64) -> Result<Picture, String> {
+    if bytes.len() > FILE_BYTES {
+        return Err(format!("the file is larger than {} MB", FILE_BYTES / 1024 / 1024));
+    }
+    match image::guess_format(bytes) {
+        Ok(format) => raster(bytes, format, decoded),
+        Err(_) => vector(bytes),
+    }
+}
+
+fn raster(bytes: &[u8], format: Raster, decoded: &mut u64) -> Result<Picture, String> {
+    let exchange = match format {
+        Raster::Png | Raster::Bmp => ExchangeFormat::Png,
+        Raster::Jpeg => ExchangeFormat::Jpg,
+        Raster::Gif => ExchangeFormat::Gif,
+        other => return Err(format!("pictures of the kind {other:?} are not drawn")),
+    };
+    let (width, height) = ImageReader::with_format(Cursor::new(bytes), format)
+        .into_dimensions()
+        .map_err(|_| "the file is damaged".to_owned())?;
+    let pixels = u64::from(width) * u64::from(height);
+    *decoded = decoded.saturating_add(pixels.saturating_mul(4));
+    if pixels > PIXELS || *decoded > DECODED_BYTES {
+        return Err(format!("{width} × {height} pixels are too many"));
+    }
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(PIXELS * 8);
+    reader.limits(limits);
+    let image = reader.decode().map_err(|_| "the file is damaged".to_owned())?;
+    let bytes = if format == Raster::Bmp { png(&image)? } else { bytes.to_vec() };
+    let (width, height) = (f64::from(width), f64::from(height));
+    Ok(Picture { bytes: Bytes::new(bytes), format: exchange.into(), width, height })
+}
+
+/// Typst reads no BMP.
+fn png(image: &image::DynamicImage) -> Result<Vec<u8>, String> {
+    let mut png = Cursor::new(Vec::new());
+    image.write_to(&mut png, Raster::Png).map_err(|error| error.to_string())?;
+    Ok(png.into_inner())
+}
+
+fn vector(bytes: &[u8]) -> Result<Picture, String> {
+    check_svg(bytes)?;
+    let bytes = Bytes::new(bytes.to_vec());
+    let svg = SvgImage::new(bytes.clone()).map_err(|_| "the file is damaged".to_owned())?;
+    let (width, height) = (svg.width(), svg.height());
+    Ok(Picture { bytes, format: ImageFormat::Vector(VectorFormat::Svg), width, height })
+}
+
+/// Entities can grow without end, and a picture inside a picture would have to be fetched.
+fn check_svg(bytes: &[u8]) -> Result<(), String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "the kind is not known".to_owned())?;
+    if !text.contains("<svg") && !text.contains(":svg") {
+        return Err("the kind is not known".to_owned());
+    }
+    let mut reader = quick_xml::Reader::from_str(text);
+    loop {
+        match reader.read_event() {
+            Ok(Event::DocType(kind)) if kind.windows(8).any(|w| w == b"<!ENTITY") => {
+                return Err("it declares entities".to_owned());
+            }
+            Ok(Event::Start(tag) | Event::Empty(tag)) => {
+                let draws = matches!(tag.local_name().as_ref(), b"image" | b"feImage");
+                if draws && tag.attributes().flatten().any(|attribute| leads_out(&attribute)) {
+                    return Err("it draws other files in".to_owned());
+                }
+            }
+            Ok(Event::Eof) => return Ok(()),
+            Err(_) => return Err("the file is damaged".to_owned()),
+            Ok(_) => {}
+        }
+    }
+}
+
+fn leads_out(attribute: &quick_xml::events::attributes::Attribute) -> bool {
+    attribute.key.local_name().as_ref() == b"href"
+        && !attribute.value.starts_with(b"data:")
+        && !attribute.value.starts_with(b"#")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(bytes: &[u8]) -> String {
+        picture(bytes, &mut 0).unwrap_err()
+    }
+
+    #[test]
+    fn pictures_of_five_kinds_are_read() {
+        for bytes in [
+            include_bytes!("../../tests/corpus/img/chart.png").as_slice(),
+            include_bytes!("../../tests/corpus/img/photo.jpg"),
+            include_bytes!("../../tests/corpus/img/anim.gif"),
+            include_bytes!("../../tests/corpus/img/pic.bmp"),
+            include_bytes!("../../tests/corpus/img/diagram.svg"),
+        ] {
+            let picture = picture(bytes, &mut 0).unwrap();
+            assert!(picture.width >= 64.0 && picture.height >= 48.0);
+        }
+    }
+
+    #[test]
+    fn a_bad_picture_says_why() {
+        let chart = include_bytes!("../../tests/corpus/img/chart.png");
+        assert_eq!(why(&chart[..400]), "the file is damaged");
+        assert_eq!(why(b"hello"), "the kind is not known");
+        assert_eq!(why(b"<svg><image href='http://x/y.png'/></svg>"), "it draws other files in");
+        let svg = include_bytes!("../../tests/corpus/hostile/svg-external.svg");
+        assert_eq!(why(svg), "it declares entities");
+    }
+
+    #[test]
+    fn a_small_file_cannot_ask_for_much_memory() {
+        let mut liar = include_bytes!("../../tests/corpus/img/dot.png").to_vec();
+        liar[16..24].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff]);
+        assert!(matches!(
+            why(&liar).as_str(),
+            "the file is damaged" | "2147483647 × 2147483647 pixels are too many"
+        ));
+        let mut decoded = DECODED_BYTES - 100;
+        let dot = include_bytes!("../../tests/corpus/img/dot.png");
+        assert!(picture(dot, &mut decoded).is_err());
+    }
+}

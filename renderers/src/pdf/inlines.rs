@@ -1,0 +1,198 @@
+//! Inlines as Typst content.
+
+use typst::foundations::Derived;
+use typst::foundations::{Content, Label, NativeElement, Smart};
+use typst::layout::Sizing;
+use typst::layout::{Abs, BoxElem, Length, Rel};
+use typst::loading::{DataSource, LoadSource, Loaded};
+use typst::model::{Destination, EmphElem, FootnoteElem, LinkElem, LinkTarget, StrongElem, Url};
+use typst::pdf::ArtifactElem;
+use typst::syntax::{Span, Spanned};
+use typst::text::{LinebreakElem, RawContent, RawElem, SpaceElem, StrikeElem, TextElem};
+use typst::utils::PicoStr;
+use typst::visualize::ImageElem;
+
+use super::blocks::Drawing;
+use super::formula;
+use super::images::Picture;
+use crate::document::Inline;
+
+/// Words longer than this get places to break, so that they do not run off the page.
+const WORD_CHARS: usize = 48;
+const PIECE_CHARS: usize = 24;
+
+impl Drawing<'_> {
+    pub fn inlines(&mut self, content: &[Inline]) -> Content {
+        let mut drawn = Vec::with_capacity(content.len());
+        for (at, inline) in content.iter().enumerate() {
+            let piece = match inline {
+                Inline::SoftBreak if between_cjk(content, at) => continue,
+                inline => self.inline(inline),
+            };
+            drawn.push(piece);
+        }
+        Content::sequence(drawn)
+    }
+
+    fn inline(&mut self, inline: &Inline) -> Content {
+        match inline {
+            Inline::Text(text) => TextElem::packed(breakable(text)),
+            Inline::Strong(inner) => StrongElem::new(self.inlines(inner)).pack(),
+            Inline::Emphasis(inner) => EmphElem::new(self.inlines(inner)).pack(),
+            Inline::Strike(inner) => StrikeElem::new(self.inlines(inner)).pack(),
+            Inline::Code(code) => RawElem::new(RawContent::Text(breakable(code).into())).pack(),
+            Inline::Link { url, content, .. } => self.link(url, content),
+            Inline::Image { url, alt, .. } => self.inline_image(url, alt),
+            Inline::Math(latex) => self.formula(latex, false),
+            Inline::Footnote(index) => self.note(*index),
+            Inline::SoftBreak => SpaceElem::shared().clone(),
+            Inline::LineBreak => LinebreakElem::shared().clone(),
+        }
+    }
+
+    fn link(&mut self, url: &str, content: &[Inline]) -> Content {
+        let body = self.inlines(content);
+        if let Some(anchor) = url.strip_prefix('#') {
+            let Some(&heading) = self.anchors.get(&anchor.to_lowercase()) else {
+                self.warn(format!("No heading has the anchor #{anchor}, so its link is text."));
+                return body;
+            };
+            return LinkElem::new(LinkTarget::Label(heading_label(heading)), body).pack();
+        }
+        match Url::new(url) {
+            Ok(url) => LinkElem::new(LinkTarget::Dest(Destination::Url(url)), body).pack(),
+            Err(_) => body,
+        }
+    }
+
+    /// The first mention brings the note, later ones its number. In a heading or a table's header,
+    /// which Typst may draw twice, the mark waits for the text that follows.
+    fn note(&mut self, index: usize) -> Content {
+        if self.holds_notes {
+            self.held_notes.push(index);
+            return Content::empty();
+        }
+        let label = label(&format!("n{index}"));
+        if !self.seen_notes.insert(index) {
+            return FootnoteElem::with_label(label).pack();
+        }
+        let document = self.document;
+        let Some(blocks) = document.notes.get(index) else { return Content::empty() };
+        let body = self.blocks(blocks);
+        FootnoteElem::with_content(body).pack().labelled(label)
+    }
+
+    pub fn formula(&mut self, latex: &str, block: bool) -> Content {
+        match formula::draw(latex, block) {
+            Ok(content) => content,
+            Err(why) => {
+                self.warn(format!("The formula “{}” is shown as its source: {why}.", short(latex)));
+                let code = RawElem::new(RawContent::Text(latex.into())).with_block(block);
+                code.pack()
+            }
+        }
+    }
+
+    fn inline_image(&mut self, url: &str, alt: &str) -> Content {
+        let pictures = self.pictures;
+        match pictures.get(url) {
+            Some(Ok(picture)) => {
+                let image = image(picture, alt, self.room);
+                BoxElem::new().with_body(Some(image)).pack()
+            }
+            Some(Err(why)) => self.no_image(alt, url, why),
+            None => self.no_image(alt, url, "it was not given"),
+        }
+    }
+
+    pub fn no_image(&mut self, alt: &str, url: &str, why: &str) -> Content {
+        self.warn(format!("The picture {} is not drawn: {why}.", short(url)));
+        TextElem::packed(breakable(&format!("[image: {alt} — {why}]")))
+    }
+}
+
+/// A picture at 96 pixels an inch, made smaller where it has no room. Without a description it is
+/// decoration, which readers of the screen skip.
+pub fn image(picture: &Picture, alt: &str, room: (f64, f64)) -> Content {
+    let points = (picture.width * 0.75, picture.height * 0.75);
+    let scale = (room.0 / points.0).min(room.1 / points.1).min(1.0);
+    let length = |points: f64| Rel::<Length>::from(Length::from(Abs::pt(points * scale)));
+    let loaded =
+        Loaded::new(Spanned::new(LoadSource::Bytes, Span::detached()), picture.bytes.clone());
+    let source = Derived::new(DataSource::Bytes(picture.bytes.clone()), loaded);
+    let image = ImageElem::new(source)
+        .with_format(Smart::Custom(picture.format))
+        .with_width(Smart::Custom(length(points.0)))
+        .with_height(Sizing::Rel(length(points.1)));
+    if alt.is_empty() {
+        ArtifactElem::new(image.pack()).pack()
+    } else {
+        image.with_alt(Some(alt.into())).pack()
+    }
+}
+
+pub fn heading_label(heading: usize) -> Label {
+    label(&format!("h{heading}"))
+}
+
+/// Names of labels are kept for ever, so they come from a small set: never from a text.
+pub fn label(name: &str) -> Label {
+    Label::new(PicoStr::intern(name)).expect("names of labels are not empty")
+}
+
+pub fn short(text: &str) -> String {
+    if text.chars().count() <= 60 {
+        return text.to_owned();
+    }
+    text.chars().take(60).chain(['…']).collect()
+}
+
+/// Puts zero-width spaces into words that no line could hold.
+pub fn breakable(text: &str) -> String {
+    if !text.split_whitespace().any(|word| word.len() > WORD_CHARS) {
+        return text.to_owned();
+    }
+    let mut broken = String::with_capacity(text.len() * 2);
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let long = piece.chars().count() > WORD_CHARS && piece.chars().any(|c| c.is_ascii());
+        for (at, c) in piece.chars().enumerate() {
+            if long && at > 0 && at % PIECE_CHARS == 0 {
+                broken.push('\u{200b}');
+            }
+            broken.push(c);
+        }
+    }
+    broken
+}
+
+/// Chinese and Japanese have no spaces between words, so a line of source that ends there adds none.
+fn between_cjk(content: &[Inline], at: usize) -> bool {
+    let edge = |inline: Option<&Inline>, last: bool| match inline {
+        Some(Inline::Text(text)) if last => text.chars().next_back(),
+        Some(Inline::Text(text)) => text.chars().next(),
+        _ => None,
+    };
+    let is_cjk = |c: char| matches!(c as u32, 0x3000..=0x30ff | 0x3400..=0x9fff | 0xff00..=0xffef);
+    let before = at.checked_sub(1).and_then(|at| edge(content.get(at), true));
+    before.is_some_and(is_cjk) && edge(content.get(at + 1), false).is_some_and(is_cjk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_words_get_places_to_break_and_short_ones_stay() {
+        assert_eq!(breakable("a short text"), "a short text");
+        let long = breakable(&"x".repeat(60));
+        assert_eq!(long.matches('\u{200b}').count(), 2);
+    }
+
+    #[test]
+    fn lines_of_chinese_are_joined_without_a_space() {
+        let text = |t: &str| Inline::Text(t.into());
+        assert!(between_cjk(&[text("中"), Inline::SoftBreak, text("文")], 1));
+        assert!(!between_cjk(&[text("a"), Inline::SoftBreak, text("文")], 1));
+        assert!(!between_cjk(&[Inline::SoftBreak, text("文")], 0));
+    }
+}

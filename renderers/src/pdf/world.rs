@@ -1,0 +1,148 @@
+//! What Typst may read: the constant template, the fonts, and the document as values.
+
+use std::sync::LazyLock;
+
+use typst::diag::{FileError, FileResult};
+use typst::foundations::{Array, Bytes, Content, Datetime, Dict, Duration, IntoValue, Value};
+use typst::syntax::{FileId, RootedPath, Source, VirtualPath, VirtualRoot};
+use typst::text::{Font, FontBook};
+use typst::utils::LazyHash;
+use typst::{Library, LibraryExt};
+
+use super::fonts::Fonts;
+use crate::Document;
+use crate::document::{Block, Meta, PageSize, Theme, plain_text};
+
+/// File ids are never given back, so there is one for all jobs.
+static TEMPLATE: LazyLock<Source> = LazyLock::new(|| {
+    let path = VirtualPath::new("main.typ").expect("a plain name is a path");
+    let id = FileId::new(RootedPath::new(VirtualRoot::Project, path));
+    Source::new(id, include_str!("template.typ").to_owned())
+});
+
+/// One job.
+pub struct World<'a> {
+    library: LazyHash<Library>,
+    fonts: &'a Fonts,
+}
+
+impl<'a> World<'a> {
+    pub fn new(document: &Document, fonts: &'a Fonts, body: Content) -> Self {
+        let mut inputs = inputs(document, fonts);
+        inputs.insert("body".into(), body.into_value());
+        World { library: LazyHash::new(Library::builder().with_inputs(inputs).build()), fonts }
+    }
+}
+
+impl typst::World for World<'_> {
+    fn library(&self) -> &LazyHash<Library> {
+        &self.library
+    }
+
+    fn book(&self) -> &LazyHash<FontBook> {
+        &self.fonts.book
+    }
+
+    fn main(&self) -> FileId {
+        TEMPLATE.id()
+    }
+
+    fn source(&self, id: FileId) -> FileResult<Source> {
+        if id == TEMPLATE.id() { Ok(TEMPLATE.clone()) } else { Err(FileError::AccessDenied) }
+    }
+
+    fn file(&self, _id: FileId) -> FileResult<Bytes> {
+        Err(FileError::AccessDenied)
+    }
+
+    fn font(&self, index: usize) -> Option<Font> {
+        self.fonts.fonts.get(index).cloned()
+    }
+
+    fn today(&self, _offset: Option<Duration>) -> Option<Datetime> {
+        None
+    }
+}
+
+fn inputs(document: &Document, fonts: &Fonts) -> Dict {
+    let meta = &document.meta;
+    let (language, region) = language(meta);
+    let mut inputs = Dict::new();
+    let mut set = |key: &str, value: Value| inputs.insert(key.into(), value);
+    set("title", title(document).into_value());
+    set("titled", meta.title.is_some().into_value());
+    set("subtitle", optional(meta.subtitle.as_deref()));
+    set(
+        "author",
+        meta.author.iter().map(|a| a.as_str().into_value()).collect::<Array>().into_value(),
+    );
+    set("byline", meta.author.clone().unwrap_or_default().into_value());
+    set("day", meta.date.map(|day| day.to_string()).unwrap_or_default().into_value());
+    set("date", date(meta).into_value());
+    set("keywords", strings(&meta.keywords));
+    set("lang", language.into_value());
+    set("region", optional(region));
+    set("header", optional(meta.header.as_deref()));
+    set("footer", meta.footer.clone().unwrap_or_default().into_value());
+    set("paper", paper(meta.page.size).into_value());
+    set("landscape", meta.page.landscape.into_value());
+    set("cover", (meta.cover && meta.title.is_some()).into_value());
+    set("contents", meta.contents.into_value());
+    set("numbered", meta.numbered.into_value());
+    set("accent", accent(meta.theme).into_value());
+    set("fonts", strings(&fonts.body(meta)));
+    set("headings", strings(&fonts.body(meta)));
+    set("mono", strings(&fonts.mono(meta)));
+    inputs
+}
+
+fn strings(texts: &[String]) -> Value {
+    texts.iter().map(|text| text.as_str().into_value()).collect::<Array>().into_value()
+}
+
+fn optional(text: Option<&str>) -> Value {
+    text.map_or(Value::None, IntoValue::into_value)
+}
+
+/// PDF/UA wants a title: the given one, else the first heading.
+fn title(document: &Document) -> String {
+    let heading = document.blocks.iter().find_map(|block| match block {
+        Block::Heading { content, .. } => Some(plain_text(content)),
+        _ => None,
+    });
+    let title = document.meta.title.clone().or(heading).filter(|title| !title.trim().is_empty());
+    title.unwrap_or_else(|| "Document".to_owned())
+}
+
+/// PDF/A wants a date. A document without one gets the first day that a zip file can name: the same
+/// everywhere, and plainly not the truth.
+fn date(meta: &Meta) -> Datetime {
+    use chrono::Datelike;
+    let day = meta.date.filter(|day| (1..=9999).contains(&day.year()));
+    let day = day.map(|day| (day.year(), day.month() as u8, day.day() as u8));
+    let (year, month, day) = day.unwrap_or((1980, 1, 1));
+    Datetime::from_ymd_hms(year, month, day, 0, 0, 0).expect("chrono's dates exist")
+}
+
+/// Typst wants the language and the region apart.
+fn language(meta: &Meta) -> (String, Option<&str>) {
+    let tag = meta.language.as_deref().unwrap_or("en");
+    let mut parts = tag.split('-');
+    let language = parts.next().unwrap_or("en").to_lowercase();
+    (language, parts.find(|part| part.len() == 2))
+}
+
+fn paper(size: PageSize) -> &'static str {
+    match size {
+        PageSize::A4 => "a4",
+        PageSize::Letter => "us-letter",
+    }
+}
+
+fn accent(theme: Theme) -> &'static str {
+    match theme {
+        Theme::Neutral => "#1f2933",
+        Theme::Corporate => "#0b4f8a",
+        Theme::Academic => "#000000",
+    }
+}
