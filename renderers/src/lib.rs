@@ -3,6 +3,7 @@
 //! - [`document`]: the model that all formats share
 //! - [`markdown`]: Markdown (CommonMark + GFM, front matter) to the model
 //! - [`latex`]: formulas, for the formats that draw them
+//! - `package`: what Word and PowerPoint share: the zip of parts, text widths, looks, pictures
 //! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: a folder per format, a file per concern
 //!
 //! Nothing here reads a file, a clock or the network: pictures come in as bytes, and the same input
@@ -12,6 +13,7 @@ pub mod document;
 pub mod docx;
 pub mod latex;
 pub mod markdown;
+mod package;
 pub mod pdf;
 pub mod pptx;
 pub mod xlsx;

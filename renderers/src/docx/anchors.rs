@@ -1,0 +1,73 @@
+//! Headings by their place and by the anchor that links use.
+
+use std::collections::HashMap;
+
+use crate::Document;
+use crate::document::Block;
+use crate::package::text::{DEPTH, plain, slug, unescape};
+
+/// A heading that can be jumped to.
+#[derive(Debug, Clone)]
+pub struct Anchor {
+    pub level: u8,
+    pub text: String,
+    pub bookmark: String,
+}
+
+/// All headings, in the order of the document.
+#[derive(Debug, Default)]
+pub struct Anchors {
+    pub all: Vec<Anchor>,
+    by_slug: HashMap<String, usize>,
+    /// By the address of the block: the document is borrowed and does not move while it is drawn.
+    by_block: HashMap<*const Block, usize>,
+}
+
+impl Anchors {
+    pub fn of(document: &Document) -> Self {
+        let (mut anchors, mut seen) = (Self::default(), HashMap::new());
+        anchors.walk(&document.blocks, &mut seen, 0);
+        anchors
+    }
+
+    /// The bookmark of a heading of the document itself; headings in footnotes have none.
+    pub fn bookmark(&self, heading: &Block) -> Option<String> {
+        let at = self.by_block.get(&std::ptr::from_ref(heading))?;
+        Some(self.all[*at].bookmark.clone())
+    }
+
+    /// The bookmark behind `#anchor`, given without its `#`.
+    pub fn target(&self, anchor: &str) -> Option<&str> {
+        let at = self.by_slug.get(anchor).or_else(|| {
+            let plain = unescape(anchor).to_lowercase();
+            self.by_slug.get(&plain)
+        })?;
+        Some(&self.all[*at].bookmark)
+    }
+
+    fn walk(&mut self, blocks: &[Block], seen: &mut HashMap<String, usize>, depth: usize) {
+        if depth > DEPTH {
+            return;
+        }
+        for block in blocks {
+            match block {
+                Block::Heading { level, content } => {
+                    let text = plain(content).replace('\n', " ");
+                    let at = self.all.len();
+                    self.by_slug.insert(slug(&text, seen), at);
+                    self.by_block.insert(std::ptr::from_ref(block), at);
+                    let bookmark = format!("_Toc{:06}", at + 1);
+                    self.all.push(Anchor { level: (*level).clamp(1, 6), text, bookmark });
+                }
+                Block::Quote { blocks, .. } => self.walk(blocks, seen, depth + 1),
+                Block::List(list) => {
+                    list.items.iter().for_each(|item| self.walk(&item.blocks, seen, depth + 1));
+                }
+                Block::Definitions(terms) => {
+                    terms.iter().for_each(|(_, blocks)| self.walk(blocks, seen, depth + 1));
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Blocks to paragraphs; each kind of block that needs more has its own file.
+
+use super::{Draw, Place};
+use crate::document::{Align, Block, Inline};
+use crate::package::measure::begins_rtl;
+use crate::package::text::{DEPTH, flat, plain};
+use crate::package::xml::Xml;
+
+/// The properties of a paragraph, in the order of the schema when they are written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Shape {
+    pub style: &'static str,
+    pub keep_next: bool,
+    /// List level and number, where the paragraph begins an item.
+    pub number: Option<(usize, u32)>,
+    pub indent: i64,
+    pub hanging: i64,
+    pub bidi: bool,
+    pub tight: bool,
+    pub align: Align,
+}
+
+impl Shape {
+    pub fn write(self, xml: &mut Xml) {
+        xml.open("w:pPr", &[]);
+        xml.val("w:pStyle", self.style);
+        if self.keep_next {
+            xml.empty("w:keepNext", &[]);
+        }
+        if let Some((level, number)) = self.number {
+            xml.open("w:numPr", &[]);
+            xml.val("w:ilvl", &level.to_string());
+            xml.val("w:numId", &number.to_string());
+            xml.close();
+        }
+        if self.bidi {
+            xml.empty("w:bidi", &[]);
+        }
+        if self.tight {
+            xml.empty("w:spacing", &[("w:after", "40")]);
+        }
+        if self.indent > 0 {
+            let (left, hanging) = (self.indent.to_string(), self.hanging.to_string());
+            xml.empty("w:ind", &[("w:left", &left), ("w:hanging", &hanging)]);
+        }
+        match self.align {
+            Align::Start => {}
+            Align::Center => xml.val("w:jc", "center"),
+            Align::End => xml.val("w:jc", "right"),
+        }
+        xml.close();
+    }
+}
+
+impl Draw<'_> {
+    pub fn blocks(&mut self, xml: &mut Xml, blocks: &[Block], place: Place) {
+        if place.depth > DEPTH {
+            self.warnings.say(format!("What is nested more than {DEPTH} deep is shown flat."));
+            for line in flat(blocks) {
+                self.paragraph(xml, &[Inline::Text(line)], place);
+            }
+            return;
+        }
+        for block in blocks {
+            self.block(xml, block, place);
+        }
+    }
+
+    fn block(&mut self, xml: &mut Xml, block: &Block, place: Place) {
+        match block {
+            Block::Heading { level, content } => self.heading(xml, block, *level, content),
+            Block::Paragraph(content) => self.paragraph(xml, content, place),
+            Block::List(list) => self.list(xml, list, place),
+            Block::Table(table) => self.table(xml, table, place),
+            Block::Code { language, text } => self.code(xml, language.as_deref(), text, place),
+            Block::Quote { alert: None, blocks } => self.quote(xml, blocks, place),
+            Block::Quote { alert: Some(alert), blocks } => self.alert(xml, *alert, blocks, place),
+            Block::Definitions(terms) => {
+                for (term, blocks) in terms {
+                    self.shaped(xml, term, Shape { style: "DefinitionTerm", ..shape(place) }, place);
+                    self.blocks(xml, blocks, place.indented(567));
+                }
+            }
+            Block::Math(latex) => self.display_math(xml, latex, place),
+            Block::Break => self.rule(xml),
+            Block::Comment(text) => comment(xml, text),
+        }
+    }
+
+    /// A paragraph; one that is only a picture becomes a figure.
+    pub fn paragraph(&mut self, xml: &mut Xml, content: &[Inline], place: Place) {
+        if let [Inline::Image { url, alt, title }] = content
+            && self.figure(xml, (url, alt, title), place)
+        {
+            return;
+        }
+        self.shaped(xml, content, shape(place), place);
+    }
+
+    /// A paragraph of that shape; its direction is its own text's.
+    pub fn shaped(&mut self, xml: &mut Xml, content: &[Inline], shape: Shape, place: Place) {
+        let bidi = begins_rtl(&plain(content));
+        xml.open("w:p", &[]);
+        Shape { bidi, ..shape }.write(xml);
+        self.inlines(xml, content, super::inlines::Format { rtl: bidi, ..place.into() });
+        xml.close();
+    }
+
+    fn heading(&mut self, xml: &mut Xml, block: &Block, level: u8, content: &[Inline]) {
+        let styles = ["Heading1", "Heading2", "Heading3", "Heading4", "Heading5", "Heading6"];
+        let style = styles[usize::from(level.clamp(1, 6)) - 1];
+        let bidi = begins_rtl(&plain(content));
+        xml.open("w:p", &[]);
+        Shape { style, bidi, ..Shape::default() }.write(xml);
+        let bookmark = self.anchors.bookmark(block);
+        let id = self.next_id().to_string();
+        if let Some(name) = &bookmark {
+            xml.empty("w:bookmarkStart", &[("w:id", &id), ("w:name", name)]);
+        }
+        let width = super::text_width(self.document);
+        self.inlines(xml, content, super::inlines::Format { rtl: bidi, width, ..Default::default() });
+        if bookmark.is_some() {
+            xml.empty("w:bookmarkEnd", &[("w:id", &id)]);
+        }
+        xml.close();
+    }
+
+    fn rule(&mut self, xml: &mut Xml) {
+        xml.open("w:p", &[]);
+        Shape { style: "Rule", ..Shape::default() }.write(xml);
+        xml.close();
+    }
+}
+
+/// The shape of a plain paragraph in a place.
+pub fn shape(place: Place) -> Shape {
+    Shape { style: place.style, indent: place.indent, tight: place.tight, ..Shape::default() }
+}
+
+/// `<!-- pagebreak -->` begins a page; other comments are for decks.
+fn comment(xml: &mut Xml, text: &str) {
+    if matches!(text.trim(), "pagebreak" | "page-break" | "newpage") {
+        xml.open("w:p", &[]);
+        xml.open("w:r", &[]);
+        xml.empty("w:br", &[("w:type", "page")]);
+        xml.close();
+        xml.close();
+    }
+}
+
+/// A short empty paragraph: tables that touch would become one table.
+pub fn spacer(xml: &mut Xml) {
+    xml.open("w:p", &[]);
+    Shape { style: "Spacer", ..Shape::default() }.write(xml);
+    xml.close();
+}

@@ -1,0 +1,36 @@
+//! Code blocks: each in a cell of its own, so that two of them never run together.
+
+use super::blocks::{Shape, spacer};
+use super::inlines::letters;
+use super::tables::{Frame, one_cell};
+use super::{Draw, Place};
+use crate::package::highlight::{self, Piece};
+use crate::package::xml::Xml;
+
+impl Draw<'_> {
+    pub fn code(&mut self, xml: &mut Xml, language: Option<&str>, text: &str, place: Place) {
+        let (fill, line) = (Some(self.look.paper), Some(self.look.line));
+        one_cell(xml, place, Frame { fill, line, bar: None }, |xml| {
+            for line in highlight::lines(language, text.trim_end_matches('\n')) {
+                code_line(xml, &line);
+            }
+        });
+        spacer(xml);
+    }
+}
+
+fn code_line(xml: &mut Xml, pieces: &[Piece<'_>]) {
+    xml.open("w:p", &[]);
+    Shape { style: "Code", ..Shape::default() }.write(xml);
+    for piece in pieces {
+        xml.open("w:r", &[]);
+        if let Some(color) = piece.color() {
+            xml.open("w:rPr", &[]);
+            xml.val("w:color", color);
+            xml.close();
+        }
+        letters(xml, piece.text);
+        xml.close();
+    }
+    xml.close();
+}

@@ -1,0 +1,116 @@
+//! What stands before the text: title or cover, and the table of contents.
+
+use super::blocks::Shape;
+use super::inlines::{Format, run};
+use super::{Draw, sections};
+use crate::package::measure::begins_rtl;
+use crate::package::xml::Xml;
+
+/// Headings down to this level stand in the contents.
+const LEVELS: u8 = 3;
+
+impl Draw<'_> {
+    /// Writes the front; whether there was a title.
+    pub fn front(&mut self, xml: &mut Xml) -> bool {
+        let meta = &self.document.meta;
+        let titled = meta.title.as_deref().is_some_and(|title| !title.trim().is_empty());
+        if meta.cover {
+            self.title(xml, ["CoverTitle", "CoverSubtitle", "CoverLine"]);
+            sections::cover_section(xml, self.document);
+        } else if titled {
+            self.title(xml, ["Title", "Subtitle", "Byline"]);
+        }
+        if meta.contents {
+            self.contents(xml);
+        }
+        titled
+    }
+
+    fn title(&self, xml: &mut Xml, styles: [&'static str; 3]) {
+        let meta = &self.document.meta;
+        let date = meta.date.map(|date| date.format("%Y-%m-%d").to_string());
+        let [title, subtitle, byline] = styles;
+        let lines = [
+            (title, meta.title.as_ref()),
+            (subtitle, meta.subtitle.as_ref()),
+            (byline, meta.author.as_ref()),
+            (byline, date.as_ref()),
+        ];
+        for (style, text) in lines {
+            if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
+                line(xml, style, text);
+            }
+        }
+    }
+
+    /// A field that Word can update, filled with the headings as they are now. The pages of the
+    /// headings are Word's to know, so none are given until the field is updated.
+    fn contents(&self, xml: &mut Xml) {
+        let entries: Vec<_> = self.anchors.all.iter().filter(|a| a.level <= LEVELS).collect();
+        if entries.is_empty() {
+            return;
+        }
+        xml.open("w:sdt", &[]);
+        xml.raw("<w:sdtPr><w:docPartObj><w:docPartGallery w:val=\"Table of Contents\"/>");
+        xml.raw("<w:docPartUnique/></w:docPartObj></w:sdtPr>");
+        xml.open("w:sdtContent", &[]);
+        line(xml, "TOCHeading", contents_title(super::look::language(&self.document.meta)));
+        for (at, entry) in entries.iter().enumerate() {
+            let style = ["TOC1", "TOC2", "TOC3"][usize::from(entry.level) - 1];
+            xml.open("w:p", &[]);
+            let bidi = begins_rtl(&entry.text);
+            Shape { style, bidi, ..Shape::default() }.write(xml);
+            if at == 0 {
+                field(xml, "begin");
+                xml.open("w:r", &[]);
+                let instruction = format!(" TOC \\o \"1-{LEVELS}\" \\h \\z \\u ");
+                xml.leaf("w:instrText", &[("xml:space", "preserve")], &instruction);
+                xml.close();
+                field(xml, "separate");
+            }
+            xml.open("w:hyperlink", &[("w:anchor", &entry.bookmark), ("w:history", "1")]);
+            run(xml, &entry.text, Format { rtl: bidi, ..Format::default() });
+            xml.close();
+            xml.close();
+        }
+        xml.open("w:p", &[]);
+        Shape { style: "Spacer", ..Shape::default() }.write(xml);
+        field(xml, "end");
+        for _ in 0..3 {
+            xml.close();
+        }
+    }
+}
+
+fn field(xml: &mut Xml, kind: &str) {
+    xml.open("w:r", &[]);
+    xml.empty("w:fldChar", &[("w:fldCharType", kind)]);
+    xml.close();
+}
+
+fn line(xml: &mut Xml, style: &'static str, text: &str) {
+    let bidi = begins_rtl(text);
+    xml.open("w:p", &[]);
+    Shape { style, bidi, ..Shape::default() }.write(xml);
+    run(xml, text, Format { rtl: bidi, ..Format::default() });
+    xml.close();
+}
+
+fn contents_title(language: &str) -> &'static str {
+    match language.split('-').next().unwrap_or_default() {
+        "zh" if ["zh-TW", "zh-HK", "zh-Hant"].contains(&language) => "目錄",
+        "zh" => "目录",
+        "ja" => "目次",
+        "ko" => "목차",
+        "de" => "Inhalt",
+        "fr" => "Table des matières",
+        "es" => "Contenido",
+        "pt" => "Sumário",
+        "it" => "Indice",
+        "nl" => "Inhoud",
+        "ru" => "Содержание",
+        "ar" => "المحتويات",
+        "he" => "תוכן עניינים",
+        _ => "Contents",
+    }
+}

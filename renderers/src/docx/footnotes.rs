@@ -1,0 +1,96 @@
+//! Footnotes: their part, their marks, and marks that repeat.
+
+use super::blocks::Shape;
+use super::inlines::{Format, run};
+use super::{Draw, Place, text_width};
+use crate::document::Block;
+use crate::package::measure::begins_rtl;
+use crate::package::text::plain;
+use crate::package::xml::Xml;
+
+const KIND: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml";
+
+impl Draw<'_> {
+    /// The mark of a note. Word knows one mark a note, so later ones refer to the first.
+    pub fn mention(&mut self, xml: &mut Xml, note: usize, format: Format) {
+        let shown = (note + 1).to_string();
+        let Some(mentioned) = self.mentioned.get(note).copied() else {
+            self.warnings.say(format!("Footnote {shown} has no text."));
+            return;
+        };
+        if self.in_note {
+            self.warnings.say("A footnote within a footnote is shown as its number.");
+            return run(xml, &format!("[{shown}]"), format);
+        }
+        let name = format!("_RefNote{shown}");
+        if mentioned {
+            let instruction = format!(" NOTEREF {name} \\f \\h ");
+            xml.open("w:fldSimple", &[("w:instr", &instruction)]);
+            xml.open("w:r", &[]);
+            xml.raw("<w:rPr><w:rStyle w:val=\"FootnoteReference\"/></w:rPr>");
+            xml.leaf("w:t", &[], &shown);
+            xml.close();
+            return xml.close();
+        }
+        self.mentioned[note] = true;
+        let id = self.next_id().to_string();
+        xml.empty("w:bookmarkStart", &[("w:id", &id), ("w:name", &name)]);
+        xml.open("w:r", &[]);
+        xml.raw("<w:rPr><w:rStyle w:val=\"FootnoteReference\"/></w:rPr>");
+        xml.empty("w:footnoteReference", &[("w:id", &shown)]);
+        xml.close();
+        xml.empty("w:bookmarkEnd", &[("w:id", &id)]);
+    }
+
+    /// `word/footnotes.xml`, with the two separators that Word asks for.
+    pub fn footnotes(&mut self) {
+        let body_relations = std::mem::take(&mut self.relations);
+        self.in_note = true;
+        let mut xml = Xml::new();
+        xml.open("w:footnotes", &super::parts::NAMESPACES);
+        for (id, kind, mark) in [
+            ("-1", "separator", "w:separator"),
+            ("0", "continuationSeparator", "w:continuationSeparator"),
+        ] {
+            xml.open("w:footnote", &[("w:type", kind), ("w:id", id)]);
+            xml.raw("<w:p><w:pPr><w:spacing w:after=\"0\" w:line=\"240\" w:lineRule=\"auto\"/></w:pPr><w:r>");
+            xml.empty(mark, &[]);
+            xml.raw("</w:r></w:p>");
+            xml.close();
+        }
+        let notes = &self.document.notes;
+        for (at, blocks) in notes.iter().enumerate().filter(|(at, _)| self.mentioned[*at]).collect::<Vec<_>>() {
+            xml.open("w:footnote", &[("w:id", &(at + 1).to_string())]);
+            self.note(&mut xml, blocks);
+            xml.close();
+        }
+        xml.close();
+        self.package.add("word/footnotes.xml", KIND, xml);
+        let relations = std::mem::replace(&mut self.relations, body_relations);
+        self.package.relate("word/footnotes.xml", relations);
+        self.in_note = false;
+    }
+
+    fn note(&mut self, xml: &mut Xml, blocks: &[Block]) {
+        let place = Place {
+            style: "FootnoteText",
+            indent: 0,
+            width: text_width(self.document),
+            depth: 1,
+            level: 0,
+            tight: false,
+        };
+        let (first, rest) = match blocks.split_first() {
+            Some((Block::Paragraph(content), rest)) => (&content[..], rest),
+            _ => (&[][..], blocks),
+        };
+        let bidi = begins_rtl(&plain(first));
+        xml.open("w:p", &[]);
+        Shape { style: "FootnoteText", bidi, ..Shape::default() }.write(xml);
+        xml.raw("<w:r><w:rPr><w:rStyle w:val=\"FootnoteReference\"/></w:rPr><w:footnoteRef/></w:r>");
+        run(xml, " ", Format::default());
+        self.inlines(xml, first, Format { rtl: bidi, ..place.into() });
+        xml.close();
+        self.blocks(xml, rest, place);
+    }
+}

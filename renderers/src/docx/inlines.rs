@@ -1,0 +1,145 @@
+//! Inlines to runs: marks, links, notes, line breaks, directions.
+
+use super::{Draw, Place};
+use crate::document::Inline;
+use crate::package::text::{LINK_LETTERS, directions, joint, plain};
+use crate::package::xml::Xml;
+
+/// The marks that hold for a run, and the room that its line has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Format {
+    pub bold: bool,
+    pub italic: bool,
+    pub strike: bool,
+    pub code: bool,
+    pub link: bool,
+    /// Whether the paragraph runs from right to left.
+    pub rtl: bool,
+    /// RRGGBB.
+    pub color: Option<&'static str>,
+    /// Twips.
+    pub width: i64,
+}
+
+impl From<Place> for Format {
+    fn from(place: Place) -> Self {
+        Self { width: place.width, ..Self::default() }
+    }
+}
+
+impl Draw<'_> {
+    pub fn inlines(&mut self, xml: &mut Xml, inlines: &[Inline], format: Format) {
+        for (at, inline) in inlines.iter().enumerate() {
+            if matches!(inline, Inline::SoftBreak) {
+                let before = plain(&inlines[at.saturating_sub(1)..at]);
+                run(xml, joint(&before, &inlines[at + 1..]), format);
+            } else {
+                self.inline(xml, inline, format);
+            }
+        }
+    }
+
+    fn inline(&mut self, xml: &mut Xml, inline: &Inline, format: Format) {
+        match inline {
+            Inline::Text(text) => run(xml, text, format),
+            Inline::Code(text) => run(xml, text, Format { code: true, ..format }),
+            Inline::Strong(parts) => self.inlines(xml, parts, Format { bold: true, ..format }),
+            Inline::Emphasis(parts) => self.inlines(xml, parts, Format { italic: true, ..format }),
+            Inline::Strike(parts) => self.inlines(xml, parts, Format { strike: true, ..format }),
+            Inline::Link { url, title, content } => self.link(xml, (url, title), content, format),
+            Inline::Image { url, alt, title } => {
+                self.inline_picture(xml, (url, alt, title), format);
+            }
+            Inline::Math(latex) => self.inline_math(xml, latex, format),
+            Inline::Footnote(note) => self.mention(xml, *note, format),
+            Inline::SoftBreak => run(xml, " ", format),
+            Inline::LineBreak => {
+                xml.open("w:r", &[]);
+                xml.empty("w:br", &[]);
+                xml.close();
+            }
+        }
+    }
+
+    fn link(&mut self, xml: &mut Xml, to: (&str, &str), content: &[Inline], format: Format) {
+        let (url, title) = to;
+        let target = match url.strip_prefix('#') {
+            Some(anchor) => self.anchors.target(anchor).map(|name| ("w:anchor", name.to_owned())),
+            None if url.len() <= LINK_LETTERS && allowed(url) => {
+                Some(("r:id", self.relations.link(url)))
+            }
+            None => None,
+        };
+        let Some((key, target)) = target else {
+            let shown: String = url.chars().take(80).collect();
+            self.warnings.say(format!("The link to {shown} leads nowhere and is shown as text."));
+            return self.inlines(xml, content, format);
+        };
+        let mut attributes = vec![(key, target.as_str()), ("w:history", "1")];
+        let tip: String = title.chars().take(250).collect();
+        if !tip.is_empty() {
+            attributes.push(("w:tooltip", &tip));
+        }
+        xml.open("w:hyperlink", &attributes);
+        self.inlines(xml, content, Format { link: true, ..format });
+        xml.close();
+    }
+}
+
+/// The schemes that a file may lead to.
+pub fn allowed(url: &str) -> bool {
+    let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    url.contains(':') && ["https", "http", "mailto", "tel"].contains(&scheme.as_str())
+}
+
+/// Text with its marks; cut where the direction changes, with breaks for ends of lines.
+pub fn run(xml: &mut Xml, text: &str, format: Format) {
+    for (piece, rtl) in directions(text, format.rtl) {
+        xml.open("w:r", &[]);
+        marks(xml, format, rtl);
+        letters(xml, piece);
+        xml.close();
+    }
+}
+
+/// The letters of a run; tabs and ends of lines are elements of their own.
+pub fn letters(xml: &mut Xml, text: &str) {
+    let preserve = [("xml:space", "preserve")];
+    for (at, line) in text.split('\n').enumerate() {
+        if at > 0 {
+            xml.empty("w:br", &[]);
+        }
+        for (at, part) in line.split('\t').enumerate() {
+            if at > 0 {
+                xml.empty("w:tab", &[]);
+            }
+            if !part.is_empty() {
+                xml.leaf("w:t", &preserve, part);
+            }
+        }
+    }
+}
+
+/// The run's properties, in the order of the schema.
+fn marks(xml: &mut Xml, format: Format, rtl: bool) {
+    xml.open("w:rPr", &[]);
+    if format.code {
+        xml.val("w:rStyle", "CodeText");
+    } else if format.link {
+        xml.val("w:rStyle", "Hyperlink");
+    }
+    let both = [(format.bold, ["w:b", "w:bCs"]), (format.italic, ["w:i", "w:iCs"])];
+    for name in both.into_iter().filter(|(on, _)| *on).flat_map(|(_, names)| names) {
+        xml.empty(name, &[]);
+    }
+    if format.strike {
+        xml.empty("w:strike", &[]);
+    }
+    if let Some(color) = format.color {
+        xml.val("w:color", color);
+    }
+    if rtl {
+        xml.empty("w:rtl", &[]);
+    }
+    xml.close();
+}

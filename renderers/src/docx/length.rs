@@ -1,0 +1,84 @@
+//! How many pages a document will have, by measured text.
+
+use crate::Document;
+use crate::document::{Block, Inline, Table};
+use crate::package::measure::{Face, lines};
+use crate::package::text::{DEPTH, columns, flat, plain, rows};
+
+/// Points of a line of body text, and of the space after a paragraph.
+const LINE: f64 = 14.5;
+const AFTER: f64 = 7.0;
+
+/// An estimate: good for a budget, not for a promise.
+pub fn pages(document: &Document) -> usize {
+    let (width, height) = super::paper(document);
+    let room = (height - 2 * super::MARGIN) as f64 / 20.0;
+    let width = (width - 2 * super::MARGIN) as f64 / 20.0;
+    let notes: f64 = document.notes.iter().map(|note| blocks(note, width, 0)).sum();
+    let mut points = blocks(&document.blocks, width, 0) + notes * 0.9;
+    if document.meta.contents {
+        points += super::anchors::Anchors::of(document).all.len() as f64 * 18.0;
+    }
+    let cover = usize::from(document.meta.cover);
+    (points / room).ceil().max(1.0) as usize + cover
+}
+
+/// The height of some blocks in points.
+fn blocks(blocks: &[Block], width: f64, depth: usize) -> f64 {
+    if depth > DEPTH {
+        return flat(blocks).len() as f64 * (LINE + AFTER);
+    }
+    blocks.iter().map(|block| height(block, width.max(60.0), depth)).sum()
+}
+
+fn height(block: &Block, width: f64, depth: usize) -> f64 {
+    match block {
+        Block::Heading { .. } => 36.0,
+        Block::Paragraph(content) => match &content[..] {
+            [Inline::Image { .. }] => 220.0,
+            _ => text(content, width, 11.0) * LINE + AFTER,
+        },
+        Block::List(list) => {
+            list.items.iter().map(|item| blocks(&item.blocks, width - 21.0, depth + 1)).sum()
+        }
+        Block::Table(table) => table_height(table, width),
+        Block::Code { text, .. } => {
+            let room = (width * 1000.0 / 9.5) as u32;
+            lines(text, Face::Code, room) as f64 * 12.0 + 20.0
+        }
+        Block::Quote { blocks: inside, .. } => blocks(inside, width - 20.0, depth + 1) + 20.0,
+        Block::Definitions(terms) => {
+            terms.iter().map(|(_, inside)| LINE + blocks(inside, width - 28.0, depth + 1)).sum()
+        }
+        Block::Math(_) => 40.0,
+        Block::Break => 20.0,
+        Block::Comment(_) => 0.0,
+    }
+}
+
+fn table_height(table: &Table, width: f64) -> f64 {
+    let share = width / columns(table).max(1) as f64 - 11.0;
+    let row = |row: &Vec<Vec<Inline>>| {
+        row.iter().map(|cell| text(cell, share.max(20.0), 10.0)).fold(1.0, f64::max) * 13.5 + 6.0
+    };
+    rows(table).map(row).sum::<f64>() + AFTER
+}
+
+fn text(content: &[Inline], width: f64, points: f64) -> f64 {
+    lines(&plain(content), Face::Text, (width * 1000.0 / points) as u32) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_texts_have_more_pages() {
+        let of = |count: usize| {
+            let paragraph = Block::Paragraph(vec![Inline::Text("word ".repeat(200))]);
+            pages(&Document { blocks: vec![paragraph; count], ..Document::default() })
+        };
+        assert_eq!((of(0), of(1)), (1, 1));
+        assert!((10..40).contains(&of(60)), "{}", of(60));
+    }
+}

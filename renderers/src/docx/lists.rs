@@ -1,0 +1,134 @@
+//! Lists and their numbering: bullets, numbers that restart, tasks.
+
+use super::blocks::Shape;
+use super::{Draw, Place};
+use crate::document::{Block, Item, List};
+use crate::package::xml::Xml;
+
+/// Word's levels; deeper lists stay on the ninth.
+const LEVELS: usize = 9;
+/// Twips from one level to the next.
+const STEP: i64 = 425;
+/// Word counts no further.
+const HIGHEST: u64 = 32_767;
+
+/// Abstract numberings, which are also the numbers of the lists that never count.
+const BULLET: u32 = 1;
+const OPEN: u32 = 2;
+const DONE: u32 = 3;
+const ORDERED: u32 = 4;
+
+/// The ordered lists of a file: each is an own number, so that each counts for itself.
+#[derive(Debug, Default)]
+pub struct Numbering {
+    /// Level and first number.
+    lists: Vec<(usize, u64)>,
+}
+
+impl Numbering {
+    fn begin(&mut self, level: usize, start: u64) -> u32 {
+        self.lists.push((level, start));
+        ORDERED + self.lists.len() as u32
+    }
+
+    /// `word/numbering.xml`.
+    pub fn write(&self) -> Xml {
+        let mut xml = Xml::new();
+        xml.open("w:numbering", &super::parts::NAMESPACES);
+        for (id, sign) in [(BULLET, ""), (OPEN, "☐"), (DONE, "☑"), (ORDERED, "")] {
+            xml.open("w:abstractNum", &[("w:abstractNumId", &id.to_string())]);
+            xml.val("w:multiLevelType", "multilevel");
+            (0..LEVELS).for_each(|level| write_level(&mut xml, id, sign, level));
+            xml.close();
+        }
+        for id in [BULLET, OPEN, DONE] {
+            xml.open("w:num", &[("w:numId", &id.to_string())]);
+            xml.val("w:abstractNumId", &id.to_string());
+            xml.close();
+        }
+        for (at, (level, start)) in self.lists.iter().enumerate() {
+            let id = ORDERED + 1 + at as u32;
+            xml.open("w:num", &[("w:numId", &id.to_string())]);
+            xml.val("w:abstractNumId", &ORDERED.to_string());
+            xml.open("w:lvlOverride", &[("w:ilvl", &level.to_string())]);
+            xml.val("w:startOverride", &start.to_string());
+            xml.close();
+            xml.close();
+        }
+        xml.close();
+        xml
+    }
+}
+
+fn write_level(xml: &mut Xml, id: u32, sign: &str, level: usize) {
+    let (format, text) = if id == ORDERED {
+        (["decimal", "lowerLetter", "lowerRoman"][level % 3], format!("%{}.", level + 1))
+    } else {
+        let bullet = ["•", "◦", "▪"][level % 3];
+        ("bullet", if sign.is_empty() { bullet.to_owned() } else { sign.to_owned() })
+    };
+    xml.open("w:lvl", &[("w:ilvl", &level.to_string())]);
+    xml.val("w:start", "1");
+    xml.val("w:numFmt", format);
+    xml.val("w:lvlText", &text);
+    xml.val("w:lvlJc", "left");
+    let left = (STEP * (level as i64 + 1)).to_string();
+    xml.open("w:pPr", &[]);
+    xml.empty("w:ind", &[("w:left", &left), ("w:hanging", "357")]);
+    xml.close();
+    if !sign.is_empty() {
+        xml.open("w:rPr", &[]);
+        let face = "Segoe UI Symbol";
+        xml.empty("w:rFonts", &[("w:ascii", face), ("w:hAnsi", face), ("w:cs", face)]);
+        xml.close();
+    }
+    xml.close();
+}
+
+impl Draw<'_> {
+    pub fn list(&mut self, xml: &mut Xml, list: &List, place: Place) {
+        let level = place.level.min(LEVELS - 1);
+        if place.level >= LEVELS {
+            self.warnings.say(format!("Lists deeper than {LEVELS} levels stay on the last level."));
+        }
+        let number = list.start.map(|start| {
+            if start > HIGHEST {
+                self.warnings.say(format!("A list starts at {HIGHEST}: Word counts no further."));
+            }
+            self.numbering.begin(level, start.min(HIGHEST))
+        });
+        for item in &list.items {
+            let number = match item.task {
+                Some(true) => DONE,
+                Some(false) => OPEN,
+                None => number.unwrap_or(BULLET),
+            };
+            self.item(xml, item, (level, number), Place { tight: list.tight, ..place });
+        }
+    }
+
+    /// An item: its first paragraph bears the mark, the rest stands under it.
+    fn item(&mut self, xml: &mut Xml, item: &Item, number: (usize, u32), place: Place) {
+        let mark = Shape {
+            style: "ListParagraph",
+            number: Some(number),
+            // Places that are indented by something else than a list say so themselves.
+            indent: place.indent + STEP,
+            hanging: 357,
+            tight: place.tight,
+            ..Shape::default()
+        };
+        let inside = Place { style: "ListParagraph", level: place.level + 1, ..place.indented(STEP) };
+        let rest = match item.blocks.split_first() {
+            Some((Block::Paragraph(content), rest)) => {
+                self.shaped(xml, content, mark, inside);
+                rest
+            }
+            _ => {
+                self.shaped(xml, &[], mark, inside);
+                &item.blocks[..]
+            }
+        };
+        self.blocks(xml, rest, inside);
+    }
+}

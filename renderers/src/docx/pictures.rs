@@ -1,0 +1,97 @@
+//! Pictures in the text, and figures with their captions.
+
+use super::blocks::Shape;
+use super::inlines::{Format, run};
+use super::{Draw, Place};
+use crate::document::Align;
+use crate::package::picture::Picture;
+use crate::package::xml::Xml;
+
+/// English Metric Units in a twip.
+const EMU_PER_TWIP: i64 = 635;
+/// A picture takes at most this much of a page's height, in twips.
+const MOST_HEIGHT: i64 = 8_000;
+
+impl Draw<'_> {
+    /// A picture on its own line with its title as caption; `false` where it cannot be drawn.
+    pub fn figure(&mut self, xml: &mut Xml, image: (&str, &str, &str), place: Place) -> bool {
+        let (url, alt, title) = image;
+        let document = self.document;
+        let Some(picture) = self.album.picture(document, url, &mut self.warnings) else {
+            return false;
+        };
+        xml.open("w:p", &[]);
+        let align = if place.level > 0 { Align::Start } else { Align::Center };
+        let keep_next = !title.is_empty();
+        Shape { style: "Figure", keep_next, indent: place.indent, align, ..Shape::default() }
+            .write(xml);
+        self.picture(xml, &picture, alt, place.width);
+        xml.close();
+        if !title.is_empty() {
+            xml.open("w:p", &[]);
+            Shape { style: "Caption", indent: place.indent, align, ..Shape::default() }.write(xml);
+            run(xml, title, Format::default());
+            xml.close();
+        }
+        true
+    }
+
+    /// A picture within a line, or its text where it cannot be drawn.
+    pub fn inline_picture(&mut self, xml: &mut Xml, image: (&str, &str, &str), format: Format) {
+        let (url, alt, _) = image;
+        let document = self.document;
+        match self.album.picture(document, url, &mut self.warnings) {
+            Some(picture) => self.picture(xml, &picture, alt, format.width),
+            None => {
+                let name = if alt.is_empty() { url } else { alt };
+                run(xml, &format!("[{name}]"), Format { italic: true, ..format });
+            }
+        }
+    }
+
+    fn picture(&mut self, xml: &mut Xml, picture: &Picture<'_>, alt: &str, width: i64) {
+        let size = picture.fit(width.max(200) * EMU_PER_TWIP, MOST_HEIGHT * EMU_PER_TWIP);
+        let part = self.package.store("word/media", picture.kind, picture.bytes);
+        let target = part.trim_start_matches("word/");
+        let relation = self.relations.part("image", target);
+        let id = self.next_id();
+        xml.open("w:r", &[]);
+        xml.open("w:drawing", &[]);
+        drawing(xml, (&relation, alt), id, size);
+        xml.close();
+        xml.close();
+    }
+}
+
+/// `wp:inline` around a picture, sizes in EMU.
+fn drawing(xml: &mut Xml, picture: (&str, &str), id: u32, size: (i64, i64)) {
+    let (relation, alt) = picture;
+    let (id, cx, cy) = (id.to_string(), size.0.to_string(), size.1.to_string());
+    let (name, extent) = (format!("Picture {id}"), [("cx", cx.as_str()), ("cy", cy.as_str())]);
+    let named = [("id", id.as_str()), ("name", &name), ("descr", alt)];
+    xml.open("wp:inline", &[("distT", "0"), ("distB", "0"), ("distL", "0"), ("distR", "0")]);
+    xml.empty("wp:extent", &extent);
+    xml.empty("wp:docPr", &named);
+    xml.raw(r#"<wp:cNvGraphicFramePr><a:graphicFrameLocks noChangeAspect="1"/></wp:cNvGraphicFramePr>"#);
+    xml.open("a:graphic", &[]);
+    let uri = "http://schemas.openxmlformats.org/drawingml/2006/picture";
+    xml.open("a:graphicData", &[("uri", uri)]);
+    xml.open("pic:pic", &[]);
+    xml.open("pic:nvPicPr", &[]);
+    xml.empty("pic:cNvPr", &named);
+    xml.empty("pic:cNvPicPr", &[]);
+    xml.close();
+    xml.open("pic:blipFill", &[]);
+    xml.empty("a:blip", &[("r:embed", relation)]);
+    xml.raw("<a:stretch><a:fillRect/></a:stretch>");
+    xml.close();
+    xml.open("pic:spPr", &[]);
+    xml.open("a:xfrm", &[]);
+    xml.raw(r#"<a:off x="0" y="0"/>"#);
+    xml.empty("a:ext", &extent);
+    xml.close();
+    xml.raw(r#"<a:prstGeom prst="rect"><a:avLst/></a:prstGeom>"#);
+    for _ in 0..5 {
+        xml.close();
+    }
+}

@@ -1,0 +1,51 @@
+//! Quotes and alerts: a bar on the left, whatever stands inside.
+
+use super::blocks::{Shape, spacer};
+use super::inlines::{Format, run};
+use super::tables::{Frame, one_cell};
+use super::{Draw, Place};
+use crate::document::{Alert, Block};
+use crate::package::look;
+use crate::package::xml::Xml;
+
+impl Draw<'_> {
+    /// A quote of paragraphs bears the bar in its style; others stand in a cell that has one.
+    pub fn quote(&mut self, xml: &mut Xml, blocks: &[Block], place: Place) {
+        let plain = blocks.iter().all(|block| matches!(block, Block::Paragraph(_)));
+        if plain {
+            let inside = Place { style: "Quote", tight: false, ..place.indented(284) };
+            return self.blocks(xml, blocks, inside);
+        }
+        let frame = Frame { bar: Some(self.look.line), ..Frame::default() };
+        one_cell(xml, place, frame, |xml| {
+            self.inside(xml, blocks, Place { style: "QuoteText", tight: false, ..place.cell() });
+        });
+        spacer(xml);
+    }
+
+    pub fn alert(&mut self, xml: &mut Xml, alert: Alert, blocks: &[Block], place: Place) {
+        let (title, color) = look::alert(alert);
+        let frame = Frame { bar: Some(color), fill: Some(self.look.paper), ..Frame::default() };
+        one_cell(xml, place, frame, |xml| {
+            xml.open("w:p", &[]);
+            Shape { style: "AlertTitle", ..Shape::default() }.write(xml);
+            run(xml, title, Format { color: Some(color), ..Format::default() });
+            xml.close();
+            self.inside(xml, blocks, Place { style: "BodyText", tight: false, ..place.cell() });
+        });
+        spacer(xml);
+    }
+
+    /// Blocks in a cell; a cell must end with a paragraph.
+    fn inside(&mut self, xml: &mut Xml, blocks: &[Block], place: Place) {
+        self.blocks(xml, blocks, place);
+        let ends = match blocks.last() {
+            Some(Block::Paragraph(_) | Block::Heading { .. } | Block::Math(_)) => true,
+            Some(Block::List(list)) => list.items.last().is_some_and(|item| item.blocks.len() <= 1),
+            _ => false,
+        };
+        if !ends {
+            spacer(xml);
+        }
+    }
+}

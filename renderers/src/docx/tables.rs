@@ -1,0 +1,172 @@
+//! Tables: widths by content, a header row that repeats, rows that stay whole.
+
+use super::blocks::{Shape, spacer};
+use super::inlines::Format;
+use super::{Draw, Place};
+use crate::document::{Align, Inline, Table};
+use crate::package::measure::{Face, begins_rtl};
+use crate::package::text::{columns, cut_columns, plain};
+use crate::package::widths;
+use crate::package::xml::Xml;
+
+/// Word opens no table with more columns.
+const MOST_COLUMNS: usize = 63;
+/// Twips at both sides of a cell's text together.
+const PADDING: i64 = 216;
+
+/// How a single cell is drawn that holds code, a quote or an alert.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Frame {
+    /// Colours, RRGGBB.
+    pub fill: Option<&'static str>,
+    pub line: Option<&'static str>,
+    pub bar: Option<&'static str>,
+}
+
+impl Draw<'_> {
+    pub fn table(&mut self, xml: &mut Xml, table: &Table, place: Place) {
+        let parts = cut_columns(table, MOST_COLUMNS);
+        if !parts.is_empty() {
+            self.warnings.say(format!(
+                "A table of {} columns was cut into {}: Word holds {MOST_COLUMNS} in one.",
+                columns(table),
+                parts.len()
+            ));
+            return parts.iter().for_each(|part| self.table(xml, part, place));
+        }
+        let count = columns(table);
+        if count == 0 {
+            return;
+        }
+        let half_points = [(6, 20), (9, 18), (14, 15)].into_iter().find(|(most, _)| count <= *most);
+        let size = half_points.map_or(12, |(_, size)| size);
+        let widths = twips(table, place.width, size);
+        let rtl = table.header.first().is_some_and(|cell| begins_rtl(&plain(cell)));
+        open(xml, place, &widths, rtl);
+        if !table.header.is_empty() {
+            self.row(xml, &table.header, (table, &widths), true);
+        }
+        for row in &table.rows {
+            self.row(xml, row, (table, &widths), false);
+        }
+        xml.close();
+        spacer(xml);
+    }
+
+    fn row(&mut self, xml: &mut Xml, row: &[Vec<Inline>], of: (&Table, &[i64]), header: bool) {
+        let (table, widths) = of;
+        xml.open("w:tr", &[]);
+        xml.open("w:trPr", &[]);
+        xml.empty("w:cantSplit", &[]);
+        if header {
+            xml.empty("w:tblHeader", &[]);
+        }
+        xml.close();
+        for (at, width) in widths.iter().enumerate() {
+            let align = table.align.get(at).copied().unwrap_or_default();
+            let cell = row.get(at).map_or(&[][..], Vec::as_slice);
+            let style = match (header, widths.len()) {
+                (true, ..=6) => "TableHead",
+                (true, _) => "TableHeadSmall",
+                (false, ..=6) => "TableText",
+                (false, ..=9) => "TableTextSmall",
+                (false, _) => "TableTextTiny",
+            };
+            self.cell(xml, cell, (*width, style, align));
+        }
+        xml.close();
+    }
+
+    fn cell(&mut self, xml: &mut Xml, cell: &[Inline], how: (i64, &'static str, Align)) {
+        let (width, style, align) = how;
+        let bidi = begins_rtl(&plain(cell));
+        xml.open("w:tc", &[]);
+        xml.open("w:tcPr", &[]);
+        xml.empty("w:tcW", &[("w:w", &width.to_string()), ("w:type", "dxa")]);
+        xml.close();
+        xml.open("w:p", &[]);
+        Shape { style, align, bidi, ..Shape::default() }.write(xml);
+        let format = Format { rtl: bidi, width: width - PADDING, ..Format::default() };
+        self.inlines(xml, cell, format);
+        xml.close();
+        xml.close();
+    }
+}
+
+fn open(xml: &mut Xml, place: Place, widths: &[i64], rtl: bool) {
+    let (total, indent) = (widths.iter().sum::<i64>().to_string(), place.indent.to_string());
+    xml.open("w:tbl", &[]);
+    xml.open("w:tblPr", &[]);
+    xml.val("w:tblStyle", "Table");
+    if rtl {
+        xml.empty("w:bidiVisual", &[]);
+    }
+    xml.empty("w:tblW", &[("w:w", &total), ("w:type", "dxa")]);
+    xml.empty("w:tblInd", &[("w:w", &indent), ("w:type", "dxa")]);
+    xml.empty("w:tblLayout", &[("w:type", "fixed")]);
+    xml.empty("w:tblLook", &[("w:val", "0020"), ("w:firstRow", "1"), ("w:noVBand", "1")]);
+    xml.close();
+    grid(xml, widths);
+}
+
+fn grid(xml: &mut Xml, widths: &[i64]) {
+    xml.open("w:tblGrid", &[]);
+    for width in widths {
+        xml.empty("w:gridCol", &[("w:w", &width.to_string())]);
+    }
+    xml.close();
+}
+
+/// Widths of the columns in twips for text of that size in half points.
+fn twips(table: &Table, room: i64, half_points: i64) -> Vec<i64> {
+    let em = half_points * 10;
+    let room_em = (room * 1000 / em) as u32;
+    let shares = widths::columns(table, room_em, (PADDING * 1000 / em) as u32, Face::Text);
+    shares.iter().map(|share| i64::from(*share) * em / 1000).collect()
+}
+
+/// A table of one cell around whatever `inside` writes; it must end with a paragraph.
+pub fn one_cell(xml: &mut Xml, place: Place, frame: Frame, inside: impl FnOnce(&mut Xml)) {
+    let (width, indent) = (place.width.to_string(), place.indent.to_string());
+    xml.open("w:tbl", &[]);
+    xml.open("w:tblPr", &[]);
+    xml.empty("w:tblW", &[("w:w", &width), ("w:type", "dxa")]);
+    xml.empty("w:tblInd", &[("w:w", &indent), ("w:type", "dxa")]);
+    frame.borders(xml);
+    xml.empty("w:tblLayout", &[("w:type", "fixed")]);
+    xml.raw(r#"<w:tblCellMar><w:top w:w="60" w:type="dxa"/><w:left w:w="140" w:type="dxa"/>"#);
+    xml.raw(r#"<w:bottom w:w="60" w:type="dxa"/><w:right w:w="140" w:type="dxa"/></w:tblCellMar>"#);
+    xml.close();
+    grid(xml, &[place.width]);
+    xml.open("w:tr", &[]);
+    xml.open("w:tc", &[]);
+    xml.open("w:tcPr", &[]);
+    xml.empty("w:tcW", &[("w:w", &width), ("w:type", "dxa")]);
+    if let Some(fill) = frame.fill {
+        xml.empty("w:shd", &[("w:val", "clear"), ("w:color", "auto"), ("w:fill", fill)]);
+    }
+    xml.close();
+    inside(xml);
+    xml.close();
+    xml.close();
+    xml.close();
+}
+
+impl Frame {
+    fn borders(self, xml: &mut Xml) {
+        xml.open("w:tblBorders", &[]);
+        for name in ["w:top", "w:left", "w:bottom", "w:right"] {
+            let (color, size) = match (name, self.bar) {
+                ("w:left", Some(bar)) => (bar, "24"),
+                _ => match self.line {
+                    Some(line) => (line, "4"),
+                    None => continue,
+                },
+            };
+            let attributes =
+                [("w:val", "single"), ("w:sz", size), ("w:space", "0"), ("w:color", color)];
+            xml.empty(name, &attributes);
+        }
+        xml.close();
+    }
+}

@@ -1,0 +1,121 @@
+//! How the three themes look: faces and colours, the same in Word and PowerPoint.
+
+use crate::document::{Alert, Meta, Theme};
+
+/// Faces and colours (RRGGBB) of a theme, with the faces that the language asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    pub headings: &'static str,
+    pub body: &'static str,
+    pub code: &'static str,
+    pub east_asian: &'static str,
+    pub complex: &'static str,
+    pub accent: &'static str,
+    /// The rest of the palette, for charts and alternating shapes.
+    pub accents: [&'static str; 5],
+    pub ink: &'static str,
+    pub quiet: &'static str,
+    /// Shade of table heads.
+    pub tint: &'static str,
+    /// Shade of code.
+    pub paper: &'static str,
+    pub line: &'static str,
+    pub link: &'static str,
+}
+
+/// The look of a document.
+pub fn look(meta: &Meta) -> Look {
+    let language = language(meta);
+    let east_asian = east_asian(language);
+    let base = Look {
+        headings: "Arial",
+        body: "Arial",
+        code: "Courier New",
+        east_asian,
+        complex: "Arial",
+        accent: "1F4E79",
+        accents: ["2E8B7A", "C77C11", "7A4FA3", "B5413C", "5B6770"],
+        ink: "1F2328",
+        quiet: "57606A",
+        tint: "E8EEF4",
+        paper: "F6F8FA",
+        line: "D0D7DE",
+        link: "0B5CAD",
+    };
+    match meta.theme {
+        Theme::Neutral => base,
+        Theme::Corporate => Look {
+            headings: "Calibri",
+            body: "Calibri",
+            accent: "0B3D62",
+            accents: ["00857C", "E07B00", "6A5ACD", "A23B3B", "4F5B66"],
+            tint: "DCE6EF",
+            ..base
+        },
+        Theme::Academic => Look {
+            headings: "Times New Roman",
+            body: "Times New Roman",
+            complex: "Times New Roman",
+            accent: "222222",
+            accents: ["4A6FA5", "8C6D31", "6B4E71", "8B3A3A", "555555"],
+            tint: "EEEEEE",
+            paper: "F7F7F5",
+            ..base
+        },
+    }
+}
+
+/// The document's language, English where it names none.
+pub fn language(meta: &Meta) -> &str {
+    let named = meta.language.as_deref().map_or("", str::trim);
+    let plain = named.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    match named {
+        "" | "en" => "en-US",
+        _ if !plain || named.len() > 30 => "en-US",
+        "zh" => "zh-CN",
+        "ja" => "ja-JP",
+        "ko" => "ko-KR",
+        _ => named,
+    }
+}
+
+/// The language of the ideographs: the document's own where it has any, else Chinese.
+pub fn east_asian_language(meta: &Meta) -> &str {
+    let language = language(meta);
+    let ours = ["zh", "ja", "ko"].iter().any(|prefix| language.starts_with(prefix));
+    if ours { language } else { "zh-CN" }
+}
+
+fn east_asian(language: &str) -> &'static str {
+    match language {
+        _ if language.starts_with("ja") => "Yu Gothic",
+        _ if language.starts_with("ko") => "Malgun Gothic",
+        "zh-TW" | "zh-HK" | "zh-Hant" => "Microsoft JhengHei",
+        _ => "Microsoft YaHei",
+    }
+}
+
+/// Heading and colour (RRGGBB) of an alert; English words, as GitHub shows them.
+pub fn alert(alert: Alert) -> (&'static str, &'static str) {
+    match alert {
+        Alert::Note => ("Note", "0969DA"),
+        Alert::Tip => ("Tip", "1A7F37"),
+        Alert::Important => ("Important", "8250DF"),
+        Alert::Warning => ("Warning", "9A6700"),
+        Alert::Caution => ("Caution", "CF222E"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_chooses_the_ideographs() {
+        let meta = |language: &str| Meta { language: Some(language.into()), ..Meta::default() };
+        assert_eq!(look(&meta("ja")).east_asian, "Yu Gothic");
+        assert_eq!(look(&meta("zh-TW")).east_asian, "Microsoft JhengHei");
+        assert_eq!(language(&meta("en\"><x")), "en-US");
+        assert_eq!(east_asian_language(&meta("de")), "zh-CN");
+    }
+}

@@ -1,0 +1,227 @@
+//! The Office package (ECMA-376 part 2): parts, relationships, content types, media, one zip.
+//!
+//! Word and PowerPoint files are both made here. The same parts give the same bytes: parts are
+//! sorted by name, every entry bears the zip epoch (1980-01-01), and a picture that is used twice
+//! is stored once, under the hash of its bytes.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Write};
+
+use sha2::{Digest, Sha256};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+pub mod highlight;
+pub mod limits;
+pub mod look;
+pub mod measure;
+pub mod picture;
+pub mod properties;
+pub mod text;
+pub mod warnings;
+pub mod widths;
+pub mod xml;
+
+use picture::Kind;
+use xml::Xml;
+
+/// Prefix of the relationship types of ECMA-376 (transitional).
+const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/";
+
+/// A file in the making.
+#[derive(Debug, Default)]
+pub struct Package {
+    parts: BTreeMap<String, Vec<u8>>,
+    types: BTreeMap<String, &'static str>,
+    media: BTreeMap<[u8; 32], String>,
+    extensions: BTreeMap<&'static str, &'static str>,
+    /// Characters that XML cannot carry and that were dropped from the parts so far.
+    pub dropped: usize,
+}
+
+impl Package {
+    /// Adds a part; `name` has no leading slash.
+    pub fn add(&mut self, name: &str, content_type: &'static str, xml: Xml) {
+        self.dropped += xml.dropped;
+        self.types.insert(name.to_owned(), content_type);
+        self.parts.insert(name.to_owned(), xml.finish());
+    }
+
+    /// Adds the relationships of `part` (`""` for the package itself), if there are any.
+    pub fn relate(&mut self, part: &str, relations: Relations) {
+        if relations.rows.is_empty() {
+            return;
+        }
+        let (folder, file) = part.rsplit_once('/').map_or(("", part), |(f, n)| (f, n));
+        let slash = if folder.is_empty() { "" } else { "/" };
+        let xml = relations.write();
+        self.dropped += xml.dropped;
+        self.parts.insert(format!("{folder}{slash}_rels/{file}.rels"), xml.finish());
+    }
+
+    /// Stores a picture once under `folder` and returns the name of its part.
+    pub fn store(&mut self, folder: &str, kind: Kind, bytes: &[u8]) -> String {
+        let hash: [u8; 32] = Sha256::digest(bytes).into();
+        let next = self.media.len() + 1;
+        let name = self.media.entry(hash).or_insert_with(|| {
+            self.extensions.insert(kind.extension(), kind.content_type());
+            let name = format!("{folder}/image{next}.{}", kind.extension());
+            self.parts.insert(name.clone(), bytes.to_vec());
+            name
+        });
+        name.clone()
+    }
+
+    /// The zip, with the content types in front as every reader expects.
+    pub fn finish(self) -> Vec<u8> {
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        entry(&mut zip, "[Content_Types].xml", &self.content_types());
+        for (name, bytes) in &self.parts {
+            entry(&mut zip, name, bytes);
+        }
+        zip.finish().expect("writing into memory cannot fail").into_inner()
+    }
+
+    fn content_types(&self) -> Vec<u8> {
+        let mut xml = Xml::new();
+        let ns = "http://schemas.openxmlformats.org/package/2006/content-types";
+        xml.open("Types", &[("xmlns", ns)]);
+        let rels = "application/vnd.openxmlformats-package.relationships+xml";
+        let fixed = [("rels", rels), ("xml", "application/xml")];
+        for (extension, content_type) in
+            fixed.into_iter().chain(self.extensions.iter().map(|(e, t)| (*e, *t)))
+        {
+            xml.empty("Default", &[("Extension", extension), ("ContentType", content_type)]);
+        }
+        for (name, content_type) in &self.types {
+            let part = format!("/{name}");
+            xml.empty("Override", &[("PartName", &part), ("ContentType", content_type)]);
+        }
+        xml.close();
+        xml.finish()
+    }
+}
+
+/// Writes one entry; pictures are compressed already, so they are stored as they are.
+fn entry(zip: &mut ZipWriter<Cursor<Vec<u8>>>, name: &str, bytes: &[u8]) {
+    let packed = name.contains("/media/") && !name.ends_with(".bmp") && !name.ends_with(".svg");
+    let method = if packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
+    let options = SimpleFileOptions::default()
+        .compression_method(method)
+        .last_modified_time(zip::DateTime::default())
+        .unix_permissions(0o644);
+    zip.start_file(name, options).expect("names are ASCII and each is used once");
+    zip.write_all(bytes).expect("writing into memory cannot fail");
+}
+
+/// The outgoing relationships of one part, numbered `rId1`, `rId2`, ….
+#[derive(Debug, Default)]
+pub struct Relations {
+    rows: Vec<(String, String, bool)>,
+}
+
+impl Relations {
+    /// To another part, by a path relative to this one; `kind` is the last word of its type.
+    pub fn part(&mut self, kind: &str, target: &str) -> String {
+        let kind = if kind.contains(':') { kind.to_owned() } else { format!("{OFFICE}{kind}") };
+        self.relate(kind, target, false)
+    }
+
+    /// To an address outside the package.
+    pub fn link(&mut self, url: &str) -> String {
+        self.relate(format!("{OFFICE}hyperlink"), &address(url), true)
+    }
+
+    fn relate(&mut self, kind: String, target: &str, external: bool) -> String {
+        let row = (kind, target.to_owned(), external);
+        let at = self.rows.iter().position(|known| *known == row).unwrap_or_else(|| {
+            self.rows.push(row);
+            self.rows.len() - 1
+        });
+        format!("rId{}", at + 1)
+    }
+
+    fn write(&self) -> Xml {
+        let mut xml = Xml::new();
+        let ns = "http://schemas.openxmlformats.org/package/2006/relationships";
+        xml.open("Relationships", &[("xmlns", ns)]);
+        for (at, (kind, target, external)) in self.rows.iter().enumerate() {
+            let id = format!("rId{}", at + 1);
+            let mut row = vec![("Id", id.as_str()), ("Type", kind), ("Target", target)];
+            if *external {
+                row.push(("TargetMode", "External"));
+            }
+            xml.empty("Relationship", &row);
+        }
+        xml.close();
+        xml
+    }
+}
+
+/// A URL as ASCII: what a URI may not carry is percent-encoded, what is encoded already stays.
+pub fn address(url: &str) -> String {
+    let mut safe = String::with_capacity(url.len());
+    for byte in url.trim().bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => safe.push(byte as char),
+            _ if b"-._~:/?#@!$&'()*+,;=%".contains(&byte) => safe.push(byte as char),
+            _ => {
+                use std::fmt::Write as _;
+                write!(safe, "%{byte:02X}").expect("writing into a string cannot fail");
+            }
+        }
+    }
+    mend_percents(&safe)
+}
+
+/// Encodes each `%` that does not begin an escape, since Word refuses such a package.
+fn mend_percents(url: &str) -> String {
+    let mut mended = String::with_capacity(url.len());
+    for (at, letter) in url.char_indices() {
+        mended.push(letter);
+        let escape = url.as_bytes().get(at + 1..at + 3);
+        if letter == '%' && !escape.is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit)) {
+            mended.push_str("25");
+        }
+    }
+    mended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_used_twice_is_stored_once() {
+        let mut package = Package::default();
+        let first = package.store("word/media", Kind::Png, b"one");
+        assert_eq!(package.store("word/media", Kind::Png, b"one"), first);
+        assert_ne!(package.store("word/media", Kind::Png, b"two"), first);
+    }
+
+    #[test]
+    fn addresses_become_ascii_and_keep_their_escapes() {
+        assert_eq!(address("https://e.org/ä?b=1&c=%20"), "https://e.org/%C3%A4?b=1&c=%20");
+        assert_eq!(address("https://e.org/100%"), "https://e.org/100%25");
+        assert_eq!(address("https://e.org/a b|c\u{1}"), "https://e.org/a%20b%7Cc%01");
+    }
+
+    #[test]
+    fn equal_relationships_share_an_id() {
+        let mut relations = Relations::default();
+        let first = relations.link("https://e.org");
+        assert_eq!(relations.link("https://e.org"), first);
+        assert_ne!(relations.link("https://f.org"), first);
+    }
+
+    #[test]
+    fn the_same_parts_give_the_same_bytes() {
+        let file = || {
+            let mut package = Package::default();
+            package.add("b.xml", "text/xml", Xml::new());
+            package.add("a.xml", "text/xml", Xml::new());
+            package.finish()
+        };
+        assert_eq!(file(), file());
+    }
+}

@@ -1,0 +1,199 @@
+//! Pictures: what they are, how large, and whether they fit the budgets.
+
+use std::io::Cursor;
+
+use image::{ImageFormat, ImageReader};
+
+use super::warnings::Warnings;
+use crate::Document;
+
+/// Limits for one picture and for all pictures of a file.
+const FILE_BYTES: usize = 20 << 20;
+const PIXELS: u64 = 40_000_000;
+const PICTURES: usize = 64;
+const DECODED_BYTES: u64 = 512 << 20;
+
+/// English Metric Units in one pixel at 96 pixels an inch.
+pub const EMU_PER_PIXEL: i64 = 9_525;
+
+/// Formats that Office draws as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Png,
+    Jpeg,
+    Gif,
+    Bmp,
+}
+
+impl Kind {
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Jpeg => "jpeg",
+            Self::Gif => "gif",
+            Self::Bmp => "bmp",
+        }
+    }
+
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Gif => "image/gif",
+            Self::Bmp => "image/bmp",
+        }
+    }
+}
+
+/// A picture that may be drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Picture<'d> {
+    pub kind: Kind,
+    pub bytes: &'d [u8],
+    /// Pixels.
+    pub width: u32,
+    pub height: u32,
+}
+
+impl Picture<'_> {
+    /// Width and height in EMU at 96 pixels an inch, shrunk to fit the box, never enlarged.
+    pub fn fit(&self, most_width: i64, most_height: i64) -> (i64, i64) {
+        let width = i64::from(self.width.max(1)) * EMU_PER_PIXEL;
+        let height = i64::from(self.height.max(1)) * EMU_PER_PIXEL;
+        scaled(width, height, (most_width, most_height), 1.0)
+    }
+
+    /// Like [`Picture::fit`], but enlarged up to four times where there is room.
+    pub fn fill(&self, most_width: i64, most_height: i64) -> (i64, i64) {
+        let width = i64::from(self.width.max(1)) * EMU_PER_PIXEL;
+        let height = i64::from(self.height.max(1)) * EMU_PER_PIXEL;
+        scaled(width, height, (most_width, most_height), 4.0)
+    }
+}
+
+fn scaled(width: i64, height: i64, most: (i64, i64), enlarge: f64) -> (i64, i64) {
+    let across = most.0 as f64 / width as f64;
+    let down = most.1 as f64 / height as f64;
+    let factor = across.min(down).min(enlarge);
+    (((width as f64 * factor) as i64).max(1), ((height as f64 * factor) as i64).max(1))
+}
+
+/// Looks pictures up, and keeps the accounts of what they cost together.
+#[derive(Debug, Default)]
+pub struct Album {
+    urls: Vec<String>,
+    decoded_bytes: u64,
+}
+
+impl Album {
+    /// The picture behind `url`, or `None` with a warning that says why it cannot be drawn.
+    pub fn picture<'d>(
+        &mut self,
+        document: &'d Document,
+        url: &str,
+        warnings: &mut Warnings,
+    ) -> Option<Picture<'d>> {
+        match self.find(document, url) {
+            Ok(picture) => Some(picture),
+            Err(reason) => {
+                let name: String = url.chars().take(120).collect();
+                warnings.say(format!("The picture {name} is shown as its text: {reason}."));
+                None
+            }
+        }
+    }
+
+    fn find<'d>(&mut self, document: &'d Document, url: &str) -> Result<Picture<'d>, String> {
+        let bytes = document.assets.get(url).ok_or("there is no such file among the pictures")?;
+        let picture = sniff(bytes)?;
+        if self.urls.iter().any(|known| known == url) {
+            return Ok(picture);
+        }
+        let cost = u64::from(picture.width) * u64::from(picture.height) * 4;
+        if self.urls.len() >= PICTURES {
+            return Err(format!("a file can hold {PICTURES} pictures"));
+        }
+        if self.decoded_bytes + cost > DECODED_BYTES {
+            return Err("all pictures together are too large to unpack".into());
+        }
+        self.decoded_bytes += cost;
+        self.urls.push(url.to_owned());
+        Ok(picture)
+    }
+}
+
+/// What the bytes are, by what they say themselves; the file's name is not asked.
+pub fn sniff(bytes: &[u8]) -> Result<Picture<'_>, String> {
+    if bytes.len() > FILE_BYTES {
+        return Err(format!("it is over {} MB", FILE_BYTES >> 20));
+    }
+    let kind = match image::guess_format(bytes) {
+        Ok(ImageFormat::Png) => Kind::Png,
+        Ok(ImageFormat::Jpeg) => Kind::Jpeg,
+        Ok(ImageFormat::Gif) => Kind::Gif,
+        Ok(ImageFormat::Bmp) => Kind::Bmp,
+        _ if infer::text::is_xml(bytes) || bytes.starts_with(b"<svg") => {
+            return Err("SVG cannot be drawn here; use PNG".into());
+        }
+        _ => return Err("it is not PNG, JPEG, GIF or BMP".into()),
+    };
+    let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
+    let size = reader.map_err(|e| e.to_string())?.into_dimensions();
+    let (width, height) = size.map_err(|_| "it is damaged".to_owned())?;
+    if u64::from(width) * u64::from(height) > PIXELS {
+        return Err(format!("it has over {} million pixels", PIXELS / 1_000_000));
+    }
+    Ok(Picture { kind, bytes, width, height })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A PNG of that size, all black.
+    pub(crate) fn png(width: u32, height: u32) -> Vec<u8> {
+        let mut bytes = Cursor::new(Vec::new());
+        image::DynamicImage::new_luma8(width, height)
+            .write_to(&mut bytes, ImageFormat::Png)
+            .unwrap();
+        bytes.into_inner()
+    }
+
+    #[test]
+    fn a_picture_is_known_by_its_bytes_and_keeps_its_shape() {
+        let bytes = png(40, 20);
+        let picture = sniff(&bytes).unwrap();
+        assert_eq!((picture.kind, picture.width, picture.height), (Kind::Png, 40, 20));
+        assert_eq!(picture.fit(20 * EMU_PER_PIXEL, 1 << 40), (190_500, 95_250));
+        assert_eq!(picture.fit(1 << 40, 1 << 40), (381_000, 190_500));
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_named_with_its_reason() {
+        let mut document = Document::default();
+        document.assets.insert("a.png".into(), b"no picture".to_vec());
+        document.assets.insert("b.png".into(), png(4, 4)[..20].to_vec());
+        document.assets.insert("c.svg".into(), b"<svg xmlns='x'/>".to_vec());
+        let mut warnings = Warnings::default();
+        for url in ["a.png", "b.png", "c.svg", "d.png"] {
+            assert_eq!(Album::default().picture(&document, url, &mut warnings), None);
+        }
+        let said = warnings.finish(0).join("\n");
+        for reason in ["not PNG, JPEG", "damaged", "SVG", "no such file"] {
+            assert!(said.contains(reason), "{reason} in {said}");
+        }
+    }
+
+    #[test]
+    fn a_file_holds_sixty_four_pictures() {
+        let mut document = Document::default();
+        for n in 0..65 {
+            document.assets.insert(format!("{n}.png"), png(1, 1));
+        }
+        let (mut album, mut warnings) = (Album::default(), Warnings::default());
+        let drawn = document.assets.keys().filter(|u| {
+            album.picture(&document, u, &mut warnings).is_some()
+        });
+        assert_eq!(drawn.count(), 64);
+    }
+}

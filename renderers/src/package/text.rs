@@ -1,0 +1,216 @@
+//! Inlines as plain text, and what follows from it: anchors, joints of lines, directions.
+
+use std::collections::HashMap;
+
+use super::measure;
+use crate::document::{Block, Inline, Table};
+
+/// Nesting below this is flattened to plain text.
+pub const DEPTH: usize = 24;
+/// Longer addresses are shown as their text.
+pub const LINK_LETTERS: usize = 2_000;
+
+/// The letters of a text without their marks; a picture counts as its alternative text.
+pub fn plain(inlines: &[Inline]) -> String {
+    let mut text = String::new();
+    collect(inlines, &mut text);
+    text
+}
+
+fn collect(inlines: &[Inline], text: &mut String) {
+    for (at, inline) in inlines.iter().enumerate() {
+        match inline {
+            Inline::Text(part) | Inline::Code(part) | Inline::Math(part) => text.push_str(part),
+            Inline::Strong(parts)
+            | Inline::Emphasis(parts)
+            | Inline::Strike(parts)
+            | Inline::Link { content: parts, .. } => collect(parts, text),
+            Inline::Image { alt, .. } => text.push_str(alt),
+            Inline::Footnote(_) => {}
+            Inline::SoftBreak => text.push_str(joint(text, &inlines[at + 1..])),
+            Inline::LineBreak => text.push('\n'),
+        }
+    }
+}
+
+/// What stands where the source had an end of line: a space, but nothing between ideographs.
+pub fn joint(before: &str, after: &[Inline]) -> &'static str {
+    let next = after.first().and_then(|inline| match inline {
+        Inline::Text(text) => text.chars().next(),
+        _ => None,
+    });
+    match (before.chars().next_back(), next) {
+        (Some(one), Some(two)) if spaceless(one) && spaceless(two) => "",
+        _ => " ",
+    }
+}
+
+/// Wide scripts that are written without spaces; Korean has them.
+fn spaceless(letter: char) -> bool {
+    measure::is_wide(letter) && !matches!(letter, '\u{1100}'..='\u{11FF}' | '\u{AC00}'..='\u{D7A3}')
+}
+
+/// All the plain text of some blocks, a line for each: what is left of nesting that is too deep.
+pub fn flat(blocks: &[Block]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut todo: Vec<&Block> = blocks.iter().rev().collect();
+    while let Some(block) = todo.pop() {
+        match block {
+            Block::Heading { content, .. } | Block::Paragraph(content) => lines.push(plain(content)),
+            Block::Code { text, .. } | Block::Math(text) => lines.push(text.clone()),
+            Block::List(list) => {
+                todo.extend(list.items.iter().rev().flat_map(|item| item.blocks.iter().rev()));
+            }
+            Block::Quote { blocks, .. } => todo.extend(blocks.iter().rev()),
+            Block::Definitions(terms) => {
+                lines.extend(terms.iter().map(|(term, _)| plain(term)));
+                todo.extend(terms.iter().rev().flat_map(|(_, blocks)| blocks.iter().rev()));
+            }
+            Block::Table(table) => {
+                lines.extend(rows(table).map(|row| {
+                    row.iter().map(|cell| plain(cell)).collect::<Vec<_>>().join(" | ")
+                }));
+            }
+            Block::Break | Block::Comment(_) => {}
+        }
+    }
+    lines
+}
+
+/// The header, where it has cells, and the rows.
+pub fn rows(table: &Table) -> impl Iterator<Item = &Vec<Vec<Inline>>> {
+    Some(&table.header).filter(|header| !header.is_empty()).into_iter().chain(&table.rows)
+}
+
+/// How many columns the widest row has.
+pub fn columns(table: &Table) -> usize {
+    rows(table).map(Vec::len).max().unwrap_or(0)
+}
+
+/// A table cut into tables of at most `most` columns, or none where it need not be cut.
+pub fn cut_columns(table: &Table, most: usize) -> Vec<Table> {
+    let count = columns(table);
+    if count <= most {
+        return Vec::new();
+    }
+    let cut = |row: &Vec<Vec<Inline>>, from: usize| {
+        row.iter().skip(from).take(most).cloned().collect::<Vec<_>>()
+    };
+    (0..count)
+        .step_by(most)
+        .map(|from| Table {
+            align: table.align.iter().skip(from).take(most).copied().collect(),
+            header: cut(&table.header, from),
+            rows: table.rows.iter().map(|row| cut(row, from)).collect(),
+        })
+        .collect()
+}
+
+/// A heading's anchor as GitHub makes it; a repeated one gets `-1`, `-2`, ….
+pub fn slug(text: &str, seen: &mut HashMap<String, usize>) -> String {
+    let mut slug = String::new();
+    for letter in text.trim().chars().flat_map(char::to_lowercase) {
+        match letter {
+            ' ' => slug.push('-'),
+            '-' | '_' => slug.push(letter),
+            _ if letter.is_alphanumeric() => slug.push(letter),
+            _ => {}
+        }
+    }
+    let count = seen.entry(slug.clone()).and_modify(|n| *n += 1).or_insert(0);
+    if *count == 0 { slug } else { format!("{slug}-{count}") }
+}
+
+/// The text of an anchor with its `%XX` escapes undone.
+pub fn unescape(anchor: &str) -> String {
+    let bytes = anchor.as_bytes();
+    let (mut plain, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    while at < bytes.len() {
+        let escape = anchor.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        match escape.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(byte) => (plain.push(byte), at += 3).0,
+            None => (plain.push(bytes[at]), at += 1).0,
+        }
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+/// A text cut where its direction changes; `true` stands for right to left.
+///
+/// Spaces and punctuation between two pieces of the same direction go with them, others with
+/// the paragraph (a short form of rules N1 and N2 of UAX 9).
+pub fn directions(text: &str, base: bool) -> Vec<(&str, bool)> {
+    let mut pieces: Vec<(&str, bool)> = Vec::new();
+    let (mut start, mut current, mut neutral) = (0, None, None);
+    for (at, letter) in text.char_indices() {
+        let rtl = measure::is_rtl(letter);
+        if !rtl && !letter.is_alphabetic() {
+            neutral.get_or_insert(at);
+            continue;
+        }
+        if current.is_some_and(|now| now != rtl) {
+            let cut = if current == Some(base) { at } else { neutral.unwrap_or(at) };
+            pieces.push((&text[start..cut], !rtl));
+            start = cut;
+        } else if current.is_none() && rtl != base && neutral.is_some() {
+            pieces.push((&text[..at], base));
+            start = at;
+        }
+        (current, neutral) = (Some(rtl), None);
+    }
+    let last = current.unwrap_or(base);
+    match neutral.filter(|_| last != base && current.is_some()) {
+        Some(cut) => pieces.extend([(&text[start..cut], last), (&text[cut..], base)]),
+        None => pieces.push((&text[start..], last)),
+    }
+    pieces.retain(|(piece, _)| !piece.is_empty());
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_join_with_a_space_but_not_between_ideographs() {
+        let text = |a: &str, b: &str| {
+            plain(&[Inline::Text(a.into()), Inline::SoftBreak, Inline::Text(b.into())])
+        };
+        assert_eq!(text("one", "two"), "one two");
+        assert_eq!(text("中文", "日本"), "中文日本");
+        assert_eq!(text("한국", "어"), "한국 어");
+    }
+
+    #[test]
+    fn anchors_are_githubs() {
+        let mut seen = HashMap::new();
+        assert_eq!(slug("Tables TBL-2001", &mut seen), "tables-tbl-2001");
+        assert_eq!(slug("Ünï, 中文!", &mut seen), "ünï-中文");
+        assert_eq!(slug("Tables TBL-2001", &mut seen), "tables-tbl-2001-1");
+        assert_eq!(unescape("%C3%BCn%C3%AF%"), "ünï%");
+    }
+
+    #[test]
+    fn a_text_is_cut_where_its_direction_changes() {
+        assert_eq!(directions("abc", false), [("abc", false)]);
+        let mixed = [("say ", false), ("שלום עולם", true), (" now", false)];
+        assert_eq!(directions("say שלום עולם now", false), mixed);
+        assert_eq!(directions("שלום. RTL-17", true), [("שלום. ", true), ("RTL", false), ("-17", true)]);
+        assert_eq!(directions("…", true), [("…", true)]);
+        assert_eq!(directions("", true), []);
+    }
+
+    #[test]
+    fn wide_tables_are_cut_by_columns() {
+        let cell = |text: &str| vec![Inline::Text(text.into())];
+        let table = Table {
+            align: vec![],
+            header: vec![cell("a"), cell("b"), cell("c")],
+            rows: vec![vec![cell("1"), cell("2"), cell("3")]],
+        };
+        assert_eq!(cut_columns(&table, 3), []);
+        let cut = cut_columns(&table, 2);
+        assert_eq!((columns(&cut[0]), columns(&cut[1])), (2, 1));
+        assert_eq!(flat(&[Block::Table(cut[1].clone())]), ["c", "3"]);
+    }
+}

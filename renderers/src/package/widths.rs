@@ -1,0 +1,79 @@
+//! Widths of table columns by what stands in them.
+
+use super::measure::{Face, widest_word, width};
+use super::text::{plain, rows};
+use crate::document::Table;
+
+/// Widths in thousandths of an em that together fill at most `room`.
+///
+/// Every column gets its widest word if there is room for all of them, and a share of what is
+/// left by how much more it would take to stand on one line. `padding` is a cell's own.
+pub fn columns(table: &Table, room: u32, padding: u32, face: Face) -> Vec<u32> {
+    let count = super::text::columns(table);
+    let (mut least, mut most) = (vec![600 + padding; count], vec![1_000 + padding; count]);
+    for (at, row) in rows(table).enumerate() {
+        let face = if at == 0 && !table.header.is_empty() { Face::Bold } else { face };
+        for (column, cell) in row.iter().enumerate() {
+            let text = plain(cell);
+            // A little slack: other faces are a trifle wider in places.
+            let slack = |units: u32| units.saturating_add(units / 25 + 200 + padding);
+            least[column] = least[column].max(slack(widest_word(&text, face)));
+            let longest = text.lines().map(|line| width(line, face)).max().unwrap_or(0);
+            most[column] = most[column].max(slack(longest));
+        }
+    }
+    share(&least, &most, room)
+}
+
+fn share(least: &[u32], most: &[u32], room: u32) -> Vec<u32> {
+    let sum = |all: &[u32]| all.iter().map(|w| u64::from(*w)).sum::<u64>().max(1);
+    let (wanted, needed, room) = (sum(most), sum(least), u64::from(room));
+    if wanted <= room {
+        // Narrow tables stay narrow, but never so narrow that they look lost.
+        let total = room.min(wanted * 3 / 2);
+        return most.iter().map(|w| (u64::from(*w) * total / wanted) as u32).collect();
+    }
+    if needed >= room {
+        return squeezed(least, room);
+    }
+    let spare = |at: usize| u64::from(most[at] - least[at]);
+    let (left, all) = (room - needed, (wanted - needed).max(1));
+    (0..least.len()).map(|at| least[at] + (left * spare(at) / all) as u32).collect()
+}
+
+/// Where not even the widest words fit: the widest columns give first, down to one level.
+fn squeezed(least: &[u32], room: u64) -> Vec<u32> {
+    let (mut low, mut high) = (1, *least.iter().max().unwrap_or(&1));
+    while low < high {
+        let cap = low + (high - low).div_ceil(2);
+        let total: u64 = least.iter().map(|w| u64::from(*w.min(&cap))).sum();
+        if total <= room { low = cap } else { high = cap - 1 }
+    }
+    least.iter().map(|w| *w.min(&low)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Inline;
+
+    fn widths(cells: &[&str], room: u32) -> Vec<u32> {
+        let row = cells.iter().map(|text| vec![Inline::Text((*text).into())]).collect();
+        let table = Table { align: vec![], header: vec![], rows: vec![row] };
+        columns(&table, room, 500, Face::Text)
+    }
+
+    #[test]
+    fn a_long_text_gets_more_room_than_a_number() {
+        let long = "many words that will never stand on one line of any page at all, whatever";
+        let widths = widths(&["1", long], 20_000);
+        assert!(widths[0] < 4_000 && widths[1] > 12_000, "{widths:?}");
+        assert!(widths.iter().sum::<u32>() <= 20_000);
+    }
+
+    #[test]
+    fn one_endless_word_does_not_starve_the_others() {
+        let widths = widths(&["number", &"m".repeat(200)], 20_000);
+        assert!(widths[0] >= 3_000 && widths.iter().sum::<u32>() <= 20_000, "{widths:?}");
+    }
+}
