@@ -77,7 +77,12 @@ impl Draw<'_> {
             Block::Quote { alert: Some(alert), blocks } => self.alert(xml, *alert, blocks, place),
             Block::Definitions(terms) => {
                 for (term, blocks) in terms {
-                    self.shaped(xml, term, Shape { style: "DefinitionTerm", ..shape(place) }, place);
+                    self.shaped(
+                        xml,
+                        term,
+                        Shape { style: "DefinitionTerm", ..shape(place) },
+                        place,
+                    );
                     self.blocks(xml, blocks, place.indented(567));
                 }
             }
@@ -118,7 +123,11 @@ impl Draw<'_> {
             xml.empty("w:bookmarkStart", &[("w:id", &id), ("w:name", name)]);
         }
         let width = super::text_width(self.document);
-        self.inlines(xml, content, super::inlines::Format { rtl: bidi, width, ..Default::default() });
+        self.inlines(
+            xml,
+            content,
+            super::inlines::Format { rtl: bidi, width, ..Default::default() },
+        );
         if bookmark.is_some() {
             xml.empty("w:bookmarkEnd", &[("w:id", &id)]);
         }

@@ -59,7 +59,9 @@ impl Draw<'_> {
             xml.close();
         }
         let notes = &self.document.notes;
-        for (at, blocks) in notes.iter().enumerate().filter(|(at, _)| self.mentioned[*at]).collect::<Vec<_>>() {
+        for (at, blocks) in
+            notes.iter().enumerate().filter(|(at, _)| self.mentioned[*at]).collect::<Vec<_>>()
+        {
             xml.open("w:footnote", &[("w:id", &(at + 1).to_string())]);
             self.note(&mut xml, blocks);
             xml.close();
@@ -87,7 +89,9 @@ impl Draw<'_> {
         let bidi = begins_rtl(&plain(first));
         xml.open("w:p", &[]);
         Shape { style: "FootnoteText", bidi, ..Shape::default() }.write(xml);
-        xml.raw("<w:r><w:rPr><w:rStyle w:val=\"FootnoteReference\"/></w:rPr><w:footnoteRef/></w:r>");
+        xml.raw(
+            "<w:r><w:rPr><w:rStyle w:val=\"FootnoteReference\"/></w:rPr><w:footnoteRef/></w:r>",
+        );
         run(xml, " ", Format::default());
         self.inlines(xml, first, Format { rtl: bidi, ..place.into() });
         xml.close();

@@ -118,7 +118,8 @@ impl Draw<'_> {
             tight: place.tight,
             ..Shape::default()
         };
-        let inside = Place { style: "ListParagraph", level: place.level + 1, ..place.indented(STEP) };
+        let inside =
+            Place { style: "ListParagraph", level: place.level + 1, ..place.indented(STEP) };
         let rest = match item.blocks.split_first() {
             Some((Block::Paragraph(content), rest)) => {
                 self.shaped(xml, content, mark, inside);

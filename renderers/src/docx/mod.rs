@@ -157,7 +157,8 @@ impl<'d> Draw<'d> {
     fn pack(mut self, body: Xml) -> (Package, Warnings) {
         self.footnotes();
         self.constant_parts();
-        let kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml";
+        let kind =
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml";
         self.package.add("word/document.xml", kind, body);
         self.package.relate("word/document.xml", std::mem::take(&mut self.relations));
         let mut root = Relations::default();

@@ -72,7 +72,9 @@ fn drawing(xml: &mut Xml, picture: (&str, &str), id: u32, size: (i64, i64)) {
     xml.open("wp:inline", &[("distT", "0"), ("distB", "0"), ("distL", "0"), ("distR", "0")]);
     xml.empty("wp:extent", &extent);
     xml.empty("wp:docPr", &named);
-    xml.raw(r#"<wp:cNvGraphicFramePr><a:graphicFrameLocks noChangeAspect="1"/></wp:cNvGraphicFramePr>"#);
+    xml.raw(
+        r#"<wp:cNvGraphicFramePr><a:graphicFrameLocks noChangeAspect="1"/></wp:cNvGraphicFramePr>"#,
+    );
     xml.open("a:graphic", &[]);
     let uri = "http://schemas.openxmlformats.org/drawingml/2006/picture";
     xml.open("a:graphicData", &[("uri", uri)]);

@@ -2,8 +2,8 @@
 
 use super::{Draw, MARGIN, paper};
 use crate::Document;
-use crate::package::xml::Xml;
 use crate::package::measure::begins_rtl;
+use crate::package::xml::Xml;
 
 impl Draw<'_> {
     /// The section of the text; it ends the body. Adds the header and the footer it refers to.

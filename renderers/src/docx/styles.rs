@@ -86,12 +86,16 @@ fn size(half_points: u32) -> String {
 
 fn fonts(face: &str, look: &Look) -> String {
     let (east, complex) = (look.east_asian, look.complex);
-    format!("<w:rFonts w:ascii=\"{face}\" w:hAnsi=\"{face}\" w:eastAsia=\"{east}\" w:cs=\"{complex}\"/>")
+    format!(
+        "<w:rFonts w:ascii=\"{face}\" w:hAnsi=\"{face}\" w:eastAsia=\"{east}\" w:cs=\"{complex}\"/>"
+    )
 }
 
 /// Twips before and after, and the height of lines in 240ths.
 fn spacing(before: u32, after: u32, line: u32) -> String {
-    format!("<w:spacing w:before=\"{before}\" w:after=\"{after}\" w:line=\"{line}\" w:lineRule=\"auto\"/>")
+    format!(
+        "<w:spacing w:before=\"{before}\" w:after=\"{after}\" w:line=\"{line}\" w:lineRule=\"auto\"/>"
+    )
 }
 
 const BOLD: &str = "<w:b/><w:bCs/>";
@@ -105,7 +109,14 @@ fn headings(look: &Look) -> Vec<Style> {
         ("Heading5", "heading 5"),
         ("Heading6", "heading 6"),
     ];
-    let sizes = [(40, 400, 140), (32, 320, 120), (26, 280, 100), (23, 240, 80), (22, 220, 80), (22, 200, 80)];
+    let sizes = [
+        (40, 400, 140),
+        (32, 320, 120),
+        (26, 280, 100),
+        (23, 240, 80),
+        (22, 220, 80),
+        (22, 200, 80),
+    ];
     let rows = names.into_iter().zip(sizes).enumerate();
     rows.map(|(at, (names, (half_points, before, after)))| {
         let color = if at < 3 { look.accent } else { look.ink };
@@ -130,28 +141,56 @@ fn front(look: &Look) -> Vec<Style> {
         style(("Title", "Title"), &format!("{keep}{}", spacing(0, 120, 252)), &big(52)),
         style(("Subtitle", "Subtitle"), &spacing(0, 160, 252), &calm(28)),
         style(("Byline", "Author"), &spacing(0, 60, 252), &calm(21)),
-        style(("CoverTitle", "Cover Title"), &format!("{}{center}", spacing(4200, 240, 264)), &big(64)),
-        style(("CoverSubtitle", "Cover Subtitle"), &format!("{}{center}", spacing(0, 900, 264)), &calm(34)),
+        style(
+            ("CoverTitle", "Cover Title"),
+            &format!("{}{center}", spacing(4200, 240, 264)),
+            &big(64),
+        ),
+        style(
+            ("CoverSubtitle", "Cover Subtitle"),
+            &format!("{}{center}", spacing(0, 900, 264)),
+            &calm(34),
+        ),
         style(("CoverLine", "Cover Line"), &format!("{}{center}", spacing(0, 120, 264)), &calm(26)),
-        style(("TOCHeading", "TOC Heading"), &format!("{keep}{}", spacing(360, 120, 252)), &big(32)),
+        style(
+            ("TOCHeading", "TOC Heading"),
+            &format!("{keep}{}", spacing(360, 120, 252)),
+            &big(32),
+        ),
         style(("TOC1", "toc 1"), &spacing(80, 40, 252), BOLD),
         style(("TOC2", "toc 2"), &format!("{}<w:ind w:left=\"284\"/>", spacing(0, 40, 252)), ""),
-        style(("TOC3", "toc 3"), &format!("{}<w:ind w:left=\"568\"/>", spacing(0, 40, 252)), &calm(21)),
+        style(
+            ("TOC3", "toc 3"),
+            &format!("{}<w:ind w:left=\"568\"/>", spacing(0, 40, 252)),
+            &calm(21),
+        ),
     ]
 }
 
 fn body(look: &Look) -> Vec<Style> {
     let (line, quiet) = (look.line, look.quiet);
-    let bar = format!("<w:pBdr><w:left w:val=\"single\" w:sz=\"24\" w:space=\"10\" w:color=\"{line}\"/></w:pBdr>");
-    let under = format!("<w:pBdr><w:bottom w:val=\"single\" w:sz=\"6\" w:space=\"1\" w:color=\"{line}\"/></w:pBdr>");
+    let bar = format!(
+        "<w:pBdr><w:left w:val=\"single\" w:sz=\"24\" w:space=\"10\" w:color=\"{line}\"/></w:pBdr>"
+    );
+    let under = format!(
+        "<w:pBdr><w:bottom w:val=\"single\" w:sz=\"6\" w:space=\"1\" w:color=\"{line}\"/></w:pBdr>"
+    );
     let calm = format!("<w:color w:val=\"{quiet}\"/>");
     vec![
         style(("BodyText", "Body Text"), &spacing(0, 140, 276), ""),
         style(("ListParagraph", "List Paragraph"), &spacing(0, 100, 264), ""),
         style(("Quote", "Quote"), &format!("{bar}{}", spacing(0, 140, 264)), &calm),
         style(("QuoteText", "Quote Text"), &spacing(40, 80, 264), &calm),
-        style(("AlertTitle", "Alert Title"), &format!("<w:keepNext/>{}", spacing(20, 60, 252)), BOLD),
-        style(("DefinitionTerm", "Definition Term"), &format!("<w:keepNext/>{}", spacing(0, 40, 264)), BOLD),
+        style(
+            ("AlertTitle", "Alert Title"),
+            &format!("<w:keepNext/>{}", spacing(20, 60, 252)),
+            BOLD,
+        ),
+        style(
+            ("DefinitionTerm", "Definition Term"),
+            &format!("<w:keepNext/>{}", spacing(0, 40, 264)),
+            BOLD,
+        ),
         style(("Rule", "Rule"), &format!("{under}{}", spacing(120, 240, 240)), &size(12)),
         style(("Figure", "Figure"), &spacing(120, 120, 240), ""),
     ]
@@ -172,14 +211,22 @@ fn tables_and_code(look: &Look) -> Vec<Style> {
         style(("TableHead", "Table Head"), &head, &format!("{BOLD}{}", size(20))),
         style(("TableHeadSmall", "Table Head Small"), &head, &format!("{BOLD}{}", size(16))),
         style(("Code", "Source Code"), &spacing(0, 0, 252), &format!("{face}{}", size(18))),
-        style(("Spacer", "Spacer"), "<w:spacing w:before=\"0\" w:after=\"0\" w:line=\"200\" w:lineRule=\"exact\"/>", &size(12)),
+        style(
+            ("Spacer", "Spacer"),
+            "<w:spacing w:before=\"0\" w:after=\"0\" w:line=\"200\" w:lineRule=\"exact\"/>",
+            &size(12),
+        ),
     ]
 }
 
 fn small(look: &Look) -> Vec<Style> {
     let calm = |half: u32| format!("<w:color w:val=\"{}\"/>{}", look.quiet, size(half));
     vec![
-        style(("Caption", "caption"), &spacing(0, 200, 252), &format!("<w:i/><w:iCs/>{}", calm(19))),
+        style(
+            ("Caption", "caption"),
+            &spacing(0, 200, 252),
+            &format!("<w:i/><w:iCs/>{}", calm(19)),
+        ),
         style(("FootnoteText", "footnote text"), &spacing(0, 40, 240), &size(18)),
         style(("Header", "header"), &spacing(0, 0, 240), &calm(18)),
         style(("Footer", "footer"), &spacing(0, 0, 240), &calm(18)),

@@ -13,7 +13,8 @@ const OUTPUT_BYTES: usize = 20 << 20;
 /// Refuses documents whose tables or marks are over the budget.
 pub fn check(document: &Document) -> Result<(), RenderError> {
     let mut cells = 0;
-    let mut todo: Vec<&Block> = document.blocks.iter().chain(document.notes.iter().flatten()).collect();
+    let mut todo: Vec<&Block> =
+        document.blocks.iter().chain(document.notes.iter().flatten()).collect();
     while let Some(block) = todo.pop() {
         match block {
             Block::Heading { content, .. } | Block::Paragraph(content) => marks(content)?,

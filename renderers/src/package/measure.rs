@@ -53,7 +53,11 @@ pub fn width(text: &str, face: Face) -> u32 {
 /// The widest piece that cannot be broken, in thousandths of an em.
 pub fn widest_word(text: &str, face: Face) -> u32 {
     let words = text.split(|letter: char| letter.is_whitespace() || letter == '-');
-    words.flat_map(|word| word.split_inclusive(is_wide)).map(|word| width(word, face)).max().unwrap_or(0)
+    words
+        .flat_map(|word| word.split_inclusive(is_wide))
+        .map(|word| width(word, face))
+        .max()
+        .unwrap_or(0)
 }
 
 /// How many lines a text takes in `room` thousandths of an em, broken as Office breaks it.

@@ -191,9 +191,8 @@ pub(crate) mod tests {
             document.assets.insert(format!("{n}.png"), png(1, 1));
         }
         let (mut album, mut warnings) = (Album::default(), Warnings::default());
-        let drawn = document.assets.keys().filter(|u| {
-            album.picture(&document, u, &mut warnings).is_some()
-        });
+        let drawn =
+            document.assets.keys().filter(|u| album.picture(&document, u, &mut warnings).is_some());
         assert_eq!(drawn.count(), 64);
     }
 }

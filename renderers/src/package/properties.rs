@@ -7,7 +7,8 @@ use crate::document::Meta;
 ///
 /// The date is the document's own or none at all, never the clock's.
 pub fn add(package: &mut Package, root: &mut Relations, meta: &Meta) {
-    let kind = "http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties";
+    let kind =
+        "http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties";
     root.part(kind, "docProps/core.xml");
     root.part("extended-properties", "docProps/app.xml");
     let core = "application/vnd.openxmlformats-package.core-properties+xml";

@@ -56,7 +56,9 @@ pub fn flat(blocks: &[Block]) -> Vec<String> {
     let mut todo: Vec<&Block> = blocks.iter().rev().collect();
     while let Some(block) = todo.pop() {
         match block {
-            Block::Heading { content, .. } | Block::Paragraph(content) => lines.push(plain(content)),
+            Block::Heading { content, .. } | Block::Paragraph(content) => {
+                lines.push(plain(content))
+            }
             Block::Code { text, .. } | Block::Math(text) => lines.push(text.clone()),
             Block::List(list) => {
                 todo.extend(list.items.iter().rev().flat_map(|item| item.blocks.iter().rev()));
@@ -67,9 +69,11 @@ pub fn flat(blocks: &[Block]) -> Vec<String> {
                 todo.extend(terms.iter().rev().flat_map(|(_, blocks)| blocks.iter().rev()));
             }
             Block::Table(table) => {
-                lines.extend(rows(table).map(|row| {
-                    row.iter().map(|cell| plain(cell)).collect::<Vec<_>>().join(" | ")
-                }));
+                lines.extend(
+                    rows(table).map(|row| {
+                        row.iter().map(|cell| plain(cell)).collect::<Vec<_>>().join(" | ")
+                    }),
+                );
             }
             Block::Break | Block::Comment(_) => {}
         }
@@ -104,6 +108,54 @@ pub fn cut_columns(table: &Table, most: usize) -> Vec<Table> {
             rows: table.rows.iter().map(|row| cut(row, from)).collect(),
         })
         .collect()
+}
+
+/// Inlines cut after about `letters` letters, at the end of a word; marks hold on both sides.
+pub fn cut(inlines: &[Inline], letters: usize) -> (Vec<Inline>, Vec<Inline>) {
+    let (mut head, mut tail, mut left) = (Vec::new(), Vec::new(), letters);
+    for inline in inlines {
+        if left == 0 {
+            tail.push(inline.clone());
+            continue;
+        }
+        let length = plain(std::slice::from_ref(inline)).chars().count();
+        if length <= left {
+            left -= length;
+            head.push(inline.clone());
+            continue;
+        }
+        let (one, two) = cut_one(inline, left);
+        head.extend(one);
+        tail.extend(two);
+        left = 0;
+    }
+    (head, tail)
+}
+
+fn cut_one(inline: &Inline, letters: usize) -> (Option<Inline>, Option<Inline>) {
+    let both = |parts: &[Inline], wrap: &dyn Fn(Vec<Inline>) -> Inline| {
+        let (one, two) = cut(parts, letters);
+        let some = |parts: Vec<Inline>| Some(parts).filter(|p| !p.is_empty()).map(wrap);
+        (some(one), some(two))
+    };
+    let texts = |text: &str, wrap: &dyn Fn(String) -> Inline| {
+        let end = text.char_indices().nth(letters).map_or(text.len(), |(at, _)| at);
+        let word = text[..end].rfind(char::is_whitespace).filter(|at| *at > 0).unwrap_or(end);
+        (Some(wrap(text[..word].to_owned())), Some(wrap(text[word..].trim_start().to_owned())))
+    };
+    match inline {
+        Inline::Text(text) => texts(text, &Inline::Text),
+        Inline::Code(text) => texts(text, &Inline::Code),
+        Inline::Strong(parts) => both(parts, &Inline::Strong),
+        Inline::Emphasis(parts) => both(parts, &Inline::Emphasis),
+        Inline::Strike(parts) => both(parts, &Inline::Strike),
+        Inline::Link { url, title, content } => both(content, &|content| Inline::Link {
+            url: url.clone(),
+            title: title.clone(),
+            content,
+        }),
+        _ => (Some(inline.clone()), None),
+    }
 }
 
 /// A heading's anchor as GitHub makes it; a repeated one gets `-1`, `-2`, ….
@@ -195,9 +247,22 @@ mod tests {
         assert_eq!(directions("abc", false), [("abc", false)]);
         let mixed = [("say ", false), ("שלום עולם", true), (" now", false)];
         assert_eq!(directions("say שלום עולם now", false), mixed);
-        assert_eq!(directions("שלום. RTL-17", true), [("שלום. ", true), ("RTL", false), ("-17", true)]);
+        assert_eq!(
+            directions("שלום. RTL-17", true),
+            [("שלום. ", true), ("RTL", false), ("-17", true)]
+        );
         assert_eq!(directions("…", true), [("…", true)]);
         assert_eq!(directions("", true), []);
+    }
+
+    #[test]
+    fn a_cut_keeps_words_and_marks() {
+        let text = |text: &str| Inline::Text(text.into());
+        let (head, tail) = cut(&[text("a "), Inline::Strong(vec![text("bold words here")])], 9);
+        assert_eq!(head, [text("a "), Inline::Strong(vec![text("bold")])]);
+        assert_eq!(tail, [Inline::Strong(vec![text("words here")])]);
+        let (head, tail) = cut(&[text(&"字".repeat(10))], 4);
+        assert_eq!((plain(&head).chars().count(), plain(&tail).chars().count()), (4, 6));
     }
 
     #[test]

@@ -1,7 +1,104 @@
-//! pptx: not drawn yet.
+//! PowerPoint files (PresentationML, ECMA-376 transitional), written part by part.
+//!
+//! - [`plan`]: the document cut into slides, with notes and directives taken out
+//! - [`items`]: a slide's blocks as text, tables, code and pictures
+//! - [`fit`]: items placed by measured text, cut into further slides where they do not fit
+//! - [`slide`], [`paragraphs`], [`shapes`]: the XML of a slide
+//! - [`layouts`], [`theme`], [`notes`], [`parts`]: what every file carries
+//!
+//! All text stands in placeholders of a layout, so that outline, screen readers and a change of
+//! design all work.
 
+mod fit;
+mod geometry;
+mod heights;
+mod items;
+mod layouts;
+mod notes;
+mod paragraphs;
+mod parts;
+mod plan;
+mod shapes;
+mod slide;
+mod theme;
+
+use std::collections::HashMap;
+
+use crate::package::look::{self, Look};
+use crate::package::picture::Album;
+use crate::package::warnings::Warnings;
+use crate::package::{Package, Relations, limits, properties};
 use crate::{Document, RenderError, Rendered};
 
-pub fn render(_document: &Document) -> Result<Rendered, RenderError> {
-    Err(RenderError::Invalid("this format is not drawn yet".into()))
+use fit::Page;
+use geometry::Geometry;
+
+/// Draws a deck; `pages` is the number of its slides.
+pub fn render(document: &Document) -> Result<Rendered, RenderError> {
+    limits::check(document)?;
+    let mut deck = Deck::new(document);
+    let pages = deck.pages();
+    limits::pages(pages.len(), 300, "slides")?;
+    deck.write(&pages);
+    let Deck { package, warnings, .. } = deck;
+    let dropped = package.dropped;
+    let bytes = package.finish();
+    limits::output(&bytes)?;
+    Ok(Rendered { bytes, pages: pages.len(), warnings: warnings.finish(dropped) })
 }
+
+/// The state of one drawing.
+struct Deck<'d> {
+    document: &'d Document,
+    look: Look,
+    geometry: Geometry,
+    package: Package,
+    warnings: Warnings,
+    album: Album,
+    /// Number of the slide (from one) that an anchor stands on.
+    anchors: HashMap<String, usize>,
+}
+
+impl<'d> Deck<'d> {
+    fn new(document: &'d Document) -> Self {
+        Self {
+            document,
+            look: look::look(&document.meta),
+            geometry: Geometry::of(document.meta.slides),
+            package: Package::default(),
+            warnings: Warnings::from(&document.warnings),
+            album: Album::default(),
+            anchors: HashMap::new(),
+        }
+    }
+
+    /// All slides, each with its items in their places and a title of its own.
+    fn pages(&mut self) -> Vec<Page<'d>> {
+        let mut pages = Vec::new();
+        for slide in plan::slides(self.document) {
+            let items = self.items(&slide);
+            pages.extend(self.fit(slide, items));
+        }
+        fit::name_apart(&mut pages);
+        for (at, page) in pages.iter().enumerate() {
+            for anchor in &page.anchors {
+                self.anchors.entry(anchor.clone()).or_insert(at + 1);
+            }
+        }
+        pages
+    }
+
+    fn write(&mut self, pages: &[Page<'d>]) {
+        for (at, page) in pages.iter().enumerate() {
+            self.slide(at + 1, page);
+        }
+        self.constant_parts(pages);
+        let mut root = Relations::default();
+        root.part("officeDocument", "ppt/presentation.xml");
+        properties::add(&mut self.package, &mut root, &self.document.meta);
+        self.package.relate("", root);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! Where things stand on a slide, in points.
+
+use crate::document::SlideSize;
+
+/// English Metric Units in a point.
+const EMU: f64 = 12_700.0;
+
+/// A rectangle in points.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Area {
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
+impl Area {
+    /// x, y, width and height in EMU, as text for attributes.
+    pub fn emu(self) -> [String; 4] {
+        [self.x, self.y, self.width, self.height].map(|points| emu(points).to_string())
+    }
+
+    /// The part of the area that begins `from` its left edge.
+    pub fn column(self, from: f64, width: f64) -> Self {
+        Self { x: self.x + from, width, ..self }
+    }
+
+    /// A band of the area, `from` below its upper edge.
+    pub fn band(self, from: f64, height: f64) -> Self {
+        Self { y: self.y + from, height, ..self }
+    }
+}
+
+pub fn emu(points: f64) -> i64 {
+    (points * EMU).round() as i64
+}
+
+/// The boxes that all layouts share.
+#[derive(Debug, Clone, Copy)]
+pub struct Geometry {
+    pub size: SlideSize,
+    pub width: f64,
+    pub height: f64,
+    pub title: Area,
+    pub body: Area,
+    pub footer: Area,
+    pub number: Area,
+}
+
+impl Geometry {
+    pub fn of(size: SlideSize) -> Self {
+        let (width, margin) = match size {
+            SlideSize::Wide => (960.0, 54.0),
+            SlideSize::Standard => (720.0, 42.0),
+        };
+        let inner = width - 2.0 * margin;
+        let area = |y: f64, height: f64| Area { x: margin, y, width: inner, height };
+        Self {
+            size,
+            width,
+            height: 540.0,
+            title: area(28.0, 72.0),
+            body: area(116.0, 374.0),
+            footer: Area { width: inner - 90.0, ..area(502.0, 24.0) },
+            number: Area { x: width - margin - 80.0, width: 80.0, ..area(502.0, 24.0) },
+        }
+    }
+
+    /// The left and the right half of the body.
+    pub fn halves(&self) -> [Area; 2] {
+        let half = (self.body.width - 24.0) / 2.0;
+        [self.body.column(0.0, half), self.body.column(half + 24.0, half)]
+    }
+}

@@ -1,0 +1,106 @@
+//! How high things will be on a slide, by measured text; all figures in points.
+
+use super::items::{Item, Mark, Para, Voice};
+use crate::document::{Inline, Table};
+use crate::package::measure::{self, Face, is_wide};
+use crate::package::text::{plain, rows};
+use crate::package::widths;
+
+/// Sizes of the nine levels of body text at full scale, as the master has them.
+pub const SIZES: [f64; 9] = [20.0, 18.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
+/// Space before a paragraph at full scale.
+pub const BEFORE: f64 = 7.0;
+/// How far a level is indented.
+pub const INDENT: f64 = 22.0;
+/// Between two items.
+pub const GAP: f64 = 12.0;
+/// A picture is not drawn lower than this if it can be helped.
+pub const LEAST_PICTURE: f64 = 150.0;
+/// Margins around a cell's text: left and right, above and below, each together.
+pub const CELL: (f64, f64) = (14.4, 8.0);
+/// Around the text of code.
+pub const CODE_INSET: f64 = 10.0;
+
+/// The size of a paragraph's letters.
+pub fn size(para: &Para, scale: f64) -> f64 {
+    match para.voice {
+        Voice::Small => 12.0 * scale,
+        _ => SIZES[para.level.min(8)] * scale,
+    }
+}
+
+pub fn height(item: &Item<'_>, width: f64, scale: f64) -> f64 {
+    match item {
+        Item::Text(paras) => paras.iter().map(|para| para_height(para, width, scale)).sum(),
+        Item::Table(table) => Columns::of(table, width, scale).height(table),
+        Item::Code { text, .. } => code_height(text, width, code_size(text, width, scale)),
+        Item::Picture { .. } => LEAST_PICTURE,
+    }
+}
+
+pub fn para_height(para: &Para, width: f64, scale: f64) -> f64 {
+    let size = size(para, scale);
+    let hangs = f64::from(u8::from(para.mark != Mark::None));
+    let room = width - INDENT * (para.level as f64 + hangs);
+    let text = plain(&para.content);
+    lines(&text, room.max(60.0), size, Face::Text) * line_height(&text, size) + BEFORE * scale
+}
+
+fn lines(text: &str, width: f64, size: f64, face: Face) -> f64 {
+    measure::lines(text, face, (width * 1000.0 / size) as u32) as f64
+}
+
+/// Faces for ideographs have taller lines.
+fn line_height(text: &str, size: f64) -> f64 {
+    if text.chars().any(is_wide) { size * 1.45 } else { size * 1.2 }
+}
+
+/// The size at which the longest line of code stands on one line, within bounds.
+pub fn code_size(text: &str, width: f64, scale: f64) -> f64 {
+    let longest = text.lines().map(|line| measure::width(line, Face::Code)).max().unwrap_or(0);
+    let fits = (width - 2.0 * CODE_INSET) * 1000.0 / f64::from(longest.max(1_000));
+    (fits * 0.98).clamp(11.0, 18.0 * scale).floor()
+}
+
+pub fn code_height(text: &str, width: f64, size: f64) -> f64 {
+    let room = width - 2.0 * CODE_INSET;
+    lines(text, room, size, Face::Code) * line_height(text, size) + 2.0 * CODE_INSET
+}
+
+/// The columns of a table on a slide.
+pub struct Columns {
+    /// Size of the letters.
+    pub size: f64,
+    pub widths: Vec<f64>,
+}
+
+impl Columns {
+    pub fn of(table: &Table, width: f64, scale: f64) -> Self {
+        let count = crate::package::text::columns(table);
+        let full = match count {
+            0..=5 => 16.0,
+            6..=8 => 14.0,
+            9..=11 => 12.0,
+            _ => 10.0,
+        };
+        let size = (full * scale).max(9.0);
+        let em = |points: f64| (points * 1000.0 / size) as u32;
+        let widths = widths::columns(table, em(width), em(CELL.0), Face::Text);
+        Self { size, widths: widths.iter().map(|w| f64::from(*w) * size / 1000.0).collect() }
+    }
+
+    pub fn row_height(&self, row: &[Vec<Inline>], header: bool) -> f64 {
+        let face = if header { Face::Bold } else { Face::Text };
+        let cell = |(cell, width): (&Vec<Inline>, &f64)| {
+            let text = plain(cell);
+            let room = (width - CELL.0).max(self.size);
+            lines(&text, room, self.size, face) * line_height(&text, self.size)
+        };
+        row.iter().zip(&self.widths).map(cell).fold(self.size * 1.2, f64::max) + CELL.1
+    }
+
+    pub fn height(&self, table: &Table) -> f64 {
+        let head = !table.header.is_empty();
+        rows(table).enumerate().map(|(at, row)| self.row_height(row, head && at == 0)).sum()
+    }
+}

@@ -1,0 +1,276 @@
+//! A slide's blocks as the few kinds of things that stand on slides.
+
+use super::Deck;
+use super::plan::{Class, Slide};
+use crate::document::{Alert, Block, Inline, Item as ListItem, List, Table};
+use crate::package::look;
+use crate::package::picture::Picture;
+use crate::package::text::{DEPTH, cut_columns, flat, plain};
+
+/// PowerPoint's levels; deeper lists stay on the ninth.
+pub const LEVELS: usize = 9;
+/// Columns that stand on one slide.
+const COLUMNS: usize = 16;
+
+/// Something with a place of its own on a slide.
+#[derive(Debug, Clone)]
+pub enum Item<'d> {
+    Text(Vec<Para>),
+    Table(Table),
+    Code { language: Option<String>, text: String },
+    Picture { picture: Picture<'d>, alt: String, side: bool },
+}
+
+/// A paragraph on a slide.
+#[derive(Debug, Clone, Default)]
+pub struct Para {
+    pub level: usize,
+    pub mark: Mark,
+    pub voice: Voice,
+    pub content: Vec<Inline>,
+}
+
+/// What stands before a paragraph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mark {
+    #[default]
+    None,
+    Bullet,
+    /// Which list it is, and the number.
+    Number(usize, u64),
+    Task(bool),
+}
+
+/// How a paragraph speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Voice {
+    #[default]
+    Plain,
+    Heading,
+    Quote,
+    Alert(Alert),
+    /// Footnotes and captions.
+    Small,
+}
+
+impl<'d> Deck<'d> {
+    /// The items of a slide; its footnotes stand at its end.
+    pub fn items(&mut self, slide: &Slide<'d>) -> Vec<Item<'d>> {
+        let mut items = Items { deck: self, items: Vec::new(), lists: 0, notes: Vec::new() };
+        let at = At { level: 0, voice: Voice::Plain, depth: 0 };
+        slide.blocks.iter().for_each(|block| items.block(block, at));
+        items.footnotes();
+        let mut items = items.items;
+        if slide.class == Class::Title && items.is_empty() {
+            items.extend(self.byline(slide));
+        }
+        items
+    }
+
+    /// Subtitle, author and date under a title that is the document's.
+    fn byline(&self, slide: &Slide<'_>) -> Option<Item<'d>> {
+        let meta = &self.document.meta;
+        let own = slide.title.as_ref().map(|title| plain(title).trim().to_owned());
+        if own.as_deref() != meta.title.as_deref().map(str::trim) {
+            return None;
+        }
+        let date = meta.date.map(|date| date.format("%Y-%m-%d").to_string());
+        let lines = [meta.subtitle.clone(), meta.author.clone(), date];
+        let para = |text| Para { content: vec![Inline::Text(text)], ..Para::default() };
+        let text: Vec<Para> = lines.into_iter().flatten().map(para).collect();
+        (!text.is_empty()).then_some(Item::Text(text))
+    }
+}
+
+/// Where a block stands.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    level: usize,
+    voice: Voice,
+    depth: usize,
+}
+
+impl At {
+    fn deeper(self) -> Self {
+        Self { depth: self.depth + 1, ..self }
+    }
+}
+
+struct Items<'a, 'd> {
+    deck: &'a mut Deck<'d>,
+    items: Vec<Item<'d>>,
+    /// Ordered lists so far.
+    lists: usize,
+    /// Footnotes that this slide mentions.
+    notes: Vec<usize>,
+}
+
+impl<'d> Items<'_, 'd> {
+    fn block(&mut self, block: &Block, at: At) {
+        if at.depth > DEPTH {
+            let warning = format!("What is nested more than {DEPTH} deep is shown flat.");
+            self.deck.warnings.say(warning);
+            let lines = flat(std::slice::from_ref(block));
+            return lines.into_iter().for_each(|line| self.para(at, vec![Inline::Text(line)]));
+        }
+        match block {
+            Block::Heading { content, .. } => {
+                self.text(At { voice: Voice::Heading, ..at }, Mark::None, content);
+            }
+            Block::Paragraph(content) => self.text(at, Mark::None, content),
+            Block::List(list) => self.list(list, at),
+            Block::Table(table) => self.table(table),
+            Block::Code { language, text } => {
+                let text = text.trim_end_matches('\n').replace('\t', "    ");
+                self.items.push(Item::Code { language: language.clone(), text });
+            }
+            Block::Quote { alert, blocks } => self.quote(*alert, blocks, at),
+            Block::Definitions(terms) => {
+                for (term, blocks) in terms {
+                    self.text(At { voice: Voice::Heading, ..at }, Mark::None, term);
+                    let inside = At { level: (at.level + 1).min(LEVELS - 1), ..at.deeper() };
+                    blocks.iter().for_each(|block| self.block(block, inside));
+                }
+            }
+            Block::Math(latex) => self.text(at, Mark::None, &[Inline::Math(latex.clone())]),
+            Block::Break | Block::Comment(_) => {}
+        }
+    }
+
+    fn para(&mut self, at: At, content: Vec<Inline>) {
+        self.push(Para { level: at.level, voice: at.voice, content, ..Para::default() });
+    }
+
+    fn push(&mut self, para: Para) {
+        match self.items.last_mut() {
+            Some(Item::Text(paras)) => paras.push(para),
+            _ => self.items.push(Item::Text(vec![para])),
+        }
+    }
+
+    /// A paragraph; pictures within it stand after it on their own.
+    fn text(&mut self, at: At, mark: Mark, content: &[Inline]) {
+        let mut pictures = Vec::new();
+        let letters = self.split(content, &mut pictures);
+        if !plain(&letters).trim().is_empty() || mark != Mark::None {
+            self.push(Para { level: at.level, mark, voice: at.voice, content: letters });
+        }
+        self.items.append(&mut pictures);
+    }
+
+    /// Takes drawable pictures out of a text; others leave their alternative text behind.
+    fn split(&mut self, content: &[Inline], out: &mut Vec<Item<'d>>) -> Vec<Inline> {
+        let mut letters = Vec::with_capacity(content.len());
+        for inline in content {
+            match inline {
+                Inline::Image { url, alt, .. } => match self.picture(url, alt) {
+                    Some(picture) => out.push(picture),
+                    None => letters.push(missing(url, alt)),
+                },
+                Inline::Strong(parts) => letters.push(Inline::Strong(self.split(parts, out))),
+                Inline::Emphasis(parts) => letters.push(Inline::Emphasis(self.split(parts, out))),
+                Inline::Strike(parts) => letters.push(Inline::Strike(self.split(parts, out))),
+                Inline::Link { url, title, content } => {
+                    let content = self.split(content, out);
+                    letters.push(Inline::Link { url: url.clone(), title: title.clone(), content });
+                }
+                Inline::Footnote(note) => {
+                    if !self.notes.contains(note) {
+                        self.notes.push(*note);
+                    }
+                    letters.push(inline.clone());
+                }
+                _ => letters.push(inline.clone()),
+            }
+        }
+        letters
+    }
+
+    /// Marp's `![bg right](…)` puts the picture beside the text.
+    fn picture(&mut self, url: &str, alt: &str) -> Option<Item<'d>> {
+        let document = self.deck.document;
+        let picture = self.deck.album.picture(document, url, &mut self.deck.warnings)?;
+        let side = alt.split(' ').next() == Some("bg");
+        let is_directive = |word: &&str| {
+            let name = word.split([':', '%']).next().unwrap_or_default();
+            let names =
+                ["bg", "right", "left", "fit", "cover", "contain", "w", "h", "width", "height"];
+            names.contains(&name) || word.ends_with('%')
+        };
+        let words: Vec<&str> = match side {
+            true => alt.split(' ').skip_while(|word| is_directive(word)).collect(),
+            false => vec![alt],
+        };
+        Some(Item::Picture { picture, alt: words.join(" "), side })
+    }
+
+    fn list(&mut self, list: &List, at: At) {
+        if at.level >= LEVELS {
+            let warning = format!("Lists deeper than {LEVELS} levels stay on the last level.");
+            self.deck.warnings.say(warning);
+        }
+        self.lists += 1;
+        let id = self.lists;
+        for (count, item) in list.items.iter().enumerate() {
+            let mark = match (item.task, list.start) {
+                (Some(done), _) => Mark::Task(done),
+                (None, Some(start)) => Mark::Number(id, start.saturating_add(count as u64)),
+                (None, None) => Mark::Bullet,
+            };
+            self.item(item, mark, At { level: at.level.min(LEVELS - 1), ..at });
+        }
+    }
+
+    fn item(&mut self, item: &ListItem, mark: Mark, at: At) {
+        let rest = match item.blocks.split_first() {
+            Some((Block::Paragraph(content), rest)) => {
+                self.text(at, mark, content);
+                rest
+            }
+            _ => {
+                self.push(Para { level: at.level, mark, ..Para::default() });
+                &item.blocks[..]
+            }
+        };
+        let inside = At { level: at.level + 1, ..at.deeper() };
+        rest.iter().for_each(|block| self.block(block, inside));
+    }
+
+    fn table(&mut self, table: &Table) {
+        let parts = cut_columns(table, COLUMNS);
+        if parts.is_empty() {
+            return self.items.push(Item::Table(table.clone()));
+        }
+        self.deck.warnings.say(format!(
+            "A table was cut into {} by its columns: {COLUMNS} stand on a slide.",
+            parts.len()
+        ));
+        self.items.extend(parts.into_iter().map(Item::Table));
+    }
+
+    fn quote(&mut self, alert: Option<Alert>, blocks: &[Block], at: At) {
+        if let Some(alert) = alert {
+            let title = Inline::Text(look::alert(alert).0.to_owned());
+            self.para(At { voice: Voice::Alert(alert), ..at }, vec![title]);
+        }
+        let voice = if alert.is_some() { at.voice } else { Voice::Quote };
+        let inside = At { voice, ..at.deeper() };
+        blocks.iter().for_each(|block| self.block(block, inside));
+    }
+
+    fn footnotes(&mut self) {
+        for note in std::mem::take(&mut self.notes) {
+            let document = self.deck.document;
+            let Some(blocks) = document.notes.get(note) else { continue };
+            let text = format!("{}  {}", note + 1, flat(blocks).join(" "));
+            let at = At { level: 0, voice: Voice::Small, depth: 0 };
+            self.para(at, vec![Inline::Text(text)]);
+        }
+    }
+}
+
+/// What stands for a picture that cannot be drawn.
+fn missing(url: &str, alt: &str) -> Inline {
+    let name = if alt.is_empty() { url } else { alt };
+    Inline::Emphasis(vec![Inline::Text(format!("[{name}]"))])
+}

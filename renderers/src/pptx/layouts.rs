@@ -1,0 +1,363 @@
+//! The master and its ten layouts.
+
+use super::geometry::{Area, Geometry, emu};
+use super::heights::{BEFORE, INDENT, SIZES};
+use super::paragraphs::fill;
+use super::slide::{NAMESPACES, TREE, close_shape, open_shape};
+use crate::package::look::Look;
+use crate::package::xml::Xml;
+
+/// Placeholders for blocks under one another on [`Layout::Mixed`].
+pub const BLOCKS: usize = 8;
+
+/// In the order of their parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    Title,
+    Content,
+    Section,
+    Two,
+    Mixed,
+    Code,
+    Quote,
+    Comparison,
+    TitleOnly,
+    Blank,
+}
+
+pub const LAYOUTS: [Layout; 10] = [
+    Layout::Title,
+    Layout::Content,
+    Layout::Section,
+    Layout::Two,
+    Layout::Mixed,
+    Layout::Code,
+    Layout::Quote,
+    Layout::Comparison,
+    Layout::TitleOnly,
+    Layout::Blank,
+];
+
+/// A placeholder: what kind, and which of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    kind: Option<&'static str>,
+    index: Option<usize>,
+}
+
+impl Holder {
+    pub const TITLE: Self = Self { kind: Some("title"), index: None };
+    pub const FOOTER: Self = Self { kind: Some("ftr"), index: Some(11) };
+    pub const NUMBER: Self = Self { kind: Some("sldNum"), index: Some(12) };
+
+    pub fn write(self, xml: &mut Xml) {
+        let index = self.index.map(|index| index.to_string());
+        let mut attributes = Vec::new();
+        attributes.extend(self.kind.map(|kind| ("type", kind)));
+        if matches!(self.kind, Some("ftr" | "sldNum")) {
+            attributes.push(("sz", "quarter"));
+        }
+        attributes.extend(index.as_deref().map(|index| ("idx", index)));
+        xml.empty("p:ph", &attributes);
+    }
+}
+
+impl Layout {
+    pub fn title(self) -> Holder {
+        match self {
+            Self::Title => Holder { kind: Some("ctrTitle"), index: None },
+            _ => Holder::TITLE,
+        }
+    }
+
+    /// The placeholder of a slide's thing number `at`.
+    pub fn holder(self, at: usize) -> Holder {
+        let (kind, index) = match (self, at) {
+            (Self::Title, _) => (Some("subTitle"), 1),
+            (Self::Content, _) => (None, 1),
+            (Self::Two, at) => (None, at + 1),
+            (_, 0) => (Some("body"), 1),
+            (_, at) => (Some("body"), 12 + at),
+        };
+        Holder { kind, index: Some(index) }
+    }
+
+    pub fn title_area(self, geometry: &Geometry) -> Area {
+        match self {
+            Self::Title => Area { y: 150.0, height: 110.0, ..geometry.title },
+            Self::Section => Area { y: 200.0, height: 110.0, ..geometry.title },
+            _ => geometry.title,
+        }
+    }
+
+    pub fn title_size(self) -> f64 {
+        match self {
+            Self::Title => 40.0,
+            Self::Section => 36.0,
+            _ => 30.0,
+        }
+    }
+
+    /// Where the first thing stands.
+    pub fn body(self, geometry: &Geometry) -> Area {
+        match self {
+            Self::Title => Area { y: 282.0, height: 150.0, ..geometry.body },
+            Self::Section => Area { y: 322.0, height: 110.0, ..geometry.body },
+            Self::Quote => Area {
+                y: 170.0,
+                height: 230.0,
+                ..geometry.body.column(48.0, geometry.body.width - 96.0)
+            },
+            Self::Two | Self::Comparison => geometry.halves()[0],
+            _ => geometry.body,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Title => "Title Slide",
+            Self::Content => "Title and Content",
+            Self::Section => "Section Header",
+            Self::Two => "Two Content",
+            Self::Mixed => "Title and Blocks",
+            Self::Code => "Title and Code",
+            Self::Quote => "Quote",
+            Self::Comparison => "Comparison",
+            Self::TitleOnly => "Title Only",
+            Self::Blank => "Blank",
+        }
+    }
+
+    /// The name that the schema has for this kind, if it has one.
+    fn kind(self) -> Option<&'static str> {
+        match self {
+            Self::Title => Some("title"),
+            Self::Content => Some("obj"),
+            Self::Section => Some("secHead"),
+            Self::Two => Some("twoObj"),
+            Self::Comparison => Some("twoTxTwoObj"),
+            Self::TitleOnly => Some("titleOnly"),
+            Self::Blank => Some("blank"),
+            Self::Mixed | Self::Code | Self::Quote => None,
+        }
+    }
+
+    /// All places for things, in their order.
+    fn places(self, geometry: &Geometry) -> Vec<(Holder, Area)> {
+        let [left, right] = geometry.halves();
+        match self {
+            Self::TitleOnly | Self::Blank => Vec::new(),
+            Self::Two => vec![(self.holder(0), left), (self.holder(1), right)],
+            Self::Comparison => {
+                let object = |index| Holder { kind: None, index: Some(index) };
+                let text = |index| Holder { kind: Some("body"), index: Some(index) };
+                let (head, rest) = (36.0, left.height - 44.0);
+                vec![
+                    (text(1), left.band(0.0, head)),
+                    (object(2), left.band(44.0, rest)),
+                    (text(3), right.band(0.0, head)),
+                    (object(4), right.band(44.0, rest)),
+                ]
+            }
+            Self::Mixed => {
+                let high = geometry.body.height / BLOCKS as f64;
+                let band = |at: usize| geometry.body.band(high * at as f64, high - 4.0);
+                (0..BLOCKS).map(|at| (self.holder(at), band(at))).collect()
+            }
+            _ => vec![(self.holder(0), self.body(geometry))],
+        }
+    }
+
+    /// `ppt/slideLayouts/slideLayoutN.xml`.
+    pub fn write(self, geometry: &Geometry, look: &Look) -> Xml {
+        let mut xml = Xml::new();
+        let kind = self.kind().map(|kind| ("type", kind));
+        let own = [("preserve", "1"), ("userDrawn", "1")];
+        let attributes: Vec<_> = NAMESPACES.into_iter().chain(kind).chain(own).collect();
+        xml.open("p:sldLayout", &attributes);
+        xml.open("p:cSld", &[("name", self.name())]);
+        xml.open("p:spTree", &[]);
+        xml.raw(TREE);
+        let mut id = 2;
+        if self != Self::Blank {
+            let style = self.title_style();
+            prompt(
+                &mut xml,
+                id,
+                ("Title", "Title"),
+                (self.title(), self.title_area(geometry), &style),
+            );
+        }
+        for (holder, area) in self.places(geometry) {
+            id += 1;
+            let style = self.body_style(look);
+            prompt(&mut xml, id, ("Content", "Text"), (holder, area, &style));
+        }
+        edges(&mut xml, id + 1, geometry);
+        if matches!(self, Self::Title | Self::Section) {
+            let line = Area {
+                y: self.title_area(geometry).y + 122.0,
+                width: 96.0,
+                height: 4.0,
+                ..geometry.body
+            };
+            bar(&mut xml, id + 3, line, look.accent);
+        }
+        xml.close();
+        xml.close();
+        xml.raw("<p:clrMapOvr><a:masterClrMapping/></p:clrMapOvr>");
+        xml.close();
+        xml
+    }
+
+    fn title_style(self) -> String {
+        let size = (self.title_size() * 100.0) as i64;
+        let anchor = if matches!(self, Self::Title | Self::Section) { "b" } else { "ctr" };
+        format!(
+            "<a:bodyPr anchor=\"{anchor}\"><a:normAutofit/></a:bodyPr><a:lstStyle><a:lvl1pPr>\
+             <a:defRPr sz=\"{size}\"/></a:lvl1pPr></a:lstStyle>"
+        )
+    }
+
+    fn body_style(self, look: &Look) -> String {
+        let level = |run: &str| {
+            format!(
+                "<a:bodyPr><a:normAutofit/></a:bodyPr><a:lstStyle><a:lvl1pPr marL=\"0\" \
+                 indent=\"0\"><a:buNone/><a:defRPr {run}</a:defRPr></a:lvl1pPr></a:lstStyle>"
+            )
+        };
+        match self {
+            Self::Title | Self::Section => level(&format!(
+                "sz=\"2000\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill>",
+                look.quiet
+            )),
+            Self::Quote => level("sz=\"2000\" i=\"1\">"),
+            Self::Code => level(&format!("sz=\"1600\"><a:latin typeface=\"{}\"/>", look.code)),
+            _ => "<a:bodyPr><a:normAutofit/></a:bodyPr><a:lstStyle/>".to_owned(),
+        }
+    }
+}
+
+/// A placeholder of a master or layout, with the text that invites to fill it.
+pub fn prompt(xml: &mut Xml, id: usize, names: (&str, &str), what: (Holder, Area, &str)) {
+    let (holder, area, style) = what;
+    let name = format!("{} {id}", names.0);
+    open_shape(xml, &[("id", &id.to_string()), ("name", &name)], holder, Some(area));
+    xml.raw(style);
+    xml.open("a:p", &[]);
+    xml.open("a:r", &[]);
+    xml.raw("<a:rPr lang=\"en-US\"/>");
+    xml.leaf("a:t", &[], names.1);
+    xml.close();
+    xml.close();
+    close_shape(xml);
+}
+
+/// Footer and slide number.
+pub fn edges(xml: &mut Xml, id: usize, geometry: &Geometry) {
+    let style = "<a:bodyPr/><a:lstStyle/>";
+    prompt(xml, id, ("Footer", ""), (Holder::FOOTER, geometry.footer, style));
+    open_shape(
+        xml,
+        &[("id", &(id + 1).to_string()), ("name", "Slide Number")],
+        Holder::NUMBER,
+        Some(geometry.number),
+    );
+    xml.raw(
+        "<a:bodyPr/><a:lstStyle/><a:p><a:fld id=\"{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}\" \
+         type=\"slidenum\"><a:rPr lang=\"en-US\"/><a:t>‹#›</a:t></a:fld></a:p>",
+    );
+    close_shape(xml);
+}
+
+/// A coloured bar without text.
+fn bar(xml: &mut Xml, id: usize, area: Area, color: &str) {
+    let [x, y, width, height] = area.emu();
+    xml.open("p:sp", &[]);
+    xml.raw(&format!(
+        "<p:nvSpPr><p:cNvPr id=\"{id}\" name=\"Bar\"/><p:cNvSpPr/><p:nvPr userDrawn=\"1\"/></p:nvSpPr>\
+         <p:spPr><a:xfrm><a:off x=\"{x}\" y=\"{y}\"/><a:ext cx=\"{width}\" cy=\"{height}\"/></a:xfrm>\
+         <a:prstGeom prst=\"rect\"><a:avLst/></a:prstGeom>"
+    ));
+    fill(xml, color);
+    xml.raw("<a:ln><a:noFill/></a:ln></p:spPr>");
+    xml.close();
+}
+
+/// `ppt/slideMasters/slideMaster1.xml`.
+pub fn master(geometry: &Geometry, look: &Look) -> Xml {
+    let mut xml = Xml::new();
+    xml.open("p:sldMaster", &NAMESPACES);
+    xml.open("p:cSld", &[]);
+    xml.raw("<p:bg><p:bgPr><a:solidFill><a:schemeClr val=\"bg1\"/></a:solidFill><a:effectLst/></p:bgPr></p:bg>");
+    xml.open("p:spTree", &[]);
+    xml.raw(TREE);
+    let flush = "lIns=\"0\" tIns=\"0\" rIns=\"0\" bIns=\"0\"";
+    let title =
+        format!("<a:bodyPr {flush} anchor=\"ctr\"><a:normAutofit/></a:bodyPr><a:lstStyle/>");
+    prompt(&mut xml, 2, ("Title", "Title"), (Holder::TITLE, geometry.title, &title));
+    let body = format!("<a:bodyPr {flush}><a:normAutofit/></a:bodyPr><a:lstStyle/>");
+    let holder = Holder { kind: Some("body"), index: Some(1) };
+    prompt(&mut xml, 3, ("Text", "Text"), (holder, geometry.body, &body));
+    let small = |align: &str| {
+        format!(
+            "<a:bodyPr {flush} anchor=\"ctr\"/><a:lstStyle><a:lvl1pPr algn=\"{align}\"><a:defRPr \
+             sz=\"1100\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill></a:defRPr></a:lvl1pPr></a:lstStyle>",
+            look.quiet
+        )
+    };
+    let footer = Holder { index: Some(3), ..Holder::FOOTER };
+    prompt(&mut xml, 4, ("Footer", ""), (footer, geometry.footer, &small("l")));
+    let number = Holder { index: Some(4), ..Holder::NUMBER };
+    prompt(&mut xml, 5, ("Slide Number", "‹#›"), (number, geometry.number, &small("r")));
+    xml.close();
+    xml.close();
+    xml.raw(COLORS);
+    xml.open("p:sldLayoutIdLst", &[]);
+    for at in 0..LAYOUTS.len() {
+        let id = (2_147_483_649 + at).to_string();
+        xml.empty("p:sldLayoutId", &[("id", &id), ("r:id", &format!("rId{}", at + 1))]);
+    }
+    xml.close();
+    text_styles(&mut xml);
+    xml.close();
+    xml
+}
+
+/// Which colours of the theme stand for what.
+pub const COLORS: &str = "<p:clrMap bg1=\"lt1\" tx1=\"dk1\" bg2=\"lt2\" tx2=\"dk2\" accent1=\"accent1\" \
+    accent2=\"accent2\" accent3=\"accent3\" accent4=\"accent4\" accent5=\"accent5\" \
+    accent6=\"accent6\" hlink=\"hlink\" folHlink=\"folHlink\"/>";
+
+fn text_styles(xml: &mut Xml) {
+    let faces = |kind: &str| {
+        format!(
+            "<a:latin typeface=\"+{kind}-lt\"/><a:ea typeface=\"+{kind}-ea\"/><a:cs typeface=\"+{kind}-cs\"/>"
+        )
+    };
+    xml.open("p:txStyles", &[]);
+    xml.raw(&format!(
+        "<p:titleStyle><a:lvl1pPr algn=\"l\"><a:lnSpc><a:spcPct val=\"95000\"/></a:lnSpc><a:buNone/>\
+         <a:defRPr sz=\"3000\" b=\"1\"><a:solidFill><a:schemeClr val=\"accent1\"/></a:solidFill>{}\
+         </a:defRPr></a:lvl1pPr></p:titleStyle>",
+        faces("mj")
+    ));
+    xml.raw("<p:bodyStyle>");
+    for (at, size) in SIZES.iter().enumerate() {
+        let (left, hanging) = (emu(INDENT * (at as f64 + 1.0)), emu(-INDENT));
+        let (before, size) = ((BEFORE * 100.0) as i64, (size * 100.0) as i64);
+        let bullet = ["•", "–", "▪"][at % 3];
+        let level = at + 1;
+        xml.raw(&format!(
+            "<a:lvl{level}pPr marL=\"{left}\" indent=\"{hanging}\" algn=\"l\"><a:spcBef><a:spcPts \
+             val=\"{before}\"/></a:spcBef><a:buFont typeface=\"Arial\"/><a:buChar char=\"{bullet}\"/>\
+             <a:defRPr sz=\"{size}\"><a:solidFill><a:schemeClr val=\"tx1\"/></a:solidFill>{}</a:defRPr>\
+             </a:lvl{level}pPr>",
+            faces("mn")
+        ));
+    }
+    xml.raw("</p:bodyStyle><p:otherStyle><a:lvl1pPr><a:defRPr sz=\"1800\"><a:solidFill><a:schemeClr val=\"tx1\"/></a:solidFill>");
+    xml.raw(&faces("mn"));
+    xml.raw("</a:defRPr></a:lvl1pPr></p:otherStyle>");
+    xml.close();
+}

@@ -1,0 +1,246 @@
+//! Paragraphs and runs of DrawingML: marks, bullets, numbers, links, directions.
+
+use std::collections::HashMap;
+
+use super::heights::INDENT;
+use super::items::{Mark, Para, Voice};
+use super::slide::Sheet;
+use crate::document::{Align, Inline};
+use crate::package::highlight;
+use crate::package::look;
+use crate::package::measure::begins_rtl;
+use crate::package::text::{LINK_LETTERS, directions, joint, plain, slug, unescape};
+use crate::package::xml::Xml;
+
+/// The marks of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Format {
+    pub bold: bool,
+    pub italic: bool,
+    pub strike: bool,
+    pub code: bool,
+    pub raised: bool,
+    pub rtl: bool,
+    /// RRGGBB.
+    pub color: Option<&'static str>,
+    /// Points; the placeholder's own where there is none.
+    pub size: Option<f64>,
+    /// Relationship of a link, and whether it leads to a slide of this deck.
+    pub link: Option<Link>,
+}
+
+/// Index into the links of the sheet.
+pub type Link = usize;
+
+impl Sheet<'_, '_> {
+    /// The paragraphs of a placeholder.
+    pub fn paras(&mut self, xml: &mut Xml, paras: &[Para]) {
+        let mut starts = HashMap::new();
+        for para in paras {
+            let format = self.voice(para);
+            xml.open("a:p", &[]);
+            properties(xml, para, format.rtl, &mut starts);
+            self.runs(xml, &para.content, format);
+            xml.close();
+        }
+        if paras.is_empty() {
+            xml.empty("a:p", &[]);
+        }
+    }
+
+    fn voice(&self, para: &Para) -> Format {
+        let look = &self.deck.look;
+        let format = Format { rtl: begins_rtl(&plain(&para.content)), ..Format::default() };
+        match para.voice {
+            Voice::Plain => format,
+            Voice::Heading => Format { bold: true, color: Some(look.accent), ..format },
+            Voice::Quote => Format { italic: true, color: Some(look.quiet), ..format },
+            Voice::Alert(alert) => {
+                Format { bold: true, color: Some(look::alert(alert).1), ..format }
+            }
+            Voice::Small => Format { size: Some(12.0), color: Some(look.quiet), ..format },
+        }
+    }
+
+    /// One line of text in a table's cell or a title.
+    pub fn line(&mut self, xml: &mut Xml, content: &[Inline], align: Align, format: Format) {
+        let rtl = begins_rtl(&plain(content));
+        let align = match (align, rtl) {
+            (Align::Center, _) => Some("ctr"),
+            (Align::End, false) | (Align::Start, true) => Some("r"),
+            _ => None,
+        };
+        let mut attributes = Vec::new();
+        attributes.extend(align.map(|align| ("algn", align)));
+        attributes.extend(rtl.then_some(("rtl", "1")));
+        xml.open("a:p", &[]);
+        xml.empty("a:pPr", &attributes);
+        self.runs(xml, content, Format { rtl, ..format });
+        xml.close();
+    }
+
+    pub fn runs(&mut self, xml: &mut Xml, content: &[Inline], format: Format) {
+        for (at, inline) in content.iter().enumerate() {
+            match inline {
+                Inline::Text(text) => self.run(xml, text, format),
+                Inline::Code(text) => self.run(xml, text, Format { code: true, ..format }),
+                Inline::Strong(parts) => self.runs(xml, parts, Format { bold: true, ..format }),
+                Inline::Emphasis(parts) => {
+                    self.runs(xml, parts, Format { italic: !format.italic, ..format });
+                }
+                Inline::Strike(parts) => self.runs(xml, parts, Format { strike: true, ..format }),
+                Inline::Link { url, title, content } => {
+                    let link = self.link(url, title);
+                    self.runs(xml, content, Format { link: link.or(format.link), ..format });
+                }
+                Inline::Image { url, alt, .. } => {
+                    let name = if alt.is_empty() { url } else { alt };
+                    let warning = "A picture in a title or a table's cell is shown as its text.";
+                    self.deck.warnings.say(warning);
+                    self.run(xml, &format!("[{name}]"), Format { italic: true, ..format });
+                }
+                Inline::Math(latex) => self.math(xml, latex, format),
+                Inline::Footnote(note) => {
+                    self.run(xml, &(note + 1).to_string(), Format { raised: true, ..format });
+                }
+                Inline::SoftBreak => {
+                    let before = plain(&content[at.saturating_sub(1)..at]);
+                    self.run(xml, joint(&before, &content[at + 1..]), format);
+                }
+                Inline::LineBreak => xml.empty("a:br", &[]),
+            }
+        }
+    }
+
+    fn math(&mut self, xml: &mut Xml, latex: &str, format: Format) {
+        let shown: String = latex.trim().chars().take(60).collect();
+        self.deck.warnings.say(format!("The formula {shown} is shown as its source."));
+        self.run(xml, latex.trim(), Format { code: true, ..format });
+    }
+
+    fn link(&mut self, url: &str, title: &str) -> Option<Link> {
+        let (relation, action) = match url.strip_prefix('#') {
+            Some(anchor) => {
+                let anchor = unescape(anchor).to_lowercase();
+                let slide = self
+                    .deck
+                    .anchors
+                    .get(&anchor)
+                    .or_else(|| self.deck.anchors.get(&slug(&anchor, &mut HashMap::new())))?;
+                let target = format!("slide{slide}.xml");
+                (self.relations.part("slide", &target), Some("ppaction://hlinksldjump"))
+            }
+            None if url.len() <= LINK_LETTERS && url.contains(':') => {
+                (self.relations.link(url), None)
+            }
+            None => return None,
+        };
+        self.links.push((relation, action, title.chars().take(250).collect()));
+        Some(self.links.len() - 1)
+    }
+
+    pub fn run(&mut self, xml: &mut Xml, text: &str, format: Format) {
+        for (at, line) in text.split('\n').enumerate() {
+            if at > 0 {
+                xml.empty("a:br", &[]);
+            }
+            for (piece, rtl) in directions(line, format.rtl) {
+                xml.open("a:r", &[]);
+                self.marks(xml, Format { rtl, ..format });
+                xml.leaf("a:t", &[], piece);
+                xml.close();
+            }
+        }
+    }
+
+    fn marks(&self, xml: &mut Xml, format: Format) {
+        let look = &self.deck.look;
+        let language = look::language(&self.deck.document.meta);
+        let size = format.size.map(|points| ((points * 100.0) as i64).to_string());
+        let mut attributes = vec![("lang", language)];
+        attributes.extend(size.as_deref().map(|size| ("sz", size)));
+        attributes.extend(format.bold.then_some(("b", "1")));
+        attributes.extend(format.italic.then_some(("i", "1")));
+        attributes.extend(format.strike.then_some(("strike", "sngStrike")));
+        attributes.extend(format.raised.then_some(("baseline", "30000")));
+        xml.open("a:rPr", &attributes);
+        if let Some(color) = format.color {
+            fill(xml, color);
+        }
+        if format.code {
+            let code = [("typeface", look.code)];
+            xml.empty("a:latin", &code);
+            xml.empty("a:ea", &[("typeface", look.east_asian)]);
+            xml.empty("a:cs", &code);
+        }
+        if let Some((relation, action, title)) = format.link.map(|link| &self.links[link]) {
+            let mut attributes = vec![("r:id", relation.as_str())];
+            attributes.extend(action.map(|action| ("action", action)));
+            if !title.is_empty() {
+                attributes.push(("tooltip", title));
+            }
+            xml.empty("a:hlinkClick", &attributes);
+        }
+        if format.rtl {
+            xml.empty("a:rtl", &[]);
+        }
+        xml.close();
+    }
+
+    /// Lines of code in its colours.
+    pub fn code(&mut self, xml: &mut Xml, language: Option<&str>, text: &str, size: f64) {
+        for line in highlight::lines(language, text) {
+            xml.open("a:p", &[]);
+            xml.open("a:pPr", &[("marL", "0"), ("indent", "0")]);
+            xml.raw("<a:spcBef><a:spcPts val=\"0\"/></a:spcBef><a:buNone/>");
+            xml.close();
+            for piece in &line {
+                let color = piece.color();
+                let format = Format { code: true, color, size: Some(size), ..Format::default() };
+                self.run(xml, piece.text, format);
+            }
+            if line.is_empty() {
+                xml.empty("a:endParaRPr", &[("sz", &((size * 100.0) as i64).to_string())]);
+            }
+            xml.close();
+        }
+    }
+}
+
+pub fn fill(xml: &mut Xml, color: &str) {
+    xml.open("a:solidFill", &[]);
+    xml.empty("a:srgbClr", &[("val", color)]);
+    xml.close();
+}
+
+/// Level, indent and bullet. `starts` knows the first number of each list in this placeholder:
+/// PowerPoint counts on from it.
+fn properties(xml: &mut Xml, para: &Para, rtl: bool, starts: &mut HashMap<usize, u64>) {
+    let emu = |points: f64| super::geometry::emu(points).to_string();
+    let level = para.level.min(8);
+    let quoted = if para.voice == Voice::Quote { 16.0 } else { 0.0 };
+    let marked = para.mark != Mark::None;
+    let left = emu(INDENT * (level as f64 + f64::from(u8::from(marked))) + quoted);
+    let (hanging, level) = (emu(if marked { -INDENT } else { 0.0 }), level.to_string());
+    let margin = if rtl { "marR" } else { "marL" };
+    let mut attributes = vec![(margin, left.as_str()), ("lvl", &level), ("indent", &hanging)];
+    if rtl {
+        attributes.extend([("marL", "0"), ("algn", "r"), ("rtl", "1")]);
+    }
+    xml.open("a:pPr", &attributes);
+    match para.mark {
+        Mark::None => xml.empty("a:buNone", &[]),
+        Mark::Bullet => xml.empty("a:buChar", &[("char", ["•", "–", "▪"][para.level % 3])]),
+        Mark::Task(done) => {
+            xml.empty("a:buFont", &[("typeface", "Segoe UI Symbol")]);
+            xml.empty("a:buChar", &[("char", if done { "☑" } else { "☐" })]);
+        }
+        Mark::Number(list, value) => {
+            let start = starts.entry(list).or_insert(value.clamp(1, 32_767)).to_string();
+            let kinds = ["arabicPeriod", "alphaLcPeriod", "romanLcPeriod"];
+            let kind = kinds[para.level % 3];
+            xml.empty("a:buAutoNum", &[("type", kind), ("startAt", &start)]);
+        }
+    }
+    xml.close();
+}

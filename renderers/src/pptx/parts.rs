@@ -1,0 +1,85 @@
+//! The presentation itself, and who refers to whom.
+
+use super::fit::Page;
+use super::geometry::emu;
+use super::layouts::{self, LAYOUTS};
+use super::slide::NAMESPACES;
+use super::{Deck, notes, theme};
+use crate::document::SlideSize;
+use crate::package::Relations;
+use crate::package::xml::Xml;
+
+const MAIN: &str =
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml";
+const MASTER: &str = "application/vnd.openxmlformats-officedocument.presentationml.slideMaster+xml";
+const LAYOUT: &str = "application/vnd.openxmlformats-officedocument.presentationml.slideLayout+xml";
+const NOTES: &str = "application/vnd.openxmlformats-officedocument.presentationml.notesMaster+xml";
+
+impl Deck<'_> {
+    /// Everything but the slides.
+    pub fn constant_parts(&mut self, pages: &[Page<'_>]) {
+        self.package.add("ppt/theme/theme1.xml", theme::KIND, theme::write(&self.look));
+        self.master();
+        let noted = pages.iter().any(|page| !page.notes.is_empty());
+        if noted {
+            let name = "ppt/notesMasters/notesMaster1.xml";
+            self.package.add(name, NOTES, notes::master());
+            self.package.add("ppt/theme/theme2.xml", theme::KIND, theme::write(&self.look));
+            let mut relations = Relations::default();
+            relations.part("theme", "../theme/theme2.xml");
+            self.package.relate(name, relations);
+        }
+        self.presentation(pages.len(), noted);
+    }
+
+    fn master(&mut self) {
+        let name = "ppt/slideMasters/slideMaster1.xml";
+        let mut relations = Relations::default();
+        for (at, layout) in LAYOUTS.iter().enumerate() {
+            let file = format!("slideLayout{}.xml", at + 1);
+            relations.part("slideLayout", &format!("../slideLayouts/{file}"));
+            let part = format!("ppt/slideLayouts/{file}");
+            self.package.add(&part, LAYOUT, layout.write(&self.geometry, &self.look));
+            let mut up = Relations::default();
+            up.part("slideMaster", "../slideMasters/slideMaster1.xml");
+            self.package.relate(&part, up);
+        }
+        relations.part("theme", "../theme/theme1.xml");
+        self.package.add(name, MASTER, layouts::master(&self.geometry, &self.look));
+        self.package.relate(name, relations);
+    }
+
+    fn presentation(&mut self, slides: usize, noted: bool) {
+        let mut relations = Relations::default();
+        let mut xml = Xml::new();
+        xml.open("p:presentation", &NAMESPACES);
+        xml.open("p:sldMasterIdLst", &[]);
+        let id = relations.part("slideMaster", "slideMasters/slideMaster1.xml");
+        xml.empty("p:sldMasterId", &[("id", "2147483648"), ("r:id", &id)]);
+        xml.close();
+        if noted {
+            let id = relations.part("notesMaster", "notesMasters/notesMaster1.xml");
+            xml.open("p:notesMasterIdLst", &[]);
+            xml.empty("p:notesMasterId", &[("r:id", &id)]);
+            xml.close();
+        }
+        xml.open("p:sldIdLst", &[]);
+        for number in 1..=slides {
+            let id = relations.part("slide", &format!("slides/slide{number}.xml"));
+            xml.empty("p:sldId", &[("id", &(255 + number).to_string()), ("r:id", &id)]);
+        }
+        xml.close();
+        let (width, height) = (emu(self.geometry.width), emu(self.geometry.height));
+        let (width, height) = (width.to_string(), height.to_string());
+        let mut size = vec![("cx", width.as_str()), ("cy", height.as_str())];
+        if self.geometry.size == SlideSize::Standard {
+            size.push(("type", "screen4x3"));
+        }
+        xml.empty("p:sldSz", &size);
+        xml.empty("p:notesSz", &[("cx", "6858000"), ("cy", "9144000")]);
+        xml.close();
+        relations.part("theme", "theme/theme1.xml");
+        self.package.add("ppt/presentation.xml", MAIN, xml);
+        self.package.relate("ppt/presentation.xml", relations);
+    }
+}

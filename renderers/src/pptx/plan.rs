@@ -1,0 +1,193 @@
+//! The document cut into slides: where one begins, what its title is, what is said beside it.
+
+use crate::Document;
+use crate::document::{Block, Inline};
+use crate::package::text::plain;
+
+/// What a slide is for; decides its layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Class {
+    #[default]
+    Content,
+    /// The first slide, or one of class `lead` or `title`.
+    Title,
+}
+
+/// A slide as the author wrote it.
+#[derive(Debug, Clone, Default)]
+pub struct Slide<'d> {
+    pub class: Class,
+    pub title: Option<Vec<Inline>>,
+    pub blocks: Vec<&'d Block>,
+    pub notes: Vec<String>,
+    pub numbered: bool,
+    pub footer: Option<String>,
+}
+
+/// All slides of a document, a title slide in front where the title stands nowhere else.
+pub fn slides(document: &Document) -> Vec<Slide<'_>> {
+    let mut state = State { numbered: true, footer: document.meta.footer.clone() };
+    let mut slides: Vec<Slide<'_>> = cut(&document.blocks)
+        .into_iter()
+        .map(|blocks| slide(blocks, &mut state))
+        .filter(|slide| slide.title.is_some() || !slide.blocks.is_empty())
+        .collect();
+    if let Some(front) = front(document, slides.first()) {
+        slides.insert(0, front);
+    }
+    if slides.is_empty() {
+        slides.push(Slide { class: Class::Title, ..Slide::default() });
+    }
+    slides
+}
+
+/// Directives that hold until they are changed.
+struct State {
+    numbered: bool,
+    footer: Option<String>,
+}
+
+/// A break begins a slide. Where breaks are no means of cutting (there are none, or far fewer than
+/// large headings), each heading of the first two levels begins one too.
+fn cut(blocks: &[Block]) -> Vec<Vec<&Block>> {
+    let is_heading = |block: &Block| matches!(block, Block::Heading { level: 1 | 2, .. });
+    let breaks = blocks.iter().filter(|block| matches!(block, Block::Break)).count();
+    let headings = blocks.iter().filter(|block| is_heading(block)).count();
+    let by_heading = breaks == 0 || headings > 3 * (breaks + 1);
+    let mut parts: Vec<Vec<&Block>> = vec![Vec::new()];
+    for block in blocks {
+        let part = parts.last_mut().expect("there is always a part");
+        let empty = part.iter().all(|block| matches!(block, Block::Comment(_)));
+        match block {
+            Block::Break => parts.push(Vec::new()),
+            block if by_heading && is_heading(block) && !empty => parts.push(vec![block]),
+            block => part.push(block),
+        }
+    }
+    parts
+}
+
+fn slide<'d>(blocks: Vec<&'d Block>, state: &mut State) -> Slide<'d> {
+    let mut slide = Slide::default();
+    let (mut numbered, mut footer) = (None, None);
+    for block in blocks {
+        match block {
+            Block::Comment(text) => match directives(text) {
+                Some(all) => {
+                    for (key, value) in all {
+                        match key.as_str() {
+                            "class" | "_class" if value.split(' ').any(is_lead) => {
+                                slide.class = Class::Title;
+                            }
+                            "paginate" => state.numbered = value != "false",
+                            "_paginate" => numbered = Some(value != "false"),
+                            "footer" => state.footer = Some(value),
+                            "_footer" => footer = Some(value),
+                            _ => {}
+                        }
+                    }
+                }
+                None => slide.notes.push(text.trim().to_owned()),
+            },
+            Block::Heading { content, .. } if slide.title.is_none() && slide.blocks.is_empty() => {
+                slide.title = Some(content.clone());
+            }
+            block => slide.blocks.push(block),
+        }
+    }
+    slide.numbered = numbered.unwrap_or(state.numbered);
+    slide.footer = footer.or_else(|| state.footer.clone());
+    slide
+}
+
+fn is_lead(class: &str) -> bool {
+    matches!(class, "lead" | "title" | "cover")
+}
+
+/// The directives of a comment: every line is `key: value` with a key that Marp knows.
+fn directives(comment: &str) -> Option<Vec<(String, String)>> {
+    const KEYS: [&str; 17] = [
+        "class",
+        "paginate",
+        "footer",
+        "header",
+        "theme",
+        "size",
+        "color",
+        "backgroundColor",
+        "backgroundImage",
+        "backgroundPosition",
+        "backgroundRepeat",
+        "backgroundSize",
+        "style",
+        "headingDivider",
+        "math",
+        "title",
+        "marp",
+    ];
+    let lines: Vec<&str> = comment.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    if matches!(lines[..], ["pagebreak" | "page-break" | "newpage" | "fit"]) {
+        return Some(Vec::new());
+    }
+    let parsed = lines.iter().map(|line| {
+        let (key, value) = line.split_once(':')?;
+        let key = key.trim();
+        let known = KEYS.contains(&key.strip_prefix('_').unwrap_or(key));
+        known.then(|| (key.to_owned(), value.trim().trim_matches(['"', '\'']).to_owned()))
+    });
+    parsed.collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
+}
+
+/// A title slide from the front matter, unless the first slide is one already.
+fn front<'d>(document: &Document, first: Option<&Slide<'d>>) -> Option<Slide<'d>> {
+    let title = document.meta.title.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
+    let says_it = first.is_some_and(|slide| {
+        let same = slide.title.as_ref().is_some_and(|own| plain(own).trim() == title);
+        slide.class == Class::Title || same
+    });
+    let content = vec![Inline::Text(title.to_owned())];
+    (!says_it).then(|| Slide { class: Class::Title, title: Some(content), ..Slide::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heading(level: u8, text: &str) -> Block {
+        Block::Heading { level, content: vec![Inline::Text(text.into())] }
+    }
+
+    fn titles(blocks: Vec<Block>) -> Vec<String> {
+        let document = Document { blocks, ..Document::default() };
+        let title = |slide: &Slide<'_>| slide.title.as_ref().map_or("-".into(), |t| plain(t));
+        slides(&document).iter().map(title).collect()
+    }
+
+    #[test]
+    fn headings_begin_slides_where_there_are_no_breaks() {
+        let deck = vec![heading(1, "a"), heading(3, "x"), heading(2, "b"), heading(1, "c")];
+        assert_eq!(titles(deck), ["a", "b", "c"]);
+        let deck = vec![heading(1, "a"), heading(2, "b"), Block::Break, heading(2, "c")];
+        assert_eq!(titles(deck), ["a", "c"]);
+        assert_eq!(titles(vec![]), ["-"]);
+    }
+
+    #[test]
+    fn directives_are_not_notes() {
+        let comment = |text: &str| Block::Comment(text.into());
+        let blocks = vec![
+            comment("_class: lead"),
+            heading(1, "a"),
+            comment("say: this loudly"),
+            Block::Break,
+            comment("paginate: false\n_footer: \"x\""),
+            heading(1, "b"),
+        ];
+        let document = Document { blocks, ..Document::default() };
+        let slides = slides(&document);
+        assert_eq!((slides[0].class, slides[0].numbered), (Class::Title, true));
+        assert_eq!(slides[0].notes, ["say: this loudly"]);
+        assert_eq!((slides[1].numbered, slides[1].footer.as_deref()), (false, Some("x")));
+        assert_eq!(slides[1].notes, Vec::<String>::new());
+    }
+}

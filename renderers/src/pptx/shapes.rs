@@ -1,0 +1,120 @@
+//! Tables and pictures on a slide.
+
+use super::fit::Piece;
+use super::geometry::{Area, emu};
+use super::heights::{CELL, Columns};
+use super::paragraphs::{Format, fill};
+use super::slide::Sheet;
+use crate::document::{Inline, Table};
+use crate::package::picture::{EMU_PER_PIXEL, Picture};
+use crate::package::text::rows;
+use crate::package::xml::Xml;
+
+impl Sheet<'_, '_> {
+    pub fn table(&mut self, xml: &mut Xml, table: &Table, piece: &Piece<'_>) {
+        let columns = Columns::of(table, piece.area.width, piece.scale);
+        let width: f64 = columns.widths.iter().sum();
+        let height = columns.height(table).min(piece.area.height);
+        let id = self.next_id();
+        xml.open("p:graphicFrame", &[]);
+        xml.open("p:nvGraphicFramePr", &[]);
+        xml.empty("p:cNvPr", &[("id", &id), ("name", &format!("Table {id}"))]);
+        xml.raw("<p:cNvGraphicFramePr><a:graphicFrameLocks noGrp=\"1\"/></p:cNvGraphicFramePr><p:nvPr/>");
+        xml.close();
+        place(xml, "p:xfrm", Area { width, height, ..piece.area });
+        xml.open("a:graphic", &[]);
+        let uri = "http://schemas.openxmlformats.org/drawingml/2006/table";
+        xml.open("a:graphicData", &[("uri", uri)]);
+        xml.open("a:tbl", &[]);
+        let head = if table.header.is_empty() { "0" } else { "1" };
+        xml.empty("a:tblPr", &[("firstRow", head), ("bandRow", "1")]);
+        xml.open("a:tblGrid", &[]);
+        for width in &columns.widths {
+            xml.empty("a:gridCol", &[("w", &emu(*width).to_string())]);
+        }
+        xml.close();
+        for (at, row) in rows(table).enumerate() {
+            self.row(xml, row, (table, &columns), at == 0 && !table.header.is_empty());
+        }
+        for _ in 0..4 {
+            xml.close();
+        }
+    }
+
+    fn row(&mut self, xml: &mut Xml, row: &[Vec<Inline>], of: (&Table, &Columns), header: bool) {
+        let (table, columns) = of;
+        let height = emu(columns.row_height(row, header)).to_string();
+        xml.open("a:tr", &[("h", &height)]);
+        for at in 0..columns.widths.len() {
+            let cell = row.get(at).map_or(&[][..], Vec::as_slice);
+            let align = table.align.get(at).copied().unwrap_or_default();
+            let color = header.then_some(self.deck.look.accent);
+            let size = Some(columns.size);
+            xml.open("a:tc", &[]);
+            xml.open("a:txBody", &[]);
+            xml.raw("<a:bodyPr/><a:lstStyle/>");
+            self.line(xml, cell, align, Format { bold: header, color, size, ..Format::default() });
+            xml.close();
+            self.frame(xml, header);
+            xml.close();
+        }
+        xml.close();
+    }
+
+    fn frame(&self, xml: &mut Xml, header: bool) {
+        let (side, above) = (emu(CELL.0 / 2.0).to_string(), emu(CELL.1 / 2.0).to_string());
+        let margins =
+            [("marL", side.as_str()), ("marR", &side), ("marT", &above), ("marB", &above)];
+        xml.open("a:tcPr", &[&margins[..], &[("anchor", "ctr")]].concat());
+        for name in ["a:lnL", "a:lnR", "a:lnT", "a:lnB"] {
+            xml.open(name, &[("w", "9525")]);
+            fill(xml, self.deck.look.line);
+            xml.close();
+        }
+        if header {
+            fill(xml, self.deck.look.tint);
+        } else {
+            xml.empty("a:noFill", &[]);
+        }
+        xml.close();
+    }
+
+    /// A picture in the middle of its area.
+    pub fn picture(&mut self, xml: &mut Xml, picture: (&Picture<'_>, &str), area: Area) {
+        let (picture, alt) = picture;
+        let (width, height) = picture.fill(emu(area.width), emu(area.height));
+        let points = |units: i64| units as f64 * 0.75 / EMU_PER_PIXEL as f64;
+        let (width, height) = (points(width), points(height));
+        let area = Area {
+            x: area.x + (area.width - width) / 2.0,
+            y: area.y + (area.height - height) / 2.0,
+            width,
+            height,
+        };
+        let part = self.deck.package.store("ppt/media", picture.kind, picture.bytes);
+        let relation = self.relations.part("image", &part.replace("ppt/", "../"));
+        let id = self.next_id();
+        xml.open("p:pic", &[]);
+        xml.open("p:nvPicPr", &[]);
+        xml.empty("p:cNvPr", &[("id", &id), ("name", &format!("Picture {id}")), ("descr", alt)]);
+        xml.raw("<p:cNvPicPr><a:picLocks noChangeAspect=\"1\"/></p:cNvPicPr><p:nvPr/>");
+        xml.close();
+        xml.open("p:blipFill", &[]);
+        xml.empty("a:blip", &[("r:embed", &relation)]);
+        xml.raw("<a:stretch><a:fillRect/></a:stretch>");
+        xml.close();
+        xml.open("p:spPr", &[]);
+        place(xml, "a:xfrm", area);
+        xml.raw("<a:prstGeom prst=\"rect\"><a:avLst/></a:prstGeom>");
+        xml.close();
+        xml.close();
+    }
+}
+
+fn place(xml: &mut Xml, name: &'static str, area: Area) {
+    let [x, y, width, height] = area.emu();
+    xml.open(name, &[]);
+    xml.empty("a:off", &[("x", &x), ("y", &y)]);
+    xml.empty("a:ext", &[("cx", &width), ("cy", &height)]);
+    xml.close();
+}

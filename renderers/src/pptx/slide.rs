@@ -1,0 +1,230 @@
+//! One slide: its title, its things, its footer, its notes.
+
+use super::Deck;
+use super::fit::{Page, Piece};
+use super::geometry::Area;
+use super::heights::{code_size, size};
+use super::items::Item;
+use super::layouts::{Holder, Layout};
+use super::paragraphs::{Format, fill};
+use crate::document::{Align, Inline};
+use crate::package::Relations;
+use crate::package::measure::{self, Face, is_wide};
+use crate::package::text::plain;
+use crate::package::xml::Xml;
+
+const KIND: &str = "application/vnd.openxmlformats-officedocument.presentationml.slide+xml";
+
+/// Declared on the root of every part with shapes.
+pub const NAMESPACES: [(&str, &str); 3] = [
+    ("xmlns:a", "http://schemas.openxmlformats.org/drawingml/2006/main"),
+    ("xmlns:r", "http://schemas.openxmlformats.org/officeDocument/2006/relationships"),
+    ("xmlns:p", "http://schemas.openxmlformats.org/presentationml/2006/main"),
+];
+
+/// The group that holds all shapes must say where it is.
+pub const TREE: &str = "<p:nvGrpSpPr><p:cNvPr id=\"1\" name=\"\"/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr>\
+    <p:grpSpPr><a:xfrm><a:off x=\"0\" y=\"0\"/><a:ext cx=\"0\" cy=\"0\"/><a:chOff x=\"0\" y=\"0\"/>\
+    <a:chExt cx=\"0\" cy=\"0\"/></a:xfrm></p:grpSpPr>";
+
+/// A slide in the making.
+pub struct Sheet<'a, 'd> {
+    pub deck: &'a mut Deck<'d>,
+    pub relations: Relations,
+    /// Relationship, action and tooltip of each link.
+    pub links: Vec<(String, Option<&'static str>, String)>,
+    last_id: u32,
+}
+
+impl Sheet<'_, '_> {
+    pub fn next_id(&mut self) -> String {
+        self.last_id += 1;
+        self.last_id.to_string()
+    }
+}
+
+impl<'d> Deck<'d> {
+    /// Writes slide `number`, counted from one.
+    pub fn slide(&mut self, number: usize, page: &Page<'d>) {
+        let mut relations = Relations::default();
+        let layout = page.layout as usize + 1;
+        relations.part("slideLayout", &format!("../slideLayouts/slideLayout{layout}.xml"));
+        if !page.notes.is_empty() {
+            relations.part("notesSlide", &format!("../notesSlides/notesSlide{number}.xml"));
+            self.notes(number, &page.notes);
+        }
+        let mut sheet = Sheet { deck: self, relations, links: Vec::new(), last_id: 1 };
+        let mut xml = Xml::new();
+        xml.open("p:sld", &NAMESPACES);
+        xml.open("p:cSld", &[]);
+        xml.open("p:spTree", &[]);
+        xml.raw(TREE);
+        sheet.title(&mut xml, page);
+        sheet.pieces(&mut xml, page);
+        sheet.edge(&mut xml, page, number);
+        xml.close();
+        xml.close();
+        xml.raw("<p:clrMapOvr><a:masterClrMapping/></p:clrMapOvr>");
+        xml.close();
+        let relations = sheet.relations;
+        let name = format!("ppt/slides/slide{number}.xml");
+        self.package.add(&name, KIND, xml);
+        self.package.relate(&name, relations);
+    }
+}
+
+impl Sheet<'_, '_> {
+    fn title(&mut self, xml: &mut Xml, page: &Page<'_>) {
+        let holder = page.layout.title();
+        let area = page.layout.title_area(&self.deck.geometry);
+        let full = page.layout.title_size();
+        let size = title_size(&page.title, area, full);
+        let id = self.next_id();
+        let mut named = vec![("id", id.as_str()), ("name", "Title")];
+        if page.hidden_title {
+            named.push(("hidden", "1"));
+        }
+        open_shape(xml, &named, holder, None);
+        xml.empty("a:bodyPr", &[]);
+        xml.empty("a:lstStyle", &[]);
+        let size = (size < full).then_some(size);
+        self.line(xml, &page.title, Align::Start, Format { size, ..Format::default() });
+        close_shape(xml);
+    }
+
+    fn pieces(&mut self, xml: &mut Xml, page: &Page<'_>) {
+        for (at, piece) in page.pieces.iter().enumerate() {
+            let holder = page.layout.holder(at);
+            match &piece.item {
+                Item::Text(_) => self.text(xml, piece, page.layout, holder),
+                Item::Code { language, text } => {
+                    self.code_box(xml, (language.as_deref(), text), piece, holder);
+                }
+                Item::Table(table) => self.table(xml, table, piece),
+                Item::Picture { picture, alt, .. } => self.picture(xml, (picture, alt), piece.area),
+            }
+        }
+    }
+
+    fn text(&mut self, xml: &mut Xml, piece: &Piece<'_>, layout: Layout, holder: Holder) {
+        let Item::Text(paras) = &piece.item else { return };
+        let own = layout.body(&self.deck.geometry);
+        let area = (own != piece.area).then_some(piece.area);
+        let id = self.next_id();
+        open_shape(xml, &[("id", &id), ("name", &format!("Text {id}"))], holder, area);
+        xml.open("a:bodyPr", &[]);
+        let scale = ((piece.scale * 100_000.0) as i64).to_string();
+        match piece.scale < 1.0 {
+            true => xml.empty("a:normAutofit", &[("fontScale", &scale)]),
+            false => xml.empty("a:normAutofit", &[]),
+        }
+        xml.close();
+        xml.empty("a:lstStyle", &[]);
+        debug_assert!(paras.iter().all(|para| size(para, piece.scale) > 0.0));
+        self.paras(xml, paras);
+        close_shape(xml);
+    }
+
+    fn code_box(
+        &mut self,
+        xml: &mut Xml,
+        code: (Option<&str>, &str),
+        piece: &Piece<'_>,
+        holder: Holder,
+    ) {
+        let (language, text) = code;
+        let size = code_size(text, piece.area.width, piece.scale);
+        let high = super::heights::code_height(text, piece.area.width, size);
+        let area = Area { height: high.min(piece.area.height), ..piece.area };
+        let id = self.next_id();
+        let [x, y, width, height] = area.emu();
+        open_holder(xml, &[("id", &id), ("name", &format!("Code {id}"))], holder);
+        xml.open("p:spPr", &[]);
+        xml.open("a:xfrm", &[]);
+        xml.empty("a:off", &[("x", &x), ("y", &y)]);
+        xml.empty("a:ext", &[("cx", &width), ("cy", &height)]);
+        xml.close();
+        fill(xml, self.deck.look.paper);
+        xml.open("a:ln", &[("w", "9525")]);
+        fill(xml, self.deck.look.line);
+        xml.close();
+        xml.close();
+        xml.open("p:txBody", &[]);
+        let inset = super::geometry::emu(super::heights::CODE_INSET).to_string();
+        let insets =
+            [("lIns", inset.as_str()), ("tIns", &inset), ("rIns", &inset), ("bIns", &inset)];
+        xml.open("a:bodyPr", &insets);
+        xml.empty("a:noAutofit", &[]);
+        xml.close();
+        xml.empty("a:lstStyle", &[]);
+        self.code(xml, language, text, size);
+        close_shape(xml);
+    }
+
+    /// Footer and number, in the placeholders that the layouts have for them.
+    fn edge(&mut self, xml: &mut Xml, page: &Page<'_>, number: usize) {
+        if let Some(text) = page.footer.as_deref().filter(|text| !text.trim().is_empty()) {
+            let id = self.next_id();
+            open_shape(xml, &[("id", &id), ("name", "Footer")], Holder::FOOTER, None);
+            xml.raw("<a:bodyPr/><a:lstStyle/>");
+            let text = [Inline::Text(text.trim().to_owned())];
+            self.line(xml, &text, Align::Start, Format::default());
+            close_shape(xml);
+        }
+        if page.numbered {
+            let id = self.next_id();
+            open_shape(xml, &[("id", &id), ("name", "Slide Number")], Holder::NUMBER, None);
+            xml.raw("<a:bodyPr/><a:lstStyle/><a:p>");
+            let field = [("id", "{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}"), ("type", "slidenum")];
+            xml.open("a:fld", &field);
+            xml.raw("<a:rPr lang=\"en-US\"/>");
+            xml.leaf("a:t", &[], &number.to_string());
+            xml.close();
+            xml.raw("</a:p>");
+            close_shape(xml);
+        }
+    }
+}
+
+/// The largest size at which a title fits its box.
+fn title_size(title: &[Inline], area: Area, full: f64) -> f64 {
+    let text = plain(title);
+    let tall = if text.chars().any(is_wide) { 1.4 } else { 1.15 };
+    let fits = |size: &f64| {
+        let lines = measure::lines(&text, Face::Bold, (area.width * 1000.0 / size) as u32);
+        lines as f64 * size * tall <= area.height
+    };
+    let sizes = [full, 32.0, 28.0, 24.0, 20.0, 18.0, 16.0];
+    sizes.into_iter().filter(|size| *size <= full).find(fits).unwrap_or(14.0)
+}
+
+fn open_holder(xml: &mut Xml, named: &[(&str, &str)], holder: Holder) {
+    xml.open("p:sp", &[]);
+    xml.open("p:nvSpPr", &[]);
+    xml.empty("p:cNvPr", named);
+    xml.raw("<p:cNvSpPr><a:spLocks noGrp=\"1\"/></p:cNvSpPr>");
+    xml.open("p:nvPr", &[]);
+    holder.write(xml);
+    xml.close();
+    xml.close();
+}
+
+/// A text placeholder up to its body; at the layout's own place where there is no `area`.
+pub fn open_shape(xml: &mut Xml, named: &[(&str, &str)], holder: Holder, area: Option<Area>) {
+    open_holder(xml, named, holder);
+    xml.open("p:spPr", &[]);
+    if let Some(area) = area {
+        let [x, y, width, height] = area.emu();
+        xml.open("a:xfrm", &[]);
+        xml.empty("a:off", &[("x", &x), ("y", &y)]);
+        xml.empty("a:ext", &[("cx", &width), ("cy", &height)]);
+        xml.close();
+    }
+    xml.close();
+    xml.open("p:txBody", &[]);
+}
+
+pub fn close_shape(xml: &mut Xml) {
+    xml.close();
+    xml.close();
+}

@@ -1,0 +1,1 @@
+//! What stands in the parts, read back with zip and quick-xml.
