@@ -187,3 +187,54 @@ fn count_cached(value: &Value) -> usize {
         _ => 0,
     }
 }
+
+/// <https://ai.google.dev/api/generate-content>
+pub(super) fn gemini(request: &Request) -> Check {
+    has_header(request, "x-goog-api-key", "")?;
+    let body = &request.body;
+    let contents = body["contents"].as_array().ok_or("`contents` is missing")?;
+    need(!contents.is_empty(), "`contents` is empty")?;
+    for tool in body["tools"].as_array().into_iter().flatten() {
+        for declared in tool["functionDeclarations"].as_array().into_iter().flatten() {
+            name(&declared["name"])?;
+        }
+    }
+    let mut open = 0;
+    for content in contents {
+        let parts = content["parts"].as_array().ok_or("a content has no parts")?;
+        need(!parts.is_empty(), "a content has no parts")?;
+        let with = |key: &str| parts.iter().filter(|part| part.get(key).is_some()).count();
+        let (calls, responses) = (with("functionCall"), with("functionResponse"));
+        need(
+            open == responses,
+            "the number of function response parts must equal the number of function call parts",
+        )?;
+        let role = content["role"].as_str().unwrap_or_default();
+        need(matches!(role, "user" | "model"), format!("there is no role `{role}`"))?;
+        need(calls == 0 || role == "model", "only the model calls")?;
+        open = calls;
+    }
+    need(open == 0, "the last calls have no results")
+}
+
+/// <https://docs.ollama.com/api/chat>; the server itself is lenient, and so loses what is wrong.
+pub(super) fn ollama(request: &Request) -> Check {
+    let mut open = 0;
+    for message in common(&request.body)? {
+        let role = message["role"].as_str().unwrap_or_default();
+        need(open == 0 || role == "tool", "a call is not followed by its result")?;
+        match role {
+            "system" | "user" => {
+                need(message["content"].is_string(), "`content` is missing")?;
+            }
+            "assistant" => open = message["tool_calls"].as_array().map_or(0, Vec::len),
+            "tool" => {
+                need(message["content"].is_string(), "a result has no content")?;
+                need(open > 0, "a result follows no call")?;
+                open -= 1;
+            }
+            other => return Err(format!("there is no role `{other}`")),
+        }
+    }
+    need(open == 0, "the last calls have no results")
+}

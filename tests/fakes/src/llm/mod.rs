@@ -1,8 +1,10 @@
-//! A fake LLM server: OpenAI's chat completions and Anthropic's messages, streamed and whole,
-//! which follows a script, can fail in every usual way, and holds each request against the wire.
+//! A fake LLM server: the wires of OpenAI, Anthropic, Gemini and Ollama, streamed and whole. It
+//! follows a script, can fail in every usual way, and holds each request against the wire.
 
 mod anthropic;
 mod check;
+mod gemini;
+mod ollama;
 mod openai;
 
 use axum::{
@@ -154,7 +156,7 @@ impl FakeLlm {
         Self { url: format!("http://{address}"), script, task }
     }
 
-    /// The base of both wires.
+    /// The base of OpenAI's and Anthropic's wire; of the other two it is `url`.
     pub fn base_url(&self) -> String {
         format!("{}/v1", self.url)
     }
@@ -191,11 +193,13 @@ fn open(script: &Shared) -> MutexGuard<'_, Script> {
     script.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The two wires.
+/// The four wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wire {
     OpenAi,
     Anthropic,
+    Gemini,
+    Ollama,
 }
 
 impl Wire {
@@ -203,6 +207,8 @@ impl Wire {
         match path {
             "/v1/chat/completions" => Some(Self::OpenAi),
             "/v1/messages" => Some(Self::Anthropic),
+            "/api/chat" => Some(Self::Ollama),
+            _ if path.ends_with("enerateContent") => Some(Self::Gemini),
             _ => None,
         }
     }
@@ -211,6 +217,8 @@ impl Wire {
         match self {
             Self::OpenAi => openai::error(kind, message),
             Self::Anthropic => anthropic::error(kind, message),
+            Self::Gemini => gemini::error(kind, message),
+            Self::Ollama => ollama::error(message),
         }
     }
 
@@ -218,6 +226,8 @@ impl Wire {
         match self {
             Self::OpenAi => openai::events(turn),
             Self::Anthropic => anthropic::events(turn),
+            Self::Gemini => gemini::events(turn),
+            Self::Ollama => ollama::events(turn),
         }
     }
 
@@ -225,6 +235,8 @@ impl Wire {
         match self {
             Self::OpenAi => openai::whole(turn),
             Self::Anthropic => anthropic::whole(turn),
+            Self::Gemini => gemini::whole(turn),
+            Self::Ollama => ollama::whole(turn),
         }
     }
 
@@ -233,6 +245,8 @@ impl Wire {
         match self {
             Self::OpenAi => openai::event(&error),
             Self::Anthropic => anthropic::event("error", &error),
+            Self::Gemini => gemini::event(&error),
+            Self::Ollama => ollama::event(&error),
         }
     }
 }
@@ -247,7 +261,10 @@ async fn serve(
         return refusal(404, &Wire::OpenAi.error("not_found_error", "no such path"), &[]);
     };
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let streamed = body["stream"].as_bool().unwrap_or(false);
+    let streamed = match wire {
+        Wire::Gemini => uri.path().ends_with(":streamGenerateContent"),
+        _ => body["stream"].as_bool().unwrap_or(wire == Wire::Ollama),
+    };
     let request = Request { path: uri.path().to_owned(), headers, body };
     match next(&script, wire, request) {
         Ok(Answer::Turn(turn)) => turned(wire, &turn, streamed),
@@ -260,6 +277,8 @@ fn next(script: &Shared, wire: Wire, request: Request) -> Result<Answer, String>
     let problem = match wire {
         Wire::OpenAi => check::openai(&request),
         Wire::Anthropic => check::anthropic(&request),
+        Wire::Gemini => check::gemini(&request),
+        Wire::Ollama => check::ollama(&request),
     };
     let mut script = open(script);
     script.requests.push(request);
