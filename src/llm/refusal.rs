@@ -58,12 +58,11 @@ fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
             after: retry_after(answer.headers),
             reason: format!("{name} is overloaded or down ({status})"),
         },
-        401 | 403 => rejected(format!(
-            "{} does not accept the key ({status}): check {}, and that it may use {}",
-            config.host(),
-            config.key_hint(),
-            config.model
-        )),
+        401 | 403 => no_key(status, config),
+        // Gemini's way to say it.
+        400 if answer.body.contains("API_KEY_INVALID") || answer.body.contains("API key") => {
+            no_key(status, config)
+        }
         404 => rejected(format!(
             "{} does not know `{}` (404): check `model` and `base_url` of the model `{}`",
             config.host(),
@@ -80,6 +79,15 @@ fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
              {said}"
         )),
     }
+}
+
+fn no_key(status: u16, config: &ModelConfig) -> ModelError {
+    rejected(format!(
+        "{} does not accept the key ({status}): check {}, and that it may use {}",
+        config.host(),
+        config.key_hint(),
+        config.model
+    ))
 }
 
 fn unsent(error: &genai::webc::Error, config: &ModelConfig) -> ModelError {

@@ -147,13 +147,16 @@ impl Vendor {
         Err(self.cut())
     }
 
-    /// The client closes a Gemini stream itself when the connection ends: without a reason to
-    /// stop it was cut. The others say that they are done.
+    /// The client ends a stream of Gemini or Ollama itself when the connection ends. Gemini gives
+    /// a reason to stop with its last words; Ollama counts the tokens there.
     fn whole(&self, end: StreamEnd) -> Result<StreamEnd, ModelError> {
-        if self.config.provider == Provider::Gemini && end.captured_stop_reason.is_none() {
-            return Err(self.cut());
-        }
-        Ok(end)
+        let unreasoned = end.captured_stop_reason.is_none();
+        let cut = match self.config.provider {
+            Provider::Gemini => unreasoned,
+            Provider::Ollama => unreasoned && end.captured_usage.is_none(),
+            Provider::OpenAi | Provider::Anthropic => false,
+        };
+        if cut { Err(self.cut()) } else { Ok(end) }
     }
 
     fn cut(&self) -> ModelError {

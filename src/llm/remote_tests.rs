@@ -10,14 +10,17 @@ use serde_json::{Value, json};
 use std::sync::Mutex;
 
 const BOTH: [Provider; 2] = [Provider::OpenAi, Provider::Anthropic];
+const ALL: [Provider; 4] =
+    [Provider::OpenAi, Provider::Anthropic, Provider::Gemini, Provider::Ollama];
 const KEY: &str = "sk-secret-0123456789";
 
 fn config(llm: &FakeLlm, provider: Provider) -> ModelConfig {
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let url = if BOTH.contains(&provider) { llm.base_url() } else { llm.url.clone() };
     ModelConfig {
         id: "main".into(),
         provider,
-        base_url: Some(llm.base_url().parse().expect("a URL")),
+        base_url: Some(url.parse().expect("a URL")),
         api_key: Some(KEY.into()),
         model: "fake-1".into(),
         tools: ToolCalls::Native,
@@ -91,7 +94,7 @@ async fn refused(provider: Provider, answer: impl Into<llm::Answer>) -> ModelErr
 
 #[tokio::test]
 async fn text_streams_and_tokens_are_counted() {
-    for provider in BOTH {
+    for provider in ALL {
         let llm = FakeLlm::start().await;
         llm.will(llm::text("Grüße an alle, die dies lesen.").usage(1200, 34, 1000));
         let (answer, heard) = ask(&model(&llm, provider), &hello()).await;
@@ -125,6 +128,33 @@ async fn several_calls_of_one_answer_have_ids_of_ours_and_of_theirs() {
         assert_eq!(one.arguments["path"], "a/very/long/path, split into many pieces");
         assert_eq!((two.tool.as_str(), &two.arguments), ("list_dir", &json!({})));
         assert!(one.id != two.id && one.id.as_str() != one.model_id);
+    }
+}
+
+/// Gemini and Ollama send the arguments as they are, and no ids.
+#[tokio::test]
+async fn several_calls_without_ids_get_ids_and_their_results_go_back() {
+    for provider in [Provider::Gemini, Provider::Ollama] {
+        let llm = FakeLlm::start().await;
+        let turn =
+            llm::text("").call("", "read_file", "{\"path\":\"a\"}").call("", "list_dir", "{}");
+        llm.will(turn).will(llm::text("Done."));
+        let model = model(&llm, provider);
+        let answer = ask(&model, &hello()).await.0.expect("an answer");
+        let [one, two] = &answer.calls[..] else { panic!("{answer:?}") };
+        assert_eq!((one.tool.as_str(), &one.arguments), ("read_file", &json!({ "path": "a" })));
+        assert!(one.model_id != two.model_id && one.id != two.id);
+        let tool =
+            |call: &Call, text: &str| Message::Tool { call: call.clone(), text: text.into() };
+        let (first, second) = (tool(one, "AAA"), tool(two, "BBB"));
+        let calls = answer.calls.clone();
+        let asked = Message::Assistant { text: String::new(), calls };
+        let next = prompt(vec![user("Hello"), asked, first, second]);
+        assert_eq!(ask(&model, &next).await.0.expect("an answer").text, "Done.");
+        assert_eq!(llm.problems(), Vec::<String>::new());
+        let sent = llm.requests()[1].body.to_string();
+        assert!(sent.contains("AAA") && sent.contains("BBB"), "{sent}");
+        assert_eq!(sent.contains("signature of read_file"), provider == Provider::Gemini, "{sent}");
     }
 }
 
@@ -190,7 +220,7 @@ async fn temperature_and_the_lower_limit_of_tokens_are_sent() {
 
 #[tokio::test]
 async fn overload_means_again_not_before_the_vendor_says() {
-    for provider in BOTH {
+    for provider in ALL {
         let busy = refused(provider, llm::busy("7")).await;
         assert!(
             matches!(&busy, ModelError::Retry { after: Some(a), .. } if a.as_secs() == 7),
@@ -205,12 +235,14 @@ async fn overload_means_again_not_before_the_vendor_says() {
 
 #[tokio::test]
 async fn an_answer_that_is_cut_is_never_taken_as_whole() {
-    for provider in BOTH {
+    for provider in ALL {
         let turn = || llm::text("Delete the file a.txt, but only after you have asked Ann.");
+        // When everything is there but the word that it is.
+        let after = if BOTH.contains(&provider) { 6 } else { 2 };
         for fault in [
             Fault::Cut { turn: turn(), after: 5 },
             Fault::Short { turn: turn(), after: 5 },
-            Fault::Short { turn: turn().call("call_aaaaaa", "list_dir", "{}"), after: 12 },
+            Fault::Short { turn: llm::text("Now.").call("call_aaaaaa", "list_dir", "{}"), after },
             Fault::Short { turn: turn(), after: 0 },
             Fault::Event { turn: turn(), after: 4, kind: "overloaded_error" },
         ] {
@@ -223,7 +255,7 @@ async fn an_answer_that_is_cut_is_never_taken_as_whole() {
 
 #[tokio::test]
 async fn a_prompt_that_is_too_long_is_told_apart() {
-    for provider in BOTH {
+    for provider in ALL {
         for (code, kind, message) in [
             (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
             (400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
@@ -242,13 +274,17 @@ async fn a_refusal_says_what_to_do_and_never_the_key() {
         (401, "authentication_error", "OPENAI_API_KEY, or `api_key` of the model `main`"),
         (403, "permission_error", "OPENAI_API_KEY"),
         (404, "not_found_error", "does not know `fake-1`"),
-        (400, "invalid_request_error", "It says: Incorrect API key provided: [key]."),
+        (400, "invalid_request_error", "does not accept the key"),
+        (422, "invalid_request_error", "It says: Incorrect API key provided: [key]."),
         (429, "insufficient_quota", "no credit left"),
         (307, "moved", "check `base_url`"),
     ] {
         let no = refused(Provider::OpenAi, llm::refuse(code, kind, &message)).await;
         assert!(matches!(&no, ModelError::Rejected(why) if why.contains(hint)), "{code}: {no}");
     }
+    let invalid = "API key not valid. Please pass a valid API key.";
+    let no = refused(Provider::Gemini, llm::refuse(400, "INVALID_ARGUMENT", invalid)).await;
+    assert!(no.to_string().contains("check GEMINI_API_KEY"), "{no}");
     let no = refused(Provider::Anthropic, llm::refuse(401, "authentication_error", &message)).await;
     assert!(no.to_string().contains("ANTHROPIC_API_KEY"), "{no}");
 }
@@ -256,7 +292,7 @@ async fn a_refusal_says_what_to_do_and_never_the_key() {
 #[tokio::test]
 async fn a_slow_server_is_waited_for_and_a_silent_one_is_not() {
     let (soon, never) = (Duration::from_millis(60), Duration::from_mins(1));
-    for provider in BOTH {
+    for provider in ALL {
         let llm = FakeLlm::start().await;
         let mut config = config(&llm, provider);
         config.timeouts.headers = Duration::from_millis(400);
@@ -302,7 +338,7 @@ async fn a_server_that_is_not_there_can_be_tried_again() {
 
 #[tokio::test]
 async fn a_model_without_calls_of_its_own_is_told_of_its_tools_in_words() {
-    for provider in BOTH {
+    for provider in ALL {
         let llm = FakeLlm::start().await;
         let call = "<tool_call>{\"name\":\"read_file\",\"arguments\":{\"path\":\"a\"}}</tool_call>";
         llm.will(llm::text(&format!("Let me look. {call}")));

@@ -23,7 +23,7 @@ pub(super) fn request(prompt: &Prompt, provider: Provider) -> ChatRequest {
     if !prompt.system.is_empty() {
         all.push(cached_if(caching, ChatMessage::system(prompt.system.as_str())));
     }
-    let mut dialogue = messages(&prompt.messages);
+    let mut dialogue = messages(&prompt.messages, provider);
     if let Some(last) = dialogue.pop() {
         dialogue.push(cached_if(caching, last));
     }
@@ -53,19 +53,23 @@ fn tools(schemas: &[ToolSchema], caching: bool) -> Vec<Tool> {
     schemas.iter().enumerate().map(tool).collect()
 }
 
-/// Results that follow one another belong to one message: Anthropic takes them no other way.
-fn messages(messages: &[Message]) -> Vec<ChatMessage> {
+/// Results that follow one another belong to one message: Anthropic takes them no other way. To
+/// Ollama each goes alone: of several in one message the client sends the last only.
+fn messages(messages: &[Message], provider: Provider) -> Vec<ChatMessage> {
     let mut all = Vec::new();
     let mut results = Vec::new();
     for message in messages {
         if let Message::Tool { call, text } = message {
-            results.push(result(call, text));
+            results.push(result(call, text, provider));
+            if provider == Provider::Ollama {
+                flush(&mut results, &mut all);
+            }
             continue;
         }
         flush(&mut results, &mut all);
         match message {
             Message::User { text } => all.push(ChatMessage::user(not_empty(text))),
-            Message::Assistant { text, calls } => all.extend(assistant(text, calls)),
+            Message::Assistant { text, calls } => all.extend(assistant(text, calls, provider)),
             Message::Tool { .. } => {}
         }
     }
@@ -84,15 +88,15 @@ fn not_empty(text: &str) -> &str {
     if text.trim().is_empty() { "(empty)" } else { text }
 }
 
-fn assistant(text: &str, calls: &[Call]) -> Option<ChatMessage> {
+fn assistant(text: &str, calls: &[Call], provider: Provider) -> Option<ChatMessage> {
     let said = (!text.trim().is_empty()).then(|| ContentPart::from_text(text));
-    let calls = calls.iter().map(|call| ContentPart::ToolCall(tool_call(call)));
+    let calls = calls.iter().map(|call| ContentPart::ToolCall(tool_call(call, provider)));
     let parts: Vec<_> = said.into_iter().chain(calls).collect();
     (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
 }
 
-fn tool_call(call: &Call) -> ToolCall {
-    let mark = Mark::of(call);
+fn tool_call(call: &Call, provider: Provider) -> ToolCall {
+    let mark = Mark::of(call, provider);
     ToolCall {
         call_id: mark.id,
         fn_name: tool_name(&call.tool),
@@ -106,8 +110,9 @@ fn tool_call(call: &Call) -> ToolCall {
     }
 }
 
-fn result(call: &Call, text: &str) -> ToolResponse {
-    ToolResponse::new(Mark::of(call).id, not_empty(text)).with_fn_name(tool_name(&call.tool))
+fn result(call: &Call, text: &str, provider: Provider) -> ToolResponse {
+    ToolResponse::new(Mark::of(call, provider).id, not_empty(text))
+        .with_fn_name(tool_name(&call.tool))
 }
 
 /// A name that the model made up must not make the vendor refuse the whole conversation.
@@ -129,14 +134,20 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(call: &Call) -> Self {
-        if call.model_id.starts_with('{')
-            && let Ok(mark) = serde_json::from_str(&call.model_id)
-        {
-            return mark;
+    /// Another vendor than the one that made the call gets our id where it would refuse theirs.
+    fn of(call: &Call, provider: Provider) -> Self {
+        let theirs = Self::read(&call.model_id);
+        if provider == Provider::Gemini {
+            return theirs;
         }
-        let id = if call.model_id.is_empty() { call.id.as_str() } else { &call.model_id };
-        Self { id: id.chars().map(allowed).collect(), signatures: None }
+        let fits = !theirs.id.is_empty() && theirs.id.chars().all(|c| c == allowed(c));
+        let id = if fits { theirs.id } else { call.id.as_str().to_owned() };
+        Self { id, signatures: None }
+    }
+
+    fn read(model_id: &str) -> Self {
+        let whole = model_id.starts_with('{').then(|| serde_json::from_str(model_id).ok());
+        whole.flatten().unwrap_or_else(|| Self { id: model_id.to_owned(), signatures: None })
     }
 
     /// Some servers number the calls of each answer from nought: such an id would come again.
@@ -247,29 +258,40 @@ mod tests {
         let tool = || Message::Tool { call: call.clone(), text: "ok".into() };
         let calls = vec![call.clone(), call.clone()];
         let all = [Message::Assistant { text: String::new(), calls }, tool(), tool()];
-        let sent = messages(&all);
+        let sent = messages(&all, Provider::Anthropic);
         assert_eq!(sent.len(), 2);
         assert_eq!(sent[1].content.tool_responses().len(), 2);
+        assert_eq!(messages(&all, Provider::Ollama).len(), 3);
     }
 
     #[test]
     fn an_empty_answer_of_the_past_is_left_out() {
         let empty = Message::Assistant { text: " ".into(), calls: vec![] };
-        assert!(messages(&[empty]).is_empty());
+        assert!(messages(&[empty], Provider::OpenAi).is_empty());
     }
 
     #[test]
     fn broken_arguments_go_back_as_an_object() {
-        let sent = tool_call(&call("call_123456", "a", json!("{\"path\": ")));
+        let sent = tool_call(&call("call_123456", "a", json!("{\"path\": ")), Provider::OpenAi);
         assert_eq!(sent.fn_arguments, json!({ "malformed_arguments": "{\"path\": " }));
     }
 
     #[test]
     fn the_signatures_of_gemini_survive_the_journal() {
         let kept = Mark::take(&CallId::from("01"), "call_123456".into(), Some(vec!["s".into()]));
-        let sent = tool_call(&call(&kept, "a", json!({})));
+        let call = call(&kept, "a", json!({}));
+        let sent = tool_call(&call, Provider::Gemini);
         assert_eq!(sent.call_id, "call_123456");
         assert_eq!(sent.thought_signatures, Some(vec!["s".to_owned()]));
+        assert_eq!(tool_call(&call, Provider::Anthropic).thought_signatures, None);
+    }
+
+    #[test]
+    fn an_id_that_another_vendor_would_refuse_is_replaced_by_ours() {
+        let sent = |id| tool_call(&call(id, "a", json!({})), Provider::Anthropic).call_id;
+        assert_eq!(sent("call#a#0"), "01");
+        assert_eq!(sent(""), "01");
+        assert_eq!(sent("toolu_Ab-9"), "toolu_Ab-9");
     }
 
     #[test]
