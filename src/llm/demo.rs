@@ -173,35 +173,48 @@ fn go_on(prompt: &Prompt, wish: &Wish, call: &Call, result: &str) -> Answer {
 
 /// A sentence about what came of a call.
 fn told(call: &Call, result: &str) -> String {
-    let result = result.trim();
     match Outcome::of(call, result) {
         Outcome::Denied => {
-            return format!(
-                "I was not allowed to do that (`{}`): {}",
-                call.tool,
-                first_line(result)
-            );
+            format!("I was not allowed to do that (`{}`): {}", call.tool, first_line(result))
         }
-        Outcome::Failed => {
-            return format!("That did not work (`{}`): {}", call.tool, first_line(result));
-        }
-        Outcome::Done => {}
+        Outcome::Failed => format!("That did not work (`{}`): {}", call.tool, first_line(result)),
+        Outcome::Done => told_done(call, result),
     }
+}
+
+fn told_done(call: &Call, result: &str) -> String {
     let argument = |name: &str| call.arguments[name].as_str().unwrap_or_default().to_owned();
-    match call.tool.as_str() {
-        "read_file" => format!("This is `{}`:\n\n{}", argument("path"), quoted(result)),
-        "list_dir" => format!("These are the files:\n\n{}", quoted(result)),
-        "get_current_datetime" => {
-            format!("The clock in {} says:\n\n{}", argument("timezone"), quoted(result))
+    let sentence = first_line(result).split_inclusive(". ").next().unwrap_or_default().trim();
+    match (call.tool.as_str(), receipt(result)) {
+        ("read_file", Some((_, content))) => {
+            format!("This is `{}`:\n\n{}", argument("path"), quoted(content))
         }
-        "write_file" => format!("I saved `{}`. {}", argument("path"), first_line(result)),
-        "apply_patch" => format!("I changed `{}`. {}", argument("path"), first_line(result)),
-        "send_file" => format!("Here comes `{}`. {}", argument("filePath"), first_line(result)),
-        tool if tool.starts_with("render_") => {
-            format!("Your document is ready: `{}`. {}", argument("fileName"), first_line(result))
+        ("list_dir", Some((about, _))) => listed(&about),
+        ("write_file", _) => format!("I saved `{}`.", argument("path")),
+        ("apply_patch", _) => format!("I changed `{}`.", argument("path")),
+        ("get_current_datetime", _) => format!("The clock says: {}", first_line(result)),
+        ("send_file", _) => format!("Here comes `{}`. {sentence}", argument("filePath")),
+        (tool, _) if tool.starts_with("render_") => {
+            format!("Your document is ready: `{}`. {sentence}", argument("fileName"))
         }
-        tool => format!("`{tool}` says:\n\n{}", quoted(result)),
+        (tool, _) => format!("`{tool}` says:\n\n{}", quoted(result)),
     }
+}
+
+/// File tools answer with a line of JSON, and what they read below it.
+fn receipt(result: &str) -> Option<(Value, &str)> {
+    let (first, rest) = result.split_once('\n').unwrap_or((result, ""));
+    let about: Value = serde_json::from_str(first).ok()?;
+    about.is_object().then_some((about, rest))
+}
+
+fn listed(about: &Value) -> String {
+    let entries = about["entries"].as_array().cloned().unwrap_or_default();
+    if entries.is_empty() {
+        return "There are no files yet.".to_owned();
+    }
+    let lines: Vec<&str> = entries.iter().filter_map(Value::as_str).collect();
+    format!("These are the files:\n\n{}", quoted(&lines.join("\n")))
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -215,50 +228,46 @@ impl Outcome {
     /// The prompt tells outcomes in words only. What the call itself said (a path, a text) is left
     /// out, so that a note about a denied request does not read as a denial.
     fn of(call: &Call, result: &str) -> Self {
-        const DENIED: [&str; 9] = [
-            "denied",
-            "not allowed",
-            "did not allow",
-            "nobody answered",
-            "no one answered",
-            "declined",
-            "forbidden",
-            "not permitted",
-            "withdrawn",
-        ];
-        const FAILED: [&str; 12] = [
+        const FILES: [&str; 4] = ["read_file", "list_dir", "write_file", "apply_patch"];
+        const FAILED: [&str; 14] = [
             "error",
             "failed",
             "invalid",
             "timed out",
             "not authorized",
+            "not found",
+            "path not allowed",
             "rate limit",
             "external service",
             "sandbox",
             "there is no",
-            "no such",
+            "is empty",
             "cannot",
             "could not",
         ];
-        let mut words: String = result.chars().take(200).collect::<String>().to_lowercase();
-        for said in call.arguments.as_object().into_iter().flatten().filter_map(|(_, v)| v.as_str())
-        {
-            if !said.trim().is_empty() {
-                words = words.replace(&said.to_lowercase(), "");
-            }
+        if receipt(result).is_some() {
+            return Self::Done;
         }
-        let reads = matches!(call.tool.as_str(), "read_file" | "list_dir" | "get_current_datetime");
-        let denied = |sign: &&str| {
-            if reads { words.starts_with(*sign) } else { words.contains(*sign) }
-        };
-        if DENIED.iter().any(denied) {
+        let words = words(call, result);
+        if words.starts_with("denied") {
             Self::Denied
-        } else if FAILED.iter().any(|s| words.starts_with(s)) {
+        } else if FILES.contains(&call.tool.as_str()) || FAILED.iter().any(|s| words.starts_with(s))
+        {
             Self::Failed
         } else {
             Self::Done
         }
     }
+}
+
+/// How the result begins, without the words of the call.
+fn words(call: &Call, result: &str) -> String {
+    let mut words: String = result.chars().take(200).collect::<String>().to_lowercase();
+    let said = call.arguments.as_object().into_iter().flatten().filter_map(|(_, v)| v.as_str());
+    for said in said.filter(|said| !said.trim().is_empty()) {
+        words = words.replace(&said.to_lowercase(), "");
+    }
+    words.trim_start_matches(|c: char| !c.is_alphabetic()).to_owned()
 }
 
 /// What the person asked for so far: all that rules can say about a dialogue.

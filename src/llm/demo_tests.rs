@@ -88,8 +88,11 @@ async fn a_report_enables_its_renderer_first() {
     assert_eq!(made(&second).0, "render_pdf");
     assert_eq!(made(&second).1["fileName"], "bees.pdf");
     assert!(made(&second).1["markdown"].as_str().expect("text").contains("# Bees"));
-    let last = talk.result("Rendered bees.pdf, 2 pages.").await;
-    assert!(last.text.starts_with("Your document is ready: `bees.pdf`. Rendered"), "{}", last.text);
+    let last =
+        talk.result("bees.pdf (application/pdf, 2 kB) goes to you. They need no link.").await;
+    let start =
+        "Your document is ready: `bees.pdf`. bees.pdf (application/pdf, 2 kB) goes to you.\n";
+    assert!(last.text.starts_with(start), "{}", last.text);
 }
 
 #[tokio::test]
@@ -109,7 +112,8 @@ async fn a_note_is_written_and_a_denial_is_told() {
     let path = "notes/my-request-was-denied.md";
     let content = "my request was denied\n";
     assert_eq!(made(&note), ("write_file", &json!({ "path": path, "content": content })));
-    let done = talk.result(&format!("Wrote 22 bytes to {path}.")).await;
+    let receipt = json!({ "path": path, "bytes_written": 22, "success": true });
+    let done = talk.result(&receipt.to_string()).await;
     assert!(done.text.starts_with("I saved"), "{}", done.text);
     talk.says("save a note: again").await;
     let denied = talk.result("Denied by Ann: not today").await;
@@ -124,17 +128,22 @@ async fn a_replacement_reads_before_it_patches() {
     let mut talk = Talk::new();
     let read = talk.says("replace honey with wax in notes/a.md").await;
     assert_eq!(made(&read), ("read_file", &json!({ "path": "notes/a.md" })));
-    let patch = talk.result("1: buy honey").await;
+    let patch = talk.result("{\"path\":\"/notes/a.md\"}\nbuy honey").await;
     let arguments = json!({ "path": "notes/a.md", "old_string": "honey", "new_string": "wax" });
     assert_eq!(made(&patch), ("apply_patch", &arguments));
-    assert!(talk.result("Replaced 1 occurrence.").await.text.starts_with("I changed `notes/a.md`"));
+    let done = talk.result("{\"replacements\":1,\"success\":true}").await;
+    assert!(done.text.starts_with("I changed `notes/a.md`"), "{}", done.text);
+    talk.says("replace honey with wax in notes/a.md").await;
+    talk.result("{\"path\":\"/notes/a.md\"}\nbuy wax").await;
+    let missing = talk.result("The text was not found in notes/a.md").await;
+    assert!(missing.text.starts_with("That did not work"), "{}", missing.text);
 }
 
 #[tokio::test]
 async fn a_file_that_is_not_there_is_not_patched() {
     let mut talk = Talk::new();
     talk.says("replace honey with wax in notes/a.md").await;
-    let answer = talk.result("There is no file notes/a.md").await;
+    let answer = talk.result("Not found: notes/a.md. list_dir shows what there is").await;
     assert!(answer.text.starts_with("That did not work"), "{}", answer.text);
 }
 
@@ -154,8 +163,22 @@ async fn a_result_that_comes_after_the_next_message_is_told_too() {
 async fn what_a_file_says_cannot_close_its_quotation() {
     let mut talk = Talk::new();
     talk.says("read a.md").await;
-    let shown = talk.result("```\nerror? denied?\n```").await;
-    assert!(shown.text.contains("````\n```\nerror? denied?\n```\n````"), "{}", shown.text);
+    let shown = talk.result("{\"path\":\"/a.md\"}\n```\ndenied?\n```").await;
+    assert!(shown.text.contains("````\n```\ndenied?\n```\n````"), "{}", shown.text);
+}
+
+#[tokio::test]
+async fn files_and_the_time_are_told_plainly() {
+    let mut talk = Talk::new();
+    talk.says("list files").await;
+    let listed = talk.result("{\"entries\":[\"notes/\",\"a.md (3 B)\"],\"count\":2}").await;
+    assert!(listed.text.contains("notes/\na.md (3 B)\n"), "{}", listed.text);
+    talk.says("list files").await;
+    let none = talk.result("{\"entries\":[],\"count\":0}").await;
+    assert!(none.text.starts_with("There are no files yet."), "{}", none.text);
+    talk.says("what time is it in Tokyo").await;
+    let time = talk.result("2026-04-11T14:30:22 (Saturday, Asia/Tokyo)").await;
+    assert!(time.text.starts_with("The clock says: 2026-04-11T14:30:22"), "{}", time.text);
 }
 
 #[test]

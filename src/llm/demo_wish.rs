@@ -27,7 +27,7 @@ impl Wish {
         if only_talk && text.to_lowercase().contains("summar") {
             return Self::Summary;
         }
-        let text = text.trim();
+        let text = without_author(text.trim());
         for (rule, wish) in RULES.iter() {
             if let Some(found) = rule.captures(text) {
                 return wish(&found);
@@ -35,6 +35,11 @@ impl Wish {
         }
         Self::Unknown
     }
+}
+
+/// In a group each message begins with the name of who wrote it, as in `[Ann]: help`.
+fn without_author(text: &str) -> &str {
+    text.strip_prefix('[').and_then(|t| t.split_once("]: ")).map_or(text, |(_, said)| said)
 }
 
 type Rule = (Regex, fn(&Captures<'_>) -> Wish);
@@ -168,6 +173,7 @@ mod tests {
         for (text, wish) in [
             ("what can you do?", Wish::Help),
             ("help", Wish::Help),
+            ("[Ann]: help", Wish::Help),
             ("Hi!", Wish::Hello),
             ("save a note: buy honey", Wish::Note { text: s("buy honey") }),
             ("save a note", Wish::Note { text: s("A note without words.") }),

@@ -57,6 +57,10 @@ fn tools(schemas: &[ToolSchema], caching: bool) -> Vec<Tool> {
 /// Ollama each goes alone: of several in one message the client sends the last only.
 fn messages(messages: &[Message], provider: Provider) -> Vec<ChatMessage> {
     let mut all = Vec::new();
+    if !matches!(messages.first(), Some(Message::User { .. }) | None) {
+        // A dialogue whose beginning was left out; some vendors want the user to begin.
+        all.push(ChatMessage::user("(The dialogue goes on.)"));
+    }
     let mut results = Vec::new();
     for message in messages {
         if let Message::Tool { call, text } = message {
@@ -257,17 +261,26 @@ mod tests {
         let call = call("call_123456", "a", json!({}));
         let tool = || Message::Tool { call: call.clone(), text: "ok".into() };
         let calls = vec![call.clone(), call.clone()];
-        let all = [Message::Assistant { text: String::new(), calls }, tool(), tool()];
+        let user = Message::User { text: "go".into() };
+        let all = [user, Message::Assistant { text: String::new(), calls }, tool(), tool()];
         let sent = messages(&all, Provider::Anthropic);
-        assert_eq!(sent.len(), 2);
-        assert_eq!(sent[1].content.tool_responses().len(), 2);
-        assert_eq!(messages(&all, Provider::Ollama).len(), 3);
+        assert_eq!(sent.len(), 3);
+        assert_eq!(sent[2].content.tool_responses().len(), 2);
+        assert_eq!(messages(&all, Provider::Ollama).len(), 4);
+    }
+
+    #[test]
+    fn the_user_begins_even_if_the_beginning_was_left_out() {
+        let answer = Message::Assistant { text: "So.".into(), calls: vec![] };
+        let sent = messages(&[answer], Provider::Anthropic);
+        assert_eq!((sent.len(), &sent[0].role), (2, &genai::chat::ChatRole::User));
     }
 
     #[test]
     fn an_empty_answer_of_the_past_is_left_out() {
         let empty = Message::Assistant { text: " ".into(), calls: vec![] };
-        assert!(messages(&[empty], Provider::OpenAi).is_empty());
+        let user = Message::User { text: "go".into() };
+        assert_eq!(messages(&[user, empty], Provider::OpenAi).len(), 1);
     }
 
     #[test]

@@ -96,7 +96,9 @@ fn openai_calls(message: &Value) -> Result<Vec<String>, String> {
 
 /// <https://docs.anthropic.com/en/api/messages>
 pub(super) fn anthropic(request: &Request) -> Check {
-    has_header(request, "x-api-key", "")?;
+    // Either is taken: older clients send the first, newer ones the second.
+    has_header(request, "x-api-key", "")
+        .or_else(|_| has_header(request, "authorization", "Bearer "))?;
     has_header(request, "anthropic-version", "20")?;
     let body = &request.body;
     let messages = common(body)?;
