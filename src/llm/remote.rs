@@ -5,7 +5,7 @@ use futures::StreamExt;
 use genai::{
     Client, ModelIden, ServiceTarget,
     adapter::AdapterKind,
-    chat::{ChatOptions, ChatStreamEvent, StreamEnd},
+    chat::{ChatOptions, ChatStreamEvent, ReasoningEffort, StreamEnd},
     resolver::{AuthData, Endpoint},
 };
 use reqwest::{Url, redirect};
@@ -180,6 +180,11 @@ impl Vendor {
             options = options.with_temperature(
                 temperature.to_string().parse().unwrap_or(f64::from(temperature)),
             );
+        }
+        if config.provider == Provider::OpenAi {
+            // Without any, the client takes `max` off `qwen-max` and asks `qwen` for more effort.
+            // A budget stops that, and does not go out on this wire.
+            options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
         }
         if let (Provider::Ollama, Some(key)) = (config.provider, &config.api_key) {
             // The client sends no key to Ollama, but a proxy in front of it may want one.

@@ -219,6 +219,21 @@ async fn temperature_and_the_lower_limit_of_tokens_are_sent() {
 }
 
 #[tokio::test]
+async fn the_name_of_a_model_goes_out_as_it_is() {
+    for name in ["qwen-max", "mistral-medium", "gpt-5", "meta/llama-3.1:free"] {
+        let llm = FakeLlm::start().await;
+        llm.will(llm::text("Done."));
+        let mut config = config(&llm, Provider::OpenAi);
+        config.model = name.into();
+        let model = RemoteModel::new(config).expect("a whole configuration");
+        ask(&model, &hello()).await.0.expect("an answer");
+        let body = &llm.requests()[0].body;
+        assert_eq!(body["model"], name);
+        assert_eq!(body.get("reasoning_effort"), None);
+    }
+}
+
+#[tokio::test]
 async fn overload_means_again_not_before_the_vendor_says() {
     for provider in ALL {
         let busy = refused(provider, llm::busy("7")).await;
