@@ -240,3 +240,75 @@ pub(super) fn ollama(request: &Request) -> Check {
     }
     need(open == 0, "the last calls have no results")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::{HeaderMap, HeaderValue};
+    use serde_json::json;
+
+    fn request(body: Value) -> Request {
+        let mut headers = HeaderMap::new();
+        for name in ["authorization", "x-goog-api-key"] {
+            headers.insert(name, HeaderValue::from_static("Bearer k"));
+        }
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+        Request { path: String::new(), headers, body }
+    }
+
+    fn refused(check: fn(&Request) -> Check, body: Value, why: &str) {
+        let problem = check(&request(body.clone())).expect_err("it is wrong");
+        assert!(problem.contains(why), "{problem}: {body}");
+    }
+
+    #[test]
+    fn what_openai_refuses_is_refused() {
+        let ask = |messages: Value| json!({ "model": "m", "messages": messages });
+        let call = |id: &str, arguments: &str| {
+            let function = json!({ "name": "a", "arguments": arguments });
+            let call = json!({ "id": id, "type": "function", "function": function });
+            json!({ "role": "assistant", "content": null, "tool_calls": [call] })
+        };
+        let result = json!({ "role": "tool", "tool_call_id": "c1", "content": "ok" });
+        let user = json!({ "role": "user", "content": "hi" });
+        assert_eq!(openai(&request(ask(json!([user, call("c1", "{}"), result])))), Ok(()));
+        refused(openai, ask(json!([])), "`messages` is empty");
+        refused(openai, ask(json!([result])), "follows no call");
+        refused(openai, ask(json!([call("c1", "{}"), user])), "not followed by its result");
+        refused(openai, ask(json!([call("c1", "{")])), "must be a JSON object");
+        refused(openai, ask(json!([{ "role": "bot", "content": "" }])), "no role `bot`");
+        let mut tools = ask(json!([user]));
+        tools["tools"] = json!([{ "type": "function", "function": { "name": "a b" } }]);
+        refused(openai, tools, "no name of a tool");
+    }
+
+    #[test]
+    fn what_anthropic_refuses_is_refused() {
+        let ask = |messages: Value| json!({ "model": "m", "max_tokens": 9, "messages": messages });
+        let user = json!({ "role": "user", "content": "hi" });
+        let used = |id: &str| json!({ "type": "tool_use", "id": id, "name": "a", "input": {} });
+        let calls = json!({ "role": "assistant", "content": [used("c1"), used("c2")] });
+        let result = |id: &str| json!({ "type": "tool_result", "tool_use_id": id, "content": "" });
+        let both = json!({ "role": "user", "content": [result("c1"), result("c2")] });
+        let one = json!({ "role": "user", "content": [result("c1")] });
+        assert_eq!(anthropic(&request(ask(json!([user, calls, both])))), Ok(()));
+        refused(anthropic, ask(json!([user, calls, one])), "without tool_result");
+        refused(anthropic, ask(json!([user, calls, both, calls, both])), "must be unique");
+        refused(anthropic, ask(json!([both])), "follows no call");
+        refused(anthropic, json!({ "model": "m", "messages": [user] }), "`max_tokens`");
+        let marked = json!({ "type": "text", "text": "x", "cache_control": {} });
+        let much = json!({ "role": "user", "content": vec![marked; 5] });
+        refused(anthropic, ask(json!([much])), "at most 4");
+    }
+
+    #[test]
+    fn what_gemini_and_ollama_would_lose_is_refused() {
+        let called = json!({ "role": "model", "parts": [{ "functionCall": {} }] });
+        refused(gemini, json!({ "contents": [called] }), "no results");
+        let message = json!({ "role": "assistant", "content": "", "tool_calls": [{}, {}] });
+        let tool = json!({ "role": "tool", "content": "ok" });
+        let ask = |messages: Value| json!({ "model": "m", "messages": messages });
+        refused(ollama, ask(json!([message, tool])), "no results");
+        assert_eq!(ollama(&request(ask(json!([message, tool, tool])))), Ok(()));
+    }
+}
