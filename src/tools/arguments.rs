@@ -1,19 +1,50 @@
 //! Arguments of a call: the schema of a struct, and the struct out of the arguments.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::ToolError;
 
-/// The JSON schema of a struct of arguments, without what only costs tokens.
+/// The JSON schema of a struct of arguments, as plain as every provider takes it: no references,
+/// no alternatives, and nothing that only costs tokens.
 pub fn schema<T: JsonSchema>() -> Value {
-    let mut schema = schemars::SchemaGenerator::default().into_root_schema_for::<T>().to_value();
+    let settings = SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true);
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("$schema");
         fields.remove("title");
     }
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.values_mut().filter_map(Value::as_object_mut).for_each(simplify);
+    }
     schema
+}
+
+/// What is optional is left out rather than null; [`tidy`] takes a null as left out.
+fn simplify(property: &mut Map<String, Value>) {
+    property.remove("format");
+    if property.get("default").is_some_and(Value::is_null) {
+        property.remove("default");
+    }
+    if let Some(Value::Array(types)) = property.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = types.as_slice() {
+            property["type"] = only.clone();
+        }
+    }
+    if let Some(Value::Array(values)) = property.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Array(options)) = property.get("anyOf") {
+        let mut others = options.iter().filter(|option| option["type"] != "null");
+        if let (Some(Value::Object(only)), None) = (others.next().cloned(), others.next()) {
+            property.remove("anyOf");
+            for (name, value) in only {
+                property.entry(name).or_insert(value);
+            }
+        }
+    }
 }
 
 pub fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
@@ -23,7 +54,8 @@ pub fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
 
 /// The arguments as an object: itself, or out of the JSON text that some models send instead.
 /// Without an `approved` that the schema does not know (nothing a model says is an approval), and
-/// with names in the schema's spelling where they differ only in `camelCase` or `snake_case`.
+/// with names in the schema's spelling where they differ only in `camelCase` or `snake_case`; what
+/// is optional and null is left out, unless the schema knows what null means.
 pub fn tidy(arguments: Value, schema: &Value) -> Result<Value, ToolError> {
     let object = object(arguments).ok_or_else(|| {
         ToolError::InvalidParameters("Arguments must be a JSON object or string".into())
@@ -39,6 +71,11 @@ pub fn tidy(arguments: Value, schema: &Value) -> Result<Value, ToolError> {
         let name = meant.filter(|key| !tidied.contains_key(*key)).cloned().unwrap_or(name);
         tidied.insert(name, value);
     }
+    let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
+    tidied.retain(|name, value| {
+        let is_optional = known.get(name).is_some_and(|property| property["type"].is_string());
+        !(value.is_null() && is_optional && !required.iter().any(|one| one == name.as_str()))
+    });
     Ok(Value::Object(tidied))
 }
 
@@ -85,6 +122,58 @@ mod tests {
         assert_eq!(tidy(forged.clone(), &shape()).unwrap(), json!({ "count": 1 }));
         let own = json!({ "properties": { "approved": {}, "count": {} } });
         assert_eq!(tidy(forged.clone(), &own).unwrap(), forged);
+    }
+
+    #[test]
+    fn null_is_left_out_where_it_can_only_mean_that() {
+        let schema = json!({
+            "properties": {
+                "must": { "type": "string" },
+                "may": { "type": "string" },
+                "free": { "type": ["string", "null"] },
+            },
+            "required": ["must"],
+        });
+        let arguments = json!({ "must": null, "may": null, "free": null, "other": null });
+        let kept = json!({ "must": null, "free": null, "other": null });
+        assert_eq!(tidy(arguments, &schema).unwrap(), kept);
+    }
+
+    #[test]
+    fn a_schema_is_plain() {
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is of interest")]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        struct Sample {
+            /// Where.
+            path: String,
+            /// How many.
+            #[serde(default)]
+            #[schemars(range(min = 1))]
+            max_lines: Option<u64>,
+            /// Which.
+            #[serde(default)]
+            shape: Option<Shape>,
+        }
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is of interest")]
+        enum Shape {
+            Wide,
+            Narrow,
+        }
+        assert_eq!(
+            schema::<Sample>(),
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": { "description": "Where.", "type": "string" },
+                    "maxLines": { "description": "How many.", "type": "integer", "minimum": 1 },
+                    "shape": { "description": "Which.", "type": "string", "enum": ["Wide", "Narrow"] },
+                },
+                "required": ["path"],
+                "additionalProperties": false,
+            })
+        );
     }
 
     #[test]

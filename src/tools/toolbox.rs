@@ -367,6 +367,7 @@ mod tests {
             assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
             assert_eq!(spec.parameters["additionalProperties"], false, "{}", spec.name);
             for (name, field) in spec.parameters["properties"].as_object().unwrap() {
+                assert!(field["type"].is_string(), "{}: {name} is not plain: {field}", spec.name);
                 let told = field["description"].is_string();
                 assert!(told, "MC-54: {} does not tell what {name} is", spec.name);
             }

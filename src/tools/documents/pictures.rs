@@ -13,7 +13,7 @@ use crate::tools::{
 
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
 const MAX_TOTAL_BYTES: u64 = 40 * 1024 * 1024;
-const MAX_PICTURES: usize = 200;
+const MAX_PICTURES: usize = 64;
 
 /// The document with the pictures that its text names. Their paths start from `folder`, or else
 /// from the workspace. What is not loaded is named in the warnings; nothing is fetched.

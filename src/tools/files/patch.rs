@@ -70,9 +70,13 @@ impl Tool for ApplyPatch {
     }
 
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
-        let arguments: Arguments = parse(arguments.clone()).ok()?;
+        let mut arguments: Arguments = parse(arguments.clone()).ok()?;
+        arguments.path = normalise(&arguments.path).ok()?;
+        let versions = self.edits.of(context, &arguments.path);
+        let known = context.seen.get(&arguments.path).cloned();
         let preview = workspace::beneath(context, move |workspace, _| {
-            let patched = patched(workspace, &arguments)?;
+            let versions = versions.lock().unwrap_or_else(PoisonError::into_inner);
+            let patched = admitted(workspace, &arguments, known.as_ref(), &versions)?;
             Ok(diff::changed(&arguments.path, &patched.before, &patched.after))
         });
         Some(preview.await.unwrap_or_else(|error| format!("This will fail. {error}")))
@@ -117,11 +121,6 @@ fn admitted(
     let before = workspace.bytes(path, MAX_WRITE_BYTES)?;
     versions.admit(path, known, &digest(&before))?;
     replaced(path, before, arguments)
-}
-
-fn patched(workspace: &Workspace, arguments: &Arguments) -> Result<Patched, ToolError> {
-    let before = workspace.bytes(&arguments.path, MAX_WRITE_BYTES)?;
-    replaced(&arguments.path, before, arguments)
 }
 
 fn replaced(path: &str, before: Vec<u8>, arguments: &Arguments) -> Result<Patched, ToolError> {
@@ -297,6 +296,10 @@ mod tests {
         let shown = tool().preview(&change("no", "two"), &place.context).await.unwrap();
         assert!(shown.starts_with("This will fail. old_string not found"), "{shown}");
         assert_eq!(place.content("a.txt"), "one\n");
+        let unread = Place::new();
+        unread.has("a.txt", "one\n");
+        let shown = tool().preview(&change("one", "two"), &unread.context).await.unwrap();
+        assert!(shown.contains("has not been read"), "{shown}");
     }
 
     #[test]
