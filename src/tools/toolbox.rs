@@ -246,8 +246,7 @@ pub(super) fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> St
 }
 
 fn is_fit(name: &str) -> bool {
-    name.len() <= 64
-        && name.starts_with(|c: char| c.is_ascii_lowercase())
+    (1..=64).contains(&name.len())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
@@ -331,7 +330,7 @@ mod tests {
         other.0.description = "Another.".into();
         assert_eq!(toolbox.register(Arc::new(other)), Err(Unfit::Taken("sample".into())));
         assert_eq!(toolbox.specs()[0].description, "A sample.");
-        for name in ["", "Sample", "a-b", "1a", "a b", &"a".repeat(65)] {
+        for name in ["", "Sample", "a-b", "a b", "ä", &"a".repeat(65)] {
             let taken = toolbox.register(Arc::new(Sample::named(name)));
             assert!(matches!(taken, Err(Unfit::Name(_))), "{name:?}");
         }
