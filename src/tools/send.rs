@@ -11,7 +11,10 @@ use super::{
     arguments::{parse, schema},
     names, workspace,
 };
-use crate::agent::catalog::{EffectClass, Subject, ToolSpec};
+use crate::{
+    agent::catalog::{EffectClass, Subject, ToolSpec},
+    journal::event::Attachment,
+};
 
 pub const MAX_BYTES: u64 = 20 * 1024 * 1024;
 
@@ -58,30 +61,36 @@ impl Tool for SendFile {
                 "{file_path} is empty: there is nothing to send"
             )));
         }
-        attach(context, &name, &names::media_type(&name, &bytes), bytes).await
+        let media_type = names::media_type(&name, &bytes);
+        let attachment = keep(context, &name, &media_type, bytes).await?;
+        Ok(Output {
+            text: receipt(&attachment, ""),
+            attachments: vec![attachment],
+            ..Output::default()
+        })
     }
 }
 
-/// Keeps the bytes and hands them to the person; the model gets a receipt.
-pub(super) async fn attach(
+/// Stores the bytes for the person.
+pub(super) async fn keep(
     context: &Context,
     name: &str,
     media_type: &str,
     bytes: Vec<u8>,
-) -> Result<Output, ToolError> {
-    let attachment = context.artifacts.put(name, media_type, bytes).await.map_err(|error| {
+) -> Result<Attachment, ToolError> {
+    context.artifacts.put(name, media_type, bytes).await.map_err(|error| {
         tracing::error!(%error, call = %context.call, "an artifact is not kept");
         ToolError::ExecutionFailed(format!("{name} could not be stored: try again later"))
-    })?;
-    let size = names::size(attachment.size_bytes);
-    Ok(Output {
-        text: format!(
-            "{name} ({media_type}, {size}) goes to the people here as an attachment. \
-             They need no link."
-        ),
-        attachments: vec![attachment],
-        seen: Vec::new(),
     })
+}
+
+/// What the model reads in place of the bytes; `about` follows the size.
+pub(super) fn receipt(attachment: &Attachment, about: &str) -> String {
+    let size = names::size(attachment.size_bytes);
+    format!(
+        "{} ({size}{about}) goes to the people here as an attachment. They need no link.",
+        attachment.name
+    )
 }
 
 #[cfg(test)]
@@ -112,6 +121,7 @@ mod tests {
         assert_eq!(attachment.name, "Report.csv");
         assert_eq!(attachment.media_type, "text/csv");
         assert_eq!(attachment.digest, hex::encode(Sha256::digest("secret,1\n")));
+        assert!(sent.text.starts_with("Report.csv (9B) goes to"), "{}", sent.text);
         assert!(!sent.text.contains("secret") && !sent.text.contains("http"), "{}", sent.text);
         let stored = place.context.artifacts.read(&attachment.digest).await.unwrap();
         assert_eq!(&stored[..], b"secret,1\n");

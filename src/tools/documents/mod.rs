@@ -9,7 +9,7 @@ use renderers::{Document, Format, Rendered, document::SlideSize};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use super::{
     Context, Output, Tool, ToolError,
@@ -143,12 +143,12 @@ impl Tool for Rendering {
         let name = name.and_then(|name| names::file_name(&name).ok());
         let name = names::with_extension(name.as_deref().unwrap_or("document"), ending);
         let rendered = self.press.draw(document, self.format).await?;
-        let receipt = receipt(&name, self.format, &rendered);
         let media_type = mime_guess::from_ext(ending).first_or_octet_stream();
-        let mut output =
-            send::attach(context, &name, media_type.essence_str(), rendered.bytes).await?;
-        output.text += &receipt;
-        Ok(output)
+        let Rendered { bytes, pages, warnings } = rendered;
+        let attachment = send::keep(context, &name, media_type.essence_str(), bytes).await?;
+        let about = pages_of(self.format, pages);
+        let text = send::receipt(&attachment, &about) + &losses(&warnings);
+        Ok(Output { text, attachments: vec![attachment], ..Output::default() })
     }
 }
 
@@ -248,24 +248,35 @@ fn about(format: Format) -> &'static str {
     }
 }
 
-/// What follows the name and the size: ` It has 3 pages.`, and what was lost.
-fn receipt(name: &str, format: Format, rendered: &Rendered) -> String {
+/// `, 3 slides`
+fn pages_of(format: Format, count: usize) -> String {
     let unit = match format {
         Format::Pdf | Format::Docx => "page",
         Format::Xlsx => "sheet",
         Format::Pptx => "slide",
     };
-    let mut text = match rendered.pages {
+    match count {
         0 => String::new(),
-        1 => format!(" {name} has 1 {unit}."),
-        count => format!(" {name} has {count} {unit}s."),
+        1 => format!(", 1 {unit}"),
+        count => format!(", {count} {unit}s"),
+    }
+}
+
+/// What was lost on the way. A picture that was not loaded is named once: with the reason that was
+/// found here, which comes before the renderer's.
+fn losses(warnings: &[String]) -> String {
+    let about = |warning: &str| match warning.split_once(" is ") {
+        Some((picture, _)) if picture.starts_with("The picture ") => picture.to_owned(),
+        _ => warning.to_owned(),
     };
-    if !rendered.warnings.is_empty() {
+    let mut named = BTreeSet::new();
+    let warnings: Vec<_> = warnings.iter().filter(|warning| named.insert(about(warning))).collect();
+    let mut text = String::new();
+    if !warnings.is_empty() {
         text += "\nTell the person, if it matters:";
     }
-    let named = rendered.warnings.iter().take(MAX_WARNINGS).map(|warning| format!("\n- {warning}"));
-    text.extend(named);
-    if let more @ 1.. = rendered.warnings.len().saturating_sub(MAX_WARNINGS) {
+    text.extend(warnings.iter().take(MAX_WARNINGS).map(|warning| format!("\n- {warning}")));
+    if let more @ 1.. = warnings.len().saturating_sub(MAX_WARNINGS) {
         text.extend([format!("\n- and {more} more")]);
     }
     text
@@ -383,6 +394,22 @@ mod tests {
             let error = place.runs(&pdf, arguments).await.unwrap_err();
             assert!(matches!(error, ToolError::InvalidParameters(_)), "{error}");
         }
+    }
+
+    #[test]
+    fn a_lost_picture_is_named_once_with_the_better_reason() {
+        let told = losses(&[
+            "The picture a.png is left out: Not found".into(),
+            "HTML is not drawn".into(),
+            "The picture a.png is not drawn: it was not given.".into(),
+            "The picture b.png is not drawn: it was not given.".into(),
+        ]);
+        assert_eq!(
+            told,
+            "\nTell the person, if it matters:\n- The picture a.png is left out: Not found\n\
+             - HTML is not drawn\n- The picture b.png is not drawn: it was not given."
+        );
+        assert_eq!(losses(&[]), "");
     }
 
     #[test]
