@@ -48,7 +48,7 @@ impl Workspace {
     pub fn file(&self, path: &str) -> Result<RegularFile, ToolError> {
         let path = normalise(path)?;
         let (folder, name) = split(&path);
-        let folder = self.folder(folder)?;
+        let folder = self.descend(folder, &path, open_folder)?;
         regular(&folder, name, &path)
     }
 
@@ -72,7 +72,8 @@ impl Workspace {
 
     /// Opens a folder to list it.
     pub fn folder(&self, path: &str) -> Result<Dir, ToolError> {
-        self.descend(&normalise(path)?, open_folder)
+        let path = normalise(path)?;
+        self.descend(&path, &path, open_folder)
     }
 
     /// Puts `bytes` in the place of the file, whole or not at all. Makes folders that are missing;
@@ -85,7 +86,7 @@ impl Workspace {
     ) -> Result<(), ToolError> {
         let path = normalise(path)?;
         let (folder, name) = split(&path);
-        let folder = self.descend(folder, open_or_make_folder)?;
+        let folder = self.descend(folder, &path, open_or_make_folder)?;
         let permissions = match folder.symlink_metadata(name) {
             Ok(_) => Some(regular(&folder, name, &path)?.permissions),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -107,14 +108,17 @@ impl Workspace {
             .map_err(|error| failed(&format!("{path} cannot be written"), &error))
     }
 
+    /// Opens the folders one after the other; `path` is what was asked for, to be named in errors.
     fn descend(
         &self,
+        folders: &str,
         path: &str,
         step: impl Fn(&Dir, &str, &str) -> Result<Dir, ToolError>,
     ) -> Result<Dir, ToolError> {
         let start =
             self.root.try_clone().map_err(|error| failed("The workspace is unreadable", &error))?;
-        path.split('/')
+        folders
+            .split('/')
             .filter(|part| *part != ".")
             .try_fold(start, |folder, part| step(&folder, part, path))
     }
@@ -165,7 +169,7 @@ fn open_folder(folder: &Dir, name: &str, path: &str) -> Result<Dir, ToolError> {
 fn open_or_make_folder(folder: &Dir, name: &str, path: &str) -> Result<Dir, ToolError> {
     match folder.create_dir(name) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(failed(&format!("The folder {path} cannot be made"), &error))
+            Err(failed(&format!("The folder {name} of {path} cannot be made"), &error))
         }
         _ => open_folder(folder, name, path),
     }
@@ -190,7 +194,7 @@ fn why_not(folder: &Dir, name: &str, path: &str, error: &io::Error) -> ToolError
     match folder.symlink_metadata(name) {
         Ok(there) if there.is_symlink() => not_allowed(path),
         Ok(there) if there.is_file() && error.kind() == ErrorKind::NotADirectory => {
-            ToolError::ExecutionFailed(format!("{path} is not a folder: {name} is a file"))
+            ToolError::ExecutionFailed(format!("{path} is not there: {name} is a file, no folder"))
         }
         Ok(there) if !there.is_file() && !there.is_dir() => not_allowed(path),
         Err(missing) if missing.kind() == ErrorKind::NotFound => {
@@ -243,11 +247,11 @@ mod tests {
         symlink("inside", root.join("alias")).unwrap();
         symlink("nowhere", root.join("dangling")).unwrap();
         for path in ["out/secret", "leak", "alias/a.txt", "dangling"] {
-            assert!(words(workspace.file(path)).contains("Path not allowed"), "{path}");
+            assert_eq!(words(workspace.file(path)), format!("Path not allowed: {path}"));
             let written = workspace.replace(path, b"x", &CancellationToken::new());
-            assert!(words(written).contains("Path not allowed"), "{path}");
+            assert_eq!(words(written), format!("Path not allowed: {path}"));
         }
-        assert!(words(workspace.folder("out")).contains("Path not allowed"));
+        assert_eq!(words(workspace.folder("out")), "Path not allowed: out");
         assert_eq!(fs::read(outer.path().join("secret")).unwrap(), b"secret");
         assert_eq!(fs::read(root.join("inside/a.txt")).unwrap(), b"a");
     }
@@ -306,11 +310,11 @@ mod tests {
         fs::create_dir(outer.path().join("work/sub")).unwrap();
         fs::write(outer.path().join("work/a.txt"), "a").unwrap();
         assert!(words(workspace.file("no.txt")).starts_with("Not found: no.txt"));
-        assert!(words(workspace.file("no/a.txt")).starts_with("Not found: no"));
+        assert!(words(workspace.file("no/a.txt")).starts_with("Not found: no/a.txt"));
         assert!(words(workspace.file("sub")).starts_with("sub is a folder"));
         assert!(words(workspace.file(".")).starts_with(". is a folder"));
-        assert!(words(workspace.folder("a.txt")).contains("is not a folder"));
-        assert!(words(workspace.file("a.txt/b")).contains("is not a folder"));
+        assert!(words(workspace.folder("a.txt")).contains("is a file, no folder"));
+        assert!(words(workspace.file("a.txt/b")).contains("a.txt is a file, no folder"));
     }
 
     #[test]

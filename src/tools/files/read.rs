@@ -66,6 +66,8 @@ impl Tool for ReadFile {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             subject: Some(Subject::Path("path")),
+            // Anybody may have written it.
+            untrusted: true,
             ..ToolSpec::read_only(
                 "read_file",
                 "Reads a text file of the workspace. The first line of the result is JSON about \
