@@ -63,6 +63,7 @@ mod tests {
         assert!(short.chars().count() <= LIMIT_CHARS);
         assert!(short.starts_with("HEADü") && short.ends_with("üTAIL"));
         assert!(short.contains("24508 characters are left out"), "{}", &short[21_000..21_200]);
+        assert_eq!(short.matches('ü').count() + 24_508, 40_000, "what is told is what is missing");
         assert!(short.contains(".countersign/results/call1.txt"));
         assert_eq!(place.content(".countersign/results/call1.txt"), text);
     }
