@@ -22,7 +22,7 @@ pub struct Press {
 
 impl Default for Press {
     fn default() -> Self {
-        Self::new(|source| Ok(renderers::markdown::read(source)), renderers::render)
+        Self::new(renderers::markdown::read, renderers::render)
     }
 }
 

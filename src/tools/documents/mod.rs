@@ -396,6 +396,44 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn mc_31_a_pdf_of_the_workspace_with_its_picture() {
+        let mut place = Place::new();
+        let picture = include_bytes!("../../../renderers/tests/corpus/img/dot.png");
+        place.has("report/img/dot.png", picture);
+        place.has(
+            "report/q3.md",
+            "---\ntitle: Third quarter\n---\n\n# Sales\n\n![dot](img/dot.png)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
+        );
+        let from_file = Rendering {
+            format: Format::Pdf,
+            source: Source::File,
+            press: Arc::new(Press::default()),
+        };
+        let arguments = json!({ "filePath": "report/q3.md" });
+        let output = place.runs(&from_file, arguments).await.unwrap();
+        assert_eq!(output.attachments[0].name, "q3.pdf");
+        assert!(output.text.contains("1 page"), "{}", output.text);
+        assert!(!output.text.contains("Tell the person"), "nothing is lost: {}", output.text);
+        let stored = place.context.artifacts.read(&output.attachments[0].digest).await.unwrap();
+        assert!(stored.starts_with(b"%PDF-"));
+    }
+
+    #[tokio::test]
+    async fn deep_nesting_ends_nothing() {
+        let mut place = Place::new();
+        let real = Rendering {
+            format: Format::Pdf,
+            source: Source::Text,
+            press: Arc::new(Press::default()),
+        };
+        for text in [">".repeat(2_000) + " x", "- ".repeat(1_000) + "x", "*".repeat(5_000)] {
+            // Drawn or refused: either is an answer.
+            let _ = place.runs(&real, json!({ "markdown": text })).await;
+        }
+        assert!(place.runs(&real, json!({ "markdown": "x" })).await.is_ok());
+    }
+
     #[test]
     fn a_lost_picture_is_named_once_with_the_better_reason() {
         let told = losses(&[

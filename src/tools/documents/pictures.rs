@@ -1,10 +1,7 @@
 //! Pictures of a document: those that are files of the workspace, as bytes.
 
-use renderers::{
-    Document,
-    document::{Block, Inline},
-};
-use std::collections::{BTreeMap, BTreeSet};
+use renderers::{Document, markdown};
+use std::collections::BTreeMap;
 
 use crate::tools::{
     Context, ToolError,
@@ -22,7 +19,8 @@ pub async fn load(
     folder: String,
     context: &Context,
 ) -> Result<Document, ToolError> {
-    let urls: Vec<String> = urls(&document).into_iter().filter(|url| is_path(url)).collect();
+    let urls = markdown::image_urls(&document);
+    let urls: Vec<String> = urls.into_iter().filter(|url| is_path(url)).collect();
     if urls.is_empty() {
         return Ok(document);
     }
@@ -115,54 +113,11 @@ fn decoded(url: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| url.to_owned())
 }
 
-/// The pictures that the text names, each once.
-fn urls(document: &Document) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    blocks(&document.blocks, &mut found);
-    document.notes.iter().for_each(|note| blocks(note, &mut found));
-    found
-}
-
-fn blocks(all: &[Block], found: &mut BTreeSet<String>) {
-    for block in all {
-        match block {
-            Block::Heading { content, .. } | Block::Paragraph(content) => inlines(content, found),
-            Block::List(list) => list.items.iter().for_each(|item| blocks(&item.blocks, found)),
-            Block::Table(table) => {
-                let cells = table.header.iter().chain(table.rows.iter().flatten());
-                cells.for_each(|cell| inlines(cell, found));
-            }
-            Block::Quote { blocks: inner, .. } => blocks(inner, found),
-            Block::Definitions(terms) => {
-                for (term, meaning) in terms {
-                    inlines(term, found);
-                    blocks(meaning, found);
-                }
-            }
-            Block::Code { .. } | Block::Math(_) | Block::Break | Block::Comment(_) => {}
-        }
-    }
-}
-
-fn inlines(all: &[Inline], found: &mut BTreeSet<String>) {
-    for inline in all {
-        match inline {
-            Inline::Image { url, .. } => {
-                found.insert(url.clone());
-            }
-            Inline::Strong(inner) | Inline::Emphasis(inner) | Inline::Strike(inner) => {
-                inlines(inner, found);
-            }
-            Inline::Link { content, .. } => inlines(content, found),
-            _ => {}
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tools::testing::Place;
+    use renderers::document::{Block, Inline};
 
     fn with(urls: &[&str]) -> Document {
         let picture = |url: &&str| Inline::Image {
