@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
                 self.drain_comments(blocks);
             }
             NodeValue::Table(table) => {
-                let align = table.alignments.iter().map(align).collect();
+                let align = table.alignments.iter().copied().map(align).collect();
                 blocks.push(Block::Table(self.table(node, align, depth)));
                 self.drain_comments(blocks);
             }
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
     /// A term with several descriptions gets them all.
     fn definitions(&mut self, node: Node<'a>, depth: usize) -> Block {
         let mut items: Vec<(Vec<Inline>, Vec<Block>)> = Vec::new();
-        for part in node.children().flat_map(|item| item.children()) {
+        for part in node.children().flat_map(comrak::nodes::AstNode::children) {
             if matches!(part.data().value, NodeValue::DescriptionTerm) {
                 let mut term = Vec::new();
                 for block in self.blocks(part, depth + 1) {
@@ -239,7 +239,7 @@ pub fn flat(node: Node) -> Option<Block> {
     (!plain_text(&content).trim().is_empty()).then_some(Block::Paragraph(content))
 }
 
-fn align(align: &TableAlignment) -> Align {
+fn align(align: TableAlignment) -> Align {
     match align {
         TableAlignment::None | TableAlignment::Left => Align::Start,
         TableAlignment::Center => Align::Center,

@@ -128,7 +128,7 @@ fn fill(meta: &mut Meta, key: &str, values: &[String], losses: &mut Losses) {
         "theme" => theme(meta, &text, losses),
         key if TOLERATED.contains(&key) => {}
         key => {
-            losses.other(format!("The front matter's key “{key}” is not known and was ignored."))
+            losses.other(format!("The front matter's key “{key}” is not known and was ignored."));
         }
     }
 }

@@ -63,6 +63,10 @@ impl Open {
         self.tags.last_mut().map_or(&mut self.done, |(_, content)| content).push(inline);
     }
 
+    fn extend(&mut self, content: Vec<Inline>) {
+        self.tags.last_mut().map_or(&mut self.done, |(_, inside)| inside).extend(content);
+    }
+
     fn open(&mut self, name: String) {
         self.tags.push((name, Vec::new()));
     }
@@ -105,7 +109,7 @@ fn is_styled(tag: &str) -> bool {
 fn inline<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize, open: &mut Open) {
     if depth >= NESTING && node.first_child().is_some() {
         reader.losses.deep();
-        flat(node).into_iter().for_each(|inline| open.push(inline));
+        open.extend(flat(node));
         return;
     }
     let read = match &node.data().value {
@@ -132,7 +136,7 @@ fn inline<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize, open: &mut 
         },
         NodeValue::HtmlInline(html) => return push_html(reader, html, open),
         _ => {
-            read(reader, node, depth + 1).into_iter().for_each(|inline| open.push(inline));
+            open.extend(read(reader, node, depth + 1));
             return;
         }
     };
@@ -149,7 +153,7 @@ fn push_link(reader: &mut Reader, url: &str, title: &str, content: Vec<Inline>, 
             if !url.is_empty() {
                 reader.losses.link(&clean::line(url));
             }
-            content.into_iter().for_each(|inline| open.push(inline));
+            open.extend(content);
         }
     }
 }
@@ -184,8 +188,10 @@ pub fn flat(node: Node) -> Vec<Inline> {
             NodeValue::Code(code) => clean::text(&code.literal),
             NodeValue::CodeBlock(code) => clean::text(&code.literal),
             NodeValue::Math(math) => clean::text(&math.literal),
-            NodeValue::SoftBreak | NodeValue::LineBreak | NodeValue::Paragraph => " ".to_owned(),
-            NodeValue::TableCell => " ".to_owned(),
+            NodeValue::SoftBreak
+            | NodeValue::LineBreak
+            | NodeValue::Paragraph
+            | NodeValue::TableCell => " ".to_owned(),
             _ => continue,
         };
         content.push(Inline::Text(text));

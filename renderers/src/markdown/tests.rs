@@ -67,8 +67,8 @@ fn control_characters_never_come_in() {
         let mut seen = String::new();
         document.each_inline(&mut |inline| match inline {
             Inline::Text(text) | Inline::Code(text) => seen.push_str(text),
-            Inline::Image { url, alt, title } => seen.push_str(&format!("{url}{alt}{title}")),
-            Inline::Link { url, title, .. } => seen.push_str(&format!("{url}{title}")),
+            Inline::Image { url, alt, title } => seen.extend([url.as_str(), alt, title]),
+            Inline::Link { url, title, .. } => seen.extend([url.as_str(), title]),
             _ => {}
         });
         assert!(!seen.chars().any(|c| c.is_control() || c == '\u{ffff}' || c == '\u{202e}'));
@@ -80,7 +80,7 @@ fn depth_is_capped_and_nothing_is_lost() {
     for source in [
         format!("{}deep", "> ".repeat(1_000)),
         format!("{}deep", "- ".repeat(300)),
-        format!("{}deep{}", "*a **b ".repeat(500), "** *".repeat(500)),
+        format!("{}deep{}", "*a **b ".repeat(50), "b** a*".repeat(50)),
     ] {
         let document = read(&source).unwrap();
         assert!(texts(&document).contains("deep"));

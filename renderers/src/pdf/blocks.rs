@@ -137,7 +137,7 @@ impl<'a> Drawing<'a> {
         let picture = match pictures.get(url) {
             Some(Ok(picture)) => picture,
             Some(Err(why)) => return ParElem::new(self.no_image(alt, url, why)).pack(),
-            None => return ParElem::new(self.no_image(alt, url, "it was not given")).pack(),
+            None => return ParElem::new(self.no_image(alt, url, "there is no such file")).pack(),
         };
         let drawn = image(picture, alt, self.room).aligned(Alignment::CENTER);
         if title.is_empty() {

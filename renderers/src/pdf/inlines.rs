@@ -15,7 +15,7 @@ use typst::visualize::ImageElem;
 use super::blocks::Drawing;
 use super::formula;
 use super::images::Picture;
-use crate::document::Inline;
+use crate::document::{Block, Inline};
 
 /// Words longer than this get places to break, so that they do not run off the page.
 const WORD_CHARS: usize = 48;
@@ -78,7 +78,10 @@ impl Drawing<'_> {
         }
         let document = self.document;
         let Some(blocks) = document.notes.get(index) else { return Content::empty() };
-        let body = self.blocks(blocks);
+        let body = match blocks.split_first() {
+            Some((Block::Paragraph(first), rest)) => self.inlines(first) + self.blocks(rest),
+            _ => self.blocks(blocks),
+        };
         FootnoteElem::with_content(body).pack().labelled(label)
     }
 
@@ -101,7 +104,7 @@ impl Drawing<'_> {
                 BoxElem::new().with_body(Some(image)).pack()
             }
             Some(Err(why)) => self.no_image(alt, url, why),
-            None => self.no_image(alt, url, "it was not given"),
+            None => self.no_image(alt, url, "there is no such file"),
         }
     }
 

@@ -1,1 +1,95 @@
 use super::*;
+use crate::markdown;
+
+const FEATURES: &str = include_str!("../../tests/corpus/features.md");
+
+fn rendered(source: &str) -> Rendered {
+    render(&markdown::read(source).unwrap()).unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    let document = lopdf::Document::load_mem(bytes).unwrap();
+    let pages: Vec<u32> = document.get_pages().keys().copied().collect();
+    document.extract_text(&pages).unwrap()
+}
+
+#[test]
+fn a_plain_text_keeps_to_both_standards() {
+    let rendered =
+        rendered("---\ntitle: T\n---\n# A\n\nText with a [link](https://a.b) and `code`.\n");
+    assert_eq!((rendered.pages, rendered.warnings), (1, vec![]));
+    let metadata = String::from_utf8_lossy(&rendered.bytes);
+    assert!(metadata.contains("pdfuaid:part") && metadata.contains("pdfaid:part"));
+}
+
+#[test]
+fn code_of_typst_comes_out_as_text() {
+    let source = include_str!("../../tests/corpus/hostile/typst-injection.md");
+    let text = text(&rendered(source).bytes).replace(['\n', ' ', '\u{200b}'], "");
+    for literal in ["#eval(\"1+1\")", "#read(\"/etc/passwd\")", "#sys.inputs", "#{whiletrue{}}"] {
+        assert!(text.contains(literal), "{literal} in {text}");
+    }
+}
+
+#[test]
+fn the_same_document_gives_the_same_bytes() {
+    let document = markdown::read(FEATURES).unwrap();
+    assert_eq!(render(&document).unwrap(), render(&document).unwrap());
+}
+
+#[test]
+fn missing_glyphs_are_a_warning_and_not_an_error() {
+    let rendered = rendered("中文 and Latin\n");
+    assert!(rendered.warnings[0].contains("中 文"), "{:?}", rendered.warnings);
+    assert!(text(&rendered.bytes).contains("and Latin"));
+}
+
+#[test]
+fn broken_pictures_are_sentences() {
+    let mut document = markdown::read("![alt A](a.png) ![](b.png)\n\n![alt C](c.png)\n").unwrap();
+    document.assets.insert("a.png".into(), b"\x89PNG\r\n\x1a\nbroken".to_vec());
+    document.assets.insert("c.png".into(), vec![0; 10]);
+    let rendered = render(&document).unwrap();
+    let text = text(&rendered.bytes);
+    assert!(text.contains("[image: alt A — the file is damaged]"), "{text}");
+    assert!(text.contains("[image: alt C — the kind is not known]"), "{text}");
+    assert_eq!(rendered.warnings.len(), 3, "{:?}", rendered.warnings);
+}
+
+#[test]
+fn a_picture_without_a_description_keeps_the_standards() {
+    let mut document = markdown::read("![](a.png)\n").unwrap();
+    let dot = include_bytes!("../../tests/corpus/img/dot.png");
+    document.assets.insert("a.png".into(), dot.to_vec());
+    assert_eq!(render(&document).unwrap().warnings, Vec::<String>::new());
+}
+
+#[test]
+fn odd_structures_are_drawn() {
+    for source in [
+        "",
+        "###### deep first\n\n# then up\n\n#### skipped\n",
+        "# note in a heading[^a]\n\n| h[^a] | [^b] |\n|---|---|\n\n[^a]: A[^b]\n[^b]: B\n",
+        "[unknown](#nowhere) [known](#here)\n\n## Here\n",
+        "$\\foo{x}$ and $$\\frac{a}$$\n",
+        "- [x] a\n- b\n\n1. [ ] c\n",
+        "> [!CAUTION]\n> > - | a |\n> >   |---|\n",
+        "| only |\n|---|\n",
+        "---\ntitle: x\ncover: true\ntoc: true\nlandscape: true\npage: letter\n---\n",
+        "Term\n: One\n\n: Two\n\n<!-- pagebreak -->\n\n***\n",
+        &format!("{}x\n", "> ".repeat(40)),
+        &format!("{}\n", "x".repeat(3_000)),
+    ] {
+        assert!(rendered(source).pages > 0, "{source}");
+    }
+}
+
+#[test]
+fn budgets_are_errors_before_any_work() {
+    let cells = format!("|a|b|\n|-|-|\n{}", "|1|2|\n".repeat(CELLS / 2 + 1));
+    let long = "word ".repeat(CHARACTERS / 5 + 1);
+    for source in [cells, long] {
+        let document = markdown::read(&source).unwrap();
+        assert!(matches!(render(&document), Err(RenderError::TooLarge(_))));
+    }
+}

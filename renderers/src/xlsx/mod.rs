@@ -1,7 +1,68 @@
-//! xlsx: not drawn yet.
+//! The document as a workbook: tables as native tables with typed cells, the rest as rows of text.
+//!
+//! - [`plan`]: which sheets there are and what stands on each
+//! - [`sheet`], [`table`]: writing them
+//! - [`cells`]: what a cell's text means; [`formula`]: which formulas may stay formulas
+//! - [`runs`], [`look`]: styled text
 
+mod cells;
+mod formula;
+mod look;
+mod plan;
+mod runs;
+mod sheet;
+mod table;
+
+use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
+
+use crate::document::Meta;
 use crate::{Document, RenderError, Rendered};
 
-pub fn render(_document: &Document) -> Result<Rendered, RenderError> {
-    Err(RenderError::Invalid("this format is not drawn yet".into()))
+/// The most sheets of a workbook.
+pub const SHEETS: usize = 255;
+/// The most characters of a cell, which is Excel's limit.
+pub const CELL_CHARS: usize = 32_767;
+
+pub fn render(document: &Document) -> Result<Rendered, RenderError> {
+    let mut plan = plan::plan(document);
+    if plan.sheets.len() > SHEETS {
+        return Err(RenderError::TooLarge(format!(
+            "The document has {} headings of the first two levels, each of which is a sheet; the \
+             limit is {SHEETS}. Use deeper headings.",
+            plan.sheets.len()
+        )));
+    }
+    let mut warnings = document.warnings.clone();
+    warnings.append(&mut plan.warnings);
+    let mut workbook = Workbook::new();
+    let written = properties(&document.meta).and_then(|properties| {
+        workbook.set_properties(&properties);
+        let mut pages = sheet::Pages::new(document, &mut warnings);
+        for sheet in &plan.sheets {
+            pages.write(workbook.add_worksheet(), sheet)?;
+        }
+        pages.finish();
+        workbook.save_to_buffer()
+    });
+    let bytes = written.map_err(|error| {
+        RenderError::Invalid(format!("The workbook could not be written: {error}"))
+    })?;
+    Ok(Rendered { bytes, pages: plan.sheets.len(), warnings })
+}
+
+/// The day of the document, or the first that a zip file can name: never the day of the writing.
+fn properties(meta: &Meta) -> Result<DocProperties, XlsxError> {
+    use chrono::Datelike;
+    let created = match meta.date.filter(|day| (1900..=9999).contains(&day.year())) {
+        Some(day) => {
+            ExcelDateTime::from_ymd(day.year() as u16, day.month() as u8, day.day() as u8)?
+        }
+        None => ExcelDateTime::from_ymd(1980, 1, 1)?,
+    };
+    Ok(DocProperties::new()
+        .set_title(meta.title.clone().unwrap_or_default())
+        .set_subject(meta.subtitle.clone().unwrap_or_default())
+        .set_author(meta.author.clone().unwrap_or_default())
+        .set_keywords(meta.keywords.join(", "))
+        .set_creation_datetime(&created))
 }

@@ -1,0 +1,268 @@
+//! What a cell's text means: numbers, money, shares, dates, truth, or just text.
+//!
+//! Only what is certain becomes a value. What looks like an identifier stays text: leading zeros,
+//! more digits than a spreadsheet keeps, telephone numbers, ambiguous dates and commas.
+
+use chrono::{NaiveDate, NaiveDateTime};
+
+/// A spreadsheet keeps fifteen digits; one more would change the number.
+const DIGITS: usize = 15;
+/// A number with a plus and this many digits is more likely a telephone's.
+const TELEPHONE_DIGITS: usize = 7;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Typed {
+    Text,
+    Bool(bool),
+    /// A value and how it is shown, in Excel's format language.
+    Number {
+        value: f64,
+        format: String,
+    },
+    /// As Excel counts: days since the last day of 1899.
+    Moment {
+        serial: f64,
+        format: &'static str,
+    },
+}
+
+pub fn read(text: &str) -> Typed {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") {
+        return Typed::Bool(text.eq_ignore_ascii_case("true"));
+    }
+    number(text).or_else(|| moment(text)).unwrap_or(Typed::Text)
+}
+
+fn number(text: &str) -> Option<Typed> {
+    let (text, in_brackets) = match text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
+        Some(inside) => (inside, true),
+        None => (text, false),
+    };
+    let (text, sign) = sign(text);
+    let (text, currency) = currency(text);
+    let (text, is_percent) = match text.strip_suffix('%') {
+        Some(rest) => (rest.trim_end(), true),
+        None => (text, false),
+    };
+    let shape = shape(text)?;
+    let is_marked = currency.is_some() || is_percent;
+    let is_telephone = sign == Some('+') && shape.digits >= TELEPHONE_DIGITS && !shape.is_grouped;
+    let odd_brackets = in_brackets && (sign.is_some() || currency.is_none() && !shape.is_grouped);
+    if odd_brackets || (shape.is_scientific && is_marked) || (currency.is_some() && is_percent) {
+        return None;
+    }
+    if is_telephone && !is_marked && shape.decimals == 0 {
+        return None;
+    }
+    let mut value: f64 = text.replace(',', "").parse().ok().filter(|v: &f64| v.is_finite())?;
+    if is_percent {
+        value /= 100.0;
+    }
+    if in_brackets || sign == Some('-') {
+        value = -value;
+    }
+    let format = format(&shape, currency, is_percent, in_brackets, sign == Some('+'));
+    Some(Typed::Number { value, format })
+}
+
+fn sign(text: &str) -> (&str, Option<char>) {
+    match text.chars().next() {
+        Some('+') => (&text[1..], Some('+')),
+        Some('-') => (&text[1..], Some('-')),
+        Some('−') => (&text['−'.len_utf8()..], Some('-')),
+        _ => (text, None),
+    }
+}
+
+fn currency(text: &str) -> (&str, Option<char>) {
+    match text.chars().next() {
+        Some(c @ ('$' | '€' | '£' | '¥' | '₹' | '₩' | '₽' | '₺' | '₫')) => {
+            (text[c.len_utf8()..].trim_start(), Some(c))
+        }
+        _ => (text, None),
+    }
+}
+
+struct Shape {
+    digits: usize,
+    decimals: usize,
+    is_grouped: bool,
+    is_scientific: bool,
+}
+
+/// `1`, `1.5`, `1,234.5`, `1.5e-9`; anything else is no number.
+fn shape(text: &str) -> Option<Shape> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (text, None),
+    };
+    let (whole, decimals) = match mantissa.split_once('.') {
+        Some((_, "")) => return None,
+        Some((whole, decimals)) => (whole, decimals),
+        None => (mantissa, ""),
+    };
+    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let mut groups = whole.split(',');
+    let first = groups.next().unwrap_or_default();
+    let is_grouped = whole.contains(',');
+    let fits = all_digits(first)
+        && (!is_grouped || first.len() <= 3)
+        && groups.all(|group| group.len() == 3 && all_digits(group))
+        && (decimals.is_empty() || all_digits(decimals));
+    let leading_zero = first.len() > 1 && first.starts_with('0') || (is_grouped && first == "0");
+    let digits = whole.bytes().filter(u8::is_ascii_digit).count() + decimals.len();
+    if !fits || leading_zero || digits > DIGITS {
+        return None;
+    }
+    if let Some(exponent) = exponent {
+        // "12E4" may be the number of a part; a point or a sign makes it a number for certain.
+        let bare = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let certain = bare.len() < exponent.len() || !decimals.is_empty();
+        if is_grouped || !all_digits(bare) || bare.len() > 3 || !certain {
+            return None;
+        }
+    }
+    Some(Shape { digits, decimals: decimals.len(), is_grouped, is_scientific: exponent.is_some() })
+}
+
+fn format(
+    shape: &Shape,
+    currency: Option<char>,
+    is_percent: bool,
+    in_brackets: bool,
+    has_plus: bool,
+) -> String {
+    let mut format = if shape.is_grouped || currency.is_some() { "#,##0" } else { "0" }.to_owned();
+    if shape.decimals > 0 {
+        format.push('.');
+        format.push_str(&"0".repeat(shape.decimals));
+    }
+    if shape.is_scientific {
+        format.push_str("E+00");
+    }
+    if is_percent {
+        format.push('%');
+    }
+    if let Some(currency) = currency {
+        format = format!("\"{currency}\"{format}");
+    }
+    if in_brackets {
+        format = format!("{format};({format})");
+    } else if has_plus {
+        format = format!("+{format};-{format};{format}");
+    }
+    format
+}
+
+/// Year first, so that nobody has to guess which is the month.
+fn moment(text: &str) -> Option<Typed> {
+    if !text.starts_with(|c: char| c.is_ascii_digit()) || !text.is_ascii() {
+        return None;
+    }
+    let (day, time) = match text.split_once([' ', 'T']) {
+        Some((day, time)) => (day, Some(time)),
+        None => (text, None),
+    };
+    let date = ["%Y-%m-%d", "%Y/%m/%d"]
+        .iter()
+        .find_map(|form| NaiveDate::parse_from_str(day, form).ok())
+        .filter(|_| day.find(['-', '/']) == Some(4))?;
+    let Some(time) = time else {
+        return serial(date.and_hms_opt(0, 0, 0)?, "yyyy\\-mm\\-dd");
+    };
+    let (form, shown) = match time.matches(':').count() {
+        1 => ("%H:%M", "yyyy\\-mm\\-dd\\ hh:mm"),
+        _ => ("%H:%M:%S", "yyyy\\-mm\\-dd\\ hh:mm:ss"),
+    };
+    let time = chrono::NaiveTime::parse_from_str(time, form).ok()?;
+    serial(date.and_time(time), shown)
+}
+
+/// Excel believes that 1900 had a 29 February, so earlier days stay text.
+fn serial(moment: NaiveDateTime, format: &'static str) -> Option<Typed> {
+    let epoch = NaiveDate::from_ymd_opt(1899, 12, 30)?.and_hms_opt(0, 0, 0)?;
+    let seconds = (moment - epoch).num_seconds() as f64;
+    let serial = seconds / 86_400.0;
+    (61.0..2_958_466.0).contains(&serial).then_some(Typed::Moment { serial, format })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number_of(text: &str) -> (f64, String) {
+        match read(text) {
+            Typed::Number { value, format } => (value, format),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn numbers_keep_their_value_and_their_look() {
+        for (text, value, format) in [
+            ("1", 1.0, "0"),
+            ("-7", -7.0, "0"),
+            ("−7", -7.0, "0"),
+            ("22.50", 22.5, "0.00"),
+            ("1,234,567", 1_234_567.0, "#,##0"),
+            ("1e-9", 1e-9, "0E+00"),
+            ("12.5%", 0.125, "0.0%"),
+            ("-3%", -0.03, "0%"),
+            ("+51%", 0.51, "+0%;-0%;0%"),
+            ("$1,234.50", 1234.5, "\"$\"#,##0.00"),
+            ("($99.00)", -99.0, "\"$\"#,##0.00;(\"$\"#,##0.00)"),
+            ("¥88.00", 88.0, "\"¥\"#,##0.00"),
+            ("-£5", -5.0, "\"£\"#,##0"),
+            ("+5", 5.0, "+0;-0;0"),
+            ("0.0", 0.0, "0.0"),
+        ] {
+            assert_eq!(number_of(text), (value, format.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_name_stays_text() {
+        for text in [
+            "00123",
+            "+86 138 0000 0000",
+            "+8613800000000",
+            "1234567890123456789",
+            "3-4",
+            "€5,00",
+            "12E4",
+            "1.2.3",
+            "1,23",
+            "12,34,567",
+            "",
+            "-",
+            "+1+cmd",
+            "-2+3",
+            "(5)",
+            "$5%",
+            "1.",
+            ".5",
+            "0,123",
+            "2026-13-01",
+            "1899-01-01",
+            "26-03-31",
+            "03/04/2026",
+            "NaN",
+            "inf",
+            "1e999",
+            "2026-03-31 25:00",
+            "①",
+        ] {
+            assert_eq!(read(text), Typed::Text, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_and_truth_are_typed() {
+        assert_eq!(read("2026-03-31"), Typed::Moment { serial: 46112.0, format: "yyyy\\-mm\\-dd" });
+        assert_eq!(read("2026/4/1"), Typed::Moment { serial: 46113.0, format: "yyyy\\-mm\\-dd" });
+        let Typed::Moment { serial, .. } = read("1999-12-31T12:00:00") else { panic!() };
+        assert!((serial - 36525.5).abs() < 1e-9);
+        assert_eq!((read("TRUE"), read("false")), (Typed::Bool(true), Typed::Bool(false)));
+    }
+}

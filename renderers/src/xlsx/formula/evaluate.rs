@@ -1,0 +1,207 @@
+//! Computes formulas as a spreadsheet would.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Cell, Expr, Op, functions};
+
+/// Cells that one formula may look at, ranges counted whole.
+const LOOKS: usize = 2_000_000;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Blank,
+    Number(f64),
+    Text(String),
+    Bool(bool),
+    Error(&'static str),
+}
+
+/// The values of one table and its formulas, which are computed when they are asked for.
+#[derive(Debug, Default)]
+pub struct Grid {
+    values: HashMap<(u32, u16), Value>,
+    formulas: HashMap<(u32, u16), Expr>,
+    /// Cells that are being computed: meeting one again is a circle.
+    open: HashSet<(u32, u16)>,
+    looks: usize,
+}
+
+impl Grid {
+    pub fn set(&mut self, row: u32, column: u16, value: Value) {
+        self.values.insert((row, column), value);
+    }
+
+    pub fn set_formula(&mut self, row: u32, column: u16, formula: Expr) {
+        self.formulas.insert((row, column), formula);
+    }
+
+    /// The value of a cell; `None` if it goes in circles or looks at too much.
+    pub fn compute(&mut self, row: u32, column: u16) -> Option<Value> {
+        self.looks = 0;
+        self.cell(row, column).ok()
+    }
+
+    fn cell(&mut self, row: u32, column: u16) -> Result<Value, Stop> {
+        let at = (row, column);
+        self.looks += 1;
+        if self.looks > LOOKS || self.open.len() > 64 {
+            return Err(Stop);
+        }
+        if let Some(value) = self.values.get(&at) {
+            return Ok(value.clone());
+        }
+        let Some(formula) = self.formulas.get(&at).cloned() else { return Ok(Value::Blank) };
+        if !self.open.insert(at) {
+            return Err(Stop);
+        }
+        let value = self.value(&formula);
+        self.open.remove(&at);
+        let value = match value? {
+            Value::Blank => Value::Number(0.0),
+            value => value,
+        };
+        self.values.insert(at, value.clone());
+        Ok(value)
+    }
+
+    /// The value of an expression that stands for one cell.
+    pub(super) fn value(&mut self, expr: &Expr) -> Result<Value, Stop> {
+        Ok(match expr {
+            Expr::Number(number) => Value::Number(*number),
+            Expr::Text(text) => Value::Text(text.clone()),
+            Expr::Bool(truth) => Value::Bool(*truth),
+            Expr::Cell(cell) => self.cell(cell.row, cell.column)?,
+            Expr::Range(..) => Value::Error("#VALUE!"),
+            Expr::Group(inner) => self.value(inner)?,
+            Expr::Negate(inner) => map(&self.value(inner)?, |n| -n),
+            Expr::Percent(inner) => map(&self.value(inner)?, |n| n / 100.0),
+            Expr::Binary(left, op, right) => {
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                binary(&left, *op, &right)
+            }
+            Expr::Call(name, arguments) => functions::call(self, name, arguments)?,
+        })
+    }
+
+    /// All values of a range, or the one of anything else.
+    pub(super) fn values(&mut self, expr: &Expr) -> Result<Vec<Value>, Stop> {
+        let Expr::Range(from, to) = expr else { return Ok(vec![self.value(expr)?]) };
+        let (rows, columns) = corners(*from, *to);
+        let size = (rows.1 - rows.0 + 1) as usize * usize::from(columns.1 - columns.0 + 1);
+        if self.looks.saturating_add(size) > LOOKS {
+            return Err(Stop);
+        }
+        let mut values = Vec::with_capacity(size);
+        for row in rows.0..=rows.1 {
+            for column in columns.0..=columns.1 {
+                values.push(self.cell(row, column)?);
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// A circle, or too much to look at.
+#[derive(Debug)]
+pub struct Stop;
+
+fn corners(from: Cell, to: Cell) -> ((u32, u32), (u16, u16)) {
+    let rows = (from.row.min(to.row), from.row.max(to.row));
+    (rows, (from.column.min(to.column), from.column.max(to.column)))
+}
+
+impl Value {
+    /// As a number, the way arithmetic takes it.
+    pub fn number(&self) -> Result<f64, Value> {
+        match self {
+            Value::Number(number) => Ok(*number),
+            Value::Blank => Ok(0.0),
+            Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
+            Value::Text(text) => text.trim().parse().map_err(|_| Value::Error("#VALUE!")),
+            Value::Error(error) => Err(Value::Error(error)),
+        }
+    }
+
+    pub fn truth(&self) -> Result<bool, Value> {
+        match self {
+            Value::Text(_) => Err(Value::Error("#VALUE!")),
+            value => Ok(value.number()? != 0.0),
+        }
+    }
+
+    pub fn text(&self) -> Result<String, Value> {
+        match self {
+            Value::Blank => Ok(String::new()),
+            Value::Number(number) => Ok(number.to_string()),
+            Value::Text(text) => Ok(text.clone()),
+            Value::Bool(truth) => Ok(if *truth { "TRUE" } else { "FALSE" }.to_owned()),
+            Value::Error(error) => Err(Value::Error(error)),
+        }
+    }
+}
+
+pub fn settle(value: Result<Value, Value>) -> Value {
+    value.unwrap_or_else(|error| error)
+}
+
+pub fn finite(number: f64) -> Value {
+    if number.is_finite() { Value::Number(number) } else { Value::Error("#NUM!") }
+}
+
+fn map(value: &Value, change: impl FnOnce(f64) -> f64) -> Value {
+    settle(value.number().map(|number| finite(change(number))))
+}
+
+fn binary(left: &Value, op: Op, right: &Value) -> Value {
+    settle(match op {
+        Op::Join => join(left, right),
+        Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Power => {
+            arithmetic(left, op, right)
+        }
+        _ => compare(left, op, right),
+    })
+}
+
+fn join(left: &Value, right: &Value) -> Result<Value, Value> {
+    Ok(Value::Text(left.text()? + &right.text()?))
+}
+
+fn arithmetic(left: &Value, op: Op, right: &Value) -> Result<Value, Value> {
+    let (left, right) = (left.number()?, right.number()?);
+    Ok(match op {
+        Op::Add => finite(left + right),
+        Op::Subtract => finite(left - right),
+        Op::Multiply => finite(left * right),
+        Op::Divide if right == 0.0 => Value::Error("#DIV/0!"),
+        Op::Divide => finite(left / right),
+        _ => finite(left.powf(right)),
+    })
+}
+
+/// Numbers come before texts, texts before truths; texts are compared without case.
+pub fn compare(left: &Value, op: Op, right: &Value) -> Result<Value, Value> {
+    use std::cmp::Ordering;
+    let rank = |value: &Value| match value {
+        Value::Text(_) => 1,
+        Value::Bool(_) => 2,
+        _ => 0,
+    };
+    let order = match (left, right) {
+        (Value::Error(error), _) | (_, Value::Error(error)) => return Err(Value::Error(error)),
+        (Value::Text(a), Value::Text(b)) => a.to_lowercase().cmp(&b.to_lowercase()),
+        (Value::Text(a), Value::Blank) => a.as_str().cmp(""),
+        (Value::Blank, Value::Text(b)) => "".cmp(b.as_str()),
+        (a, b) if rank(a) == rank(b) => {
+            a.number()?.partial_cmp(&b.number()?).unwrap_or(Ordering::Equal)
+        }
+        (a, b) => rank(a).cmp(&rank(b)),
+    };
+    Ok(Value::Bool(match op {
+        Op::Equal => order.is_eq(),
+        Op::NotEqual => order.is_ne(),
+        Op::Less => order.is_lt(),
+        Op::LessOrEqual => order.is_le(),
+        Op::Greater => order.is_gt(),
+        _ => order.is_ge(),
+    }))
+}

@@ -1,0 +1,227 @@
+//! The functions that a formula may call: those that can be computed here, none of which reaches out.
+
+use super::evaluate::{Stop, Value, compare, finite, settle};
+use super::{Expr, Grid, Op};
+
+/// Names with the fewest and the most arguments.
+const KNOWN: [(&str, usize, usize); 33] = [
+    ("ABS", 1, 1),
+    ("AND", 1, 255),
+    ("AVERAGE", 1, 255),
+    ("AVERAGEIF", 2, 3),
+    ("CONCATENATE", 1, 255),
+    ("COUNT", 1, 255),
+    ("COUNTA", 1, 255),
+    ("COUNTIF", 2, 2),
+    ("EXP", 1, 1),
+    ("IF", 2, 3),
+    ("IFERROR", 2, 2),
+    ("INT", 1, 1),
+    ("LEFT", 1, 2),
+    ("LEN", 1, 1),
+    ("LN", 1, 1),
+    ("LOWER", 1, 1),
+    ("MAX", 1, 255),
+    ("MEDIAN", 1, 255),
+    ("MID", 3, 3),
+    ("MIN", 1, 255),
+    ("MOD", 2, 2),
+    ("NOT", 1, 1),
+    ("OR", 1, 255),
+    ("POWER", 2, 2),
+    ("PRODUCT", 1, 255),
+    ("RIGHT", 1, 2),
+    ("ROUND", 2, 2),
+    ("ROUNDDOWN", 2, 2),
+    ("ROUNDUP", 2, 2),
+    ("SQRT", 1, 1),
+    ("SUM", 1, 255),
+    ("SUMIF", 2, 3),
+    ("UPPER", 1, 1),
+];
+
+pub fn known(name: &str) -> Option<&'static str> {
+    KNOWN.iter().find(|(known, ..)| *known == name).map(|(known, ..)| *known)
+}
+
+pub fn check(name: &str, count: usize) -> Result<(), String> {
+    let fits = KNOWN
+        .iter()
+        .any(|(known, least, most)| *known == name && (*least..=*most).contains(&count));
+    if fits { Ok(()) } else { Err(format!("{name} has {count} arguments")) }
+}
+
+pub(super) fn call(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
+    match name {
+        "IF" | "IFERROR" => branch(grid, name, arguments),
+        "SUMIF" | "COUNTIF" | "AVERAGEIF" => conditional(grid, name, arguments),
+        "SUM" | "AVERAGE" | "MIN" | "MAX" | "COUNT" | "COUNTA" | "PRODUCT" | "MEDIAN" | "AND"
+        | "OR" => aggregate(grid, name, arguments),
+        _ => {
+            let values: Vec<Value> =
+                arguments.iter().map(|a| grid.value(a)).collect::<Result<_, _>>()?;
+            Ok(settle(plain(name, &values)))
+        }
+    }
+}
+
+fn branch(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
+    let first = grid.value(&arguments[0])?;
+    if name == "IFERROR" {
+        let is_error = matches!(first, Value::Error(_));
+        return if is_error { grid.value(&arguments[1]) } else { Ok(first) };
+    }
+    match (first.truth(), arguments.get(2)) {
+        (Err(error), _) => Ok(error),
+        (Ok(true), _) => grid.value(&arguments[1]),
+        (Ok(false), Some(otherwise)) => grid.value(otherwise),
+        (Ok(false), None) => Ok(Value::Bool(false)),
+    }
+}
+
+/// Numbers of ranges; a text or truth counts where it is written as an argument, not in a range.
+fn aggregate(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
+    let mut numbers = Vec::new();
+    let mut filled = 0;
+    for argument in arguments {
+        let in_cells = matches!(argument, Expr::Range(..) | Expr::Cell(_));
+        for value in grid.values(argument)? {
+            filled += usize::from(value != Value::Blank);
+            let counts = match &value {
+                Value::Number(_) => true,
+                Value::Bool(_) => !in_cells || matches!(name, "AND" | "OR"),
+                Value::Text(_) => !in_cells && name != "COUNT",
+                Value::Blank => false,
+                Value::Error(_) if matches!(name, "COUNT" | "COUNTA") => false,
+                Value::Error(_) => return Ok(value),
+            };
+            if counts {
+                match value.number() {
+                    Ok(number) => numbers.push(number),
+                    Err(error) => return Ok(error),
+                }
+            }
+        }
+    }
+    Ok(fold(name, &mut numbers, filled))
+}
+
+fn fold(name: &str, numbers: &mut [f64], filled: usize) -> Value {
+    let count = numbers.len() as f64;
+    match name {
+        "SUM" => finite(numbers.iter().sum()),
+        "COUNT" => Value::Number(count),
+        "COUNTA" => Value::Number(filled as f64),
+        "AND" => Value::Bool(numbers.iter().all(|n| *n != 0.0)),
+        "OR" => Value::Bool(numbers.iter().any(|n| *n != 0.0)),
+        "AVERAGE" if numbers.is_empty() => Value::Error("#DIV/0!"),
+        "MEDIAN" if numbers.is_empty() => Value::Error("#NUM!"),
+        _ if numbers.is_empty() => Value::Number(0.0),
+        "AVERAGE" => finite(numbers.iter().sum::<f64>() / count),
+        "MIN" => finite(numbers.iter().copied().fold(f64::INFINITY, f64::min)),
+        "MAX" => finite(numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+        "PRODUCT" => finite(numbers.iter().product()),
+        _ => {
+            numbers.sort_by(f64::total_cmp);
+            let middle = numbers.len() / 2;
+            let upper = numbers[middle];
+            let is_odd = numbers.len() % 2 == 1;
+            finite(if is_odd { upper } else { f64::midpoint(numbers[middle - 1], upper) })
+        }
+    }
+}
+
+fn conditional(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
+    let tested = grid.values(&arguments[0])?;
+    let wanted = grid.value(&arguments[1])?;
+    let summed = match arguments.get(2) {
+        Some(range) => grid.values(range)?,
+        None => tested.clone(),
+    };
+    let (op, wanted) = condition(&wanted);
+    let mut numbers = Vec::new();
+    let mut hits = 0;
+    for (value, summed) in tested.iter().zip(&summed) {
+        let same_kind = matches!(value, Value::Text(_)) == matches!(wanted, Value::Text(_));
+        let fits = (same_kind || op == Op::NotEqual)
+            && *value != Value::Blank
+            && compare(value, op, &wanted) == Ok(Value::Bool(true));
+        if fits {
+            hits += 1;
+            if let Value::Number(number) = summed {
+                numbers.push(*number);
+            }
+        }
+    }
+    Ok(match name {
+        "COUNTIF" => Value::Number(f64::from(hits)),
+        "SUMIF" => fold("SUM", &mut numbers, 0),
+        _ => fold("AVERAGE", &mut numbers, 0),
+    })
+}
+
+/// `">5"` is a comparison with 5, anything else with itself.
+fn condition(wanted: &Value) -> (Op, Value) {
+    let Value::Text(text) = wanted else { return (Op::Equal, wanted.clone()) };
+    let ops = [
+        ("<>", Op::NotEqual),
+        ("<=", Op::LessOrEqual),
+        (">=", Op::GreaterOrEqual),
+        ("=", Op::Equal),
+        ("<", Op::Less),
+        (">", Op::Greater),
+    ];
+    let found = ops.iter().find_map(|(sign, op)| text.strip_prefix(sign).map(|rest| (*op, rest)));
+    let (op, rest) = found.unwrap_or((Op::Equal, text.as_str()));
+    (op, rest.trim().parse().map_or_else(|_| Value::Text(rest.to_owned()), Value::Number))
+}
+
+fn plain(name: &str, values: &[Value]) -> Result<Value, Value> {
+    let number = |at: usize| values[at].number();
+    let text = |at: usize| values[at].text();
+    let count = |at: usize| values.get(at).map_or(Ok(1.0), Value::number).and_then(whole);
+    Ok(match name {
+        "ABS" => finite(number(0)?.abs()),
+        "EXP" => finite(number(0)?.exp()),
+        "LN" => finite(number(0)?.ln()),
+        "SQRT" => finite(number(0)?.sqrt()),
+        "INT" => finite(number(0)?.floor()),
+        "POWER" => finite(number(0)?.powf(number(1)?)),
+        "MOD" if number(1)? == 0.0 => Value::Error("#DIV/0!"),
+        "MOD" => finite(number(0)? - number(1)? * (number(0)? / number(1)?).floor()),
+        "ROUND" => round(number(0)?, number(1)?, f64::round),
+        "ROUNDDOWN" => round(number(0)?, number(1)?, f64::trunc),
+        "ROUNDUP" => round(number(0)?, number(1)?, |n| n.signum() * n.abs().ceil()),
+        "NOT" => Value::Bool(!values[0].truth()?),
+        "LEN" => Value::Number(text(0)?.encode_utf16().count() as f64),
+        "LOWER" => Value::Text(text(0)?.to_lowercase()),
+        "UPPER" => Value::Text(text(0)?.to_uppercase()),
+        "LEFT" => Value::Text(text(0)?.chars().take(count(1)?).collect()),
+        "RIGHT" => {
+            let text = text(0)?;
+            let skipped = text.chars().count().saturating_sub(count(1)?);
+            Value::Text(text.chars().skip(skipped).collect())
+        }
+        "MID" => {
+            let from = count(1)?.checked_sub(1).ok_or(Value::Error("#VALUE!"))?;
+            Value::Text(text(0)?.chars().skip(from).take(count(2)?).collect())
+        }
+        _ => Value::Text(values.iter().map(Value::text).collect::<Result<String, _>>()?),
+    })
+}
+
+fn whole(number: f64) -> Result<usize, Value> {
+    if (0.0..=32_767.0).contains(&number) {
+        Ok(number as usize)
+    } else {
+        Err(Value::Error("#VALUE!"))
+    }
+}
+
+/// To so many places, with the last digit decided on the decimal number that a person sees.
+fn round(number: f64, places: f64, how: fn(f64) -> f64) -> Value {
+    let factor = 10_f64.powi(places.clamp(-300.0, 300.0) as i32);
+    let scaled = number * factor;
+    let seen: f64 = format!("{scaled:.9}").parse().unwrap_or(scaled);
+    finite(how(seen) / factor)
+}

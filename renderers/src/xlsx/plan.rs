@@ -1,0 +1,252 @@
+//! Which sheets there are and what stands on each, top to bottom: headings of the first two levels
+//! begin a sheet, tables are tables, and everything else becomes rows of text.
+
+use std::collections::BTreeSet;
+
+use super::runs::{Run, Runs, Style};
+use crate::Document;
+use crate::document::{Alert, Block, Inline, List, Table, plain_text};
+
+/// Excel's limit, in UTF-16 units.
+const NAME_UNITS: usize = 31;
+
+pub struct Sheet<'a> {
+    pub name: String,
+    pub parts: Vec<Part<'a>>,
+}
+
+pub enum Part<'a> {
+    Table(&'a Table),
+    Text(Line),
+    Picture { url: &'a str, alt: &'a str },
+}
+
+/// A row of text in the first column.
+#[derive(Default)]
+pub struct Line {
+    pub runs: Runs,
+    pub heading: bool,
+    pub indent: u8,
+}
+
+pub struct Plan<'a> {
+    pub sheets: Vec<Sheet<'a>>,
+    pub warnings: Vec<String>,
+}
+
+pub fn plan(document: &Document) -> Plan<'_> {
+    let mut planner = Planner {
+        plan: Plan { sheets: Vec::new(), warnings: Vec::new() },
+        used: BTreeSet::new(),
+        indent: 0,
+    };
+    let mut begun = false;
+    for block in &document.blocks {
+        match block {
+            Block::Heading { level: 1 | 2, content } => {
+                planner.begin(&plain_text(content));
+                begun = true;
+            }
+            block => {
+                if !begun && !matches!(block, Block::Comment(_)) {
+                    planner.begin(document.meta.title.as_deref().unwrap_or("Sheet1"));
+                    begun = true;
+                }
+                planner.block(block);
+            }
+        }
+    }
+    planner.notes(document);
+    if planner.plan.sheets.is_empty() {
+        planner.begin(document.meta.title.as_deref().unwrap_or("Sheet1"));
+    }
+    planner.plan
+}
+
+struct Planner<'a> {
+    plan: Plan<'a>,
+    /// Names in use, in lower case.
+    used: BTreeSet<String>,
+    indent: u8,
+}
+
+impl<'a> Planner<'a> {
+    /// A sheet that has only its heading becomes a line of the next, so that no sheet is empty
+    /// between a chapter and its first section.
+    fn begin(&mut self, heading: &str) {
+        let name = self.name(heading);
+        if name != heading {
+            self.plan.warnings.push(format!("The sheet of “{heading}” is named “{name}”."));
+        }
+        self.plan.sheets.push(Sheet { name, parts: Vec::new() });
+    }
+
+    /// Excel takes no `[]:*?/\`, no apostrophe at an end, no name twice in any case, and not History.
+    fn name(&mut self, heading: &str) -> String {
+        let clean: String = heading
+            .chars()
+            .map(|c| if "[]:*?/\\".contains(c) || c.is_control() { ' ' } else { c })
+            .collect();
+        let clean = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+        let clean = clean.trim_matches('\'');
+        let clean = if clean.is_empty() { "Sheet" } else { clean };
+        let mut name = cut(clean, NAME_UNITS);
+        let mut number = 1;
+        while name.eq_ignore_ascii_case("history") || self.used.contains(&name.to_lowercase()) {
+            number += 1;
+            let suffix = format!(" ({number})");
+            name = cut(clean, NAME_UNITS - suffix.len()) + &suffix;
+        }
+        self.used.insert(name.to_lowercase());
+        name
+    }
+
+    fn push(&mut self, part: Part<'a>) {
+        let sheet = self.plan.sheets.last_mut().expect("a sheet begins before its parts");
+        sheet.parts.push(part);
+    }
+
+    fn line(&mut self, mark: &str, content: &[Inline]) {
+        let mut runs = Runs::read(content);
+        if !mark.is_empty() {
+            runs.pieces.insert(0, Run { text: mark.to_owned(), style: Style::default() });
+        }
+        self.push(Part::Text(Line { runs, heading: false, indent: self.indent }));
+    }
+
+    fn inside(&mut self, draw: impl FnOnce(&mut Self)) {
+        let indent = self.indent;
+        self.indent = indent.saturating_add(1).min(15);
+        draw(self);
+        self.indent = indent;
+    }
+
+    fn block(&mut self, block: &'a Block) {
+        match block {
+            Block::Heading { content, .. } => {
+                let runs = Runs::read(content);
+                self.push(Part::Text(Line { runs, heading: true, indent: self.indent }));
+            }
+            Block::Paragraph(content) => self.paragraph("", content),
+            Block::List(list) => self.list(list),
+            Block::Table(table) => self.push(Part::Table(table)),
+            Block::Code { text, .. } => self.code(text),
+            Block::Quote { alert, blocks } => self.quote(*alert, blocks),
+            Block::Definitions(items) => {
+                for (term, description) in items {
+                    self.line("", &[Inline::Strong(term.clone())]);
+                    self.inside(|planner| description.iter().for_each(|b| planner.block(b)));
+                }
+            }
+            Block::Math(latex) => self.line("", &[Inline::Math(latex.clone())]),
+            Block::Break | Block::Comment(_) => {}
+        }
+    }
+
+    /// Pictures stand below the text that they are in.
+    fn paragraph(&mut self, mark: &str, content: &'a [Inline]) {
+        if !matches!(content, [Inline::Image { .. }]) {
+            self.line(mark, content);
+        }
+        for inline in content {
+            if let Inline::Image { url, alt, .. } = inline {
+                self.push(Part::Picture { url, alt });
+            }
+        }
+    }
+
+    fn list(&mut self, list: &'a List) {
+        for (at, item) in list.items.iter().enumerate() {
+            let mark = match (item.task, list.start) {
+                (Some(true), _) => "☑ ".to_owned(),
+                (Some(false), _) => "☐ ".to_owned(),
+                (None, Some(start)) => format!("{}. ", start + at as u64),
+                (None, None) => "• ".to_owned(),
+            };
+            let mut blocks = item.blocks.iter();
+            match blocks.next() {
+                Some(Block::Paragraph(content)) => self.paragraph(&mark, content),
+                first => {
+                    self.line(&mark, &[]);
+                    self.inside(|planner| first.into_iter().for_each(|b| planner.block(b)));
+                }
+            }
+            self.inside(|planner| blocks.for_each(|block| planner.block(block)));
+        }
+    }
+
+    fn code(&mut self, text: &str) {
+        for line in text.lines() {
+            self.line("", &[Inline::Code(line.replace('\t', "    "))]);
+        }
+    }
+
+    fn quote(&mut self, alert: Option<Alert>, blocks: &'a [Block]) {
+        if let Some(alert) = alert {
+            let title = Inline::Text(format!("{alert:?}"));
+            self.line("", &[Inline::Strong(vec![title])]);
+        }
+        self.inside(|planner| blocks.iter().for_each(|block| planner.block(block)));
+    }
+
+    fn notes(&mut self, document: &'a Document) {
+        if document.notes.is_empty() {
+            return;
+        }
+        let name = self.name("Notes");
+        self.plan.sheets.push(Sheet { name, parts: Vec::new() });
+        for (at, note) in document.notes.iter().enumerate() {
+            self.line(&format!("[{}]", at + 1), &[]);
+            self.inside(|planner| note.iter().for_each(|block| planner.block(block)));
+        }
+    }
+}
+
+/// The first characters of `text` that fit, never half of one.
+fn cut(text: &str, units: usize) -> String {
+    let mut left = units;
+    let fits = |c: &char| {
+        let size = c.len_utf16();
+        let fits = size <= left;
+        left = left.saturating_sub(size);
+        fits
+    };
+    text.chars().take_while(fits).collect::<String>().trim_end().trim_matches('\'').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markdown;
+
+    #[test]
+    fn names_of_sheets_are_valid_and_unique() {
+        let headings = [
+            "A/B: [bad]*name?\\ that is much longer than thirty-one characters",
+            "Types 类型",
+            "types 类型",
+            "History",
+            "''",
+            "😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀",
+        ];
+        let source =
+            headings.map(|h| format!("## {}\n\nx\n\n", h.replace(['\\', '[', '*'], ""))).concat();
+        let document = markdown::read(&source).unwrap();
+        let names: Vec<String> = plan(&document).sheets.into_iter().map(|s| s.name).collect();
+        assert_eq!(names.len(), headings.len());
+        assert_eq!(names[1..5], ["Types 类型", "types 类型 (2)", "History (2)", "Sheet"]);
+        for name in &names {
+            assert!(name.encode_utf16().count() <= NAME_UNITS, "{name}");
+            assert!(!name.contains(['[', ']', ':', '*', '?', '/', '\\']), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_heading_of_the_first_two_levels_is_a_sheet() {
+        let document = markdown::read("before\n# A\n## B\n### c\n| x |\n|---|\n| 1 |\n").unwrap();
+        let plan = plan(&document);
+        let names: Vec<&str> = plan.sheets.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["Sheet1", "A", "B"]);
+        assert!(matches!(plan.sheets[2].parts[..], [Part::Text(_), Part::Table(_)]));
+    }
+}

@@ -1,0 +1,192 @@
+//! Inlines as runs of styled text, which is all that a cell can hold.
+
+pub use unicode::width;
+
+use crate::document::Inline;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Run {
+    pub text: String,
+    pub style: Style,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Style {
+    pub bold: bool,
+    pub italic: bool,
+    pub strike: bool,
+    pub code: bool,
+    pub link: bool,
+}
+
+/// What a cell shows, and the links in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Runs {
+    pub pieces: Vec<Run>,
+    pub links: Vec<String>,
+    /// URLs and descriptions of pictures, which a cell cannot hold.
+    pub images: Vec<(String, String)>,
+    /// Whether a formula stands here as its LaTeX.
+    pub has_math: bool,
+}
+
+impl Runs {
+    pub fn read(content: &[Inline]) -> Self {
+        let mut runs = Runs::default();
+        let links = count_links(content);
+        runs.add(content, Style::default(), links > 1);
+        if let Some(last) = runs.pieces.last_mut() {
+            last.text.truncate(last.text.trim_end().len());
+        }
+        runs.pieces.retain(|run| !run.text.is_empty());
+        runs
+    }
+
+    pub fn text(&self) -> String {
+        self.pieces.iter().map(|run| run.text.as_str()).collect()
+    }
+
+    /// The width of the longest line, where a wide character counts twice.
+    pub fn width(&self) -> usize {
+        self.text().lines().map(width).max().unwrap_or(0)
+    }
+
+    /// The one style of all runs, if there is one.
+    pub fn style(&self) -> Option<Style> {
+        let first = self.pieces.first().map_or(Style::default(), |run| run.style);
+        self.pieces.iter().all(|run| run.style == first).then_some(first)
+    }
+
+    /// A cell can hold one link, so the URLs of several are written out.
+    fn add(&mut self, content: &[Inline], style: Style, spell_out: bool) {
+        for inline in content {
+            match inline {
+                Inline::Text(text) => self.push(text, style),
+                Inline::Code(text) => self.push(text, Style { code: true, ..style }),
+                Inline::Math(text) => {
+                    self.has_math = true;
+                    self.push(text, Style { code: true, ..style });
+                }
+                Inline::Strong(inner) => self.add(inner, Style { bold: true, ..style }, spell_out),
+                Inline::Emphasis(inner) => {
+                    self.add(inner, Style { italic: true, ..style }, spell_out);
+                }
+                Inline::Strike(inner) => {
+                    self.add(inner, Style { strike: true, ..style }, spell_out);
+                }
+                Inline::Link { url, content, .. } => {
+                    self.add(content, Style { link: true, ..style }, spell_out);
+                    if spell_out {
+                        self.push(&format!(" ({url})"), style);
+                    } else {
+                        self.links.push(url.clone());
+                    }
+                }
+                Inline::Image { url, alt, .. } => {
+                    self.push(&format!("[image: {alt}]"), style);
+                    self.images.push((url.clone(), alt.clone()));
+                }
+                Inline::Footnote(index) => self.push(&format!("[{}]", index + 1), style),
+                Inline::SoftBreak => self.push(" ", style),
+                Inline::LineBreak => self.push("\n", style),
+            }
+        }
+    }
+
+    fn push(&mut self, text: &str, style: Style) {
+        match self.pieces.last_mut() {
+            Some(last) if last.style == style => last.text.push_str(text),
+            _ => self.pieces.push(Run { text: text.to_owned(), style }),
+        }
+    }
+}
+
+fn count_links(content: &[Inline]) -> usize {
+    let count = |inline: &Inline| match inline {
+        Inline::Link { .. } => 1,
+        Inline::Strong(inner) | Inline::Emphasis(inner) | Inline::Strike(inner) => {
+            count_links(inner)
+        }
+        _ => 0,
+    };
+    content.iter().map(count).sum()
+}
+
+/// The text of a cell that begins with `=`, with the stars that Markdown took for emphasis, so that
+/// `=A1*B1*C1` is still a product. Code is never a formula.
+pub fn formula_source(content: &[Inline]) -> Option<String> {
+    let mut source = String::new();
+    add_source(content, &mut source)?;
+    let source = source.trim();
+    (source.starts_with('=') && source.len() > 1).then(|| source.to_owned())
+}
+
+fn add_source(content: &[Inline], source: &mut String) -> Option<()> {
+    for inline in content {
+        let (mark, inner) = match inline {
+            Inline::Text(text) => {
+                source.push_str(text);
+                continue;
+            }
+            Inline::Emphasis(inner) => ("*", inner),
+            Inline::Strong(inner) => ("**", inner),
+            Inline::Link { content, .. } => ("", content),
+            _ => return None,
+        };
+        source.push_str(mark);
+        add_source(inner, source)?;
+        source.push_str(mark);
+    }
+    Some(())
+}
+
+/// How wide characters are drawn.
+mod unicode {
+    /// Columns of a terminal, which is close to what a proportional font takes.
+    pub fn width(text: &str) -> usize {
+        text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
+    }
+
+    fn is_wide(c: char) -> bool {
+        matches!(c as u32,
+            0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff
+            | 0xfe30..=0xfe6f | 0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff
+            | 0x20000..=0x3fffd)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Inline {
+        Inline::Text(text.into())
+    }
+
+    #[test]
+    fn one_link_is_the_cells_and_several_are_spelled_out() {
+        let link = |url: &str| Inline::Link {
+            url: url.into(),
+            title: String::new(),
+            content: vec![text("x")],
+        };
+        let one = Runs::read(&[text("a "), link("https://a")]);
+        assert_eq!((one.text().as_str(), one.links.len()), ("a x", 1));
+        let two = Runs::read(&[link("https://a"), Inline::Strong(vec![link("https://b")])]);
+        assert_eq!((two.text().as_str(), two.links.len()), ("x (https://a)x (https://b)", 0));
+    }
+
+    #[test]
+    fn stars_that_markdown_ate_come_back_in_formulas() {
+        let cell = [text("=A1"), Inline::Emphasis(vec![text("B1")]), text("C1")];
+        assert_eq!(formula_source(&cell).as_deref(), Some("=A1*B1*C1"));
+        assert_eq!(formula_source(&[Inline::Code("=A1".into())]), None);
+        assert_eq!(formula_source(&[text("a=1")]), None);
+    }
+
+    #[test]
+    fn wide_characters_count_twice() {
+        assert_eq!(Runs::read(&[text("a中\nlong line")]).width(), 9);
+        assert_eq!(Runs::read(&[text("中文")]).width(), 4);
+    }
+}

@@ -1,0 +1,267 @@
+//! One sheet: its parts from top to bottom, its widths, and how it is printed.
+
+use std::collections::BTreeMap;
+
+use rust_xlsxwriter::{Format, Image, Worksheet, XlsxError};
+
+use super::plan::{Line, Part, Sheet};
+use super::runs::{Run, Runs, Style};
+use super::{CELL_CHARS, look};
+use crate::Document;
+use crate::document::{PageSize, Table};
+
+/// Of a column, in characters.
+const NARROWEST: usize = 8;
+const WIDEST: usize = 60;
+/// Text longer than this is wrapped over several columns.
+const LINE_WIDTH: usize = 90;
+const PICTURE_WIDTH: f64 = 640.0;
+const ROW_PIXELS: f64 = 20.0;
+/// The most links of one sheet, which is Excel's limit.
+const LINKS: usize = 65_530;
+
+/// All sheets of one workbook, and what none of them could show.
+pub struct Pages<'a> {
+    document: &'a Document,
+    warnings: &'a mut Vec<String>,
+    pub links: usize,
+    pub has_math: bool,
+    pub formulas_named: usize,
+    /// Sentences by what they are about, with how often each was needed.
+    losses: BTreeMap<&'static str, usize>,
+}
+
+impl<'a> Pages<'a> {
+    pub fn new(document: &'a Document, warnings: &'a mut Vec<String>) -> Self {
+        Pages {
+            document,
+            warnings,
+            links: 0,
+            has_math: false,
+            formulas_named: 0,
+            losses: BTreeMap::new(),
+        }
+    }
+
+    pub fn warn(&mut self, sentence: String) {
+        if !self.warnings.contains(&sentence) {
+            self.warnings.push(sentence);
+        }
+    }
+
+    pub fn lose(&mut self, sentence: &'static str) {
+        *self.losses.entry(sentence).or_default() += 1;
+    }
+
+    pub fn finish(self) {
+        if self.has_math {
+            self.warnings.push("Formulas of mathematics are shown as their LaTeX source.".into());
+        }
+        self.warnings.extend(self.losses.iter().map(|(sentence, count)| match count {
+            1 => (*sentence).to_owned(),
+            count => format!("{sentence} ({count} times)"),
+        }));
+    }
+
+    pub fn write(&mut self, sheet: &mut Worksheet, planned: &Sheet) -> Result<(), XlsxError> {
+        sheet.set_name(&planned.name)?;
+        self.links = 0;
+        let widths = widths(&planned.parts);
+        for (column, width) in widths.iter().enumerate() {
+            sheet.set_column_width(column as u16, *width as f64)?;
+        }
+        self.paper(sheet, widths.iter().sum());
+        let mut row = 0;
+        let mut after_table = false;
+        for part in &planned.parts {
+            if after_table || (row > 0 && matches!(part, Part::Table(_))) {
+                row += 1;
+            }
+            after_table = matches!(part, Part::Table(_));
+            row = match part {
+                Part::Table(table) => self.table(sheet, row, table)?,
+                Part::Text(line) => self.line(sheet, row, line, &widths)?,
+                Part::Picture { url, alt } => self.picture(sheet, row, url, alt)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// One page wide, as many as needed long.
+    fn paper(&self, sheet: &mut Worksheet, width: usize) {
+        let meta = &self.document.meta;
+        sheet.set_paper_size(if meta.page.size == PageSize::Letter { 1 } else { 9 });
+        if meta.page.landscape || width > 100 {
+            sheet.set_landscape();
+        }
+        sheet.set_print_fit_to_pages(1, 0);
+        let escape = |text: &str| text.replace('&', "&&");
+        if let Some(header) = &meta.header {
+            sheet.set_header(format!("&L{}", escape(header)));
+        }
+        let footer = meta.footer.as_deref().map(escape).unwrap_or_default();
+        sheet.set_footer(format!("&L{footer}&R&P / &N"));
+    }
+
+    fn line(
+        &mut self,
+        sheet: &mut Worksheet,
+        row: u32,
+        line: &Line,
+        widths: &[usize],
+    ) -> Result<u32, XlsxError> {
+        if line.runs.pieces.is_empty() {
+            return Ok(row + 1);
+        }
+        if line.heading {
+            let gap = u32::from(row > 0);
+            sheet.write_string_with_format(row + gap, 0, line.runs.text(), &look::heading())?;
+            return Ok(row + gap + 1);
+        }
+        let wraps = line.runs.width() > LINE_WIDTH || line.runs.text().contains('\n');
+        let mut format = look::cell(line.runs.style().unwrap_or_default(), None, wraps);
+        if line.indent > 0 {
+            format = format.set_indent(line.indent);
+        }
+        if wraps {
+            let (last, width) = span(widths);
+            let lines: usize = line
+                .runs
+                .text()
+                .lines()
+                .map(|l| super::runs::width(l).div_ceil(width).max(1))
+                .sum();
+            sheet.merge_range(row, 0, row, last, "", &format)?;
+            sheet.set_row_height(row, (lines * 15).min(400) as f64)?;
+        }
+        self.text(sheet, (row, 0), &line.runs, &format)?;
+        Ok(row + 1)
+    }
+
+    /// Text, styled where it needs to be, with the one link that a cell can have.
+    pub fn text(
+        &mut self,
+        sheet: &mut Worksheet,
+        (row, column): (u32, u16),
+        runs: &Runs,
+        format: &Format,
+    ) -> Result<(), XlsxError> {
+        self.has_math |= runs.has_math;
+        let text = self.cut(runs);
+        // Excel knows neither anchors of a document nor telephones.
+        let is_known = |url: &&String| !url.starts_with('#') && !url.starts_with("tel:");
+        match runs.links.first().filter(is_known) {
+            Some(url) if self.links < LINKS => {
+                self.links += 1;
+                sheet.write_url_with_options(row, column, url.as_str(), &text, "", Some(format))?;
+            }
+            Some(_) => {
+                self.lose("A sheet can have 65,530 links; the others are text.");
+                sheet.write_string_with_format(row, column, &text, format)?;
+            }
+            _ if runs.pieces.len() > 1 && text.len() == runs.text().len() => {
+                let styles: Vec<Format> =
+                    runs.pieces.iter().map(|r| look::styled(r.style)).collect();
+                let pieces: Vec<(&Format, &str)> =
+                    styles.iter().zip(&runs.pieces).map(|(f, r)| (f, r.text.as_str())).collect();
+                sheet.write_rich_string_with_format(row, column, &pieces, format)?;
+            }
+            _ => {
+                sheet.write_string_with_format(row, column, &text, format)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn cut(&mut self, runs: &Runs) -> String {
+        let text = runs.text();
+        let mut units = 0;
+        let fits = text.chars().take_while(|c| {
+            units += c.len_utf16();
+            units <= CELL_CHARS
+        });
+        let cut: String = fits.collect();
+        if cut.len() < text.len() {
+            self.lose("A cell can have 32,767 characters; a longer text was cut.");
+        }
+        cut
+    }
+
+    fn picture(
+        &mut self,
+        sheet: &mut Worksheet,
+        row: u32,
+        url: &str,
+        alt: &str,
+    ) -> Result<u32, XlsxError> {
+        let bytes = self.document.assets.get(url);
+        let image = bytes.map(|bytes| picture(bytes));
+        match image {
+            Some(Ok(image)) => {
+                let scale = (PICTURE_WIDTH / image.width()).min(1.0);
+                let rows = (image.height() * scale / ROW_PIXELS).ceil() as u32 + 1;
+                let image = image.set_scale_width(scale).set_scale_height(scale).set_alt_text(alt);
+                sheet.insert_image(row, 0, &image)?;
+                Ok(row + rows)
+            }
+            lost => {
+                let why = lost.and_then(Result::err).unwrap_or("there is no such file");
+                self.warn(format!("The picture {url} is not drawn: {why}."));
+                let runs =
+                    Run { text: format!("[image: {alt} — {why}]"), style: Style::default() };
+                let format = look::cell(Style::default(), None, false);
+                self.text(
+                    sheet,
+                    (row, 0),
+                    &Runs { pieces: vec![runs], ..Runs::default() },
+                    &format,
+                )?;
+                Ok(row + 1)
+            }
+        }
+    }
+}
+
+/// A picture of a kind that Excel takes, of a size that it can be trusted with.
+fn picture(bytes: &[u8]) -> Result<Image, &'static str> {
+    use image::ImageFormat::{Bmp, Gif, Jpeg, Png};
+    if !matches!(image::guess_format(bytes), Ok(Png | Jpeg | Gif | Bmp)) {
+        return Err("a workbook takes PNG, JPEG, GIF and BMP");
+    }
+    let image = Image::new_from_buffer(bytes).map_err(|_| "the file is damaged")?;
+    let is_sane = |pixels: f64| (1.0..=20_000.0).contains(&pixels);
+    if is_sane(image.width()) && is_sane(image.height()) {
+        Ok(image)
+    } else {
+        Err("its size is odd")
+    }
+}
+
+/// Widths by the longest line of each column of the tables; a wide character counts twice.
+fn widths(parts: &[Part]) -> Vec<usize> {
+    let mut widths: Vec<usize> = Vec::new();
+    for part in parts {
+        if let Part::Table(Table { header, rows, .. }) = part {
+            widths.resize(widths.len().max(header.len()), NARROWEST);
+            for row in std::iter::once(header).chain(rows) {
+                for (width, cell) in widths.iter_mut().zip(row) {
+                    *width = (*width).max(Runs::read(cell).width() + 3).min(WIDEST);
+                }
+            }
+        }
+    }
+    widths
+}
+
+/// The last column and the width of as many as a line of text needs.
+fn span(widths: &[usize]) -> (u16, usize) {
+    let mut width = 0;
+    let mut column = 0;
+    loop {
+        width += widths.get(column).copied().unwrap_or(NARROWEST);
+        if width >= LINE_WIDTH || column >= 30 {
+            return (column.max(1) as u16, width);
+        }
+        column += 1;
+    }
+}

@@ -1,0 +1,179 @@
+//! The formats from outside: what a person put in comes out again, whatever the input is.
+
+use std::io::{Cursor, Read};
+
+use renderers::{Document, Format, RenderError, Rendered, markdown, render};
+
+const FEATURES: &str = include_str!("corpus/features.md");
+const SHEETS: &str = include_str!("corpus/sheets.md");
+const DECK: &str = include_str!("corpus/deck.md");
+
+fn with_pictures(source: &str) -> Document {
+    let mut document = markdown::read(source).expect("the corpus is readable");
+    for (url, bytes) in [
+        ("img/chart.png", include_bytes!("corpus/img/chart.png").as_slice()),
+        ("img/dot.png", include_bytes!("corpus/img/dot.png")),
+        ("img/diagram.svg", include_bytes!("corpus/img/diagram.svg")),
+        ("img/photo.jpg", include_bytes!("corpus/img/photo.jpg")),
+    ] {
+        document.assets.insert(url.into(), bytes.to_vec());
+    }
+    document
+}
+
+fn pdf_text(rendered: &Rendered) -> String {
+    let document = lopdf::Document::load_mem(&rendered.bytes).expect("the corpus is readable");
+    let pages: Vec<u32> = document.get_pages().keys().copied().collect();
+    assert_eq!(pages.len(), rendered.pages);
+    document.extract_text(&pages).expect("the corpus is readable")
+}
+
+/// Every part of a package, as text.
+fn parts(rendered: &Rendered) -> Vec<(String, String)> {
+    let mut package =
+        zip::ZipArchive::new(Cursor::new(&rendered.bytes)).expect("the corpus is readable");
+    let mut parts = Vec::new();
+    for at in 0..package.len() {
+        let mut part = package.by_index(at).expect("the corpus is readable");
+        let mut bytes = Vec::new();
+        part.read_to_end(&mut bytes).expect("the corpus is readable");
+        parts.push((part.name().to_owned(), String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    parts
+}
+
+fn xml(rendered: &Rendered) -> String {
+    parts(rendered).into_iter().map(|(_, text)| text).collect()
+}
+
+fn sentinels(source: &str) -> Vec<&str> {
+    let is_sentinel = |word: &&str| {
+        word.split_once('-').is_some_and(|(a, b)| {
+            (2..=3).contains(&a.len())
+                && a.starts_with(|c: char| c.is_ascii_uppercase())
+                && a.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+                && (2..=4).contains(&b.len())
+                && b.chars().all(|c| c.is_ascii_digit())
+        })
+    };
+    source
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
+        .filter(is_sentinel)
+        .filter(|word| !word.starts_with("HID"))
+        .collect()
+}
+
+#[test]
+fn every_sentinel_reaches_the_pdf() {
+    let rendered = render(&with_pictures(FEATURES), Format::Pdf).unwrap();
+    let text = pdf_text(&rendered).replace('\n', "");
+    // Descriptions of pictures and the title of a link are not on the page.
+    let off_page = ["ALT-50", "ALT-52", "ALT-53", "ALT-54"];
+    let missing: Vec<&str> = sentinels(FEATURES)
+        .into_iter()
+        .filter(|s| !off_page.contains(s) && !text.contains(s))
+        .collect();
+    assert_eq!(missing, Vec::<&str>::new());
+    assert!(!text.contains("HID-"));
+    let bytes = String::from_utf8_lossy(&rendered.bytes);
+    assert!(bytes.starts_with("%PDF-1.7"));
+}
+
+#[test]
+fn every_sentinel_reaches_the_workbook() {
+    let rendered = render(&with_pictures(FEATURES), Format::Xlsx).unwrap();
+    let xml = xml(&rendered);
+    // The subtitle is a property, titles of pictures are not kept.
+    let missing: Vec<&str> = sentinels(FEATURES)
+        .into_iter()
+        .filter(|s| *s != "FIG-51" && *s != "ALT-53" && !xml.contains(s))
+        .collect();
+    assert_eq!(missing, Vec::<&str>::new());
+    assert!(!xml.contains("HID-"));
+}
+
+#[test]
+fn s15_only_checked_formulas_become_formulas() {
+    let rendered = render(&markdown::read(SHEETS).unwrap(), Format::Xlsx).unwrap();
+    let mut formulas = Vec::new();
+    for (name, text) in parts(&rendered) {
+        assert!(!name.contains("externalLink"), "{name}");
+        formulas.extend(
+            text.split("<f>")
+                .skip(1)
+                .filter_map(|f| f.split_once("</f>").map(|(formula, _)| formula.to_owned())),
+        );
+    }
+    let expected = ["B2*C2", "SUM(B2:B3)", "IF(B4&gt;0,\"y\",\"n\")", "1+1"];
+    assert_eq!(formulas, expected);
+}
+
+#[test]
+fn a_workbook_has_its_values_and_no_zeros_in_their_place() {
+    let rendered = render(&markdown::read(SHEETS).unwrap(), Format::Xlsx).unwrap();
+    let xml = xml(&rendered);
+    assert!(xml.contains("<f>SUM(B2:B3)</f><v>-6</v>"));
+    assert!(xml.contains("<f>IF(B4&gt;0,\"y\",\"n\")</f><v>y</v>"));
+    assert_eq!(rendered.pages, 7);
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    for source in [FEATURES, SHEETS, DECK] {
+        for format in [Format::Pdf, Format::Xlsx] {
+            let first = render(&with_pictures(source), format).unwrap();
+            assert_eq!(first, render(&with_pictures(source), format).unwrap());
+        }
+    }
+}
+
+#[test]
+fn hostile_sources_end_in_a_file_or_a_sentence() {
+    let deep = [1_usize, 30, 1_000];
+    let mut sources = vec![
+        include_str!("corpus/hostile/control-chars.md").to_owned(),
+        include_str!("corpus/hostile/links.md").to_owned(),
+        include_str!("corpus/hostile/typst-injection.md").to_owned(),
+        format!("|{}\n|{}\n{}", "a|".repeat(1000), "-|".repeat(1000), "x\n".repeat(2000)),
+        (1..500).map(|n| "`".repeat(n) + " ").collect(),
+        format!("## S\n\n| a |\n|---|\n| {} |\n", "z".repeat(40_000)),
+        (0..200).map(|n| format!("a[^x{n}] ")).collect::<String>()
+            + &(0..200).map(|n| format!("\n\n[^x{n}]: n")).collect::<String>(),
+    ];
+    for n in deep {
+        sources.push("> ".repeat(n) + "deep");
+        sources.push("- ".repeat(n) + "deep");
+        sources.push("[".repeat(n) + "x" + &"](y)".repeat(n));
+        sources.push("*a **b ".repeat(n) + "x" + &"b** a*".repeat(n));
+        sources.push("$".to_owned() + &"{".repeat(n) + "x" + &"}".repeat(n) + "$");
+    }
+    for source in &sources {
+        let shown: String = source.chars().take(60).collect();
+        match markdown::read(source) {
+            Err(RenderError::TooLarge(sentence)) => assert!(sentence.contains("limit")),
+            Err(other) => panic!("{shown}: {other}"),
+            Ok(document) => {
+                for format in [Format::Pdf, Format::Xlsx] {
+                    let rendered = render(&document, format);
+                    assert!(rendered.is_ok(), "{shown}: {rendered:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn control_characters_never_reach_a_part() {
+    let source = include_str!("corpus/hostile/control-chars.md");
+    let rendered = render(&markdown::read(source).unwrap(), Format::Xlsx).unwrap();
+    for (name, text) in parts(&rendered) {
+        let bad = text
+            .chars()
+            .find(|&c| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || c == '\u{ffff}');
+        assert_eq!(bad, None, "{name}");
+        if name.ends_with(".xml") || name.ends_with(".rels") {
+            let mut reader = quick_xml::Reader::from_str(&text);
+            while reader.read_event().unwrap() != quick_xml::events::Event::Eof {}
+        }
+    }
+}
