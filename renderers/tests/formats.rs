@@ -137,8 +137,8 @@ fn hostile_sources_end_in_a_file_or_a_sentence() {
         format!("|{}\n|{}\n{}", "a|".repeat(1000), "-|".repeat(1000), "x\n".repeat(2000)),
         (1..500).map(|n| "`".repeat(n) + " ").collect(),
         format!("## S\n\n| a |\n|---|\n| {} |\n", "z".repeat(40_000)),
-        (0..200).map(|n| format!("a[^x{n}] ")).collect::<String>()
-            + &(0..200).map(|n| format!("\n\n[^x{n}]: n")).collect::<String>(),
+        (0..200).map(|n| ["a[^x", &n.to_string(), "] "].concat()).collect::<String>()
+            + &(0..200).map(|n| ["\n\n[^x", &n.to_string(), "]: n"].concat()).collect::<String>(),
     ];
     for n in deep {
         sources.push("> ".repeat(n) + "deep");
@@ -171,7 +171,7 @@ fn control_characters_never_reach_a_part() {
             .chars()
             .find(|&c| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || c == '\u{ffff}');
         assert_eq!(bad, None, "{name}");
-        if name.ends_with(".xml") || name.ends_with(".rels") {
+        if !name.starts_with("xl/media/") {
             let mut reader = quick_xml::Reader::from_str(&text);
             while reader.read_event().unwrap() != quick_xml::events::Event::Eof {}
         }
