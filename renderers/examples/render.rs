@@ -13,7 +13,9 @@ fn main() -> ExitCode {
     };
     match render(Path::new(source), format, Path::new(out), fonts) {
         Ok(warnings) => {
-            warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+            for warning in warnings {
+                eprintln!("warning: {warning}");
+            }
             ExitCode::SUCCESS
         }
         Err(error) => {

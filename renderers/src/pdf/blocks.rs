@@ -17,6 +17,9 @@ use super::inlines::{breakable, heading_label, image, label};
 use crate::Document;
 use crate::document::{Alert, Align, Anchors, Block, Inline, Item, List, PageSize, Table};
 
+/// The longest word that a line of text, of code surely, holds.
+const WORD_CHARS: usize = 48;
+
 /// The whole text, and what could not be drawn.
 pub struct Body {
     pub content: Content,
@@ -41,6 +44,8 @@ pub struct Drawing<'a> {
     pub held_notes: Vec<usize>,
     /// Width and height for a picture, in points.
     pub room: (f64, f64),
+    /// Longer words get places to break, so that they do not run out of their page or cell.
+    pub word: usize,
     headings: usize,
     /// The level of the last heading: PDF/UA lets the next one be at most one deeper.
     level: usize,
@@ -64,6 +69,7 @@ impl<'a> Drawing<'a> {
             holds_notes: false,
             held_notes: Vec::new(),
             room: room(document),
+            word: WORD_CHARS,
             headings: 0,
             level: 0,
             warnings: Vec::new(),
@@ -191,8 +197,9 @@ impl<'a> Drawing<'a> {
 
     fn table(&mut self, table: &Table) -> Content {
         let columns = table.header.len().max(1);
-        let room = self.room;
+        let (room, word) = (self.room, self.word);
         self.room.0 = (self.room.0 / columns as f64 - 12.0).max(8.0);
+        self.word = ((self.room.0 / 4.5) as usize).clamp(4, word);
         let header = self.holding_notes(|drawing| {
             let cells = table.header.iter().map(|cell| drawing.cell(cell)).collect();
             TableHeader::new(cells).pack()
@@ -204,7 +211,7 @@ impl<'a> Drawing<'a> {
             let cells = (0..columns).map(|at| row.get(at).map_or(blank, Vec::as_slice));
             children.extend(cells.map(|cell| TableChild::Item(self.cell(cell))));
         }
-        self.room = room;
+        (self.room, self.word) = (room, word);
         let align = (0..columns).map(|at| table.align.get(at).copied().unwrap_or_default());
         let drawn = TableElem::new(children)
             .with_columns(TrackSizings((0..columns).map(|_| Sizing::Auto).collect()))
@@ -249,7 +256,7 @@ impl<'a> Drawing<'a> {
 }
 
 fn code(language: Option<&str>, text: &str) -> Content {
-    let text = text.lines().map(breakable).collect::<Vec<_>>().join("\n");
+    let text = text.lines().map(|line| breakable(line, WORD_CHARS)).collect::<Vec<_>>().join("\n");
     RawElem::new(RawContent::Text(text.into()))
         .with_block(true)
         .with_lang(language.map(|language| language.to_lowercase().into()))

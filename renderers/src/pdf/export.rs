@@ -14,33 +14,40 @@ use crate::RenderError;
 /// The largest file, in bytes.
 pub const OUTPUT_BYTES: usize = 20 * 1024 * 1024;
 
+/// From the strictest to none at all.
+const LADDER: &[&[PdfStandard]] = &[
+    &[PdfStandard::A_2a, PdfStandard::Ua_1],
+    &[PdfStandard::A_2u, PdfStandard::Ua_1],
+    &[PdfStandard::Ua_1],
+    &[PdfStandard::A_2u],
+    &[],
+];
+
 /// Tries the strictest standards first; what made it fall back is a warning, never an error.
 pub fn write(
     pages: &PagedDocument,
     missing: &BTreeSet<char>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<u8>, RenderError> {
-    let ladder: &[&[PdfStandard]] =
-        &[&[PdfStandard::A_2a, PdfStandard::Ua_1], &[PdfStandard::A_2u], &[]];
     let ladder = if missing.is_empty() {
-        ladder
+        LADDER
     } else {
         warnings.push(fonts::sentence(missing));
-        &ladder[2..]
+        &LADDER[LADDER.len() - 1..]
     };
-    let mut last = String::new();
+    let mut failures: Vec<String> = Vec::new();
     for standards in ladder {
         match export(pages, standards) {
-            Ok(bytes) => return finish(bytes, standards.is_empty()),
-            Err(why) => {
-                if !standards.is_empty() {
-                    warnings.push(format!("The PDF does not keep to {}: {why}", names(standards)));
+            Ok(bytes) => {
+                if let Some(why) = failures.first() {
+                    warnings.push(format!("The PDF keeps to {} only: {why}", names(standards)));
                 }
-                last = why;
+                return finish(bytes, standards.is_empty());
             }
+            Err(why) => failures.push(why),
         }
     }
-    Err(RenderError::Invalid(format!("The PDF could not be written: {last}")))
+    Err(RenderError::Invalid(format!("The PDF could not be written: {}", failures.join("; "))))
 }
 
 fn export(pages: &PagedDocument, standards: &[PdfStandard]) -> Result<Vec<u8>, String> {
@@ -53,8 +60,16 @@ fn export(pages: &PagedDocument, standards: &[PdfStandard]) -> Result<Vec<u8>, S
     typst_pdf::pdf(pages, &options).map_err(|errors| reason(&errors))
 }
 
-fn names(standards: &[PdfStandard]) -> &'static str {
-    if standards.contains(&PdfStandard::Ua_1) { "PDF/UA-1 and PDF/A-2a" } else { "PDF/A-2u" }
+fn names(standards: &[PdfStandard]) -> String {
+    let names: Vec<&str> = standards
+        .iter()
+        .map(|standard| match standard {
+            PdfStandard::Ua_1 => "PDF/UA-1",
+            PdfStandard::A_2a => "PDF/A-2a",
+            _ => "PDF/A-2u",
+        })
+        .collect();
+    if names.is_empty() { "no standard".to_owned() } else { names.join(" and ") }
 }
 
 /// The first few of Typst's sentences.
@@ -86,6 +101,7 @@ fn compact(bytes: &[u8]) -> Option<Vec<u8>> {
     let options = SaveOptions::builder()
         .use_object_streams(true)
         .use_xref_streams(true)
+        .max_objects_per_stream(1_000)
         .compression_level(9)
         .build();
     let mut compacted = Vec::new();

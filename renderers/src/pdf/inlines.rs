@@ -17,10 +17,6 @@ use super::formula;
 use super::images::Picture;
 use crate::document::{Block, Inline};
 
-/// Words longer than this get places to break, so that they do not run off the page.
-const WORD_CHARS: usize = 48;
-const PIECE_CHARS: usize = 24;
-
 impl Drawing<'_> {
     pub fn inlines(&mut self, content: &[Inline]) -> Content {
         let mut drawn = Vec::with_capacity(content.len());
@@ -36,11 +32,13 @@ impl Drawing<'_> {
 
     fn inline(&mut self, inline: &Inline) -> Content {
         match inline {
-            Inline::Text(text) => TextElem::packed(breakable(text)),
+            Inline::Text(text) => TextElem::packed(breakable(text, self.word)),
             Inline::Strong(inner) => StrongElem::new(self.inlines(inner)).pack(),
             Inline::Emphasis(inner) => EmphElem::new(self.inlines(inner)).pack(),
             Inline::Strike(inner) => StrikeElem::new(self.inlines(inner)).pack(),
-            Inline::Code(code) => RawElem::new(RawContent::Text(breakable(code).into())).pack(),
+            Inline::Code(code) => {
+                RawElem::new(RawContent::Text(breakable(code, self.word).into())).pack()
+            }
             Inline::Link { url, content, .. } => self.link(url, content),
             Inline::Image { url, alt, .. } => self.inline_image(url, alt),
             Inline::Math(latex) => self.formula(latex, false),
@@ -110,7 +108,7 @@ impl Drawing<'_> {
 
     pub fn no_image(&mut self, alt: &str, url: &str, why: &str) -> Content {
         self.warn(format!("The picture {} is not drawn: {why}.", short(url)));
-        TextElem::packed(breakable(&format!("[image: {alt} — {why}]")))
+        TextElem::packed(breakable(&format!("[image: {alt} — {why}]"), self.word))
     }
 }
 
@@ -150,16 +148,18 @@ pub fn short(text: &str) -> String {
     text.chars().take(60).chain(['…']).collect()
 }
 
-/// Puts zero-width spaces into words that no line could hold.
-pub fn breakable(text: &str) -> String {
-    if !text.split_whitespace().any(|word| word.len() > WORD_CHARS) {
+/// Puts zero-width spaces into words longer than `limit`, which a line of that many characters could
+/// not hold. Where a line may break anyway (spaces, hyphens, Han characters), a word ends.
+pub fn breakable(text: &str, limit: usize) -> String {
+    let ends_word = |c: char| c.is_whitespace() || c == '-' || c as u32 >= 0x2e80;
+    if text.len() <= limit || text.split(ends_word).all(|word| word.len() <= limit) {
         return text.to_owned();
     }
     let mut broken = String::with_capacity(text.len() * 2);
-    for piece in text.split_inclusive(char::is_whitespace) {
-        let long = piece.chars().count() > WORD_CHARS && piece.chars().any(|c| c.is_ascii());
+    for piece in text.split_inclusive(ends_word) {
+        let is_long = piece.chars().count() > limit;
         for (at, c) in piece.chars().enumerate() {
-            if long && at > 0 && at % PIECE_CHARS == 0 {
+            if is_long && at > 0 && at % (limit / 2).max(1) == 0 {
                 broken.push('\u{200b}');
             }
             broken.push(c);
@@ -186,9 +186,10 @@ mod tests {
 
     #[test]
     fn long_words_get_places_to_break_and_short_ones_stay() {
-        assert_eq!(breakable("a short text"), "a short text");
-        let long = breakable(&"x".repeat(60));
-        assert_eq!(long.matches('\u{200b}').count(), 2);
+        assert_eq!(breakable("a short text", 10), "a short text");
+        assert_eq!(breakable("中文中文中文中文CJK-12中文", 8), "中文中文中文中文CJK-12中文");
+        assert_eq!(breakable("ab xxxxxxxxxx", 4), "ab xx\u{200b}xx\u{200b}xx\u{200b}xx\u{200b}xx");
+        assert_eq!(breakable(&"x".repeat(60), 48).matches('\u{200b}').count(), 2);
     }
 
     #[test]
