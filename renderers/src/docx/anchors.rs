@@ -11,6 +11,8 @@ use crate::package::text::{DEPTH, plain, slug, unescape};
 pub struct Anchor {
     pub level: u8,
     pub text: String,
+    /// `2.1`, as Word will count it where headings are numbered.
+    pub number: String,
     pub bookmark: String,
 }
 
@@ -18,6 +20,7 @@ pub struct Anchor {
 #[derive(Debug, Default)]
 pub struct Anchors {
     pub all: Vec<Anchor>,
+    counts: [usize; 6],
     by_slug: HashMap<String, usize>,
     /// By the address of the block: the document is borrowed and does not move while it is drawn.
     by_block: HashMap<*const Block, usize>,
@@ -45,6 +48,15 @@ impl Anchors {
         Some(&self.all[*at].bookmark)
     }
 
+    fn count(&mut self, level: u8) -> String {
+        let level = usize::from(level);
+        self.counts[level - 1] += 1;
+        self.counts[level..].fill(0);
+        // Word counts a level that was skipped as one.
+        self.counts[..level].iter_mut().for_each(|count| *count = (*count).max(1));
+        self.counts[..level].iter().map(usize::to_string).collect::<Vec<_>>().join(".")
+    }
+
     fn walk(&mut self, blocks: &[Block], seen: &mut HashMap<String, usize>, depth: usize) {
         if depth > DEPTH {
             return;
@@ -57,7 +69,9 @@ impl Anchors {
                     self.by_slug.insert(slug(&text, seen), at);
                     self.by_block.insert(std::ptr::from_ref(block), at);
                     let bookmark = format!("_Toc{:06}", at + 1);
-                    self.all.push(Anchor { level: (*level).clamp(1, 6), text, bookmark });
+                    let level = (*level).clamp(1, 6);
+                    let number = self.count(level);
+                    self.all.push(Anchor { level, text, number, bookmark });
                 }
                 Block::Quote { blocks, .. } => self.walk(blocks, seen, depth + 1),
                 Block::List(list) => {

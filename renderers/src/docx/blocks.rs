@@ -37,11 +37,14 @@ impl Shape {
             xml.empty("w:bidi", &[]);
         }
         if self.tight {
-            xml.empty("w:spacing", &[("w:after", "40")]);
+            xml.empty("w:spacing", &[("w:after", "120")]);
         }
         if self.indent > 0 {
             let (left, hanging) = (self.indent.to_string(), self.hanging.to_string());
             xml.empty("w:ind", &[("w:left", &left), ("w:hanging", &hanging)]);
+        }
+        if self.tight {
+            xml.empty("w:contextualSpacing", &[]);
         }
         match self.align {
             Align::Start => {}

@@ -69,6 +69,9 @@ impl Draw<'_> {
                 field(xml, "separate");
             }
             xml.open("w:hyperlink", &[("w:anchor", &entry.bookmark), ("w:history", "1")]);
+            if self.document.meta.numbered {
+                run(xml, &format!("{} ", entry.number), Format::default());
+            }
             run(xml, &entry.text, Format { rtl: bidi, ..Format::default() });
             xml.close();
             xml.close();

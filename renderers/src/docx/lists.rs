@@ -17,6 +17,8 @@ const BULLET: u32 = 1;
 const OPEN: u32 = 2;
 const DONE: u32 = 3;
 const ORDERED: u32 = 4;
+/// The number of the headings, where they have numbers.
+pub const HEADINGS: u32 = 5;
 
 /// The ordered lists of a file: each is an own number, so that each counts for itself.
 #[derive(Debug, Default)]
@@ -28,7 +30,7 @@ pub struct Numbering {
 impl Numbering {
     fn begin(&mut self, level: usize, start: u64) -> u32 {
         self.lists.push((level, start));
-        ORDERED + self.lists.len() as u32
+        HEADINGS + self.lists.len() as u32
     }
 
     /// `word/numbering.xml`.
@@ -41,13 +43,14 @@ impl Numbering {
             (0..LEVELS).for_each(|level| write_level(&mut xml, id, sign, level));
             xml.close();
         }
-        for id in [BULLET, OPEN, DONE] {
+        heading_levels(&mut xml);
+        for id in [BULLET, OPEN, DONE, HEADINGS] {
             xml.open("w:num", &[("w:numId", &id.to_string())]);
             xml.val("w:abstractNumId", &id.to_string());
             xml.close();
         }
         for (at, (level, start)) in self.lists.iter().enumerate() {
-            let id = ORDERED + 1 + at as u32;
+            let id = HEADINGS + 1 + at as u32;
             xml.open("w:num", &[("w:numId", &id.to_string())]);
             xml.val("w:abstractNumId", &ORDERED.to_string());
             xml.open("w:lvlOverride", &[("w:ilvl", &level.to_string())]);
@@ -58,6 +61,25 @@ impl Numbering {
         xml.close();
         xml
     }
+}
+
+/// `1`, `1.1`, `1.1.1`: each level belongs to the style of its heading.
+fn heading_levels(xml: &mut Xml) {
+    xml.open("w:abstractNum", &[("w:abstractNumId", &HEADINGS.to_string())]);
+    xml.val("w:multiLevelType", "multilevel");
+    for level in 0..6 {
+        let text: Vec<String> = (0..=level).map(|at| format!("%{}", at + 1)).collect();
+        xml.open("w:lvl", &[("w:ilvl", &level.to_string())]);
+        xml.val("w:start", "1");
+        xml.val("w:numFmt", "decimal");
+        xml.val("w:pStyle", &format!("Heading{}", level + 1));
+        xml.val("w:suff", "space");
+        xml.val("w:lvlText", &text.join("."));
+        xml.val("w:lvlJc", "left");
+        xml.raw("<w:pPr><w:ind w:left=\"0\" w:firstLine=\"0\"/></w:pPr>");
+        xml.close();
+    }
+    xml.close();
 }
 
 fn write_level(xml: &mut Xml, id: u32, sign: &str, level: usize) {

@@ -3,25 +3,46 @@
 
 use super::blocks::{Shape, shape};
 use super::inlines::{Format, run};
-use super::{Draw, Place};
+use super::{Draw, Place, omml};
 use crate::document::Align;
+use crate::latex;
 use crate::package::xml::Xml;
 
 impl Draw<'_> {
-    pub fn display_math(&mut self, xml: &mut Xml, latex: &str, place: Place) {
+    pub fn display_math(&mut self, xml: &mut Xml, source: &str, place: Place) {
         xml.open("w:p", &[]);
-        Shape { align: Align::Center, ..shape(place) }.write(xml);
-        self.source(xml, latex, place.into());
+        match latex::parse(source) {
+            Ok(formula) => {
+                shape(place).write(xml);
+                xml.open("m:oMathPara", &[]);
+                xml.open("m:oMath", &[]);
+                omml::write(xml, &formula);
+                xml.close();
+                xml.close();
+            }
+            Err(reason) => {
+                Shape { align: Align::Center, ..shape(place) }.write(xml);
+                self.source(xml, (source, &reason), place.into());
+            }
+        }
         xml.close();
     }
 
-    pub fn inline_math(&mut self, xml: &mut Xml, latex: &str, format: Format) {
-        self.source(xml, latex, format);
+    pub fn inline_math(&mut self, xml: &mut Xml, source: &str, format: Format) {
+        match latex::parse(source) {
+            Ok(formula) => {
+                xml.open("m:oMath", &[]);
+                omml::write(xml, &formula);
+                xml.close();
+            }
+            Err(reason) => self.source(xml, (source, &reason), format),
+        }
     }
 
-    fn source(&mut self, xml: &mut Xml, latex: &str, format: Format) {
-        let shown: String = latex.trim().chars().take(60).collect();
-        self.warnings.say(format!("The formula {shown} is shown as its source."));
-        run(xml, latex.trim(), Format { code: true, ..format });
+    fn source(&mut self, xml: &mut Xml, formula: (&str, &str), format: Format) {
+        let (source, reason) = formula;
+        let shown: String = source.trim().chars().take(60).collect();
+        self.warnings.say(format!("The formula {shown} is shown as its source: {reason}."));
+        run(xml, source.trim(), Format { code: true, ..format });
     }
 }

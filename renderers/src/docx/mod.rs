@@ -13,6 +13,7 @@ mod inlines;
 mod length;
 mod lists;
 mod math;
+mod omml;
 mod parts;
 mod pictures;
 mod quotes;

@@ -22,7 +22,13 @@ pub fn write(look: &Look, meta: &Meta) -> Xml {
     xml.raw("<w:style w:type=\"character\" w:default=\"1\" w:styleId=\"DefaultParagraphFont\"><w:name w:val=\"Default Paragraph Font\"/><w:uiPriority w:val=\"1\"/><w:semiHidden/></w:style>");
     xml.raw("<w:style w:type=\"numbering\" w:default=\"1\" w:styleId=\"NoList\"><w:name w:val=\"No List\"/><w:semiHidden/></w:style>");
     xml.raw(TABLE_NORMAL);
-    let all = [headings(look), front(look), body(look), tables_and_code(look), small(look)];
+    let all = [
+        headings(look, meta.numbered),
+        front(look),
+        body(look),
+        tables_and_code(look),
+        small(look),
+    ];
     for style in all.iter().flatten() {
         paragraph(&mut xml, style);
     }
@@ -100,7 +106,7 @@ fn spacing(before: u32, after: u32, line: u32) -> String {
 
 const BOLD: &str = "<w:b/><w:bCs/>";
 
-fn headings(look: &Look) -> Vec<Style> {
+fn headings(look: &Look, numbered: bool) -> Vec<Style> {
     let names = [
         ("Heading1", "heading 1"),
         ("Heading2", "heading 2"),
@@ -124,8 +130,13 @@ fn headings(look: &Look) -> Vec<Style> {
         let face = fonts(look.headings, look);
         let run = format!("{face}{marks}<w:color w:val=\"{color}\"/>{}", size(half_points));
         let spacing = spacing(before, after, 252);
+        let id = super::lists::HEADINGS;
+        let number = match numbered {
+            true => format!("<w:numPr><w:ilvl w:val=\"{at}\"/><w:numId w:val=\"{id}\"/></w:numPr>"),
+            false => String::new(),
+        };
         let paragraph =
-            format!("<w:keepNext/><w:keepLines/>{spacing}<w:outlineLvl w:val=\"{at}\"/>");
+            format!("<w:keepNext/><w:keepLines/>{number}{spacing}<w:outlineLvl w:val=\"{at}\"/>");
         Style { next: "BodyText", ..style(names, &paragraph, &run) }
     })
     .collect()

@@ -13,6 +13,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 pub mod highlight;
 pub mod limits;
+pub mod linear;
 pub mod look;
 pub mod measure;
 pub mod picture;

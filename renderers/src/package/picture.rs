@@ -63,11 +63,12 @@ impl Picture<'_> {
         scaled(width, height, (most_width, most_height), 1.0)
     }
 
-    /// Like [`Picture::fit`], but enlarged up to four times where there is room.
+    /// Like [`Picture::fit`], but enlarged up to three times where there is room, unless it is an icon.
     pub fn fill(&self, most_width: i64, most_height: i64) -> (i64, i64) {
         let width = i64::from(self.width.max(1)) * EMU_PER_PIXEL;
         let height = i64::from(self.height.max(1)) * EMU_PER_PIXEL;
-        scaled(width, height, (most_width, most_height), 4.0)
+        let enlarge = if self.width.max(self.height) < 64 { 1.0 } else { 3.0 };
+        scaled(width, height, (most_width, most_height), enlarge)
     }
 }
 

@@ -40,6 +40,9 @@ fn core_properties(meta: &Meta) -> Xml {
             xml.leaf(name, &[], text);
         }
     }
+    if !meta.keywords.is_empty() {
+        xml.leaf("cp:keywords", &[], &meta.keywords.join(", "));
+    }
     if let Some(date) = meta.date {
         let instant = format!("{}T00:00:00Z", date.format("%Y-%m-%d"));
         for name in ["dcterms:created", "dcterms:modified"] {

@@ -1,20 +1,17 @@
-//! Items in their places; what does not fit goes on to further slides.
+//! A slide's items as pages: which layout, which title, where each thing stands.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 
 use super::Deck;
+use super::flow::flow;
 use super::geometry::Area;
-use super::heights::{Columns, GAP, LEAST_PICTURE, code_height, code_size, height, para_height};
-use super::items::{Item, Para};
+use super::heights::{GAP, height};
+use super::items::Item;
 use super::layouts::Layout;
 use super::plan::{Class, Slide};
-use crate::document::{Block, Inline, Table};
+use crate::document::{Block, Inline};
 use crate::package::text::{cut, plain, slug};
 
-/// Body text is tried at these scales before a slide is cut.
-const SCALES: [f64; 3] = [1.0, 0.9, 0.8];
-/// The scale of slides that have been cut.
-const CUT_SCALE: f64 = 0.9;
 /// A title of more letters is shortened.
 const TITLE_LETTERS: usize = 160;
 
@@ -41,14 +38,59 @@ pub struct Piece<'d> {
     pub scale: f64,
 }
 
+/// A layout and the pieces of each page.
+type Placed<'d> = (Layout, Vec<Vec<Piece<'d>>>);
+
 impl<'d> Deck<'d> {
+    /// The pages of a slide with columns: what stands outside them comes first.
+    pub fn fit_columns(
+        &mut self,
+        slide: Slide<'d>,
+        above: Vec<Item<'d>>,
+        columns: Vec<Vec<Item<'d>>>,
+    ) -> Vec<Page<'d>> {
+        let body = self.geometry.body;
+        let high: f64 = above.iter().map(|item| height(item, body.width, 1.0) + GAP).sum();
+        let high = if high < body.height / 2.0 { high } else { 0.0 };
+        let area = body.band(high, body.height - high);
+        let gap = 24.0;
+        let width = (body.width - gap * (columns.len() - 1) as f64) / columns.len() as f64;
+        let mut placed: Vec<Vec<Piece<'d>>> = Vec::new();
+        for (at, column) in columns.into_iter().enumerate() {
+            let area = area.column(at as f64 * (width + gap), width);
+            for (at, pieces) in flow(column, area).into_iter().enumerate() {
+                match placed.get_mut(at) {
+                    Some(page) => page.extend(pieces),
+                    None => placed.push(pieces),
+                }
+            }
+        }
+        let above = flow(above, if high > 0.0 { body.band(0.0, high) } else { body });
+        if high > 0.0 && above.len() == 1 {
+            placed[0].splice(0..0, above.into_iter().flatten());
+        } else {
+            placed.splice(0..0, above.into_iter().filter(|page| !page.is_empty()));
+        }
+        let two = placed.len() == 1 && placed[0].len() == 2;
+        let layout = if two { Layout::Two } else { Layout::Content };
+        let name = vec![Inline::Text("Columns".into())];
+        self.paged(slide, name, (layout, placed))
+    }
+
     /// The pages that a slide takes.
     pub fn fit(&mut self, slide: Slide<'d>, items: Vec<Item<'d>>) -> Vec<Page<'d>> {
+        let name = first_words(&items);
+        let placed = self.place(&slide, items);
+        self.paged(slide, name, placed)
+    }
+
+    /// `name` is what a slide without a title is called.
+    fn paged(&mut self, slide: Slide<'d>, name: Vec<Inline>, placed: Placed<'d>) -> Vec<Page<'d>> {
         let hidden = slide.title.is_none();
-        let title = slide.title.clone().unwrap_or_else(|| first_words(&items));
+        let title = slide.title.clone().unwrap_or(name);
         let title = self.shorten(title);
         let anchors = anchors(&slide);
-        let (layout, placed) = self.place(&slide, items);
+        let (layout, placed) = placed;
         let pages = placed.into_iter().enumerate().map(|(at, pieces)| Page {
             layout: if at > 0 && layout == Layout::Two { Layout::Content } else { layout },
             title: title.clone(),
@@ -72,7 +114,7 @@ impl<'d> Deck<'d> {
         head
     }
 
-    fn place(&self, slide: &Slide<'d>, items: Vec<Item<'d>>) -> (Layout, Vec<Vec<Piece<'d>>>) {
+    fn place(&self, slide: &Slide<'d>, items: Vec<Item<'d>>) -> Placed<'d> {
         let body = self.geometry.body;
         let only_text = items.iter().all(|item| matches!(item, Item::Text(_)));
         if only_text {
@@ -173,217 +215,4 @@ pub fn name_apart(pages: &mut [Page<'_>]) {
             page.title.push(Inline::Text(format!(" ({count})")));
         }
     }
-}
-
-/// Items under one another: on one slide if some scale allows it, else on several.
-fn flow<'d>(items: Vec<Item<'d>>, area: Area) -> Vec<Vec<Piece<'d>>> {
-    for scale in SCALES {
-        let high: f64 = items.iter().map(|item| height(item, area.width, scale)).sum();
-        let gaps = GAP * items.len().saturating_sub(1) as f64;
-        if high + gaps <= area.height && items.len() <= super::layouts::BLOCKS {
-            return vec![stack(items, area, scale)];
-        }
-    }
-    Flow { area, pages: vec![Vec::new()], used: 0.0, queue: items.into() }.run()
-}
-
-/// Places items that are known to fit; pictures share what is left.
-fn stack<'d>(items: Vec<Item<'d>>, area: Area, scale: f64) -> Vec<Piece<'d>> {
-    let heights: Vec<f64> = items.iter().map(|item| height(item, area.width, scale)).collect();
-    let gaps = GAP * items.len().saturating_sub(1) as f64;
-    let left = area.height - heights.iter().sum::<f64>() - gaps;
-    let pictures = items.iter().filter(|item| matches!(item, Item::Picture { .. })).count();
-    let more = if pictures > 0 { left / pictures as f64 } else { 0.0 };
-    let alone = items.len() == 1;
-    let mut from = 0.0;
-    let mut pieces = Vec::with_capacity(items.len());
-    for (item, high) in items.into_iter().zip(heights) {
-        let high = match item {
-            Item::Picture { .. } => high + more,
-            Item::Text(_) if alone => area.height,
-            _ => high,
-        };
-        pieces.push(Piece { item, area: area.band(from, high), scale });
-        from += high + GAP;
-    }
-    pieces
-}
-
-/// Items going down slide after slide.
-struct Flow<'d> {
-    area: Area,
-    pages: Vec<Vec<Piece<'d>>>,
-    /// Height that is taken on the last page.
-    used: f64,
-    queue: VecDeque<Item<'d>>,
-}
-
-impl<'d> Flow<'d> {
-    fn run(mut self) -> Vec<Vec<Piece<'d>>> {
-        while let Some(item) = self.queue.pop_front() {
-            let fresh = self.last().is_empty();
-            let left = self.area.height - self.used;
-            let full = self.last().len() >= super::layouts::BLOCKS;
-            let high = height(&item, self.area.width, CUT_SCALE);
-            if full {
-                self.turn();
-                self.queue.push_front(item);
-            } else if let Item::Picture { .. } = item {
-                self.picture(item, left, fresh);
-            } else if high <= left {
-                self.put(item, high);
-            } else {
-                self.cut(item, left, fresh);
-            }
-        }
-        self.pages.retain(|page| !page.is_empty());
-        self.pages
-    }
-
-    fn last(&mut self) -> &mut Vec<Piece<'d>> {
-        self.pages.last_mut().expect("there is always a page")
-    }
-
-    fn turn(&mut self) {
-        self.pages.push(Vec::new());
-        self.used = 0.0;
-    }
-
-    fn put(&mut self, item: Item<'d>, high: f64) {
-        let area = self.area.band(self.used, high.min(self.area.height - self.used));
-        self.used += high + GAP;
-        self.last().push(Piece { item, area, scale: CUT_SCALE });
-    }
-
-    fn picture(&mut self, item: Item<'d>, left: f64, fresh: bool) {
-        if fresh || left >= LEAST_PICTURE {
-            let more_follows = !self.queue.is_empty();
-            let high = if more_follows { left.min(260.0) } else { left };
-            return self.put(item, high);
-        }
-        self.turn();
-        self.queue.push_front(item);
-    }
-
-    /// As much of the item as there is room for; the rest waits for the next page.
-    fn cut(&mut self, item: Item<'d>, left: f64, fresh: bool) {
-        let (head, tail) = match item {
-            Item::Text(paras) => cut_text(paras, self.area.width, left, fresh),
-            Item::Table(table) => cut_table(&table, self.area.width, left, fresh),
-            Item::Code { language, text } => {
-                cut_code(language, &text, (self.area.width, left), fresh)
-            }
-            Item::Picture { .. } => (None, Some(item)),
-        };
-        if let Some(head) = head {
-            let high = height(&head, self.area.width, CUT_SCALE);
-            self.put(head, high);
-        }
-        if let Some(tail) = tail {
-            self.turn();
-            self.queue.push_front(tail);
-        }
-    }
-}
-
-type Cut<'d> = (Option<Item<'d>>, Option<Item<'d>>);
-
-/// On a fresh page at least a part of the first paragraph is taken, so that the flow ends.
-fn cut_text<'d>(mut paras: Vec<Para>, width: f64, left: f64, fresh: bool) -> Cut<'d> {
-    let (mut used, mut count) = (0.0, 0);
-    for para in &paras {
-        used += para_height(para, width, CUT_SCALE);
-        if used > left {
-            break;
-        }
-        count += 1;
-    }
-    let heads = |para: &Para| matches!(para.voice, super::items::Voice::Heading);
-    while count > 1 && heads(&paras[count - 1]) {
-        count -= 1;
-    }
-    let mut tail = paras.split_off(count);
-    if paras.is_empty() && fresh {
-        let first = tail.remove(0);
-        let share = left / para_height(&first, width, CUT_SCALE) * 0.9;
-        let letters = (plain(&first.content).chars().count() as f64 * share) as usize;
-        let (one, two) = cut(&first.content, letters.max(1));
-        tail.insert(0, Para { content: two, mark: super::items::Mark::None, ..first.clone() });
-        paras.push(Para { content: one, ..first });
-    }
-    let some = |paras: Vec<Para>| Some(paras).filter(|p| !p.is_empty()).map(Item::Text);
-    (some(paras), some(tail))
-}
-
-/// The header stands on every slide again.
-fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
-    let columns = Columns::of(table, width, CUT_SCALE);
-    let mut used = 0.0;
-    if !table.header.is_empty() {
-        used = columns.row_height(&table.header, true);
-    }
-    let mut count = 0;
-    for row in &table.rows {
-        used += columns.row_height(row, false);
-        if used > left {
-            break;
-        }
-        count += 1;
-    }
-    let (mut head, mut tail) = (table.clone(), table.clone());
-    tail.rows.drain(..count);
-    head.rows.truncate(count);
-    if count == 0 && !fresh {
-        return (None, Some(Item::Table(tail)));
-    }
-    if count == 0 && !tail.rows.is_empty() {
-        let row = tail.rows.remove(0);
-        let high = columns.row_height(&row, false);
-        let share = ((left - (used - high)).max(40.0) / high * 0.85).min(0.85);
-        let letters = |cell: &Vec<Inline>| plain(cell).chars().count() as f64;
-        let halves = row.iter().map(|cell| cut(cell, ((letters(cell) * share) as usize).max(12)));
-        let (one, two) = halves.unzip();
-        head.rows = vec![one];
-        tail.rows.insert(0, two);
-    }
-    let rest = (!tail.rows.is_empty()).then_some(Item::Table(tail));
-    (Some(Item::Table(head)), rest)
-}
-
-fn cut_code<'d>(language: Option<String>, text: &str, room: (f64, f64), fresh: bool) -> Cut<'d> {
-    let (width, left) = room;
-    let size = code_size(text, width, CUT_SCALE);
-    let lines: Vec<&str> = text.split('\n').collect();
-    let mut count = 0;
-    let mut used = code_height("", width, size) - size * 1.2;
-    for line in &lines {
-        used += code_height(line, width, size) - code_height("", width, size) + size * 1.2;
-        if used > left {
-            break;
-        }
-        count += 1;
-    }
-    if count < 3 && !fresh {
-        return (None, Some(Item::Code { language, text: text.to_owned() }));
-    }
-    let code = |lines: &[&str]| {
-        (!lines.is_empty())
-            .then(|| Item::Code { language: language.clone(), text: lines.join("\n") })
-    };
-    if count == 0 {
-        return cut_line(&language, &lines, (width, left, size));
-    }
-    (code(&lines[..count]), code(&lines[count..]))
-}
-
-/// A single line that is higher than a slide is cut within.
-fn cut_line<'d>(language: &Option<String>, lines: &[&str], room: (f64, f64, f64)) -> Cut<'d> {
-    let (width, left, size) = room;
-    let share = left / code_height(lines[0], width, size) * 0.9;
-    let letters = ((lines[0].chars().count() as f64 * share) as usize).max(1);
-    let at = lines[0].char_indices().nth(letters).map_or(lines[0].len(), |(at, _)| at);
-    let (one, two) = lines[0].split_at(at);
-    let rest: Vec<&str> = std::iter::once(two).chain(lines[1..].iter().copied()).collect();
-    let code = |text: String| Some(Item::Code { language: language.clone(), text });
-    (code(one.to_owned()), code(rest.join("\n")))
 }

@@ -3,6 +3,7 @@
 use super::items::{Item, Mark, Para, Voice};
 use crate::document::{Inline, Table};
 use crate::package::measure::{self, Face, is_wide};
+use crate::package::picture::Picture;
 use crate::package::text::{plain, rows};
 use crate::package::widths;
 
@@ -34,8 +35,13 @@ pub fn height(item: &Item<'_>, width: f64, scale: f64) -> f64 {
         Item::Text(paras) => paras.iter().map(|para| para_height(para, width, scale)).sum(),
         Item::Table(table) => Columns::of(table, width, scale).height(table),
         Item::Code { text, .. } => code_height(text, width, code_size(text, width, scale)),
-        Item::Picture { .. } => LEAST_PICTURE,
+        Item::Picture { picture, .. } => picture_height(picture),
     }
+}
+
+/// A small picture needs no more room than it has points.
+pub fn picture_height(picture: &Picture<'_>) -> f64 {
+    (f64::from(picture.height) * 0.75).clamp(20.0, LEAST_PICTURE)
 }
 
 pub fn para_height(para: &Para, width: f64, scale: f64) -> f64 {
@@ -86,7 +92,14 @@ impl Columns {
         let size = (full * scale).max(9.0);
         let em = |points: f64| (points * 1000.0 / size) as u32;
         let widths = widths::columns(table, em(width), em(CELL.0), Face::Text);
-        Self { size, widths: widths.iter().map(|w| f64::from(*w) * size / 1000.0).collect() }
+        let mut widths: Vec<f64> = widths.iter().map(|w| f64::from(*w) * size / 1000.0).collect();
+        // On a slide a narrow table looks lost.
+        let (sum, least) =
+            (widths.iter().sum::<f64>(), width * (0.3 + 0.12 * count as f64).min(1.0));
+        if sum > 0.0 && sum < least {
+            widths.iter_mut().for_each(|w| *w *= least / sum);
+        }
+        Self { size, widths }
     }
 
     pub fn row_height(&self, row: &[Vec<Inline>], header: bool) -> f64 {

@@ -55,10 +55,10 @@ pub enum Voice {
 
 impl<'d> Deck<'d> {
     /// The items of a slide; its footnotes stand at its end.
-    pub fn items(&mut self, slide: &Slide<'d>) -> Vec<Item<'d>> {
+    pub fn items(&mut self, slide: &Slide<'d>, blocks: &[&Block]) -> Vec<Item<'d>> {
         let mut items = Items { deck: self, items: Vec::new(), lists: 0, notes: Vec::new() };
         let at = At { level: 0, voice: Voice::Plain, depth: 0 };
-        slide.blocks.iter().for_each(|block| items.block(block, at));
+        blocks.iter().for_each(|block| items.block(block, at));
         items.footnotes();
         let mut items = items.items;
         if slide.class == Class::Title && items.is_empty() {
@@ -132,7 +132,10 @@ impl<'d> Items<'_, 'd> {
                     blocks.iter().for_each(|block| self.block(block, inside));
                 }
             }
-            Block::Math(latex) => self.text(at, Mark::None, &[Inline::Math(latex.clone())]),
+            Block::Math(latex) => {
+                let inside = At { level: (at.level + 1).min(LEVELS - 1), ..at };
+                self.text(inside, Mark::None, &[Inline::Math(latex.clone())]);
+            }
             Block::Break | Block::Comment(_) => {}
         }
     }

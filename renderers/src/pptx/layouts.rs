@@ -302,7 +302,7 @@ pub fn master(geometry: &Geometry, look: &Look) -> Xml {
     let small = |align: &str| {
         format!(
             "<a:bodyPr {flush} anchor=\"ctr\"/><a:lstStyle><a:lvl1pPr algn=\"{align}\"><a:defRPr \
-             sz=\"1100\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill></a:defRPr></a:lvl1pPr></a:lstStyle>",
+             sz=\"1100\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill><a:latin typeface=\"+mn-lt\"/><a:ea typeface=\"+mn-ea\"/><a:cs typeface=\"+mn-cs\"/></a:defRPr></a:lvl1pPr></a:lstStyle>",
             look.quiet
         )
     };

@@ -2,14 +2,16 @@
 //!
 //! - [`plan`]: the document cut into slides, with notes and directives taken out
 //! - [`items`]: a slide's blocks as text, tables, code and pictures
-//! - [`fit`]: items placed by measured text, cut into further slides where they do not fit
+//! - [`fit`], [`flow`]: items placed by measured text, cut into further slides where they do not fit
 //! - [`slide`], [`paragraphs`], [`shapes`]: the XML of a slide
 //! - [`layouts`], [`theme`], [`notes`], [`parts`]: what every file carries
 //!
 //! All text stands in placeholders of a layout, so that outline, screen readers and a change of
 //! design all work.
 
+mod columns;
 mod fit;
+mod flow;
 mod geometry;
 mod heights;
 mod items;
@@ -76,8 +78,22 @@ impl<'d> Deck<'d> {
     fn pages(&mut self) -> Vec<Page<'d>> {
         let mut pages = Vec::new();
         for slide in plan::slides(self.document) {
-            let items = self.items(&slide);
-            pages.extend(self.fit(slide, items));
+            let sorted = columns::sort(&slide.blocks);
+            let pages_of = match sorted {
+                Some(sorted) => {
+                    let above = self.items(&slide, &sorted.outside.iter().collect::<Vec<_>>());
+                    let columns = sorted.columns.iter();
+                    let columns = columns
+                        .map(|column| self.items(&slide, &column.iter().collect::<Vec<_>>()))
+                        .collect();
+                    self.fit_columns(slide, above, columns)
+                }
+                None => {
+                    let items = self.items(&slide, &slide.blocks);
+                    self.fit(slide, items)
+                }
+            };
+            pages.extend(pages_of);
         }
         fit::name_apart(&mut pages);
         for (at, page) in pages.iter().enumerate() {

@@ -6,13 +6,16 @@ use super::heights::INDENT;
 use super::items::{Mark, Para, Voice};
 use super::slide::Sheet;
 use crate::document::{Align, Inline};
+use crate::latex;
 use crate::package::highlight;
+use crate::package::linear::linear;
 use crate::package::look;
 use crate::package::measure::begins_rtl;
 use crate::package::text::{LINK_LETTERS, directions, joint, plain, slug, unescape};
 use crate::package::xml::Xml;
 
 /// The marks of a run.
+#[expect(clippy::struct_excessive_bools, reason = "each is one attribute of a run")]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Format {
     pub bold: bool,
@@ -20,6 +23,9 @@ pub struct Format {
     pub strike: bool,
     pub code: bool,
     pub raised: bool,
+    pub formula: bool,
+    /// There for the outline and for screen readers, not for the eye.
+    pub unseen: bool,
     pub rtl: bool,
     /// RRGGBB.
     pub color: Option<&'static str>,
@@ -113,9 +119,18 @@ impl Sheet<'_, '_> {
     }
 
     fn math(&mut self, xml: &mut Xml, latex: &str, format: Format) {
-        let shown: String = latex.trim().chars().take(60).collect();
-        self.deck.warnings.say(format!("The formula {shown} is shown as its source."));
-        self.run(xml, latex.trim(), Format { code: true, ..format });
+        match latex::parse(latex) {
+            Ok(formula) => {
+                self.deck.warnings.say("Formulas on slides are written on one line of text.");
+                self.run(xml, linear(&formula).trim(), Format { formula: true, ..format });
+            }
+            Err(reason) => {
+                let shown: String = latex.trim().chars().take(60).collect();
+                let warning = format!("The formula {shown} is shown as its source: {reason}.");
+                self.deck.warnings.say(warning);
+                self.run(xml, latex.trim(), Format { code: true, ..format });
+            }
+        }
     }
 
     fn link(&mut self, url: &str, title: &str) -> Option<Link> {
@@ -164,8 +179,13 @@ impl Sheet<'_, '_> {
         attributes.extend(format.strike.then_some(("strike", "sngStrike")));
         attributes.extend(format.raised.then_some(("baseline", "30000")));
         xml.open("a:rPr", &attributes);
-        if let Some(color) = format.color {
+        if format.unseen {
+            xml.raw("<a:solidFill><a:srgbClr val=\"FFFFFF\"><a:alpha val=\"0\"/></a:srgbClr></a:solidFill>");
+        } else if let Some(color) = format.color {
             fill(xml, color);
+        }
+        if format.formula {
+            xml.empty("a:latin", &[("typeface", "Cambria Math")]);
         }
         if format.code {
             let code = [("typeface", look.code)];

@@ -26,7 +26,8 @@ pub struct Slide<'d> {
 
 /// All slides of a document, a title slide in front where the title stands nowhere else.
 pub fn slides(document: &Document) -> Vec<Slide<'_>> {
-    let mut state = State { numbered: true, footer: document.meta.footer.clone() };
+    let mut state =
+        State { numbered: document.meta.paginate, footer: document.meta.footer.clone() };
     let mut slides: Vec<Slide<'_>> = cut(&document.blocks)
         .into_iter()
         .map(|blocks| slide(blocks, &mut state))
@@ -176,7 +177,7 @@ mod tests {
     fn directives_are_not_notes() {
         let comment = |text: &str| Block::Comment(text.into());
         let blocks = vec![
-            comment("_class: lead"),
+            comment("_class: lead\npaginate: true"),
             heading(1, "a"),
             comment("say: this loudly"),
             Block::Break,

@@ -80,15 +80,16 @@ impl Sheet<'_, '_> {
         let full = page.layout.title_size();
         let size = title_size(&page.title, area, full);
         let id = self.next_id();
-        let mut named = vec![("id", id.as_str()), ("name", "Title")];
-        if page.hidden_title {
-            named.push(("hidden", "1"));
-        }
-        open_shape(xml, &named, holder, None);
+        open_shape(xml, &[("id", &id), ("name", "Title")], holder, None);
         xml.empty("a:bodyPr", &[]);
         xml.empty("a:lstStyle", &[]);
         let size = (size < full).then_some(size);
-        self.line(xml, &page.title, Align::Start, Format { size, ..Format::default() });
+        self.line(
+            xml,
+            &page.title,
+            Align::Start,
+            Format { size, unseen: page.hidden_title, ..Format::default() },
+        );
         close_shape(xml);
     }
 

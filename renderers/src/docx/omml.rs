@@ -1,0 +1,310 @@
+//! Formulas as Office Math (OMML, ECMA-376 part 1, clause 22.1).
+
+use crate::latex::{Formula, Style};
+use crate::package::xml::Xml;
+
+/// The sums and integrals that carry their bounds themselves.
+const LARGE: &str = "∑∏∐∫∬∭∮⋃⋂⨁⨂⋁⋀";
+
+/// Writes a formula into an open `m:oMath` or argument.
+pub fn write(xml: &mut Xml, formula: &Formula) {
+    Writer { xml, style: None }.formula(formula);
+}
+
+struct Writer<'x> {
+    xml: &'x mut Xml,
+    style: Option<Style>,
+}
+
+impl Writer<'_> {
+    fn formula(&mut self, formula: &Formula) {
+        match formula {
+            Formula::Row(row) => self.row(row),
+            Formula::Symbol(symbol) => self.run(&symbol.to_string(), false),
+            Formula::Number(number) => self.run(number, false),
+            Formula::Text(text) => self.text(text),
+            Formula::Function { name, .. } => self.run(name, true),
+            Formula::Space(em) => self.run(space(*em), true),
+            Formula::Fraction(over, under) => self.fraction(over, under, false),
+            Formula::Binomial(over, under) => {
+                self.fence(Some('('), Some(')'), |w| w.fraction(over, under, true));
+            }
+            Formula::Root { degree, body } => self.root(degree.as_deref(), body),
+            Formula::Scripts { base, below, above } => {
+                self.scripts(base, below.as_deref(), above.as_deref());
+            }
+            Formula::Fence { open, close, body } => {
+                self.fence(*open, *close, |w| w.formula(body));
+            }
+            Formula::Matrix { open: None, close: None, rows } => self.matrix(rows, "center"),
+            Formula::Matrix { open, close, rows } => {
+                self.fence(*open, *close, |w| w.matrix(rows, "center"));
+            }
+            Formula::Lines(rows) => self.matrix(rows, "left"),
+            Formula::Accent { mark, body } => {
+                self.marked(("m:acc", "m:accPr"), ("m:chr", &mark.to_string()), body);
+            }
+            Formula::Line { over, body } => {
+                let place = if *over { "top" } else { "bot" };
+                self.marked(("m:bar", "m:barPr"), ("m:pos", place), body);
+            }
+            Formula::Brace { over, body } => self.brace(*over, body),
+            Formula::Styled { style, body } => {
+                let outer = self.style.replace(*style);
+                self.formula(body);
+                self.style = outer;
+            }
+        }
+    }
+
+    /// A sum or integral takes what follows it into its arms.
+    fn row(&mut self, row: &[Formula]) {
+        let mut rest = row;
+        while let Some((first, after)) = rest.split_first() {
+            rest = after;
+            match (large(first), after.split_first()) {
+                (Some((symbol, below, above)), Some((body, after))) => {
+                    self.nary(symbol, (below, above), body);
+                    rest = after;
+                }
+                _ => self.formula(first),
+            }
+        }
+    }
+
+    fn nary(&mut self, symbol: char, bounds: (Option<&Formula>, Option<&Formula>), body: &Formula) {
+        let (below, above) = bounds;
+        let beside = "∫∬∭∮".contains(symbol);
+        self.xml.open("m:nary", &[]);
+        self.xml.open("m:naryPr", &[]);
+        self.xml.empty("m:chr", &[("m:val", &symbol.to_string())]);
+        self.xml.empty("m:limLoc", &[("m:val", if beside { "subSup" } else { "undOvr" })]);
+        for (name, bound) in [("m:subHide", below), ("m:supHide", above)] {
+            if bound.is_none() {
+                self.xml.empty(name, &[("m:val", "1")]);
+            }
+        }
+        self.xml.close();
+        for (name, bound) in [("m:sub", below), ("m:sup", above)] {
+            self.argument(name, |w| bound.into_iter().for_each(|bound| w.formula(bound)));
+        }
+        self.argument("m:e", |w| w.formula(body));
+        self.xml.close();
+    }
+
+    fn argument(&mut self, name: &'static str, inside: impl FnOnce(&mut Self)) {
+        self.xml.open(name, &[]);
+        inside(self);
+        self.xml.close();
+    }
+
+    fn run(&mut self, text: &str, upright: bool) {
+        if text.is_empty() {
+            return;
+        }
+        self.xml.open("m:r", &[]);
+        self.xml.open("m:rPr", &[]);
+        let script = match self.style {
+            Some(Style::Blackboard) => Some("double-struck"),
+            Some(Style::Calligraphic) => Some("script"),
+            Some(Style::Fraktur) => Some("fraktur"),
+            Some(Style::Sans) => Some("sans-serif"),
+            Some(Style::Mono) => Some("monospace"),
+            Some(Style::Bold | Style::Upright) | None => None,
+        };
+        if let Some(script) = script {
+            self.xml.empty("m:scr", &[("m:val", script)]);
+        }
+        if self.style == Some(Style::Bold) {
+            self.xml.empty("m:sty", &[("m:val", "b")]);
+        } else if upright || self.style.is_some() {
+            self.xml.empty("m:sty", &[("m:val", "p")]);
+        }
+        self.xml.close();
+        self.letters(text);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.xml.open("m:r", &[]);
+        self.xml.raw("<m:rPr><m:nor/></m:rPr>");
+        self.letters(text);
+    }
+
+    /// The face and the letters; closes the run.
+    fn letters(&mut self, text: &str) {
+        self.xml
+            .raw("<w:rPr><w:rFonts w:ascii=\"Cambria Math\" w:hAnsi=\"Cambria Math\"/></w:rPr>");
+        self.xml.leaf("m:t", &[("xml:space", "preserve")], text);
+        self.xml.close();
+    }
+
+    fn fraction(&mut self, over: &Formula, under: &Formula, bare: bool) {
+        self.xml.open("m:f", &[]);
+        if bare {
+            self.xml.raw("<m:fPr><m:type m:val=\"noBar\"/></m:fPr>");
+        }
+        self.argument("m:num", |w| w.formula(over));
+        self.argument("m:den", |w| w.formula(under));
+        self.xml.close();
+    }
+
+    fn root(&mut self, degree: Option<&Formula>, body: &Formula) {
+        self.xml.open("m:rad", &[]);
+        if degree.is_none() {
+            self.xml.raw("<m:radPr><m:degHide m:val=\"1\"/></m:radPr>");
+        }
+        self.argument("m:deg", |w| degree.into_iter().for_each(|degree| w.formula(degree)));
+        self.argument("m:e", |w| w.formula(body));
+        self.xml.close();
+    }
+
+    fn scripts(&mut self, base: &Formula, below: Option<&Formula>, above: Option<&Formula>) {
+        let limits = matches!(base, Formula::Function { limits: true, .. } | Formula::Brace { .. })
+            || matches!(base, Formula::Symbol(c) if "∑∏∐⋃⋂⨁⨂⋁⋀".contains(*c));
+        if limits {
+            return self.limits(base, below, above);
+        }
+        let name = match (below, above) {
+            (Some(_), Some(_)) => "m:sSubSup",
+            (Some(_), None) => "m:sSub",
+            (None, _) => "m:sSup",
+        };
+        self.xml.open(name, &[]);
+        self.argument("m:e", |w| w.formula(base));
+        for (name, script) in [("m:sub", below), ("m:sup", above)] {
+            if let Some(script) = script {
+                self.argument(name, |w| w.formula(script));
+            }
+        }
+        self.xml.close();
+    }
+
+    fn limits(&mut self, base: &Formula, below: Option<&Formula>, above: Option<&Formula>) {
+        let (name, limit, base_above) = match (below, above) {
+            (Some(below), above) => ("m:limLow", below, above),
+            (None, Some(above)) => ("m:limUpp", above, None),
+            (None, None) => return self.formula(base),
+        };
+        self.xml.open(name, &[]);
+        self.argument("m:e", |w| w.limits(base, None, base_above));
+        self.argument("m:lim", |w| w.formula(limit));
+        self.xml.close();
+    }
+
+    fn fence(&mut self, open: Option<char>, close: Option<char>, inside: impl FnOnce(&mut Self)) {
+        let sign = |sign: Option<char>| sign.map(String::from).unwrap_or_default();
+        self.xml.open("m:d", &[]);
+        self.xml.open("m:dPr", &[]);
+        self.xml.empty("m:begChr", &[("m:val", &sign(open))]);
+        self.xml.empty("m:endChr", &[("m:val", &sign(close))]);
+        self.xml.close();
+        self.argument("m:e", inside);
+        self.xml.close();
+    }
+
+    /// Lines that are aligned are a matrix whose columns stand right and left in turn.
+    fn matrix(&mut self, rows: &[Vec<Formula>], align: &str) {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        self.xml.open("m:m", &[]);
+        self.xml.raw("<m:mPr><m:mcs>");
+        for at in 0..columns {
+            let align = if align == "left" && at % 2 == 0 && columns > 1 { "right" } else { align };
+            self.xml.raw("<m:mc><m:mcPr><m:count m:val=\"1\"/>");
+            self.xml.empty("m:mcJc", &[("m:val", align)]);
+            self.xml.raw("</m:mcPr></m:mc>");
+        }
+        self.xml.raw("</m:mcs></m:mPr>");
+        for row in rows {
+            self.xml.open("m:mr", &[]);
+            for at in 0..columns {
+                self.argument("m:e", |w| row.get(at).into_iter().for_each(|cell| w.formula(cell)));
+            }
+            self.xml.close();
+        }
+        self.xml.close();
+    }
+
+    fn marked(
+        &mut self,
+        names: (&'static str, &'static str),
+        mark: (&'static str, &str),
+        body: &Formula,
+    ) {
+        self.xml.open(names.0, &[]);
+        self.xml.open(names.1, &[]);
+        self.xml.empty(mark.0, &[("m:val", mark.1)]);
+        self.xml.close();
+        self.argument("m:e", |w| w.formula(body));
+        self.xml.close();
+    }
+
+    fn brace(&mut self, over: bool, body: &Formula) {
+        let (sign, place, base) = if over { ("⏞", "top", "bot") } else { ("⏟", "bot", "top") };
+        self.xml.open("m:groupChr", &[]);
+        self.xml.open("m:groupChrPr", &[]);
+        self.xml.empty("m:chr", &[("m:val", sign)]);
+        self.xml.empty("m:pos", &[("m:val", place)]);
+        self.xml.empty("m:vertJc", &[("m:val", base)]);
+        self.xml.close();
+        self.argument("m:e", |w| w.formula(body));
+        self.xml.close();
+    }
+}
+
+type Large<'f> = (char, Option<&'f Formula>, Option<&'f Formula>);
+
+fn large(formula: &Formula) -> Option<Large<'_>> {
+    let is_large = |c: &char| LARGE.contains(*c);
+    match formula {
+        Formula::Symbol(c) if is_large(c) => Some((*c, None, None)),
+        Formula::Scripts { base, below, above } => match **base {
+            Formula::Symbol(c) if is_large(&c) => Some((c, below.as_deref(), above.as_deref())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn space(em: f32) -> &'static str {
+    match em {
+        em if em >= 1.5 => "\u{2003}\u{2003}",
+        em if em >= 0.9 => "\u{2003}",
+        em if em >= 0.25 => "\u{2005}",
+        em if em > 0.0 => "\u{2009}",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latex::parse;
+
+    fn drawn(latex: &str) -> String {
+        let mut xml = Xml::fragment();
+        write(&mut xml, &parse(latex).unwrap());
+        String::from_utf8(xml.finish()).unwrap()
+    }
+
+    #[test]
+    fn no_command_reaches_the_text_of_a_formula() {
+        for latex in [
+            r"\frac{a}{b} + \sqrt[3]{x^2}",
+            r"\int_{0}^{\infty} e^{-x^2}\,dx = \frac{\sqrt{\pi}}{2}",
+            r"\begin{pmatrix} a & b \\ c & d \end{pmatrix} \cdot \vec{v} = \sum_{i=1}^{n} \alpha_i \mathbf{e}_i",
+            r"\lim_{x \to 0} \overbrace{x+y}^{n} \binom{n}{k}",
+            r"\begin{aligned} a &= b \\ c &= d \end{aligned}",
+        ] {
+            let xml = drawn(latex);
+            assert!(!xml.contains('\\') && xml.contains("<m:t"), "{latex}: {xml}");
+        }
+    }
+
+    #[test]
+    fn sums_take_their_bounds_and_their_body() {
+        let xml = drawn(r"\sum_{i=1}^{n} x");
+        assert!(xml.starts_with("<m:nary><m:naryPr><m:chr m:val=\"∑\"/>"), "{xml}");
+        assert!(xml.contains("<m:e><m:r>") && !xml.contains("Hide"), "{xml}");
+        assert!(drawn("x^2").starts_with("<m:sSup><m:e>"));
+    }
+}

@@ -1,0 +1,231 @@
+//! Items under one another; what does not fit goes on to further slides.
+
+use std::collections::VecDeque;
+
+use super::fit::Piece;
+use super::geometry::Area;
+use super::heights::{Columns, GAP, code_height, code_size, height, para_height, picture_height};
+use super::items::{Item, Mark, Para, Voice};
+use super::layouts::BLOCKS;
+use crate::document::{Inline, Table};
+use crate::package::text::{cut, plain};
+
+/// Body text is tried at these scales before a slide is cut.
+const SCALES: [f64; 3] = [1.0, 0.9, 0.8];
+/// The scale of slides that have been cut.
+const CUT_SCALE: f64 = 0.9;
+
+/// Items under one another: on one slide if some scale allows it, else on several.
+pub fn flow<'d>(items: Vec<Item<'d>>, area: Area) -> Vec<Vec<Piece<'d>>> {
+    for scale in SCALES {
+        let high: f64 = items.iter().map(|item| height(item, area.width, scale)).sum();
+        let gaps = GAP * items.len().saturating_sub(1) as f64;
+        if high + gaps <= area.height && items.len() <= BLOCKS {
+            return vec![stack(items, area, scale)];
+        }
+    }
+    Flow { area, pages: vec![Vec::new()], used: 0.0, queue: items.into() }.run()
+}
+
+/// Places items that are known to fit; pictures share what is left.
+fn stack<'d>(items: Vec<Item<'d>>, area: Area, scale: f64) -> Vec<Piece<'d>> {
+    let heights: Vec<f64> = items.iter().map(|item| height(item, area.width, scale)).collect();
+    let gaps = GAP * items.len().saturating_sub(1) as f64;
+    let left = area.height - heights.iter().sum::<f64>() - gaps;
+    let pictures = items.iter().filter(|item| matches!(item, Item::Picture { .. })).count();
+    let more = if pictures > 0 { left / pictures as f64 } else { 0.0 };
+    let alone = items.len() == 1;
+    let mut from = 0.0;
+    let mut pieces = Vec::with_capacity(items.len());
+    for (item, high) in items.into_iter().zip(heights) {
+        let high = match item {
+            Item::Picture { .. } => high + more,
+            Item::Text(_) if alone => area.height,
+            _ => high,
+        };
+        pieces.push(Piece { item, area: area.band(from, high), scale });
+        from += high + GAP;
+    }
+    pieces
+}
+
+/// Items going down slide after slide.
+struct Flow<'d> {
+    area: Area,
+    pages: Vec<Vec<Piece<'d>>>,
+    /// Height that is taken on the last page.
+    used: f64,
+    queue: VecDeque<Item<'d>>,
+}
+
+impl<'d> Flow<'d> {
+    fn run(mut self) -> Vec<Vec<Piece<'d>>> {
+        while let Some(item) = self.queue.pop_front() {
+            let fresh = self.last().is_empty();
+            let left = self.area.height - self.used;
+            let full = self.last().len() >= BLOCKS;
+            let high = height(&item, self.area.width, CUT_SCALE);
+            if full {
+                self.turn();
+                self.queue.push_front(item);
+            } else if let Item::Picture { .. } = item {
+                self.picture(item, left, fresh);
+            } else if high <= left {
+                self.put(item, high);
+            } else {
+                self.cut(item, left, fresh);
+            }
+        }
+        self.pages.retain(|page| !page.is_empty());
+        self.pages
+    }
+
+    fn last(&mut self) -> &mut Vec<Piece<'d>> {
+        self.pages.last_mut().expect("there is always a page")
+    }
+
+    fn turn(&mut self) {
+        self.pages.push(Vec::new());
+        self.used = 0.0;
+    }
+
+    fn put(&mut self, item: Item<'d>, high: f64) {
+        let area = self.area.band(self.used, high.min(self.area.height - self.used));
+        self.used += high + GAP;
+        self.last().push(Piece { item, area, scale: CUT_SCALE });
+    }
+
+    fn picture(&mut self, item: Item<'d>, left: f64, fresh: bool) {
+        let Item::Picture { picture, .. } = &item else { return };
+        let least = picture_height(picture);
+        if fresh || left >= least {
+            let more_follows = !self.queue.is_empty();
+            let high = if more_follows { left.min((least * 1.8).max(20.0)) } else { left };
+            return self.put(item, high);
+        }
+        self.turn();
+        self.queue.push_front(item);
+    }
+
+    /// As much of the item as there is room for; the rest waits for the next page.
+    fn cut(&mut self, item: Item<'d>, left: f64, fresh: bool) {
+        let (head, tail) = match item {
+            Item::Text(paras) => cut_text(paras, self.area.width, left, fresh),
+            Item::Table(table) => cut_table(&table, self.area.width, left, fresh),
+            Item::Code { language, text } => {
+                cut_code(language, &text, (self.area.width, left), fresh)
+            }
+            Item::Picture { .. } => (None, Some(item)),
+        };
+        if let Some(head) = head {
+            let high = height(&head, self.area.width, CUT_SCALE);
+            self.put(head, high);
+        }
+        if let Some(tail) = tail {
+            self.turn();
+            self.queue.push_front(tail);
+        }
+    }
+}
+
+type Cut<'d> = (Option<Item<'d>>, Option<Item<'d>>);
+
+/// On a fresh page at least a part of the first paragraph is taken, so that the flow ends.
+fn cut_text<'d>(mut paras: Vec<Para>, width: f64, left: f64, fresh: bool) -> Cut<'d> {
+    let (mut used, mut count) = (0.0, 0);
+    for para in &paras {
+        used += para_height(para, width, CUT_SCALE);
+        if used > left {
+            break;
+        }
+        count += 1;
+    }
+    let heads = |para: &Para| matches!(para.voice, Voice::Heading);
+    while count > 1 && heads(&paras[count - 1]) {
+        count -= 1;
+    }
+    let mut tail = paras.split_off(count);
+    if paras.is_empty() && fresh {
+        let first = tail.remove(0);
+        let share = left / para_height(&first, width, CUT_SCALE) * 0.9;
+        let letters = (plain(&first.content).chars().count() as f64 * share) as usize;
+        let (one, two) = cut(&first.content, letters.max(1));
+        tail.insert(0, Para { content: two, mark: Mark::None, ..first.clone() });
+        paras.push(Para { content: one, ..first });
+    }
+    let some = |paras: Vec<Para>| Some(paras).filter(|p| !p.is_empty()).map(Item::Text);
+    (some(paras), some(tail))
+}
+
+/// The header stands on every slide again.
+fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
+    let columns = Columns::of(table, width, CUT_SCALE);
+    let mut used = 0.0;
+    if !table.header.is_empty() {
+        used = columns.row_height(&table.header, true);
+    }
+    let mut count = 0;
+    for row in &table.rows {
+        used += columns.row_height(row, false);
+        if used > left {
+            break;
+        }
+        count += 1;
+    }
+    let (mut head, mut tail) = (table.clone(), table.clone());
+    tail.rows.drain(..count);
+    head.rows.truncate(count);
+    if count == 0 && !fresh {
+        return (None, Some(Item::Table(tail)));
+    }
+    if count == 0 && !tail.rows.is_empty() {
+        let row = tail.rows.remove(0);
+        let high = columns.row_height(&row, false);
+        let share = ((left - (used - high)).max(40.0) / high * 0.85).min(0.85);
+        let letters = |cell: &Vec<Inline>| plain(cell).chars().count() as f64;
+        let halves = row.iter().map(|cell| cut(cell, ((letters(cell) * share) as usize).max(12)));
+        let (one, two) = halves.unzip();
+        head.rows = vec![one];
+        tail.rows.insert(0, two);
+    }
+    let rest = (!tail.rows.is_empty()).then_some(Item::Table(tail));
+    (Some(Item::Table(head)), rest)
+}
+
+fn cut_code<'d>(language: Option<String>, text: &str, room: (f64, f64), fresh: bool) -> Cut<'d> {
+    let (width, left) = room;
+    let size = code_size(text, width, CUT_SCALE);
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut count = 0;
+    let mut used = code_height("", width, size) - size * 1.2;
+    for line in &lines {
+        used += code_height(line, width, size) - code_height("", width, size) + size * 1.2;
+        if used > left {
+            break;
+        }
+        count += 1;
+    }
+    if count < 3 && !fresh {
+        return (None, Some(Item::Code { language, text: text.to_owned() }));
+    }
+    let code = |lines: &[&str]| {
+        (!lines.is_empty())
+            .then(|| Item::Code { language: language.clone(), text: lines.join("\n") })
+    };
+    if count == 0 {
+        return cut_line(&language, &lines, (width, left, size));
+    }
+    (code(&lines[..count]), code(&lines[count..]))
+}
+
+/// A single line that is higher than a slide is cut within.
+fn cut_line<'d>(language: &Option<String>, lines: &[&str], room: (f64, f64, f64)) -> Cut<'d> {
+    let (width, left, size) = room;
+    let share = left / code_height(lines[0], width, size) * 0.9;
+    let letters = ((lines[0].chars().count() as f64 * share) as usize).max(1);
+    let at = lines[0].char_indices().nth(letters).map_or(lines[0].len(), |(at, _)| at);
+    let (one, two) = lines[0].split_at(at);
+    let rest: Vec<&str> = std::iter::once(two).chain(lines[1..].iter().copied()).collect();
+    let code = |text: String| Some(Item::Code { language: language.clone(), text });
+    (code(one.to_owned()), code(rest.join("\n")))
+}
