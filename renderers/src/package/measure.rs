@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn text_breaks_at_words_and_between_ideographs() {
         assert_eq!(lines("one two three", Face::Text, 100_000), 1);
-        assert_eq!(lines("one two three", Face::Text, 3_300), 2);
+        assert_eq!(lines("one two three", Face::Text, 3_600), 2);
         assert_eq!(lines(&"字".repeat(25), Face::Text, 10_000), 3);
         assert_eq!(lines(&"m".repeat(24), Face::Text, 8_330), 3);
         assert_eq!(lines("a\n\nb", Face::Text, 8_000), 3);

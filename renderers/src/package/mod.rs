@@ -18,6 +18,8 @@ pub mod look;
 pub mod measure;
 pub mod picture;
 pub mod properties;
+#[cfg(test)]
+pub mod reading;
 pub mod text;
 pub mod warnings;
 pub mod widths;

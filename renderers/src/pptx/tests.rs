@@ -1,1 +1,263 @@
 //! What stands in the parts, read back with zip and quick-xml.
+
+use std::collections::HashSet;
+
+use crate::document::{Block, Inline, Table};
+use crate::package::picture::tests::png;
+use crate::package::reading::Parts;
+use crate::{Document, Format, Rendered, markdown, render};
+
+fn read(source: &str) -> Document {
+    let mut document = markdown::read(source).unwrap();
+    document.assets.insert("a.png".into(), png(400, 200));
+    document
+}
+
+fn drawn(document: &Document) -> (Parts, Rendered) {
+    let rendered = render(document, Format::Pptx).unwrap();
+    let parts = Parts::of(&rendered.bytes);
+    parts.check_links();
+    nothing_is_off_slide(&parts);
+    all_text_stands_in_placeholders(&parts);
+    titles_are_unique(&parts);
+    (parts, rendered)
+}
+
+fn deck(source: &str) -> (Parts, Rendered) {
+    drawn(&read(source))
+}
+
+fn slides(parts: &Parts) -> Vec<String> {
+    let is_slide = |name: &String| name.starts_with("ppt/slides/slide");
+    let mut names: Vec<String> = parts.names().into_iter().filter(is_slide).collect();
+    names.sort_by_key(|name| (name.len(), name.clone()));
+    names
+}
+
+fn text(parts: &Parts, number: usize) -> String {
+    parts.text(&format!("ppt/slides/slide{number}.xml"), "a:t")
+}
+
+/// The text of the shape that holds the title.
+fn titles(parts: &Parts) -> Vec<String> {
+    let title = |name: &String| {
+        let (mut inside, mut text) = (false, String::new());
+        for element in parts.elements(name) {
+            match element.name.as_str() {
+                "p:sp" | "p:graphicFrame" => inside = false,
+                "p:ph" => {
+                    inside = element.attribute("type").to_lowercase().ends_with("title")
+                        && element.attribute("type") != "subTitle"
+                }
+                "a:t" if inside => text.push_str(&element.text),
+                _ => {}
+            }
+        }
+        text
+    };
+    slides(parts).iter().map(title).collect()
+}
+
+fn titles_are_unique(parts: &Parts) {
+    let titles = titles(parts);
+    assert!(titles.iter().all(|title| !title.trim().is_empty()) || titles.len() == 1, "{titles:?}");
+    let unique: HashSet<_> = titles.iter().collect();
+    assert_eq!(unique.len(), titles.len(), "{titles:?}");
+}
+
+fn all_text_stands_in_placeholders(parts: &Parts) {
+    for slide in slides(parts) {
+        let all = parts.elements(&slide);
+        let shapes = all.iter().filter(|e| e.name == "p:sp").count();
+        let places = all.iter().filter(|e| e.name == "p:ph" && e.is_in("p:sp")).count();
+        assert_eq!(shapes, places, "{slide}");
+        let outside =
+            all.iter().filter(|e| e.name == "a:t" && !e.is_in("p:sp") && !e.is_in("a:tbl"));
+        assert_eq!(outside.count(), 0, "{slide}");
+    }
+}
+
+fn nothing_is_off_slide(parts: &Parts) {
+    let number = |text: &str| text.parse::<i64>().unwrap();
+    let size = &parts.all("ppt/presentation.xml", "p:sldSz")[0];
+    let (width, height) = (number(size.attribute("cx")), number(size.attribute("cy")));
+    for slide in slides(parts) {
+        let all = parts.elements(&slide);
+        let boxes = all.iter().filter(|e| e.name == "a:off" || e.name == "a:ext");
+        let boxes: Vec<_> = boxes.filter(|e| !e.is_in("p:grpSpPr")).collect();
+        for pair in boxes.chunks(2) {
+            let (x, y) = (number(pair[0].attribute("x")), number(pair[0].attribute("y")));
+            let (cx, cy) = (number(pair[1].attribute("cx")), number(pair[1].attribute("cy")));
+            let inside =
+                x >= 0 && y >= 0 && cx > 0 && cy > 0 && x + cx <= width && y + cy <= height;
+            assert!(inside, "{slide}: {x} {y} {cx} {cy}");
+        }
+        let rows = all.iter().filter(|e| e.name == "a:tr").map(|row| number(row.attribute("h")));
+        assert!(rows.sum::<i64>() < height, "{slide}: the table is too high");
+    }
+}
+
+#[test]
+fn the_deck_of_the_corpus_has_its_slides_notes_and_numbers() {
+    let mut document = read(include_str!("../../tests/corpus/deck.md"));
+    for picture in ["img/chart.png", "img/photo.jpg"] {
+        document.assets.insert(picture.into(), png(640, 400));
+    }
+    let (parts, rendered) = drawn(&document);
+    assert_eq!(rendered.pages, 16);
+    assert_eq!(rendered.warnings, Vec::<String>::new());
+    let all: String = (1..=16).map(|n| text(&parts, n)).collect();
+    for sentinel in ["SUB-01", "FTR-1", "LAST-16", "LAST-20", "LAST-DECK", "upsilon"] {
+        assert!(all.contains(sentinel), "{sentinel}");
+    }
+    assert!(!all.contains("NOTE-0") && !all.contains("_class") && !all.contains(":::"));
+    assert_eq!(
+        parts.text("ppt/notesSlides/notesSlide1.xml", "a:t"),
+        "Speaker note for the cover NOTE-01"
+    );
+    assert!(parts.text("ppt/notesSlides/notesSlide2.xml", "a:t").contains("NOTE-02"));
+    let alt = &parts.all("ppt/slides/slide7.xml", "p:cNvPr");
+    assert!(alt.iter().any(|shape| shape.attribute("descr") == "Alt beside"));
+}
+
+#[test]
+fn the_same_document_gives_the_same_bytes() {
+    let document = read(include_str!("../../tests/corpus/features.md"));
+    assert_eq!(render(&document, Format::Pptx), render(&document, Format::Pptx));
+}
+
+#[test]
+fn every_slide_uses_a_layout_of_the_ten() {
+    let (parts, _) =
+        deck("# A\n\ntext\n\n---\n\n# B\n\n```\nx\n```\n\n---\n\n> quote\n\n---\n\n# Only");
+    let layouts =
+        parts.names().iter().filter(|n| n.starts_with("ppt/slideLayouts/slideLayout")).count();
+    assert_eq!(layouts, 10);
+    let used = |n: usize| {
+        let rels = parts.all(&format!("ppt/slides/_rels/slide{n}.xml.rels"), "Relationship");
+        let of = rels.iter().find(|r| r.attribute("Target").contains("slideLayout")).unwrap();
+        of.attribute("Target").to_owned()
+    };
+    let ends = ["2.xml", "6.xml", "7.xml", "3.xml"];
+    for (at, end) in ends.iter().enumerate() {
+        assert!(used(at + 1).ends_with(end), "{} {}", at + 1, used(at + 1));
+    }
+}
+
+#[test]
+fn long_things_go_on_to_further_slides_and_nothing_is_lost() {
+    let items: String = (0..60).map(|n| format!("- point number {n} of many\n")).collect();
+    let rows: String = (0..60).map(|n| format!("| {n} | row {n} |\n")).collect();
+    let lines: String = (0..80).map(|n| format!("line_{n}();\n")).collect();
+    let source =
+        format!("# L\n\n{items}\n# T\n\n| a | b |\n|---|---|\n{rows}\n# C\n\n```\n{lines}```\n");
+    let (parts, rendered) = deck(&source);
+    assert!(rendered.pages > 8, "{}", rendered.pages);
+    let all: String = (1..=rendered.pages).map(|n| text(&parts, n) + " ").collect();
+    for n in 0..60 {
+        assert!(all.contains(&format!("point number {n} of")) && all.contains(&format!("row {n}")));
+    }
+    (0..80).for_each(|n| assert!(all.contains(&format!("line_{n}()"))));
+    // The header stands on each slide that the table takes.
+    let tables = slides(&parts).iter().map(|name| parts.all(name, "a:tbl").len()).sum::<usize>();
+    assert!(tables > 2 && titles(&parts).contains(&"T (2)".to_owned()));
+}
+
+#[test]
+fn one_endless_paragraph_cell_or_line_is_cut_too() {
+    let words = "word ".repeat(3_000);
+    let cell = vec![Inline::Text(words.clone())];
+    let table = Table { align: vec![], header: vec![], rows: vec![vec![cell.clone()]] };
+    let document = Document {
+        blocks: vec![
+            Block::Paragraph(cell),
+            Block::Table(table),
+            Block::Code { language: None, text: "x".repeat(9_000) },
+        ],
+        ..Document::default()
+    };
+    let (parts, rendered) = drawn(&document);
+    let all: String = (1..=rendered.pages).map(|n| text(&parts, n) + " ").collect();
+    assert_eq!(
+        all.matches("word").count(),
+        6_000 + titles(&parts).join(" ").matches("word").count()
+    );
+    assert_eq!(all.matches('x').count(), 9_000);
+}
+
+#[test]
+fn numbers_go_on_after_a_cut() {
+    let items: String = (3..40).map(|n| format!("{n}. item\n")).collect();
+    let (parts, _) = deck(&format!("# L\n\n{items}"));
+    let start = |n: usize| {
+        let part = format!("ppt/slides/slide{n}.xml");
+        parts.all(&part, "a:buAutoNum")[0].attribute("startAt").parse::<u64>().unwrap()
+    };
+    assert_eq!(start(1), 3);
+    let on_first = parts.all("ppt/slides/slide1.xml", "a:buAutoNum").len() as u64;
+    assert_eq!(start(2), 3 + on_first);
+}
+
+#[test]
+fn links_lead_out_and_to_slides() {
+    let (parts, _) = deck("# A\n\n[b](#b-c) and [out](https://e.org \"tip\")\n\n# B c\n\ntext");
+    let links = parts.all("ppt/slides/slide1.xml", "a:hlinkClick");
+    assert_eq!(links[0].attribute("action"), "ppaction://hlinksldjump");
+    assert_eq!(links[1].attribute("tooltip"), "tip");
+    let rels = parts.all("ppt/slides/_rels/slide1.xml.rels", "Relationship");
+    assert!(rels.iter().any(|r| r.attribute("Target") == "slide2.xml"));
+}
+
+#[test]
+fn pictures_stand_beside_text_with_their_alt_and_missing_ones_are_named() {
+    let (parts, rendered) = deck("# A\n\n- text\n\n![alt](a.png)\n\n# B\n\n![gone](b.png)");
+    let first = "ppt/slides/slide1.xml";
+    assert_eq!(parts.all(first, "p:pic").len(), 1);
+    assert!(parts.all(first, "p:cNvPr").iter().any(|shape| shape.attribute("descr") == "alt"));
+    assert!(text(&parts, 2).contains("[gone]"));
+    assert!(rendered.warnings[0].contains("b.png"), "{:?}", rendered.warnings);
+}
+
+#[test]
+fn slides_of_the_older_shape_are_four_by_three() {
+    let (parts, _) = deck("---\ntitle: T\nsize: 4:3\n---\n# A\n\ntext");
+    let size = &parts.all("ppt/presentation.xml", "p:sldSz")[0];
+    assert_eq!((size.attribute("cx"), size.attribute("type")), ("9144000", "screen4x3"));
+    assert_eq!(titles(&parts), ["T", "A"]);
+}
+
+#[test]
+fn numbers_and_footers_obey_their_directives() {
+    let source = "---\npaginate: true\nfooter: FOOT\n---\n# A\n\nx\n\n---\n\n<!-- _paginate: false -->\n\n# B\n\ny";
+    let (parts, _) = deck(source);
+    let numbered = |n: usize| !parts.all(&format!("ppt/slides/slide{n}.xml"), "a:fld").is_empty();
+    assert!(numbered(1) && !numbered(2));
+    assert!(text(&parts, 1).contains("FOOT"));
+    let (plain, _) = deck("# A\n\nx");
+    assert!(plain.all("ppt/slides/slide1.xml", "a:fld").is_empty());
+}
+
+#[test]
+fn control_characters_never_reach_a_slide() {
+    let content = vec![Inline::Text("a\u{0}b\u{1f}".into())];
+    let blocks = vec![
+        Block::Heading { level: 1, content: content.clone() },
+        Block::Paragraph(content),
+        Block::Comment("n\u{7}ote".into()),
+    ];
+    let (parts, rendered) = drawn(&Document { blocks, ..Document::default() });
+    assert_eq!(text(&parts, 1), "abab");
+    assert_eq!(parts.text("ppt/notesSlides/notesSlide1.xml", "a:t"), "note");
+    assert!(
+        rendered.warnings.iter().any(|w| w.starts_with("5 control")),
+        "{:?}",
+        rendered.warnings
+    );
+}
+
+#[test]
+fn too_many_slides_are_refused_with_the_figure() {
+    let source: String = (0..301).map(|n| format!("# {n}\n\n")).collect();
+    let error = render(&read(&source), Format::Pptx).unwrap_err().to_string();
+    assert!(error.contains("301 slides") && error.contains("300"), "{error}");
+}
