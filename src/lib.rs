@@ -11,13 +11,18 @@
 //! channels renderers | clock crash texts journal | agent | store | llm | tools | gateway | worker | admin | config | app | cli
 //! ```
 
+pub mod admin;
 pub mod agent;
+pub mod app;
+pub mod cli;
 pub mod clock;
+pub mod config;
 pub mod crash;
 pub mod gateway;
 pub mod journal;
 pub mod llm;
 pub mod store;
+pub mod telemetry;
 pub mod texts;
 pub mod tools;
 pub mod worker;

@@ -1,1 +1,15 @@
-fn main() {}
+//! The one binary.
+
+use clap::Parser as _;
+use countersign::cli::{self, Cli};
+
+fn main() -> anyhow::Result<()> {
+    // Two providers of cryptography are compiled in by dependencies; one is named, here.
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let cli = Cli::parse();
+    let variables = std::env::vars().collect();
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(cli::run(cli, variables))
+}

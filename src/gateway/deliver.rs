@@ -51,6 +51,13 @@ pub async fn deliver(gateway: Arc<Gateway>) {
     }
 }
 
+/// Sends what can be sent now, once; how much that was.
+pub async fn deliver_ready(gateway: &Gateway) -> Result<usize> {
+    let sendings = gateway.store.claim_sends(AT_ONCE, gateway.clock.now()).await?;
+    let shipped = sendings.into_iter().map(|sending| ship(gateway, sending));
+    Ok(futures::future::join_all(shipped).await.len())
+}
+
 async fn ship(gateway: &Gateway, mut sending: Sending) {
     let outcome = match gateway.channels.get(&sending.channel) {
         Some(connected) => show(gateway, connected.channel.as_ref(), &mut sending).await,

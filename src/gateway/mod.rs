@@ -21,7 +21,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     clock::Clock,
-    store::{Store, files::Artifacts, journal, leases::HEARTBEAT},
+    store::{Store, files::Artifacts, journal},
 };
 use approvals::Approvers;
 use people::Allow;
@@ -127,7 +127,7 @@ async fn while_held(gateway: &Gateway, alone: bool, duty: &str) {
 
 async fn pause(gateway: &Gateway) {
     // In real time: leases are compared by the database's clock, not by ours.
-    let _ = tokio::time::timeout(HEARTBEAT, gateway.stop.cancelled()).await;
+    let _ = tokio::time::timeout(gateway.store.heartbeat_every(), gateway.stop.cancelled()).await;
 }
 
 /// A new secret of 128 bits, 22 characters of base64url.

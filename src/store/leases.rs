@@ -10,10 +10,6 @@ use super::{Store, Tx, db::sql};
 use crate::journal::ids::{ConversationId, NodeId};
 use channels::Place;
 
-/// How long a lease stands without a heartbeat, and how often the heart beats.
-pub const LEASE_FOR: Duration = Duration::from_secs(15);
-pub const HEARTBEAT: Duration = Duration::from_secs(5);
-
 /// The right to advance one conversation. Only a claim makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
@@ -71,20 +67,29 @@ impl Store {
         if !self.read(|tx| Box::pin(any_ready(tx))).await? {
             return Ok(Vec::new());
         }
-        let node = self.node.clone();
-        self.write("claim", move |tx| Box::pin(claim(tx, node, most))).await
+        let (node, term) = (self.node.clone(), self.term_ms());
+        self.write("claim", move |tx| Box::pin(claim(tx, (node, term), most))).await
     }
 
     /// Keeps all leases of this node for another term.
     pub async fn heartbeat(&self) -> Result<()> {
-        let node = self.node.clone();
-        self.write("heartbeat", move |tx| Box::pin(heartbeat(tx, node))).await
+        let (node, term) = (self.node.clone(), self.term_ms());
+        self.write("heartbeat", move |tx| Box::pin(heartbeat(tx, node, term))).await
     }
 
     /// Takes or keeps the duty of that name; `None` while another node holds it.
     pub async fn hold_duty(&self, name: &str) -> Result<Option<Duty>> {
-        let (name, node) = (name.to_owned(), self.node.clone());
-        self.write("hold duty", move |tx| Box::pin(hold_duty(tx, name, node))).await
+        let (name, node, term) = (name.to_owned(), self.node.clone(), self.term_ms());
+        self.write("hold duty", move |tx| Box::pin(hold_duty(tx, name, (node, term)))).await
+    }
+
+    /// How often the heart has to beat.
+    pub fn heartbeat_every(&self) -> Duration {
+        self.lease_for / 3
+    }
+
+    pub(super) fn term_ms(&self) -> i64 {
+        self.lease_for.as_millis() as i64
     }
 
     /// Gives back everything that this node holds, so that others need not wait for it to lapse.
@@ -109,9 +114,9 @@ async fn any_ready(tx: &mut Tx<'_>) -> Result<bool> {
     Ok(found.is_some())
 }
 
-async fn claim(tx: &mut Tx<'_>, node: NodeId, most: usize) -> Result<Vec<Claimed>> {
+async fn claim(tx: &mut Tx<'_>, (node, term): (NodeId, i64), most: usize) -> Result<Vec<Claimed>> {
     let now = tx.now_ms().await?;
-    let until = now + LEASE_FOR.as_millis() as i64;
+    let until = now + term;
     let claim = tx.claiming(CLAIM, CLAIM_SKIPPING);
     let rows: Vec<(String, String, String, i64)> =
         sql!(tx, fetch_all, claim, node.as_str(), until, now, most as i64);
@@ -123,8 +128,8 @@ async fn claim(tx: &mut Tx<'_>, node: NodeId, most: usize) -> Result<Vec<Claimed
         .collect()
 }
 
-async fn heartbeat(tx: &mut Tx<'_>, node: NodeId) -> Result<()> {
-    let until = tx.now_ms().await? + LEASE_FOR.as_millis() as i64;
+async fn heartbeat(tx: &mut Tx<'_>, node: NodeId, term: i64) -> Result<()> {
+    let until = tx.now_ms().await? + term;
     sql!(
         tx,
         execute,
@@ -150,9 +155,13 @@ async fn heartbeat(tx: &mut Tx<'_>, node: NodeId) -> Result<()> {
     Ok(())
 }
 
-async fn hold_duty(tx: &mut Tx<'_>, name: String, node: NodeId) -> Result<Option<Duty>> {
+async fn hold_duty(
+    tx: &mut Tx<'_>,
+    name: String,
+    (node, term): (NodeId, i64),
+) -> Result<Option<Duty>> {
     let now = tx.now_ms().await?;
-    let until = now + LEASE_FOR.as_millis() as i64;
+    let until = now + term;
     let held = sql!(
         tx,
         execute,

@@ -23,7 +23,7 @@ pub mod wake;
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeZone as _, Utc};
 use futures::future::BoxFuture;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{crash, journal::ids::NodeId};
 pub use db::Tx;
@@ -36,16 +36,18 @@ pub struct Store {
     db: Db,
     pub bell: Arc<Bell>,
     pub node: NodeId,
+    lease_for: Duration,
 }
 
 impl Store {
     /// Opens the database at `url` (`sqlite://path` or `postgres://…`) and brings its tables up to
     /// date.
-    pub async fn open(url: &str, durability: Durability) -> Result<Self> {
+    /// A lease stands for `lease_for` without a heartbeat.
+    pub async fn open(url: &str, durability: Durability, lease_for: Duration) -> Result<Self> {
         let db = Db::open(url, durability)
             .await
             .with_context(|| format!("opening the database {}", db::without_password(url)))?;
-        Ok(Self { db, bell: Arc::default(), node: NodeId::new() })
+        Ok(Self { db, bell: Arc::default(), node: NodeId::new(), lease_for })
     }
 
     /// Runs `work` in one transaction; when it returns, all of it is on disk, or nothing is. On

@@ -12,7 +12,7 @@ use anyhow::Result;
 use channels::{Outgoing, Place, Receipt};
 use chrono::{DateTime, Utc};
 
-use super::{Store, Tx, at, db::sql, leases::LEASE_FOR};
+use super::{Store, Tx, at, db::sql};
 use crate::journal::{
     event::Seq,
     ids::{ConversationId, NodeId, OutboxId},
@@ -92,8 +92,8 @@ impl Store {
         if !self.read(|tx| Box::pin(any_waiting(tx))).await? {
             return Ok(Vec::new());
         }
-        let node = self.node.clone();
-        self.write("claim", move |tx| Box::pin(claim(tx, node, most, now))).await
+        let holder = (self.node.clone(), self.term_ms());
+        self.write("claim sends", move |tx| Box::pin(claim(tx, holder, most, now))).await
     }
 
     /// Keeps what a send has left on the platform so far: the next try edits it.
@@ -136,12 +136,12 @@ type ClaimedRow = (String, String, String, Option<String>, Option<String>, i64, 
 
 async fn claim(
     tx: &mut Tx<'_>,
-    node: NodeId,
+    (node, term): (NodeId, i64),
     most: usize,
     now: DateTime<Utc>,
 ) -> Result<Vec<Sending>> {
     let lease_now = tx.now_ms().await?;
-    let until = lease_now + LEASE_FOR.as_millis() as i64;
+    let until = lease_now + term;
     let claim = tx.claiming(CLAIM, CLAIM_SKIPPING);
     let rows: Vec<ClaimedRow> = sql!(
         tx,

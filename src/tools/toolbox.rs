@@ -18,6 +18,7 @@ use super::{
 use crate::{
     agent::{
         catalog::{Subject, ToolSpec},
+        guard::Cleared,
         paths::normalise,
     },
     journal::event::{Call, Outcome, ToolResult},
@@ -129,7 +130,13 @@ impl Toolbox {
     }
 
     /// Runs one call to its end, whatever that is: its time over, stopped, failed, broken down.
-    pub async fn run_call(&self, tool: &str, arguments: Value, context: &Context) -> ToolResult {
+    /// Only the guard makes a [`Cleared`].
+    pub async fn run(&self, cleared: &Cleared, context: &Context) -> ToolResult {
+        let Call { tool, arguments, .. } = cleared.call();
+        self.run_call(tool, arguments.clone(), context).await
+    }
+
+    async fn run_call(&self, tool: &str, arguments: Value, context: &Context) -> ToolResult {
         let started = Instant::now();
         let (outcome, output) = match self.attempt(tool, arguments, context).await {
             Some(Ok(output)) => (Outcome::Done, output),

@@ -46,7 +46,8 @@ pub(super) async fn run<'w>(
     }
     for cleared in cleared {
         let id = cleared.call().id.clone();
-        let cancel = turn.worker.gateway.stop.child_token();
+        // Not the gateway's: a stop gives calls under way the time to end.
+        let cancel = CancellationToken::new();
         let context = context(turn, cleared.call(), cancel.clone());
         let toolbox = turn.worker.toolbox.clone();
         let call = async move {

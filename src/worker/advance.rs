@@ -64,7 +64,7 @@ impl From<Recorded> for Flow {
 
 pub(super) async fn advance(worker: &Worker, claimed: &Claimed) -> Result<()> {
     let bell = worker.gateway.store.bell.listen(claimed.lease.conversation());
-    let agent = worker.agent_of(&claimed.channel)?.clone();
+    let agent = worker.agent_of(&claimed.channel)?;
     let mut turn = Turn { worker, claimed, agent, session: Session::default(), bell };
     let mut running = Running::default();
     loop {

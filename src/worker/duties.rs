@@ -2,10 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{
-    gateway::{Gateway, approvals},
-    store::leases::HEARTBEAT,
-};
+use crate::gateway::{Gateway, approvals};
 
 /// Keeps what this node holds.
 pub(super) async fn beat(gateway: Arc<Gateway>) {
@@ -14,7 +11,8 @@ pub(super) async fn beat(gateway: Arc<Gateway>) {
         if let Err(problem) = gateway.store.heartbeat().await {
             tracing::error!(problem = format!("{problem:#}"), "no heartbeat");
         }
-        let _ = tokio::time::timeout(HEARTBEAT, gateway.stop.cancelled()).await;
+        let _ =
+            tokio::time::timeout(gateway.store.heartbeat_every(), gateway.stop.cancelled()).await;
     }
 }
 

@@ -12,7 +12,12 @@ pub mod think;
 
 use anyhow::{Context as _, Result};
 use futures::FutureExt as _;
-use std::{collections::BTreeMap, panic::AssertUnwindSafe, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    panic::AssertUnwindSafe,
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+};
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -37,7 +42,8 @@ const CLAIMED_AT_ONCE: usize = 64;
 /// Everything that advances conversations.
 pub struct Worker {
     pub gateway: Arc<Gateway>,
-    pub agents: BTreeMap<String, Arc<Agent>>,
+    /// Replaced as a whole when tools have come or gone.
+    pub agents: RwLock<BTreeMap<String, Arc<Agent>>>,
     pub models: BTreeMap<String, Arc<dyn Model>>,
     pub toolbox: Arc<Toolbox>,
     /// Each conversation has a folder below.
@@ -67,14 +73,23 @@ impl Worker {
         self.gateway.tasks.spawn(duties::expire(self.gateway.clone()));
     }
 
+    /// Advances what can be advanced now, as far as it goes; how many that were.
+    pub async fn advance_ready(&self) -> Result<usize> {
+        let claimed = self.gateway.store.claim(CLAIMED_AT_ONCE).await?;
+        let advanced = claimed.into_iter().map(|claimed| advance_safely(self, claimed));
+        Ok(futures::future::join_all(advanced).await.len())
+    }
+
     /// The agent of a channel.
-    fn agent_of(&self, channel: &str) -> Result<&Arc<Agent>> {
+    fn agent_of(&self, channel: &str) -> Result<Arc<Agent>> {
         let connected = self
             .gateway
             .channels
             .get(channel)
             .with_context(|| format!("no channel `{channel}`"))?;
-        self.agents.get(&connected.agent).with_context(|| format!("no agent `{}`", connected.agent))
+        let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        let agent = agents.get(&connected.agent).cloned();
+        agent.with_context(|| format!("no agent `{}`", connected.agent))
     }
 }
 

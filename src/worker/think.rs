@@ -73,12 +73,18 @@ fn stops(event: &Event) -> bool {
 async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
     let upto = turn.session.seq;
     let shown = Some(text(reply.text.clone())).filter(|_| !reply.text.trim().is_empty());
-    let terms = if reply.calls.is_empty() { Terms::IfCurrentThenRest } else { Terms::IfCurrent };
-    let Reply { text, calls, usage } = reply;
+    let Reply { text, mut calls, usage } = reply;
+    for call in &mut calls {
+        // From here on these are the arguments: judged, shown, hashed and run.
+        call.arguments = turn.worker.toolbox.tidied(&call.tool, call.arguments.take());
+    }
+    let is_last = calls.is_empty();
     let event = Event::Replied { text, calls, upto, usage };
     let gateway = &turn.worker.gateway;
     loop {
         let change = turn.change(vec![event.clone()], shown.clone().into_iter().collect());
+        let done = is_last && turn.session.said_upto <= upto;
+        let terms = if done { Terms::IfCurrentThenRest } else { Terms::IfCurrent };
         let change = Change { terms, ..change };
         let recorded =
             gateway.store.record(&turn.claimed.lease, change, gateway.clock.now()).await?;

@@ -1,0 +1,61 @@
+//! Connects the configured channels.
+
+use anyhow::{Context as _, Result};
+use channels::{
+    telegram::{Mode, Telegram, TelegramConfig},
+    web::Web,
+};
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{
+    config::{ChannelEntry, ChannelKind, ChannelMode, Config},
+    gateway::{Connected, people::Allow},
+};
+
+type Channels = BTreeMap<String, Connected>;
+type Webs = BTreeMap<String, Arc<Web>>;
+
+pub fn connect(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Channels, Webs)> {
+    let (mut channels, mut webs) = (Channels::new(), Webs::new());
+    for entry in &config.channels {
+        let channel: Arc<dyn channels::Channel> = match entry.kind {
+            ChannelKind::Telegram => Arc::new(
+                telegram(entry, variables).with_context(|| format!("channels.{}", entry.id))?,
+            ),
+            ChannelKind::Web => {
+                let web = Arc::new(Web::new(&entry.id));
+                webs.insert(entry.id.clone(), web.clone());
+                web
+            }
+        };
+        let connected = Connected {
+            channel,
+            allow: Allow::from_list(&entry.allow),
+            agent: entry.agent.clone(),
+            alone: entry.kind == ChannelKind::Telegram,
+        };
+        channels.insert(entry.id.clone(), connected);
+    }
+    Ok((channels, webs))
+}
+
+fn telegram(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<Telegram> {
+    let token = entry.token.as_ref().context("token is missing")?;
+    let usual = || "https://api.telegram.org".parse().expect("a constant");
+    let mode = match entry.mode {
+        ChannelMode::Poll => Mode::Poll,
+        ChannelMode::Webhook => {
+            let secret = entry.webhook_secret.as_ref().context("webhook_secret is missing")?;
+            Mode::Webhook {
+                url: entry.webhook_url.clone().context("webhook_url is missing")?,
+                secret: secret.reveal(variables).context("webhook_secret")?,
+            }
+        }
+    };
+    Ok(Telegram::new(TelegramConfig {
+        id: entry.id.clone(),
+        token: token.reveal(variables).context("token")?,
+        api_url: entry.api_url.clone().unwrap_or_else(usual),
+        mode,
+    }))
+}

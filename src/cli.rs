@@ -1,0 +1,177 @@
+//! The command line.
+
+use anyhow::{Context as _, Result};
+use chrono::TimeDelta;
+use clap::{Parser, Subcommand};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write as _},
+    path::PathBuf,
+};
+use tokio::{net::TcpListener, signal::unix::SignalKind};
+
+use crate::{
+    app::{self, App, Given},
+    clock::{Clock as _, SystemClock},
+    config::{Config, ProviderName, print},
+    gateway::{people, secret},
+    store::{Store, people as remembered, people::Access},
+    telemetry,
+};
+
+/// A gateway between chat platforms and an LLM agent that asks before it acts.
+#[derive(Debug, Parser)]
+#[command(name = "countersign", version)]
+pub struct Cli {
+    /// Configuration file [default: countersign.toml, if it is there]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What to log, as in `info` or `countersign=debug,warn`
+    #[arg(long, global = true, env = "COUNTERSIGN_LOG", default_value = "info")]
+    log: String,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the gateway (the default)
+    Serve,
+    /// Check the configuration and reach the database, then say what would run
+    Check,
+    /// Bring the database's tables up to date
+    Migrate,
+    /// The configuration
+    Config {
+        #[command(subcommand)]
+        what: ConfigCommand,
+    },
+    /// Print a one-time link that signs in to the web chat
+    Token {
+        /// Who signs in
+        #[arg(long, default_value = "owner")]
+        name: String,
+    },
+    /// Print a pairing code that lets one person talk to the bots
+    Pair {
+        /// Only on this channel [default: any]
+        #[arg(long)]
+        channel: Option<String>,
+        /// How many hours the code works
+        #[arg(long, default_value_t = 24)]
+        hours: u32,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum ConfigCommand {
+    /// Print what is in force, with a comment for each key and without secrets
+    Print,
+}
+
+/// Runs what the command line says.
+pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
+    let config = Config::load(cli.config.as_deref(), &variables)?;
+    telemetry::start(&cli.log, &app::secrets(&config, &variables))?;
+    match cli.command.unwrap_or(Command::Serve) {
+        Command::Serve => serve(&config, &variables).await,
+        Command::Check => check(&config, &variables).await,
+        Command::Migrate => {
+            app::open_store(&config).await?;
+            say("The tables are up to date.")
+        }
+        Command::Config { what: ConfigCommand::Print } => say(&print::commented(&config)?),
+        Command::Token { name } => {
+            let link = sign_in_link(&config, &app::open_store(&config).await?, name).await?;
+            say(&link)
+        }
+        Command::Pair { channel, hours } => pair(&config, channel, hours).await,
+    }
+}
+
+async fn serve(config: &Config, variables: &BTreeMap<String, String>) -> Result<()> {
+    let listener = TcpListener::bind(config.admin.listen).await.with_context(|| {
+        format!("admin.listen: cannot open {}: is another gateway running?", config.admin.listen)
+    })?;
+    let app = App::open(config, variables, Given::default()).await?;
+    app.start();
+    app.serve(listener);
+    let link = sign_in_link(config, &app.gateway.store, "owner".into()).await?;
+    say(&greeting(config, &link))?;
+    wait_for_a_signal().await?;
+    tracing::info!("stopping");
+    app.stop().await
+}
+
+fn greeting(config: &Config, link: &str) -> String {
+    let mut text = format!("Countersign is running.\n\n  Web chat   {}\n", config.web_url());
+    text += &format!(
+        "  Sign in    {link}\n             (works once, for an hour; `countersign token` prints another)\n"
+    );
+    for channel in config.channels.iter().filter(|c| c.token.is_some()) {
+        text += &format!("  {:<10} listening; `countersign pair` lets somebody in\n", channel.id);
+    }
+    if config.models.iter().any(|m| m.provider == ProviderName::Demo) {
+        text += "\n  There is no key of a language model: the built-in demo model answers. It is a\n  \
+                 rule-based stand-in. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or\n  \
+                 OLLAMA_HOST for a real one.\n";
+    }
+    text
+}
+
+async fn wait_for_a_signal() -> Result<()> {
+    let mut terminate = tokio::signal::unix::signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => Ok(interrupted?),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<()> {
+    App::open(config, variables, Given::default()).await?;
+    let list = |ids: Vec<&str>| ids.join(", ");
+    say(&format!(
+        "The configuration is good and the database answers.\n  models    {}\n  agents    {}\n  channels  {}",
+        list(config.models.iter().map(|m| m.id.as_str()).collect()),
+        list(config.agents.iter().map(|a| a.id.as_str()).collect()),
+        list(config.channels.iter().map(|c| c.id.as_str()).collect()),
+    ))
+}
+
+async fn pair(config: &Config, channel: Option<String>, hours: u32) -> Result<()> {
+    if let Some(channel) = &channel {
+        let known = config.channels.iter().any(|c| c.id == *channel);
+        anyhow::ensure!(known, "there is no channel `{channel}` in the configuration");
+    }
+    let code = people::new_code();
+    let expires_at = SystemClock.now() + TimeDelta::hours(hours.into());
+    let (channel, offered) = (channel.unwrap_or_default(), code.clone());
+    app::open_store(config)
+        .await?
+        .write("offer pairing", move |tx| {
+            Box::pin(
+                async move { remembered::offer_pairing(tx, &channel, &offered, expires_at).await },
+            )
+        })
+        .await?;
+    say(&format!("{code}\n\nSend this to the bot. It works once, for {hours} hours."))
+}
+
+async fn sign_in_link(config: &Config, store: &Store, name: String) -> Result<String> {
+    let token = secret();
+    let link = format!("{}/sign-in?token={token}", config.web_url());
+    let now = SystemClock.now();
+    store
+        .write("sign-in link", move |tx| {
+            Box::pin(async move {
+                let until = now + TimeDelta::hours(1);
+                remembered::grant_access(tx, Access::SignIn, (&name, &token), now, until).await
+            })
+        })
+        .await?;
+    Ok(link)
+}
+
+fn say(text: &str) -> Result<()> {
+    Ok(writeln!(io::stdout(), "{text}")?)
+}

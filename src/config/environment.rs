@@ -1,0 +1,152 @@
+//! Environment variables over the file, and going live by variables alone.
+
+use anyhow::{Result, bail};
+use std::collections::BTreeMap;
+use toml::{Table, Value};
+
+use super::{
+    AgentEntry, ChannelEntry, ChannelKind, ChannelMode, ModelEntry, ProviderName, ToolCallStyle,
+};
+
+/// `COUNTERSIGN__SECTION__KEY`; a number is a place in a list, from 0.
+const PREFIX: &str = "COUNTERSIGN__";
+
+/// Provider, the variable that turns it on, the model it then uses.
+const PROVIDERS: [(&str, &str, &str); 4] = [
+    ("openai", "OPENAI_API_KEY", "gpt-5"),
+    ("anthropic", "ANTHROPIC_API_KEY", "claude-sonnet-4-5"),
+    ("gemini", "GEMINI_API_KEY", "gemini-2.5-flash"),
+    ("ollama", "OLLAMA_HOST", "qwen3"),
+];
+
+/// Where the file names no model or channel, the well-known variables do.
+pub fn go_live(table: &mut Table, variables: &BTreeMap<String, String>) {
+    let set = |name: &str| variables.get(name).is_some_and(|v| !v.trim().is_empty());
+    if !table.contains_key("models")
+        && let Some((provider, variable, model)) = PROVIDERS.iter().find(|p| set(p.1))
+    {
+        let mut entry = Table::from_iter([
+            ("id".to_owned(), Value::from("main")),
+            ("provider".to_owned(), Value::from(*provider)),
+            ("model".to_owned(), Value::from(*model)),
+        ]);
+        if *provider == "ollama" {
+            entry.insert("base_url".into(), Value::from(ollama_url(&variables[*variable])));
+        } else {
+            entry.insert("api_key".into(), by_variable(variable));
+        }
+        if *provider == "openai" && set("OPENAI_BASE_URL") {
+            let base = variables["OPENAI_BASE_URL"].trim().to_owned();
+            entry.insert("base_url".into(), Value::from(base));
+        }
+        table.insert("models".into(), Value::Array(vec![Value::Table(entry)]));
+    }
+    if !table.contains_key("channels") && set("TELEGRAM_BOT_TOKEN") {
+        let entry = Table::from_iter([
+            ("id".to_owned(), Value::from("telegram")),
+            ("kind".to_owned(), Value::from("telegram")),
+            ("token".to_owned(), by_variable("TELEGRAM_BOT_TOKEN")),
+        ]);
+        table.insert("channels".into(), Value::Array(vec![Value::Table(entry)]));
+    }
+}
+
+fn by_variable(name: &str) -> Value {
+    Value::Table(Table::from_iter([("env".to_owned(), Value::from(name))]))
+}
+
+/// Ollama's own variable may leave out the scheme and the port.
+fn ollama_url(host: &str) -> String {
+    let host = host.trim().trim_end_matches('/');
+    let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
+    let has_port = url.rsplit_once("://").is_some_and(|(_, rest)| rest.contains(':'));
+    if has_port { url } else { format!("{url}:11434") }
+}
+
+/// Lays every `COUNTERSIGN__…` variable over the table. A value is read as TOML where it is some,
+/// else as text.
+pub fn overlay(table: &mut Table, variables: &BTreeMap<String, String>) -> Result<()> {
+    for (name, text) in variables {
+        let Some(path) = name.strip_prefix(PREFIX) else { continue };
+        let path: Vec<_> = path.split("__").map(str::to_lowercase).collect();
+        let Some((last, way)) = path.split_last() else { continue };
+        let mut place = &mut *table;
+        let mut way = way.iter().peekable();
+        while let Some(key) = way.next() {
+            let next = place.entry(key.clone()).or_insert_with(|| empty(way.peek()));
+            place = match next {
+                Value::Table(inner) => inner,
+                Value::Array(list) => match way.next().and_then(|i| element(list, i)) {
+                    Some(inner) => inner,
+                    None => bail!("{name}: `{key}` is a list; a number from 0 must follow"),
+                },
+                _ => bail!("{name}: `{key}` is a value, not a section"),
+            };
+        }
+        place.insert(last.clone(), value(text));
+    }
+    Ok(())
+}
+
+fn empty(next: Option<&&String>) -> Value {
+    match next.map(|n| n.parse::<usize>()) {
+        Some(Ok(_)) => Value::Array(Vec::new()),
+        _ => Value::Table(Table::new()),
+    }
+}
+
+/// The table at that place of the list; one behind the end is added.
+fn element<'a>(list: &'a mut Vec<Value>, index: &str) -> Option<&'a mut Table> {
+    let index: usize = index.parse().ok()?;
+    if index == list.len() {
+        list.push(Value::Table(Table::new()));
+    }
+    list.get_mut(index)?.as_table_mut()
+}
+
+fn value(text: &str) -> Value {
+    let parsed = format!("value = {text}").parse::<Table>().ok();
+    parsed.and_then(|mut t| t.remove("value")).unwrap_or_else(|| Value::from(text))
+}
+
+pub(super) fn demo() -> ModelEntry {
+    ModelEntry {
+        id: "main".into(),
+        provider: ProviderName::Demo,
+        base_url: None,
+        api_key: None,
+        model: "demo".into(),
+        tools: ToolCallStyle::Native,
+        temperature: None,
+    }
+}
+
+pub(super) fn default_agent(model: &str) -> AgentEntry {
+    AgentEntry {
+        id: super::default_agent(),
+        model: model.to_owned(),
+        system_prompt: super::default_prompt(),
+        workspace: None,
+        skills_dir: None,
+        max_steps: None,
+        max_tokens: None,
+        max_minutes: None,
+        max_output_tokens: None,
+        context_tokens: None,
+    }
+}
+
+/// Whoever is signed in may talk: the sign-in is the gate.
+pub(super) fn web(agent: String) -> ChannelEntry {
+    ChannelEntry {
+        id: "web".into(),
+        kind: ChannelKind::Web,
+        agent,
+        token: None,
+        api_url: None,
+        mode: ChannelMode::Poll,
+        webhook_url: None,
+        webhook_secret: None,
+        allow: vec!["*".into()],
+    }
+}

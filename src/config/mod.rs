@@ -1,0 +1,323 @@
+//! What the operator decides: one TOML file, environment variables over it, a default for
+//! everything but secrets. Unknown keys are refused by name.
+//!
+//! - [`secret`]: values that are never shown
+//! - [`environment`]: variables over the file; going live by variables alone
+//! - [`print`]: the configuration in force as a commented file, and the table of all keys
+//! - [`build`]: from plain values to policies and budgets, with errors that name the key
+
+pub mod build;
+pub mod environment;
+pub mod print;
+pub mod secret;
+
+use anyhow::{Context as _, Result, bail};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    agent::{catalog::Tier, policy::Action},
+    gateway::approvals::Approvers,
+    store::db::Durability,
+};
+use secret::Secret;
+
+/// The file that is read when none is named and it is there.
+pub const DEFAULT_FILE: &str = "countersign.toml";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    pub data_dir: PathBuf,
+    pub store: StoreConfig,
+    pub admin: AdminConfig,
+    pub guard: GuardConfig,
+    pub models: Vec<ModelEntry>,
+    pub agents: Vec<AgentEntry>,
+    pub channels: Vec<ChannelEntry>,
+    pub mcp: Vec<McpEntry>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreConfig {
+    /// Below `data_dir` if absent.
+    pub url: Option<String>,
+    pub durability: Durability,
+    pub lease: String,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self { url: None, durability: Durability::default(), lease: "15s".into() }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdminConfig {
+    pub listen: SocketAddr,
+    /// The address in sign-in links, where it is not `listen`.
+    pub public_url: Option<url::Url>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelEntry {
+    pub id: String,
+    pub provider: ProviderName,
+    pub base_url: Option<url::Url>,
+    pub api_key: Option<Secret>,
+    #[serde(default)]
+    pub model: String,
+    #[serde(default)]
+    pub tools: ToolCallStyle,
+    pub temperature: Option<f32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderName {
+    Openai,
+    Anthropic,
+    Gemini,
+    Ollama,
+    Demo,
+}
+
+/// How a model is told about its tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolCallStyle {
+    #[default]
+    Native,
+    Prompted,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentEntry {
+    pub id: String,
+    pub model: String,
+    #[serde(default = "default_prompt")]
+    pub system_prompt: String,
+    pub workspace: Option<PathBuf>,
+    pub skills_dir: Option<PathBuf>,
+    pub max_steps: Option<u32>,
+    pub max_tokens: Option<u64>,
+    pub max_minutes: Option<u32>,
+    pub max_output_tokens: Option<u32>,
+    pub context_tokens: Option<u64>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelEntry {
+    pub id: String,
+    pub kind: ChannelKind,
+    #[serde(default = "default_agent")]
+    pub agent: String,
+    pub token: Option<Secret>,
+    pub api_url: Option<url::Url>,
+    #[serde(default)]
+    pub mode: ChannelMode,
+    pub webhook_url: Option<url::Url>,
+    pub webhook_secret: Option<Secret>,
+    #[serde(default)]
+    pub allow: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelKind {
+    Telegram,
+    Web,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelMode {
+    #[default]
+    Poll,
+    Webhook,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct McpEntry {
+    pub name: String,
+    pub command: Option<Vec<String>>,
+    pub url: Option<url::Url>,
+    #[serde(default)]
+    pub env: BTreeMap<String, Secret>,
+    pub bearer: Option<Secret>,
+    #[serde(default = "extension")]
+    pub tier: Tier,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuardConfig {
+    pub default: Action,
+    pub approval_timeout: String,
+    pub approvers: Approvers,
+    pub rules: Vec<RuleEntry>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleEntry {
+    pub name: Option<String>,
+    pub tool: String,
+    pub arg_pattern: Option<String>,
+    pub action: Action,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            data_dir: "./data".into(),
+            store: StoreConfig::default(),
+            admin: AdminConfig::default(),
+            guard: GuardConfig::default(),
+            models: Vec::new(),
+            agents: Vec::new(),
+            channels: Vec::new(),
+            mcp: Vec::new(),
+        }
+    }
+}
+
+impl Default for AdminConfig {
+    fn default() -> Self {
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8642)), public_url: None }
+    }
+}
+
+impl Default for GuardConfig {
+    fn default() -> Self {
+        Self {
+            default: Action::Ask,
+            approval_timeout: "30m".into(),
+            approvers: Approvers::default(),
+            rules: Vec::new(),
+        }
+    }
+}
+
+fn default_agent() -> String {
+    "default".into()
+}
+
+fn default_prompt() -> String {
+    "You are a careful, friendly assistant in a chat. Answer briefly and in the language of the \
+     person. Use your tools to do what is asked instead of describing how it could be done."
+        .into()
+}
+
+fn extension() -> Tier {
+    Tier::Extension
+}
+
+impl Config {
+    /// Reads the file (the default one may be missing) and what `variables` lay over it.
+    pub fn load(file: Option<&Path>, variables: &BTreeMap<String, String>) -> Result<Self> {
+        let mut table = read(file)?;
+        environment::go_live(&mut table, variables);
+        environment::overlay(&mut table, variables)?;
+        let config: Self =
+            serde_path_to_error::deserialize(toml::Value::Table(table)).map_err(|problem| {
+                let path = problem.path().to_string();
+                anyhow::anyhow!("configuration: {path}: {}", problem.into_inner().message())
+            })?;
+        config.complete().check()
+    }
+
+    /// What can be left out: a web chat, a default agent, the demo model.
+    fn complete(mut self) -> Self {
+        if self.models.is_empty() {
+            self.models.push(environment::demo());
+        }
+        if self.agents.is_empty() {
+            self.agents.push(environment::default_agent(&self.models[0].id));
+        }
+        if !self.channels.iter().any(|c| c.kind == ChannelKind::Web) {
+            let agent = self.agents[0].id.clone();
+            self.channels.push(environment::web(agent));
+        }
+        self
+    }
+
+    /// Every name that is referred to exists, once; what a kind needs is there.
+    fn check(self) -> Result<Self> {
+        unique("models", self.models.iter().map(|m| &m.id))?;
+        unique("agents", self.agents.iter().map(|a| &a.id))?;
+        unique("channels", self.channels.iter().map(|c| &c.id))?;
+        unique("mcp", self.mcp.iter().map(|m| &m.name))?;
+        for agent in &self.agents {
+            if !self.models.iter().any(|m| m.id == agent.model) {
+                bail!("agents.{}.model: there is no model `{}`", agent.id, agent.model);
+            }
+        }
+        for channel in &self.channels {
+            if !self.agents.iter().any(|a| a.id == channel.agent) {
+                bail!("channels.{}.agent: there is no agent `{}`", channel.id, channel.agent);
+            }
+            if channel.kind == ChannelKind::Telegram && channel.token.is_none() {
+                bail!("channels.{}.token: is missing; @BotFather gives one", channel.id);
+            }
+            let webhook = channel.mode == ChannelMode::Webhook;
+            if webhook && (channel.webhook_url.is_none() || channel.webhook_secret.is_none()) {
+                bail!("channels.{}: a webhook needs webhook_url and webhook_secret", channel.id);
+            }
+        }
+        for server in &self.mcp {
+            if server.command.is_some() == server.url.is_some() {
+                bail!("mcp.{}: give either command or url", server.name);
+            }
+        }
+        Ok(self)
+    }
+
+    pub fn store_url(&self) -> String {
+        self.store.url.clone().unwrap_or_else(|| {
+            format!("sqlite://{}", self.data_dir.join("countersign.db").display())
+        })
+    }
+
+    /// The address that a browser on this machine opens.
+    pub fn web_url(&self) -> String {
+        match &self.admin.public_url {
+            Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+            None => format!("http://{}", self.admin.listen),
+        }
+    }
+}
+
+fn read(file: Option<&Path>) -> Result<toml::Table> {
+    let (path, must_exist) = file.map_or((Path::new(DEFAULT_FILE), false), |f| (f, true));
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound && !must_exist => {
+            return Ok(toml::Table::new());
+        }
+        Err(problem) => {
+            return Err(problem).with_context(|| format!("reading {}", path.display()));
+        }
+    };
+    text.parse().with_context(|| format!("reading {}", path.display()))
+}
+
+fn unique<'a>(section: &str, ids: impl Iterator<Item = &'a String>) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for id in ids {
+        if id.is_empty() || !seen.insert(id) {
+            bail!("{section}: `{id}` is empty or stands twice");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! The configuration in force as a commented file, and the table of all keys.
+
+use anyhow::Result;
+use std::fmt::Write as _;
+
+use super::Config;
+
+/// A key, what it is when left out, what it says.
+pub struct Key {
+    pub path: &'static str,
+    pub default: &'static str,
+    pub says: &'static str,
+}
+
+const fn key(path: &'static str, default: &'static str, says: &'static str) -> Key {
+    Key { path, default, says }
+}
+
+/// Every key there is, in the order of the file.
+pub const KEYS: &[Key] = &[
+    key("data_dir", "./data", "Where the SQLite file, artifacts and workspaces are"),
+    key(
+        "store.url",
+        "sqlite://<data_dir>/countersign.db",
+        "Or postgres://user@host/db; several nodes may share one",
+    ),
+    key(
+        "store.durability",
+        "full",
+        "full survives a power cut, normal a crash of the process (SQLite)",
+    ),
+    key(
+        "store.lease",
+        "15s",
+        "How long a node that died holds its conversations; it beats three times as often",
+    ),
+    key("admin.listen", "127.0.0.1:8642", "Where the web chat, health and webhooks are served"),
+    key("admin.public_url", "", "The address in sign-in links, if it is not `listen`"),
+    key(
+        "guard.default",
+        "ask",
+        "allow, ask or deny: for tools that change something, where no rule matches",
+    ),
+    key(
+        "guard.approval_timeout",
+        "30m",
+        "How long a question stands before it counts as denied (s, m, h, d)",
+    ),
+    key(
+        "guard.approvers",
+        "requester",
+        "Who may decide: requester, or members (anybody who may talk there)",
+    ),
+    key("guard.rules.name", "rule N", "What the rule is called in questions"),
+    key("guard.rules.tool", "", "Tool name; * and ? match"),
+    key(
+        "guard.rules.arg_pattern",
+        "",
+        "Regular expression over what the call acts upon: its path, its command",
+    ),
+    key("guard.rules.action", "", "allow, ask or deny; the first rule that matches speaks"),
+    key("models.id", "", "What agents call it"),
+    key("models.provider", "", "openai, anthropic, gemini, ollama or demo"),
+    key("models.base_url", "the provider's", "For any compatible server"),
+    key("models.api_key", "", "\"…\", { env = \"NAME\" } or { file = \"path\" }"),
+    key("models.model", "", "The provider's name for it"),
+    key("models.tools", "native", "native, or prompted for models without tool calls of their own"),
+    key("models.temperature", "the provider's", "Sampling temperature"),
+    key("agents.id", "", "What channels call it"),
+    key("agents.model", "", "The id of a model"),
+    key("agents.system_prompt", "a short one", "Who the agent is"),
+    key(
+        "agents.workspace",
+        "a folder per conversation",
+        "One folder for all conversations of the agent",
+    ),
+    key("agents.skills_dir", "<data_dir>/skills", "Folders with a SKILL.md each"),
+    key("agents.max_steps", "24", "Requests to the model in one turn"),
+    key("agents.max_tokens", "1000000", "Tokens in one turn, input and output"),
+    key("agents.max_minutes", "15", "Time of one turn, without waiting for people"),
+    key("agents.max_output_tokens", "8192", "The longest answer"),
+    key("agents.context_tokens", "100000", "A longer dialogue is summarised"),
+    key("channels.id", "", "Unique; part of stored keys, so do not rename it"),
+    key("channels.kind", "", "telegram or web"),
+    key("channels.agent", "default", "The id of an agent"),
+    key("channels.token", "", "The bot's token, as a secret"),
+    key("channels.api_url", "the platform's", "A local Bot API server, or a test"),
+    key("channels.mode", "poll", "poll or webhook"),
+    key(
+        "channels.webhook_url",
+        "",
+        "Where the platform reaches <admin.listen>/channels/<id>/webhook",
+    ),
+    key("channels.webhook_secret", "", "What the platform shows with each request, as a secret"),
+    key("channels.allow", "[]", "Numeric platform ids, or [\"*\"]; others need a pairing code"),
+    key("mcp.name", "", "In front of its tools' names"),
+    key("mcp.command", "", "Program and arguments of a local server"),
+    key("mcp.url", "", "Address of a remote server"),
+    key("mcp.env", "{}", "Variables of the local server, as secrets"),
+    key("mcp.bearer", "", "Token for the remote server, as a secret"),
+    key("mcp.tier", "extension", "core: in every prompt; extension: after enable_tool"),
+];
+
+/// The configuration as TOML, each key behind a comment that explains it. Secrets stay out.
+pub fn commented(config: &Config) -> Result<String> {
+    let mut text = String::new();
+    let mut section = String::new();
+    for line in toml::to_string_pretty(config)?.lines() {
+        if line.starts_with('[') {
+            section = line.trim_matches(['[', ']']).to_owned();
+        } else if let Some((name, _)) = line.split_once(" = ") {
+            let path =
+                if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
+            if let Some(key) = KEYS.iter().find(|key| key.path == path) {
+                let _ = writeln!(text, "# {}", key.says);
+            }
+        }
+        let _ = writeln!(text, "{line}");
+    }
+    Ok(text)
+}
+
+/// The README's table.
+pub fn table() -> String {
+    let mut text = String::from("| key | default | what it says |\n| --- | --- | --- |\n");
+    for Key { path, default, says } in KEYS {
+        let default = if default.is_empty() { "–".to_owned() } else { format!("`{default}`") };
+        let _ = writeln!(text, "| `{path}` | {default} | {} |", says.replace('|', "\\|"));
+    }
+    text
+}

@@ -1,0 +1,188 @@
+//! The configuration contract, and what the README says of it.
+
+use countersign::config::{Config, print};
+use std::{collections::BTreeMap, io::Write as _};
+
+fn load(text: &str, variables: &[(&str, &str)]) -> anyhow::Result<Config> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let variables = variables.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Config::load(Some(file.path()), &variables)
+}
+
+/// O3
+#[test]
+fn an_unknown_key_is_refused_by_name() {
+    for (text, name) in [
+        ("colour = 1", "colour"),
+        ("[admin]\nport = 1", "port"),
+        ("[[channels]]\nid = \"a\"\nkind = \"web\"\nalow = []", "alow"),
+        ("[[guard.rules]]\ntool = \"x\"\naction = \"allow\"\nargs = \"y\"", "args"),
+    ] {
+        let problem = format!("{:#}", load(text, &[]).unwrap_err());
+        assert!(problem.contains(name), "{problem}");
+    }
+}
+
+#[test]
+fn the_contract_of_the_issue_loads() {
+    let text = r#"
+        data_dir = "./data"
+        [store]
+        url = "sqlite://./data/countersign.db"
+        durability = "full"
+        [admin]
+        listen = "127.0.0.1:8642"
+        [[models]]
+        id = "main"
+        provider = "openai"
+        base_url = "https://api.openai.com/v1"
+        api_key = { env = "OPENAI_API_KEY" }
+        model = "gpt-5"
+        [[agents]]
+        id = "default"
+        model = "main"
+        system_prompt = "Be kind."
+        workspace = "./data/workspace"
+        [[channels]]
+        id = "ops"
+        kind = "telegram"
+        agent = "default"
+        token = { env = "TELEGRAM_BOT_TOKEN" }
+        api_url = "https://api.telegram.org"
+        mode = "poll"
+        allow = ["123456789"]
+        [[mcp]]
+        name = "files"
+        command = ["npx", "-y", "@modelcontextprotocol/server-filesystem", "/srv"]
+        tier = "extension"
+        [guard]
+        default = "ask"
+        approval_timeout = "30m"
+        [[guard.rules]]
+        tool = "write_file"
+        arg_pattern = "^notes/"
+        action = "allow"
+    "#;
+    let config = load(text, &[]).unwrap();
+    assert_eq!(config.channels.len(), 2, "the web chat is always there");
+    assert!(countersign::config::build::policy(&config.guard).is_ok());
+}
+
+#[test]
+fn a_key_in_the_environment_is_enough_to_go_live() {
+    let config = load("", &[("OPENAI_API_KEY", "k"), ("TELEGRAM_BOT_TOKEN", "1:t")]).unwrap();
+    assert_eq!(config.models[0].model, "gpt-5");
+    assert_eq!(config.channels[0].id, "telegram");
+    let config = load("", &[("OLLAMA_HOST", "box"), ("COUNTERSIGN__MODELS__0__MODEL", "tiny")]);
+    let model = &config.unwrap().models[0];
+    assert_eq!(model.base_url.as_ref().unwrap().as_str(), "http://box:11434/");
+    assert_eq!(model.model, "tiny");
+}
+
+#[test]
+fn every_key_can_be_a_variable() {
+    let config = load(
+        "",
+        &[
+            ("COUNTERSIGN__DATA_DIR", "/srv/cs"),
+            ("COUNTERSIGN__ADMIN__LISTEN", "127.0.0.1:1"),
+            ("COUNTERSIGN__GUARD__DEFAULT", "deny"),
+            ("COUNTERSIGN__CHANNELS__0__ID", "w"),
+            ("COUNTERSIGN__CHANNELS__0__KIND", "web"),
+            ("COUNTERSIGN__CHANNELS__0__ALLOW", "[\"*\"]"),
+        ],
+    )
+    .unwrap();
+    assert_eq!(config.data_dir, std::path::Path::new("/srv/cs"));
+    assert_eq!(config.channels[0].allow, ["*"]);
+    assert!(load("", &[("COUNTERSIGN__ADMIN__PORT", "1")]).is_err());
+}
+
+/// O1, S11
+#[test]
+fn secrets_are_not_printed() {
+    let text =
+        "[[models]]\nid = \"m\"\nprovider = \"openai\"\napi_key = \"sk-canary\"\nmodel = \"x\"";
+    let config = load(text, &[]).unwrap();
+    let printed = print::commented(&config).unwrap();
+    assert!(!printed.contains("sk-canary"));
+    assert!(!format!("{config:?}").contains("sk-canary"));
+    let unset = "[[models]]\nid = \"m\"\nprovider = \"openai\"\napi_key = { env = \"NOPE\" }";
+    let problem = countersign::app::models::build(
+        &load(unset, &[]).unwrap(),
+        &BTreeMap::new(),
+        &BTreeMap::new(),
+    );
+    let problem = format!("{:#}", problem.err().unwrap());
+    assert!(problem.contains("NOPE is not set"), "{problem}");
+}
+
+#[test]
+fn what_is_printed_loads_again() {
+    let printed = print::commented(&load("", &[]).unwrap()).unwrap();
+    assert!(printed.contains("# Where the web chat"));
+    load(&printed, &[]).unwrap();
+}
+
+#[test]
+fn the_readme_has_the_table_of_all_keys() {
+    let readme = include_str!("../../README.md");
+    assert!(readme.contains(&print::table()), "put this into README.md:\n{}", print::table());
+}
+
+/// Every key of the program is in the table.
+#[test]
+fn the_table_knows_every_key() {
+    let printed = toml::to_string_pretty(&load(FULL, &[]).unwrap()).unwrap();
+    let mut section = String::new();
+    for line in printed.lines() {
+        if line.starts_with('[') {
+            section = format!("{}.", line.trim_matches(['[', ']']));
+        } else if let Some((name, _)) = line.split_once(" = ") {
+            let path = format!("{section}{name}");
+            let known = print::KEYS.iter().any(|key| path == key.path)
+                || path.contains(".api_key.")
+                || path.contains(".token.")
+                || path.contains(".env.");
+            assert!(known, "{path} is not in config::print::KEYS");
+        }
+    }
+}
+
+const FULL: &str = r#"
+    [store]
+    url = "sqlite://x"
+    [[models]]
+    id = "m"
+    provider = "ollama"
+    base_url = "http://localhost"
+    temperature = 0.5
+    [[agents]]
+    id = "default"
+    model = "m"
+    workspace = "w"
+    skills_dir = "s"
+    max_steps = 1
+    max_tokens = 1
+    max_minutes = 1
+    max_output_tokens = 1
+    context_tokens = 1
+    [[channels]]
+    id = "t"
+    kind = "telegram"
+    token = "x"
+    api_url = "http://localhost"
+    mode = "webhook"
+    webhook_url = "https://x.example"
+    webhook_secret = "y"
+    [[mcp]]
+    name = "m"
+    url = "http://localhost"
+    bearer = "x"
+    [[guard.rules]]
+    name = "n"
+    tool = "t"
+    arg_pattern = "p"
+    action = "ask"
+"#;

@@ -1,0 +1,160 @@
+//! A small platform with state, as most are: messages that are edited in place, buttons that carry
+//! data, files. It outlives the gateway, as platforms do.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use channels::{
+    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
+    Shipment, Unit, WebhookError, WebhookRequest, limits::Repeat,
+};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+use tokio_util::sync::CancellationToken;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    pub chat: String,
+    pub text: String,
+    /// Label and data.
+    pub buttons: Vec<(String, String)>,
+    pub file: Option<(String, Bytes)>,
+}
+
+#[derive(Default)]
+struct State {
+    messages: Vec<Message>,
+    toasts: Vec<String>,
+    faults: VecDeque<Fault>,
+}
+
+/// What goes wrong with the next send.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// Refused; nothing is shown.
+    Before(SendError),
+    /// Shown, but the answer is lost.
+    After(SendError),
+}
+
+#[derive(Clone)]
+pub struct Room {
+    state: Arc<Mutex<State>>,
+    limits: Limits,
+}
+
+impl Room {
+    pub fn new() -> Self {
+        let limits = Limits {
+            text: 4096,
+            caption: 1024,
+            unit: Unit::Utf16,
+            upload_bytes: 1_000_000,
+            buttons: true,
+            repeat: Repeat::EditInPlace,
+            typing_for: None,
+            drafts: false,
+        };
+        Self { state: Arc::default(), limits }
+    }
+
+    pub fn messages(&self) -> Vec<Message> {
+        self.state.lock().unwrap().messages.clone()
+    }
+
+    pub fn toasts(&self) -> Vec<String> {
+        self.state.lock().unwrap().toasts.clone()
+    }
+
+    pub fn fails_next(&self, fault: Fault) {
+        self.state.lock().unwrap().faults.push_back(fault);
+    }
+}
+
+impl State {
+    fn show(&mut self, shipment: &Shipment) -> Receipt {
+        let place = match &shipment.receipt {
+            Some(receipt) => receipt.message.parse().expect("ours"),
+            None => {
+                self.messages.push(Message {
+                    chat: shipment.place.chat.clone(),
+                    text: String::new(),
+                    buttons: vec![],
+                    file: None,
+                });
+                self.messages.len() - 1
+            }
+        };
+        let message = &mut self.messages[place];
+        match &shipment.what {
+            Outgoing::Text { markdown, .. } | Outgoing::Settled { markdown } => {
+                message.text = markdown.clone();
+                message.buttons.clear();
+            }
+            Outgoing::Question { markdown, choices, .. } => {
+                let token = shipment.token.as_ref().expect("a question has a token");
+                message.text = markdown.clone();
+                message.buttons = choices
+                    .iter()
+                    .map(|choice| (choice.label.clone(), format!("{token}{}", choice.key)))
+                    .collect();
+            }
+            Outgoing::File { name, .. } => {
+                let bytes = shipment.bytes.clone().expect("a file has bytes");
+                message.file = Some((name.clone(), bytes));
+            }
+            Outgoing::Placeholder => message.text = "…".into(),
+            Outgoing::Draft { .. } | Outgoing::Typing | Outgoing::Toast { .. } => unreachable!(),
+        }
+        Receipt { message: place.to_string() }
+    }
+}
+
+#[async_trait]
+impl Channel for Room {
+    fn id(&self) -> &'static str {
+        "room"
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    async fn listen(
+        &self,
+        _intake: Intake,
+        _from: Option<i64>,
+        stop: CancellationToken,
+    ) -> Result<(), ListenError> {
+        stop.cancelled().await;
+        Ok(())
+    }
+
+    async fn webhook(&self, _request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError> {
+        Err(WebhookError::Absent)
+    }
+
+    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
+        let mut state = self.state.lock().unwrap();
+        if let Outgoing::Toast { text, .. } = &shipment.what {
+            state.toasts.push(text.clone());
+            return Ok(Receipt { message: String::new() });
+        }
+        if matches!(shipment.what, Outgoing::Typing | Outgoing::Draft { .. }) {
+            return Ok(Receipt { message: String::new() });
+        }
+        match state.faults.pop_front() {
+            Some(Fault::Before(problem)) => Err(problem),
+            Some(Fault::After(problem)) => {
+                state.show(shipment);
+                Err(problem)
+            }
+            None => Ok(state.show(shipment)),
+        }
+    }
+
+    async fn fetch(&self, _file: &FileRef) -> Result<Bytes, SendError> {
+        Err(SendError::Rejected("this room has no files".into()))
+    }
+}

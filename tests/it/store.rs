@@ -1,0 +1,127 @@
+//! The store's promises, on both databases.
+
+use channels::{Outgoing, Place, PlaceKind};
+use chrono::{DateTime, Utc};
+use countersign::{
+    journal::{
+        event::{Event, Speaker},
+        ids::ConversationId,
+    },
+    store::{
+        Store,
+        journal::{self, Change, Recorded, Terms},
+    },
+};
+
+use crate::{story, world::World};
+
+fn now() -> DateTime<Utc> {
+    "2026-05-04T10:00:00Z".parse().unwrap()
+}
+
+async fn begin(store: &Store, chat: &str) -> ConversationId {
+    let place = Place { chat: chat.into(), thread: None, kind: PlaceKind::Private };
+    let by = Speaker { id: "1".into(), name: "Ann".into() };
+    let said = Event::Said { by, text: "hello".into(), message: "1".into() };
+    store
+        .write("begin", move |tx| {
+            Box::pin(async move {
+                let id = journal::conversation(tx, "room", &place, now()).await?;
+                journal::append(tx, &id, &said, now()).await?;
+                Ok(id)
+            })
+        })
+        .await
+        .unwrap()
+}
+
+fn change(seen: i64, terms: Terms) -> Change {
+    let events = vec![Event::Reminded { upto: seen }];
+    let shows = vec![Outgoing::Text { markdown: "x".into(), reply_to: None }];
+    Change { events, shows, asked: vec![], seen, terms }
+}
+
+story! {
+    /// I7: a lease that another has taken over records nothing, not even a row of the outbox.
+    async fn an_old_fence_records_nothing(world: &mut World) {
+        world.config.store.lease = "1s".into();
+        let (one, two) = (world.node().await.gateway.store.clone(), world.node().await.gateway.store.clone());
+        begin(&one, "1").await;
+        let old = one.claim(1).await.unwrap().pop().unwrap().lease;
+        assert!(two.claim(1).await.unwrap().is_empty(), "it is held");
+        one.release(&old).await.unwrap();
+        let new = two.claim(1).await.unwrap().pop().unwrap().lease;
+        assert_eq!(one.record(&old, change(1, Terms::Always), now()).await.unwrap(), Recorded::Fenced);
+        assert_eq!(two.record(&new, change(1, Terms::Always), now()).await.unwrap(), Recorded::Done);
+        assert_eq!(two.claim_sends(9, now()).await.unwrap().len(), 1);
+    }
+}
+
+story! {
+    /// A decision is void when something has happened since.
+    async fn a_decision_on_old_news_is_void(world: &mut World) {
+        let store = world.node().await.gateway.store.clone();
+        let conversation = begin(&store, "1").await;
+        let lease = store.claim(1).await.unwrap().pop().unwrap().lease;
+        assert_eq!(begin(&store, "1").await, conversation);
+        let void = store.record(&lease, change(1, Terms::IfCurrent), now()).await.unwrap();
+        assert_eq!(void, Recorded::Behind);
+        let done = store.record(&lease, change(2, Terms::IfCurrentThenRest), now()).await.unwrap();
+        assert_eq!(done, Recorded::Rested);
+        assert!(store.claim(1).await.unwrap().is_empty(), "nothing is left to do");
+    }
+}
+
+story! {
+    /// M1: a delivery counts once.
+    async fn a_delivery_counts_once(world: &mut World) {
+        let app = world.node().await;
+        world.model.will(countersign::llm::scripted::say("Once."));
+        let batch = channels::Batch {
+            incomings: vec![channels::Incoming {
+                key: "u1".into(),
+                at: now(),
+                place: World::place(),
+                person: Some(channels::Person { id: "1".into(), name: "Ann".into(), language: None, is_bot: false }),
+                what: channels::What::Text { message: "1".into(), text: "hi".into(), reply_to: None, addressed: true },
+            }],
+            position: Some(2),
+        };
+        for _ in 0..3 {
+            countersign::gateway::receive::receive(&app.gateway, "room", batch.clone()).await.unwrap();
+        }
+        world.settle(&app).await;
+        assert_eq!(world.shown(), "Once.");
+        let position = app.gateway.store
+            .read(|tx| Box::pin(async move { journal::position(tx, "room").await }))
+            .await.unwrap();
+        assert_eq!(position, Some(2));
+    }
+}
+
+story! {
+    /// Many writers at once: every transaction is whole, one that fails takes nothing else back.
+    async fn transactions_in_one_commit_do_not_touch_each_other(world: &mut World) {
+        let store = world.node().await.gateway.store.clone();
+        let writing = (0..200).map(|n| {
+            let store = store.clone();
+            async move {
+                let place = Place { chat: n.to_string(), thread: None, kind: PlaceKind::Private };
+                store.write("test", move |tx| Box::pin(async move {
+                    let id = journal::conversation(tx, "room", &place, now()).await?;
+                    anyhow::ensure!(n % 3 != 0, "this one fails after it has written");
+                    Ok(id)
+                })).await.is_ok()
+            }
+        });
+        let good = futures::future::join_all(writing).await.into_iter().filter(|ok| *ok).count();
+        assert_eq!(good, 133);
+        for n in 0..200 {
+            let place = Place { chat: n.to_string(), thread: None, kind: PlaceKind::Private };
+            let found = store.read(move |tx| Box::pin(async move {
+                journal::find_conversation(tx, "room", &place).await
+            })).await.unwrap();
+            assert_eq!(found.is_some(), n % 3 != 0, "conversation {n}");
+        }
+    }
+}

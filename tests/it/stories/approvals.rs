@@ -1,0 +1,228 @@
+//! Questions, and what becomes of them.
+
+use chrono::TimeDelta;
+use countersign::{
+    journal::event::{Decider, Event},
+    llm::scripted::{call, calls, say},
+};
+use serde_json::json;
+
+use crate::{story, world::World};
+
+async fn asked(world: &mut World) {
+    world.model_will(call("delete", json!({ "path": "a.txt" })));
+    world.ann_says("delete a.txt").await;
+    assert_eq!(world.deletions(), 0);
+}
+
+story! {
+    /// A14, A3: every step of a story is a new process; two presses run once.
+    async fn an_approval_outlives_a_restart_and_a_second_press(world: &mut World) {
+        asked(world).await;
+        world.model_will(say("Done."));
+        let again = world.press("Allow once");
+        world.ann_presses("Allow once").await;
+        world.happens("1", again).await;
+        assert_eq!(world.deletions(), 1);
+        assert_eq!(world.room.toasts(), ["Allowed.", "Already allowed by Ann."]);
+        assert_eq!(world.last(), "Done.");
+    }
+}
+
+story! {
+    /// A10: the model reads the denial and its reason.
+    async fn a_denial_is_told_to_the_model(world: &mut World) {
+        asked(world).await;
+        world.model_will(say("Then not."));
+        world.ann_says("/deny it is the only copy").await;
+        assert_eq!(world.deletions(), 0);
+        assert_eq!(world.results().await, ["Denied by Ann: it is the only copy"]);
+        assert!(world.shown().contains("🚫 Denied by Ann."), "{}", world.shown());
+        assert!(world.shown().contains("Then not."));
+    }
+}
+
+story! {
+    /// A9: a message is never a decision; it waits, and is read after the decision.
+    async fn a_message_while_a_question_is_open_waits(world: &mut World) {
+        asked(world).await;
+        world.ann_says("yes").await;
+        world.ann_says("do it").await;
+        assert_eq!(world.deletions(), 0);
+        let reminders = world.shown().matches("still waiting for a decision").count();
+        assert_eq!(reminders, 2, "once for each message that came later");
+        world.model_will(say("Done, and I have read your messages."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 1);
+        let last = world.prompts().pop().unwrap();
+        assert!(format!("{:?}", last.messages).contains("do it"));
+    }
+}
+
+story! {
+    /// A5: nobody in time is a no, and the model is told.
+    async fn a_question_expires(world: &mut World) {
+        asked(world).await;
+        world.model_will(say("Nobody answered."));
+        world.time_passes(TimeDelta::minutes(31)).await;
+        assert_eq!(world.results().await, ["Denied: nobody answered in time."]);
+        let timeouts = world.journal().await.into_iter().filter(|entry| {
+            matches!(entry.event, Event::ApprovalDecided { by: Decider::Timeout, .. })
+        });
+        assert_eq!(timeouts.count(), 1);
+        assert_eq!((world.last().as_str(), world.deletions()), ("Nobody answered.", 0));
+    }
+}
+
+story! {
+    /// A5, never too late: a press after the end, before the sweep, does not count.
+    async fn a_press_after_the_end_does_not_count(world: &mut World) {
+        asked(world).await;
+        world.clock.advance(TimeDelta::minutes(31));
+        world.model_will(say("Too late."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 0);
+        assert!(world.room.toasts()[0].starts_with("Too late"));
+    }
+}
+
+story! {
+    /// S2: another person's press changes nothing and is refused in private.
+    async fn only_the_requester_decides(world: &mut World) {
+        asked(world).await;
+        world.bob_presses("Allow once").await;
+        assert_eq!(world.deletions(), 0);
+        assert_eq!(world.room.toasts(), ["Only the person who asked for this may decide it."]);
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
+
+story! {
+    /// "Allow in this conversation" asks no more for this tool, and ends with `/new`.
+    async fn a_tool_can_be_allowed_for_the_conversation(world: &mut World) {
+        asked(world).await;
+        world.model_will(call("delete", json!({ "path": "b.txt" })));
+        world.model_will(say("Both are gone."));
+        world.ann_presses("Allow in this conversation").await;
+        assert_eq!((world.deletions(), world.last().as_str()), (2, "Both are gone."));
+        world.ann_says("/new").await;
+        asked_again(world).await;
+    }
+}
+
+async fn asked_again(world: &mut World) {
+    world.model_will(call("delete", json!({ "path": "c.txt" })));
+    world.ann_says("delete c.txt").await;
+    assert_eq!(world.deletions(), 2);
+}
+
+story! {
+    /// A7: two questions of one reply, decided apart and in any order.
+    async fn two_questions_are_decided_apart(world: &mut World) {
+        world.model_will(calls(vec![
+            ("delete".into(), json!({ "path": "a.txt" })),
+            ("delete".into(), json!({ "path": "b.txt" })),
+        ]));
+        world.ann_says("delete both").await;
+        world.ann_presses("Deny").await;
+        assert_eq!((world.deletions(), world.prompts().len()), (0, 1));
+        world.model_will(say("One of two."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 1);
+        assert_eq!(world.last(), "One of two.");
+    }
+}
+
+story! {
+    /// `/stop` withdraws the question; its button is dead.
+    async fn stop_withdraws_the_question(world: &mut World) {
+        asked(world).await;
+        let press = world.press("Allow once");
+        world.ann_says("/stop").await;
+        world.happens("1", press).await;
+        assert_eq!(world.deletions(), 0);
+        assert_eq!(world.room.toasts(), ["Withdrawn by Ann."]);
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        assert_eq!(world.last(), "Hello.");
+    }
+}
+
+story! {
+    /// A1: only the right token, on the right message, decides.
+    async fn a_made_up_button_decides_nothing(world: &mut World) {
+        asked(world).await;
+        for data in ["", "a", "1aAAAAAAAAAAAAAAAAAAAAAAa", "💥"] {
+            let what = channels::What::Press {
+                press: "p".into(),
+                message: "0".into(),
+                data: data.into(),
+            };
+            world.happens("1", what).await;
+        }
+        let channels::What::Press { data, .. } = world.press("Allow once") else { unreachable!() };
+        let elsewhere =
+            channels::What::Press { press: "p".into(), message: "99".into(), data };
+        world.happens("1", elsewhere).await;
+        assert_eq!(world.deletions(), 0);
+        assert_eq!(world.room.toasts(), ["This button is not valid any more."; 5]);
+    }
+}
+
+story! {
+    /// A1: `callback_data` is at most 64 bytes and holds nothing but the token and the choice.
+    async fn a_button_carries_a_random_token_only(world: &mut World) {
+        asked(world).await;
+        let messages = world.room.messages();
+        let buttons = &messages.last().unwrap().buttons;
+        let data: Vec<_> = buttons.iter().map(|(_, data)| data.as_str()).collect();
+        assert!(data.iter().all(|d| d.len() == 25 && d.starts_with("1a")), "{data:?}");
+        assert!(data.iter().all(|d| d[..24] == data[0][..24]));
+    }
+}
+
+story! {
+    /// CV-07: what the model says about approval counts for nothing.
+    async fn an_approval_by_the_model_is_ignored(world: &mut World) {
+        world.model_will(call("delete", json!({ "path": "a.txt", "approved": true })));
+        world.ann_says("delete a.txt").await;
+        assert_eq!(world.deletions(), 0);
+        assert!(world.last().contains("[Allow once]"));
+    }
+}
+
+story! {
+    /// CV-21: nobody is asked about a call that cannot run.
+    async fn a_call_that_does_not_fit_asks_nobody(world: &mut World) {
+        world.model_will(call("delete", json!({ "file": 1 })));
+        world.model_will(say("I made a mistake."));
+        world.ann_says("delete a.txt").await;
+        assert_eq!(world.last(), "I made a mistake.");
+        assert!(world.results().await[0].starts_with("Invalid parameters"));
+    }
+}
+
+story! {
+    /// A8, S18: the question shows exactly what will run; nothing in it acts as formatting.
+    async fn a_question_shows_the_arguments_and_a_diff(world: &mut World) {
+        world.model_will(call("write_file", json!({ "path": "a.txt", "content": "one\ntwo\n" })));
+        world.ann_says("write").await;
+        world.model_will(say("Written."));
+        world.ann_presses("Allow once").await;
+        world.model_will(call("read_file", json!({ "path": "a.txt" })));
+        world.model_will(call("apply_patch", json!({
+            "path": "a.txt", "old_string": "two", "new_string": "2\u{202e}\u{200b}``` **bold**"
+        })));
+        world.ann_says("change it").await;
+        let messages = world.room.messages();
+        let question = &messages.last().unwrap().text;
+        assert!(question.contains("-two"), "{question}");
+        assert!(question.contains("+2"), "{question}");
+        assert!(!question.contains(['\u{202e}', '\u{200b}']), "{question}");
+        world.model_will(say("Changed."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.last(), "Changed.");
+    }
+}

@@ -1,0 +1,113 @@
+//! Talk, ask, act, attach.
+
+use countersign::llm::{
+    ModelError,
+    scripted::{call, calls, fail, say},
+};
+use serde_json::json;
+
+use crate::{story, world::World};
+
+story! {
+    /// The whole main job: MC-45, MC-55, A4.
+    async fn a_report_is_written_after_a_press_and_arrives_as_a_file(world: &mut World) {
+        let report = "# Rivers\n\nThey flow.";
+        world.model_will(call("write_file", json!({ "path": "notes/a.md", "content": report })));
+        world.model_will(call("render_pdf", json!({ "markdown": report, "fileName": "rivers" })));
+        world.model_will(say("Here it is."));
+
+        world.ann_says("write a report about rivers").await;
+        let question = world.last();
+        assert!(question.starts_with("Allow **write\\_file**?"), "{question}");
+        assert!(question.ends_with("[Allow once] [Allow in this conversation] [Deny]"), "{question}");
+        world.ann_presses("Allow once").await;
+
+        let messages = world.room.messages();
+        let (name, bytes) = messages.iter().find_map(|m| m.file.clone()).expect("a file");
+        assert_eq!(name, "rivers.pdf");
+        assert!(bytes.starts_with(b"%PDF"));
+        assert!(world.last().starts_with("Here it is."), "{}", world.shown());
+        assert!(world.shown().contains("✅ Allowed by Ann."), "{}", world.shown());
+    }
+}
+
+story! {
+    /// MC-51: one failing tool does not end the turn.
+    async fn a_failing_call_is_told_to_the_model(world: &mut World) {
+        world.model_will(call("read_file", json!({ "path": "missing.txt" })));
+        world.model_will(say("There is no such file."));
+        world.ann_says("read it").await;
+        assert_eq!(world.last(), "There is no such file.");
+        assert_eq!(world.results().await.len(), 1);
+    }
+}
+
+story! {
+    /// MC-47: the calls of one reply that may run do, though another waits for a person.
+    async fn a_call_that_waits_holds_no_other_up(world: &mut World) {
+        world.model_will(calls(vec![
+            ("delete".into(), json!({ "path": "a.txt" })),
+            ("get_current_datetime".into(), json!({})),
+        ]));
+        world.ann_says("delete a.txt and tell the time").await;
+        assert_eq!(world.results().await, ["2026-05-04T10:00:00 (Monday, UTC, UTC+00:00)"]);
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        assert_eq!((world.last().as_str(), world.deletions()), ("Done.", 1));
+    }
+}
+
+story! {
+    /// M2: what cannot be answered is said, once, and the next message works again.
+    async fn a_model_that_is_down_is_told_to_the_person(world: &mut World) {
+        world.model_will(fail(ModelError::Retry { after: None, reason: "overloaded".into() }));
+        world.ann_says("hello").await;
+        assert!(world.last().starts_with("I could not reach the language model"));
+        world.model_will(say("Hello again."));
+        world.ann_says("hello?").await;
+        assert_eq!(world.last(), "Hello again.");
+    }
+}
+
+story! {
+    /// T1: each request begins with the one before it.
+    async fn a_prompt_begins_with_the_last_one(world: &mut World) {
+        world.model_will(call("get_current_datetime", json!({})));
+        world.model_will(say("It is ten."));
+        world.model_will(say("You are welcome."));
+        world.ann_says("what time is it?").await;
+        world.ann_says("thanks").await;
+        let prompts = world.prompts();
+        for (earlier, later) in prompts.iter().zip(&prompts[1..]) {
+            assert_eq!((&earlier.system, &earlier.tools), (&later.system, &later.tools));
+            assert_eq!(earlier.messages, later.messages[..earlier.messages.len()]);
+        }
+        assert_eq!(prompts.len(), 3);
+    }
+}
+
+story! {
+    /// A long dialogue is summarised, and goes on.
+    async fn a_long_dialogue_is_summarised(world: &mut World) {
+        world.config.agents[0].context_tokens = Some(50);
+        for n in 0..4 {
+            world.model_will(say(format!("answer {n} {}", "long ".repeat(20))));
+            world.ann_says(&format!("message {n}")).await;
+        }
+        let summaries = world.prompts().iter().filter(|p| p.tools.is_empty()).count();
+        assert!(summaries > 0, "nothing was summarised");
+    }
+}
+
+story! {
+    /// `/new` starts afresh.
+    async fn new_forgets_what_was_said(world: &mut World) {
+        world.model_will(say("Noted."));
+        world.ann_says("my dog is called Rex").await;
+        world.ann_says("/new").await;
+        world.model_will(say("I do not know."));
+        world.ann_says("what is my dog called?").await;
+        let last = world.prompts().pop().unwrap();
+        assert_eq!(last.messages.len(), 1);
+    }
+}

@@ -1,0 +1,8 @@
+//! What people live through, each on both databases.
+
+mod approvals;
+mod delivery;
+mod disclosure;
+mod main_job;
+mod nodes;
+mod people;

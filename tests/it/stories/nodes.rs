@@ -1,0 +1,144 @@
+//! Several nodes on one database, and what a crash leaves.
+
+use channels::What;
+use countersign::{
+    journal::event::{Event, Outcome},
+    llm::scripted::{Gate, call, say, wait},
+};
+use futures::future::join_all;
+use serde_json::json;
+
+use crate::{story, world::World};
+
+story! {
+    /// I3, R4: two nodes race for one conversation; a hundred presses at once run it once.
+    async fn two_nodes_race_for_one_conversation(world: &mut World) {
+        let (one, two) = (world.node().await, world.node().await);
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        let said = world.said("delete a.txt");
+        world.takes(&one, "1", said).await;
+        let (a, b) = tokio::join!(one.worker.advance_ready(), two.worker.advance_ready());
+        assert_eq!(a.unwrap() + b.unwrap(), 1, "one of them got the lease");
+        world.settle(&one).await;
+
+        world.model_will(say("Done."));
+        let presses: Vec<What> = (0..100).map(|n| {
+            world.press(if n % 2 == 0 { "Allow once" } else { "Deny" })
+        }).collect();
+        let pressing = presses.into_iter().enumerate().map(|(n, press)| {
+            let gateway = if n % 3 == 0 { one.gateway.clone() } else { two.gateway.clone() };
+            async move {
+                let incoming = channels::Incoming {
+                    key: format!("press {n}"),
+                    at: "2026-05-04T10:00:00Z".parse().unwrap(),
+                    place: World::place(),
+                    person: Some(channels::Person {
+                        id: "1".into(), name: "Ann".into(), language: None, is_bot: false,
+                    }),
+                    what: press,
+                };
+                let batch = channels::Batch { incomings: vec![incoming], position: None };
+                countersign::gateway::receive::receive(&gateway, "room", batch).await.unwrap();
+            }
+        });
+        join_all(pressing).await;
+        tokio::join!(world.settle(&one), world.settle(&two));
+        assert!(world.deletions() <= 1);
+        let decided = world.journal().await.into_iter()
+            .filter(|entry| matches!(entry.event, Event::ApprovalDecided { .. })).count();
+        assert_eq!(decided, 1, "exactly one transition");
+        assert_eq!(world.room.toasts().len(), 100, "every press is answered");
+    }
+}
+
+story! {
+    /// The loop reads what others wrote while it thought; the next prompt still begins with the
+    /// last one.
+    async fn a_message_during_a_thought_is_answered_too(world: &mut World) {
+        let gate = Gate::new();
+        world.model_will(wait(&gate));
+        world.model_will(say("First."));
+        world.model_will(say("Second."));
+        let app = world.node().await;
+        let first = world.said("one");
+        world.takes(&app, "1", first).await;
+        let second = world.said("two");
+        let advancing = app.worker.advance_ready();
+        let meanwhile = async {
+            gate.reached().await;
+            world.takes(&app, "1", second).await;
+            gate.open();
+        };
+        let (advanced, ()) = tokio::join!(advancing, meanwhile);
+        advanced.unwrap();
+        world.settle(&app).await;
+        assert_eq!(world.shown(), "First.\nSecond.");
+        let prompts = world.prompts();
+        assert_eq!(prompts[0].messages, prompts[1].messages[..prompts[0].messages.len()]);
+    }
+}
+
+story! {
+    /// `/stop` ends a thought.
+    async fn stop_ends_a_thought(world: &mut World) {
+        let gate = Gate::new();
+        world.model_will(wait(&gate));
+        world.model_will(say("Never shown."));
+        let app = world.node().await;
+        let first = world.said("one");
+        world.takes(&app, "1", first).await;
+        let stop = world.said("/stop");
+        let advancing = app.worker.advance_ready();
+        let meanwhile = async {
+            gate.reached().await;
+            world.takes(&app, "1", stop).await;
+        };
+        let (advanced, ()) = tokio::join!(advancing, meanwhile);
+        advanced.unwrap();
+        world.settle(&app).await;
+        assert_eq!(world.shown(), "Stopped.");
+    }
+}
+
+story! {
+    /// T6, I4: what must not run twice and was cut off is put to the person.
+    async fn a_call_that_was_cut_off_is_put_to_the_person(world: &mut World) {
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        let press = world.press("Allow once");
+        let app = world.node().await;
+        world.takes(&app, "1", press).await;
+        start_and_die(world, &app).await;
+        world.model_will(say("Then I leave it."));
+
+        world.happens("1", What::Unsupported { message: "x".into(), content: "sticker".into() }).await;
+        let again = world.node().await;
+        world.settle(&again).await;
+        assert!(world.shown().contains("was interrupted. Run it again?"), "{}", world.shown());
+        assert_eq!(world.deletions(), 0);
+        world.ann_presses("Skip").await;
+        assert_eq!(world.deletions(), 0);
+        assert_eq!(world.last(), "Then I leave it.");
+        let last = world.journal().await.into_iter().rev().find_map(|entry| match entry.event {
+            Event::ToolFinished { result, .. } => Some(result.outcome),
+            _ => None,
+        });
+        assert_eq!(last, Some(Outcome::Denied));
+    }
+}
+
+/// A worker that has written down that the call runs, and dies before it does.
+async fn start_and_die(world: &World, app: &countersign::app::App) {
+    use countersign::store::journal::{Change, Recorded, Terms};
+    let store = &app.gateway.store;
+    let claimed = store.claim(1).await.unwrap().pop().expect("ready");
+    let call = world.journal().await.iter().find_map(|entry| match &entry.event {
+        Event::Replied { calls, .. } => calls.first().map(|call| call.id.clone()),
+        _ => None,
+    });
+    let events = vec![Event::ToolStarted { call: call.unwrap() }];
+    let change = Change { events, terms: Terms::Always, ..Change::default() };
+    let now = "2026-05-04T10:00:00Z".parse().unwrap();
+    assert_eq!(store.record(&claimed.lease, change, now).await.unwrap(), Recorded::Done);
+    store.release(&claimed.lease).await.unwrap();
+}

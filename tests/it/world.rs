@@ -1,0 +1,328 @@
+//! Two people, a bot and a database: what a story happens in. Every step is done by a new [`App`],
+//! so that nothing can hide in memory.
+
+use async_trait::async_trait;
+use channels::{Batch, Incoming, Person, Place, PlaceKind, What};
+use chrono::{DateTime, TimeDelta, Utc};
+use countersign::{
+    agent::{
+        catalog::{Approval, EffectClass, Subject, Tier, ToolSpec},
+        prompt::Prompt,
+    },
+    app::{App, Given},
+    clock::HandClock,
+    config::Config,
+    gateway::{Connected, approvals, deliver, people::Allow, receive},
+    journal::event::{Entry, Event},
+    llm::{
+        Model,
+        scripted::{ScriptedModel, Step},
+    },
+    store::journal,
+    tools::{Context, Output, Tool, ToolError},
+};
+use serde_json::{Value, json};
+use sqlx::Connection as _;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use crate::room::{Message, Room};
+
+/// One test on SQLite and one on PostgreSQL.
+#[macro_export]
+macro_rules! story {
+    ($(#[$doc:meta])* async fn $name:ident($world:ident: &mut World) $body:block) => {
+        $(#[$doc])*
+        mod $name {
+            use super::*;
+
+            async fn story($world: &mut World) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                let mut world = World::on_sqlite().await;
+                story(&mut world).await;
+                world.end().await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                let mut world = World::on_postgres().await;
+                story(&mut world).await;
+                world.end().await;
+            }
+        }
+    };
+}
+
+pub struct World {
+    pub config: Config,
+    pub clock: Arc<HandClock>,
+    pub model: Arc<ScriptedModel>,
+    pub room: Room,
+    /// How often the tool `delete` has run; it must not run twice.
+    pub deleted: Arc<AtomicUsize>,
+    pub allow: Vec<String>,
+    database: Option<Database>,
+    _folder: tempfile::TempDir,
+    next_key: usize,
+}
+
+struct Database {
+    server: String,
+    name: String,
+}
+
+impl World {
+    pub async fn on_sqlite() -> Self {
+        Self::new(None)
+    }
+
+    /// On a database of its own in the server that `tests/run` starts.
+    pub async fn on_postgres() -> Self {
+        let server = std::env::var("COUNTERSIGN_TEST_PG").expect(
+            "COUNTERSIGN_TEST_PG names a PostgreSQL server for tests; tests/run starts one",
+        );
+        let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
+        administer(&server, format!("CREATE DATABASE {name}")).await;
+        Self::new(Some(Database { server, name }))
+    }
+
+    fn new(database: Option<Database>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = Config::load(None, &BTreeMap::new()).unwrap();
+        config.data_dir = folder.path().to_owned();
+        config.store.url = database.as_ref().map(|d| format!("{}/{}", d.server, d.name));
+        let now: DateTime<Utc> = "2026-05-04T10:00:00Z".parse().unwrap();
+        Self {
+            config,
+            clock: Arc::new(HandClock::new(now)),
+            model: Arc::new(ScriptedModel::new("main")),
+            room: Room::new(),
+            deleted: Arc::default(),
+            allow: vec!["1".into(), "2".into()],
+            database,
+            _folder: folder,
+            next_key: 1,
+        }
+    }
+
+    pub async fn end(self) {
+        if let Some(Database { server, name }) = &self.database {
+            administer(server, format!("DROP DATABASE {name} WITH (FORCE)")).await;
+        }
+    }
+
+    /// A gateway of its own on this world's database: a start, or one more node.
+    pub async fn node(&self) -> App {
+        let connected = Connected {
+            channel: Arc::new(self.room.clone()),
+            allow: Allow::from_list(&self.allow),
+            agent: "default".into(),
+            alone: false,
+        };
+        let given = Given {
+            clock: Some(self.clock.clone()),
+            models: BTreeMap::from([("main".to_owned(), self.model.clone() as Arc<dyn Model>)]),
+            tools: vec![Arc::new(Delete(self.deleted.clone())), Arc::new(Rare)],
+            channels: BTreeMap::from([("room".to_owned(), connected)]),
+        };
+        App::open(&self.config, &BTreeMap::new(), given).await.unwrap()
+    }
+
+    pub fn model_will(&self, step: Step) -> &ScriptedModel {
+        self.model.will(step)
+    }
+
+    pub async fn ann_says(&mut self, text: &str) {
+        let what = self.said(text);
+        self.happens("1", what).await;
+    }
+
+    pub async fn bob_says(&mut self, text: &str) {
+        let what = self.said(text);
+        self.happens("2", what).await;
+    }
+
+    pub async fn ann_presses(&mut self, label: &str) {
+        let what = self.press(label);
+        self.happens("1", what).await;
+    }
+
+    pub async fn bob_presses(&mut self, label: &str) {
+        let what = self.press(label);
+        self.happens("2", what).await;
+    }
+
+    pub fn said(&mut self, text: &str) -> What {
+        self.next_key += 1;
+        let message = self.next_key.to_string();
+        What::Text { message, text: text.into(), reply_to: None, addressed: true }
+    }
+
+    /// The newest button of that name.
+    pub fn press(&mut self, label: &str) -> What {
+        self.next_key += 1;
+        let found = self.room.messages().iter().enumerate().rev().find_map(|(place, message)| {
+            let button = message.buttons.iter().find(|(l, _)| l == label)?;
+            Some((place.to_string(), button.1.clone()))
+        });
+        let (message, data) = found.unwrap_or_else(|| panic!("no button {label}"));
+        What::Press { press: self.next_key.to_string(), message, data }
+    }
+
+    /// Something happens, and the world goes on until nothing is left to do.
+    pub async fn happens(&mut self, person: &str, what: What) {
+        let app = self.node().await;
+        self.takes(&app, person, what).await;
+        self.settle(&app).await;
+    }
+
+    /// A node writes down what happened.
+    pub async fn takes(&mut self, app: &App, person: &str, what: What) {
+        self.next_key += 1;
+        let name = if person == "1" { "Ann" } else { "Bob" };
+        let incoming = Incoming {
+            key: format!("k{}", self.next_key),
+            at: "2026-05-04T10:00:00Z".parse().unwrap(),
+            place: Self::place(),
+            person: Some(Person {
+                id: person.into(),
+                name: name.into(),
+                language: None,
+                is_bot: false,
+            }),
+            what,
+        };
+        let batch = Batch { incomings: vec![incoming], position: None };
+        receive::receive(&app.gateway, "room", batch).await.unwrap();
+    }
+
+    /// Until nothing is ready and nothing waits to be shown.
+    pub async fn settle(&self, app: &App) {
+        loop {
+            let expired = approvals::sweep(&app.gateway).await.unwrap();
+            let advanced = app.worker.advance_ready().await.unwrap();
+            let shown = deliver::deliver_ready(&app.gateway).await.unwrap();
+            if expired + advanced + shown == 0 {
+                break;
+            }
+        }
+        app.gateway.tasks.close();
+        app.gateway.tasks.wait().await;
+        app.gateway.tasks.reopen();
+    }
+
+    pub async fn time_passes(&mut self, by: TimeDelta) {
+        self.clock.advance(by);
+        let app = self.node().await;
+        self.settle(&app).await;
+    }
+
+    pub fn place() -> Place {
+        Place { chat: "7".into(), thread: None, kind: PlaceKind::Private }
+    }
+
+    /// What stands in the chat, a line each.
+    pub fn shown(&self) -> String {
+        self.room.messages().iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    pub fn last(&self) -> String {
+        self.room.messages().last().map(line).unwrap_or_default()
+    }
+
+    pub fn deletions(&self) -> usize {
+        self.deleted.load(Ordering::SeqCst)
+    }
+
+    pub fn prompts(&self) -> Vec<Prompt> {
+        self.model.prompts()
+    }
+
+    /// The conversation's journal.
+    pub async fn journal(&self) -> Vec<Entry> {
+        let store = self.node().await.gateway.store.clone();
+        let conversation = store
+            .read(|tx| {
+                Box::pin(
+                    async move { journal::find_conversation(tx, "room", &Self::place()).await },
+                )
+            })
+            .await
+            .unwrap()
+            .expect("somebody has spoken");
+        store.events_after(&conversation, 0).await.unwrap()
+    }
+
+    /// What the calls of a tool came to, in order.
+    pub async fn results(&self) -> Vec<String> {
+        let results = self.journal().await.into_iter().filter_map(|entry| match entry.event {
+            Event::ToolFinished { result, .. } => Some(result.text),
+            _ => None,
+        });
+        results.collect()
+    }
+}
+
+/// The first line of a message, its buttons, its file.
+fn line(message: &Message) -> String {
+    let text = message.text.lines().next().unwrap_or_default();
+    let last = message.text.lines().last().unwrap_or_default();
+    let text = if text == last { text.to_owned() } else { format!("{text} … {last}") };
+    let buttons: String = message.buttons.iter().map(|(label, _)| format!(" [{label}]")).collect();
+    let file = message.file.as_ref().map_or(String::new(), |(name, _)| format!("📎 {name}"));
+    format!("{text}{buttons}{file}")
+}
+
+async fn administer(server: &str, sql: String) {
+    let mut conn = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
+    sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut conn).await.unwrap();
+}
+
+/// Must not run twice, and asks.
+struct Delete(Arc<AtomicUsize>);
+
+#[async_trait]
+impl Tool for Delete {
+    fn spec(&self) -> ToolSpec {
+        let parameters = json!({
+            "type": "object",
+            "properties": { "path": { "type": "string" } },
+            "required": ["path"]
+        });
+        ToolSpec {
+            effect: EffectClass::AtMostOnce,
+            approval: Approval::UnlessAllowed,
+            subject: Some(Subject::Path("path")),
+            ..ToolSpec::read_only("delete", "Deletes a file", parameters)
+        }
+    }
+
+    async fn run(&self, arguments: Value, _context: &Context) -> Result<Output, ToolError> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Ok(Output::text(format!("deleted {}", arguments["path"].as_str().unwrap_or_default())))
+    }
+}
+
+/// An extension tool.
+struct Rare;
+
+#[async_trait]
+impl Tool for Rare {
+    fn spec(&self) -> ToolSpec {
+        let parameters = json!({ "type": "object", "properties": {} });
+        let spec =
+            ToolSpec::read_only("rare", "Is seldom needed\nAnd a zebra explains it", parameters);
+        ToolSpec { tier: Tier::Extension, ..spec }
+    }
+
+    async fn run(&self, _arguments: Value, _context: &Context) -> Result<Output, ToolError> {
+        Ok(Output::text("rare indeed"))
+    }
+}
