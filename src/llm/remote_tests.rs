@@ -14,20 +14,24 @@ const ALL: [Provider; 4] =
     [Provider::OpenAi, Provider::Anthropic, Provider::Gemini, Provider::Ollama];
 const KEY: &str = "sk-secret-0123456789";
 
-fn config(llm: &FakeLlm, provider: Provider) -> ModelConfig {
+fn bare(provider: Provider, base_url: Option<&str>) -> ModelConfig {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let url = if BOTH.contains(&provider) { llm.base_url() } else { llm.url.clone() };
     ModelConfig {
         id: "main".into(),
         provider,
-        base_url: Some(url.parse().expect("a URL")),
-        api_key: Some(KEY.into()),
+        base_url: base_url.map(|url| url.parse().expect("a URL")),
+        api_key: None,
         model: "fake-1".into(),
         tools: ToolCalls::Native,
         temperature: None,
         max_output_tokens: None,
         timeouts: Timeouts::default(),
     }
+}
+
+fn config(llm: &FakeLlm, provider: Provider) -> ModelConfig {
+    let url = if BOTH.contains(&provider) { llm.base_url() } else { llm.url.clone() };
+    ModelConfig { api_key: Some(KEY.into()), ..bare(provider, Some(&url)) }
 }
 
 fn model(llm: &FakeLlm, provider: Provider) -> RemoteModel {
@@ -376,42 +380,18 @@ async fn a_model_without_calls_of_its_own_is_told_of_its_tools_in_words() {
 
 #[test]
 fn a_missing_key_is_told_before_the_first_request() {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let config = |provider, base_url: Option<&str>| ModelConfig {
-        id: "main".into(),
-        provider,
-        base_url: base_url.map(|u| u.parse().expect("a URL")),
-        api_key: None,
-        model: "m".into(),
-        tools: ToolCalls::Native,
-        temperature: None,
-        max_output_tokens: None,
-        timeouts: Timeouts::default(),
-    };
-    let no = RemoteModel::new(config(Provider::Gemini, None)).err().expect("no key, no model");
+    let made = |provider, url| RemoteModel::new(bare(provider, url));
+    let no = made(Provider::Gemini, None).err().expect("no key, no model");
     assert!(no.to_string().contains("set GEMINI_API_KEY"), "{no}");
-    assert!(RemoteModel::new(config(Provider::Ollama, None)).is_ok());
-    assert!(RemoteModel::new(config(Provider::OpenAi, Some("http://localhost:8080/v1"))).is_ok());
-    let odd = RemoteModel::new(config(Provider::OpenAi, Some("file:///etc/passwd"))).err();
+    assert!(made(Provider::Ollama, None).is_ok());
+    assert!(made(Provider::OpenAi, Some("http://localhost:8080/v1")).is_ok());
+    let odd = made(Provider::OpenAi, Some("file:///etc/passwd")).err();
     assert!(odd.is_some_and(|e| e.to_string().contains("http://")));
 }
 
 #[test]
 fn an_address_ends_where_the_client_expects_it() {
-    let base = |provider, url: &str| {
-        let config = ModelConfig {
-            id: "main".into(),
-            provider,
-            base_url: Some(url.parse().expect("a URL")),
-            api_key: None,
-            model: "m".into(),
-            tools: ToolCalls::Native,
-            temperature: None,
-            max_output_tokens: None,
-            timeouts: Timeouts::default(),
-        };
-        config.base_url().expect("a good address")
-    };
+    let base = |provider, url: &str| bare(provider, Some(url)).base_url().expect("a good address");
     assert_eq!(base(Provider::OpenAi, "http://h:1/v1"), "http://h:1/v1/");
     assert_eq!(base(Provider::OpenAi, "http://h:1"), "http://h:1/v1/");
     assert_eq!(base(Provider::Anthropic, "http://h/proxy/v1/"), "http://h/proxy/v1/");
