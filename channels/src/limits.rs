@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{outgoing::Outgoing, text};
+use crate::{
+    outgoing::{Choice, Outgoing},
+    text,
+};
 
 /// What one platform can show and take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,8 +55,234 @@ impl Unit {
 impl Outgoing {
     /// What really can be shown, in order: long texts in several parts, a caption that is too long
     /// as a text behind the file, a question without buttons as a text that names the commands.
+    /// Nothing at all where the channel has no way to show it (drafts, typing).
     pub fn degrade(self, limits: &Limits) -> Vec<Outgoing> {
-        let _ = (limits, text::MODULE);
-        vec![self]
+        match self {
+            Self::Text { markdown, reply_to } => texts(&markdown, reply_to, limits),
+            Self::Question { markdown, approval, choices } if limits.buttons => {
+                question(&markdown, approval, choices, limits)
+            }
+            Self::Question { markdown, approval, choices } => {
+                texts(&with_commands(&markdown, &approval, &choices), None, limits)
+            }
+            Self::Settled { markdown } => settled(&markdown, limits),
+            Self::File { name, size_bytes, caption, .. } if size_bytes > limits.upload_bytes => {
+                texts(&too_large(&name, size_bytes, limits, caption.as_deref()), None, limits)
+            }
+            file @ Self::File { .. } => captioned(file, limits),
+            Self::Draft { .. } if !limits.drafts => Vec::new(),
+            Self::Draft { markdown } => newest(&markdown, limits),
+            Self::Typing if limits.typing_for.is_none() => Vec::new(),
+            same @ (Self::Typing | Self::Placeholder | Self::Toast { .. }) => vec![same],
+        }
+    }
+}
+
+fn texts(markdown: &str, reply_to: Option<String>, limits: &Limits) -> Vec<Outgoing> {
+    let parts = text::split(markdown, limits.text, limits.unit);
+    let mut reply_to = reply_to;
+    let text = |markdown| Outgoing::Text { markdown, reply_to: reply_to.take() };
+    parts.into_iter().map(text).collect()
+}
+
+/// The buttons stand under the last part, where the reading ends.
+fn question(
+    markdown: &str,
+    approval: String,
+    choices: Vec<Choice>,
+    limits: &Limits,
+) -> Vec<Outgoing> {
+    let mut shown = texts(markdown, None, limits);
+    let last = match shown.pop() {
+        Some(Outgoing::Text { markdown, .. }) => markdown,
+        _ => markdown.to_owned(),
+    };
+    shown.push(Outgoing::Question { markdown: last, approval, choices });
+    shown
+}
+
+/// An edit shows one message: what does not fit follows it.
+fn settled(markdown: &str, limits: &Limits) -> Vec<Outgoing> {
+    let (first, rest) = text::split_off(markdown, limits.text, limits.unit);
+    let mut shown = vec![Outgoing::Settled { markdown: first.unwrap_or_default() }];
+    shown.extend(texts(&rest.unwrap_or_default(), None, limits));
+    shown
+}
+
+fn captioned(file: Outgoing, limits: &Limits) -> Vec<Outgoing> {
+    let Outgoing::File { name, media_type, size_bytes, digest, caption } = file else {
+        return vec![file];
+    };
+    let (caption, rest) = caption
+        .map_or((None, None), |caption| text::split_off(&caption, limits.caption, limits.unit));
+    let mut shown = vec![Outgoing::File { name, media_type, size_bytes, digest, caption }];
+    shown.extend(texts(&rest.unwrap_or_default(), None, limits));
+    shown
+}
+
+/// A draft is one message: its end is what is new.
+fn newest(markdown: &str, limits: &Limits) -> Vec<Outgoing> {
+    let last = text::split(markdown, limits.text, limits.unit).pop();
+    last.map(|markdown| Outgoing::Draft { markdown }).into_iter().collect()
+}
+
+/// How much of an approval's id a person has to type.
+const CODE_CHARS: usize = 8;
+
+fn with_commands(markdown: &str, approval: &str, choices: &[Choice]) -> String {
+    let code: String = approval.chars().take(CODE_CHARS).collect();
+    let line = |choice: &Choice| {
+        let command = command(choice.key)?;
+        Some(format!("- {}: `/{command} {code}`\n", text::escape(&choice.label)))
+    };
+    let lines: String = choices.iter().filter_map(line).collect();
+    format!("{markdown}\n\nTo answer, type:\n\n{lines}")
+}
+
+/// The command that does what a button with this key does.
+fn command(key: char) -> Option<&'static str> {
+    match key {
+        'a' | 'r' => Some("allow"),
+        'c' => Some("always"),
+        'd' | 's' => Some("deny"),
+        _ => None,
+    }
+}
+
+fn too_large(name: &str, size_bytes: u64, limits: &Limits, caption: Option<&str>) -> String {
+    let name = text::escape(&text::neutralise(name));
+    let (size, most) = (megabytes(size_bytes), megabytes(limits.upload_bytes));
+    let caption = caption.map(|caption| format!("\n\n{caption}")).unwrap_or_default();
+    format!(
+        "The file {name} cannot be sent here: it has {size}, and at most {most} can be sent.{caption}"
+    )
+}
+
+/// Rounded up, so that a size above a limit never reads like the limit.
+fn megabytes(bytes: u64) -> String {
+    let tenths = bytes.saturating_mul(10).div_ceil(1024 * 1024);
+    format!("{}.{} MB", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> Limits {
+        Limits {
+            text: 40,
+            caption: 10,
+            unit: Unit::Utf16,
+            upload_bytes: 1024 * 1024,
+            buttons: true,
+            repeat: Repeat::EditInPlace,
+            typing_for: None,
+            drafts: false,
+        }
+    }
+
+    fn file(size_bytes: u64, caption: &str) -> Outgoing {
+        Outgoing::File {
+            name: "a_b.pdf".into(),
+            media_type: "application/pdf".into(),
+            size_bytes,
+            digest: "d".into(),
+            caption: Some(caption.into()),
+        }
+    }
+
+    fn choices() -> Vec<Choice> {
+        [("Allow", 'a'), ("Always here", 'c'), ("Deny", 'd'), ("Look", 'x')]
+            .map(|(label, key)| Choice { label: label.into(), key })
+            .to_vec()
+    }
+
+    fn text_of(outgoing: &Outgoing) -> &str {
+        match outgoing {
+            Outgoing::Text { markdown, .. }
+            | Outgoing::Question { markdown, .. }
+            | Outgoing::Settled { markdown } => markdown,
+            other => panic!("{other:?} has no text"),
+        }
+    }
+
+    /// M5, M12
+    #[test]
+    fn a_long_text_comes_in_parts_and_only_the_first_replies() {
+        let text = "word ".repeat(30);
+        let shown = Outgoing::Text { markdown: text, reply_to: Some("7".into()) }.degrade(&small());
+        assert_eq!(shown.len(), 4);
+        let replies: Vec<bool> =
+            shown.iter().map(|o| matches!(o, Outgoing::Text { reply_to: Some(_), .. })).collect();
+        assert_eq!(replies, [true, false, false, false]);
+    }
+
+    #[test]
+    fn a_long_question_has_its_buttons_under_the_last_part() {
+        let markdown = format!("{}\n\nAllow?", "word ".repeat(12));
+        let question = Outgoing::Question { markdown, approval: "abc".into(), choices: choices() };
+        let shown = question.degrade(&small());
+        assert!(
+            matches!(shown.last(), Some(Outgoing::Question { choices, .. }) if choices.len() == 4)
+        );
+        assert!(shown[..shown.len() - 1].iter().all(|o| matches!(o, Outgoing::Text { .. })));
+        assert!(text_of(&shown[shown.len() - 1]).ends_with("Allow?"));
+    }
+
+    #[test]
+    fn without_buttons_a_question_names_the_commands() {
+        let limits = Limits { buttons: false, text: 400, ..small() };
+        let approval = "0123456789abcdef".into();
+        let question =
+            Outgoing::Question { markdown: "Delete?".into(), approval, choices: choices() };
+        let shown = question.degrade(&limits);
+        assert_eq!(shown.len(), 1);
+        insta::assert_snapshot!(text::format(text_of(&shown[0])).text, @r"
+        Delete?
+
+        To answer, type:
+
+        • Allow: /allow 01234567
+        • Always here: /always 01234567
+        • Deny: /deny 01234567
+        ");
+    }
+
+    #[test]
+    fn a_long_caption_goes_on_behind_the_file() {
+        let shown = file(5, "one two three four five").degrade(&small());
+        assert!(
+            matches!(&shown[0], Outgoing::File { caption: Some(c), .. } if c == "one two"),
+            "{shown:?}"
+        );
+        assert_eq!(text_of(&shown[1]), "three four five");
+    }
+
+    #[test]
+    fn a_file_over_the_limit_is_told() {
+        let limits = Limits { text: 400, ..small() };
+        let shown = file(1024 * 1024 + 1, "Here.").degrade(&limits);
+        assert_eq!(
+            text::format(text_of(&shown[0])).text,
+            "The file a_b.pdf cannot be sent here: it has 1.1 MB, and at most 1.0 MB can be sent.\n\nHere."
+        );
+        assert_eq!(file(1024 * 1024, "Here.").degrade(&limits).len(), 1);
+    }
+
+    #[test]
+    fn a_settled_question_stays_one_edit() {
+        let shown = Outgoing::Settled { markdown: "word ".repeat(12) }.degrade(&small());
+        assert!(matches!(shown[0], Outgoing::Settled { .. }));
+        assert!(matches!(shown[1], Outgoing::Text { .. }));
+    }
+
+    #[test]
+    fn what_cannot_be_shown_is_left_out() {
+        assert_eq!(Outgoing::Draft { markdown: "d".into() }.degrade(&small()), []);
+        assert_eq!(Outgoing::Typing.degrade(&small()), []);
+        assert_eq!(Outgoing::Placeholder.degrade(&small()), [Outgoing::Placeholder]);
+        let drafts = Limits { drafts: true, ..small() };
+        let shown = Outgoing::Draft { markdown: "word ".repeat(12) + "end" }.degrade(&drafts);
+        assert!(matches!(&shown[..], [Outgoing::Draft { markdown }] if markdown.ends_with("end")));
     }
 }

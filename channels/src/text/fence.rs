@@ -1,0 +1,91 @@
+//! What has to be repeated behind a cut: the code fence or the table header that it falls into.
+
+/// What a cut interrupts.
+pub(super) enum Carry {
+    /// Without line ends.
+    Fence { opening: String, closing: String },
+    /// The header row and the rule below it, each with its line end.
+    Header(String),
+}
+
+/// What the cut of `text` at byte `at` interrupts, if it has to be said again.
+pub(super) fn carry(text: &str, at: usize) -> Option<Carry> {
+    if let Some(fence) = open_fence(&text[..at]) {
+        let opening = format!("{}{}", fence.marker(), fence.language);
+        return Some(Carry::Fence {
+            opening,
+            closing: format!("{}{}", fence.prefix, fence.marker()),
+        });
+    }
+    table_header(text, at).map(Carry::Header)
+}
+
+/// Whether what follows `head` is code.
+pub(super) fn in_fence(head: &str) -> bool {
+    open_fence(head).is_some()
+}
+
+/// Whether the line in which `at` falls opens or closes code.
+pub(super) fn on_fence_line(text: &str, at: usize) -> bool {
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
+    Fence::opened_by(&text[start..end]).is_some()
+}
+
+struct Fence {
+    /// What stands before it on its line: indentation, quote marks.
+    prefix: String,
+    mark: char,
+    length: usize,
+    language: String,
+}
+
+impl Fence {
+    fn marker(&self) -> String {
+        self.mark.to_string().repeat(self.length)
+    }
+
+    fn opened_by(line: &str) -> Option<Self> {
+        let body = line.trim_start_matches([' ', '\t', '>']);
+        let mark = body.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let language = body.trim_start_matches(mark);
+        let length = body.len() - language.len();
+        let valid = length >= 3 && !(mark == '`' && language.contains('`'));
+        let prefix = line[..line.len() - body.len()].to_owned();
+        valid.then(|| Self { prefix, mark, length, language: language.trim().to_owned() })
+    }
+
+    fn is_closed_by(&self, line: &str) -> bool {
+        Self::opened_by(line).is_some_and(|other| {
+            other.mark == self.mark && other.length >= self.length && other.language.is_empty()
+        })
+    }
+}
+
+fn open_fence(head: &str) -> Option<Fence> {
+    let mut open: Option<Fence> = None;
+    for line in head.lines() {
+        open = match open {
+            Some(fence) if fence.is_closed_by(line) => None,
+            Some(fence) => Some(fence),
+            None => Fence::opened_by(line),
+        };
+    }
+    open
+}
+
+/// The header of the table that goes on at `at`, which is the beginning of a line.
+fn table_header(text: &str, at: usize) -> Option<String> {
+    let (head, tail) = text.split_at(at);
+    if !head.ends_with('\n') || !tail.lines().next()?.contains('|') {
+        return None;
+    }
+    let block = &head[head.rfind("\n\n").map_or(0, |end| end + 2)..];
+    let lines: Vec<&str> = block.lines().collect();
+    let rule = (1..lines.len()).find(|i| is_rule(lines[*i]) && lines[i - 1].contains('|'))?;
+    Some(format!("{}\n{}\n", lines[rule - 1], lines[rule]))
+}
+
+fn is_rule(line: &str) -> bool {
+    line.contains("--") && line.chars().all(|c| matches!(c, ' ' | '\t' | '|' | '-' | ':'))
+}

@@ -1,0 +1,441 @@
+//! Markdown → text and the spans that format it, counted as Telegram counts: in UTF-16 units.
+
+use comrak::{
+    Arena, Options,
+    nodes::{AstNode, ListType, NodeCodeBlock, NodeList, NodeValue},
+    parse_document,
+};
+use url::Url;
+
+use super::table;
+
+/// Deeper nesting than this is shown as plain text; nobody writes it, and the stack is finite.
+const DEEPEST: usize = 48;
+
+/// A text without markup, and where it is formatted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Formatted {
+    pub text: String,
+    /// Ordered by offset, the outer before the inner. Two spans are disjoint or one contains the
+    /// other; code contains nothing and stands in nothing but a quote; quotes are not nested.
+    pub spans: Vec<Span>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// In UTF-16 code units.
+    pub offset: usize,
+    /// In UTF-16 code units; never 0.
+    pub length: usize,
+    pub style: Style,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Style {
+    Bold,
+    Italic,
+    Strike,
+    Code,
+    Pre {
+        language: Option<String>,
+    },
+    /// `http`, `https` or `mailto`; all others are shown as text.
+    Link(Url),
+    Quote,
+}
+
+/// Reads CommonMark with tables, strikethrough and task lists. What has no formatting of its own
+/// is shown as text (HTML literally, images as links), so that nothing is lost.
+pub fn format(markdown: &str) -> Formatted {
+    let arena = Arena::new();
+    let mut options = Options::default();
+    options.extension.strikethrough = true;
+    options.extension.table = true;
+    options.extension.tasklist = true;
+    let root = parse_document(&arena, markdown, &options);
+    let mut writer = Writer::default();
+    writer.children(root);
+    writer.finish()
+}
+
+type Node<'a> = &'a AstNode<'a>;
+
+#[derive(Default)]
+struct Writer {
+    text: String,
+    units: usize,
+    spans: Vec<Span>,
+    /// What is open, outermost first, with the offset at which it (last) began.
+    open: Vec<(Style, usize)>,
+    /// Line ends that are written once something follows them.
+    gap: usize,
+    /// A list marker was just written: its item begins on the same line.
+    at_marker: bool,
+    lists: usize,
+    depth: usize,
+}
+
+impl Writer {
+    fn children(&mut self, node: Node<'_>) {
+        for child in node.children() {
+            self.node(child);
+        }
+    }
+
+    fn node(&mut self, node: Node<'_>) {
+        if self.depth >= DEEPEST {
+            return self.flat(node);
+        }
+        self.depth += 1;
+        let value = node.data().value.clone();
+        if !self.block(node, &value) {
+            self.inline(node, value);
+        }
+        self.depth -= 1;
+    }
+
+    /// Writes a block; false if it is none.
+    fn block(&mut self, node: Node<'_>, value: &NodeValue) -> bool {
+        match value {
+            NodeValue::Paragraph => {
+                self.part();
+                self.children(node);
+            }
+            NodeValue::Heading(_) => {
+                self.part();
+                self.styled(node, Style::Bold);
+            }
+            NodeValue::BlockQuote => self.quote(node),
+            NodeValue::List(list) => self.list(node, list),
+            NodeValue::CodeBlock(code) => self.code_block(code),
+            NodeValue::Table(table) => {
+                self.part();
+                let rows = rows(node);
+                self.literal(
+                    &table::align(&rows, &table.alignments),
+                    Style::Pre { language: None },
+                );
+            }
+            NodeValue::ThematicBreak => {
+                self.part();
+                self.push("———");
+            }
+            NodeValue::HtmlBlock(html) => {
+                self.part();
+                self.push(html.literal.trim_end());
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn inline(&mut self, node: Node<'_>, value: NodeValue) {
+        match value {
+            NodeValue::Text(text) => self.push(&text),
+            NodeValue::SoftBreak | NodeValue::LineBreak => self.push("\n"),
+            NodeValue::Code(code) => self.literal(&code.literal, Style::Code),
+            NodeValue::HtmlInline(html) => self.push(&html),
+            NodeValue::Emph => self.styled(node, Style::Italic),
+            NodeValue::Strong => self.styled(node, Style::Bold),
+            NodeValue::Strikethrough => self.styled(node, Style::Strike),
+            NodeValue::Link(link) | NodeValue::Image(link) => self.link(node, &link.url),
+            _ => self.children(node),
+        }
+    }
+
+    fn list(&mut self, node: Node<'_>, list: &NodeList) {
+        self.part();
+        self.lists += 1;
+        for (index, item) in node.children().enumerate() {
+            self.line();
+            let indent = "  ".repeat(self.lists - 1);
+            let marker = match (&item.data().value, list.list_type) {
+                (NodeValue::TaskItem(task), _) if task.symbol.is_some() => "☑ ".to_owned(),
+                (NodeValue::TaskItem(_), _) => "☐ ".to_owned(),
+                (_, ListType::Bullet) => "• ".to_owned(),
+                (_, ListType::Ordered) => format!("{}. ", list.start.saturating_add(index)),
+            };
+            self.push(&format!("{indent}{marker}"));
+            self.at_marker = true;
+            self.children(item);
+            self.at_marker = false;
+        }
+        self.lists -= 1;
+    }
+
+    /// Quotes do not nest on the platforms: an inner one gets the mark of a mail instead.
+    fn quote(&mut self, node: Node<'_>) {
+        self.part();
+        if self.open.iter().any(|(style, _)| *style == Style::Quote) {
+            self.push("> ");
+            self.at_marker = true;
+            self.children(node);
+            self.at_marker = false;
+        } else {
+            self.begin(Style::Quote);
+            self.at_marker = true;
+            self.children(node);
+            self.end();
+        }
+    }
+
+    fn code_block(&mut self, code: &NodeCodeBlock) {
+        self.part();
+        let language = code.info.split_whitespace().next().map(str::to_owned);
+        let literal = code.literal.strip_suffix('\n').unwrap_or(&code.literal);
+        self.literal(literal, Style::Pre { language });
+    }
+
+    fn link(&mut self, node: Node<'_>, url: &str) {
+        let shown: String = node.children().map(plain).collect();
+        let parsed = Url::parse(url).ok();
+        let known = parsed.filter(|u| matches!(u.scheme(), "http" | "https" | "mailto"));
+        let nested = self.open.iter().any(|(style, _)| matches!(style, Style::Link(_)));
+        match known {
+            Some(target) if !nested && shown.trim().is_empty() => {
+                self.begin(Style::Link(target));
+                self.push(url);
+                self.end();
+            }
+            Some(target) if !nested => {
+                let mail = target.scheme() == "mailto" && !shown.contains(target.path());
+                let address = target.path().to_owned();
+                self.styled(node, Style::Link(target));
+                if mail {
+                    self.push(&format!(" ({address})"));
+                }
+            }
+            _ => {
+                self.children(node);
+                if !url.is_empty() && url != shown {
+                    self.push(&format!(" ({url})"));
+                }
+            }
+        }
+    }
+
+    fn styled(&mut self, node: Node<'_>, style: Style) {
+        if self.open.iter().any(|(open, _)| *open == style) {
+            return self.children(node);
+        }
+        self.begin(style);
+        self.children(node);
+        self.end();
+    }
+
+    /// Code: what is open around it (but for a quote) is closed before and opened again behind.
+    fn literal(&mut self, text: &str, style: Style) {
+        let around = self.open.len();
+        let quote = self.open.iter().position(|(open, _)| *open == Style::Quote);
+        let keep = quote.map_or(0, |position| position + 1);
+        let mut suspended = Vec::new();
+        while self.open.len() > keep {
+            suspended.push(self.end());
+        }
+        self.begin(style);
+        self.push(text);
+        self.end();
+        while let Some(style) = suspended.pop() {
+            self.open.push((style, self.units));
+        }
+        debug_assert_eq!(around, self.open.len(), "what was open is open again");
+    }
+
+    fn begin(&mut self, style: Style) {
+        self.fill_gap();
+        self.open.push((style, self.units));
+    }
+
+    fn end(&mut self) -> Style {
+        let (style, offset) = self.open.pop().expect("every end has its begin");
+        if self.units > offset {
+            self.spans.push(Span { offset, length: self.units - offset, style: style.clone() });
+        }
+        style
+    }
+
+    /// A block begins: behind an empty line, in a list on a line of its own.
+    fn part(&mut self) {
+        self.gap_of(if self.lists > 0 { 1 } else { 2 });
+    }
+
+    fn line(&mut self) {
+        self.gap_of(1);
+    }
+
+    fn gap_of(&mut self, lines: usize) {
+        if !self.text.is_empty() && !self.at_marker {
+            self.gap = self.gap.max(lines);
+        }
+    }
+
+    fn fill_gap(&mut self) {
+        for _ in 0..std::mem::take(&mut self.gap) {
+            self.text.push('\n');
+            self.units += 1;
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.fill_gap();
+        self.at_marker = false;
+        self.units += text.encode_utf16().count();
+        self.text.push_str(text);
+    }
+
+    /// What is nested too deeply: its text without any formatting.
+    fn flat(&mut self, node: Node<'_>) {
+        self.line();
+        self.push(&plain(node));
+    }
+
+    /// The platforms trim texts at both ends; doing it here keeps the spans true.
+    fn finish(mut self) -> Formatted {
+        let kept = self.text.trim_end().len();
+        self.text.truncate(kept);
+        let end = self.text.encode_utf16().count();
+        let start = self.text.len() - self.text.trim_start().len();
+        let lead = self.text[..start].encode_utf16().count();
+        self.text.drain(..start);
+        let clip = |span: Span| {
+            let from = span.offset.max(lead);
+            let to = (span.offset + span.length).min(end);
+            (to > from).then(|| Span { offset: from - lead, length: to - from, ..span })
+        };
+        let mut spans: Vec<Span> = self.spans.into_iter().filter_map(clip).collect();
+        // An inner span ends first and so comes first: reversed, and sorted stably, the outer leads.
+        spans.reverse();
+        spans.sort_by(|a, b| a.offset.cmp(&b.offset).then(b.length.cmp(&a.length)));
+        Formatted { text: self.text, spans }
+    }
+}
+
+/// The text below a node, without markup.
+fn plain(node: Node<'_>) -> String {
+    let mut text = String::new();
+    for below in node.descendants() {
+        match &below.data().value {
+            NodeValue::Text(part) => text.push_str(part),
+            NodeValue::Code(code) => text.push_str(&code.literal),
+            NodeValue::CodeBlock(code) => text.push_str(&code.literal),
+            NodeValue::HtmlInline(html) => text.push_str(html),
+            NodeValue::HtmlBlock(html) => text.push_str(&html.literal),
+            NodeValue::Link(link) | NodeValue::Image(link) if link.url.contains(':') => {
+                text.push_str(&link.url);
+                text.push(' ');
+            }
+            NodeValue::SoftBreak | NodeValue::LineBreak => text.push(' '),
+            _ => {}
+        }
+    }
+    text
+}
+
+fn rows(table: Node<'_>) -> Vec<Vec<String>> {
+    table.children().map(|row| row.children().map(cell).collect()).collect()
+}
+
+fn cell(node: Node<'_>) -> String {
+    let mut writer = Writer { depth: DEEPEST / 2, ..Writer::default() };
+    writer.children(node);
+    writer.finish().text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(markdown: &str) -> String {
+        let Formatted { text, spans } = format(markdown);
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let mut lines = vec![text.clone()];
+        for span in spans {
+            let part = String::from_utf16_lossy(&units[span.offset..span.offset + span.length]);
+            lines.push(format!("{:?}: {part:?}", span.style));
+        }
+        lines.join("\n")
+    }
+
+    #[test]
+    fn inline_formatting_becomes_spans() {
+        insta::assert_snapshot!(shown("👍 **b *bi* b** ~~s~~ `c` [l](https://x.y/z)"), @r#"
+        👍 b bi b s c l
+        Bold: "b bi b"
+        Italic: "bi"
+        Strike: "s"
+        Code: "c"
+        Link(Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("x.y")), port: None, path: "/z", query: None, fragment: None }): "l"
+        "#);
+    }
+
+    #[test]
+    fn code_stands_in_nothing_but_a_quote() {
+        insta::assert_snapshot!(shown("**a `c` b**\n\n> q **x** `y`\n> > inner"), @r#"
+        a c b
+
+        q x y
+
+        > inner
+        Bold: "a "
+        Code: "c"
+        Bold: " b"
+        Quote: "q x y\n\n> inner"
+        Bold: "x"
+        Code: "y"
+        "#);
+    }
+
+    #[test]
+    fn blocks_are_laid_out_for_a_chat() {
+        let markdown = "# Head\n\ntext\nnext\n\n3. one\n4. two\n   - deep\n   - [x] no\n\n- [x] done\n\n\
+                        ```rust\nfn x() {}\n```\n\n---\n<b>raw</b>";
+        insta::assert_snapshot!(shown(markdown), @r#"
+        Head
+
+        text
+        next
+
+        3. one
+        4. two
+          • deep
+          ☑ no
+
+        ☑ done
+
+        fn x() {}
+
+        ———
+
+        <b>raw</b>
+        Bold: "Head"
+        Pre { language: Some("rust") }: "fn x() {}"
+        "#);
+    }
+
+    #[test]
+    fn a_table_is_aligned_and_monospaced() {
+        insta::assert_snapshot!(shown("| a | num |\n|---|--:|\n| long **cell** | 1 |"), @r#"
+        a         | num
+        ----------+----
+        long cell |   1
+        Pre { language: None }: "a         | num\n----------+----\nlong cell |   1"
+        "#);
+    }
+
+    #[test]
+    fn only_web_and_mail_are_links_and_no_address_is_lost() {
+        let shown =
+            format("[a](javascript:x) ![img](https://i.j) [m](mailto:a@b.c) ![](https://k.l)");
+        assert_eq!(shown.text, "a (javascript:x) img m (a@b.c) https://k.l");
+        assert_eq!(shown.spans.len(), 3);
+    }
+
+    #[test]
+    fn deep_nesting_is_flattened() {
+        let markdown = format!("{}deep *text*", ">".repeat(20_000));
+        assert!(format(&markdown).text.contains("deep text"));
+    }
+}
