@@ -1,1 +1,185 @@
-//! The web chat.
+//! The web chat: what is shown goes to the open pages, what is said comes from the admin server.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Batch, Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
+    Shipment, Unit, WebhookError, WebhookRequest, limits::Repeat,
+};
+
+/// How many shown things a slow page may lag behind before it has to read its history again.
+const BACKLOG: usize = 256;
+
+/// The web chat of one gateway.
+pub struct Web {
+    id: String,
+    limits: Limits,
+    hub: broadcast::Sender<WebShown>,
+    intake: watch::Sender<Option<Intake>>,
+}
+
+/// One thing that was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebShown {
+    pub chat: String,
+    /// The outbox row: a page that has this key already replaces what it shows under it.
+    pub key: String,
+    /// The key of an earlier thing that this one replaces.
+    pub replaces: Option<String>,
+    pub what: Outgoing,
+    /// What the buttons of a question carry in front of their choice's key.
+    pub token: Option<String>,
+}
+
+impl Web {
+    pub fn new(id: impl Into<String>) -> Self {
+        let limits = Limits {
+            text: 100_000,
+            caption: 100_000,
+            unit: Unit::Chars,
+            upload_bytes: 1024 * 1024 * 1024,
+            buttons: true,
+            repeat: Repeat::NativeKey,
+            typing_for: Some(Duration::from_secs(10)),
+            drafts: true,
+        };
+        let (hub, _) = broadcast::channel(BACKLOG);
+        Self { id: id.into(), limits, hub, intake: watch::Sender::new(None) }
+    }
+
+    /// All that is shown from now on, in every chat.
+    pub fn subscribe(&self) -> broadcast::Receiver<WebShown> {
+        self.hub.subscribe()
+    }
+
+    /// Hands over what a person did on a page; returns once it is committed. [`ListenError::Closed`]
+    /// while nobody listens: tell the page to try again.
+    pub async fn take(&self, incoming: Incoming) -> Result<(), ListenError> {
+        let intake = self.intake.borrow().clone().ok_or(ListenError::Closed)?;
+        intake.commit(Batch { incomings: vec![incoming], position: None }).await
+    }
+}
+
+#[async_trait]
+impl Channel for Web {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    async fn listen(
+        &self,
+        intake: Intake,
+        _from: Option<i64>,
+        stop: CancellationToken,
+    ) -> Result<(), ListenError> {
+        self.intake.send_replace(Some(intake));
+        stop.cancelled().await;
+        self.intake.send_replace(None);
+        Ok(())
+    }
+
+    async fn webhook(&self, _request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError> {
+        Err(WebhookError::Absent)
+    }
+
+    /// Always succeeds: a page that is not open reads what it missed out of its history.
+    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
+        let shown = WebShown {
+            chat: shipment.place.chat.clone(),
+            key: shipment.key.clone(),
+            replaces: shipment.receipt.as_ref().map(|receipt| receipt.message.clone()),
+            what: shipment.what.clone(),
+            token: shipment.token.clone(),
+        };
+        // Without an open page there is nobody to tell, and that is no failure.
+        self.hub.send(shown).ok();
+        Ok(Receipt { message: shipment.key.clone() })
+    }
+
+    async fn fetch(&self, _file: &FileRef) -> Result<Bytes, SendError> {
+        Err(SendError::Rejected("the web chat has no files of its own".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::{Place, PlaceKind, incoming::What};
+
+    fn place() -> Place {
+        Place { chat: "c1".into(), thread: None, kind: PlaceKind::Private }
+    }
+
+    fn shipment(receipt: Option<&str>) -> Shipment {
+        Shipment {
+            key: "k1".into(),
+            place: place(),
+            what: Outgoing::Settled { markdown: "Allowed.".into() },
+            receipt: receipt.map(|message| Receipt { message: message.into() }),
+            bytes: None,
+            token: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn every_open_page_sees_what_is_shown() {
+        let web = Web::new("web");
+        let (mut one, mut two) = (web.subscribe(), web.subscribe());
+        let receipt = web.send(&shipment(Some("k0"))).await.expect("it lives");
+        assert_eq!(receipt.message, "k1");
+        let shown = one.recv().await.expect("it lives");
+        assert_eq!((shown.chat.as_str(), shown.replaces.as_deref()), ("c1", Some("k0")));
+        assert_eq!(two.recv().await.expect("it lives"), shown);
+    }
+
+    #[tokio::test]
+    async fn without_a_page_sending_succeeds() {
+        assert!(Web::new("web").send(&shipment(None)).await.is_ok());
+    }
+
+    /// M1
+    #[tokio::test]
+    async fn what_is_said_returns_after_the_commit_and_fails_while_nobody_listens() {
+        let web = Arc::new(Web::new("web"));
+        let said = Incoming {
+            key: "1".into(),
+            at: DateTime::UNIX_EPOCH,
+            place: place(),
+            person: None,
+            what: What::Unsupported { message: "1".into(), content: "x".into() },
+        };
+        assert!(matches!(web.take(said.clone()).await, Err(ListenError::Closed)));
+
+        let (intake, mut batches) = Intake::new();
+        let stop = CancellationToken::new();
+        let listening = tokio::spawn({
+            let (web, stop) = (Arc::clone(&web), stop.clone());
+            async move { web.listen(intake, None, stop).await }
+        });
+        web.intake.subscribe().wait_for(Option::is_some).await.expect("it lives");
+        let taking = tokio::spawn({
+            let (web, said) = (Arc::clone(&web), said.clone());
+            async move { web.take(said).await }
+        });
+        let (batch, committed) = batches.recv().await.expect("it lives");
+        assert_eq!(batch.incomings, [said]);
+        assert!(!taking.is_finished());
+        committed.send(()).expect("it lives");
+        taking.await.expect("no panic").expect("taken");
+        stop.cancel();
+        listening.await.expect("no panic").expect("ends well");
+    }
+}
