@@ -1,3 +1,4 @@
-//! Small platforms with state: what the gateway's tests talk to.
+//! Small platforms with state, and with faults on demand: what the tests talk to.
 
 pub mod llm;
+pub mod telegram;

@@ -1,0 +1,41 @@
+//! What goes wrong on demand.
+
+use std::time::Duration;
+
+/// Requests that will go wrong.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    /// A method, or `*`.
+    pub method: String,
+    pub trouble: Trouble,
+    /// How many requests are still to be hit.
+    pub times: u32,
+}
+
+#[derive(Debug, Clone)]
+pub enum Trouble {
+    /// 429, with the time to wait.
+    TooMany { retry_after: u64 },
+    /// A refusal in the platform's words.
+    Refuse { code: u16, description: String },
+    /// A gateway's page instead of an answer.
+    Page { code: u16 },
+    /// The connection is cut and nothing is done.
+    Cut,
+    /// It is done, and the connection is cut instead of an answer.
+    LoseAnswer,
+    /// It is done late.
+    Delay(Duration),
+}
+
+/// Takes the next fault for a method out of the list.
+pub(super) fn take(faults: &mut Vec<Fault>, method: &str) -> Option<Trouble> {
+    let index = faults.iter().position(|fault| fault.method == "*" || fault.method == method)?;
+    let fault = &mut faults[index];
+    fault.times = fault.times.saturating_sub(1);
+    let trouble = fault.trouble.clone();
+    if fault.times == 0 {
+        faults.remove(index);
+    }
+    Some(trouble)
+}

@@ -1,0 +1,276 @@
+//! What each method does.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{
+    rules::{self, Refusal, Text},
+    state::{File, State, Toast, Webhook},
+};
+
+/// What `getFile` gives, and what an upload takes.
+const DOWNLOAD_BYTES: usize = 20 * 1024 * 1024;
+const UPLOAD_BYTES: usize = 50 * 1024 * 1024;
+
+/// A request whose fields have their types.
+pub(super) struct Request {
+    pub(super) method: &'static str,
+    pub(super) fields: Value,
+    pub(super) files: BTreeMap<String, File>,
+}
+
+impl Request {
+    fn number(&self, name: &str) -> i64 {
+        self.fields[name].as_i64().unwrap_or_default()
+    }
+
+    fn word(&self, name: &str) -> &str {
+        self.fields[name].as_str().unwrap_or_default()
+    }
+
+    fn chat(&self) -> i64 {
+        self.number("chat_id")
+    }
+}
+
+/// Does what is asked. `getUpdates` is answered by the wire, because it waits.
+pub(super) fn answer(state: &mut State, mut request: Request) -> Result<Value, Refusal> {
+    match request.method {
+        "getMe" => Ok(me()),
+        "setWebhook" => set_webhook(state, &request),
+        "deleteWebhook" => {
+            state.webhook = None;
+            if request.fields["drop_pending_updates"] == true {
+                state.updates.clear();
+            }
+            Ok(true.into())
+        }
+        "getWebhookInfo" => Ok(webhook_info(state)),
+        "sendMessage" => send_message(state, &request),
+        "editMessageText" => edit_text(state, &request),
+        "editMessageReplyMarkup" => edit_keyboard(state, &request),
+        "editMessageMedia" => edit_media(state, &mut request),
+        "sendDocument" => send_file(state, &mut request, "document"),
+        "sendPhoto" => send_file(state, &mut request, "photo"),
+        "sendChatAction" => chat_action(state, &request),
+        "answerCallbackQuery" => answer_press(state, &request),
+        "getFile" => file(state, &request),
+        "setMyCommands" => {
+            state.commands = request.fields["commands"].clone();
+            Ok(true.into())
+        }
+        "deleteMessage" => {
+            let removed = state.messages.remove(&(request.chat(), request.number("message_id")));
+            removed.map(|_| true.into()).ok_or_else(|| Refusal::bad("message to delete not found"))
+        }
+        "getChat" => state.writable(request.chat()).map(|_| state.chat_json(request.chat())),
+        other => Err(Refusal::bad(&format!("{other} is not answered here"))),
+    }
+}
+
+fn me() -> Value {
+    let mut me = State::bot();
+    for flag in [
+        "can_join_groups",
+        "can_read_all_group_messages",
+        "supports_inline_queries",
+        "can_connect_to_business",
+        "has_main_web_app",
+        "has_topics_enabled",
+        "allows_users_to_create_topics",
+        "can_manage_bots",
+    ] {
+        me[flag] = (flag == "can_join_groups").into();
+    }
+    me
+}
+
+fn set_webhook(state: &mut State, request: &Request) -> Result<Value, Refusal> {
+    let secret = request.fields["secret_token"].as_str().map(str::to_owned);
+    let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if secret.as_ref().is_some_and(|s| s.is_empty() || s.len() > 256 || !s.chars().all(valid)) {
+        return Err(Refusal::bad("secret token contains unallowed characters"));
+    }
+    if request.fields["drop_pending_updates"] == true {
+        state.updates.clear();
+    }
+    allow(state, &request.fields);
+    let url = request.word("url").to_owned();
+    state.webhook = (!url.is_empty()).then_some(Webhook { url, secret });
+    Ok(true.into())
+}
+
+/// The kinds that are wanted stay as they were last told.
+pub(super) fn allow(state: &mut State, fields: &Value) {
+    if let Some(kinds) = fields["allowed_updates"].as_array() {
+        let kinds: Vec<String> =
+            kinds.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        state.allowed = (!kinds.is_empty()).then_some(kinds);
+    }
+}
+
+fn webhook_info(state: &State) -> Value {
+    let url = state.webhook.as_ref().map_or("", |webhook| webhook.url.as_str());
+    json!({
+        "url": url, "has_custom_certificate": false, "pending_update_count": state.updates.len(),
+    })
+}
+
+/// What all sending methods share: the place, the topic, the message that is answered.
+fn place(state: &State, request: &Request) -> Result<Value, Refusal> {
+    let chat = state.writable(request.chat())?;
+    let mut fields = json!({ "reply_markup": rules::keyboard(&request.fields)? });
+    if let Some(thread) = request.fields["message_thread_id"].as_i64() {
+        if !chat.topics.contains(&thread) {
+            return Err(Refusal::bad("message thread not found"));
+        }
+        fields["message_thread_id"] = thread.into();
+        fields["is_topic_message"] = true.into();
+    }
+    let reply = &request.fields["reply_parameters"];
+    if let Some(id) = reply["message_id"].as_i64() {
+        match state.messages.get(&(request.chat(), id)) {
+            Some(message) => {
+                let mut message = message.clone();
+                message.as_object_mut().map(|m| m.remove("reply_to_message"));
+                fields["reply_to_message"] = message;
+            }
+            None if reply["allow_sending_without_reply"] == true => {}
+            None => return Err(Refusal::bad("message to be replied not found")),
+        }
+    }
+    Ok(fields)
+}
+
+fn send_message(state: &mut State, request: &Request) -> Result<Value, Refusal> {
+    let mut fields = place(state, request)?;
+    extend(&mut fields, rules::text(&request.fields, Text::Message)?);
+    Ok(state.post(request.chat(), State::bot(), fields))
+}
+
+/// The bot's own message that is to be edited.
+fn own<'a>(state: &'a State, request: &Request) -> Result<&'a Value, Refusal> {
+    state.writable(request.chat())?;
+    let message = state.messages.get(&(request.chat(), request.number("message_id")));
+    let message = message.ok_or_else(|| Refusal::bad("message to edit not found"))?;
+    if message["from"]["is_bot"] != true {
+        return Err(Refusal::bad("message can't be edited"));
+    }
+    Ok(message)
+}
+
+fn edit(state: &mut State, request: &Request, fields: Value) -> Result<Value, Refusal> {
+    let message = own(state, request)?;
+    let same =
+        fields.as_object().into_iter().flatten().all(|(name, value)| message[name] == *value);
+    if same {
+        return Err(Refusal::bad(
+            "message is not modified: specified new message content and reply markup are exactly \
+             the same as a current content and reply markup of the message",
+        ));
+    }
+    Ok(state.edit(request.chat(), request.number("message_id"), fields))
+}
+
+fn edit_text(state: &mut State, request: &Request) -> Result<Value, Refusal> {
+    if own(state, request)?["text"].is_null() {
+        return Err(Refusal::bad("there is no text in the message to edit"));
+    }
+    let mut fields = rules::text(&request.fields, Text::Message)?;
+    fields["reply_markup"] = rules::keyboard(&request.fields)?;
+    edit(state, request, fields)
+}
+
+fn edit_keyboard(state: &mut State, request: &Request) -> Result<Value, Refusal> {
+    let fields = json!({ "reply_markup": rules::keyboard(&request.fields)? });
+    edit(state, request, fields)
+}
+
+fn edit_media(state: &mut State, request: &mut Request) -> Result<Value, Refusal> {
+    own(state, request)?;
+    let media = request.fields["media"].clone();
+    let kind = media["type"].as_str().unwrap_or_default();
+    if !matches!(kind, "document" | "photo") {
+        return Err(Refusal::bad("this fake edits documents and photos in"));
+    }
+    let part = media["media"].as_str().and_then(|media| media.strip_prefix("attach://"));
+    let part = part.ok_or_else(|| Refusal::bad("wrong file identifier/HTTP URL specified"))?;
+    let mut fields = rules::text(&media, Text::Caption)?;
+    fields["reply_markup"] = rules::keyboard(&request.fields)?;
+    fields["text"] = Value::Null;
+    fields["entities"] = Value::Null;
+    let file = uploaded(request, part)?;
+    fields["document"] = state.keep(file);
+    edit(state, request, fields)
+}
+
+fn send_file(state: &mut State, request: &mut Request, field: &str) -> Result<Value, Refusal> {
+    let mut fields = place(state, request)?;
+    extend(&mut fields, rules::text(&request.fields, Text::Caption)?);
+    let part = request.word(field).strip_prefix("attach://").unwrap_or_default().to_owned();
+    let file = uploaded(request, &part)?;
+    let kept = state.keep(file);
+    fields[field] = match field {
+        "photo" => json!([{
+            "file_id": kept["file_id"], "file_unique_id": kept["file_unique_id"],
+            "width": 1, "height": 1, "file_size": kept["file_size"],
+        }]),
+        _ => kept,
+    };
+    Ok(state.post(request.chat(), State::bot(), fields))
+}
+
+fn uploaded(request: &mut Request, part: &str) -> Result<File, Refusal> {
+    let file = request.files.remove(part).ok_or_else(|| Refusal::bad("file is missing"))?;
+    if file.bytes.is_empty() {
+        return Err(Refusal::bad("file must be non-empty"));
+    }
+    if file.bytes.len() > UPLOAD_BYTES {
+        let description = "Request Entity Too Large".to_owned();
+        return Err(Refusal { code: 413, description, parameters: Value::Null });
+    }
+    Ok(file)
+}
+
+fn chat_action(state: &State, request: &Request) -> Result<Value, Refusal> {
+    state.writable(request.chat())?;
+    let known = ["typing", "upload_photo", "upload_document", "record_voice", "upload_voice"];
+    if !known.contains(&request.word("action")) {
+        return Err(Refusal::bad("wrong parameter action in request"));
+    }
+    Ok(true.into())
+}
+
+fn answer_press(state: &mut State, request: &Request) -> Result<Value, Refusal> {
+    if rules::units(request.word("text")) > 200 {
+        return Err(Refusal::bad("MESSAGE_TOO_LONG"));
+    }
+    let press = request.word("callback_query_id").to_owned();
+    if !state.presses.remove(&press) {
+        return Err(Refusal::bad(
+            "query is too old and response timeout expired or query ID is invalid",
+        ));
+    }
+    let text = request.word("text").to_owned();
+    state.toasts.push(Toast { press, text, alert: request.fields["show_alert"] == true });
+    Ok(true.into())
+}
+
+fn file(state: &State, request: &Request) -> Result<Value, Refusal> {
+    let id = request.word("file_id");
+    let file = state.files.get(id).ok_or_else(|| Refusal::bad("invalid file_id"))?;
+    if file.bytes.len() > DOWNLOAD_BYTES {
+        return Err(Refusal::bad("file is too big"));
+    }
+    Ok(json!({
+        "file_id": id, "file_unique_id": format!("u{id}"), "file_size": file.bytes.len(),
+        "file_path": format!("documents/{id}"),
+    }))
+}
+
+fn extend(into: &mut Value, fields: Value) {
+    if let (Value::Object(into), Value::Object(fields)) = (into, fields) {
+        into.extend(fields);
+    }
+}
