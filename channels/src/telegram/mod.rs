@@ -1,1 +1,133 @@
 //! Telegram: teloxide stays inside this folder.
+//!
+//! - [`config`]: what an account needs
+//! - `api`: calls of the Bot API, and where the token is taken out of every text
+//! - `listen`: our own loops, which move the offset only after the commit
+//! - `receive`: an update → [`Incoming`]
+//! - `send`: a [`Shipment`] → calls
+
+mod api;
+mod config;
+mod listen;
+mod receive;
+mod send;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use subtle::ConstantTimeEq;
+use teloxide::{payloads::GetFile, types::FileId};
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+pub use config::{Mode, TelegramConfig};
+
+use crate::{
+    Channel, FileRef, Incoming, Intake, Limits, ListenError, Receipt, SendError, Shipment, Unit,
+    WebhookError, WebhookRequest, limits::Repeat,
+};
+use api::{Api, USUAL};
+use receive::Me;
+
+/// What `getFile` gives at most.
+const DOWNLOAD_BYTES: u64 = 20 * 1024 * 1024;
+/// A push that is larger is not Telegram's.
+const PUSH_BYTES: usize = 1024 * 1024;
+
+/// One bot account on Telegram.
+pub struct Telegram {
+    id: String,
+    mode: Mode,
+    api: Api,
+    limits: Limits,
+    /// Asked once: our own name is needed to tell who is addressed in a group.
+    me: OnceCell<Me>,
+}
+
+impl Telegram {
+    /// Does no I/O: a platform that is down is met, and waited for, in [`Channel::listen`].
+    pub fn new(config: TelegramConfig) -> Self {
+        let TelegramConfig { id, token, api_url, mode } = config;
+        Self { id, mode, api: Api::new(token, api_url), limits: limits(), me: OnceCell::new() }
+    }
+}
+
+/// <https://core.telegram.org/bots/api>: sendMessage, sendDocument, sendChatAction.
+fn limits() -> Limits {
+    Limits {
+        text: 4096,
+        caption: 1024,
+        unit: Unit::Utf16,
+        upload_bytes: 50 * 1024 * 1024,
+        buttons: true,
+        repeat: Repeat::EditInPlace,
+        typing_for: Some(Duration::from_secs(5)),
+        drafts: false,
+    }
+}
+
+#[async_trait]
+impl Channel for Telegram {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    async fn listen(
+        &self,
+        intake: Intake,
+        from: Option<i64>,
+        stop: CancellationToken,
+    ) -> Result<(), ListenError> {
+        match &self.mode {
+            Mode::Poll => self.poll(intake, from, stop).await,
+            Mode::Webhook { url, secret } => self.await_pushes(url, secret, stop).await,
+        }
+    }
+
+    async fn webhook(&self, request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError> {
+        let Mode::Webhook { secret, .. } = &self.mode else { return Err(WebhookError::Absent) };
+        if !is_signed(request, secret) {
+            return Err(WebhookError::Forbidden);
+        }
+        if request.body.len() > PUSH_BYTES {
+            return Err(WebhookError::Malformed("larger than 1 MiB".to_owned()));
+        }
+        let update: Value = serde_json::from_slice(&request.body)
+            .map_err(|e| WebhookError::Malformed(e.to_string()))?;
+        let me = self.me().await.map_err(|_| {
+            WebhookError::Malformed("the bot's own name is not known yet; push again".to_owned())
+        })?;
+        let incoming = receive::incoming(&update, me);
+        incoming.map(|i| vec![i]).ok_or_else(|| WebhookError::Malformed("no update_id".to_owned()))
+    }
+
+    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
+        send::send(&self.api, shipment).await
+    }
+
+    async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
+        let too_large = || SendError::Rejected("bots can fetch files up to 20 MB".to_owned());
+        if file.size_bytes.is_some_and(|size| size > DOWNLOAD_BYTES) {
+            return Err(too_large());
+        }
+        let asked = self.api.call(&GetFile::new(FileId(file.id.clone())), USUAL).await;
+        let answer = asked.map_err(send::repeatable)?;
+        let path = answer["file_path"].as_str().ok_or_else(too_large)?;
+        let bytes = self.api.download(path, DOWNLOAD_BYTES).await.map_err(send::repeatable)?;
+        bytes.ok_or_else(too_large)
+    }
+}
+
+/// Whether the request shows our secret; compared in constant time. An empty secret opens nothing.
+fn is_signed(request: &WebhookRequest, secret: &SecretString) -> bool {
+    let secret = secret.expose_secret().as_bytes();
+    let shown = request.header("x-telegram-bot-api-secret-token").unwrap_or_default();
+    !secret.is_empty() && bool::from(shown.as_bytes().ct_eq(secret))
+}

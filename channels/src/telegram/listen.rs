@@ -1,0 +1,235 @@
+//! Our own loops. teloxide's listeners confirm updates, or answer 200, before anything is safe;
+//! here the next `getUpdates` (which is the confirmation) goes out only after the commit.
+
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use serde_json::Value;
+use teloxide::{
+    payloads::{DeleteWebhook, GetMe, SetWebhook, SetWebhookSetters},
+    requests::Payload,
+    types::AllowedUpdate,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use url::Url;
+
+use super::{
+    Telegram,
+    api::{Failure, USUAL},
+    receive::{self, Me},
+};
+use crate::{Batch, Intake, ListenError};
+
+/// How long the platform holds a poll open when there is nothing.
+const POLL_SECONDS: u64 = 50;
+const SHORTEST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// How often a webhook is set anew, in case somebody took it away.
+const WEBHOOK_AGAIN: Duration = Duration::from_mins(10);
+
+/// What we ask for; everything else is not sent to us.
+const KINDS: [AllowedUpdate; 6] = [
+    AllowedUpdate::Message,
+    AllowedUpdate::EditedMessage,
+    AllowedUpdate::ChannelPost,
+    AllowedUpdate::EditedChannelPost,
+    AllowedUpdate::CallbackQuery,
+    AllowedUpdate::MyChatMember,
+];
+
+/// `getUpdates`. teloxide's own payload has an offset of 32 bits and reads all updates or none.
+#[derive(Serialize)]
+struct Poll {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<i64>,
+    timeout: u64,
+    allowed_updates: [AllowedUpdate; 6],
+}
+
+impl Payload for Poll {
+    type Output = Value;
+    const NAME: &'static str = "GetUpdates";
+}
+
+impl Telegram {
+    pub(super) async fn poll(
+        &self,
+        intake: Intake,
+        from: Option<i64>,
+        stop: CancellationToken,
+    ) -> Result<(), ListenError> {
+        let Some(me) = self.start(&stop).await? else { return Ok(()) };
+        let mut offset = from;
+        let mut wait = Wait::new();
+        loop {
+            let ask = Poll { offset, timeout: POLL_SECONDS, allowed_updates: KINDS };
+            let within = Duration::from_secs(POLL_SECONDS) + USUAL;
+            let asked = tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                asked = self.api.call(&ask, within) => asked,
+            };
+            match asked {
+                Ok(updates) => {
+                    wait = Wait::new();
+                    offset = tokio::select! {
+                        // What is not committed by now is delivered again after the restart.
+                        () = stop.cancelled() => return Ok(()),
+                        committed = commit(&intake, &updates, me, offset) => committed?,
+                    };
+                }
+                Err(failure) => {
+                    self.weigh(&failure)?;
+                    self.reclaim(&failure).await;
+                    wait.after(&failure, &stop).await;
+                }
+            }
+        }
+    }
+
+    /// Telegram pushes; all that is left to do is to see that it goes on doing so.
+    pub(super) async fn await_pushes(
+        &self,
+        url: &Url,
+        secret: &SecretString,
+        stop: CancellationToken,
+    ) -> Result<(), ListenError> {
+        let Some(_) = self.start(&stop).await? else { return Ok(()) };
+        let webhook = SetWebhook::new(url.clone())
+            .secret_token(secret.expose_secret())
+            .allowed_updates(KINDS);
+        loop {
+            if self.insist(&webhook, &stop).await?.is_none() {
+                return Ok(());
+            }
+            if tokio::time::timeout(WEBHOOK_AGAIN, stop.cancelled()).await.is_ok() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Who we are, asked until the platform answers; for a poll, also that no webhook stands in
+    /// its way. `None` when we are to stop.
+    async fn start(&self, stop: &CancellationToken) -> Result<Option<&Me>, ListenError> {
+        if self.me.get().is_none() {
+            let Some(answer) = self.insist(&GetMe::new(), stop).await? else { return Ok(None) };
+            if let Ok(me) = serde_json::from_value::<Me>(answer) {
+                self.me.set(me).ok();
+            }
+        }
+        if matches!(self.mode, super::Mode::Poll)
+            && self.insist(&DeleteWebhook::new(), stop).await?.is_none()
+        {
+            return Ok(None);
+        }
+        match self.me().await {
+            Ok(me) => Ok(Some(me)),
+            Err(failure) => self.weigh(&failure).map(|()| None),
+        }
+    }
+
+    /// Our own id and name; asked once, then known.
+    pub(super) async fn me(&self) -> Result<&Me, Failure> {
+        let ask = || async {
+            let answer = self.api.call(&GetMe::new(), USUAL).await?;
+            serde_json::from_value(answer).map_err(|e| Failure::Lost(format!("getMe: {e}")))
+        };
+        self.me.get_or_try_init(ask).await
+    }
+
+    /// Calls until it is done; `None` when we are to stop.
+    async fn insist<P>(
+        &self,
+        payload: &P,
+        stop: &CancellationToken,
+    ) -> Result<Option<Value>, ListenError>
+    where
+        P: Payload + Serialize + Sync,
+    {
+        let mut wait = Wait::new();
+        loop {
+            let asked = tokio::select! {
+                () = stop.cancelled() => return Ok(None),
+                asked = self.api.call(payload, USUAL) => asked,
+            };
+            match asked {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(failure) => {
+                    self.weigh(&failure)?;
+                    wait.after(&failure, stop).await;
+                }
+            }
+        }
+    }
+
+    /// What needs a person ends the listening; all else is waited for.
+    fn weigh(&self, failure: &Failure) -> Result<(), ListenError> {
+        match failure {
+            Failure::Refused { code: 401, .. } => {
+                Err(ListenError::Unauthorized { channel: self.id.clone() })
+            }
+            failure => {
+                warn!(channel.id = self.id, reason = %reason(failure), "Telegram: trying again");
+                Ok(())
+            }
+        }
+    }
+
+    /// A 409 that says that a webhook is set: somebody turned it on, and it would never end.
+    async fn reclaim(&self, failure: &Failure) {
+        let Failure::Refused { code: 409, description, .. } = failure else { return };
+        if description.contains("webhook")
+            && self.api.call(&DeleteWebhook::new(), USUAL).await.is_ok()
+        {
+            info!(channel.id = self.id, "Telegram: removed a webhook that kept us from polling");
+        }
+    }
+}
+
+/// Hands the updates over and returns the offset that confirms them.
+async fn commit(
+    intake: &Intake,
+    updates: &Value,
+    me: &Me,
+    offset: Option<i64>,
+) -> Result<Option<i64>, ListenError> {
+    let updates = updates.as_array().map(Vec::as_slice).unwrap_or_default();
+    if updates.is_empty() {
+        return Ok(offset);
+    }
+    let last = updates.iter().filter_map(|update| update["update_id"].as_i64()).max();
+    let position = last.map(|last| last + 1).or(offset);
+    let incomings = updates.iter().filter_map(|update| receive::incoming(update, me)).collect();
+    intake.commit(Batch { incomings, position }).await?;
+    Ok(position)
+}
+
+/// How long to wait after a failure: twice as long each time.
+struct Wait {
+    next: Duration,
+}
+
+impl Wait {
+    fn new() -> Self {
+        Self { next: SHORTEST_WAIT }
+    }
+
+    async fn after(&mut self, failure: &Failure, stop: &CancellationToken) {
+        let asked = match failure {
+            Failure::Refused { after, .. } => *after,
+            _ => None,
+        };
+        let wait = asked.unwrap_or(self.next);
+        self.next = (self.next * 2).min(LONGEST_WAIT);
+        // Over when the time is up or when we are to stop: the caller's next step tells which.
+        tokio::time::timeout(wait, stop.cancelled()).await.ok();
+    }
+}
+
+fn reason(failure: &Failure) -> String {
+    match failure {
+        Failure::Refused { code, description, .. } => format!("{code}: {description}"),
+        Failure::Unsent(reason) | Failure::Lost(reason) => reason.clone(),
+    }
+}

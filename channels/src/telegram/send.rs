@@ -1,0 +1,321 @@
+//! A [`Shipment`] → calls. Everything that matters goes in by an edit that can be repeated: the
+//! Bot API has no key that would make a repeated send the same message.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use teloxide::{
+    payloads::{
+        AnswerCallbackQuery, AnswerCallbackQuerySetters, EditMessageText, EditMessageTextSetters,
+        SendChatAction, SendMessage, SendMessageSetters,
+    },
+    requests::Payload,
+    types::{
+        CallbackQueryId, ChatAction, ChatId, InlineKeyboardButton, InlineKeyboardMarkup,
+        LinkPreviewOptions, MessageEntity, MessageEntityKind, MessageId, ReplyParameters, ThreadId,
+    },
+};
+
+use super::api::{Api, Failure, USUAL, Upload};
+use crate::{
+    Choice, Outgoing, Place, Receipt, SendError, Shipment, Unit,
+    text::{self, Formatted, Span, Style},
+};
+
+/// Of an answer to a press.
+const TOAST: usize = 200;
+/// Of what a button carries.
+const BUTTON_BYTES: usize = 64;
+
+pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, SendError> {
+    let target = Target::of(shipment)?;
+    match &shipment.what {
+        Outgoing::Text { markdown, reply_to } => {
+            let show = Show { reply_to: number(reply_to.as_deref())?, ..Show::of(markdown) };
+            target.show(api, show).await
+        }
+        Outgoing::Question { markdown, choices, .. } => {
+            let keyboard = Some(keyboard(choices, shipment.token.as_deref())?);
+            target.show(api, Show { keyboard, ..Show::of(markdown) }).await
+        }
+        Outgoing::Settled { markdown } => match target.message {
+            Some(message) => target.edit(api, message, &Show::of(markdown)).await,
+            None => target.show(api, Show::of(markdown)).await,
+        },
+        Outgoing::Draft { markdown } => match target.message {
+            Some(message) => target.edit(api, message, &Show::of(markdown)).await,
+            None => Err(SendError::Rejected("a draft needs a message to stand in".to_owned())),
+        },
+        Outgoing::Placeholder => target.show(api, Show::of("…")).await,
+        Outgoing::File { .. } => target.file(api, shipment).await,
+        Outgoing::Typing => target.typing(api).await,
+        Outgoing::Toast { press, text, alert } => toast(api, press, text, *alert).await,
+    }
+}
+
+/// Where a shipment goes.
+struct Target {
+    chat: ChatId,
+    thread: Option<ThreadId>,
+    message: Option<MessageId>,
+}
+
+/// A text as it is to stand there.
+struct Show {
+    formatted: Formatted,
+    keyboard: Option<InlineKeyboardMarkup>,
+    reply_to: Option<MessageId>,
+}
+
+impl Show {
+    fn of(markdown: &str) -> Self {
+        Self { formatted: text::format(markdown), keyboard: None, reply_to: None }
+    }
+}
+
+impl Target {
+    fn of(shipment: &Shipment) -> Result<Self, SendError> {
+        let Place { chat, thread, .. } = &shipment.place;
+        let chat = chat.parse().map_err(|_| rejected("the chat's id is not a number"))?;
+        let message = number(shipment.receipt.as_ref().map(|receipt| receipt.message.as_str()))?;
+        Ok(Self { chat: ChatId(chat), thread: number(thread.as_deref())?.map(ThreadId), message })
+    }
+
+    /// By an edit where there is a message. One that was deleted meanwhile is sent anew: what is
+    /// to be shown must not vanish with its placeholder.
+    async fn show(&self, api: &Api, show: Show) -> Result<Receipt, SendError> {
+        if let Some(message) = self.message {
+            match self.edit(api, message, &show).await {
+                Err(SendError::Rejected(reason)) if is_missing(&reason) => {}
+                shown => return shown,
+            }
+        }
+        let mut payload = SendMessage::new(self.chat, show.formatted.text.clone())
+            .entities(entities(&show.formatted.spans))
+            .link_preview_options(no_preview());
+        payload.message_thread_id = self.thread;
+        payload.reply_markup = show.keyboard.map(Into::into);
+        payload.reply_parameters =
+            show.reply_to.map(|id| ReplyParameters::new(id).allow_sending_without_reply());
+        let mut sent = api.call(&payload, USUAL).await;
+        if sent.as_ref().is_err_and(is_about_entities) {
+            payload.entities = None;
+            sent = api.call(&payload, USUAL).await;
+        }
+        sent.map(|answer| receipt(&answer)).map_err(once)
+    }
+
+    async fn edit(&self, api: &Api, message: MessageId, show: &Show) -> Result<Receipt, SendError> {
+        let mut payload = EditMessageText::new(self.chat, message, show.formatted.text.clone())
+            .entities(entities(&show.formatted.spans))
+            .link_preview_options(no_preview());
+        payload.reply_markup.clone_from(&show.keyboard);
+        let mut edited = api.call(&payload, USUAL).await;
+        if edited.as_ref().is_err_and(is_about_entities) {
+            payload.entities = None;
+            edited = api.call(&payload, USUAL).await;
+        }
+        settled(edited, message)
+    }
+
+    async fn file(&self, api: &Api, shipment: &Shipment) -> Result<Receipt, SendError> {
+        let Outgoing::File { name, media_type, caption, .. } = &shipment.what else {
+            return Err(rejected("not a file"));
+        };
+        let bytes =
+            shipment.bytes.clone().ok_or_else(|| rejected("the file's bytes are missing"))?;
+        let caption = caption.as_deref().map(text::format).unwrap_or_default();
+        let file = |field| Upload {
+            field,
+            name: name.clone(),
+            media_type: media_type.clone(),
+            bytes: bytes.clone(),
+        };
+        if let Some(message) = self.message {
+            match self.replace(api, message, &caption, &file("file")).await {
+                Err(SendError::Rejected(reason)) if is_missing(&reason) => {}
+                shown => return shown,
+            }
+        }
+        let mut fields = vec![
+            ("chat_id", self.chat.0.to_string()),
+            ("caption", caption.text.clone()),
+            ("caption_entities", written(&entities(&caption.spans))),
+        ];
+        fields.extend(self.thread.map(|thread| ("message_thread_id", thread.0.0.to_string())));
+        let sent = api.upload("SendDocument", &fields, &file("document")).await;
+        sent.map(|answer| receipt(&answer)).map_err(once)
+    }
+
+    /// Puts the file into a message; the Bot API lets a text become a document.
+    async fn replace(
+        &self,
+        api: &Api,
+        message: MessageId,
+        caption: &Formatted,
+        file: &Upload,
+    ) -> Result<Receipt, SendError> {
+        let media = json!({
+            "type": "document",
+            "media": format!("attach://{}", file.field),
+            "caption": caption.text,
+            "caption_entities": entities(&caption.spans),
+        });
+        let fields = [
+            ("chat_id", self.chat.0.to_string()),
+            ("message_id", message.0.to_string()),
+            ("media", media.to_string()),
+        ];
+        settled(api.upload("EditMessageMedia", &fields, file).await, message)
+    }
+
+    async fn typing(&self, api: &Api) -> Result<Receipt, SendError> {
+        let mut payload = SendChatAction::new(self.chat, ChatAction::Typing);
+        payload.message_thread_id = self.thread;
+        done(api, &payload).await
+    }
+}
+
+/// The answer to a press. One that comes too late has nobody to reach any more.
+async fn toast(api: &Api, press: &str, text: &str, alert: bool) -> Result<Receipt, SendError> {
+    let mut payload = AnswerCallbackQuery::new(CallbackQueryId(press.to_owned())).show_alert(alert);
+    payload.text = (!text.is_empty()).then(|| text::cut(text, TOAST, Unit::Utf16));
+    match done(api, &payload).await {
+        Err(SendError::Rejected(reason))
+            if reason.contains("query is too old") || reason.contains("QUERY_ID_INVALID") =>
+        {
+            Ok(Receipt { message: String::new() })
+        }
+        answered => answered,
+    }
+}
+
+/// What leaves no message behind, and can be said again.
+async fn done<P>(api: &Api, payload: &P) -> Result<Receipt, SendError>
+where
+    P: Payload + Serialize + Sync,
+{
+    let called = api.call(payload, USUAL).await;
+    called.map(|_| Receipt { message: String::new() }).map_err(repeatable)
+}
+
+fn receipt(answer: &Value) -> Receipt {
+    Receipt { message: answer["message_id"].as_i64().map(|id| id.to_string()).unwrap_or_default() }
+}
+
+/// An edit that changes nothing has already been made.
+fn settled(edited: Result<Value, Failure>, message: MessageId) -> Result<Receipt, SendError> {
+    match edited {
+        Err(Failure::Refused { description, .. })
+            if description.contains("message is not modified") => {}
+        Err(failure) => return Err(repeatable(failure)),
+        Ok(_) => {}
+    }
+    Ok(Receipt { message: message.0.to_string() })
+}
+
+/// For what may be sent only once: without an answer nobody knows.
+fn once(failure: Failure) -> SendError {
+    match failure {
+        Failure::Lost(reason) => SendError::Unknown(reason),
+        other => repeatable(other),
+    }
+}
+
+/// For what is the same however often it is said.
+pub(super) fn repeatable(failure: Failure) -> SendError {
+    match failure {
+        Failure::Unsent(reason) | Failure::Lost(reason) => SendError::Retry { after: None, reason },
+        Failure::Refused { moved: Some(chat), .. } => SendError::Moved { chat: chat.to_string() },
+        Failure::Refused { code, description, after, .. } => match code {
+            // A token that is refused is a person's to replace; what waits for it is not lost.
+            401 | 404 | 409 | 429 | 500.. => SendError::Retry { after, reason: description },
+            403 => SendError::Gone(description),
+            _ if is_gone(&description) => SendError::Gone(description),
+            _ => SendError::Rejected(description),
+        },
+    }
+}
+
+/// Refusals that say that this place takes nothing from us any more, whatever the content.
+fn is_gone(description: &str) -> bool {
+    let gone = [
+        "chat not found",
+        "group chat was deactivated",
+        "have no rights to send",
+        "not enough rights to send",
+        "CHAT_WRITE_FORBIDDEN",
+        "CHAT_RESTRICTED",
+        "message thread not found",
+        "TOPIC_CLOSED",
+        "TOPIC_DELETED",
+        "PEER_ID_INVALID",
+    ];
+    gone.iter().any(|sign| description.contains(sign))
+}
+
+/// Refusals that say that the message to edit is not there, or not to be edited, any more.
+fn is_missing(reason: &str) -> bool {
+    let missing = ["message to edit not found", "MESSAGE_ID_INVALID", "message can't be edited"];
+    missing.iter().any(|sign| reason.contains(sign))
+}
+
+/// The only refusal after which the text goes out without its formatting.
+fn is_about_entities(failure: &Failure) -> bool {
+    matches!(failure, Failure::Refused { code: 400, description, .. }
+        if description.contains("parse entities") || description.contains("ENTIT"))
+}
+
+fn keyboard(choices: &[Choice], token: Option<&str>) -> Result<InlineKeyboardMarkup, SendError> {
+    let token = token.ok_or_else(|| rejected("a question needs a token for its buttons"))?;
+    let button = |choice: &Choice| {
+        let data = format!("{token}{}", choice.key);
+        let fits = (1..=BUTTON_BYTES).contains(&data.len());
+        fits.then(|| InlineKeyboardButton::callback(choice.label.clone(), data))
+            .ok_or_else(|| rejected("a button carries at most 64 bytes"))
+    };
+    let buttons: Vec<_> = choices.iter().map(button).collect::<Result<_, _>>()?;
+    // Long labels would be cut on a phone if they had to share a row.
+    let short = choices.len() <= 3 && choices.iter().all(|c| c.label.chars().count() <= 12);
+    let rows = if short { vec![buttons] } else { buttons.into_iter().map(|b| vec![b]).collect() };
+    Ok(InlineKeyboardMarkup::new(rows))
+}
+
+fn entities(spans: &[Span]) -> Vec<MessageEntity> {
+    let kind = |style: &Style| match style {
+        Style::Bold => MessageEntityKind::Bold,
+        Style::Italic => MessageEntityKind::Italic,
+        Style::Strike => MessageEntityKind::Strikethrough,
+        Style::Code => MessageEntityKind::Code,
+        Style::Pre { language } => MessageEntityKind::Pre { language: language.clone() },
+        Style::Link(url) => MessageEntityKind::TextLink { url: url.clone() },
+        Style::Quote => MessageEntityKind::Blockquote,
+    };
+    spans
+        .iter()
+        .map(|span| MessageEntity::new(kind(&span.style), span.offset, span.length))
+        .collect()
+}
+
+/// A preview would fetch whatever address the text carries.
+fn no_preview() -> LinkPreviewOptions {
+    LinkPreviewOptions {
+        is_disabled: true,
+        url: None,
+        prefer_small_media: false,
+        prefer_large_media: false,
+        show_above_text: false,
+    }
+}
+
+fn written(entities: &[MessageEntity]) -> String {
+    json!(entities).to_string()
+}
+
+fn number(id: Option<&str>) -> Result<Option<MessageId>, SendError> {
+    let parsed = id.map(|id| id.parse().map(MessageId)).transpose();
+    parsed.map_err(|_| rejected("a message's id is not a number"))
+}
+
+fn rejected(reason: &str) -> SendError {
+    SendError::Rejected(reason.to_owned())
+}

@@ -1,0 +1,368 @@
+//! What arrives, and when the platform is told to forget it.
+
+use std::time::Duration;
+
+use channels::{
+    Channel, FileRef, ListenError, PlaceKind, SendError, WebhookError, WebhookRequest,
+    incoming::What, telegram::Mode,
+};
+use fakes::telegram::{BOT_NAME, FakeTelegram, TOKEN, Trouble};
+use serde_json::json;
+
+use super::*;
+
+fn said(message: i64, text: &str) -> What {
+    What::Text {
+        message: message.to_string(),
+        text: text.to_owned(),
+        reply_to: None,
+        addressed: true,
+    }
+}
+
+/// M1
+#[tokio::test]
+async fn an_update_is_confirmed_only_after_the_commit() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let mut listening = Listening::begin(&telegram(&fake), None);
+    fake.user_says(chat, "Ann", "hello");
+    let (batch, committed) = listening.batches.recv().await.expect("it listens");
+    let update = fake.waiting()[0];
+    assert_eq!(batch.position, Some(update + 1));
+    assert_eq!(batch.incomings[0].key, format!("u{update}"));
+
+    // Not committed: the listener ends, and the platform still has it.
+    drop(committed);
+    assert!(matches!(listening.task.await.expect("no panic"), Err(ListenError::Closed)));
+    assert_eq!(fake.waiting(), [update]);
+
+    let mut again = Listening::begin(&telegram(&fake), None);
+    assert_eq!(again.batch().await.incomings, batch.incomings);
+    fake.until(|fake| fake.waiting().is_empty()).await;
+    again.end().await.expect("it ends well");
+}
+
+/// R9
+#[tokio::test]
+async fn a_saved_position_a_lost_one_and_duplicates_keep_their_keys() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let channel = telegram(&fake);
+    let one = fake.push_raw(json!({ "update_id": 500_000, "message": message(chat, "one") }));
+    let two = fake.push_raw(json!({ "update_id": 500_001, "message": message(chat, "two") }));
+
+    let mut saved = Listening::begin(&channel, Some(two));
+    assert_eq!(saved.event().await.key, format!("u{two}"));
+    fake.repeat(one);
+    fake.repeat(two);
+    let keys: Vec<String> = saved.batch().await.incomings.into_iter().map(|i| i.key).collect();
+    assert_eq!(keys, [format!("u{one}"), format!("u{two}")]);
+    saved.end().await.expect("it ends well");
+
+    let three = fake.push_raw(json!({ "update_id": 500_002, "message": message(chat, "three") }));
+    let mut lost = Listening::begin(&channel, None);
+    let keys: Vec<String> = lost.batch().await.incomings.into_iter().map(|i| i.key).collect();
+    assert!(keys.contains(&format!("u{three}")), "{keys:?}");
+    lost.end().await.expect("it ends well");
+}
+
+fn message(chat: i64, text: &str) -> serde_json::Value {
+    json!({
+        "message_id": 1, "date": 1_700_000_000, "text": text,
+        "chat": { "id": chat, "type": "private", "first_name": "Ann" },
+        "from": { "id": chat, "is_bot": false, "first_name": "Ann" },
+    })
+}
+
+/// M8
+#[tokio::test]
+async fn each_kind_of_update_arrives_as_what_it_is() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let channel = telegram(&fake);
+    let mut listening = Listening::begin(&channel, None);
+
+    let first = fake.user_says(chat, "Ann", "hello 👍");
+    let event = listening.event().await;
+    assert_eq!(event.what, said(first, "hello 👍"));
+    let person = event.person.expect("Ann");
+    assert_eq!((person.id, person.name.as_str()), (chat.to_string(), "Ann"));
+    assert_eq!((person.language.as_deref(), person.is_bot), (Some("en"), false));
+    assert_eq!(event.place.kind, PlaceKind::Private);
+
+    fake.user_edits(chat, first, "hello again");
+    let edited = What::Edited { message: first.to_string(), text: "hello again".to_owned() };
+    assert_eq!(listening.what().await, edited);
+
+    let photo = fake.user_sends_photo(chat, "Ann", None);
+    let unsupported = |content: &str| What::Unsupported {
+        message: photo.to_string(),
+        content: content.to_owned(),
+    };
+    assert_eq!(listening.what().await, unsupported("photo"));
+    let captioned = fake.user_sends_photo(chat, "Ann", Some("look"));
+    assert_eq!(listening.what().await, said(captioned, "look"));
+
+    let new = fake.user_posts(chat, "Ann", json!({ "hologram": { "depth": 3 } }));
+    let content = "hologram".to_owned();
+    assert_eq!(listening.what().await, What::Unsupported { message: new.to_string(), content });
+
+    fake.user_posts(chat, BOT_NAME, json!({ "text": "I am a bot" }));
+    assert!(listening.event().await.person.expect("the bot").is_bot);
+    listening.end().await.expect("it ends well");
+}
+
+/// M8
+#[tokio::test]
+async fn an_update_that_nobody_can_read_is_kept_and_does_not_stop_the_rest() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let odd = fake.push_raw(json!({ "message": { "chat": { "id": chat, "type": "private" } } }));
+    let new = fake.push_raw(json!({ "telepathy": { "from": 1 } }));
+    fake.user_says(chat, "Ann", "after");
+    let mut listening = Listening::begin(&telegram(&fake), None);
+    let batch = listening.batch().await;
+    let keys: Vec<&str> = batch.incomings.iter().map(|i| i.key.as_str()).collect();
+    assert_eq!(keys[..2], [format!("u{odd}"), format!("u{new}")]);
+    let [first, second, third] = &batch.incomings[..] else { panic!("{batch:?}") };
+    assert!(matches!(&first.what, What::Unparsed { raw } if raw.contains("update_id")));
+    assert_eq!(first.place.chat, chat.to_string());
+    assert!(matches!(&second.what, What::Unparsed { raw } if raw.contains("telepathy")));
+    assert!(matches!(&third.what, What::Text { text, .. } if text == "after"));
+    listening.end().await.expect("it ends well");
+}
+
+/// M12
+#[tokio::test]
+async fn in_a_group_the_bot_is_addressed_by_name_command_or_reply() {
+    let fake = FakeTelegram::start().await;
+    let group = fake.group("Team");
+    let channel = telegram(&fake);
+    let mut listening = Listening::begin(&channel, None);
+    let cases = [
+        ("just talk", "just talk", false),
+        ("@counter_bot what is up", "what is up", true),
+        ("@Counter_Bot, hi", "hi", true),
+        ("ask @counter_bot about it", "ask @counter_bot about it", true),
+        ("@other_bot hi", "@other_bot hi", false),
+        ("/start now", "/start now", true),
+        ("/start@counter_bot now", "/start now", true),
+        ("/start@other_bot now", "/start@other_bot now", false),
+        ("mail me@counter_bot.org", "mail me@counter_bot.org", false),
+    ];
+    for (written, heard, to_us) in cases {
+        fake.user_says(group, "Ann", written);
+        let event = listening.event().await;
+        assert_eq!(event.place.kind, PlaceKind::Group);
+        let What::Text { text, addressed, .. } = event.what else { panic!("{written}") };
+        assert_eq!((text.as_str(), addressed), (heard, to_us), "{written}");
+    }
+
+    let ours = channel.send(&shipment(group, text("Yes?"), None)).await.expect("sent");
+    fake.user_replies(group, "Ann", id(&ours), "do it");
+    let What::Text { reply_to, addressed, .. } = listening.what().await else { panic!("a text") };
+    assert_eq!((reply_to, addressed), (Some(ours.message), true));
+    listening.end().await.expect("it ends well");
+}
+
+/// M12
+#[tokio::test]
+async fn a_topic_is_a_place_of_its_own() {
+    let fake = FakeTelegram::start().await;
+    let group = fake.group("Team");
+    let topic = fake.topic(group, "Plans");
+    let channel = telegram(&fake);
+    let mut listening = Listening::begin(&channel, None);
+    fake.user_says_in_topic(group, topic, "Ann", "hello");
+    let event = listening.event().await;
+    assert_eq!(event.place.thread, Some(topic.to_string()));
+    let What::Text { reply_to, addressed, .. } = event.what else { panic!("a text") };
+    assert_eq!(
+        (reply_to, addressed),
+        (None, false),
+        "the message that opened the topic is no wish"
+    );
+
+    let place = event.place;
+    let shipment = Shipment { place, ..shipment(group, Outgoing::Placeholder, None) };
+    let receipt = channel.send(&shipment).await.expect("sent");
+    let messages = fake.messages(group);
+    let shown = messages.iter().find(|m| m.id == id(&receipt)).expect("it is there");
+    assert_eq!(shown.thread, Some(topic));
+    listening.end().await.expect("it ends well");
+}
+
+#[tokio::test]
+async fn a_press_names_its_message_also_when_that_is_not_accessible() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let channel = telegram(&fake);
+    let mut listening = Listening::begin(&channel, None);
+    let asked = channel.send(&shipment(chat, question("Allow?"), None)).await.expect("sent");
+    let press = fake.user_presses(chat, "Ann", id(&asked), "Deny");
+    let event = listening.event().await;
+    let data = format!("{BUTTON_TOKEN}d");
+    assert_eq!(event.what, What::Press { press, message: asked.message, data });
+    assert_eq!(event.person.map(|p| p.id), Some(chat.to_string()));
+
+    let old = json!({ "chat": { "id": chat, "type": "private" }, "message_id": 3, "date": 0 });
+    let from = json!({ "id": chat, "is_bot": false, "first_name": "Ann" });
+    fake.push_raw(json!({ "callback_query": {
+        "id": "old", "from": from, "chat_instance": "1", "data": "x", "message": old,
+    }}));
+    let event = listening.event().await;
+    assert_eq!(event.place.chat, chat.to_string());
+    let (press, message, data) = ("old".to_owned(), "3".to_owned(), "x".to_owned());
+    assert_eq!(event.what, What::Press { press, message, data });
+    listening.end().await.expect("it ends well");
+}
+
+#[tokio::test]
+async fn a_group_that_moves_tells_its_new_id() {
+    let fake = FakeTelegram::start().await;
+    let group = fake.group("Team");
+    let mut listening = Listening::begin(&telegram(&fake), None);
+    let to = fake.migrate(group);
+    let event = listening.event().await;
+    assert_eq!(event.place.chat, group.to_string());
+    assert_eq!(event.what, What::Moved { to: to.to_string() });
+    listening.end().await.expect("it ends well");
+}
+
+/// M7
+#[tokio::test]
+async fn a_second_poller_is_waited_out_and_never_ends_the_first() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let (mut one, two) = {
+        let one = Listening::begin(&telegram(&fake), None);
+        fake.until(|fake| asks_began(fake) >= 1).await;
+        (one, Listening::begin(&telegram(&fake), None))
+    };
+    fake.until(|fake| fake.calls().iter().filter(|call| call.status == 409).count() >= 2).await;
+    assert!(!one.task.is_finished() && !two.task.is_finished());
+    two.end().await.expect("it ends well");
+    fake.user_says(chat, "Ann", "still there?");
+    assert!(matches!(one.what().await, What::Text { .. }));
+    one.end().await.expect("it ends well");
+}
+
+/// How often somebody came as far as to poll: before it, a webhook is taken away.
+fn asks_began(fake: &FakeTelegram) -> usize {
+    fake.granted("deleteWebhook").len()
+}
+
+/// R9, M7
+#[tokio::test]
+async fn polling_takes_over_from_a_webhook_and_back_without_losing_anything() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let secret = "s3cret-of-the-hook";
+    let url = "http://127.0.0.1:9/hook".parse().expect("a URL");
+    let mode = Mode::Webhook { url, secret: secret.into() };
+    let pushed = Listening::begin(&telegram_at(&fake.url(), TOKEN, mode), None);
+    fake.until(|fake| !fake.granted("setWebhook").is_empty()).await;
+    let set = fake.granted("setWebhook").remove(0);
+    assert_eq!(set["secret_token"], secret);
+    assert_eq!(set["drop_pending_updates"], json!(null), "nothing that waits is dropped");
+    fake.user_says(chat, "Ann", "to nobody");
+    pushed.end().await.expect("it ends well");
+
+    let mut polling = Listening::begin(&telegram(&fake), None);
+    assert!(matches!(polling.what().await, What::Text { text, .. } if text == "to nobody"));
+    polling.end().await.expect("it ends well");
+}
+
+#[tokio::test]
+async fn only_the_kinds_that_are_read_are_asked_for() {
+    let fake = FakeTelegram::start().await;
+    let listening = Listening::begin(&telegram(&fake), Some(7));
+    let chat = fake.private("Ann");
+    fake.until(|fake| asks_began(fake) > 0).await;
+    fake.user_says(chat, "Ann", "x");
+    fake.until(|fake| !fake.granted("getUpdates").is_empty()).await;
+    let asked = fake.granted("getUpdates").remove(0);
+    assert_eq!(asked["offset"], 7);
+    let kinds = asked["allowed_updates"].to_string();
+    assert!(kinds.contains("callback_query") && !kinds.contains("inline_query"), "{kinds}");
+    listening.stop.cancel();
+}
+
+#[tokio::test]
+async fn a_platform_that_is_down_is_waited_for() {
+    let port = FakeTelegram::start().await.url();
+    let number: u16 = port.rsplit(':').next().and_then(|p| p.parse().ok()).expect("a port");
+    let channel = telegram_at(&port, TOKEN, Mode::Poll);
+    let mut listening = Listening::begin(&channel, None);
+    assert!(tokio::time::timeout(Duration::from_millis(300), &mut listening.task).await.is_err());
+
+    let fake = FakeTelegram::start_on(number).await;
+    fake.faults("getMe", Trouble::Page { code: 502 }, 1);
+    fake.fault("getUpdates", Trouble::Cut);
+    let chat = fake.private("Ann");
+    fake.user_says(chat, "Ann", "at last");
+    assert!(matches!(listening.what().await, What::Text { text, .. } if text == "at last"));
+    listening.end().await.expect("it ends well");
+}
+
+#[tokio::test]
+async fn a_token_that_is_refused_ends_it() {
+    let fake = FakeTelegram::start().await;
+    let channel = telegram_at(&fake.url(), "12345:AAwrong", Mode::Poll);
+    let ended = Listening::begin(&channel, None).task.await.expect("no panic");
+    assert!(matches!(ended, Err(ListenError::Unauthorized { channel }) if channel == "tg"));
+}
+
+fn push(secret: Option<&str>, body: &str) -> WebhookRequest {
+    let name = "x-telegram-bot-api-secret-token".to_owned();
+    let headers = secret.map(|secret| (name, secret.to_owned())).into_iter().collect();
+    WebhookRequest { headers, body: Bytes::copy_from_slice(body.as_bytes()) }
+}
+
+/// S6
+#[tokio::test]
+async fn a_push_without_the_secret_is_refused() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let hook = |secret: &str| {
+        let url = "https://example.org/hook".parse().expect("a URL");
+        telegram_at(&fake.url(), TOKEN, Mode::Webhook { url, secret: secret.into() })
+    };
+    let update = json!({ "update_id": 9, "message": message(chat, "hi") }).to_string();
+    let channel = hook("right");
+    for wrong in [None, Some(""), Some("righ"), Some("right "), Some("wrong")] {
+        let answer = channel.webhook(&push(wrong, &update)).await;
+        assert_eq!(answer, Err(WebhookError::Forbidden), "{wrong:?}");
+    }
+    let taken = channel.webhook(&push(Some("right"), &update)).await.expect("taken");
+    assert_eq!(taken[0].key, "u9");
+    assert!(matches!(&taken[0].what, What::Text { text, .. } if text == "hi"));
+
+    for body in ["{", "[]", "{\"a\":1}", &format!("\"{}\"", "x".repeat(1 << 20))] {
+        let answer = channel.webhook(&push(Some("right"), body)).await;
+        assert!(matches!(answer, Err(WebhookError::Malformed(_))), "{answer:?}");
+    }
+    assert_eq!(hook("").webhook(&push(Some(""), &update)).await, Err(WebhookError::Forbidden));
+    let poll = telegram(&fake).webhook(&push(Some("right"), &update)).await;
+    assert_eq!(poll, Err(WebhookError::Absent));
+}
+
+#[tokio::test]
+async fn a_file_that_a_person_sent_is_fetched_up_to_the_limit() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let sent = fakes::telegram::File::new("a.txt", "text/plain", vec![7_u8; 300_000]);
+    let (_, id) = fake.user_sends_document(chat, "Ann", sent);
+    let channel = telegram(&fake);
+    let asked = |id: &str, size_bytes| FileRef {
+        id: id.to_owned(),
+        name: "a.txt".to_owned(),
+        media_type: None,
+        size_bytes,
+    };
+    assert_eq!(channel.fetch(&asked(&id, None)).await.expect("fetched"), vec![7_u8; 300_000]);
+    let refused = channel.fetch(&asked(&id, Some(21 * 1024 * 1024))).await;
+    assert!(matches!(refused, Err(SendError::Rejected(reason)) if reason.contains("20 MB")));
+    assert!(matches!(channel.fetch(&asked("none", None)).await, Err(SendError::Rejected(_))));
+}

@@ -1,0 +1,107 @@
+//! The real Telegram adapter against a Bot API with state.
+
+mod listening;
+mod secrets;
+mod sending;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use channels::{
+    Batch, Channel, Choice, Incoming, Intake, ListenError, Outgoing, Place, PlaceKind, Receipt,
+    Shipment,
+    incoming::{Batches, What},
+    telegram::{Mode, Telegram, TelegramConfig},
+};
+use fakes::telegram::{FakeTelegram, TOKEN};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+const BUTTON_TOKEN: &str = "1aAAAAAAAAAAAAAAAAAAAAAA";
+
+fn telegram_at(url: &str, token: &str, mode: Mode) -> Arc<Telegram> {
+    let api_url = url.parse().expect("a URL");
+    let config = TelegramConfig { id: "tg".to_owned(), token: token.into(), api_url, mode };
+    Arc::new(Telegram::new(config))
+}
+
+fn telegram(fake: &FakeTelegram) -> Arc<Telegram> {
+    telegram_at(&fake.url(), TOKEN, Mode::Poll)
+}
+
+/// A channel that listens, and the far end of its intake.
+struct Listening {
+    batches: Batches,
+    stop: CancellationToken,
+    task: JoinHandle<Result<(), ListenError>>,
+}
+
+impl Listening {
+    fn begin(channel: &Arc<Telegram>, from: Option<i64>) -> Self {
+        let (intake, batches) = Intake::new();
+        let stop = CancellationToken::new();
+        let (channel, stopped) = (Arc::clone(channel), stop.clone());
+        let task = tokio::spawn(async move { channel.listen(intake, from, stopped).await });
+        Self { batches, stop, task }
+    }
+
+    /// The next batch, committed.
+    async fn batch(&mut self) -> Batch {
+        let (batch, committed) = self.batches.recv().await.expect("it listens");
+        committed.send(()).expect("it waits for the commit");
+        batch
+    }
+
+    /// The next event, which comes alone.
+    async fn event(&mut self) -> Incoming {
+        let mut batch = self.batch().await;
+        assert_eq!(batch.incomings.len(), 1, "{batch:?}");
+        batch.incomings.remove(0)
+    }
+
+    async fn what(&mut self) -> What {
+        self.event().await.what
+    }
+
+    async fn end(self) -> Result<(), ListenError> {
+        self.stop.cancel();
+        self.task.await.expect("it does not panic")
+    }
+}
+
+fn text(text: &str) -> Outgoing {
+    Outgoing::Text { markdown: text.to_owned(), reply_to: None }
+}
+
+fn question(text: &str) -> Outgoing {
+    let choices = [("Allow", 'a'), ("Deny", 'd')]
+        .map(|(label, key)| Choice { label: label.to_owned(), key })
+        .to_vec();
+    Outgoing::Question { markdown: text.to_owned(), approval: "abcdefgh".to_owned(), choices }
+}
+
+fn file(name: &str, caption: Option<&str>) -> Outgoing {
+    Outgoing::File {
+        name: name.to_owned(),
+        media_type: "text/plain".to_owned(),
+        size_bytes: 5,
+        digest: "d".to_owned(),
+        caption: caption.map(str::to_owned),
+    }
+}
+
+fn shipment(chat: i64, what: Outgoing, receipt: Option<&Receipt>) -> Shipment {
+    Shipment {
+        key: "k".to_owned(),
+        place: Place { chat: chat.to_string(), thread: None, kind: PlaceKind::Private },
+        what,
+        receipt: receipt.cloned(),
+        bytes: Some(Bytes::from_static(b"hello")),
+        token: Some(BUTTON_TOKEN.to_owned()),
+    }
+}
+
+/// The id of the message that a receipt names.
+fn id(receipt: &Receipt) -> i64 {
+    receipt.message.parse().expect("a message has a number")
+}

@@ -1,0 +1,88 @@
+//! No token in anything that can be read afterwards.
+
+use std::{
+    io::Write,
+    sync::{Mutex, PoisonError},
+};
+
+use channels::{Channel, FileRef};
+use fakes::telegram::{FakeTelegram, TOKEN, Trouble};
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::*;
+
+/// Collects what is logged.
+#[derive(Clone, Default)]
+struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Sink {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+/// O1
+#[tokio::test]
+async fn the_token_stands_in_no_error_and_in_no_log() {
+    let sink = Sink::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
+        .with_writer(sink.clone())
+        .finish();
+    let logging = tracing::subscriber::set_default(subscriber);
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let mut read = Vec::new();
+
+    let echo = format!("the token {TOKEN} is odd");
+    let half = TOKEN.split(':').nth(1).expect("a token has two halves");
+    let troubles = [
+        Trouble::Refuse { code: 400, description: echo.clone() },
+        Trouble::Refuse { code: 500, description: format!("half {half}") },
+        Trouble::Cut,
+        Trouble::LoseAnswer,
+        Trouble::Page { code: 502 },
+        Trouble::TooMany { retry_after: 1 },
+    ];
+    let channel = telegram(&fake);
+    for trouble in troubles {
+        fake.faults("*", trouble, 3);
+        for what in [text("x"), file("a", None)] {
+            let sent = channel.send(&shipment(chat, what, None)).await;
+            read.push(format!("{sent:?} {}", sent.as_ref().expect_err("a fault")));
+        }
+        let file =
+            FileRef { id: "f".to_owned(), name: String::new(), media_type: None, size_bytes: None };
+        read.push(format!("{:?}", channel.fetch(&file).await));
+    }
+    let nobody = telegram_at("http://127.0.0.1:9", TOKEN, Mode::Poll);
+    read.push(format!("{:?}", nobody.send(&shipment(chat, text("x"), None)).await));
+    fake.fault("getMe", Trouble::Refuse { code: 500, description: echo });
+    let mut listening = Listening::begin(&channel, None);
+    fake.user_says(chat, "Ann", "x");
+    listening.batch().await;
+    read.push(format!("{:?}", listening.end().await));
+    drop(logging);
+
+    let logged = sink.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let logged = String::from_utf8_lossy(&logged).into_owned();
+    assert!(logged.contains("trying again"), "the log was really collected");
+    read.push(logged);
+    for text in read {
+        assert!(!text.contains(half), "{text}");
+    }
+}

@@ -1,0 +1,256 @@
+//! What is shown, and what a failure makes the caller do.
+
+use std::time::Duration;
+
+use channels::{Channel, SendError};
+use fakes::telegram::{FakeTelegram, Shown, Trouble};
+use serde_json::json;
+
+use super::*;
+
+async fn stage() -> (FakeTelegram, Arc<Telegram>, i64) {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let channel = telegram(&fake);
+    (fake, channel, chat)
+}
+
+/// The only message of a chat.
+fn only(fake: &FakeTelegram, chat: i64) -> Shown {
+    let mut messages = fake.messages(chat);
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    messages.remove(0)
+}
+
+/// M3
+#[tokio::test]
+async fn text_question_file_and_settlement_are_edited_into_the_placeholder() {
+    let (fake, channel, chat) = stage().await;
+    let receipt = channel.send(&shipment(chat, Outgoing::Placeholder, None)).await.expect("sent");
+    assert_eq!(only(&fake, chat).text, "…");
+
+    let placed = |what| shipment(chat, what, Some(&receipt));
+    assert_eq!(channel.send(&placed(text("**Hi** there"))).await.expect("edited"), receipt);
+    let shown = only(&fake, chat);
+    assert_eq!((shown.id, shown.text.as_str()), (id(&receipt), "Hi there"));
+
+    channel.send(&placed(question("Allow it?"))).await.expect("edited");
+    let button = |label: &str, key| (label.to_owned(), format!("{BUTTON_TOKEN}{key}"));
+    assert_eq!(only(&fake, chat).buttons, [button("Allow", 'a'), button("Deny", 'd')]);
+
+    let settled = Outgoing::Settled { markdown: "Allowed by Ann.".to_owned() };
+    channel.send(&placed(settled)).await.expect("edited");
+    let shown = only(&fake, chat);
+    assert_eq!((shown.text.as_str(), shown.buttons.len()), ("Allowed by Ann.", 0));
+
+    channel.send(&placed(file("a b\"ü.txt", Some("*see*")))).await.expect("edited");
+    let shown = only(&fake, chat);
+    assert_eq!((shown.text.as_str(), shown.entities.len()), ("see", 1));
+    let document = fake.document(chat, shown.id).expect("a document");
+    assert_eq!((document.bytes, document.media_type.as_str()), ("hello".into(), "text/plain"));
+    assert_eq!(document.name, "a b%22ü.txt");
+}
+
+#[tokio::test]
+async fn without_a_placeholder_everything_is_sent_anew() {
+    let (fake, channel, chat) = stage().await;
+    let asked = fake.user_says(chat, "Ann", "hello?");
+    let what = Outgoing::Text { markdown: "hi".to_owned(), reply_to: Some(asked.to_string()) };
+    channel.send(&shipment(chat, what, None)).await.expect("sent");
+    let gone = Outgoing::Text { markdown: "hi".to_owned(), reply_to: Some("99999".to_owned()) };
+    channel.send(&shipment(chat, gone, None)).await.expect("a lost question does not hinder");
+    channel.send(&shipment(chat, file("a.txt", None), None)).await.expect("sent");
+    let shown = fake.messages(chat);
+    assert_eq!((shown[1].reply_to, shown[2].reply_to), (Some(asked), None));
+    assert_eq!(shown[3].document.as_deref(), Some("a.txt"));
+}
+
+/// S21, M5
+#[tokio::test]
+async fn formatting_goes_out_as_entities_and_never_as_a_parse_mode() {
+    let (fake, channel, chat) = stage().await;
+    let markdown =
+        "👍 **b *i* `c`**\n\n> q\n\n```rust\nx\n```\n[l](https://a.b) <b>@everyone</b> *x";
+    channel.send(&shipment(chat, text(markdown), None)).await.expect("sent");
+    let shown = only(&fake, chat);
+    let kinds: Vec<&str> = shown.entities.iter().filter_map(|e| e["type"].as_str()).collect();
+    assert_eq!(kinds, ["bold", "italic", "code", "blockquote", "pre", "text_link"]);
+    assert_eq!(shown.entities[0]["offset"], 3, "an emoji counts for two");
+    assert!(shown.text.ends_with("l <b>@everyone</b> *x"), "{}", shown.text);
+    let call = &fake.granted("sendMessage")[0];
+    assert_eq!(call["parse_mode"], json!(null));
+    assert_eq!(call["link_preview_options"]["is_disabled"], true);
+}
+
+/// M5
+#[tokio::test]
+async fn a_long_text_arrives_whole_in_parts() {
+    let (fake, channel, chat) = stage().await;
+    let markdown = format!(
+        "{}\n\n```py\n{}```\n\n| a | b |\n|---|---|\n{}",
+        "**Bold** words and 👍🏽 emoji. ".repeat(300),
+        "print('x')\n".repeat(500),
+        "| cell | more |\n".repeat(300),
+    );
+    let parts = text(&markdown).degrade(channel.limits());
+    assert!(parts.len() >= 4);
+    for part in parts {
+        channel.send(&shipment(chat, part, None)).await.expect("none is too long");
+    }
+    let all: String = fake.messages(chat).into_iter().map(|shown| shown.text).collect();
+    assert_eq!(all.matches("Bold words").count(), 300);
+    assert_eq!(all.matches("print('x')").count(), 500);
+    assert_eq!(all.matches("cell | more").count(), 300);
+    assert!(!all.contains("**") && !all.contains("```"));
+}
+
+/// M5
+#[tokio::test]
+async fn an_entity_that_the_platform_refuses_costs_the_formatting_and_nothing_else() {
+    let (fake, channel, chat) = stage().await;
+    let refuse = |description: &str| Trouble::Refuse { code: 400, description: description.into() };
+    fake.fault("sendMessage", refuse("Bad Request: can't parse entities: no"));
+    channel.send(&shipment(chat, text("**a**"), None)).await.expect("sent plainly");
+    let shown = only(&fake, chat);
+    assert_eq!((shown.text.as_str(), shown.entities.len()), ("a", 0));
+
+    fake.fault("sendMessage", refuse("Bad Request: message is too long"));
+    let sent = channel.send(&shipment(chat, text("**a**"), None)).await;
+    assert!(matches!(sent, Err(SendError::Rejected(_))), "other refusals are not tried again");
+    assert_eq!(fake.messages(chat).len(), 1);
+}
+
+/// M10
+#[tokio::test]
+async fn an_edit_that_changes_nothing_is_a_success() {
+    let (fake, channel, chat) = stage().await;
+    let receipt = channel.send(&shipment(chat, text("same"), None)).await.expect("sent");
+    for _ in 0..2 {
+        let again = channel.send(&shipment(chat, text("same"), Some(&receipt))).await;
+        assert_eq!(again.as_ref(), Ok(&receipt));
+    }
+    assert!(fake.calls().iter().any(|call| call.description.contains("not modified")));
+}
+
+/// M10
+#[tokio::test]
+async fn a_person_who_blocked_the_bot_is_gone() {
+    let (fake, channel, chat) = stage().await;
+    fake.user_blocks(chat);
+    for what in [text("x"), Outgoing::Typing, file("a", None)] {
+        let sent = channel.send(&shipment(chat, what, None)).await;
+        assert!(matches!(sent, Err(SendError::Gone(_))), "{sent:?}");
+    }
+    let unknown = channel.send(&shipment(4242, text("x"), None)).await;
+    assert!(matches!(unknown, Err(SendError::Gone(_))), "{unknown:?}");
+}
+
+#[tokio::test]
+async fn a_group_that_moved_names_its_new_id() {
+    let (fake, channel, _) = stage().await;
+    let group = fake.group("Team");
+    let chat = fake.migrate(group).to_string();
+    let sent = channel.send(&shipment(group, text("x"), None)).await;
+    assert_eq!(sent, Err(SendError::Moved { chat }));
+}
+
+/// M4
+#[tokio::test]
+async fn a_429_says_when_to_try_again() {
+    let (fake, channel, chat) = stage().await;
+    fake.fault("sendMessage", Trouble::TooMany { retry_after: 17 });
+    let sent = channel.send(&shipment(chat, text("x"), None)).await;
+    let Err(SendError::Retry { after, .. }) = sent else { panic!("{sent:?}") };
+    assert_eq!(after, Some(Duration::from_secs(17)));
+    assert!(fake.messages(chat).is_empty());
+}
+
+/// M3
+#[tokio::test]
+async fn a_lost_answer_is_unknown_for_a_send_and_repeatable_for_an_edit() {
+    let (fake, channel, chat) = stage().await;
+    fake.fault("sendMessage", Trouble::LoseAnswer);
+    let sent = channel.send(&shipment(chat, Outgoing::Placeholder, None)).await;
+    assert!(matches!(sent, Err(SendError::Unknown(_))), "{sent:?}");
+    let receipt = Receipt { message: only(&fake, chat).id.to_string() };
+
+    let edit = shipment(chat, question("Allow?"), Some(&receipt));
+    fake.fault("editMessageText", Trouble::LoseAnswer);
+    let edited = channel.send(&edit).await;
+    assert!(matches!(edited, Err(SendError::Retry { .. })), "{edited:?}");
+    assert_eq!(channel.send(&edit).await.as_ref(), Ok(&receipt));
+
+    let upload = shipment(chat, file("a.txt", None), Some(&receipt));
+    fake.fault("editMessageMedia", Trouble::LoseAnswer);
+    assert!(matches!(channel.send(&upload).await, Err(SendError::Retry { .. })));
+    assert_eq!(channel.send(&upload).await.as_ref(), Ok(&receipt));
+    assert_eq!(only(&fake, chat).document.as_deref(), Some("a.txt"), "once, not twice");
+}
+
+/// M3
+#[tokio::test]
+async fn what_surely_was_not_sent_is_to_be_sent_again() {
+    let (fake, channel, chat) = stage().await;
+    for trouble in [Trouble::Page { code: 502 }, Trouble::Page { code: 500 }] {
+        fake.fault("sendMessage", trouble);
+        let sent = channel.send(&shipment(chat, text("x"), None)).await;
+        assert!(matches!(sent, Err(SendError::Retry { .. })), "{sent:?}");
+    }
+    let nobody = telegram_at("http://127.0.0.1:9", fakes::telegram::TOKEN, Mode::Poll);
+    let sent = nobody.send(&shipment(chat, text("x"), None)).await;
+    assert!(matches!(sent, Err(SendError::Retry { .. })), "{sent:?}");
+}
+
+#[tokio::test]
+async fn content_outlives_a_placeholder_that_a_person_deleted() {
+    let (fake, channel, chat) = stage().await;
+    let receipt = channel.send(&shipment(chat, Outgoing::Placeholder, None)).await.expect("sent");
+    fake.user_deletes(chat, id(&receipt));
+    let sent = channel.send(&shipment(chat, text("kept"), Some(&receipt))).await.expect("anew");
+    assert_eq!((only(&fake, chat).text.as_str(), id(&sent)), ("kept", only(&fake, chat).id));
+    let settled = Outgoing::Settled { markdown: "x".to_owned() };
+    let edited = channel.send(&shipment(chat, settled, Some(&receipt))).await;
+    assert!(matches!(edited, Err(SendError::Rejected(_))), "a decision needs no second message");
+}
+
+#[tokio::test]
+async fn presses_are_answered_and_late_answers_are_no_failure() {
+    let (fake, channel, chat) = stage().await;
+    let asked = channel.send(&shipment(chat, question("Allow?"), None)).await.expect("sent");
+    let press = fake.user_presses(chat, "Ann", id(&asked), "Allow");
+    let toast = |text: String| Outgoing::Toast { press: press.clone(), text, alert: true };
+    channel.send(&shipment(chat, toast("é".repeat(300)), None)).await.expect("answered");
+    let shown = fake.toasts().remove(0);
+    assert_eq!((shown.text.chars().count(), shown.alert), (200, true));
+    channel.send(&shipment(chat, toast(String::new()), None)).await.expect("too late is fine");
+}
+
+/// M11
+#[tokio::test]
+async fn typing_is_shown_and_a_draft_needs_its_message() {
+    let (fake, channel, chat) = stage().await;
+    channel.send(&shipment(chat, Outgoing::Typing, None)).await.expect("shown");
+    assert_eq!(fake.granted("sendChatAction")[0]["action"], "typing");
+    let draft = Outgoing::Draft { markdown: "so far".to_owned() };
+    let sent = channel.send(&shipment(chat, draft.clone(), None)).await;
+    assert!(matches!(sent, Err(SendError::Rejected(_))));
+    let receipt = channel.send(&shipment(chat, Outgoing::Placeholder, None)).await.expect("sent");
+    channel.send(&shipment(chat, draft, Some(&receipt))).await.expect("edited");
+    assert_eq!(only(&fake, chat).text, "so far");
+}
+
+#[tokio::test]
+async fn what_cannot_be_right_is_rejected_before_it_is_sent() {
+    let (fake, channel, chat) = stage().await;
+    let long = Some("x".repeat(64));
+    let cases = [
+        Shipment { token: None, ..shipment(chat, question("q"), None) },
+        Shipment { token: long, ..shipment(chat, question("q"), None) },
+        Shipment { bytes: None, ..shipment(chat, file("a", None), None) },
+        shipment(chat, text("x"), Some(&Receipt { message: "not a number".to_owned() })),
+    ];
+    for shipment in cases {
+        assert!(matches!(channel.send(&shipment).await, Err(SendError::Rejected(_))));
+    }
+    assert!(fake.calls().is_empty());
+}
