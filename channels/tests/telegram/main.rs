@@ -1,6 +1,7 @@
 //! The real Telegram adapter against a Bot API with state.
 
 mod listening;
+mod schema;
 mod secrets;
 mod sending;
 

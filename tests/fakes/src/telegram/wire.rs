@@ -144,13 +144,15 @@ async fn read(request: Request) -> Result<Read, String> {
     let mut files = BTreeMap::new();
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_owned();
+    // The whole body is taken first: what a reader of parts leaves unread would close the connection.
+    let (head, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.map_err(|e| e.to_string())?;
     if content_type.starts_with("multipart/") {
+        let request = Request::from_parts(head, Body::from(body));
         let parts = Multipart::from_request(request, &()).await.map_err(|e| e.to_string())?;
         read_parts(parts, &mut fields, &mut files).await?;
         return Ok((fields, files));
     }
-    let body = axum::body::to_bytes(request.into_body(), usize::MAX).await;
-    let body = body.map_err(|e| e.to_string())?;
     if content_type.starts_with("application/json") && !body.is_empty() {
         let json: Map<String, Value> = serde_json::from_slice(&body).map_err(|e| e.to_string())?;
         fields.extend(json);

@@ -1,0 +1,63 @@
+//! Each request against the official schema, as a proxy that is not ours reads it.
+
+use channels::Channel;
+use fakes::telegram::{FakeTelegram, TOKEN};
+use serde_json::Value;
+
+use super::*;
+
+/// S21
+#[tokio::test]
+#[ignore = "needs a proxy in front of the fake: tests/peers/telegram_check.sh starts it and this"]
+async fn every_request_is_what_the_official_schema_wants() {
+    let set = |name| std::env::var(name).expect("telegram_check.sh sets it");
+    let port = set("COUNTERSIGN_FAKE_PORT").parse().expect("a port");
+    let (fake, proxy) = (FakeTelegram::start_on(port).await, set("COUNTERSIGN_PROXY_URL"));
+    let channel = telegram_at(&proxy, TOKEN, Mode::Poll);
+    let chat = fake.private("Ann");
+    let group = fake.group("Team");
+    let topic = fake.topic(group, "Plans");
+
+    let mut listening = Listening::begin(&channel, None);
+    let asked = fake.user_says(chat, "Ann", "hi");
+    listening.batch().await;
+    fake.user_says_in_topic(group, topic, "Ann", "@counter_bot hi");
+    let mut place = listening.event().await.place;
+    place.kind = PlaceKind::Group;
+    let receipt = channel.send(&shipment(chat, Outgoing::Placeholder, None)).await.expect("sent");
+    let markdown = "**b** *i* ~~s~~ `c` [l](https://a.b)\n\n> q\n\n```rust\nx\n```";
+    let reply = Outgoing::Text { markdown: markdown.into(), reply_to: Some(asked.to_string()) };
+    let settled = Outgoing::Settled { markdown: "Allowed.".into() };
+    for what in [text(markdown), question("Allow?"), settled, file("a.txt", Some("*c*"))] {
+        channel.send(&shipment(chat, what, Some(&receipt))).await.expect("edited");
+    }
+    for what in [reply, question("Allow?"), file("a.txt", None), Outgoing::Typing] {
+        channel.send(&shipment(chat, what.clone(), None)).await.expect("sent");
+        let in_topic = Shipment { place: place.clone(), ..shipment(group, what, None) };
+        channel.send(&in_topic).await.expect("sent");
+    }
+    let asked =
+        fake.messages(chat).into_iter().find(|m| !m.buttons.is_empty()).expect("a question");
+    let press = fake.user_presses(chat, "Ann", asked.id, "Allow");
+    assert!(matches!(listening.what().await, What::Press { .. }));
+    let toast = Outgoing::Toast { press, text: "Allowed".into(), alert: false };
+    channel.send(&shipment(chat, toast, None)).await.expect("answered");
+    listening.end().await.expect("it ends well");
+
+    let url = "https://example.org/hook".parse().expect("a URL");
+    let mode = Mode::Webhook { url, secret: "s".into() };
+    let pushed = Listening::begin(&telegram_at(&proxy, TOKEN, mode), None);
+    fake.until(|fake| !fake.granted("setWebhook").is_empty()).await;
+    pushed.end().await.expect("it ends well");
+    check(&proxy).await;
+}
+
+async fn check(proxy: &str) {
+    let log = reqwest::get(format!("{proxy}/_shim/log")).await.expect("the proxy's log");
+    let log: Vec<Value> = serde_json::from_str(&log.text().await.expect("text")).expect("JSON");
+    assert!(log.len() > 15, "the requests went through the proxy: {}", log.len());
+    for call in log {
+        assert_eq!(call["problems"], serde_json::json!([]), "{call:#}");
+        assert!(call["bad_updates"].is_null(), "{call:#}");
+    }
+}
