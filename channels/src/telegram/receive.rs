@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 use teloxide::types::{
-    CallbackQuery, Chat, MaybeInaccessibleMessage, Message, MessageEntityKind, MessageEntityRef,
+    CallbackQuery, Chat, MaybeInaccessibleMessage, Message, MessageEntity, MessageEntityKind,
     ThreadId, Update, UpdateKind, User,
 };
 
@@ -111,7 +111,7 @@ fn message(message: &Message, raw: &Value, me: &Me) -> What {
     let reply = reply(message);
     let reply_to = reply.map(|reply| reply.id.0.to_string());
     let to_us = reply.and_then(|r| r.from.as_ref()).is_some_and(|from| from.id.0 == me.id);
-    let Heard { text, addressed } = hear(text, &entities(message), me);
+    let Heard { text, addressed } = hear(text, &marks(message), me);
     let addressed = addressed || to_us || message.chat.is_private();
     What::Text { message: id, text, reply_to, addressed }
 }
@@ -119,7 +119,7 @@ fn message(message: &Message, raw: &Value, me: &Me) -> What {
 fn edited(message: &Message, raw: &Value, me: &Me) -> What {
     let id = message.id.0.to_string();
     match text(message) {
-        Some(text) => What::Edited { message: id, text: hear(text, &entities(message), me).text },
+        Some(text) => What::Edited { message: id, text: hear(text, &marks(message), me).text },
         None => What::Unsupported { message: id, content: content_name(raw) },
     }
 }
@@ -128,8 +128,38 @@ fn text(message: &Message) -> Option<&str> {
     message.text().or_else(|| message.caption())
 }
 
-fn entities(message: &Message) -> Vec<MessageEntityRef<'_>> {
-    message.parse_entities().or_else(|| message.parse_caption_entities()).unwrap_or_default()
+/// A marked stretch of a text.
+struct Mark<'a> {
+    kind: &'a MessageEntityKind,
+    text: &'a str,
+    start: usize,
+    end: usize,
+}
+
+/// What the platform marked. teloxide's own reader panics at an offset that is not in the text or
+/// not between two characters; such an update would come again and again.
+fn marks(message: &Message) -> Vec<Mark<'_>> {
+    let Some(text) = text(message) else { return Vec::new() };
+    let entities = message.entities().or_else(|| message.caption_entities()).unwrap_or_default();
+    entities.iter().filter_map(|entity| mark(text, entity)).collect()
+}
+
+fn mark<'a>(text: &'a str, entity: &'a MessageEntity) -> Option<Mark<'a>> {
+    let start = byte_at(text, entity.offset)?;
+    let end = start + byte_at(&text[start..], entity.length)?;
+    Some(Mark { kind: &entity.kind, text: &text[start..end], start, end })
+}
+
+/// Where in bytes an offset in UTF-16 units is.
+fn byte_at(text: &str, units: usize) -> Option<usize> {
+    let mut seen = 0;
+    for (at, c) in text.char_indices() {
+        if seen >= units {
+            return (seen == units).then_some(at);
+        }
+        seen += c.len_utf16();
+    }
+    (seen == units).then_some(text.len())
 }
 
 /// The message that this one answers. In a topic each message "replies" to the one that opened
@@ -145,12 +175,11 @@ struct Heard {
 }
 
 /// Takes our name out of a command and off the beginning; says whether the text is for us.
-fn hear(text: &str, entities: &[MessageEntityRef<'_>], me: &Me) -> Heard {
-    let first =
-        entities.iter().find(|e| *e.kind() == MessageEntityKind::BotCommand && e.start() == 0);
+fn hear(text: &str, marks: &[Mark<'_>], me: &Me) -> Heard {
+    let first = marks.iter().find(|e| *e.kind == MessageEntityKind::BotCommand && e.start == 0);
     if let Some(command) = first {
-        let rest = &text[command.end()..];
-        return match command.text().split_once('@') {
+        let rest = &text[command.end..];
+        return match command.text.split_once('@') {
             None => Heard { text: text.to_owned(), addressed: true },
             Some((name, bot)) if is_me(bot, me) => {
                 Heard { text: format!("{name}{rest}"), addressed: true }
@@ -158,18 +187,18 @@ fn hear(text: &str, entities: &[MessageEntityRef<'_>], me: &Me) -> Heard {
             Some(_) => Heard { text: text.to_owned(), addressed: false },
         };
     }
-    let ours: Vec<_> = entities.iter().filter(|e| names_me(e, me)).collect();
+    let ours: Vec<_> = marks.iter().filter(|e| names_me(e, me)).collect();
     let lead = text.len() - text.trim_start().len();
-    let text = match ours.iter().find(|e| e.start() == lead) {
-        Some(mention) => text[mention.end()..].trim_start_matches([' ', ',', ':', '\n']).to_owned(),
+    let text = match ours.iter().find(|e| e.start == lead) {
+        Some(mention) => text[mention.end..].trim_start_matches([' ', ',', ':', '\n']).to_owned(),
         None => text.to_owned(),
     };
     Heard { text, addressed: !ours.is_empty() }
 }
 
-fn names_me(entity: &MessageEntityRef<'_>, me: &Me) -> bool {
-    match entity.kind() {
-        MessageEntityKind::Mention => is_me(entity.text().trim_start_matches('@'), me),
+fn names_me(mark: &Mark<'_>, me: &Me) -> bool {
+    match mark.kind {
+        MessageEntityKind::Mention => is_me(mark.text.trim_start_matches('@'), me),
         MessageEntityKind::TextMention { user } => user.id.0 == me.id,
         _ => false,
     }
@@ -265,4 +294,119 @@ fn content_name(raw: &Value) -> String {
     let special = ["animation", "venue"].into_iter().find(|name| fields.contains(name));
     let other = || fields.iter().copied().find(|name| !ENVELOPE.contains(name));
     special.or_else(other).unwrap_or("unknown").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn me() -> Me {
+        Me { id: 7, username: Some("our_bot".to_owned()) }
+    }
+
+    fn update(text: &str, entities: Value) -> Value {
+        json!({ "update_id": 1, "message": {
+            "message_id": 2, "date": 1_700_000_000, "text": text, "entities": entities,
+            "chat": { "id": -5, "type": "supergroup", "title": "T" },
+            "from": { "id": 6, "is_bot": false, "first_name": "A", "last_name": "B" },
+        }})
+    }
+
+    fn heard(text: &str, entities: Value) -> (String, bool) {
+        match incoming(&update(text, entities), &me()).map(|incoming| incoming.what) {
+            Some(What::Text { text, addressed, .. }) => (text, addressed),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn offsets_count_utf16_and_a_wrong_one_marks_nothing() {
+        let mention = |offset: u64, length: u64| json!([{ "type": "mention", "offset": offset, "length": length }]);
+        assert_eq!(heard("👍 @our_bot x", mention(3, 8)), ("👍 @our_bot x".to_owned(), true));
+        for (offset, length) in [(1, 8), (3, 99), (99, 1), (u64::from(u32::MAX), 1)] {
+            assert!(!heard("👍 @our_bot x", mention(offset, length)).1, "{offset} {length}");
+        }
+    }
+
+    /// M12
+    #[test]
+    fn a_person_is_mentioned_by_id_where_they_have_no_name() {
+        let user = json!({ "id": 7, "is_bot": true, "first_name": "Bot" });
+        let entity = json!([{ "type": "text_mention", "offset": 0, "length": 3, "user": user }]);
+        assert_eq!(heard("Bot, go", entity), ("go".to_owned(), true));
+    }
+
+    /// M8
+    #[test]
+    fn other_updates_say_where_and_by_whom() {
+        let joined = json!({ "update_id": 3, "my_chat_member": {
+            "chat": { "id": -5, "type": "supergroup", "title": "T" }, "date": 1_700_000_000,
+            "from": { "id": 6, "is_bot": false, "first_name": "A" },
+            "old_chat_member": { "status": "left", "user": { "id": 7, "is_bot": true, "first_name": "B" } },
+            "new_chat_member": { "status": "member", "user": { "id": 7, "is_bot": true, "first_name": "B" } },
+        }});
+        let seen = incoming(&joined, &me()).expect("an update");
+        assert_eq!(seen.place.chat, "-5");
+        assert_eq!(seen.person.map(|p| p.id).as_deref(), Some("6"));
+        assert!(
+            matches!(seen.what, What::Unsupported { content, .. } if content == "my_chat_member")
+        );
+    }
+
+    /// Any JSON, in places where an update has something.
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[/@a-z👍]{0,9}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 6, |inner| {
+            let names = prop::sample::select(vec![
+                "message",
+                "chat",
+                "id",
+                "from",
+                "date",
+                "text",
+                "entities",
+                "offset",
+                "length",
+                "type",
+                "message_id",
+                "data",
+                "photo",
+                "reply_to_message",
+                "is_bot",
+                "first_name",
+            ]);
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((names, inner), 0..6).prop_map(|fields| {
+                    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        /// M8
+        #[test]
+        fn whatever_an_update_holds_it_becomes_an_event(
+            kind in "message|edited_message|channel_post|callback_query|poll|x",
+            field in "text|entities|from|chat|date|reply_to_message|message_id|sender_chat|x",
+            odd in any_json(),
+            replace in any::<bool>(),
+        ) {
+            let mut content = update("/a @our_bot", json!([]))["message"].clone();
+            content[field] = odd.clone();
+            let content = if replace { odd } else { content };
+            let mut update = json!({ "update_id": 9 });
+            update[kind] = content;
+            prop_assert_eq!(incoming(&update, &me()).map(|i| i.key), Some("u9".to_owned()));
+        }
+    }
 }

@@ -68,7 +68,12 @@ struct Show {
 
 impl Show {
     fn of(markdown: &str) -> Self {
-        Self { formatted: text::format(markdown), keyboard: None, reply_to: None }
+        let mut formatted = text::format(markdown);
+        if formatted.text.is_empty() {
+            // Markup around nothing (an empty code block): no message may be empty.
+            markdown.trim().clone_into(&mut formatted.text);
+        }
+        Self { formatted, keyboard: None, reply_to: None }
     }
 }
 

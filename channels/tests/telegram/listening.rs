@@ -291,15 +291,16 @@ async fn only_the_kinds_that_are_read_are_asked_for() {
 
 #[tokio::test]
 async fn a_platform_that_is_down_is_waited_for() {
-    let port = FakeTelegram::start().await.url();
-    let number: u16 = port.rsplit(':').next().and_then(|p| p.parse().ok()).expect("a port");
-    let channel = telegram_at(&port, TOKEN, Mode::Poll);
-    let mut listening = Listening::begin(&channel, None);
-    assert!(tokio::time::timeout(Duration::from_millis(300), &mut listening.task).await.is_err());
+    let mut nobody = Listening::begin(&telegram_at("http://127.0.0.1:9", TOKEN, Mode::Poll), None);
+    assert!(tokio::time::timeout(Duration::from_millis(200), &mut nobody.task).await.is_err());
+    nobody.end().await.expect("it ends well, although it never began");
 
-    let fake = FakeTelegram::start_on(number).await;
-    fake.faults("getMe", Trouble::Page { code: 502 }, 1);
+    let fake = FakeTelegram::start().await;
+    fake.fault("getMe", Trouble::Cut);
+    fake.fault("getMe", Trouble::Page { code: 502 });
+    fake.fault("deleteWebhook", Trouble::TooMany { retry_after: 0 });
     fake.fault("getUpdates", Trouble::Cut);
+    let mut listening = Listening::begin(&telegram(&fake), None);
     let chat = fake.private("Ann");
     fake.user_says(chat, "Ann", "at last");
     assert!(matches!(listening.what().await, What::Text { text, .. } if text == "at last"));

@@ -10,7 +10,10 @@ use super::*;
 #[tokio::test]
 #[ignore = "needs a proxy in front of the fake: tests/peers/telegram_check.sh starts it and this"]
 async fn every_request_is_what_the_official_schema_wants() {
-    let set = |name| std::env::var(name).expect("telegram_check.sh sets it");
+    let set = |name| {
+        let value = std::env::var_os(name).expect("telegram_check.sh sets it");
+        value.into_string().expect("it is text")
+    };
     let port = set("COUNTERSIGN_FAKE_PORT").parse().expect("a port");
     let (fake, proxy) = (FakeTelegram::start_on(port).await, set("COUNTERSIGN_PROXY_URL"));
     let channel = telegram_at(&proxy, TOKEN, Mode::Poll);

@@ -52,6 +52,13 @@ async fn text_question_file_and_settlement_are_edited_into_the_placeholder() {
 }
 
 #[tokio::test]
+async fn markup_around_nothing_is_shown_as_it_is_written() {
+    let (fake, channel, chat) = stage().await;
+    channel.send(&shipment(chat, text("```\n```\n"), None)).await.expect("sent");
+    assert_eq!(only(&fake, chat).text, "```\n```");
+}
+
+#[tokio::test]
 async fn without_a_placeholder_everything_is_sent_anew() {
     let (fake, channel, chat) = stage().await;
     let asked = fake.user_says(chat, "Ann", "hello?");
