@@ -75,6 +75,8 @@ impl FakeTelegram {
     }
 
     pub async fn start_on(port: u16) -> Self {
+        // Others may have installed one already; which one does not matter on the loopback.
+        rustls::crypto::ring::default_provider().install_default().ok();
         let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("the port is free");
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared = Arc::new(Shared {

@@ -10,7 +10,6 @@ use super::{Shared, state::Webhook};
 const AGAIN: Duration = Duration::from_millis(100);
 
 pub(super) async fn push(shared: Arc<Shared>) {
-    rustls::crypto::ring::default_provider().install_default().ok();
     let client = reqwest::Client::builder()
         .timeout(Duration::from_secs(10))
         .build()
@@ -28,7 +27,7 @@ pub(super) async fn push(shared: Arc<Shared>) {
             shared.state().updates.retain(|waiting| *waiting != update);
             shared.changed();
         } else {
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::timeout(AGAIN, changes.changed()).await.ok();
         }
     }
 }
@@ -47,4 +46,56 @@ async fn deliver(client: &reqwest::Client, webhook: &Webhook, update: &Value) ->
         request = request.header("X-Telegram-Bot-Api-Secret-Token", secret);
     }
     request.send().await.is_ok_and(|response| response.status().is_success())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use axum::{
+        Router,
+        extract::State,
+        http::{HeaderMap, StatusCode},
+        routing::post,
+    };
+    use serde_json::json;
+
+    use super::super::{FakeTelegram, TOKEN};
+    use super::*;
+
+    type Seen = Arc<Mutex<Vec<(String, i64)>>>;
+
+    /// Fails the first push and takes all others.
+    async fn hook(State(seen): State<Seen>, headers: HeaderMap, body: String) -> StatusCode {
+        let secret = headers.get("x-telegram-bot-api-secret-token").expect("a secret");
+        let update: Value = serde_json::from_str(&body).expect("an update");
+        let id = update["update_id"].as_i64().expect("an id");
+        let mut seen = seen.lock().expect("no panic");
+        seen.push((secret.to_str().expect("text").to_owned(), id));
+        if seen.len() == 1 { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK }
+    }
+
+    #[tokio::test]
+    async fn a_push_is_repeated_until_it_is_taken_and_keeps_the_order() {
+        let seen = Seen::default();
+        let router = Router::new().route("/hook", post(hook)).with_state(Arc::clone(&seen));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        tokio::spawn(async move { axum::serve(listener, router).await });
+
+        let fake = FakeTelegram::start().await;
+        let chat = fake.private("Ann");
+        let set = json!({ "url": format!("http://{address}/hook"), "secret_token": "s3" });
+        let url = format!("{}/bot{TOKEN}/setWebhook", fake.url());
+        let client = reqwest::Client::builder().build().expect("a client");
+        client.post(url).json(&set).send().await.expect("set");
+        fake.user_says(chat, "Ann", "one");
+        fake.user_says(chat, "Ann", "two");
+        fake.until(|fake| fake.waiting().is_empty()).await;
+        let seen = seen.lock().expect("no panic").clone();
+        assert!(seen.iter().all(|(secret, _)| secret == "s3"));
+        let ids: Vec<i64> = seen.iter().map(|(_, id)| *id).collect();
+        assert_eq!((ids.len(), ids[0]), (3, ids[1]));
+        assert!(ids[2] > ids[1]);
+    }
 }
