@@ -354,3 +354,30 @@ pub async fn history(
         })
         .collect()
 }
+
+/// The files with those bytes that a conversation has shown, or is about to: the same bytes may
+/// have gone out under several names. `digest` is hex, so it needs no escaping in the pattern.
+pub async fn files_shown(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    digest: &str,
+) -> Result<Vec<Outgoing>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- files shown
+        SELECT body FROM outbox
+        WHERE conversation = $1 AND body LIKE $2",
+        conversation.as_str(),
+        format!("%{digest}%")
+    );
+    let mut files = Vec::new();
+    for (body,) in rows {
+        let what = serde_json::from_str(&body)?;
+        if matches!(&what, Outgoing::File { digest: own, .. } if own == digest) {
+            files.push(what);
+        }
+    }
+    Ok(files)
+}

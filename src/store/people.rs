@@ -222,3 +222,17 @@ pub async fn redeem_sign_in(
     );
     Ok(found.map(|(name,)| name))
 }
+
+/// Ends a session.
+pub async fn revoke_session(tx: &mut Tx<'_>, token: &str) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- revoke session
+        DELETE FROM access_tokens
+        WHERE hash = $1 AND kind = 'session'",
+        hash_of(token)
+    );
+    Ok(())
+}
