@@ -1,0 +1,186 @@
+//! What an open page is told, as it happens: first the past, then what is new.
+//!
+//! What counts is read from the database; the hub of the web channel says when to look, and carries
+//! what is not recorded (growing text, "is typing"). As another node may have delivered, the page's
+//! stream looks by itself too.
+
+use anyhow::Result;
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{
+        IntoResponse as _, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use channels::{Outgoing, web::WebShown};
+use futures::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+use tokio::{
+    sync::broadcast::{Receiver, error::RecvError},
+    time::{Interval, MissedTickBehavior, interval_at},
+};
+
+use super::{
+    Admin, html,
+    problem::{NO_WEB_CHAT, Problem},
+    sign_in::Signed,
+    timeline::{Shown, Timeline},
+};
+
+/// How often a page looks by itself.
+const LOOKS_EVERY: Duration = Duration::from_secs(2);
+/// A word through an idle line, so that no proxy closes it.
+const ALIVE_EVERY: Duration = Duration::from_secs(15);
+
+pub async fn events(State(admin): State<Arc<Admin>>, signed: Signed) -> Result<Response, Problem> {
+    let Some((channel, web)) = admin.web() else {
+        return Err(Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT));
+    };
+    let mut looks = interval_at(tokio::time::Instant::now() + LOOKS_EVERY, LOOKS_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut page = Page {
+        timeline: Timeline::new(channel, &signed.person),
+        // Listening begins before the past is read: nothing falls between.
+        shown: web.subscribe(),
+        changed: admin.changed.subscribe(),
+        looks,
+        out: VecDeque::new(),
+        ended: false,
+        signed,
+        admin: admin.clone(),
+    };
+    page.tell_past().await?;
+    let stream = stream::unfold(page, |mut page| async move {
+        let event = page.next().await?;
+        Some((Ok::<_, Infallible>(event), page))
+    });
+    let stream = stream.take_until(admin.stop.clone().cancelled_owned());
+    let sse = Sse::new(stream).keep_alive(KeepAlive::new().interval(ALIVE_EVERY));
+    // Proxies that collect an answer before they pass it on are told not to.
+    Ok(([("x-accel-buffering", "no")], sse).into_response())
+}
+
+/// One open page.
+struct Page {
+    admin: Arc<Admin>,
+    signed: Signed,
+    timeline: Timeline,
+    shown: Receiver<WebShown>,
+    changed: Receiver<String>,
+    looks: Interval,
+    out: VecDeque<Event>,
+    ended: bool,
+}
+
+impl Page {
+    async fn tell_past(&mut self) -> Result<()> {
+        let items = self.timeline.news(&self.admin.gateway.store).await?;
+        let begins_late = self.timeline.begins_late;
+        self.tell("past", &json!({ "items": items, "begins_late": begins_late }));
+        Ok(())
+    }
+
+    /// Waits for the next thing to tell; `None` ends the stream.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.out.pop_front() {
+                return Some(event);
+            }
+            if self.ended {
+                return None;
+            }
+            tokio::select! {
+                biased;
+                shown = self.shown.recv() => self.hear(shown).await,
+                changed = self.changed.recv() => match changed {
+                    Ok(person) if person != self.signed.person => {}
+                    Ok(_) | Err(RecvError::Lagged(_)) => self.look_if_signed_in().await,
+                    Err(RecvError::Closed) => self.ended = true,
+                },
+                _ = self.looks.tick() => self.look_if_signed_in().await,
+            }
+        }
+    }
+
+    async fn hear(&mut self, shown: Result<WebShown, RecvError>) {
+        match shown {
+            Ok(shown) if shown.chat != self.signed.person => {}
+            Ok(shown) => self.tell_shown(shown).await,
+            Err(RecvError::Lagged(_)) => self.look(Vec::new()).await,
+            Err(RecvError::Closed) => self.ended = true,
+        }
+    }
+
+    async fn tell_shown(&mut self, shown: WebShown) {
+        match shown.what {
+            Outgoing::Draft { markdown } => {
+                self.tell("draft", &json!({ "html": html::from_markdown(&markdown) }));
+            }
+            Outgoing::Typing => self.tell("typing", &json!({})),
+            Outgoing::Toast { text, .. } => self.tell("toast", &json!({ "text": text })),
+            _ => self.look(vec![shown]).await,
+        }
+    }
+
+    async fn look_if_signed_in(&mut self) {
+        match self.signed.is_still_valid(&self.admin).await {
+            Ok(true) => self.look(Vec::new()).await,
+            Ok(false) => {
+                self.tell("signed_out", &json!({}));
+                self.ended = true;
+            }
+            Err(problem) => troubled(&problem),
+        }
+    }
+
+    /// Reads what is new. What is in no database (a word to a stranger) is told as it is.
+    async fn look(&mut self, mut heard: Vec<WebShown>) {
+        loop {
+            let items = match self.timeline.news(&self.admin.gateway.store).await {
+                Ok(items) => items,
+                Err(problem) => return troubled(&problem),
+            };
+            let answers = items.iter().any(|item| !matches!(item.what, Shown::Said { .. }));
+            if !items.is_empty() {
+                self.tell("items", &json!({ "items": items }));
+            }
+            let more = if answers { self.drain() } else { Vec::new() };
+            if more.is_empty() {
+                break;
+            }
+            heard.extend(more);
+        }
+        for shown in heard {
+            let known = self.timeline.has(&shown.key) || shown.replaces.is_some();
+            if let Outgoing::Text { markdown, .. } = shown.what
+                && !known
+            {
+                self.tell("aside", &json!({ "html": html::from_markdown(&markdown) }));
+            }
+        }
+    }
+
+    /// What the hub has after a look that found an answer. Growing text is stale by then: its final
+    /// form is that answer.
+    fn drain(&mut self) -> Vec<WebShown> {
+        let mut rows = Vec::new();
+        while let Ok(shown) = self.shown.try_recv() {
+            let passing = matches!(shown.what, Outgoing::Draft { .. } | Outgoing::Typing);
+            if !passing && shown.chat == self.signed.person {
+                rows.push(shown);
+            }
+        }
+        rows
+    }
+
+    fn tell(&mut self, name: &str, what: &Value) {
+        self.out.push_back(Event::default().event(name).data(what.to_string()));
+    }
+}
+
+/// The page keeps what it has, and looks again.
+fn troubled(problem: &anyhow::Error) {
+    tracing::warn!(problem = format!("{problem:#}"), "an open page could not look for news");
+}

@@ -1,0 +1,104 @@
+//! Downloads: only what was shown in the person's own conversation.
+
+use axum::{
+    extract::{Path, State},
+    http::{
+        HeaderValue, StatusCode,
+        header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+    },
+    response::{IntoResponse as _, Response},
+};
+use channels::Outgoing;
+use std::{fmt::Write as _, sync::Arc};
+
+use super::{
+    Admin, place_of,
+    problem::{FILE_GONE, NO_SUCH_FILE, Problem},
+    sign_in::Signed,
+};
+use crate::store::{journal, outbox};
+
+pub async fn download(
+    State(admin): State<Arc<Admin>>,
+    signed: Signed,
+    Path((digest, name)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_FILE);
+    let media_type = shown(&admin, &signed.person, &digest, &name).await?.ok_or_else(none)?;
+    let bytes = admin.gateway.artifacts.read(&digest).await.map_err(|problem| {
+        tracing::error!(problem = format!("{problem:#}"), "an artifact cannot be read");
+        Problem::new(StatusCode::GONE, FILE_GONE)
+    })?;
+    let unknown = HeaderValue::from_static("application/octet-stream");
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_str(&media_type).unwrap_or(unknown)),
+        (CONTENT_DISPOSITION, attachment(&name)),
+        // Should a browser show it all the same, it can do nothing.
+        (CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; sandbox")),
+        (CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
+    ];
+    Ok((headers, bytes).into_response())
+}
+
+/// The media type of a file that this person was shown under that name.
+async fn shown(
+    admin: &Admin,
+    person: &str,
+    digest: &str,
+    name: &str,
+) -> anyhow::Result<Option<String>> {
+    let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+    let Some((channel, _)) = admin.web().filter(|_| is_digest) else { return Ok(None) };
+    let (channel, place, digest) = (channel.to_owned(), place_of(person), digest.to_owned());
+    let files = admin
+        .gateway
+        .store
+        .read(move |tx| {
+            Box::pin(async move {
+                match journal::find_conversation(tx, &channel, &place).await? {
+                    Some(conversation) => outbox::files_shown(tx, &conversation, &digest).await,
+                    None => Ok(Vec::new()),
+                }
+            })
+        })
+        .await?;
+    Ok(files.into_iter().find_map(|file| match file {
+        Outgoing::File { name: own, media_type, .. } if own == name => Some(media_type),
+        _ => None,
+    }))
+}
+
+/// RFC 6266: a plain name for old clients, the real one in UTF-8.
+fn attachment(name: &str) -> HeaderValue {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
+    let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let value = format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{}", percent(name));
+    HeaderValue::from_str(&value).expect("made of ASCII letters, digits and marks")
+}
+
+/// One segment of a path, or a value of RFC 8187.
+pub fn percent(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_break_out_of_its_header() {
+        let value = attachment("a\"; x=\r\nSet-Cookie: é.pdf");
+        assert_eq!(
+            value.to_str().unwrap(),
+            "attachment; filename=\"a__ x___Set-Cookie_ _.pdf\"; \
+             filename*=UTF-8''a%22%3B%20x%3D%0D%0ASet-Cookie%3A%20%C3%A9.pdf"
+        );
+    }
+}

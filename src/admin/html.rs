@@ -1,0 +1,168 @@
+//! Markdown as HTML that cannot act: raw HTML is shown, not run; links lead to the web or to mail,
+//! nowhere else; images become links, so that nothing is fetched by being shown.
+
+use comrak::{
+    Arena, Node, Options, format_html,
+    nodes::{AstNode, NodeValue},
+    parse_document,
+};
+
+pub fn from_markdown(markdown: &str) -> String {
+    let arena = Arena::new();
+    let options = options();
+    let root = parse_document(&arena, markdown, &options);
+    for node in root.descendants().collect::<Vec<_>>() {
+        tame(&arena, node);
+    }
+    let mut html = String::new();
+    format_html(root, &options, &mut html).expect("a String takes all that is written");
+    // Everything else that looks like this is escaped, so only the tags of links are met.
+    html.replace("<a href=\"", "<a target=\"_blank\" rel=\"noopener noreferrer\" href=\"")
+}
+
+fn options() -> Options<'static> {
+    let mut options = Options::default();
+    options.extension.strikethrough = true;
+    options.extension.table = true;
+    options.extension.autolink = true;
+    options.extension.tasklist = true;
+    options.render.escape = true;
+    // In a chat, a line that ends has ended.
+    options.render.hardbreaks = true;
+    options
+}
+
+fn tame<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
+    let value = node.data().value.clone();
+    let link = match value {
+        NodeValue::HtmlBlock(block) => return show_as_text(arena, node, &block.literal),
+        NodeValue::Link(link) => link,
+        NodeValue::Image(image) => {
+            if node.first_child().is_none() {
+                let url = NodeValue::Text(image.url.clone().into());
+                node.append(arena.alloc(AstNode::from(url)));
+            }
+            node.data_mut().value = NodeValue::Link(image.clone());
+            image
+        }
+        _ => return,
+    };
+    let within = |outer: Node<'a>| matches!(outer.data().value, NodeValue::Link(_));
+    let nested = node.ancestors().skip(1).any(within);
+    if nested || !leads_outside(&link.url) {
+        for child in node.children().collect::<Vec<_>>() {
+            node.insert_before(child);
+        }
+        node.detach();
+    }
+}
+
+/// A paragraph with the lines of a block of raw HTML.
+fn show_as_text<'a>(arena: &'a Arena<'a>, node: Node<'a>, literal: &str) {
+    node.data_mut().value = NodeValue::Paragraph;
+    for (index, line) in literal.trim_end().lines().enumerate() {
+        if index > 0 {
+            node.append(arena.alloc(AstNode::from(NodeValue::LineBreak)));
+        }
+        node.append(arena.alloc(AstNode::from(NodeValue::Text(line.to_owned().into()))));
+    }
+}
+
+fn leads_outside(url: &str) -> bool {
+    let parsed = url::Url::parse(url.trim());
+    parsed.is_ok_and(|url| matches!(url.scheme(), "http" | "https" | "mailto"))
+}
+
+/// Text in a page or in an attribute of it.
+pub fn escape(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            other => out.push(other),
+        }
+        out
+    })
+}
+
+/// Fills the `{{names}}` of a page. What is filled in is escaped, and not looked at again.
+pub fn fill(page: &str, values: &[(&str, &str)]) -> String {
+    let mut pieces = page.split("{{");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (name, rest) = piece.split_once("}}").unwrap_or(("", piece));
+        let value = values.iter().find(|(own, _)| *own == name).map_or("", |(_, value)| value);
+        out.push_str(&escape(value));
+        out.push_str(rest);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S1, S10
+    #[test]
+    fn nothing_in_markdown_can_act() {
+        let attacks = [
+            "<script>alert(1)</script>",
+            "<img src=x onerror=alert(1)>",
+            "[a](javascript:alert(1))",
+            "[a](JaVaScRiPt:alert(1))",
+            "[a](&#106;avascript:alert(1))",
+            "[a]( java\nscript:alert(1))",
+            "[a](data:text/html;base64,PHNjcmlwdD4=)",
+            "[a](vbscript:x)",
+            "[a](//evil.example)",
+            "[a](/sign-out)",
+            "![a](javascript:alert(1))",
+            "![pixel](https://evil.example/p.png)",
+            "<javascript:alert(1)>",
+            "[a](https://x.example/\"onmouseover=alert(1)//)",
+            "[a](https://x.example \"t\\\" onmouseover=alert(1) x=\")",
+            "```\"><script>alert(1)</script>\nx\n```",
+            "| a |\n| - |\n| <svg onload=alert(1)> |",
+        ];
+        for attack in attacks {
+            let html = from_markdown(attack);
+            assert!(acts(&html).is_none(), "{attack} became {html}");
+        }
+    }
+
+    /// The first tag that is not one of the few that we write, or that carries what it should not.
+    fn acts(html: &str) -> Option<String> {
+        let tag = regex::Regex::new("<[^>]*>").unwrap();
+        let harmless = regex::Regex::new(
+            "^</?(p|em|strong|del|code|pre|ul|ol|li|br|hr|blockquote|h[1-6]|table|thead|tbody|tr|td|th)( /)?>$\
+             |^<code class=\"language-[^\"<>]*\">$|^</a>$\
+             |^<a target=\"_blank\" rel=\"noopener noreferrer\" href=\"(https?://|mailto:)[^\"<>]*\"( title=\"[^\"<>]*\")?>$",
+        )
+        .unwrap();
+        tag.find_iter(html).map(|m| m.as_str().to_owned()).find(|m| !harmless.is_match(m))
+    }
+
+    #[test]
+    fn links_open_elsewhere_and_images_are_links() {
+        assert_eq!(
+            from_markdown("![](https://a.example/p.png)"),
+            "<p><a target=\"_blank\" rel=\"noopener noreferrer\" href=\"https://a.example/p.png\">\
+             https://a.example/p.png</a></p>\n"
+        );
+        assert_eq!(
+            from_markdown("[![alt](https://a.example/p.png)](https://b.example)"),
+            "<p><a target=\"_blank\" rel=\"noopener noreferrer\" href=\"https://b.example\">\
+             alt</a></p>\n"
+        );
+        assert_eq!(from_markdown("[a](file:///etc/passwd)"), "<p>a</p>\n");
+    }
+
+    #[test]
+    fn what_is_filled_in_is_text() {
+        let page = fill("<p title=\"{{a}}\">{{b}}{{c}}</p>", &[("a", "\"<&"), ("b", "{{a}}")]);
+        assert_eq!(page, "<p title=\"&quot;&lt;&amp;\">{{a}}</p>");
+    }
+}

@@ -1,0 +1,142 @@
+//! Shows and steers: the only place with axum. The web chat, sign-in, webhooks, health.
+//!
+//! - [`sign_in`]: a one-time link becomes a session; whose session a request carries
+//! - [`chat`]: the page, what a person writes and presses on it
+//! - [`events`]: what an open page is told, as it happens
+//! - [`timeline`]: a conversation as the page shows it
+//! - [`files`]: downloads of what was shown
+//! - [`html`]: Markdown as HTML that cannot act
+//! - [`guard`]: what every request passes and every answer carries
+//! - [`webhooks`], [`health`]: for platforms and for operators
+//! - [`problem`]: what a request is told that cannot be served
+
+pub mod chat;
+pub mod events;
+pub mod files;
+pub mod guard;
+pub mod health;
+pub mod html;
+pub mod problem;
+pub mod sign_in;
+pub mod timeline;
+pub mod webhooks;
+
+#[cfg(test)]
+mod tests;
+
+use anyhow::{Context as _, Result};
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware,
+    routing::{get, post},
+};
+use channels::{Place, PlaceKind, web::Web};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, sync::broadcast};
+use tokio_util::sync::CancellationToken;
+use tower_http::{catch_panic::CatchPanicLayer, limit::RequestBodyLimitLayer};
+
+use crate::gateway::Gateway;
+
+/// The largest request body.
+const BODY_BYTES: usize = 1024 * 1024;
+/// How long requests under way may take to end after `stop`.
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
+
+/// What the web server serves from.
+pub struct Admin {
+    pub gateway: Arc<Gateway>,
+    /// The web channels by their id; the first is served at `/`.
+    pub webs: BTreeMap<String, Arc<Web>>,
+    /// The name that the page gives the bot.
+    pub bot: String,
+    /// The agent answers from a script, without a language model: the page says so.
+    pub demo: bool,
+    /// Tells the open pages of a person that something of theirs has changed.
+    changed: broadcast::Sender<String>,
+    wrong: sign_in::Wrong,
+    stop: CancellationToken,
+}
+
+impl Admin {
+    pub fn new(
+        gateway: Arc<Gateway>,
+        webs: BTreeMap<String, Arc<Web>>,
+        bot: impl Into<String>,
+    ) -> Self {
+        let (changed, _) = broadcast::channel(64);
+        let stop = gateway.stop.child_token();
+        let wrong = sign_in::Wrong::default();
+        Self { gateway, webs, bot: bot.into(), demo: false, changed, wrong, stop }
+    }
+
+    /// The same, with the banner that names the demo model.
+    pub fn with_demo(self, demo: bool) -> Self {
+        Self { demo, ..self }
+    }
+
+    /// The web channel that is served at `/`.
+    fn web(&self) -> Option<(&str, &Arc<Web>)> {
+        self.webs.iter().next().map(|(id, web)| (id.as_str(), web))
+    }
+}
+
+/// The one conversation that a person has with the web chat.
+fn place_of(person: &str) -> Place {
+    Place { chat: person.to_owned(), thread: None, kind: PlaceKind::Private }
+}
+
+/// Serves until `stop`; then lets requests under way come to their end.
+pub async fn serve(
+    admin: Arc<Admin>,
+    listener: TcpListener,
+    stop: CancellationToken,
+) -> Result<()> {
+    let ended = admin.stop.clone();
+    let stopped = stop.clone();
+    let app = router(admin).into_make_service_with_connect_info::<SocketAddr>();
+    let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
+        stopped.cancelled().await;
+        // Open pages listen for ever: they are told to go.
+        ended.cancel();
+    });
+    tokio::select! {
+        served = serving.into_future() => served.context("serving HTTP"),
+        () = too_late(&stop) => {
+            tracing::warn!("HTTP requests that had not ended were cut off");
+            Ok(())
+        }
+    }
+}
+
+async fn too_late(stop: &CancellationToken) {
+    stop.cancelled().await;
+    let _ = tokio::time::timeout(ENDS_WITHIN, std::future::pending::<()>()).await;
+}
+
+fn router(admin: Arc<Admin>) -> Router {
+    // What a browser sends: it must come from our own pages.
+    let pages = Router::new()
+        .route("/", get(chat::page))
+        .route("/assets/{name}", get(chat::asset))
+        .route("/sign-in", get(sign_in::page).post(sign_in::redeem))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/chat/session", get(chat::session))
+        .route("/chat/events", get(events::events))
+        .route("/chat/messages", post(chat::say))
+        .route("/chat/press", post(chat::press))
+        .route("/files/{digest}/{name}", get(files::download))
+        .layer(middleware::from_fn(guard::own_pages_only));
+    Router::new()
+        .merge(pages)
+        .route("/channels/{id}/webhook", post(webhooks::receive))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .fallback(problem::no_such_page)
+        .layer(DefaultBodyLimit::disable())
+        .layer(RequestBodyLimitLayer::new(BODY_BYTES))
+        .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(middleware::from_fn(guard::secure))
+        .with_state(admin)
+}

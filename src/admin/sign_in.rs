@@ -1,0 +1,190 @@
+//! Signing in: a one-time link becomes a session, once; whose session a request carries.
+
+use anyhow::Result;
+use axum::{
+    Form,
+    extract::{ConnectInfo, FromRequestParts, Query, State},
+    http::{
+        HeaderMap, StatusCode,
+        header::{COOKIE, ORIGIN, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE},
+        request::Parts,
+    },
+    response::{Html, IntoResponse as _, Redirect, Response},
+};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Deserialize;
+use std::{
+    collections::HashMap,
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{Admin, html, problem::Problem};
+use crate::store::people::{self, Access};
+
+const COOKIE_NAME: &str = "countersign_session";
+const SESSION_FOR: TimeDelta = TimeDelta::days(30);
+
+const SIGN_IN: &str = include_str!("web/sign_in.html");
+const SIGNED_OUT: &str = include_str!("web/signed_out.html");
+
+/// Somebody who is signed in.
+pub struct Signed {
+    pub person: String,
+    token: String,
+}
+
+impl Signed {
+    /// Whether the session has not ended meanwhile.
+    pub async fn is_still_valid(&self, admin: &Admin) -> Result<bool> {
+        Ok(person_of(admin, &self.token).await?.is_some())
+    }
+}
+
+impl FromRequestParts<Arc<Admin>> for Signed {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, Problem> {
+        let Some(token) = session_token(&parts.headers) else { return Err(Problem::signed_out()) };
+        let person = person_of(admin, &token).await?.ok_or_else(Problem::signed_out)?;
+        Ok(Self { person, token })
+    }
+}
+
+async fn person_of(admin: &Admin, token: &str) -> Result<Option<String>> {
+    let (token, now) = (token.to_owned(), admin.gateway.clock.now());
+    let store = &admin.gateway.store;
+    store.read(move |tx| Box::pin(async move { people::session(tx, &token, now).await })).await
+}
+
+fn session_token(headers: &HeaderMap) -> Option<String> {
+    let cookies = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    let mut pairs =
+        cookies.flat_map(|line| line.split(';')).filter_map(|c| c.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, token)| token.to_owned())
+}
+
+#[derive(Deserialize)]
+pub struct Token {
+    #[serde(default)]
+    token: String,
+}
+
+/// Uses nothing up: link previews and prefetching browsers come here too.
+pub async fn page(State(admin): State<Arc<Admin>>, Query(link): Query<Token>) -> Response {
+    let page = html::fill(SIGN_IN, &[("bot", &admin.bot), ("token", &link.token)]);
+    // Under no-referrer a browser calls the origin of a form `null`, and the guard could not tell
+    // our own page from another's. This policy tells the origin to ourselves alone.
+    ([(REFERRER_POLICY, "same-origin")], Html(page)).into_response()
+}
+
+/// Uses the token up; from then on the cookie is the key.
+pub async fn redeem(
+    State(admin): State<Arc<Admin>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+    Form(link): Form<Token>,
+) -> Result<Response, Problem> {
+    let now = admin.gateway.clock.now();
+    if admin.wrong.is_too_many(address.ip(), now) {
+        let text = "Too many wrong links. Wait a minute and try again.";
+        let page = told(&admin, StatusCode::TOO_MANY_REQUESTS, text);
+        return Ok(([(RETRY_AFTER, "60")], page).into_response());
+    }
+    let Some(session) = exchange(&admin, link.token, now).await? else {
+        admin.wrong.count(address.ip(), now);
+        tracing::warn!(address = %address.ip(), "a wrong sign-in");
+        let text = "This link is not valid. It may have been used or have expired.";
+        return Ok(told(&admin, StatusCode::FORBIDDEN, text));
+    };
+    let origin = headers.get(ORIGIN).and_then(|value| value.to_str().ok());
+    let secure = if origin.is_some_and(|o| o.starts_with("https://")) { "; Secure" } else { "" };
+    let age = SESSION_FOR.num_seconds();
+    let cookie = format!(
+        "{COOKIE_NAME}={session}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}"
+    );
+    Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response())
+}
+
+async fn exchange(admin: &Admin, token: String, now: DateTime<Utc>) -> Result<Option<String>> {
+    let session = new_token();
+    let store = &admin.gateway.store;
+    store
+        .write("sign in", move |tx| {
+            Box::pin(async move {
+                let Some(name) = people::redeem_sign_in(tx, &token, now).await? else {
+                    return Ok(None);
+                };
+                let ends = now + SESSION_FOR;
+                people::grant_access(tx, Access::Session, (&name, &session), now, ends).await?;
+                Ok(Some(session))
+            })
+        })
+        .await
+}
+
+/// 256 bits.
+fn new_token() -> String {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).expect("the operating system has randomness");
+    hex::encode(bytes)
+}
+
+/// Ends the session everywhere, not only in this browser.
+pub async fn sign_out(
+    State(admin): State<Arc<Admin>>,
+    signed: Signed,
+) -> Result<Response, Problem> {
+    let token = signed.token;
+    let store = &admin.gateway.store;
+    store
+        .write("sign out", move |tx| {
+            Box::pin(async move { people::revoke_session(tx, &token).await })
+        })
+        .await?;
+    // A page of that session is still open somewhere: it looks now.
+    admin.changed.send(signed.person).ok();
+    let cookie = format!("{COOKIE_NAME}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
+    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())
+}
+
+/// The page for who is not signed in: how to get a link, and what went wrong.
+pub fn told(admin: &Admin, status: StatusCode, text: &str) -> Response {
+    let page = html::fill(SIGNED_OUT, &[("bot", &admin.bot), ("text", text)]);
+    (status, Html(page)).into_response()
+}
+
+/// Wrong sign-ins, counted by address.
+#[derive(Debug, Default)]
+pub struct Wrong {
+    counts: Mutex<HashMap<IpAddr, (DateTime<Utc>, u32)>>,
+}
+
+/// So many wrong ones within a minute, then that address waits.
+const WRONG_A_MINUTE: u32 = 10;
+/// The most addresses remembered; a flood from more of them forgets the oldest minute.
+const ADDRESSES: usize = 10_000;
+
+impl Wrong {
+    fn is_too_many(&self, address: IpAddr, now: DateTime<Utc>) -> bool {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.get(&address).is_some_and(|(since, count)| {
+            now - *since < TimeDelta::minutes(1) && *count >= WRONG_A_MINUTE
+        })
+    }
+
+    fn count(&self, address: IpAddr, now: DateTime<Utc>) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.len() >= ADDRESSES {
+            counts.retain(|_, (since, _)| now - *since < TimeDelta::minutes(1));
+        }
+        if counts.len() >= ADDRESSES {
+            counts.clear();
+        }
+        let entry = counts.entry(address).or_insert((now, 0));
+        if now - entry.0 >= TimeDelta::minutes(1) {
+            *entry = (now, 0);
+        }
+        entry.1 += 1;
+    }
+}

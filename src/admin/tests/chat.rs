@@ -1,0 +1,241 @@
+//! What is said, shown, asked and downloaded on the page.
+
+use channels::Outgoing;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{super::place_of, world::World};
+use crate::{
+    gateway::deliver,
+    journal::event::{Decision, Event},
+    texts,
+};
+
+fn text(markdown: &str) -> Outgoing {
+    Outgoing::Text { markdown: markdown.into(), reply_to: None }
+}
+
+/// M1
+#[tokio::test]
+async fn a_message_sent_twice_is_said_once() {
+    let world = World::new().await;
+    let cookie = world.signed_in("ann").await;
+    let id = Uuid::new_v4();
+    for own in [id.to_string(), id.simple().to_string()] {
+        assert_eq!(world.say(&cookie, &own, "hello").await.status(), StatusCode::NO_CONTENT);
+    }
+    let events = world.events("ann").await;
+    let [Event::Said { by, text, message }] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!((by.id.as_str(), text.as_str()), ("ann", "hello"));
+    assert_eq!(*message, format!("w{}", id.simple()));
+}
+
+#[tokio::test]
+async fn what_cannot_be_taken_is_refused_in_words() {
+    let world = World::new().await;
+    let cookie = world.signed_in("ann").await;
+    let id = Uuid::new_v4().to_string();
+    let refused = async |id: &str, text: &str| {
+        let answer = world.say(&cookie, id, text).await;
+        let status = answer.status();
+        let words: Value = answer.json().await.unwrap();
+        (status, words["error"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(refused(&id, " \n ").await.0, StatusCode::BAD_REQUEST);
+    assert_eq!(refused("1", "hello").await.0, StatusCode::BAD_REQUEST);
+    let (status, words) = refused(&id, &"é".repeat(100_001)).await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert!(words.contains("100,000"), "{words}");
+    assert_eq!(world.events("ann").await, []);
+    let most = world.say(&cookie, &id, &"é".repeat(100_000)).await;
+    assert_eq!(most.status(), StatusCode::NO_CONTENT);
+}
+
+#[tokio::test]
+async fn pages_of_one_person_stay_in_step_and_others_see_nothing() {
+    let world = World::new().await;
+    let (ann, bob) = (world.signed_in("ann").await, world.signed_in("bob").await);
+    let (mut one, mut two) = (world.page(&ann).await, world.page(&ann).await);
+    let mut others = world.page(&bob).await;
+    for page in [&mut one, &mut two, &mut others] {
+        assert_eq!(page.until("past").await["items"], json!([]));
+    }
+    world.say(&ann, &Uuid::new_v4().to_string(), "hello").await;
+    for page in [&mut one, &mut two] {
+        assert_eq!(page.until("items").await["items"][0]["text"], "hello");
+    }
+    world.say(&bob, &Uuid::new_v4().to_string(), "mine").await;
+    assert_eq!(others.until("items").await["items"][0]["text"], "mine");
+}
+
+#[tokio::test]
+async fn growing_text_is_shown_and_then_what_was_recorded() {
+    let world = World::new().await;
+    let cookie = world.signed_in("ann").await;
+    let mut page = world.page(&cookie).await;
+    page.until("past").await;
+    let place = place_of("ann");
+    let show = async |what| world.gateway.show_now("web", &place, what).await.unwrap();
+    show(Outgoing::Typing).await;
+    page.until("typing").await;
+    show(Outgoing::Draft { markdown: "**gro**".into() }).await;
+    assert!(page.until("draft").await["html"].as_str().unwrap().contains("<strong>gro"));
+    world.gateway.tasks.spawn(deliver::deliver(world.gateway.clone()));
+    world.show(&world.gateway.store, "ann", text("**grown**")).await;
+    let items = page.until("items").await;
+    assert_eq!(items["items"][0]["html"], "<p><strong>grown</strong></p>\n");
+    show(text("You are a stranger.")).await;
+    assert_eq!(page.until("aside").await["html"], "<p>You are a stranger.</p>\n");
+    world.gateway.stop.cancel();
+}
+
+/// Nobody on this node delivers: the page looks by itself.
+#[tokio::test]
+async fn what_another_node_shows_is_seen_here() {
+    let world = World::new().await;
+    let cookie = world.signed_in("ann").await;
+    world.say(&cookie, &Uuid::new_v4().to_string(), "hello").await;
+    let mut page = world.page(&cookie).await;
+    page.until("past").await;
+    let other = world.other_node().await;
+    world.show(&other, "ann", text("from afar")).await;
+    assert_eq!(page.until("items").await["items"][0]["html"], "<p>from afar</p>\n");
+}
+
+#[tokio::test]
+async fn the_past_is_there_again_in_its_order_also_the_answers_to_commands() {
+    let world = World::new().await;
+    let cookie = world.signed_in("ann").await;
+    world.say(&cookie, &Uuid::new_v4().to_string(), "one").await;
+    world.show(&world.gateway.store, "ann", text("answer one")).await;
+    world.say(&cookie, &Uuid::new_v4().to_string(), "/status").await;
+    world.say(&cookie, &Uuid::new_v4().to_string(), "two").await;
+    world.show(&world.gateway.store, "ann", text("answer two")).await;
+    let past = world.page(&cookie).await.until("past").await;
+    let shown: Vec<String> = past["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["text"].as_str().or(item["html"].as_str()).unwrap().trim().to_owned())
+        .collect();
+    let status = format!("<p>{}</p>", texts::status(0));
+    assert_eq!(shown, ["one", "<p>answer one</p>", &status, "two", "<p>answer two</p>"]);
+    assert_eq!(past["begins_late"], false);
+}
+
+#[tokio::test]
+async fn a_long_past_begins_late_and_nothing_new_is_missed() {
+    let world = World::new().await;
+    let cookie = world.signed_in("ann").await;
+    world.say(&cookie, &Uuid::new_v4().to_string(), "long ago").await;
+    for n in 0..400 {
+        world.show(&world.gateway.store, "ann", text(&format!("{n}"))).await;
+    }
+    let mut page = world.page(&cookie).await;
+    let past = page.until("past").await;
+    assert_eq!(past["begins_late"], true);
+    assert_eq!(past["items"].as_array().unwrap().len(), 400);
+    let other = world.other_node().await;
+    for n in 0..120 {
+        world.show(&other, "ann", text(&format!("burst {n}"))).await;
+    }
+    let mut seen = 0;
+    while seen < 120 {
+        seen += page.until("items").await["items"].as_array().unwrap().len();
+    }
+    assert_eq!(seen, 120);
+}
+
+#[tokio::test]
+async fn a_press_decides_once_and_the_settled_question_replaces_the_card() {
+    let world = World::new().await;
+    let (ann, bob) = (world.signed_in("ann").await, world.signed_in("bob").await);
+    world.say(&ann, &Uuid::new_v4().to_string(), "save a note").await;
+    world.say(&bob, &Uuid::new_v4().to_string(), "hello").await;
+    let approval = world.ask("ann").await;
+    let mut page = world.page(&ann).await;
+    let past = page.until("past").await;
+    let question = &past["items"][1];
+    assert_eq!(question["kind"], "question");
+    assert_eq!(question["approval"], approval.as_str());
+    assert_eq!(question["choices"][0], json!({ "label": "Allow once", "key": "a" }));
+
+    assert_eq!(world.press(&bob, &approval, "a").await, texts::NO_SUCH_BUTTON);
+    assert_eq!(world.press(&ann, &approval, "x").await, texts::NO_SUCH_BUTTON);
+    assert_eq!(world.press(&ann, &approval, "a").await, "Allowed.");
+    assert_eq!(world.press(&ann, &approval, "d").await, "Already allowed by ann.");
+    let settled = &page.until("items").await["items"][0];
+    assert_eq!((&settled["kind"], &settled["id"]), (&json!("settled"), &question["id"]));
+    assert_eq!(settled["order"], question["order"]);
+    let decisions: Vec<_> = world
+        .events("ann")
+        .await
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::ApprovalDecided { decision, .. } => Some(decision),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(decisions, [Decision::Once]);
+}
+
+#[tokio::test]
+async fn a_file_is_given_only_to_whom_it_was_shown() {
+    let world = World::new().await;
+    let (ann, bob) = (world.signed_in("ann").await, world.signed_in("bob").await);
+    world.say(&bob, &Uuid::new_v4().to_string(), "hello").await;
+    let name = "Flüsse <b>.html";
+    let stored =
+        world.gateway.artifacts.put(name, "text/html", b"<script>1</script>".to_vec()).await;
+    let digest = stored.unwrap().digest;
+    let file = Outgoing::File {
+        name: name.into(),
+        media_type: "text/html".into(),
+        size_bytes: 18,
+        digest: digest.clone(),
+        caption: None,
+    };
+    world.show(&world.gateway.store, "ann", file).await;
+    world.show(&world.gateway.store, "bob", text(&format!("{{\"digest\":\"{digest}\"}}"))).await;
+    let past = world.page(&ann).await.until("past").await;
+    let url = past["items"][0]["url"].as_str().unwrap().to_owned();
+    let load = async |cookie: &str, url: &str| {
+        world.get(url).header("cookie", cookie).send().await.unwrap()
+    };
+
+    let own = load(&ann, &url).await;
+    assert_eq!(own.status(), StatusCode::OK);
+    let disposition = own.headers()["content-disposition"].to_str().unwrap();
+    assert!(disposition.starts_with("attachment; filename=\"Fl_sse _b_.html\""), "{disposition}");
+    assert_eq!(own.headers()["x-content-type-options"], "nosniff");
+    assert!(own.headers()["content-security-policy"].to_str().unwrap().contains("sandbox"));
+    assert_eq!(own.bytes().await.unwrap().as_ref(), b"<script>1</script>");
+
+    assert_eq!(load(&bob, &url).await.status(), StatusCode::NOT_FOUND);
+    let renamed = format!("/files/{digest}/evil.exe");
+    assert_eq!(load(&ann, &renamed).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(load(&ann, "/files/%25/a").await.status(), StatusCode::NOT_FOUND);
+    let path = world.folder.path().join("artifacts").join(&digest[..2]).join(&digest);
+    std::fs::remove_file(path).unwrap();
+    assert_eq!(load(&ann, &url).await.status(), StatusCode::GONE);
+}
+
+/// S1
+#[tokio::test]
+async fn names_and_texts_cannot_act_on_the_page() {
+    let evil = "\"><script>alert(1)</script>";
+    let world = World::with_bot(evil, true).await;
+    let token = world.sign_in_token(evil).await;
+    let door = world.get(&format!("/sign-in?token={}", "%22%3E%3Cscript%3E")).send();
+    assert!(!door.await.unwrap().text().await.unwrap().contains("><script>"));
+    let answer = world.redeem(&token).await;
+    let cookie = answer.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap();
+    let page = world.get("/").header("cookie", cookie).send().await.unwrap().text().await.unwrap();
+    assert!(!page.contains("<script>alert"), "{page}");
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(page.contains("Demo model"));
+    world.show(&world.gateway.store, evil, text("<img src=x onerror=alert(1)>")).await;
+    let past = world.page(cookie).await.until("past").await;
+    assert_eq!(past["items"][0]["html"], "<p>&lt;img src=x onerror=alert(1)&gt;</p>\n");
+}

@@ -1,0 +1,304 @@
+//! A server on a port of its own, with a database in a temporary folder.
+
+use async_trait::async_trait;
+use channels::{
+    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Person, Receipt, SendError,
+    Shipment, WebhookError, WebhookRequest, What, web::Web,
+};
+use chrono::{DateTime, TimeDelta, Utc};
+use reqwest::{RequestBuilder, Response, StatusCode, header};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tempfile::TempDir;
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::super::{Admin, place_of, serve};
+use crate::{
+    clock::{Clock as _, HandClock},
+    gateway::{Connected, Gateway, approvals::Approvers, people::Allow},
+    journal::{
+        event::{Asks, Event, Speaker},
+        ids::{ApprovalId, CallId, ConversationId},
+    },
+    store::{
+        Store,
+        approvals::Asked,
+        db::Durability,
+        files::Artifacts,
+        journal::{self, Change},
+        people::{self, Access},
+    },
+};
+
+pub struct World {
+    pub folder: TempDir,
+    pub gateway: Arc<Gateway>,
+    pub clock: Arc<HandClock>,
+    pub base: String,
+    pub stop: CancellationToken,
+    pub serving: JoinHandle<anyhow::Result<()>>,
+    http: reqwest::Client,
+}
+
+impl World {
+    pub async fn new() -> Self {
+        Self::with_bot("Countersign", false).await
+    }
+
+    pub async fn with_bot(bot: &str, demo: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder).await;
+        let clock = Arc::new(HandClock::new(DateTime::from_timestamp(1_800_000_000, 0).unwrap()));
+        let web = Arc::new(Web::new("web"));
+        let stop = CancellationToken::new();
+        let gateway = Arc::new(Gateway {
+            store,
+            clock: clock.clone(),
+            artifacts: Artifacts::new(folder.path().join("artifacts")),
+            channels: BTreeMap::from([
+                ("web".to_owned(), connected(web.clone())),
+                ("hook".to_owned(), connected(Arc::new(Hook(web.limits().clone())))),
+            ]),
+            approvers: Approvers::Requester,
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        });
+        let webs = BTreeMap::from([("web".to_owned(), web)]);
+        let admin = Arc::new(Admin::new(gateway.clone(), webs, bot).with_demo(demo));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let serving = gateway.tasks.spawn(serve(admin, listener, stop.clone()));
+        Self { folder, gateway, clock, base, stop, serving, http: http() }
+    }
+
+    /// The same database as another process sees it.
+    pub async fn other_node(&self) -> Store {
+        open(&self.folder).await
+    }
+
+    pub fn get(&self, path: &str) -> RequestBuilder {
+        self.http.get(format!("{}{path}", self.base))
+    }
+
+    pub fn post(&self, path: &str) -> RequestBuilder {
+        self.http.post(format!("{}{path}", self.base))
+    }
+
+    pub async fn sign_in_token(&self, name: &str) -> String {
+        let token = uuid::Uuid::new_v4().to_string();
+        let (name, own, now) = (name.to_owned(), token.clone(), self.clock.now());
+        self.gateway
+            .store
+            .write("test", move |tx| {
+                Box::pin(async move {
+                    let ends = now + TimeDelta::minutes(15);
+                    people::grant_access(tx, Access::SignIn, (&name, &own), now, ends).await
+                })
+            })
+            .await
+            .unwrap();
+        token
+    }
+
+    pub async fn redeem(&self, token: &str) -> Response {
+        self.post("/sign-in").form(&[("token", token)]).send().await.unwrap()
+    }
+
+    /// Signs in; the cookie.
+    pub async fn signed_in(&self, name: &str) -> String {
+        let answer = self.redeem(&self.sign_in_token(name).await).await;
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+        let cookie = answer.headers()[header::SET_COOKIE].to_str().unwrap();
+        cookie.split(';').next().unwrap().to_owned()
+    }
+
+    pub async fn say(&self, cookie: &str, id: &str, text: &str) -> Response {
+        let message = json!({ "id": id, "text": text });
+        let request = self.post("/chat/messages").header("cookie", cookie).json(&message);
+        request.send().await.unwrap()
+    }
+
+    pub async fn page(&self, cookie: &str) -> OpenPage {
+        let response = self.get("/chat/events").header("cookie", cookie).send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        OpenPage { response, text: String::new() }
+    }
+
+    pub async fn conversation(&self, person: &str) -> ConversationId {
+        let (place, now) = (place_of(person), self.clock.now());
+        let store = &self.gateway.store;
+        let begun = store.write("test", move |tx| {
+            Box::pin(async move { journal::conversation(tx, "web", &place, now).await })
+        });
+        begun.await.unwrap()
+    }
+
+    pub async fn events(&self, person: &str) -> Vec<Event> {
+        let conversation = self.conversation(person).await;
+        let entries = self.gateway.store.events_after(&conversation, 0).await.unwrap();
+        entries.into_iter().map(|entry| entry.event).collect()
+    }
+
+    /// The agent shows that, without anybody who delivers it.
+    pub async fn show(&self, store: &Store, person: &str, what: Outgoing) {
+        let conversation = self.conversation(person).await;
+        let now = self.clock.now();
+        store
+            .write("test", move |tx| {
+                Box::pin(async move {
+                    let seq = journal::last_seq(tx, &conversation).await?;
+                    crate::store::outbox::put(tx, &conversation, seq, vec![what], now).await
+                })
+            })
+            .await
+            .unwrap();
+    }
+
+    /// The agent asks that person, who has said something.
+    pub async fn ask(&self, person: &str) -> ApprovalId {
+        let claimed = self.gateway.store.claim(10).await.unwrap();
+        let turn = claimed.into_iter().find(|c| c.place.chat == person).expect("somebody spoke");
+        let id = ApprovalId::new();
+        let question = Outgoing::Question {
+            markdown: "Allow **note_save**?".into(),
+            approval: id.to_string(),
+            choices: crate::texts::choices(Asks::Allow),
+        };
+        let asked = Asked {
+            id: id.clone(),
+            call: CallId::new(),
+            asks: Asks::Allow,
+            tool: "note_save".into(),
+            arguments: json!({}),
+            digest: String::new(),
+            title: "Allow **note_save**?".into(),
+            requester: Speaker { id: person.to_owned(), name: person.to_owned() },
+            expires_at: self.clock.now() + TimeDelta::minutes(30),
+            shows: vec![question],
+        };
+        let seen = self.gateway.store.last_seq(turn.lease.conversation()).await.unwrap();
+        let change = Change { asked: vec![asked], seen, ..Change::default() };
+        self.gateway.store.record(&turn.lease, change, self.clock.now()).await.unwrap();
+        id
+    }
+
+    pub async fn press(&self, cookie: &str, approval: &ApprovalId, key: &str) -> String {
+        let press = json!({ "approval": approval.as_str(), "key": key });
+        let request = self.post("/chat/press").header("cookie", cookie).json(&press);
+        let answer: Value = request.send().await.unwrap().json().await.unwrap();
+        answer["text"].as_str().unwrap().to_owned()
+    }
+}
+
+async fn open(folder: &TempDir) -> Store {
+    let path = folder.path().join("test.db");
+    Store::open(&format!("sqlite://{}", path.display()), Durability::Normal).await.unwrap()
+}
+
+fn connected(channel: Arc<dyn Channel>) -> Connected {
+    Connected { channel, allow: Allow::Everybody, agent: "main".into(), alone: false }
+}
+
+fn http() -> reqwest::Client {
+    // The second test of a process finds it there already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    client.timeout(Duration::from_mins(1)).build().unwrap()
+}
+
+/// The event stream of a page.
+pub struct OpenPage {
+    response: Response,
+    text: String,
+}
+
+impl OpenPage {
+    /// The next event; `None` once the stream has ended.
+    pub async fn next(&mut self) -> Option<(String, Value)> {
+        let most = Duration::from_secs(20);
+        tokio::time::timeout(most, self.read()).await.expect("an event within 20 s")
+    }
+
+    /// The next event of that name.
+    pub async fn until(&mut self, name: &str) -> Value {
+        loop {
+            let (own, value) = self.next().await.expect("the stream has not ended");
+            if own == name {
+                return value;
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Option<(String, Value)> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let field = |name: &str| {
+                    event.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned)
+                };
+                let (name, told) = (field("event: "), field("data: "));
+                self.text = rest.to_owned();
+                if let (Some(name), Some(told)) = (name, told) {
+                    return Some((name, serde_json::from_str(&told).unwrap()));
+                }
+                continue;
+            }
+            let chunk = self.response.chunk().await.ok().flatten()?;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+}
+
+/// A platform that pushes: what it answers is written in the body.
+struct Hook(Limits);
+
+#[async_trait]
+impl Channel for Hook {
+    fn id(&self) -> &'static str {
+        "hook"
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.0
+    }
+
+    async fn listen(
+        &self,
+        _intake: Intake,
+        _from: Option<i64>,
+        stop: CancellationToken,
+    ) -> Result<(), ListenError> {
+        stop.cancelled().await;
+        Ok(())
+    }
+
+    async fn webhook(&self, request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError> {
+        if request.header("x-secret") != Some("right") {
+            return Err(WebhookError::Forbidden);
+        }
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        let what = match body.as_str() {
+            "panic" => panic!("as the test asked"),
+            "malformed" => return Err(WebhookError::Malformed("as the test asked".into())),
+            "unparsed" => What::Unparsed { raw: body.clone() },
+            text => What::Text {
+                message: "1".into(),
+                text: text.to_owned(),
+                reply_to: None,
+                addressed: true,
+            },
+        };
+        let person = Person { id: "7".into(), name: "Ann".into(), language: None, is_bot: false };
+        let at: DateTime<Utc> = DateTime::UNIX_EPOCH;
+        let place = place_of("7");
+        Ok(vec![Incoming { key: body, at, place, person: Some(person), what }])
+    }
+
+    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
+        Ok(Receipt { message: shipment.key.clone() })
+    }
+
+    async fn fetch(&self, _file: &FileRef) -> Result<bytes::Bytes, SendError> {
+        Err(SendError::Rejected("no files".into()))
+    }
+}
