@@ -51,7 +51,7 @@ pub struct Admin {
     pub webs: BTreeMap<String, Arc<Web>>,
     /// The name that the page gives the bot.
     pub bot: String,
-    /// The agent answers from a script, without a language model: the page says so.
+    /// The demo model answers: the page says so.
     pub demo: bool,
     /// Tells the open pages of a person that something of theirs has changed.
     changed: broadcast::Sender<String>,
@@ -60,20 +60,17 @@ pub struct Admin {
 }
 
 impl Admin {
-    pub fn new(
-        gateway: Arc<Gateway>,
-        webs: BTreeMap<String, Arc<Web>>,
-        bot: impl Into<String>,
-    ) -> Self {
+    /// `demo` says that the agent answers from a script, without a language model.
+    pub fn new(gateway: Arc<Gateway>, webs: BTreeMap<String, Arc<Web>>, demo: bool) -> Self {
         let (changed, _) = broadcast::channel(64);
         let stop = gateway.stop.child_token();
         let wrong = sign_in::Wrong::default();
-        Self { gateway, webs, bot: bot.into(), demo: false, changed, wrong, stop }
+        Self { gateway, webs, bot: "Countersign".to_owned(), demo, changed, wrong, stop }
     }
 
-    /// The same, with the banner that names the demo model.
-    pub fn with_demo(self, demo: bool) -> Self {
-        Self { demo, ..self }
+    /// The same under another name.
+    pub fn named(self, bot: impl Into<String>) -> Self {
+        Self { bot: bot.into(), ..self }
     }
 
     /// The web channel that is served at `/`.

@@ -65,7 +65,7 @@ impl World {
             stop: CancellationToken::new(),
         });
         let webs = BTreeMap::from([("web".to_owned(), web)]);
-        let admin = Arc::new(Admin::new(gateway.clone(), webs, bot).with_demo(demo));
+        let admin = Arc::new(Admin::new(gateway.clone(), webs, demo).named(bot));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let serving = gateway.tasks.spawn(serve(admin, listener, stop.clone()));
