@@ -1,0 +1,133 @@
+// The web chat in a real browser, from the sign-in link to a downloaded file.
+//
+//   node tests/browser/web_chat.mjs BASE_URL SIGN_IN_TOKEN OUT.png
+//
+// Needs the npm package playwright-core (PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1) and a Chromium
+// (CHROMIUM, or /usr/bin/chromium). Writes OUT.png, OUT-dark.png and OUT-phone.png. The gateway
+// behind BASE_URL answers with its demo model. Fails on any console error.
+
+import { strict as assert } from "node:assert";
+import { readFile } from "node:fs/promises";
+import { chromium } from "playwright-core";
+
+const [base, token, out] = process.argv.slice(2);
+assert(out, "usage: node web_chat.mjs BASE_URL SIGN_IN_TOKEN OUT.png");
+const beside = (name) => out.replace(/(\.png)?$/, `-${name}.png`);
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+const context = await browser.newContext({ viewport: { width: 1100, height: 900 } });
+const page = await context.newPage();
+const complaints = [];
+
+function listen(to) {
+  to.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  to.on("pageerror", (error) => complaints.push(String(error)));
+}
+
+listen(page);
+
+const log = page.locator("#log");
+const field = page.getByLabel(/^Message to/);
+
+// Waits until so many things of that kind are on the page.
+async function shown(kind, count, where = page) {
+  const items = where.locator(`#log > [data-kind="${kind}"]`);
+  await items.nth(count - 1).waitFor({ timeout: 30_000 });
+  assert.equal(await items.count(), count, `${kind}: as many as expected`);
+  return items.nth(count - 1);
+}
+
+async function say(words) {
+  await field.fill(words);
+  await field.press("Enter");
+  assert.equal(await field.inputValue(), "", "the field is empty after sending");
+}
+
+try {
+  // The link shows a button; pressing it leads into the chat; the link is used up.
+  await page.goto(`${base}/sign-in?token=${encodeURIComponent(token)}`);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`${base}/`);
+  await page.getByRole("heading", { name: /^Hello/ }).waitFor();
+  assert(await page.getByRole("button", { name: "Send" }).isDisabled(), "nothing to send yet");
+
+  // A second tab of the same browser sees everything as well.
+  const second = await context.newPage();
+  listen(second);
+  await second.goto(base);
+
+  await say("what can you do");
+  await shown("said", 1);
+  const help = await shown("text", 1);
+  assert((await help.innerText()).length > 40, "the answer says something");
+  await shown("text", 1, second);
+
+  await say("save a note: buy milk <b>and</b> bread");
+  await shown("said", 2);
+  const question = await shown("question", 1);
+  assert.match(await question.innerText(), /buy milk <b>and<\/b> bread/, "it shows what will run");
+  await page.screenshot({ path: beside("question") });
+  const answers = await page.locator('#log > [data-kind="text"]').count();
+  await question.getByRole("button", { name: "Allow once" }).click();
+  const settled = await shown("settled", 1);
+  assert.match(await settled.innerText(), /Allowed by/);
+  assert.equal(await page.getByRole("button", { name: "Allow once" }).count(), 0);
+  await shown("settled", 1, second);
+  await shown("text", answers + 1);
+
+  await say("write a report about rivers as pdf");
+  await shown("said", 3);
+  const first = page.locator('#log > [data-kind="file"], #log > [data-kind="question"]').last();
+  await first.waitFor({ timeout: 30_000 });
+  if ((await first.getAttribute("data-kind")) === "question") {
+    await first.getByRole("button", { name: "Allow once" }).click();
+  }
+  const file = await shown("file", 1);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    file.getByRole("link", { name: /^Download/ }).click(),
+  ]);
+  assert.match(download.suggestedFilename(), /\.pdf$/);
+  const bytes = await readFile(await download.path());
+  assert.equal(bytes.subarray(0, 4).toString("latin1"), "%PDF");
+
+  // The answer that follows the file may still be on its way; then everything stands still.
+  await page.locator("#typing, #draft").last().waitFor({ state: "hidden" });
+  await page.waitForFunction(() => {
+    const count = document.getElementById("log").childElementCount;
+    const [before, since] = window.seen ?? [-1, 0];
+    if (count !== before) window.seen = [count, Date.now()];
+    return count === before && Date.now() - since > 2_500;
+  });
+  const before = await log.innerText();
+  await page.reload();
+  await shown("file", 1);
+  await page.waitForFunction(() => !document.getElementById("log").hasAttribute("aria-busy"));
+  assert.equal(await log.innerText(), before, "the history is the same after a reload");
+
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  await page.screenshot({ path: out });
+  await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
+  await page.screenshot({ path: beside("dark") });
+  await page.setViewportSize({ width: 390, height: 780 });
+  await page.screenshot({ path: beside("phone") });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+  assert(!wide, "nothing is wider than a phone");
+
+  await page.setViewportSize({ width: 1100, height: 900 });
+  assert.deepEqual(complaints, [], "the console has no errors");
+
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("countersign token").waitFor();
+  await second.getByText("countersign token").waitFor();
+  process.stdout.write("The web chat works in a browser.\n");
+} catch (problem) {
+  await page.screenshot({ path: beside("failed") }).catch(() => {});
+  process.stderr.write(`console errors: ${JSON.stringify(complaints)}\n`);
+  throw problem;
+} finally {
+  await browser.close();
+}
