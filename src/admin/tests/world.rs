@@ -193,7 +193,13 @@ impl World {
 
 async fn open(folder: &TempDir) -> Store {
     let path = folder.path().join("test.db");
-    Store::open(&format!("sqlite://{}", path.display()), Durability::Normal).await.unwrap()
+    Store::open(
+        &format!("sqlite://{}", path.display()),
+        Durability::Normal,
+        std::time::Duration::from_secs(15),
+    )
+    .await
+    .unwrap()
 }
 
 fn connected(channel: Arc<dyn Channel>) -> Connected {
