@@ -61,7 +61,7 @@ pub fn rule_asks(rule: &str) -> String {
 }
 
 pub fn changes_something(tool: &str) -> String {
-    format!("{tool} changes something.")
+    format!("{tool} changes something, and no rule allows it.")
 }
 
 // --- why a turn ends

@@ -115,14 +115,15 @@ async fn listen_once(gateway: &Gateway, id: &str, duty: &str, intake: Intake) ->
     }
 }
 
-/// Returns when the duty is lost.
+/// Returns when the duty is lost; never, where none is needed.
 async fn while_held(gateway: &Gateway, alone: bool, duty: &str) {
-    loop {
+    while alone && !gateway.stop.is_cancelled() {
         pause(gateway).await;
-        if alone && !matches!(gateway.store.hold_duty(duty).await, Ok(Some(_))) {
+        if !matches!(gateway.store.hold_duty(duty).await, Ok(Some(_))) {
             return;
         }
     }
+    std::future::pending().await
 }
 
 async fn pause(gateway: &Gateway) {
