@@ -78,7 +78,9 @@ impl Anchors {
                     list.items.iter().for_each(|item| self.walk(&item.blocks, seen, depth + 1));
                 }
                 Block::Definitions(terms) => {
-                    terms.iter().for_each(|(_, blocks)| self.walk(blocks, seen, depth + 1));
+                    for (_, blocks) in terms {
+                        self.walk(blocks, seen, depth + 1);
+                    }
                 }
                 _ => {}
             }

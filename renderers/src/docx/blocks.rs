@@ -90,7 +90,7 @@ impl Draw<'_> {
                 }
             }
             Block::Math(latex) => self.display_math(xml, latex, place),
-            Block::Break => self.rule(xml),
+            Block::Break => empty(xml, "Rule"),
             Block::Comment(text) => comment(xml, text),
         }
     }
@@ -137,11 +137,6 @@ impl Draw<'_> {
         xml.close();
     }
 
-    fn rule(&mut self, xml: &mut Xml) {
-        xml.open("w:p", &[]);
-        Shape { style: "Rule", ..Shape::default() }.write(xml);
-        xml.close();
-    }
 }
 
 /// The shape of a plain paragraph in a place.
@@ -162,7 +157,11 @@ fn comment(xml: &mut Xml, text: &str) {
 
 /// A short empty paragraph: tables that touch would become one table.
 pub fn spacer(xml: &mut Xml) {
+    empty(xml, "Spacer");
+}
+
+fn empty(xml: &mut Xml, style: &'static str) {
     xml.open("w:p", &[]);
-    Shape { style: "Spacer", ..Shape::default() }.write(xml);
+    Shape { style, ..Shape::default() }.write(xml);
     xml.close();
 }

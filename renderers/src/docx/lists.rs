@@ -142,15 +142,12 @@ impl Draw<'_> {
         };
         let inside =
             Place { style: "ListParagraph", level: place.level + 1, ..place.indented(STEP) };
-        let rest = match item.blocks.split_first() {
-            Some((Block::Paragraph(content), rest)) => {
-                self.shaped(xml, content, mark, inside);
-                rest
-            }
-            _ => {
-                self.shaped(xml, &[], mark, inside);
-                &item.blocks[..]
-            }
+        let rest = if let Some((Block::Paragraph(content), rest)) = item.blocks.split_first() {
+            self.shaped(xml, content, mark, inside);
+            rest
+        } else {
+            self.shaped(xml, &[], mark, inside);
+            &item.blocks[..]
         };
         self.blocks(xml, rest, inside);
     }

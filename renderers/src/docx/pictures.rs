@@ -40,12 +40,11 @@ impl Draw<'_> {
     pub fn inline_picture(&mut self, xml: &mut Xml, image: (&str, &str, &str), format: Format) {
         let (url, alt, _) = image;
         let document = self.document;
-        match self.album.picture(document, url, &mut self.warnings) {
-            Some(picture) => self.picture(xml, &picture, alt, format.width),
-            None => {
-                let name = if alt.is_empty() { url } else { alt };
-                run(xml, &format!("[{name}]"), Format { italic: true, ..format });
-            }
+        if let Some(picture) = self.album.picture(document, url, &mut self.warnings) {
+            self.picture(xml, &picture, alt, format.width);
+        } else {
+            let name = if alt.is_empty() { url } else { alt };
+            run(xml, &format!("[{name}]"), Format { italic: true, ..format });
         }
     }
 

@@ -131,9 +131,10 @@ fn headings(look: &Look, numbered: bool) -> Vec<Style> {
         let run = format!("{face}{marks}<w:color w:val=\"{color}\"/>{}", size(half_points));
         let spacing = spacing(before, after, 252);
         let id = super::lists::HEADINGS;
-        let number = match numbered {
-            true => format!("<w:numPr><w:ilvl w:val=\"{at}\"/><w:numId w:val=\"{id}\"/></w:numPr>"),
-            false => String::new(),
+        let number = if numbered {
+            format!("<w:numPr><w:ilvl w:val=\"{at}\"/><w:numId w:val=\"{id}\"/></w:numPr>")
+        } else {
+            String::new()
         };
         let paragraph =
             format!("<w:keepNext/><w:keepLines/>{number}{spacing}<w:outlineLvl w:val=\"{at}\"/>");

@@ -85,7 +85,7 @@ impl Draw<'_> {
         xml.empty("w:tcW", &[("w:w", &width.to_string()), ("w:type", "dxa")]);
         xml.close();
         xml.open("w:p", &[]);
-        Shape { style, align, bidi, ..Shape::default() }.write(xml);
+        Shape { style, bidi, align, ..Shape::default() }.write(xml);
         let format = Format { rtl: bidi, width: width - PADDING, ..Format::default() };
         self.inlines(xml, cell, format);
         xml.close();

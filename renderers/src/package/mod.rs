@@ -107,7 +107,7 @@ impl Package {
 
 /// Writes one entry; pictures are compressed already, so they are stored as they are.
 fn entry(zip: &mut ZipWriter<Cursor<Vec<u8>>>, name: &str, bytes: &[u8]) {
-    let packed = name.contains("/media/") && !name.ends_with(".bmp") && !name.ends_with(".svg");
+    let packed = name.contains("/media/") && name.rsplit_once('.').is_some_and(|(_, e)| e != "bmp");
     let method = if packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
     let options = SimpleFileOptions::default()
         .compression_method(method)

@@ -57,7 +57,7 @@ pub fn flat(blocks: &[Block]) -> Vec<String> {
     while let Some(block) = todo.pop() {
         match block {
             Block::Heading { content, .. } | Block::Paragraph(content) => {
-                lines.push(plain(content))
+                lines.push(plain(content));
             }
             Block::Code { text, .. } | Block::Math(text) => lines.push(text.clone()),
             Block::List(list) => {

@@ -27,7 +27,7 @@ impl Xml {
         xml
     }
 
-    /// A piece to be put into a part later, with [`Xml::append`].
+    /// A piece without a declaration.
     pub fn fragment() -> Self {
         Self { out: Writer::new(Vec::new()), open: Vec::new(), dropped: 0 }
     }
@@ -68,11 +68,6 @@ impl Xml {
     /// XML of our own making, constant and well formed.
     pub fn raw(&mut self, constant: &str) {
         self.out.get_mut().extend_from_slice(constant.as_bytes());
-    }
-
-    pub fn append(&mut self, piece: Self) {
-        self.dropped += piece.dropped;
-        self.out.get_mut().extend_from_slice(&piece.finish());
     }
 
     pub fn finish(self) -> Vec<u8> {

@@ -16,7 +16,7 @@ const SCALES: [f64; 3] = [1.0, 0.9, 0.8];
 const CUT_SCALE: f64 = 0.9;
 
 /// Items under one another: on one slide if some scale allows it, else on several.
-pub fn flow<'d>(items: Vec<Item<'d>>, area: Area) -> Vec<Vec<Piece<'d>>> {
+pub fn flow(items: Vec<Item<'_>>, area: Area) -> Vec<Vec<Piece<'_>>> {
     for scale in SCALES {
         let high: f64 = items.iter().map(|item| height(item, area.width, scale)).sum();
         let gaps = GAP * items.len().saturating_sub(1) as f64;
@@ -28,7 +28,7 @@ pub fn flow<'d>(items: Vec<Item<'d>>, area: Area) -> Vec<Vec<Piece<'d>>> {
 }
 
 /// Places items that are known to fit; pictures share what is left.
-fn stack<'d>(items: Vec<Item<'d>>, area: Area, scale: f64) -> Vec<Piece<'d>> {
+fn stack(items: Vec<Item<'_>>, area: Area, scale: f64) -> Vec<Piece<'_>> {
     let heights: Vec<f64> = items.iter().map(|item| height(item, area.width, scale)).collect();
     let gaps = GAP * items.len().saturating_sub(1) as f64;
     let left = area.height - heights.iter().sum::<f64>() - gaps;
@@ -213,19 +213,19 @@ fn cut_code<'d>(language: Option<String>, text: &str, room: (f64, f64), fresh: b
             .then(|| Item::Code { language: language.clone(), text: lines.join("\n") })
     };
     if count == 0 {
-        return cut_line(&language, &lines, (width, left, size));
+        return cut_line(language.as_deref(), &lines, (width, left, size));
     }
     (code(&lines[..count]), code(&lines[count..]))
 }
 
 /// A single line that is higher than a slide is cut within.
-fn cut_line<'d>(language: &Option<String>, lines: &[&str], room: (f64, f64, f64)) -> Cut<'d> {
+fn cut_line<'d>(language: Option<&str>, lines: &[&str], room: (f64, f64, f64)) -> Cut<'d> {
     let (width, left, size) = room;
     let share = left / code_height(lines[0], width, size) * 0.9;
     let letters = ((lines[0].chars().count() as f64 * share) as usize).max(1);
     let at = lines[0].char_indices().nth(letters).map_or(lines[0].len(), |(at, _)| at);
     let (one, two) = lines[0].split_at(at);
     let rest: Vec<&str> = std::iter::once(two).chain(lines[1..].iter().copied()).collect();
-    let code = |text: String| Some(Item::Code { language: language.clone(), text });
+    let code = |text: String| Some(Item::Code { language: language.map(str::to_owned), text });
     (code(one.to_owned()), code(rest.join("\n")))
 }

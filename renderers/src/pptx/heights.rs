@@ -97,7 +97,9 @@ impl Columns {
         let (sum, least) =
             (widths.iter().sum::<f64>(), width * (0.3 + 0.12 * count as f64).min(1.0));
         if sum > 0.0 && sum < least {
-            widths.iter_mut().for_each(|w| *w *= least / sum);
+            for width in &mut widths {
+                *width *= least / sum;
+            }
         }
         Self { size, widths }
     }

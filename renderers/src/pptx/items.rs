@@ -56,11 +56,13 @@ pub enum Voice {
 impl<'d> Deck<'d> {
     /// The items of a slide; its footnotes stand at its end.
     pub fn items(&mut self, slide: &Slide<'d>, blocks: &[&Block]) -> Vec<Item<'d>> {
-        let mut items = Items { deck: self, items: Vec::new(), lists: 0, notes: Vec::new() };
+        let mut sorter = Sorter { deck: self, items: Vec::new(), lists: 0, notes: Vec::new() };
         let at = At { level: 0, voice: Voice::Plain, depth: 0 };
-        blocks.iter().for_each(|block| items.block(block, at));
-        items.footnotes();
-        let mut items = items.items;
+        for block in blocks {
+            sorter.block(block, at);
+        }
+        sorter.footnotes();
+        let mut items = sorter.items;
         if slide.class == Class::Title && items.is_empty() {
             items.extend(self.byline(slide));
         }
@@ -96,7 +98,7 @@ impl At {
     }
 }
 
-struct Items<'a, 'd> {
+struct Sorter<'a, 'd> {
     deck: &'a mut Deck<'d>,
     items: Vec<Item<'d>>,
     /// Ordered lists so far.
@@ -105,7 +107,13 @@ struct Items<'a, 'd> {
     notes: Vec<usize>,
 }
 
-impl<'d> Items<'_, 'd> {
+impl<'d> Sorter<'_, 'd> {
+    fn blocks(&mut self, blocks: &[Block], at: At) {
+        for block in blocks {
+            self.block(block, at);
+        }
+    }
+
     fn block(&mut self, block: &Block, at: At) {
         if at.depth > DEPTH {
             let warning = format!("What is nested more than {DEPTH} deep is shown flat.");
@@ -129,7 +137,7 @@ impl<'d> Items<'_, 'd> {
                 for (term, blocks) in terms {
                     self.text(At { voice: Voice::Heading, ..at }, Mark::None, term);
                     let inside = At { level: (at.level + 1).min(LEVELS - 1), ..at.deeper() };
-                    blocks.iter().for_each(|block| self.block(block, inside));
+                    self.blocks(blocks, inside);
                 }
             }
             Block::Math(latex) => {
@@ -200,9 +208,10 @@ impl<'d> Items<'_, 'd> {
                 ["bg", "right", "left", "fit", "cover", "contain", "w", "h", "width", "height"];
             names.contains(&name) || word.ends_with('%')
         };
-        let words: Vec<&str> = match side {
-            true => alt.split(' ').skip_while(|word| is_directive(word)).collect(),
-            false => vec![alt],
+        let words: Vec<&str> = if side {
+            alt.split(' ').skip_while(|word| is_directive(word)).collect()
+        } else {
+            vec![alt]
         };
         Some(Item::Picture { picture, alt: words.join(" "), side })
     }
@@ -225,18 +234,15 @@ impl<'d> Items<'_, 'd> {
     }
 
     fn item(&mut self, item: &ListItem, mark: Mark, at: At) {
-        let rest = match item.blocks.split_first() {
-            Some((Block::Paragraph(content), rest)) => {
-                self.text(at, mark, content);
-                rest
-            }
-            _ => {
-                self.push(Para { level: at.level, mark, ..Para::default() });
-                &item.blocks[..]
-            }
+        let rest = if let Some((Block::Paragraph(content), rest)) = item.blocks.split_first() {
+            self.text(at, mark, content);
+            rest
+        } else {
+            self.push(Para { level: at.level, mark, ..Para::default() });
+            &item.blocks[..]
         };
         let inside = At { level: at.level + 1, ..at.deeper() };
-        rest.iter().for_each(|block| self.block(block, inside));
+        self.blocks(rest, inside);
     }
 
     fn table(&mut self, table: &Table) {
@@ -258,7 +264,7 @@ impl<'d> Items<'_, 'd> {
         }
         let voice = if alert.is_some() { at.voice } else { Voice::Quote };
         let inside = At { voice, ..at.deeper() };
-        blocks.iter().for_each(|block| self.block(block, inside));
+        self.blocks(blocks, inside);
     }
 
     fn footnotes(&mut self) {

@@ -79,19 +79,16 @@ impl<'d> Deck<'d> {
         let mut pages = Vec::new();
         for slide in plan::slides(self.document) {
             let sorted = columns::sort(&slide.blocks);
-            let pages_of = match sorted {
-                Some(sorted) => {
-                    let above = self.items(&slide, &sorted.outside.iter().collect::<Vec<_>>());
-                    let columns = sorted.columns.iter();
-                    let columns = columns
-                        .map(|column| self.items(&slide, &column.iter().collect::<Vec<_>>()))
-                        .collect();
-                    self.fit_columns(slide, above, columns)
-                }
-                None => {
-                    let items = self.items(&slide, &slide.blocks);
-                    self.fit(slide, items)
-                }
+            let pages_of = if let Some(sorted) = sorted {
+                let above = self.items(&slide, &sorted.outside.iter().collect::<Vec<_>>());
+                let columns = sorted.columns.iter();
+                let columns = columns
+                    .map(|column| self.items(&slide, &column.iter().collect::<Vec<_>>()))
+                    .collect();
+                self.fit_columns(slide, above, columns)
+            } else {
+                let items = self.items(&slide, &slide.blocks);
+                self.fit(slide, items)
             };
             pages.extend(pages_of);
         }

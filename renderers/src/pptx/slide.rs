@@ -115,9 +115,10 @@ impl Sheet<'_, '_> {
         open_shape(xml, &[("id", &id), ("name", &format!("Text {id}"))], holder, area);
         xml.open("a:bodyPr", &[]);
         let scale = ((piece.scale * 100_000.0) as i64).to_string();
-        match piece.scale < 1.0 {
-            true => xml.empty("a:normAutofit", &[("fontScale", &scale)]),
-            false => xml.empty("a:normAutofit", &[]),
+        if piece.scale < 1.0 {
+            xml.empty("a:normAutofit", &[("fontScale", &scale)]);
+        } else {
+            xml.empty("a:normAutofit", &[]);
         }
         xml.close();
         xml.empty("a:lstStyle", &[]);

@@ -47,7 +47,7 @@ fn titles(parts: &Parts) -> Vec<String> {
                 "p:sp" | "p:graphicFrame" => inside = false,
                 "p:ph" => {
                     inside = element.attribute("type").to_lowercase().ends_with("title")
-                        && element.attribute("type") != "subTitle"
+                        && element.attribute("type") != "subTitle";
                 }
                 "a:t" if inside => text.push_str(&element.text),
                 _ => {}
