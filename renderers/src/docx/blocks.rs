@@ -136,7 +136,6 @@ impl Draw<'_> {
         }
         xml.close();
     }
-
 }
 
 /// The shape of a plain paragraph in a place.

@@ -11,6 +11,8 @@ use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+#[cfg(test)]
+mod arbitrary;
 pub mod highlight;
 pub mod limits;
 pub mod linear;

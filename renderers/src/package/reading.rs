@@ -41,7 +41,7 @@ impl Parts {
         }
         let parts = Self(parts);
         let names = parts.names();
-        names.iter().filter(|n| n.ends_with(".xml") || n.ends_with(".rels")).for_each(|name| {
+        names.iter().filter(|n| is_of(n, "xml") || is_of(n, "rels")).for_each(|name| {
             parts.elements(name);
         });
         parts
@@ -127,7 +127,7 @@ impl Parts {
                 });
             assert!(known, "{name} has no content type");
         }
-        for rels in self.names().iter().filter(|name| name.ends_with(".rels")) {
+        for rels in self.names().iter().filter(|name| is_of(name, "rels")) {
             let folder = rels.split("_rels/").next().unwrap();
             for relation in self.all(rels, "Relationship") {
                 if relation.attribute("TargetMode") == "External" {
@@ -141,4 +141,9 @@ impl Parts {
             }
         }
     }
+}
+
+/// Whether a part's name ends so; Office writes its extensions in small letters.
+fn is_of(name: &str, extension: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, end)| end == extension)
 }

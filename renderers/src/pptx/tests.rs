@@ -7,6 +7,10 @@ use crate::package::picture::tests::png;
 use crate::package::reading::Parts;
 use crate::{Document, Format, Rendered, markdown, render};
 
+fn repeated(range: std::ops::Range<usize>, line: impl Fn(usize) -> String) -> String {
+    range.map(line).collect::<Vec<_>>().concat()
+}
+
 fn read(source: &str) -> Document {
     let mut document = markdown::read(source).unwrap();
     document.assets.insert("a.png".into(), png(400, 200));
@@ -146,9 +150,9 @@ fn every_slide_uses_a_layout_of_the_ten() {
 
 #[test]
 fn long_things_go_on_to_further_slides_and_nothing_is_lost() {
-    let items: String = (0..60).map(|n| format!("- point number {n} of many\n")).collect();
-    let rows: String = (0..60).map(|n| format!("| {n} | row {n} |\n")).collect();
-    let lines: String = (0..80).map(|n| format!("line_{n}();\n")).collect();
+    let items = repeated(0..60, |n| format!("- point number {n} of many\n"));
+    let rows = repeated(0..60, |n| format!("| {n} | row {n} |\n"));
+    let lines = repeated(0..80, |n| format!("line_{n}();\n"));
     let source =
         format!("# L\n\n{items}\n# T\n\n| a | b |\n|---|---|\n{rows}\n# C\n\n```\n{lines}```\n");
     let (parts, rendered) = deck(&source);
@@ -187,7 +191,7 @@ fn one_endless_paragraph_cell_or_line_is_cut_too() {
 
 #[test]
 fn numbers_go_on_after_a_cut() {
-    let items: String = (3..40).map(|n| format!("{n}. item\n")).collect();
+    let items = repeated(3..40, |n| format!("{n}. item\n"));
     let (parts, _) = deck(&format!("# L\n\n{items}"));
     let start = |n: usize| {
         let part = format!("ppt/slides/slide{n}.xml");
@@ -257,7 +261,7 @@ fn control_characters_never_reach_a_slide() {
 
 #[test]
 fn too_many_slides_are_refused_with_the_figure() {
-    let source: String = (0..301).map(|n| format!("# {n}\n\n")).collect();
+    let source = repeated(0..301, |n| format!("# {n}\n\n"));
     let error = render(&read(&source), Format::Pptx).unwrap_err().to_string();
     assert!(error.contains("301 slides") && error.contains("300"), "{error}");
 }
