@@ -14,6 +14,7 @@ use typst::text::{RawContent, RawElem, TextElem};
 
 use super::images::Pictures;
 use super::inlines::{breakable, heading_label, image, label};
+use super::lengths;
 use crate::Document;
 use crate::document::{Alert, Align, Anchors, Block, Inline, Item, List, PageSize, Table};
 
@@ -134,7 +135,9 @@ impl<'a> Drawing<'a> {
         if let [Inline::Image { url, alt, title }] = content {
             return self.picture(url, alt, title);
         }
-        ParElem::new(self.inlines(content)).pack()
+        let parts = lengths::cut(content);
+        let parts = parts.iter().map(|part| ParElem::new(self.inlines(part)).pack());
+        Content::sequence(parts.collect::<Vec<_>>())
     }
 
     /// A picture on its own, with its title as a caption.
@@ -202,7 +205,9 @@ impl<'a> Drawing<'a> {
         self.word = ((self.room.0 / 4.5) as usize).clamp(4, word);
         let header = self.holding_notes(|drawing| {
             let cells = table.header.iter().map(|cell| drawing.cell(cell)).collect();
-            TableHeader::new(cells).pack()
+            // A header that fills a page cannot stand on each.
+            let is_short = table.header.iter().flatten().map(lengths::size).sum::<usize>() < 2_000;
+            TableHeader::new(cells).with_repeat(is_short).pack()
         });
         let header = header.into_packed::<TableHeader>().map(TableChild::Header);
         let mut children: Vec<TableChild> = header.into_iter().collect();
@@ -221,7 +226,12 @@ impl<'a> Drawing<'a> {
     }
 
     fn cell(&mut self, content: &[Inline]) -> TableItem {
-        TableItem::Cell(Packed::new(TableCell::new(self.inlines(content))))
+        let body = match lengths::cut(content).as_slice() {
+            [] => Content::empty(),
+            [part] => self.inlines(part),
+            _ => self.paragraph(content),
+        };
+        TableItem::Cell(Packed::new(TableCell::new(body)))
     }
 
     fn quote(&mut self, alert: Option<Alert>, blocks: &[Block]) -> Content {

@@ -2,6 +2,7 @@
 //!
 //! - [`blocks`], [`inlines`], [`images`], [`formula`]: the model as Typst *content*. No text is ever
 //!   parsed as Typst, so nothing in it can be code
+//! - [`lengths`]: very long paragraphs, cut
 //! - `template.typ`: how it looks; constant
 //! - [`world`]: what Typst may read, which is the template and the fonts
 //! - [`fonts`]: which fonts there are and which characters they lack
@@ -13,8 +14,9 @@ mod blocks;
 mod export;
 mod fonts;
 mod formula;
-mod images;
+pub(crate) mod images;
 mod inlines;
+mod lengths;
 mod world;
 
 use typst::foundations::Content;

@@ -66,3 +66,6 @@ fn properties(meta: &Meta) -> Result<DocProperties, XlsxError> {
         .set_keywords(meta.keywords.join(", "))
         .set_creation_datetime(&created))
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@ use super::runs::{Run, Runs, Style};
 use super::{CELL_CHARS, look};
 use crate::Document;
 use crate::document::{PageSize, Table};
+use crate::pdf::images::{self, Picture, Pictures};
 
 /// Of a column, in characters.
 const NARROWEST: usize = 8;
@@ -23,6 +24,7 @@ const LINKS: usize = 65_530;
 /// All sheets of one workbook, and what none of them could show.
 pub struct Pages<'a> {
     document: &'a Document,
+    pictures: Pictures,
     warnings: &'a mut Vec<String>,
     pub links: usize,
     pub has_math: bool,
@@ -35,6 +37,7 @@ impl<'a> Pages<'a> {
     pub fn new(document: &'a Document, warnings: &'a mut Vec<String>) -> Self {
         Pages {
             document,
+            pictures: images::load(&document.assets),
             warnings,
             links: 0,
             has_math: false,
@@ -194,9 +197,7 @@ impl<'a> Pages<'a> {
         url: &str,
         alt: &str,
     ) -> Result<u32, XlsxError> {
-        let bytes = self.document.assets.get(url);
-        let image = bytes.map(|bytes| picture(bytes));
-        match image {
+        match self.pictures.get(url).map(image) {
             Some(Ok(image)) => {
                 let scale = (PICTURE_WIDTH / image.width()).min(1.0);
                 let rows = (image.height() * scale / ROW_PIXELS).ceil() as u32 + 1;
@@ -205,7 +206,8 @@ impl<'a> Pages<'a> {
                 Ok(row + rows)
             }
             lost => {
-                let why = lost.and_then(Result::err).unwrap_or("there is no such file");
+                let why = lost.and_then(Result::err);
+                let why = why.unwrap_or_else(|| "there is no such file".to_owned());
                 self.warn(format!("The picture {url} is not drawn: {why}."));
                 let runs =
                     Run { text: format!("[image: {alt} — {why}]"), style: Style::default() };
@@ -222,19 +224,11 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// A picture of a kind that Excel takes, of a size that it can be trusted with.
-fn picture(bytes: &[u8]) -> Result<Image, &'static str> {
-    use image::ImageFormat::{Bmp, Gif, Jpeg, Png};
-    if !matches!(image::guess_format(bytes), Ok(Png | Jpeg | Gif | Bmp)) {
-        return Err("a workbook takes PNG, JPEG, GIF and BMP");
-    }
-    let image = Image::new_from_buffer(bytes).map_err(|_| "the file is damaged")?;
-    let is_sane = |pixels: f64| (1.0..=20_000.0).contains(&pixels);
-    if is_sane(image.width()) && is_sane(image.height()) {
-        Ok(image)
-    } else {
-        Err("its size is odd")
-    }
+/// A picture that has been decoded once, so that no reader stumbles over it.
+fn image(picture: &Result<Picture, String>) -> Result<Image, String> {
+    let picture = picture.as_ref().map_err(Clone::clone)?;
+    let image = Image::new_from_buffer(&picture.bytes);
+    image.map_err(|_| "a workbook takes PNG, JPEG, GIF and BMP".to_owned())
 }
 
 /// Widths by the longest line of each column of the tables; a wide character counts twice.

@@ -69,7 +69,8 @@ impl Pages<'_> {
                 name = format!("{base} ({number})");
             }
             if !text.is_empty() && name != runs.text() {
-                self.warn(format!("The column “{}” is named “{name}”.", short(&runs.text())));
+                let (from, to) = (short(&runs.text()), short(&name));
+                self.warn(format!("The column “{from}” is named “{to}”."));
             }
             names.push(name);
         }

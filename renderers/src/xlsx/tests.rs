@@ -1,0 +1,104 @@
+use std::io::{Cursor, Read};
+
+use super::*;
+use crate::markdown;
+
+fn rendered(source: &str) -> Rendered {
+    render(&markdown::read(source).unwrap()).unwrap()
+}
+
+fn part(rendered: &Rendered, name: &str) -> String {
+    let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).unwrap();
+    let mut text = String::new();
+    package.by_name(name).unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+fn sheet(rendered: &Rendered, number: usize) -> String {
+    part(rendered, &format!("xl/worksheets/sheet{number}.xml"))
+}
+
+#[test]
+fn a_table_is_native_frozen_and_repeated() {
+    let rendered = rendered("## S\n\n| a | a | |\n|---|---|---|\n| 1 | x | |\n");
+    let table = part(&rendered, "xl/tables/table1.xml");
+    assert!(table.contains("ref=\"A1:C2\"") && table.contains("<autoFilter"), "{table}");
+    assert!(table.contains("name=\"a (2)\"") && table.contains("name=\"Column 3\""), "{table}");
+    assert!(sheet(&rendered, 1).contains("state=\"frozen\""));
+    assert!(part(&rendered, "xl/workbook.xml").contains("_xlnm.Print_Titles"));
+    assert_eq!(rendered.warnings, ["The column “a” is named “a (2)”."]);
+}
+
+#[test]
+fn formulas_count_from_the_header_of_their_table() {
+    let rendered = rendered(
+        "## S\n\ntext\n\n| a | b |\n|--:|--:|\n| 2 | =A2*3 |\n| 4 | =SUM(A2:A3) |\n\n| c |\n|---|\n| =A9 |\n",
+    );
+    let sheet = sheet(&rendered, 1);
+    assert!(sheet.contains("<f>A4*3</f><v>6</v>"), "{sheet}");
+    assert!(sheet.contains("<f>SUM(A4:A5)</f><v>6</v>"), "{sheet}");
+}
+
+#[test]
+fn a_formula_in_circles_stays_text() {
+    let rendered = rendered("## S\n\n| a |\n|---|\n| =A3 |\n| =A2 |\n");
+    assert!(!sheet(&rendered, 1).contains("<f>"));
+    assert_eq!(rendered.warnings.len(), 2, "{:?}", rendered.warnings);
+    assert!(rendered.warnings[0].contains("circles"));
+}
+
+#[test]
+fn prose_lists_and_notes_become_rows() {
+    let rendered = rendered(
+        "# A\n\nIntro[^n].\n\n- one\n  - two\n- [x] three\n\n3. four\n\n> quote\n\n```\ncode\n```\n\n\
+         Term\n: Meaning\n\n[^n]: The note\n",
+    );
+    let strings = part(&rendered, "xl/sharedStrings.xml");
+    for text in ["Intro[1].", "• ", "one", "two", "☑ ", "3. ", "quote", "code", "Term", "Meaning"]
+    {
+        assert!(strings.contains(text), "{text} in {strings}");
+    }
+    assert!(strings.contains("The note") && part(&rendered, "xl/workbook.xml").contains("Notes"));
+    assert_eq!(rendered.pages, 2);
+}
+
+#[test]
+fn broken_pictures_are_sentences_and_good_ones_are_embedded() {
+    let mut document = markdown::read("![a](a.png)\n\n![b](b.png)\n\n![c](c.svg)\n").unwrap();
+    let chart = include_bytes!("../../tests/corpus/img/chart.png");
+    document.assets.insert("a.png".into(), chart.to_vec());
+    document.assets.insert("b.png".into(), chart[..400].to_vec());
+    let svg = include_bytes!("../../tests/corpus/img/diagram.svg");
+    document.assets.insert("c.svg".into(), svg.to_vec());
+    let rendered = render(&document).unwrap();
+    assert_eq!(rendered.warnings.len(), 2, "{:?}", rendered.warnings);
+    assert!(part(&rendered, "xl/drawings/drawing1.xml").contains("descr=\"a\""));
+    assert!(part(&rendered, "xl/sharedStrings.xml").contains("the file is damaged"));
+}
+
+#[test]
+fn what_a_cell_cannot_hold_is_named() {
+    let long = "z".repeat(CELL_CHARS + 1);
+    let rendered = rendered(&format!(
+        "## S\n\n| a |\n|---|\n| {long} |\n| $x^2$ |\n| ![p](p.png) |\n| [t](tel:+1) [u](https://u) |\n",
+    ));
+    let all = rendered.warnings.join("\n");
+    for words in ["32,767", "LaTeX", "p.png"] {
+        assert!(all.contains(words), "{words} in {all}");
+    }
+}
+
+#[test]
+fn the_day_of_the_document_is_the_day_of_the_file() {
+    let dated = rendered("---\ntitle: T\nauthor: Ann\ndate: 2026-03-31\n---\nx\n");
+    let core = part(&dated, "docProps/core.xml");
+    assert!(core.contains("2026-03-31T00:00:00Z") && core.contains("Ann"), "{core}");
+    assert!(part(&rendered("x\n"), "docProps/core.xml").contains("1980-01-01"));
+}
+
+#[test]
+fn too_many_sheets_are_an_error() {
+    let source = "# a\n\n".repeat(SHEETS + 1);
+    let error = render(&markdown::read(&source).unwrap()).unwrap_err();
+    assert!(matches!(error, RenderError::TooLarge(_)), "{error}");
+}
