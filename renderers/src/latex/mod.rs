@@ -3,6 +3,7 @@
 
 mod parse;
 mod symbols;
+mod tokens;
 
 pub use parse::parse;
 

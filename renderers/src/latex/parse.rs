@@ -1,5 +1,6 @@
 //! Reads LaTeX into a [`Formula`].
 
+use super::tokens::{Token, tokens};
 use super::{DEPTH, FORMULA_BYTES, Formula, Style, symbols};
 
 /// The formula, or a sentence fragment that says what is not understood.
@@ -13,43 +14,6 @@ pub fn parse(latex: &str) -> Result<Formula, String> {
         None => Ok(row),
         Some(token) => Err(format!("“{}” has no beginning", token.text())),
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
-    Command(String),
-    Char(char),
-}
-
-impl Token {
-    fn text(&self) -> String {
-        match self {
-            Token::Command(name) => format!("\\{name}"),
-            Token::Char(c) => c.to_string(),
-        }
-    }
-}
-
-/// Spaces end a command and mean nothing else, but in `\text{…}` they are kept.
-fn tokens(latex: &str) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    let mut chars = latex.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            tokens.push(Token::Char(if c.is_whitespace() { ' ' } else { c }));
-            continue;
-        }
-        let mut name = String::new();
-        while let Some(&letter) = chars.peek().filter(|c| c.is_ascii_alphabetic()) {
-            name.push(letter);
-            chars.next();
-        }
-        if name.is_empty() {
-            name.extend(chars.next());
-        }
-        tokens.push(Token::Command(name));
-    }
-    tokens
 }
 
 struct Parser {

@@ -14,7 +14,7 @@ use typst::text::{RawContent, RawElem, TextElem};
 
 use super::images::Pictures;
 use super::inlines::{breakable, heading_label, image, label};
-use super::lengths;
+use super::{lengths, words};
 use crate::Document;
 use crate::document::{Alert, Align, Anchors, Block, Inline, Item, List, PageSize, Table};
 
@@ -240,13 +240,14 @@ impl<'a> Drawing<'a> {
         let body = self.blocks(blocks);
         self.room = room;
         let Some(alert) = alert else { return QuoteElem::new(body).with_block(true).pack() };
-        let (name, word) = match alert {
-            Alert::Note => ("alert-note", "Note"),
-            Alert::Tip => ("alert-tip", "Tip"),
-            Alert::Important => ("alert-important", "Important"),
-            Alert::Warning => ("alert-warning", "Warning"),
-            Alert::Caution => ("alert-caution", "Caution"),
+        let name = match alert {
+            Alert::Note => "alert-note",
+            Alert::Tip => "alert-tip",
+            Alert::Important => "alert-important",
+            Alert::Warning => "alert-warning",
+            Alert::Caution => "alert-caution",
         };
+        let word = words::alert(alert, self.document.meta.language.as_deref());
         let title = TextElem::packed(word).strong().labelled(label("alert-title"));
         let body = ParElem::new(title).pack() + body;
         QuoteElem::new(body).with_block(true).pack().labelled(label(name))

@@ -7,6 +7,7 @@ use typst::foundations::Bytes;
 use typst::text::{Font, FontBook, is_default_ignorable};
 use typst::utils::LazyHash;
 
+use super::words;
 use crate::Document;
 use crate::document::{Block, Inline, Meta, Theme};
 
@@ -133,10 +134,12 @@ fn characters(document: &Document) -> BTreeSet<char> {
         }
         _ => {}
     });
-    document.each_block(&mut |block| {
-        if let Block::Code { text, .. } | Block::Math(text) = block {
-            add(text);
+    document.each_block(&mut |block| match block {
+        Block::Code { text, .. } | Block::Math(text) => add(text),
+        Block::Quote { alert: Some(alert), .. } => {
+            add(words::alert(*alert, meta.language.as_deref()));
         }
+        _ => {}
     });
     all
 }

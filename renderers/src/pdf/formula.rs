@@ -32,6 +32,16 @@ fn content(formula: &Formula) -> Content {
         Formula::Root { degree, body } => {
             RootElem::new(content(body)).with_index(degree.as_deref().map(content)).pack()
         }
+        Formula::Scripts { base, below: Some(note), above: None }
+            if matches!(**base, Formula::Brace { over: false, .. }) =>
+        {
+            brace(base, note)
+        }
+        Formula::Scripts { base, below: None, above: Some(note) }
+            if matches!(**base, Formula::Brace { over: true, .. }) =>
+        {
+            brace(base, note)
+        }
         Formula::Scripts { base, below, above } => AttachElem::new(content(base))
             .with_b(below.as_deref().map(content))
             .with_t(above.as_deref().map(content))
@@ -46,6 +56,20 @@ fn content(formula: &Formula) -> Content {
         Formula::Line { over: false, body } => UnderlineElem::new(content(body)).pack(),
         Formula::Styled { style, body } => styled(*style, content(body)),
         Formula::Space(em) => HElem::new(Em::new(f64::from(*em)).into()).pack(),
+    }
+}
+
+/// What is written at a brace stands beyond it.
+fn brace(base: &Formula, note: &Formula) -> Content {
+    let note = Some(content(note));
+    match base {
+        Formula::Brace { over: true, body } => {
+            OverbraceElem::new(content(body)).with_annotation(note).pack()
+        }
+        Formula::Brace { over: false, body } => {
+            UnderbraceElem::new(content(body)).with_annotation(note).pack()
+        }
+        other => content(other),
     }
 }
 

@@ -17,6 +17,7 @@ mod formula;
 pub(crate) mod images;
 mod inlines;
 mod lengths;
+mod words;
 mod world;
 
 use typst::foundations::Content;
@@ -31,7 +32,7 @@ pub const PAGES: usize = 500;
 /// The most cells of all tables; a cell costs Typst a hundred times what it costs a worksheet.
 pub const CELLS: usize = 50_000;
 /// More characters than this cannot fit [`PAGES`], so they are refused before they are laid out.
-const CHARACTERS: usize = PAGES * 8_000;
+const CHARACTERS: usize = PAGES * 4_000;
 
 /// Draws with the fonts that come with the program: Latin, Greek, Cyrillic, mathematics.
 pub fn render(document: &Document) -> Result<Rendered, RenderError> {
@@ -52,12 +53,12 @@ fn check(document: &Document) -> Result<(), RenderError> {
         crate::document::Block::Table(table) => {
             cells += table.header.len() * (table.rows.len() + 1);
         }
-        crate::document::Block::Code { text, .. } => characters += text.len(),
+        crate::document::Block::Code { text, .. } => characters += text.chars().count(),
         _ => {}
     });
     document.each_inline(&mut |inline| {
         if let crate::document::Inline::Text(text) | crate::document::Inline::Code(text) = inline {
-            characters += text.len();
+            characters += text.chars().count();
         }
     });
     if cells > CELLS {
