@@ -77,6 +77,9 @@ fn check(document: &Document) -> Result<(), RenderError> {
 /// A picture that Typst cannot draw fails the whole document, so the second try goes without any.
 fn draw(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     let mut warnings = document.warnings.clone();
+    if document.meta.title.is_none() && document.meta.subtitle.is_some() {
+        warnings.push("A subtitle is shown below a title only, and there is no title.".into());
+    }
     let pictures = images::load(&document.assets);
     let mut body = blocks::body(document, &pictures);
     let pages = match lay_out(document, fonts, body.content) {

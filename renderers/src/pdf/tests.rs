@@ -85,6 +85,15 @@ fn odd_structures_are_drawn() {
 }
 
 #[test]
+fn languages_of_any_shape_are_taken() {
+    for language in ["ar", "zh-Hant-TW", "zh-cn", "x", "", "not a language", "es-419", "日本"] {
+        let mut document = markdown::read("# A\n\nText\n").unwrap();
+        document.meta.language = Some(language.into());
+        assert_eq!(render(&document).unwrap().warnings, Vec::<String>::new(), "{language}");
+    }
+}
+
+#[test]
 fn budgets_are_errors_before_any_work() {
     let cells = format!("|a|b|\n|-|-|\n{}", "|1|2|\n".repeat(CELLS / 2 + 1));
     let long = "word ".repeat(CHARACTERS / 5 + 1);

@@ -129,7 +129,13 @@ fn language(meta: &Meta) -> (String, Option<&str>) {
     let tag = meta.language.as_deref().unwrap_or("en");
     let mut parts = tag.split('-');
     let language = parts.next().unwrap_or("en").to_lowercase();
-    (language, parts.find(|part| part.len() == 2))
+    let is_letters = |text: &str| text.bytes().all(|b| b.is_ascii_alphabetic());
+    let region = parts.find(|part| part.len() == 2 && is_letters(part));
+    if matches!(language.len(), 2 | 3) && is_letters(&language) {
+        (language, region)
+    } else {
+        ("en".to_owned(), None)
+    }
 }
 
 fn paper(size: PageSize) -> &'static str {

@@ -40,8 +40,20 @@ pub fn cell(style: Style, align: Option<Align>, wraps: bool) -> Format {
     }
 }
 
-pub fn header() -> Format {
-    Format::new().set_bold().set_text_wrap().set_align(FormatAlign::VerticalCenter)
+/// Colours of its own, because not every program draws a table's style.
+pub fn header(align: Align) -> Format {
+    let horizontal = match align {
+        Align::Start => FormatAlign::Left,
+        Align::Center => FormatAlign::Center,
+        Align::End => FormatAlign::Right,
+    };
+    Format::new()
+        .set_bold()
+        .set_font_color(Color::White)
+        .set_background_color(Color::RGB(0x1f_4e79))
+        .set_text_wrap()
+        .set_align(horizontal)
+        .set_align(FormatAlign::VerticalCenter)
 }
 
 pub fn heading() -> Format {

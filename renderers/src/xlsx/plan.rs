@@ -196,8 +196,15 @@ impl<'a> Planner<'a> {
         let name = self.name("Notes");
         self.plan.sheets.push(Sheet { name, parts: Vec::new() });
         for (at, note) in document.notes.iter().enumerate() {
-            self.line(&format!("[{}]", at + 1), &[]);
-            self.inside(|planner| note.iter().for_each(|block| planner.block(block)));
+            let mut blocks = note.iter();
+            match blocks.as_slice() {
+                [Block::Paragraph(content), rest @ ..] => {
+                    self.paragraph(&format!("[{}] ", at + 1), content);
+                    blocks = rest.iter();
+                }
+                _ => self.line(&format!("[{}]", at + 1), &[]),
+            }
+            self.inside(|planner| blocks.for_each(|block| planner.block(block)));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rust_xlsxwriter::{Format, Image, Worksheet, XlsxError};
+use rust_xlsxwriter::{Format, FormatAlign, Image, Worksheet, XlsxError};
 
 use super::plan::{Line, Part, Sheet};
 use super::runs::{Run, Runs, Style};
@@ -124,7 +124,7 @@ impl<'a> Pages<'a> {
         let wraps = line.runs.width() > LINE_WIDTH || line.runs.text().contains('\n');
         let mut format = look::cell(line.runs.style().unwrap_or_default(), None, wraps);
         if line.indent > 0 {
-            format = format.set_indent(line.indent);
+            format = format.set_align(FormatAlign::Left).set_indent(line.indent);
         }
         if wraps {
             let (last, width) = span(widths);

@@ -15,6 +15,8 @@ use crate::document::{Align, Inline, Table};
 
 /// How many formulas that stay text are named.
 const NAMED: usize = 5;
+/// Text wider than this is wrapped in its cell, whose column is no wider.
+const WRAP_WIDTH: usize = 57;
 
 /// A cell that is not plain text.
 enum Meaning {
@@ -35,12 +37,17 @@ impl Pages<'_> {
         let names = self.names(table);
         if table.rows.is_empty() {
             for (column, name) in names.iter().enumerate() {
-                sheet.write_string_with_format(top, column as u16, name, &look::header())?;
+                let format = look::header(align(table, column));
+                sheet.write_string_with_format(top, column as u16, name, &format)?;
             }
         } else {
             let columns: Vec<TableColumn> = names
                 .iter()
-                .map(|name| TableColumn::new().set_header(name).set_header_format(look::header()))
+                .enumerate()
+                .map(|(at, name)| {
+                    let format = look::header(align(table, at));
+                    TableColumn::new().set_header(name).set_header_format(format)
+                })
                 .collect();
             let native = Native::new().set_columns(&columns).set_style(TableStyle::Medium2);
             sheet.add_table(top, 0, bottom, last as u16, &native)?;
@@ -95,8 +102,13 @@ impl Pages<'_> {
         for (at, line) in meanings.iter().enumerate() {
             for (column, (runs, meaning)) in line.iter().enumerate() {
                 let place = Place { top, row: at as u32 + 1, column: column as u16 };
-                let align = table.align.get(column).copied().unwrap_or_default();
+                let align = align(table, column);
                 self.cell(sheet, place, (runs, meaning.as_ref(), align), &mut grid)?;
+            }
+            // Not every program makes room for wrapped text of its own.
+            let lines = line.iter().map(|(runs, _)| lines(runs)).max().unwrap_or(1);
+            if lines > 1 {
+                sheet.set_row_height(top + at as u32 + 1, (lines * 15).min(400) as f64)?;
             }
         }
         Ok(())
@@ -147,11 +159,13 @@ impl Pages<'_> {
         match meaning {
             None if runs.pieces.is_empty() => {}
             None => {
-                let wraps = runs.width() > 57 || runs.text().contains('\n');
+                let wraps = runs.width() > WRAP_WIDTH || runs.text().contains('\n');
                 let format = look::cell(style, chosen, wraps);
                 self.text(sheet, (row, column), runs, &format)?;
             }
             Some(Meaning::Typed(Typed::Bool(truth))) => {
+                // Excel needs no format here; LibreOffice would show 1 and 0.
+                let format = format.set_num_format("\"TRUE\";\"TRUE\";\"FALSE\"");
                 sheet.write_boolean_with_format(row, column, *truth, &format)?;
             }
             Some(Meaning::Typed(Typed::Number { value, format: shown })) => {
@@ -189,6 +203,15 @@ impl Pages<'_> {
         self.not_a_formula(&source, "it goes in circles or looks at too many cells");
         self.text(sheet, (row, column), &spelled(source), format)
     }
+}
+
+fn align(table: &Table, column: usize) -> Align {
+    table.align.get(column).copied().unwrap_or_default()
+}
+
+/// How many lines a cell takes in the widest column.
+fn lines(runs: &Runs) -> usize {
+    runs.text().lines().map(|line| super::runs::width(line).div_ceil(WRAP_WIDTH).max(1)).sum()
 }
 
 /// A cell of a table whose header stands in row `top` of the sheet; its own rows count from there.
