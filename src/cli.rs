@@ -104,20 +104,26 @@ async fn serve(config: &Config, variables: &BTreeMap<String, String>) -> Result<
 }
 
 fn greeting(config: &Config, link: &str) -> String {
-    let mut text = format!("Countersign is running.\n\n  Web chat   {}\n", config.web_url());
-    text += &format!(
-        "  Sign in    {link}\n             (works once, for an hour; `countersign token` prints another)\n"
-    );
+    let web = config.web_url();
+    let mut lines = vec![
+        format!("Countersign is running.\n\n  Web chat   {web}\n  Sign in    {link}"),
+        "             (works once, for an hour; `countersign token` prints another)".to_owned(),
+    ];
     for channel in config.channels.iter().filter(|c| c.token.is_some()) {
-        text += &format!("  {:<10} listening; `countersign pair` lets somebody in\n", channel.id);
+        let id = &channel.id;
+        lines.push(format!("  {id:<10} listens; `countersign pair` lets somebody in"));
     }
     if config.models.iter().any(|m| m.provider == ProviderName::Demo) {
-        text += "\n  There is no key of a language model: the built-in demo model answers. It is a\n  \
-                 rule-based stand-in. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or\n  \
-                 OLLAMA_HOST for a real one.\n";
+        lines.push(NO_KEY.to_owned());
     }
-    text
+    lines.join("\n")
 }
+
+const NO_KEY: &str = "
+  There is no key of a language model: the built-in demo model answers. It is a
+  rule-based stand-in. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
+  OLLAMA_HOST for a real one.
+";
 
 async fn wait_for_a_signal() -> Result<()> {
     let mut terminate = tokio::signal::unix::signal(SignalKind::terminate())?;

@@ -111,6 +111,7 @@ impl Channel for Web {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
 mod tests {
     use std::sync::Arc;
 

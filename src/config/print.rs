@@ -107,7 +107,7 @@ pub fn commented(config: &Config) -> Result<String> {
     let mut section = String::new();
     for line in toml::to_string_pretty(config)?.lines() {
         if line.starts_with('[') {
-            section = line.trim_matches(['[', ']']).to_owned();
+            line.trim_matches(['[', ']']).clone_into(&mut section);
         } else if let Some((name, _)) = line.split_once(" = ") {
             let path =
                 if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };

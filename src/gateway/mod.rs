@@ -123,7 +123,7 @@ async fn while_held(gateway: &Gateway, alone: bool, duty: &str) {
             return;
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 async fn pause(gateway: &Gateway) {

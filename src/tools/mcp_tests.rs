@@ -64,6 +64,7 @@ impl Fake {
         let app = Router::new().route("/mcp", post(answer)).with_state(fake.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+        #[expect(clippy::disallowed_methods, reason = "ends with the test")]
         tokio::spawn(async move { axum::serve(listener, app).await });
         (fake, url.parse().expect("a URL"))
     }

@@ -1,5 +1,11 @@
 //! Everything that is tested from outside: stories, the store, the command line, the house's rules.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on ends there, and reads its own surroundings"
+)]
+
 mod config;
 mod room;
 mod store;

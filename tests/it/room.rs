@@ -74,27 +74,22 @@ impl Room {
 
 impl State {
     fn show(&mut self, shipment: &Shipment) -> Receipt {
-        let place = match &shipment.receipt {
-            Some(receipt) => receipt.message.parse().expect("ours"),
-            None => {
-                self.messages.push(Message {
-                    chat: shipment.place.chat.clone(),
-                    text: String::new(),
-                    buttons: vec![],
-                    file: None,
-                });
-                self.messages.len() - 1
-            }
+        let place = if let Some(receipt) = &shipment.receipt {
+            receipt.message.parse().expect("ours")
+        } else {
+            let chat = shipment.place.chat.clone();
+            self.messages.push(Message { chat, text: String::new(), buttons: vec![], file: None });
+            self.messages.len() - 1
         };
         let message = &mut self.messages[place];
         match &shipment.what {
             Outgoing::Text { markdown, .. } | Outgoing::Settled { markdown } => {
-                message.text = markdown.clone();
+                message.text.clone_from(markdown);
                 message.buttons.clear();
             }
             Outgoing::Question { markdown, choices, .. } => {
                 let token = shipment.token.as_ref().expect("a question has a token");
-                message.text = markdown.clone();
+                message.text.clone_from(markdown);
                 message.buttons = choices
                     .iter()
                     .map(|choice| (choice.label.clone(), format!("{token}{}", choice.key)))

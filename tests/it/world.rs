@@ -45,7 +45,7 @@ macro_rules! story {
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_sqlite() {
-                let mut world = World::on_sqlite().await;
+                let mut world = World::on_sqlite();
                 story(&mut world).await;
                 world.end().await;
             }
@@ -79,7 +79,7 @@ struct Database {
 }
 
 impl World {
-    pub async fn on_sqlite() -> Self {
+    pub fn on_sqlite() -> Self {
         Self::new(None)
     }
 
@@ -96,7 +96,7 @@ impl World {
     fn new(database: Option<Database>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::load(None, &BTreeMap::new()).unwrap();
-        config.data_dir = folder.path().to_owned();
+        folder.path().clone_into(&mut config.data_dir);
         config.store.url = database.as_ref().map(|d| format!("{}/{}", d.server, d.name));
         let now: DateTime<Utc> = "2026-05-04T10:00:00Z".parse().unwrap();
         Self {
@@ -275,7 +275,8 @@ fn line(message: &Message) -> String {
     let text = message.text.lines().next().unwrap_or_default();
     let last = message.text.lines().last().unwrap_or_default();
     let text = if text == last { text.to_owned() } else { format!("{text} … {last}") };
-    let buttons: String = message.buttons.iter().map(|(label, _)| format!(" [{label}]")).collect();
+    let labels: Vec<_> = message.buttons.iter().map(|(label, _)| format!(" [{label}]")).collect();
+    let buttons = labels.concat();
     let file = message.file.as_ref().map_or(String::new(), |(name, _)| format!("📎 {name}"));
     format!("{text}{buttons}{file}")
 }

@@ -1,5 +1,7 @@
 //! The real Telegram adapter against a Bot API with state.
 
+#![expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
+
 mod listening;
 mod schema;
 mod secrets;
