@@ -117,10 +117,21 @@ impl Album {
         if self.decoded_bytes + cost > DECODED_BYTES {
             return Err("all pictures together are too large to unpack".into());
         }
+        decode(bytes)?;
         self.decoded_bytes += cost;
         self.urls.push(url.to_owned());
         Ok(picture)
     }
+}
+
+/// A picture that breaks off half-way would be a red cross on the page.
+fn decode(bytes: &[u8]) -> Result<(), String> {
+    let mut limits = image::Limits::default();
+    limits.max_alloc = Some(DECODED_BYTES);
+    let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
+    let mut reader = reader.map_err(|e| e.to_string())?;
+    reader.limits(limits);
+    reader.decode().map(|_| ()).map_err(|_| "it is damaged".to_owned())
 }
 
 /// What the bytes are, by what they say themselves; the file's name is not asked.
@@ -173,7 +184,7 @@ pub(crate) mod tests {
     fn what_cannot_be_drawn_is_named_with_its_reason() {
         let mut document = Document::default();
         document.assets.insert("a.png".into(), b"no picture".to_vec());
-        document.assets.insert("b.png".into(), png(4, 4)[..20].to_vec());
+        document.assets.insert("b.png".into(), png(40, 40)[..45].to_vec());
         document.assets.insert("c.svg".into(), b"<svg xmlns='x'/>".to_vec());
         let mut warnings = Warnings::default();
         for url in ["a.png", "b.png", "c.svg", "d.png"] {

@@ -111,29 +111,27 @@ pub fn cut_columns(table: &Table, most: usize) -> Vec<Table> {
 }
 
 /// Inlines cut after about `letters` letters, at the end of a word; marks hold on both sides.
-pub fn cut(inlines: &[Inline], letters: usize) -> (Vec<Inline>, Vec<Inline>) {
-    let (mut head, mut tail, mut left) = (Vec::new(), Vec::new(), letters);
-    for inline in inlines {
-        if left == 0 {
-            tail.push(inline.clone());
-            continue;
-        }
+pub fn cut(mut inlines: Vec<Inline>, letters: usize) -> (Vec<Inline>, Vec<Inline>) {
+    let mut left = letters;
+    let at = inlines.iter().position(|inline| {
         let length = plain(std::slice::from_ref(inline)).chars().count();
-        if length <= left {
-            left -= length;
-            head.push(inline.clone());
-            continue;
-        }
-        let (one, two) = cut_one(inline, left);
-        head.extend(one);
-        tail.extend(two);
-        left = 0;
+        let ends = length > left || left == 0;
+        left -= length.min(if ends { 0 } else { left });
+        ends
+    });
+    let mut tail = inlines.split_off(at.unwrap_or(inlines.len()));
+    if left > 0
+        && let Some(first) = tail.first().cloned()
+    {
+        let (one, two) = cut_one(first, left);
+        inlines.extend(one);
+        tail.splice(0..1, two);
     }
-    (head, tail)
+    (inlines, tail)
 }
 
-fn cut_one(inline: &Inline, letters: usize) -> (Option<Inline>, Option<Inline>) {
-    let both = |parts: &[Inline], wrap: &dyn Fn(Vec<Inline>) -> Inline| {
+fn cut_one(inline: Inline, letters: usize) -> (Option<Inline>, Option<Inline>) {
+    let both = |parts: Vec<Inline>, wrap: &dyn Fn(Vec<Inline>) -> Inline| {
         let (one, two) = cut(parts, letters);
         let some = |parts: Vec<Inline>| Some(parts).filter(|p| !p.is_empty()).map(wrap);
         (some(one), some(two))
@@ -144,8 +142,8 @@ fn cut_one(inline: &Inline, letters: usize) -> (Option<Inline>, Option<Inline>) 
         (Some(wrap(text[..word].to_owned())), Some(wrap(text[word..].trim_start().to_owned())))
     };
     match inline {
-        Inline::Text(text) => texts(text, &Inline::Text),
-        Inline::Code(text) => texts(text, &Inline::Code),
+        Inline::Text(text) => texts(&text, &Inline::Text),
+        Inline::Code(text) => texts(&text, &Inline::Code),
         Inline::Strong(parts) => both(parts, &Inline::Strong),
         Inline::Emphasis(parts) => both(parts, &Inline::Emphasis),
         Inline::Strike(parts) => both(parts, &Inline::Strike),
@@ -154,7 +152,7 @@ fn cut_one(inline: &Inline, letters: usize) -> (Option<Inline>, Option<Inline>) 
             title: title.clone(),
             content,
         }),
-        _ => (Some(inline.clone()), None),
+        whole => (Some(whole), None),
     }
 }
 
@@ -258,10 +256,10 @@ mod tests {
     #[test]
     fn a_cut_keeps_words_and_marks() {
         let text = |text: &str| Inline::Text(text.into());
-        let (head, tail) = cut(&[text("a "), Inline::Strong(vec![text("bold words here")])], 9);
+        let (head, tail) = cut(vec![text("a "), Inline::Strong(vec![text("bold words here")])], 9);
         assert_eq!(head, [text("a "), Inline::Strong(vec![text("bold")])]);
         assert_eq!(tail, [Inline::Strong(vec![text("words here")])]);
-        let (head, tail) = cut(&[text(&"字".repeat(10))], 4);
+        let (head, tail) = cut(vec![text(&"字".repeat(10))], 4);
         assert_eq!((plain(&head).chars().count(), plain(&tail).chars().count()), (4, 6));
     }
 

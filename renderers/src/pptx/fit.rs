@@ -109,7 +109,7 @@ impl<'d> Deck<'d> {
             return title;
         }
         self.warnings.say(format!("A title of over {TITLE_LETTERS} letters was shortened."));
-        let (mut head, _) = cut(&title, TITLE_LETTERS - 1);
+        let (mut head, _) = cut(title, TITLE_LETTERS - 1);
         head.push(Inline::Text("…".into()));
         head
     }
@@ -196,21 +196,24 @@ fn first_words(items: &[Item<'_>]) -> Vec<Inline> {
         Item::Picture { alt, .. } => Some(alt.clone()),
     });
     let text = text.map(|text| text.trim().replace('\n', " ")).filter(|text| !text.is_empty());
-    let (head, _) = cut(&[Inline::Text(text.unwrap_or_else(|| "Slide".into()))], 60);
+    let (head, _) = cut(vec![Inline::Text(text.unwrap_or_else(|| "Slide".into()))], 60);
     head
 }
 
 /// Gives every slide a title of its own: the second of a name gets " (2)".
 pub fn name_apart(pages: &mut [Page<'_>]) {
-    let mut seen = HashSet::new();
+    let (mut seen, mut counts) = (HashSet::new(), HashMap::new());
     for page in pages {
         let name = plain(&page.title);
-        let mut count = 1;
-        let mut unique = name.clone();
-        while !seen.insert(unique.clone()) {
-            count += 1;
-            unique = format!("{name} ({count})");
+        let count = counts.entry(name.clone()).or_insert(0);
+        loop {
+            *count += 1;
+            let unique = if *count == 1 { name.clone() } else { format!("{name} ({count})") };
+            if seen.insert(unique) {
+                break;
+            }
         }
+        let count = *count;
         if count > 1 {
             page.title.push(Inline::Text(format!(" ({count})")));
         }

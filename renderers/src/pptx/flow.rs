@@ -27,6 +27,14 @@ pub fn flow(items: Vec<Item<'_>>, area: Area) -> Vec<Vec<Piece<'_>>> {
     Flow { area, pages: vec![Vec::new()], used: 0.0, queue: items.into() }.run()
 }
 
+/// At least how many slides the items will take.
+pub fn slides(items: &[Item<'_>], area: Area) -> usize {
+    let is_picture = |item: &&Item<'_>| matches!(item, Item::Picture { .. });
+    let high = items.iter().filter(|item| !is_picture(item));
+    let high: f64 = high.map(|item| height(item, area.width, SCALES[2])).sum();
+    (high / area.height) as usize
+}
+
 /// Places items that are known to fit; pictures share what is left.
 fn stack(items: Vec<Item<'_>>, area: Area, scale: f64) -> Vec<Piece<'_>> {
     let heights: Vec<f64> = items.iter().map(|item| height(item, area.width, scale)).collect();
@@ -147,19 +155,25 @@ fn cut_text<'d>(mut paras: Vec<Para>, width: f64, left: f64, fresh: bool) -> Cut
     let mut tail = paras.split_off(count);
     if paras.is_empty() && fresh {
         let first = tail.remove(0);
+        let Para { level, mark, voice, .. } = first;
         let share = left / para_height(&first, width, CUT_SCALE) * 0.9;
         let letters = (plain(&first.content).chars().count() as f64 * share) as usize;
-        let (one, two) = cut(&first.content, letters.max(1));
-        tail.insert(0, Para { content: two, mark: Mark::None, ..first.clone() });
-        paras.push(Para { content: one, ..first });
+        let (one, two) = cut(first.content, letters.max(1));
+        tail.insert(0, Para { level, mark: Mark::None, voice, content: two });
+        paras.push(Para { level, mark, voice, content: one });
     }
     let some = |paras: Vec<Para>| Some(paras).filter(|p| !p.is_empty()).map(Item::Text);
     (some(paras), some(tail))
 }
 
-/// The header stands on every slide again.
+/// The header stands on every slide again, unless it would fill them.
 fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
     let columns = Columns::of(table, width, CUT_SCALE);
+    if fresh && !table.header.is_empty() && columns.row_height(&table.header, true) > left * 0.6 {
+        let mut plain = table.clone();
+        plain.rows.insert(0, std::mem::take(&mut plain.header));
+        return cut_table(&plain, width, left, fresh);
+    }
     let mut used = 0.0;
     if !table.header.is_empty() {
         used = columns.row_height(&table.header, true);
@@ -183,10 +197,16 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
         let high = columns.row_height(&row, false);
         let share = ((left - (used - high)).max(40.0) / high * 0.85).min(0.85);
         let letters = |cell: &Vec<Inline>| plain(cell).chars().count() as f64;
-        let halves = row.iter().map(|cell| cut(cell, ((letters(cell) * share) as usize).max(12)));
-        let (one, two) = halves.unzip();
+        let halves = row.into_iter().map(|cell| {
+            let letters = (letters(&cell) * share) as usize;
+            cut(cell, letters.max(12))
+        });
+        let (one, two): (Vec<_>, Vec<_>) = halves.unzip();
         head.rows = vec![one];
-        tail.rows.insert(0, two);
+        // Nothing is left of a row that was short: it must not come again and again.
+        if two.iter().any(|cell: &Vec<Inline>| !cell.is_empty()) {
+            tail.rows.insert(0, two);
+        }
     }
     let rest = (!tail.rows.is_empty()).then_some(Item::Table(tail));
     (Some(Item::Table(head)), rest)

@@ -34,13 +34,16 @@ use crate::{Document, RenderError, Rendered};
 
 use fit::Page;
 use geometry::Geometry;
+use plan::Slide;
+
+/// The most slides of a deck.
+const SLIDES: usize = 300;
 
 /// Draws a deck; `pages` is the number of its slides.
 pub fn render(document: &Document) -> Result<Rendered, RenderError> {
     limits::check(document)?;
     let mut deck = Deck::new(document);
-    let pages = deck.pages();
-    limits::pages(pages.len(), 300, "slides")?;
+    let pages = deck.pages()?;
     deck.write(&pages);
     let Deck { package, warnings, .. } = deck;
     let dropped = package.dropped;
@@ -75,30 +78,37 @@ impl<'d> Deck<'d> {
     }
 
     /// All slides, each with its items in their places and a title of its own.
-    fn pages(&mut self) -> Vec<Page<'d>> {
+    /// Stops as soon as there are too many, so that a huge text is not cut to its end.
+    fn pages(&mut self) -> Result<Vec<Page<'d>>, RenderError> {
         let mut pages = Vec::new();
         for slide in plan::slides(self.document) {
-            let sorted = columns::sort(&slide.blocks);
-            let pages_of = if let Some(sorted) = sorted {
-                let above = self.items(&slide, &sorted.outside.iter().collect::<Vec<_>>());
-                let columns = sorted.columns.iter();
-                let columns = columns
-                    .map(|column| self.items(&slide, &column.iter().collect::<Vec<_>>()))
-                    .collect();
-                self.fit_columns(slide, above, columns)
-            } else {
-                let items = self.items(&slide, &slide.blocks);
-                self.fit(slide, items)
-            };
-            pages.extend(pages_of);
+            limits::pages(pages.len(), SLIDES, "or more slides")?;
+            let room = SLIDES - pages.len();
+            pages.extend(self.pages_of(slide, room)?);
         }
+        limits::pages(pages.len(), SLIDES, "slides")?;
         fit::name_apart(&mut pages);
         for (at, page) in pages.iter().enumerate() {
             for anchor in &page.anchors {
                 self.anchors.entry(anchor.clone()).or_insert(at + 1);
             }
         }
-        pages
+        Ok(pages)
+    }
+
+    /// The pages of one slide, of which there may be `room`.
+    fn pages_of(&mut self, slide: Slide<'d>, room: usize) -> Result<Vec<Page<'d>>, RenderError> {
+        let Some(sorted) = columns::sort(&slide.blocks) else {
+            let items = self.items(&slide, &slide.blocks);
+            let least = flow::slides(&items, self.geometry.body);
+            limits::pages(SLIDES - room + least, SLIDES, "or more slides")?;
+            return Ok(self.fit(slide, items));
+        };
+        let above = self.items(&slide, &sorted.outside.iter().collect::<Vec<_>>());
+        let columns = sorted.columns.iter();
+        let columns =
+            columns.map(|column| self.items(&slide, &column.iter().collect::<Vec<_>>())).collect();
+        Ok(self.fit_columns(slide, above, columns))
     }
 
     fn write(&mut self, pages: &[Page<'d>]) {

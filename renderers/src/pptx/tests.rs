@@ -190,6 +190,16 @@ fn one_endless_paragraph_cell_or_line_is_cut_too() {
 }
 
 #[test]
+fn a_header_as_high_as_a_slide_does_not_come_again() {
+    let words = vec![vec![Inline::Text("word ".repeat(900))], vec![Inline::Text("b".into())]];
+    let rows = vec![vec![vec![Inline::Text("x".into())], vec![]]; 3];
+    let table = Table { align: vec![], header: words, rows };
+    let blocks = vec![Block::Table(table)];
+    let (_, rendered) = drawn(&Document { blocks, ..Document::default() });
+    assert!(rendered.pages < 12, "{}", rendered.pages);
+}
+
+#[test]
 fn numbers_go_on_after_a_cut() {
     let items = repeated(3..40, |n| format!("{n}. item\n"));
     let (parts, _) = deck(&format!("# L\n\n{items}"));
