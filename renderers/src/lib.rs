@@ -2,6 +2,7 @@
 //!
 //! - [`document`]: the model that all formats share
 //! - [`markdown`]: Markdown (CommonMark + GFM, front matter) to the model
+//! - [`rows`]: CSV and JSON rows to the model
 //! - [`latex`]: formulas, for the formats that draw them
 //! - `package`: what Word and PowerPoint share: the zip of parts, text widths, looks, pictures
 //! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: a folder per format, a file per concern
@@ -16,6 +17,7 @@ pub mod markdown;
 mod package;
 pub mod pdf;
 pub mod pptx;
+pub mod rows;
 pub mod xlsx;
 
 pub use document::Document;

@@ -6,7 +6,7 @@
 //! - [`clean`]: control characters out, links made safe
 
 mod blocks;
-mod clean;
+pub(crate) mod clean;
 mod front_matter;
 mod html;
 mod inlines;

@@ -1,0 +1,213 @@
+//! Rows to the model: CSV text, or JSON as programs give it. Each cell is text, which a workbook then
+//! types as it would a cell of a Markdown table.
+
+use serde_json::Value;
+
+use crate::document::{Align, Block, Inline, Meta, Table};
+use crate::markdown::{TABLE_CELLS, TABLE_COLUMNS, clean};
+use crate::{Document, RenderError};
+
+/// A document of one table from CSV: fields by commas (semicolons or tabs, if the first line has more
+/// of those), quotation marks as in RFC 4180, the first line as header.
+pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
+    let (text, _) = clean::source(text);
+    let records = records(&text, separator(&text));
+    let mut records = records.into_iter();
+    let header = records.next().ok_or_else(|| {
+        RenderError::Invalid("The CSV is empty; its first line must name the columns.".to_owned())
+    })?;
+    document(title, vec![(title.to_owned(), header, records.collect())])
+}
+
+/// A document from JSON: a list of objects, a list of lists (the first is the header), or an object
+/// whose members are such lists, each of which becomes a sheet.
+pub fn from_json(title: &str, value: &Value) -> Result<Document, RenderError> {
+    let sheets = match value {
+        Value::Object(sheets) => {
+            let sheets = sheets.iter().map(|(name, rows)| sheet(name, rows));
+            sheets.collect::<Result<Vec<_>, _>>()?
+        }
+        rows => vec![sheet(title, rows)?],
+    };
+    document(title, sheets)
+}
+
+type Sheet = (String, Vec<String>, Vec<Vec<String>>);
+
+fn sheet(name: &str, rows: &Value) -> Result<Sheet, RenderError> {
+    let odd = || {
+        RenderError::Invalid(format!(
+            "“{name}” must be a list of objects, or a list of lists whose first names the columns."
+        ))
+    };
+    let rows = rows.as_array().filter(|rows| !rows.is_empty()).ok_or_else(odd)?;
+    if let Value::Array(first) = &rows[0] {
+        let header = first.iter().map(text).collect();
+        let rows = rows[1..].iter().map(|row| Some(row.as_array()?.iter().map(text).collect()));
+        return Ok((name.to_owned(), header, rows.collect::<Option<_>>().ok_or_else(odd)?));
+    }
+    let mut header: Vec<String> = Vec::new();
+    for row in rows {
+        for key in row.as_object().ok_or_else(odd)?.keys() {
+            if !header.contains(key) {
+                header.push(key.clone());
+            }
+            if header.len() > TABLE_COLUMNS {
+                return Err(too_wide(header.len()));
+            }
+        }
+    }
+    let cell = |row: &Value, key: &String| row.get(key).map(text).unwrap_or_default();
+    let rows = rows.iter().map(|row| header.iter().map(|key| cell(row, key)).collect()).collect();
+    Ok((name.to_owned(), header, rows))
+}
+
+/// What a cell shows: nothing for null, JSON for what has an inside.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn too_wide(columns: usize) -> RenderError {
+    RenderError::TooLarge(format!(
+        "A table has {columns} columns; the limit is {TABLE_COLUMNS}. Split the table."
+    ))
+}
+
+fn document(title: &str, sheets: Vec<Sheet>) -> Result<Document, RenderError> {
+    let mut cells = 0_usize;
+    let mut blocks = Vec::new();
+    for (name, header, rows) in sheets {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(header.len());
+        cells = cells.saturating_add(columns.saturating_mul(rows.len() + 1));
+        if columns > TABLE_COLUMNS {
+            return Err(too_wide(columns));
+        }
+        if cells > TABLE_CELLS {
+            return Err(RenderError::TooLarge(format!(
+                "The rows have {cells} cells; the limit is {TABLE_CELLS}. Split them."
+            )));
+        }
+        blocks.push(Block::Heading { level: 2, content: cell(&name) });
+        blocks.push(Block::Table(Table {
+            align: vec![Align::Start; columns],
+            header: line(&header, columns),
+            rows: rows.iter().map(|row| line(row, columns)).collect(),
+        }));
+    }
+    let meta = Meta { title: Some(clean::line(title)), ..Meta::default() };
+    Ok(Document { meta, blocks, ..Document::default() })
+}
+
+fn line(cells: &[String], columns: usize) -> Vec<Vec<Inline>> {
+    (0..columns).map(|at| cells.get(at).map(|text| cell(text)).unwrap_or_default()).collect()
+}
+
+fn cell(text: &str) -> Vec<Inline> {
+    let text = clean::text(text);
+    let mut content = Vec::new();
+    for line in text.lines() {
+        if !content.is_empty() {
+            content.push(Inline::LineBreak);
+        }
+        content.push(Inline::Text(line.to_owned()));
+    }
+    content
+}
+
+fn separator(text: &str) -> char {
+    let first = text.lines().next().unwrap_or_default();
+    let count = |separator: &char| first.matches(*separator).count();
+    // The last of equals wins, and the comma is last.
+    [';', '\t', ','].into_iter().max_by_key(count).unwrap_or(',')
+}
+
+/// A quotation mark that is never closed takes the rest of the text.
+fn records(text: &str, separator: char) -> Vec<Vec<String>> {
+    let mut records = Vec::new();
+    let mut record: Vec<String> = Vec::new();
+    let mut field = String::new();
+    let mut is_quoted = false;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if is_quoted && chars.peek() == Some(&'"') => {
+                field.push('"');
+                chars.next();
+            }
+            '"' if is_quoted => is_quoted = false,
+            '"' if field.is_empty() => is_quoted = true,
+            c if is_quoted => field.push(c),
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\n' => {
+                record.push(std::mem::take(&mut field));
+                records.push(std::mem::take(&mut record));
+            }
+            c if c == separator => record.push(std::mem::take(&mut field)),
+            c => field.push(c),
+        }
+    }
+    if !field.is_empty() || !record.is_empty() {
+        record.push(field);
+        records.push(record);
+    }
+    records.retain(|record| record.iter().any(|field| !field.is_empty()));
+    records
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::document::plain_text;
+
+    fn table(document: &Document, at: usize) -> Vec<Vec<String>> {
+        let Block::Table(table) = &document.blocks[at] else { panic!("{document:?}") };
+        let line = |row: &Vec<Vec<Inline>>| row.iter().map(|cell| plain_text(cell)).collect();
+        std::iter::once(&table.header).chain(&table.rows).map(line).collect()
+    }
+
+    #[test]
+    fn csv_is_read_with_quotes_and_lines_inside() {
+        let document =
+            from_csv("T", "\u{feff}a,b\r\n\"x,\"\"y\"\"\",\"two\nlines\"\r\n\r\n1,2,3\n").unwrap();
+        let expected = [["a", "b", ""], ["x,\"y\"", "two\nlines", ""], ["1", "2", "3"]];
+        assert_eq!(table(&document, 1), expected);
+        assert_eq!(table(&from_csv("T", "a;b,c;d\n1;2;3\n").unwrap(), 1)[1], ["1", "2", "3"]);
+    }
+
+    #[test]
+    fn json_rows_of_three_shapes_are_read() {
+        let objects = from_json("T", &json!([{"a": 1, "b": null}, {"c": [2], "a": "x"}])).unwrap();
+        assert_eq!(table(&objects, 1), [["a", "b", "c"], ["1", "", ""], ["x", "", "[2]"]]);
+        let lists = from_json("T", &json!([["a"], [true], [0.5]])).unwrap();
+        assert_eq!(table(&lists, 1), [["a"], ["true"], ["0.5"]]);
+        let sheets = from_json("T", &json!({"One": [{"a": 1}], "Two": [["b"], [2]]})).unwrap();
+        assert_eq!(sheets.blocks.len(), 4);
+        assert_eq!(table(&sheets, 3), [["b"], ["2"]]);
+    }
+
+    #[test]
+    fn what_is_no_table_is_an_error_that_says_so() {
+        for value in [json!(1), json!([]), json!([1]), json!([[1], 2]), json!({"a": 1})] {
+            let error = from_json("T", &value).unwrap_err();
+            assert!(error.to_string().contains("list of"), "{value}: {error}");
+        }
+        assert!(matches!(from_csv("T", ""), Err(RenderError::Invalid(_))));
+        let wide = "x,".repeat(TABLE_COLUMNS + 1);
+        assert!(matches!(from_csv("T", &wide), Err(RenderError::TooLarge(_))));
+        let long = "a,b\n".repeat(TABLE_CELLS / 2 + 1);
+        assert!(matches!(from_csv("T", &long), Err(RenderError::TooLarge(_))));
+    }
+
+    #[test]
+    fn s15_rows_are_as_safe_as_markdown() {
+        let document = from_csv("T", "a\n=WEBSERVICE(1)\n\"=1+1\"\n").unwrap();
+        let rendered = crate::xlsx::render(&document).unwrap();
+        assert!(rendered.warnings[0].contains("WEBSERVICE is not allowed"));
+    }
+}
