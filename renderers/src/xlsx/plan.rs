@@ -56,6 +56,9 @@ pub fn plan(document: &Document) -> Plan<'_> {
             }
         }
     }
+    if planner.plan.sheets.len() > 1 {
+        planner.drop_empty();
+    }
     planner.notes(document);
     if planner.plan.sheets.is_empty() {
         planner.begin(document.meta.title.as_deref().unwrap_or("Sheet1"));
@@ -71,14 +74,22 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// A sheet that has only its heading becomes a line of the next, so that no sheet is empty
-    /// between a chapter and its first section.
     fn begin(&mut self, heading: &str) {
+        self.drop_empty();
         let name = self.name(heading);
         if name != heading {
             self.plan.warnings.push(format!("The sheet of “{heading}” is named “{name}”."));
         }
         self.plan.sheets.push(Sheet { name, parts: Vec::new() });
+    }
+
+    /// A chapter whose text begins with its first section would be an empty sheet.
+    fn drop_empty(&mut self) {
+        if let Some(sheet) = self.plan.sheets.pop_if(|sheet| sheet.parts.is_empty()) {
+            self.used.remove(&sheet.name.to_lowercase());
+            let name = sheet.name;
+            self.plan.warnings.push(format!("Nothing stands below “{name}”, so it has no sheet."));
+        }
     }
 
     /// Excel takes no `[]:*?/\`, no apostrophe at an end, no name twice in any case, and not History.
@@ -249,8 +260,19 @@ mod tests {
     }
 
     #[test]
+    fn a_chapter_without_text_of_its_own_has_no_sheet() {
+        let document = markdown::read("# Report\n## A\nx\n## B\ny\n## End\n").unwrap();
+        let plan = plan(&document);
+        let names: Vec<&str> = plan.sheets.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["A", "B"]);
+        assert_eq!(plan.warnings.len(), 2, "{:?}", plan.warnings);
+        assert_eq!(super::plan(&markdown::read("# Only\n").unwrap()).sheets.len(), 1);
+    }
+
+    #[test]
     fn every_heading_of_the_first_two_levels_is_a_sheet() {
-        let document = markdown::read("before\n# A\n## B\n### c\n| x |\n|---|\n| 1 |\n").unwrap();
+        let document =
+            markdown::read("before\n# A\ntext\n## B\n### c\n| x |\n|---|\n| 1 |\n").unwrap();
         let plan = plan(&document);
         let names: Vec<&str> = plan.sheets.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(names, ["Sheet1", "A", "B"]);

@@ -98,7 +98,7 @@ fn the_day_of_the_document_is_the_day_of_the_file() {
 
 #[test]
 fn too_many_sheets_are_an_error() {
-    let source = "# a\n\n".repeat(SHEETS + 1);
+    let source = "# a\n\nx\n\n".repeat(SHEETS + 1);
     let error = render(&markdown::read(&source).unwrap()).unwrap_err();
     assert!(matches!(error, RenderError::TooLarge(_)), "{error}");
 }
