@@ -1,3 +1,5 @@
+//! What the reader keeps, what it leaves out, and what it says about it.
+
 use super::*;
 use crate::document::{Alert, Block, plain_text};
 

@@ -1,3 +1,5 @@
+//! The PDF: its standards, its falls back, its budgets.
+
 use super::*;
 use crate::markdown;
 

@@ -1,3 +1,5 @@
+//! The workbook, read back part by part.
+
 use std::io::{Cursor, Read};
 
 use super::*;

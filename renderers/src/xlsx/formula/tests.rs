@@ -1,3 +1,5 @@
+//! What formulas are worth, and which are none.
+
 use super::*;
 
 fn grid() -> Grid {
