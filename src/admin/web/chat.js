@@ -254,6 +254,7 @@ function connect() {
 
 async function lost() {
   at("line").textContent = "Reconnecting…";
+  endDraft();
   // The browser tries again by itself, unless the server has refused.
   if (stream.readyState !== EventSource.CLOSED) return;
   const answer = await fetch("/chat/session").catch(() => null);
