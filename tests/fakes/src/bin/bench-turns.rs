@@ -1,0 +1,144 @@
+//! How long a plain turn takes, with a model that answers at once: `bench-turns BINARY [TURNS]`.
+//!
+//! Starts the gateway on SQLite at `durability = "full"` between a fake Telegram and a fake model,
+//! says one thing after another and waits for each answer. Prints the median, what two fsyncs take
+//! on the same disk in the same run (the physical floor of a durable turn), CPU and memory.
+
+use fakes::{llm, telegram};
+use std::{
+    fs,
+    io::Write as _,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let binary = arguments.next().ok_or("usage: bench-turns BINARY [TURNS]")?;
+    let turns: usize = arguments.next().map_or(Ok(200), |n| n.parse())?;
+    let telegram = telegram::FakeTelegram::start().await;
+    let model = llm::FakeLlm::start().await;
+    model.always(llm::text("Noted."));
+    let folder = std::env::temp_dir().join(format!("bench-turns-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+
+    let started = Instant::now();
+    let mut gateway = start(&binary, &folder, &telegram, &model)?;
+    let chat = telegram.private("Ann");
+    let cold = first_answer(&telegram, chat, started).await?;
+    let idle_kib = memory_kib(&gateway)?;
+    let cpu_before = cpu_seconds(&gateway)?;
+    let mut took = Vec::new();
+    for turn in 0..turns {
+        took.push(one_turn(&telegram, chat, turn).await);
+    }
+    let cpu = (cpu_seconds(&gateway)? - cpu_before) / turns as f64;
+    let floor = median(fsyncs(&folder, turns)?);
+    let plain = median(took);
+    let mut out = std::io::stdout();
+    writeln!(out, "start to first answer   {:>8.1} ms", ms(cold))?;
+    writeln!(out, "idle memory             {:>8.1} MiB", idle_kib as f64 / 1024.0)?;
+    writeln!(
+        out,
+        "plain turn, median      {:>8.2} ms  ({turns} turns, one after another)",
+        ms(plain)
+    )?;
+    writeln!(out, "two fsyncs, median      {:>8.2} ms  (same disk, same run)", ms(floor))?;
+    writeln!(out, "turn / two fsyncs       {:>8.2}", plain.as_secs_f64() / floor.as_secs_f64())?;
+    writeln!(out, "CPU per turn            {:>8.2} ms  (of the gateway)", cpu * 1000.0)?;
+    writeln!(out, "memory after            {:>8.1} MiB", memory_kib(&gateway)? as f64 / 1024.0)?;
+    gateway.kill()?;
+    gateway.wait()?;
+    Ok(fs::remove_dir_all(&folder)?)
+}
+
+fn start(
+    binary: &str,
+    folder: &Path,
+    telegram: &telegram::FakeTelegram,
+    model: &llm::FakeLlm,
+) -> Result<Child> {
+    let config = folder.join("countersign.toml");
+    let text = format!(
+        "data_dir = \"{data}\"\n[admin]\nlisten = \"127.0.0.1:0\"\n\
+         [[models]]\nid = \"main\"\nprovider = \"openai\"\nbase_url = \"{model}\"\napi_key = \"k\"\nmodel = \"m\"\n\
+         [[channels]]\nid = \"telegram\"\nkind = \"telegram\"\ntoken = \"{token}\"\napi_url = \"{api}\"\nallow = [\"*\"]\n",
+        data = folder.join("data").display(),
+        model = model.base_url(),
+        token = telegram::TOKEN,
+        api = telegram.url(),
+    );
+    fs::write(&config, text)?;
+    let log = fs::File::create(folder.join("log"))?;
+    let child = Command::new(binary)
+        .args(["serve", "--log", "warn", "--config"])
+        .arg(&config)
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()?;
+    Ok(child)
+}
+
+async fn first_answer(
+    telegram: &telegram::FakeTelegram,
+    chat: i64,
+    started: Instant,
+) -> Result<Duration> {
+    one_turn(telegram, chat, 0).await;
+    Ok(started.elapsed())
+}
+
+/// From the moment the person has sent the message to the moment the answer stands.
+async fn one_turn(telegram: &telegram::FakeTelegram, chat: i64, turn: usize) -> Duration {
+    let before = answers(telegram, chat);
+    let started = Instant::now();
+    telegram.user_says(chat, "Ann", &format!("message {turn}"));
+    telegram.until(|fake| answers(fake, chat) > before).await;
+    started.elapsed()
+}
+
+fn answers(telegram: &telegram::FakeTelegram, chat: i64) -> usize {
+    telegram.messages(chat).iter().filter(|message| message.text == "Noted.").count()
+}
+
+/// What the disk asks for at least: the update and the answer, one after the other.
+fn fsyncs(folder: &Path, times: usize) -> Result<Vec<Duration>> {
+    let mut file = fs::File::create(folder.join("floor"))?;
+    (0..times)
+        .map(|_| {
+            let started = Instant::now();
+            for _ in 0..2 {
+                file.write_all(&[0; 4096])?;
+                file.sync_data()?;
+            }
+            Ok(started.elapsed())
+        })
+        .collect()
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+/// User and system time of the process, by `/proc` (100 ticks a second on Linux).
+fn cpu_seconds(child: &Child) -> Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
+    let fields: Vec<_> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks: f64 = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
+    Ok(ticks / 100.0)
+}
+
+fn memory_kib(child: &Child) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id()))?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).ok_or("no VmRSS")?;
+    Ok(line.split_whitespace().nth(1).ok_or("no VmRSS")?.parse()?)
+}
