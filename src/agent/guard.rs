@@ -136,3 +136,162 @@ pub fn canonical(value: &Value) -> String {
         other => other.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        agent::{catalog::Subject, policy::Rule},
+        journal::{event::Speaker, ids::ApprovalId},
+    };
+    use globset::Glob;
+    use regex::Regex;
+
+    fn spec(approval: Approval, effect: EffectClass) -> ToolSpec {
+        ToolSpec {
+            approval,
+            effect,
+            subject: Some(Subject::Path("path")),
+            ..ToolSpec::read_only("write_file", "Writes", json!({ "type": "object" }))
+        }
+    }
+
+    fn call(arguments: Value) -> Call {
+        let tool = "write_file".to_owned();
+        Call { id: "c".into(), model_id: "m".into(), tool, arguments }
+    }
+
+    fn rule(tool: &str, pattern: Option<&str>, action: Action) -> Rule {
+        Rule {
+            name: format!("{action:?}"),
+            tool: Glob::new(tool).unwrap().compile_matcher(),
+            argument: pattern.map(|p| Regex::new(p).unwrap()),
+            action,
+        }
+    }
+
+    fn verdict(rules: Vec<Rule>, approval: Approval, arguments: Value) -> &'static str {
+        let policy = Policy { rules, ..Policy::default() };
+        let open = OpenCall { call: call(arguments), state: CallState::New };
+        let spec = spec(approval, EffectClass::AtMostOnce);
+        match judge(&open, &spec, &Session::default(), &policy) {
+            Verdict::Run(_) => "run",
+            Verdict::Ask { .. } => "ask",
+            Verdict::Wait => "wait",
+            Verdict::Refuse(_) => "refuse",
+        }
+    }
+
+    /// IC-26 … IC-28, MC-42: the strictest of rule and tool wins.
+    #[test]
+    fn rules_and_tools_are_weighed() {
+        use Approval::{Always, Never, UnlessAllowed};
+        let note = json!({ "path": "notes/a.md", "content": "notes/" });
+        for (rules, approval, expected) in [
+            (vec![], Never, "run"),
+            (vec![], UnlessAllowed, "ask"),
+            (vec![], Always, "ask"),
+            (vec![rule("*", None, Action::Allow)], UnlessAllowed, "run"),
+            (vec![rule("*", None, Action::Allow)], Always, "ask"),
+            (vec![rule("write_*", None, Action::Ask)], Never, "ask"),
+            (vec![rule("write_*", None, Action::Deny)], Never, "refuse"),
+            (vec![rule("read_*", None, Action::Deny)], Never, "run"),
+            (vec![rule("*", Some("^notes/"), Action::Allow)], UnlessAllowed, "run"),
+            (vec![rule("*", Some("^other/"), Action::Allow)], UnlessAllowed, "ask"),
+            (
+                vec![rule("*", Some("^notes/"), Action::Allow), rule("*", None, Action::Deny)],
+                UnlessAllowed,
+                "run",
+            ),
+        ] {
+            let shown = format!("{rules:?} {approval:?}");
+            assert_eq!(verdict(rules, approval, note.clone()), expected, "{shown}");
+        }
+    }
+
+    /// A pattern sees the decoded, normalised subject: neither other arguments nor a detour count.
+    #[test]
+    fn a_pattern_cannot_be_tricked() {
+        let allow = || vec![rule("*", Some("^notes/"), Action::Allow)];
+        for arguments in [
+            json!({ "path": "secret.txt", "content": "notes/x" }),
+            json!({ "path": "notes/../secret.txt" }),
+            json!({ "path": "/notes/x" }),
+            json!({ "path": ["notes/x"] }),
+            json!({ "content": "notes/x" }),
+        ] {
+            let shown = arguments.to_string();
+            assert_eq!(verdict(allow(), Approval::UnlessAllowed, arguments), "ask", "{shown}");
+        }
+        let notes = json!({ "path": "./notes//x" });
+        assert_eq!(verdict(allow(), Approval::UnlessAllowed, notes), "run");
+    }
+
+    /// What cannot be evaluated asks, even where a later rule would allow; a later no stands.
+    #[test]
+    fn a_rule_that_cannot_be_evaluated_asks() {
+        let unclear = || rule("*", Some("x"), Action::Allow);
+        let none = json!({});
+        let allow = vec![unclear(), rule("*", None, Action::Allow)];
+        assert_eq!(verdict(allow, Approval::Never, none.clone()), "ask");
+        let deny = vec![unclear(), rule("*", None, Action::Deny)];
+        assert_eq!(verdict(deny, Approval::Never, none), "refuse");
+    }
+
+    fn decided(digest: String, decision: Decision) -> Verdict {
+        let person = Speaker { id: "1".into(), name: "Ann".into() };
+        let state =
+            CallState::Decided { asks: Asks::Allow, digest, decision, by: Decider::Person(person) };
+        let open = OpenCall { call: call(json!({ "path": "a" })), state };
+        let spec = spec(Approval::Always, EffectClass::AtMostOnce);
+        judge(&open, &spec, &Session::default(), &Policy::default())
+    }
+
+    /// A4, S3: a decision is good for exactly what was shown.
+    #[test]
+    fn a_decision_is_bound_to_what_was_shown() {
+        let shown = digest_of(&call(json!({ "path": "a" })));
+        assert!(matches!(decided(shown.clone(), Decision::Once), Verdict::Run(_)));
+        let other = digest_of(&call(json!({ "path": "b" })));
+        assert!(matches!(decided(other, Decision::Once), Verdict::Refuse(_)));
+        let no = Decision::Deny { reason: Some("because".into()) };
+        assert_eq!(decided(shown, no), Verdict::Refuse("Denied by Ann: because".into()));
+    }
+
+    #[test]
+    fn the_digest_does_not_depend_on_the_order_of_keys() {
+        let one = call(json!({ "path": "a", "content": { "x": 1, "y": [1, 2] } }));
+        let two = call(json!({ "content": { "y": [1, 2], "x": 1 }, "path": "a" }));
+        assert_eq!(digest_of(&one), digest_of(&two));
+        let three = call(json!({ "path": "a", "content": { "x": 1, "y": [2, 1] } }));
+        assert_ne!(digest_of(&one), digest_of(&three));
+    }
+
+    /// T6: what was cut off runs again only where repeating is harmless.
+    #[test]
+    fn a_call_that_was_cut_off_is_put_to_the_person() {
+        let open = OpenCall { call: call(json!({})), state: CallState::Started };
+        let session = Session::default();
+        let once = spec(Approval::Never, EffectClass::AtMostOnce);
+        let asked = judge(&open, &once, &session, &Policy::default());
+        assert!(matches!(asked, Verdict::Ask { asks: Asks::Retry, .. }));
+        for harmless in [EffectClass::ReadOnly, EffectClass::Idempotent] {
+            let spec = spec(Approval::Never, harmless);
+            let again = judge(&open, &spec, &session, &Policy::default());
+            assert!(matches!(again, Verdict::Run(_)));
+        }
+    }
+
+    #[test]
+    fn an_open_question_waits() {
+        let state = CallState::Asked {
+            approval: ApprovalId::from("a"),
+            asks: Asks::Allow,
+            digest: String::new(),
+        };
+        let open = OpenCall { call: call(json!({})), state };
+        let spec = spec(Approval::Always, EffectClass::ReadOnly);
+        let verdict = judge(&open, &spec, &Session::default(), &Policy::default());
+        assert_eq!(verdict, Verdict::Wait);
+    }
+}

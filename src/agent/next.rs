@@ -166,3 +166,151 @@ fn ended(call: &Call, outcome: Outcome, text: String) -> Event {
     let result = ToolResult { outcome, text, attachments: vec![], seen: vec![], took_ms: 0 };
     Event::ToolFinished { call: call.id.clone(), result }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        agent::{
+            catalog::{Catalog, ToolSpec},
+            limits::Budget,
+            policy::Policy,
+            prompt::{self, Prompt},
+        },
+        journal::event::{Entry, Speaker, Usage},
+    };
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn agent() -> Agent {
+        let tool = |name: &str, tier| {
+            let parameters = json!({ "type": "object", "properties": {} });
+            ToolSpec { tier, ..ToolSpec::read_only(name, "Does it", parameters) }
+        };
+        let specs = vec![
+            tool("core", Tier::Core),
+            tool("rare", Tier::Extension),
+            tool("seldom", Tier::Extension),
+        ];
+        Agent {
+            id: "default".into(),
+            model: "main".into(),
+            system_prompt: "Be kind.".into(),
+            catalog: Catalog::new(specs, vec![]).unwrap(),
+            policy: Policy::default(),
+            budget: Budget { steps: 5, ..Budget::default() },
+        }
+    }
+
+    /// A journal that the loop itself writes: what `next` asks for is recorded as done.
+    struct Run {
+        agent: Agent,
+        session: Session,
+        prompts: Vec<Prompt>,
+    }
+
+    impl Run {
+        fn new() -> Self {
+            Self { agent: agent(), session: Session::default(), prompts: vec![] }
+        }
+
+        fn record(&mut self, event: Event) {
+            let seq = self.session.seq + 1;
+            self.session.apply(&Entry { seq, at: DateTime::UNIX_EPOCH, event });
+        }
+
+        fn says(&mut self, text: &str) {
+            let by = Speaker { id: "1".into(), name: "Ann".into() };
+            self.record(Event::Said { by, text: text.into(), message: "m".into() });
+        }
+
+        /// Does the effects until there is nothing to do; the model calls these, one a step.
+        fn goes(&mut self, calls: &mut Vec<&str>) -> Effect {
+            for _ in 0..100 {
+                match next(&self.session, &self.agent, &BTreeSet::new(), DateTime::UNIX_EPOCH) {
+                    Effect::Think => {
+                        self.prompts.push(prompt::build(&self.session, &self.agent, false));
+                        let calls = calls.pop().map(|name| self.call(name)).into_iter().collect();
+                        let (upto, usage) = (self.session.seq, Usage::default());
+                        self.record(Event::Replied { text: "t".into(), calls, upto, usage });
+                    }
+                    Effect::Run(cleared) => {
+                        for call in cleared {
+                            self.record(ended(call.call(), Outcome::Done, "done".into()));
+                        }
+                    }
+                    Effect::Settle(events) => events.into_iter().for_each(|e| self.record(e)),
+                    other => return other,
+                }
+            }
+            panic!("it never rests");
+        }
+
+        fn call(&self, name: &str) -> Call {
+            let id = format!("{name}{}", self.session.seq);
+            let (name, arguments) = match name.strip_prefix("enable ") {
+                Some(tool) => ("enable_tool", json!({ "names": [tool] })),
+                None => (name, json!({})),
+            };
+            Call { id: id.as_str().into(), model_id: id, tool: name.into(), arguments }
+        }
+    }
+
+    #[test]
+    fn a_turn_ends_when_a_reply_makes_no_calls() {
+        let mut run = Run::new();
+        assert_eq!(run.goes(&mut vec![]), Effect::Rest);
+        run.says("hello");
+        assert_eq!(run.goes(&mut vec!["core"]), Effect::Rest);
+        assert_eq!(run.prompts.len(), 2);
+    }
+
+    #[test]
+    fn a_turn_that_goes_on_and_on_is_given_up() {
+        let mut run = Run::new();
+        run.says("hello");
+        let given_up = run.goes(&mut vec!["core"; 20]);
+        assert!(matches!(given_up, Effect::Fail(reason) if reason.contains("5 steps")));
+    }
+
+    #[test]
+    fn a_running_call_is_left_alone() {
+        let mut run = Run::new();
+        run.says("hello");
+        let call = run.call("core");
+        let (upto, usage) = (run.session.seq, Usage::default());
+        run.record(Event::Replied { text: String::new(), calls: vec![call.clone()], upto, usage });
+        let running = BTreeSet::from([call.id]);
+        let now = DateTime::UNIX_EPOCH;
+        assert_eq!(next(&run.session, &run.agent, &running, now), Effect::Rest);
+    }
+
+    proptest! {
+        /// T1: request n+1 has request n as its prefix, but for tools that were enabled, which are
+        /// appended.
+        #[test]
+        fn a_request_begins_with_the_one_before(
+            turns in proptest::collection::vec(
+                proptest::collection::vec(
+                    prop_oneof![
+                        Just("core"), Just("rare"), Just("seldom"), Just("enable rare"),
+                        Just("enable nothing"), Just("unknown"),
+                    ],
+                    0..4,
+                ),
+                1..5,
+            ),
+        ) {
+            let mut run = Run::new();
+            for mut calls in turns {
+                run.says("hello");
+                prop_assert_eq!(run.goes(&mut calls), Effect::Rest);
+            }
+            for (earlier, later) in run.prompts.iter().zip(&run.prompts[1..]) {
+                prop_assert_eq!(&earlier.system, &later.system);
+                prop_assert!(later.tools.starts_with(&earlier.tools));
+                prop_assert!(later.messages.starts_with(&earlier.messages));
+            }
+        }
+    }
+}

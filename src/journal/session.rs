@@ -280,3 +280,139 @@ fn skills_in(item: Item) -> Vec<String> {
         .filter_map(|(_, result)| result)
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn ann() -> Speaker {
+        Speaker { id: "1".into(), name: "Ann".into() }
+    }
+
+    fn entries(events: Vec<Event>) -> Vec<Entry> {
+        let at = DateTime::UNIX_EPOCH;
+        events.into_iter().zip(1..).map(|(event, seq)| Entry { seq, at, event }).collect()
+    }
+
+    fn said(text: &str) -> Event {
+        Event::Said { by: ann(), text: text.into(), message: "m".into() }
+    }
+
+    fn call(id: &str) -> Call {
+        Call { id: id.into(), model_id: id.into(), tool: "t".into(), arguments: json!({}) }
+    }
+
+    fn replied(upto: Seq, calls: Vec<Call>) -> Event {
+        Event::Replied { text: "x".into(), calls, upto, usage: Usage::default() }
+    }
+
+    fn finished(id: &str, text: &str) -> Event {
+        let result = ToolResult {
+            outcome: Outcome::Done,
+            text: text.into(),
+            attachments: vec![],
+            seen: vec![],
+            took_ms: 0,
+        };
+        Event::ToolFinished { call: id.into(), result }
+    }
+
+    #[test]
+    fn what_was_said_during_a_thought_stands_behind_the_reply() {
+        let session = Session::fold(&entries(vec![said("one"), said("two"), replied(1, vec![])]));
+        let kinds: Vec<_> = session.items.iter().map(Item::seq).collect();
+        assert_eq!(kinds, [1, 1, 2]);
+        assert!(matches!(session.items[1], Item::Replied { .. }));
+        assert!(session.awaits_model());
+    }
+
+    #[test]
+    fn a_call_ends_once() {
+        let events = vec![
+            said("do"),
+            replied(1, vec![call("a")]),
+            finished("a", "first"),
+            finished("a", "second"),
+        ];
+        let session = Session::fold(&entries(events));
+        let Item::Replied { calls, .. } = &session.items[1] else { panic!() };
+        assert_eq!(calls[0].1.as_deref(), Some("first"));
+        assert!(session.has_unread_results());
+    }
+
+    #[test]
+    fn stop_ends_everything_open_and_answers_everything_said() {
+        let events = vec![
+            said("do"),
+            replied(1, vec![call("a")]),
+            said("more"),
+            Event::Stopped { by: ann() },
+        ];
+        let session = Session::fold(&entries(events));
+        assert!(!session.awaits_model() && !session.has_unread_results());
+        assert_eq!(session.open_calls().count(), 0);
+    }
+
+    #[test]
+    fn the_time_that_people_take_is_not_the_turns() {
+        let at = |minutes| DateTime::UNIX_EPOCH + TimeDelta::minutes(minutes);
+        let asked = Event::ApprovalAsked {
+            approval: "q".into(),
+            call: "a".into(),
+            digest: String::new(),
+            asks: Asks::Allow,
+        };
+        let decided = Event::ApprovalDecided {
+            approval: "q".into(),
+            call: "a".into(),
+            decision: Decision::Once,
+            by: Decider::Person(ann()),
+        };
+        let events = [said("do"), replied(1, vec![call("a")]), asked, decided];
+        let times = [0, 1, 2, 50];
+        let entries = events.into_iter().zip(times).zip(1..);
+        let entries: Vec<_> =
+            entries.map(|((event, time), seq)| Entry { seq, at: at(time), event }).collect();
+        assert_eq!(Session::fold(&entries).turn.waited, TimeDelta::minutes(48));
+    }
+
+    fn any_event() -> impl Strategy<Value = Event> {
+        let id = prop_oneof![Just("a"), Just("b")];
+        prop_oneof![
+            Just(said("hello")),
+            id.clone().prop_map(|id| replied(1, vec![call(id)])),
+            Just(replied(2, vec![])),
+            id.clone().prop_map(|id| finished(id, "r")),
+            id.prop_map(|id| Event::ToolStarted { call: id.into() }),
+            Just(Event::Stopped { by: ann() }),
+            Just(Event::Restarted { by: ann() }),
+            Just(Event::ToolsEnabled { names: vec!["x".into()] }),
+            (0_i64..9).prop_map(|upto| Event::Compacted {
+                upto,
+                summary: "s".into(),
+                usage: Usage::default(),
+            }),
+        ]
+    }
+
+    proptest! {
+        /// Events survive storage, and folding in two steps is folding in one.
+        #[test]
+        fn folding_is_the_same_in_any_steps(
+            events in proptest::collection::vec(any_event(), 0..20),
+            cut in 0_usize..20,
+        ) {
+            let entries = entries(events);
+            let stored = serde_json::to_string(&entries).unwrap();
+            let read: Vec<Entry> = serde_json::from_str(&stored).unwrap();
+            prop_assert_eq!(&entries, &read);
+            let mut stepwise = Session::fold(&entries[..cut.min(entries.len())]);
+            for entry in entries.iter().skip(cut) {
+                stepwise.apply(entry);
+            }
+            prop_assert_eq!(stepwise, Session::fold(&entries));
+        }
+    }
+}

@@ -5,7 +5,10 @@ mod draw;
 mod pictures;
 
 use async_trait::async_trait;
-use renderers::{Document, Format, Rendered, document::SlideSize};
+use renderers::{
+    Document, Format, Rendered,
+    document::{Block, SlideSize, plain_text},
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -136,7 +139,10 @@ impl Tool for Rendering {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let job = self.job(arguments, context).await?;
-        let document = document(&self.press, &job, context).await?;
+        let mut document = document(&self.press, &job, context).await?;
+        if matches!(self.format, Format::Pdf | Format::Docx) {
+            drop_repeated_title(&mut document);
+        }
         let ending = extension(self.format);
         let name = job.name.or_else(|| document.meta.title.clone().map(|t| t.replace('/', "-")));
         // A title need not be a name, a wished name was checked before.
@@ -209,12 +215,27 @@ async fn document(press: &Press, job: &Job, context: &Context) -> Result<Documen
     if document.meta.title.is_none() {
         document.meta.title.clone_from(&job.title);
     }
+    document.meta.date.get_or_insert(context.now.date_naive());
     match job.aspect {
         Some(Aspect::Wide) => document.meta.slides = SlideSize::Wide,
         Some(Aspect::Standard) => document.meta.slides = SlideSize::Standard,
         None => {}
     }
     Ok(document)
+}
+
+/// Models like to give the title in the front matter and again as the first heading; on paper it
+/// would stand twice.
+fn drop_repeated_title(document: &mut Document) {
+    let repeats = match (&document.meta.title, document.blocks.first()) {
+        (Some(title), Some(Block::Heading { level: 1, content })) => {
+            plain_text(content).trim() == title.trim()
+        }
+        _ => false,
+    };
+    if repeats {
+        document.blocks.remove(0);
+    }
 }
 
 fn extension(format: Format) -> &'static str {
