@@ -93,12 +93,18 @@ async fn serve(config: &Config, variables: &BTreeMap<String, String>) -> Result<
     let listener = TcpListener::bind(config.admin.listen).await.with_context(|| {
         format!("admin.listen: cannot open {}: is another gateway running?", config.admin.listen)
     })?;
+    // From here on a signal is heard, and answered when everything runs.
+    let mut terminate = tokio::signal::unix::signal(SignalKind::terminate())?;
+    let mut interrupt = tokio::signal::unix::signal(SignalKind::interrupt())?;
     let app = App::open(config, variables, Given::default()).await?;
     app.start();
     app.serve(listener);
     let link = sign_in_link(config, &app.gateway.store, "owner".into()).await?;
     say(&greeting(config, &link))?;
-    wait_for_a_signal().await?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
     tracing::info!("stopping");
     app.stop().await
 }
@@ -124,14 +130,6 @@ const NO_KEY: &str = "
   rule-based stand-in. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
   OLLAMA_HOST for a real one.
 ";
-
-async fn wait_for_a_signal() -> Result<()> {
-    let mut terminate = tokio::signal::unix::signal(SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => Ok(interrupted?),
-        _ = terminate.recv() => Ok(()),
-    }
-}
 
 async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<()> {
     App::open(config, variables, Given::default()).await?;

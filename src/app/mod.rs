@@ -28,8 +28,9 @@ use crate::{
 };
 
 /// How long a stop waits for turns to end by themselves; what has not ended by then goes on after
-/// the next start, or on another node.
-const GRACE: Duration = Duration::from_secs(10);
+/// the next start, or on another node. With what is left to do after it, a stop takes ten seconds
+/// at most.
+const GRACE: Duration = Duration::from_secs(8);
 
 /// A gateway, whole.
 pub struct App {
