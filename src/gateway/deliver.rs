@@ -69,6 +69,18 @@ async fn ship(gateway: &Gateway, mut sending: Sending) {
     if let Err(problem) = settle(gateway, &sending, outcome).await {
         let problem = format!("{problem:#}");
         tracing::error!(outbox.id = %sending.id, problem, "the end of a send was not recorded");
+        give_back(gateway, &sending).await;
+    }
+}
+
+/// The database is away. As the heart beats for all that this node holds, the row would never be
+/// free again: it is given back as soon as that can be written down, and sent once more, which the
+/// platform takes for the same.
+async fn give_back(gateway: &Gateway, sending: &Sending) {
+    let store = &gateway.store;
+    let free = || store.try_again(&sending.id, gateway.clock.now(), "not recorded".into());
+    while !gateway.stop.is_cancelled() && free().await.is_err() {
+        let _ = tokio::time::timeout(store.heartbeat_every(), gateway.stop.cancelled()).await;
     }
 }
 

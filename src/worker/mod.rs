@@ -130,8 +130,17 @@ async fn advance_safely(worker: &Worker, claimed: Claimed) {
     let reference = claimed.lease.conversation().to_string();
     tracing::error!(conversation.id = reference, problem, "the turn broke");
     if let Err(problem) = apologise(worker, &claimed, reference).await {
-        // The database is away: the lease runs out, and the turn is tried again.
         tracing::error!(problem = format!("{problem:#}"), "and that could not be said");
+        give_back(worker, &claimed).await;
+    }
+}
+
+/// The database is away. As the heart beats for all that this node holds, the lease would not lapse:
+/// it is given back as soon as that can be written down, and the turn is tried again.
+async fn give_back(worker: &Worker, claimed: &Claimed) {
+    let (store, stop) = (&worker.gateway.store, &worker.gateway.stop);
+    while !stop.is_cancelled() && store.release(&claimed.lease).await.is_err() {
+        let _ = tokio::time::timeout(store.heartbeat_every(), stop.cancelled()).await;
     }
 }
 
