@@ -128,10 +128,14 @@ pub struct Request {
     pub body: Value,
 }
 
+/// Answers by what is asked.
+type Author = Box<dyn Fn(&Request) -> Answer + Send>;
+
 #[derive(Default)]
 struct Script {
     answers: VecDeque<Answer>,
     always: Option<Answer>,
+    author: Option<Author>,
     requests: Vec<Request>,
     problems: Vec<String>,
 }
@@ -170,6 +174,13 @@ impl FakeLlm {
     /// The answer to whatever comes when the script is over (else a refusal with 400).
     pub fn always(&self, answer: impl Into<Answer>) -> &Self {
         open(&self.script).always = Some(answer.into());
+        self
+    }
+
+    /// Answers whatever comes by what it asks, as a model does: for tests that cannot know how often
+    /// they are asked.
+    pub fn answers(&self, author: impl Fn(&Request) -> Answer + Send + 'static) -> &Self {
+        open(&self.script).author = Some(Box::new(author));
         self
     }
 
@@ -281,12 +292,13 @@ fn next(script: &Shared, wire: Wire, request: Request) -> Result<Answer, String>
         Wire::Ollama => check::ollama(&request),
     };
     let mut script = open(script);
-    script.requests.push(request);
+    script.requests.push(request.clone());
     if let Err(problem) = problem {
         script.problems.push(problem.clone());
         return Err(problem);
     }
     let next = script.answers.pop_front().or_else(|| script.always.clone());
+    let next = next.or_else(|| script.author.as_ref().map(|author| author(&request)));
     next.ok_or_else(|| "the script is over".to_owned())
 }
 
