@@ -8,7 +8,10 @@ use std::{
     io::{self, Write as _},
     path::PathBuf,
 };
-use tokio::{net::TcpListener, signal::unix::SignalKind};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+};
 
 use crate::{
     app::{self, App, Given},
@@ -93,20 +96,40 @@ async fn serve(config: &Config, variables: &BTreeMap<String, String>) -> Result<
     let listener = TcpListener::bind(config.admin.listen).await.with_context(|| {
         format!("admin.listen: cannot open {}: is another gateway running?", config.admin.listen)
     })?;
-    // From here on a signal is heard, and answered when everything runs.
-    let mut terminate = tokio::signal::unix::signal(SignalKind::terminate())?;
-    let mut interrupt = tokio::signal::unix::signal(SignalKind::interrupt())?;
-    let app = App::open(config, variables, Given::default()).await?;
+    let mut signals = Signals::heard()?;
+    let app = tokio::select! {
+        opened = App::open(config, variables, Given::default()) => opened?,
+        () = signals.next() => return Ok(()),
+    };
     app.start();
     app.serve(listener);
     let link = sign_in_link(config, &app.gateway.store, "owner".into()).await?;
     say(&greeting(config, &link))?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    signals.next().await;
     tracing::info!("stopping");
     app.stop().await
+}
+
+/// What asks us to stop. From the first moment on, so that none is lost and none kills.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn heard() -> Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }
 
 fn greeting(config: &Config, link: &str) -> String {
