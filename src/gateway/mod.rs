@@ -21,7 +21,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     clock::Clock,
-    store::{Store, files::Artifacts, journal},
+    store::{Store, files::Artifacts, inbox},
 };
 use approvals::Approvers;
 use people::Allow;
@@ -97,7 +97,7 @@ async fn listen_once(gateway: &Gateway, id: &str, duty: &str, intake: Intake) ->
     let channel_id = id.to_owned();
     let from = gateway
         .store
-        .read(move |tx| Box::pin(async move { journal::position(tx, &channel_id).await }))
+        .read(move |tx| Box::pin(async move { inbox::position(tx, &channel_id).await }))
         .await
         .context("reading the position")?;
     let stop = gateway.stop.child_token();

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     journal::event::{Event, Speaker},
-    store::{Tx, journal, outbox},
+    store::{Tx, inbox, journal, outbox},
     texts,
 };
 
@@ -51,7 +51,7 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
                     asides.extend(take(tx, &desk, incoming).await?);
                 }
                 if let Some(position) = batch.position {
-                    journal::move_position(tx, &desk.channel, position).await?;
+                    inbox::move_position(tx, &desk.channel, position).await?;
                 }
                 Ok(asides)
             })
@@ -87,10 +87,10 @@ pub(super) struct Desk {
 async fn take(tx: &mut Tx<'_>, desk: &Desk, incoming: &Incoming) -> Result<Option<Aside>> {
     if let What::Unparsed { raw } = &incoming.what {
         tracing::warn!(channel.id = desk.channel, delivery = incoming.key, "kept unparsed");
-        journal::keep_unparsed(tx, &desk.channel, &incoming.key, raw, desk.now).await?;
+        inbox::keep_unparsed(tx, &desk.channel, &incoming.key, raw, desk.now).await?;
         return Ok(None);
     }
-    if !journal::first_seen(tx, &desk.channel, &incoming.key, desk.now).await? {
+    if !inbox::first_seen(tx, &desk.channel, &incoming.key, desk.now).await? {
         return Ok(None);
     }
     if let What::Moved { to } = &incoming.what {

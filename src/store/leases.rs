@@ -36,30 +36,25 @@ pub struct Claimed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Duty(());
 
-const CLAIM: &str = "
-    -- claim
-    UPDATE conversations
-    SET lease_node = $1, lease_until = $2, fence = fence + 1
-    WHERE id IN (
-        SELECT id FROM conversations
-        WHERE ready_at <= $3 AND lease_until <= $3
-        ORDER BY ready_at
-        LIMIT $4
-    )
-    RETURNING id, channel, place, fence";
-
-const CLAIM_SKIPPING: &str = "
-    -- claim
-    UPDATE conversations
-    SET lease_node = $1, lease_until = $2, fence = fence + 1
-    WHERE id IN (
-        SELECT id FROM conversations
-        WHERE ready_at <= $3 AND lease_until <= $3
-        ORDER BY ready_at
-        LIMIT $4
-        FOR UPDATE SKIP LOCKED
-    )
-    RETURNING id, channel, place, fence";
+/// One statement; PostgreSQL steps over the rows that others hold.
+macro_rules! claim {
+    ($skip:literal) => {
+        concat!(
+            "
+            -- claim
+            UPDATE conversations
+            SET lease_node = $1, lease_until = $2, fence = fence + 1
+            WHERE id IN (
+                SELECT id FROM conversations
+                WHERE ready_at <= $3 AND lease_until <= $3
+                ORDER BY ready_at
+                LIMIT $4 ",
+            $skip,
+            ")
+            RETURNING id, channel, place, fence"
+        )
+    };
+}
 
 impl Store {
     /// Takes up to `most` conversations that have something to do and no holder.
@@ -117,7 +112,7 @@ async fn any_ready(tx: &mut Tx<'_>) -> Result<bool> {
 async fn claim(tx: &mut Tx<'_>, (node, term): (NodeId, i64), most: usize) -> Result<Vec<Claimed>> {
     let now = tx.now_ms().await?;
     let until = now + term;
-    let claim = tx.claiming(CLAIM, CLAIM_SKIPPING);
+    let claim = tx.claiming(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
     let rows: Vec<(String, String, String, i64)> =
         sql!(tx, fetch_all, claim, node.as_str(), until, now, most as i64);
     rows.into_iter()

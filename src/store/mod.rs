@@ -2,6 +2,7 @@
 //!
 //! - [`db`]: the one file that knows that there are two databases
 //! - [`journal`]: conversations and their events
+//! - [`inbox`]: what platforms have delivered
 //! - [`leases`]: who may advance what, until when
 //! - [`outbox`]: what is to be shown
 //! - [`approvals`]: questions, and the one update that decides
@@ -14,6 +15,7 @@
 pub mod approvals;
 pub mod db;
 pub mod files;
+pub mod inbox;
 pub mod journal;
 pub mod leases;
 pub mod outbox;

@@ -51,40 +51,30 @@ pub struct ShownRow {
     pub created_at: DateTime<Utc>,
 }
 
-const CLAIM: &str = "
-    -- claim sends
-    UPDATE outbox
-    SET lease_node = $1, lease_until = $2, attempts = attempts + 1
-    WHERE id IN (
-        SELECT o.id FROM outbox o
-        WHERE o.status = 'waiting' AND o.lease_until <= $3 AND o.not_before <= $4
-        AND NOT EXISTS (
-            SELECT 1 FROM outbox p
-            WHERE p.conversation = o.conversation AND p.status = 'waiting'
-            AND (p.seq, p.part, p.id) < (o.seq, o.part, o.id)
+/// One statement; PostgreSQL steps over the rows that others hold.
+macro_rules! claim {
+    ($skip:literal) => {
+        concat!(
+            "
+            -- claim sends
+            UPDATE outbox
+            SET lease_node = $1, lease_until = $2, attempts = attempts + 1
+            WHERE id IN (
+                SELECT o.id FROM outbox o
+                WHERE o.status = 'waiting' AND o.lease_until <= $3 AND o.not_before <= $4
+                AND NOT EXISTS (
+                    SELECT 1 FROM outbox p
+                    WHERE p.conversation = o.conversation AND p.status = 'waiting'
+                    AND (p.seq, p.part, p.id) < (o.seq, o.part, o.id)
+                )
+                ORDER BY o.created_at
+                LIMIT $5 ",
+            $skip,
+            ")
+            RETURNING id, conversation, body, edits, receipt, attempts, created_at"
         )
-        ORDER BY o.created_at
-        LIMIT $5
-    )
-    RETURNING id, conversation, body, edits, receipt, attempts, created_at";
-
-const CLAIM_SKIPPING: &str = "
-    -- claim sends
-    UPDATE outbox
-    SET lease_node = $1, lease_until = $2, attempts = attempts + 1
-    WHERE id IN (
-        SELECT o.id FROM outbox o
-        WHERE o.status = 'waiting' AND o.lease_until <= $3 AND o.not_before <= $4
-        AND NOT EXISTS (
-            SELECT 1 FROM outbox p
-            WHERE p.conversation = o.conversation AND p.status = 'waiting'
-            AND (p.seq, p.part, p.id) < (o.seq, o.part, o.id)
-        )
-        ORDER BY o.created_at
-        LIMIT $5
-        FOR UPDATE SKIP LOCKED
-    )
-    RETURNING id, conversation, body, edits, receipt, attempts, created_at";
+    };
+}
 
 impl Store {
     /// Takes rows whose turn it is. `now` is the clock by which retries wait.
@@ -142,7 +132,7 @@ async fn claim(
 ) -> Result<Vec<Sending>> {
     let lease_now = tx.now_ms().await?;
     let until = lease_now + term;
-    let claim = tx.claiming(CLAIM, CLAIM_SKIPPING);
+    let claim = tx.claiming(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
     let rows: Vec<ClaimedRow> = sql!(
         tx,
         fetch_all,

@@ -93,7 +93,7 @@ story! {
         world.settle(&app).await;
         assert_eq!(world.shown(), "Once.");
         let position = app.gateway.store
-            .read(|tx| Box::pin(async move { journal::position(tx, "room").await }))
+            .read(|tx| Box::pin(async move { countersign::store::inbox::position(tx, "room").await }))
             .await.unwrap();
         assert_eq!(position, Some(2));
     }

@@ -1,0 +1,82 @@
+//! What platforms have delivered: each counts once, and where to listen from after a restart.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::{Tx, db::sql};
+
+/// Whether this delivery is new; remembered from now on.
+pub async fn first_seen(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    delivery: &str,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let inserted = sql!(
+        tx,
+        execute,
+        "
+        -- first seen
+        INSERT INTO deliveries (channel, delivery, at)
+        VALUES ($1, $2, $3)
+        ON CONFLICT (channel, delivery) DO NOTHING",
+        channel,
+        delivery,
+        now.timestamp_millis()
+    );
+    Ok(inserted > 0)
+}
+
+/// Keeps what could not be read, as it came.
+pub async fn keep_unparsed(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    delivery: &str,
+    raw: &str,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- keep unparsed
+        INSERT INTO unparsed (channel, delivery, at, raw)
+        VALUES ($1, $2, $3, $4)
+        ON CONFLICT (channel, delivery) DO NOTHING",
+        channel,
+        delivery,
+        now.timestamp_millis(),
+        raw.replace('\0', "\u{fffd}")
+    );
+    Ok(())
+}
+
+/// Where to listen from after a restart.
+pub async fn position(tx: &mut Tx<'_>, channel: &str) -> Result<Option<i64>> {
+    let found: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- position
+        SELECT position FROM positions
+        WHERE channel = $1",
+        channel
+    );
+    Ok(found.map(|(position,)| position))
+}
+
+pub async fn move_position(tx: &mut Tx<'_>, channel: &str, position: i64) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- move position
+        INSERT INTO positions (channel, position)
+        VALUES ($1, $2)
+        ON CONFLICT (channel) DO UPDATE
+        SET position = $2",
+        channel,
+        position
+    );
+    Ok(())
+}
