@@ -43,6 +43,10 @@ pub fn no_such_tool(name: &str, near: &[String]) -> String {
     format!("There is no tool `{name}`. Close to it: {}.", near.join(", "))
 }
 
+pub fn tool_gone(tool: &str) -> String {
+    format!("Not run: {tool} is not there any more. Its server may be down.")
+}
+
 pub fn tools_enabled(names: &[String]) -> String {
     if names.is_empty() {
         return "These tools are callable already.".into();
@@ -130,7 +134,7 @@ pub fn question(parts: &QuestionParts<'_>) -> String {
         "\n\n{}\nAsked for by {}. Open until {}, code `{}`.",
         parts.reason,
         text::escape(&text::neutralise(parts.requester)),
-        parts.expires_at.format("%H:%M UTC"),
+        parts.expires_at.format("%Y-%m-%d %H:%M UTC"),
         parts.code
     );
     markdown
@@ -148,17 +152,18 @@ fn argument(name: &str, value: &Value, previewed: bool) -> String {
     if length <= 80 && !shown.contains(['\n', '`']) {
         return format!("{name}: `{}`", text::neutralise(&shown));
     }
-    if previewed {
-        return format!("{name}: {length} characters, shown below");
+    let digest = hex::encode(Sha256::digest(&shown));
+    let digest = &digest[..16];
+    // A path is neither long nor has it lines: what the preview may stand for is content only.
+    if previewed && (shown.contains('\n') || length > 1_024) {
+        return format!("{name}: {length} characters, SHA-256 `{digest}…`, see below");
     }
     if length <= ARGUMENTS_SHOWN {
         return format!("{name}:\n{}", fenced(&shown));
     }
-    let digest = hex::encode(Sha256::digest(&shown));
     let head: String = shown.chars().take(ARGUMENTS_SHOWN).collect();
     format!(
-        "{name}: the first {ARGUMENTS_SHOWN} of {length} characters, SHA-256 `{}…`\n{}",
-        &digest[..16],
+        "{name}: the first {ARGUMENTS_SHOWN} of {length} characters, SHA-256 `{digest}…`\n{}",
         fenced(&head)
     )
 }
@@ -193,14 +198,16 @@ pub fn settled(status: Status, title: &str, by: &str) -> String {
     format!("{title}\n\n{end}")
 }
 
-pub fn choices(asks: Asks) -> Vec<Choice> {
+/// `lasting`: an answer for the rest of the conversation would count.
+pub fn choices(asks: Asks, lasting: bool) -> Vec<Choice> {
     let choice = |label: &str, key| Choice { label: label.to_owned(), key };
     match asks {
-        Asks::Allow => vec![
+        Asks::Allow if lasting => vec![
             choice("Allow once", 'a'),
             choice("Allow in this conversation", 'c'),
             choice("Deny", 'd'),
         ],
+        Asks::Allow => vec![choice("Allow once", 'a'), choice("Deny", 'd')],
         Asks::Retry => vec![choice("Run again", 'r'), choice("Skip", 's')],
     }
 }
@@ -232,6 +239,11 @@ pub const WHICH_ONE: &str =
     "Several questions are open. Name one by the code that it shows, as in `/allow 1a2b3c4d`.";
 pub const WAITING_FOR_YOU: &str = "I am still waiting for a decision on the question above. I have \
     noted your message and read it after that. /stop withdraws the question.";
+
+/// Who ends a question when a turn breaks.
+pub const THE_BOT: &str = "the bot, which had to give the task up";
+pub const NOT_SHOWN_YET: &str =
+    "A question is on its way to you. Please read it before you decide.";
 
 // --- commands and strangers
 

@@ -130,7 +130,9 @@ fn newest(markdown: &str, limits: &Limits) -> Vec<Outgoing> {
 const CODE_CHARS: usize = 8;
 
 fn with_commands(markdown: &str, approval: &str, choices: &[Choice]) -> String {
-    let code: String = approval.chars().take(CODE_CHARS).collect();
+    // The end of the id: what begins it is the same for all of one minute.
+    let start = approval.len().saturating_sub(CODE_CHARS);
+    let code = approval.get(start..).unwrap_or(approval);
     let line = |choice: &Choice| {
         let command = command(choice.key)?;
         Some(format!("- {}: `/{command} {code}`\n", text::escape(&choice.label)))

@@ -16,7 +16,7 @@ use super::{
     problem::{FILE_GONE, NO_SUCH_FILE, Problem},
     sign_in::Signed,
 };
-use crate::store::{journal, outbox};
+use crate::store::{history, journal};
 
 pub async fn download(
     State(admin): State<Arc<Admin>>,
@@ -56,7 +56,7 @@ async fn shown(
         .read(move |tx| {
             Box::pin(async move {
                 match journal::find_conversation(tx, &channel, &place).await? {
-                    Some(conversation) => outbox::files_shown(tx, &conversation, &digest).await,
+                    Some(conversation) => history::files_shown(tx, &conversation, &digest).await,
                     None => Ok(Vec::new()),
                 }
             })

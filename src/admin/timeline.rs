@@ -13,8 +13,9 @@ use crate::{
         ids::ConversationId,
     },
     store::{
-        Store, journal,
-        outbox::{self, ShownRow},
+        Store,
+        history::{self, ShownRow},
+        journal,
     },
 };
 
@@ -178,7 +179,7 @@ impl Timeline {
 async fn rows(store: &Store, conversation: &ConversationId, most: usize) -> Result<Vec<ShownRow>> {
     let conversation = conversation.clone();
     let read = store
-        .read(move |tx| Box::pin(async move { outbox::history(tx, &conversation, most).await }));
+        .read(move |tx| Box::pin(async move { history::history(tx, &conversation, most).await }));
     read.await
 }
 

@@ -27,6 +27,12 @@ pub fn cut(session: &Session) -> Option<Seq> {
     (upto > 0).then_some(upto)
 }
 
+/// Half of what stands up to `upto`, if there is less.
+pub fn less(session: &Session, upto: Seq) -> Option<Seq> {
+    let old: Vec<_> = session.items.iter().map(Item::seq).filter(|seq| *seq <= upto).collect();
+    old.get(old.len() / 2).copied().filter(|seq| 0 < *seq && *seq < upto)
+}
+
 /// Four characters to a token: good enough to decide, never used to bill.
 fn estimated_tokens(session: &Session) -> u64 {
     let bytes: usize = session.items.iter().map(size).sum();

@@ -34,6 +34,8 @@ pub enum Verdict {
     Ask {
         asks: Asks,
         reason: String,
+        /// Whether an answer for the rest of the conversation would count.
+        lasting: bool,
     },
     /// A question is open.
     Wait,
@@ -51,32 +53,40 @@ pub fn judge(open: &OpenCall, spec: &ToolSpec, session: &Session, policy: &Polic
         }
         CallState::Decided { asks, decision, by, .. } => decided(call, *asks, decision, by),
         CallState::Started if spec.effect == EffectClass::AtMostOnce => {
-            Verdict::Ask { asks: Asks::Retry, reason: texts::OUTCOME_UNKNOWN.into() }
+            let reason = texts::OUTCOME_UNKNOWN.into();
+            Verdict::Ask { asks: Asks::Retry, reason, lasting: false }
         }
         CallState::Started => run(call),
         CallState::Asked { .. } | CallState::Ended => Verdict::Wait,
     }
 }
 
-/// The strictest of rule and tool wins; a rule's or a person's leave only answers a tool that asks
-/// *unless allowed*.
+/// The strictest of rule and tool wins. A rule's leave only answers a tool that asks *unless
+/// allowed*; a person's leave for the conversation only does where no rule speaks.
 fn fresh(call: &Call, spec: &ToolSpec, session: &Session, policy: &Policy) -> Verdict {
     let ruled = ruling(call, spec, policy);
     if let Some((Action::Deny, name)) = &ruled {
         return Verdict::Refuse(texts::refused_by_rule(&call.tool, name));
     }
-    let allowed_before = session.allowed.contains(&call.tool);
     match (spec.approval, ruled) {
         (Approval::Always, _) => ask(texts::tool_always_asks(&call.tool)),
-        (_, Some((Action::Ask, name))) if !allowed_before => ask(texts::rule_asks(&name)),
+        (_, Some((Action::Ask, name))) => ask(texts::rule_asks(&name)),
         (Approval::Never, _) | (_, Some(_)) => run(call),
-        (Approval::UnlessAllowed, None) if allowed_before => run(call),
+        (Approval::UnlessAllowed, None) if allowed_before(call, session) => run(call),
         (Approval::UnlessAllowed, None) => match policy.default {
             Action::Allow => run(call),
-            Action::Ask => ask(texts::changes_something(&call.tool)),
+            Action::Ask => {
+                let reason = texts::changes_something(&call.tool);
+                Verdict::Ask { asks: Asks::Allow, reason, lasting: true }
+            }
             Action::Deny => Verdict::Refuse(texts::refused_by_default(&call.tool)),
         },
     }
+}
+
+fn allowed_before(call: &Call, session: &Session) -> bool {
+    let person = session.requester.as_ref().map(|requester| requester.id.clone());
+    session.allowed.contains(&(person.unwrap_or_default(), call.tool.clone()))
 }
 
 /// What the first matching rule says, and its name. One that cannot be evaluated asks, unless a
@@ -109,7 +119,7 @@ fn run(call: &Call) -> Verdict {
 }
 
 fn ask(reason: String) -> Verdict {
-    Verdict::Ask { asks: Asks::Allow, reason }
+    Verdict::Ask { asks: Asks::Allow, reason, lasting: false }
 }
 
 /// Binds a decision to exactly this tool with exactly these arguments.

@@ -50,6 +50,8 @@ pub struct Question {
     pub asks: Asks,
     /// Why a person is asked.
     pub reason: String,
+    /// Whether "for the rest of the conversation" is offered.
+    pub lasting: bool,
 }
 
 /// `running` are the calls that this worker runs right now; a started call that is not among them
@@ -109,10 +111,7 @@ impl Plan {
             match agent.catalog.find(&open.call.tool) {
                 Found::Enable => plan.settle.extend(enable(&open.call, agent)),
                 Found::LoadSkill => plan.settle.push(load_skill(&open.call, agent)),
-                Found::Nothing { near } => {
-                    plan.settle
-                        .push(failed(&open.call, texts::no_such_tool(&open.call.tool, &near)));
-                }
+                Found::Nothing { near } => plan.settle.extend(missing(open, &near)),
                 Found::Tool(spec) => plan.judge(open, spec, session, agent),
             }
         }
@@ -131,13 +130,25 @@ impl Plan {
         }
         match guard::judge(open, spec, session, &agent.policy) {
             Verdict::Run(cleared) => self.run.push(cleared),
-            Verdict::Ask { asks, reason } => {
-                self.ask.push(Question { call: call.clone(), asks, reason });
+            Verdict::Ask { asks, reason, lasting } => {
+                self.ask.push(Question { call: call.clone(), asks, reason, lasting });
             }
             Verdict::Wait => {}
             Verdict::Refuse(text) => self.settle.push(ended(call, Outcome::Denied, text)),
         }
     }
+}
+
+/// A tool may be gone for a while (its server is down). What waits for a person goes on waiting;
+/// what had begun is not said to have failed.
+fn missing(open: &OpenCall, near: &[String]) -> Option<Event> {
+    let text = match open.state {
+        CallState::Asked { .. } | CallState::Ended => return None,
+        CallState::New => texts::no_such_tool(&open.call.tool, near),
+        CallState::Decided { .. } => texts::tool_gone(&open.call.tool),
+        CallState::Started => texts::OUTCOME_UNKNOWN.to_owned(),
+    };
+    Some(failed(&open.call, text))
 }
 
 /// Enabling all or nothing: a failed call leaves no trace but its message.

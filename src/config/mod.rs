@@ -309,7 +309,11 @@ fn read(file: Option<&Path>) -> Result<toml::Table> {
             return Err(problem).with_context(|| format!("reading {}", path.display()));
         }
     };
-    text.parse().with_context(|| format!("reading {}", path.display()))
+    text.parse().map_err(|problem: toml::de::Error| {
+        // Not the problem as a whole: it quotes the line, in which a secret may stand.
+        let line = problem.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+        anyhow::anyhow!("{}, line {line}: {}", path.display(), problem.message())
+    })
 }
 
 fn unique<'a>(section: &str, ids: impl Iterator<Item = &'a String>) -> Result<()> {

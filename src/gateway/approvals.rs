@@ -129,8 +129,10 @@ pub async fn decide(
         return Ok(texts::decided(Status::Expired).to_owned());
     }
     let (status, decision) = match choice {
-        Choice::Once => (Status::Allowed, Decision::Once),
-        Choice::Conversation => (Status::Allowed, Decision::Conversation),
+        Choice::Conversation if approval.asks == Asks::Allow => {
+            (Status::Allowed, Decision::Conversation)
+        }
+        Choice::Once | Choice::Conversation => (Status::Allowed, Decision::Once),
         Choice::Deny { reason } => (Status::Denied, Decision::Deny { reason }),
     };
     let decided = (decision, Decider::Person(by.clone()));
@@ -160,6 +162,8 @@ async fn settle(
         Decider::Person(person) => person.name.clone(),
         Decider::Timeout | Decider::Undeliverable => String::new(),
     };
+    // The conversation's row first, as everywhere: two transactions never wait for each other.
+    journal::lock(tx, &approval.conversation).await?;
     if !questions::settle(tx, &approval.id, status, &name, now).await? {
         return Ok(false);
     }
@@ -203,21 +207,23 @@ pub async fn decide_by_id(
         .await
 }
 
-/// Expires what is due. How many that was.
+/// Expires what is due, each for itself. How many that was.
 pub async fn sweep(gateway: &Gateway) -> Result<usize> {
     let now = gateway.clock.now();
-    gateway
+    let due = gateway
         .store
-        .write("sweep", move |tx| {
-            Box::pin(async move {
-                let due = questions::due(tx, now, 100).await?;
-                for approval in &due {
-                    expire(tx, approval, now).await?;
-                }
-                Ok(due.len())
+        .read(move |tx| Box::pin(async move { questions::due(tx, now, 100).await }))
+        .await?;
+    let count = due.len();
+    for approval in due {
+        gateway
+            .store
+            .write("expire", move |tx| {
+                Box::pin(async move { expire(tx, &approval, now).await.map(drop) })
             })
-        })
-        .await
+            .await?;
+    }
+    Ok(count)
 }
 
 /// The platform will never show the question: it counts as denied, and nothing hangs.

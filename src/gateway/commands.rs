@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     journal::{
-        event::{Event, Speaker, Status},
+        event::{Event, Speaker},
         ids::ConversationId,
     },
     store::{Tx, approvals as questions, journal, outbox},
@@ -26,20 +26,20 @@ pub(super) async fn obey(
     text: &str,
 ) -> Result<bool> {
     let Some((command, rest)) = split(text) else { return Ok(false) };
-    let answer = match command {
+    let answer = match command.to_lowercase().as_str() {
         "start" | "help" => texts::HELP.to_owned(),
         "whoami" => texts::whoami(&by.name, &by.id, &desk.channel),
         "status" => texts::status(questions::pending(tx, conversation).await?.len()),
         "stop" => {
-            withdraw(tx, desk, conversation, by, Event::Stopped { by: by.clone() }).await?;
+            end_all(tx, desk, conversation, Event::Stopped { by: by.clone() }, by).await?;
             texts::STOPPED.to_owned()
         }
         "new" => {
-            withdraw(tx, desk, conversation, by, Event::Restarted { by: by.clone() }).await?;
+            end_all(tx, desk, conversation, Event::Restarted { by: by.clone() }, by).await?;
             texts::FRESH.to_owned()
         }
         "allow" | "always" | "deny" => {
-            let choice = Choice::from_command(command, rest);
+            let choice = Choice::from_command(&command.to_lowercase(), rest);
             decide_typed(tx, desk, conversation, by, choice).await?
         }
         _ => return Ok(false),
@@ -50,29 +50,22 @@ pub(super) async fn obey(
     Ok(true)
 }
 
-/// `/command the rest`, the command in lower case letters.
+/// `/command the rest`.
 fn split(text: &str) -> Option<(&str, &str)> {
     let line = text.trim().strip_prefix('/')?;
     let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     Some((command, rest.trim()))
 }
 
-/// Every open question ends here, visibly.
-async fn withdraw(
+async fn end_all(
     tx: &mut Tx<'_>,
     desk: &Desk,
     conversation: &ConversationId,
-    by: &Speaker,
     event: Event,
+    by: &Speaker,
 ) -> Result<()> {
     let seq = journal::append(tx, conversation, &event, desk.now).await?;
-    for open in questions::pending(tx, conversation).await? {
-        if questions::settle(tx, &open.id, Status::Withdrawn, &by.name, desk.now).await? {
-            let text = texts::settled(Status::Withdrawn, &open.title, &by.name);
-            questions::show_settled(tx, &open, seq, text, desk.now).await?;
-        }
-    }
-    Ok(())
+    questions::withdraw(tx, conversation, seq, &by.name, desk.now).await
 }
 
 /// The question that the command names by the code in it, or the only one that is open.
@@ -89,6 +82,9 @@ async fn decide_typed(
     }
     match open.as_slice() {
         [] => Ok(texts::NOTHING_PENDING.to_owned()),
+        [one] if code.is_empty() && outbox::receipt(tx, &one.question).await?.is_none() => {
+            Ok(texts::NOT_SHOWN_YET.to_owned())
+        }
         [one] => approvals::decide(tx, desk.approvers, one, (choice, by), desk.now).await,
         _ => Ok(texts::WHICH_ONE.to_owned()),
     }

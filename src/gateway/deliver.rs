@@ -18,8 +18,10 @@ use crate::{
     texts,
 };
 
-/// Sends under way at once.
-const AT_ONCE: usize = 128;
+/// Sends under way at once; one that hangs on a slow platform holds no other up.
+const AT_ONCE: usize = 2_000;
+/// The rows that one claim takes at most.
+const CLAIMED_AT_ONCE: usize = 64;
 /// The longest wait between two tries.
 const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(5);
 /// After so long without success a row is given up.
@@ -28,7 +30,7 @@ const GIVE_UP_AFTER: TimeDelta = TimeDelta::hours(48);
 pub async fn deliver(gateway: Arc<Gateway>) {
     let permits = Arc::new(Semaphore::new(AT_ONCE));
     while !gateway.stop.is_cancelled() {
-        let free = permits.available_permits();
+        let free = permits.available_permits().min(CLAIMED_AT_ONCE);
         let claimed = gateway.store.claim_sends(free, gateway.clock.now()).await;
         let sendings = claimed.unwrap_or_else(|problem| {
             tracing::error!(problem = format!("{problem:#}"), "cannot read the outbox");
@@ -53,7 +55,7 @@ pub async fn deliver(gateway: Arc<Gateway>) {
 
 /// Sends what can be sent now, once; how much that was.
 pub async fn deliver_ready(gateway: &Gateway) -> Result<usize> {
-    let sendings = gateway.store.claim_sends(AT_ONCE, gateway.clock.now()).await?;
+    let sendings = gateway.store.claim_sends(CLAIMED_AT_ONCE, gateway.clock.now()).await?;
     let shipped = sendings.into_iter().map(|sending| ship(gateway, sending));
     Ok(futures::future::join_all(shipped).await.len())
 }
@@ -68,19 +70,8 @@ async fn ship(gateway: &Gateway, mut sending: Sending) {
     };
     if let Err(problem) = settle(gateway, &sending, outcome).await {
         let problem = format!("{problem:#}");
+        // The row lapses and is sent once more, which the platform takes for the same.
         tracing::error!(outbox.id = %sending.id, problem, "the end of a send was not recorded");
-        give_back(gateway, &sending).await;
-    }
-}
-
-/// The database is away. As the heart beats for all that this node holds, the row would never be
-/// free again: it is given back as soon as that can be written down, and sent once more, which the
-/// platform takes for the same.
-async fn give_back(gateway: &Gateway, sending: &Sending) {
-    let store = &gateway.store;
-    let free = || store.try_again(&sending.id, gateway.clock.now(), "not recorded".into());
-    while !gateway.stop.is_cancelled() && free().await.is_err() {
-        let _ = tokio::time::timeout(store.heartbeat_every(), gateway.stop.cancelled()).await;
     }
 }
 
@@ -151,7 +142,7 @@ async fn settle(
                     Box::pin(async move { journal::move_chat(tx, &channel, &from, &chat).await })
                 })
                 .await?;
-            store.try_again(&sending.id, gateway.clock.now(), "moved".into()).await
+            again(gateway, sending, Some(Duration::ZERO), "the chat has moved".into()).await
         }
         Err(SendError::Gone(reason)) => give_up(gateway, sending, Ended::Gone, reason).await,
         Err(SendError::Rejected(reason)) => give_up(gateway, sending, Ended::Refused, reason).await,

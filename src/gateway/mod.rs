@@ -109,7 +109,7 @@ async fn listen_once(gateway: &Gateway, id: &str, duty: &str, intake: Intake) ->
         },
         () = while_held(gateway, connected.alone, duty) => {
             stop.cancel();
-            tracing::warn!(channel.id = id, "another node listens now");
+            tracing::warn!(channel.id = id, "this node may not listen any more");
             Ok(())
         }
     }

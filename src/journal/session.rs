@@ -20,15 +20,16 @@ pub struct Session {
     pub calls: Vec<OpenCall>,
     /// Extension tools in the prompt, in the order of their enabling.
     pub enabled: Vec<String>,
-    /// Tools that a person has allowed for the rest of the conversation.
-    pub allowed: BTreeSet<String>,
+    /// Tools that are allowed for the rest of the conversation, each for the person on whose behalf
+    /// it was asked.
+    pub allowed: BTreeSet<(String, String)>,
     /// Files as the agent last saw them: path → SHA-256.
     pub seen: BTreeMap<String, String>,
     /// The last message, and the last one that the model (or a notice of failure) has answered.
     pub said_upto: Seq,
     pub answered_upto: Seq,
     pub reminded_upto: Seq,
-    /// On whose behalf the agent acts: who wrote last.
+    /// On whose behalf the agent acts: who wrote last of what the last reply had read.
     pub requester: Option<Speaker>,
     pub turn: Turn,
     /// Skills that were loaded before the last compaction, which must outlive it.
@@ -83,6 +84,8 @@ pub enum CallState {
     Started,
     Ended,
 }
+
+const MAY_HAVE_RUN: &str = "It had begun: whether it took effect is unknown.";
 
 impl Session {
     pub fn fold<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
@@ -142,7 +145,6 @@ impl Session {
             self.turn = Turn { started_at: Some(entry.at), ..Turn::default() };
         }
         self.said_upto = entry.seq;
-        self.requester = Some(by.clone());
         self.items.push(Item::Said { seq: entry.seq, by: by.clone(), text: text.to_owned() });
     }
 
@@ -150,6 +152,7 @@ impl Session {
     /// begins with the last one.
     fn replied(&mut self, text: &str, calls: &[Call], upto: Seq, usage: Usage) {
         self.answered_upto = upto;
+        self.requester = self.spoke_last(upto).or(self.requester.take());
         self.turn.steps += 1;
         self.turn.tokens += usage.input_tokens + usage.output_tokens;
         self.calls = calls
@@ -163,6 +166,13 @@ impl Session {
             .unwrap_or(self.items.len());
         let calls = calls.iter().map(|call| (call.clone(), None)).collect();
         self.items.insert(place, Item::Replied { upto, text: text.to_owned(), calls });
+    }
+
+    fn spoke_last(&self, upto: Seq) -> Option<Speaker> {
+        self.items.iter().rev().find_map(|item| match item {
+            Item::Said { seq, by, .. } if *seq <= upto => Some(by.clone()),
+            _ => None,
+        })
     }
 
     fn set(&mut self, id: &CallId, state: CallState) {
@@ -207,7 +217,8 @@ impl Session {
             by: by.clone(),
         };
         if *decision == Decision::Conversation {
-            self.allowed.insert(open.call.tool.clone());
+            let person = self.requester.as_ref().map(|r| r.id.clone()).unwrap_or_default();
+            self.allowed.insert((person, open.call.tool.clone()));
         }
         self.set(id, state);
     }
@@ -232,7 +243,7 @@ impl Session {
 
     fn failed(&mut self, upto: Seq) {
         self.answered_upto = self.answered_upto.max(upto);
-        self.end_all("Not done: the turn failed before this call had ended.");
+        self.end_all("The turn failed before this call had ended.");
         self.calls.clear();
     }
 
@@ -242,10 +253,14 @@ impl Session {
         self.calls.clear();
     }
 
+    /// What had begun may have taken effect; nobody is told that it has not.
     fn end_all(&mut self, text: &str) {
-        let open: Vec<_> = self.open_calls().map(|c| c.call.id.clone()).collect();
-        for id in open {
-            self.end(&id, text);
+        let open: Vec<_> = self.open_calls().cloned().collect();
+        for OpenCall { call, state } in open {
+            match state {
+                CallState::Started => self.end(&call.id, &format!("{text} {MAY_HAVE_RUN}")),
+                _ => self.end(&call.id, text),
+            }
         }
     }
 

@@ -18,9 +18,12 @@ use super::{
     db::sql,
     outbox::{self, Row},
 };
-use crate::journal::{
-    event::{Asks, Seq, Speaker, Status},
-    ids::{ApprovalId, CallId, ConversationId, OutboxId},
+use crate::{
+    journal::{
+        event::{Asks, Seq, Speaker, Status},
+        ids::{ApprovalId, CallId, ConversationId, OutboxId},
+    },
+    texts,
 };
 
 /// A question, as the worker asks it: stored with its row and its place in the outbox at once.
@@ -103,9 +106,10 @@ pub(super) async fn ask(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let mut question = OutboxId::new();
-    for (part, what) in asked.shows.iter().enumerate() {
+    let first = outbox::next_part(tx, conversation, seq).await?;
+    for (what, part) in asked.shows.iter().zip(first..) {
         question = OutboxId::new();
-        let row = Row { id: question.clone(), seq, part: part as i64, edits: None };
+        let row = Row { id: question.clone(), seq, part, edits: None };
         outbox::insert(tx, conversation, row, what, now).await?;
     }
     sql!(
@@ -225,6 +229,23 @@ pub async fn settle(
     Ok(settled > 0)
 }
 
+/// Every open question of the conversation ends here, visibly.
+pub async fn withdraw(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    seq: Seq,
+    by: &str,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    for open in pending(tx, conversation).await? {
+        if settle(tx, &open.id, Status::Withdrawn, by, now).await? {
+            let text = texts::settled(Status::Withdrawn, &open.title, by);
+            show_settled(tx, &open, seq, text, now).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Replaces the shown question by what became of it.
 pub async fn show_settled(
     tx: &mut Tx<'_>,
@@ -233,7 +254,8 @@ pub async fn show_settled(
     markdown: String,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let row = Row { id: OutboxId::new(), seq, part: 0, edits: Some(approval.question.clone()) };
+    let part = outbox::next_part(tx, &approval.conversation, seq).await?;
+    let row = Row { id: OutboxId::new(), seq, part, edits: Some(approval.question.clone()) };
     outbox::insert(tx, &approval.conversation, row, &Outgoing::Settled { markdown }, now).await
 }
 

@@ -89,8 +89,8 @@ impl Tx<'_> {
         Ok(now)
     }
 
-    /// The statement whose rows are claimed: on PostgreSQL it steps over what others hold.
-    pub(super) fn claiming(&self, sqlite: &'static str, postgres: &'static str) -> &'static str {
+    /// The statement in the words of this database.
+    pub(super) fn either(&self, sqlite: &'static str, postgres: &'static str) -> &'static str {
         match self.conn {
             Conn::Sqlite(_) => sqlite,
             Conn::Postgres(_) => postgres,

@@ -5,9 +5,12 @@ use channels::{Outgoing, Place};
 use chrono::{DateTime, Utc};
 
 use super::{Store, Tx, approvals, approvals::Asked, at, db::sql, leases::Lease, outbox};
-use crate::journal::{
-    event::{Entry, Event, Seq},
-    ids::ConversationId,
+use crate::{
+    journal::{
+        event::{Entry, Event, Seq},
+        ids::ConversationId,
+    },
+    texts,
 };
 
 /// What a worker writes down, all of it or nothing.
@@ -140,6 +143,9 @@ async fn record(
     outbox::put(tx, &lease.conversation, last, change.shows, now).await?;
     for asked in change.asked {
         approvals::ask(tx, &lease.conversation, last, asked, now).await?;
+    }
+    if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
+        approvals::withdraw(tx, &lease.conversation, last, texts::THE_BOT, now).await?;
     }
     tx.rung.conversations.push(lease.conversation.clone());
     match change.terms {
@@ -316,13 +322,14 @@ pub async fn move_chat(tx: &mut Tx<'_>, channel: &str, from: &str, to: &str) -> 
             tx,
             execute,
             "
-            -- move conversation, unless one has begun there already
+            -- move conversation; where one has begun there already, only what it shows moves
             UPDATE conversations
-            SET chat = $1, place = $2
-            WHERE id = $3 AND NOT EXISTS (
-                SELECT 1 FROM conversations c
-                WHERE c.channel = $4 AND c.chat = $1 AND c.thread = conversations.thread
-            )",
+            SET place = $2,
+                chat = CASE WHEN EXISTS (
+                    SELECT 1 FROM conversations c
+                    WHERE c.channel = $4 AND c.chat = $1 AND c.thread = conversations.thread
+                ) THEN chat ELSE $1 END
+            WHERE id = $3",
             to,
             serde_json::to_string(&place)?,
             id,
@@ -343,4 +350,19 @@ pub async fn last_seq(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<
         conversation.as_str()
     );
     Ok(seq)
+}
+
+/// Makes others who would write to this conversation wait for this transaction.
+pub async fn lock(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- lock
+        UPDATE conversations
+        SET last_seq = last_seq
+        WHERE id = $1",
+        conversation.as_str()
+    );
+    Ok(())
 }

@@ -4,7 +4,11 @@
 //! whatever the old holder still tries to record is refused inside the statement that records it.
 
 use anyhow::Result;
-use std::time::Duration;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use super::{Store, Tx, db::sql};
 use crate::journal::ids::{ConversationId, NodeId};
@@ -25,11 +29,40 @@ impl Lease {
 }
 
 /// A conversation that this node may advance now.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Claimed {
     pub lease: Lease,
     pub channel: String,
     pub place: Place,
+    _hold: Hold,
+}
+
+/// What this node works on: the heart beats for that, and for nothing that was left behind.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Held(Arc<Mutex<BTreeSet<String>>>);
+
+/// Keeps one row among what is held, until it is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    held: Held,
+    id: String,
+}
+
+impl Held {
+    pub(super) fn hold(&self, id: &str) -> Hold {
+        self.ids().insert(id.to_owned());
+        Hold { held: self.clone(), id: id.to_owned() }
+    }
+
+    fn ids(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.held.ids().remove(&self.id);
+    }
 }
 
 /// A duty that must be alone: a poll, a sweep.
@@ -62,14 +95,19 @@ impl Store {
         if !self.read(|tx| Box::pin(any_ready(tx))).await? {
             return Ok(Vec::new());
         }
-        let (node, term) = (self.node.clone(), self.term_ms());
-        self.write("claim", move |tx| Box::pin(claim(tx, (node, term), most))).await
+        let (node, term, held) = (self.node.clone(), self.term_ms(), self.held.clone());
+        self.write("claim", move |tx| Box::pin(claim(tx, (node, term), held, most))).await
     }
 
-    /// Keeps all leases of this node for another term.
+    /// Keeps what this node works on for another term. What it has claimed but does not work on,
+    /// because an answer of the database was lost or a turn broke, lapses, and is claimed anew.
     pub async fn heartbeat(&self) -> Result<()> {
+        let ids: Vec<_> = self.held.ids().iter().cloned().collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
         let (node, term) = (self.node.clone(), self.term_ms());
-        self.write("heartbeat", move |tx| Box::pin(heartbeat(tx, node, term))).await
+        self.write("heartbeat", move |tx| Box::pin(heartbeat(tx, node, term, ids))).await
     }
 
     /// Takes or keeps the duty of that name; `None` while another node holds it.
@@ -109,44 +147,66 @@ async fn any_ready(tx: &mut Tx<'_>) -> Result<bool> {
     Ok(found.is_some())
 }
 
-async fn claim(tx: &mut Tx<'_>, (node, term): (NodeId, i64), most: usize) -> Result<Vec<Claimed>> {
+async fn claim(
+    tx: &mut Tx<'_>,
+    (node, term): (NodeId, i64),
+    held: Held,
+    most: usize,
+) -> Result<Vec<Claimed>> {
     let now = tx.now_ms().await?;
     let until = now + term;
-    let claim = tx.claiming(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
+    let claim = tx.either(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
     let rows: Vec<(String, String, String, i64)> =
         sql!(tx, fetch_all, claim, node.as_str(), until, now, most as i64);
-    rows.into_iter()
-        .map(|(id, channel, place, fence)| {
-            let lease = Lease { conversation: ConversationId(id), node: node.clone(), fence };
-            Ok(Claimed { lease, channel, place: serde_json::from_str(&place)? })
-        })
-        .collect()
+    let claimed = rows.into_iter().filter_map(|(id, channel, place, fence)| {
+        let place = readable(&id, &place)?;
+        let hold = held.hold(&id);
+        let lease = Lease { conversation: ConversationId(id), node: node.clone(), fence };
+        Some(Claimed { lease, channel, place, _hold: hold })
+    });
+    Ok(claimed.collect())
 }
 
-async fn heartbeat(tx: &mut Tx<'_>, node: NodeId, term: i64) -> Result<()> {
+/// A row that a newer version has written may not be readable here: it is left to lapse, and holds
+/// nothing else up.
+pub(super) fn readable<T: serde::de::DeserializeOwned>(id: &str, body: &str) -> Option<T> {
+    serde_json::from_str(body)
+        .inspect_err(|problem| tracing::error!(row.id = id, %problem, "a row cannot be read"))
+        .ok()
+}
+
+/// The ids are one JSON array, which each database takes apart in its own words.
+macro_rules! beat {
+    ($table:literal, $ids:literal) => {
+        concat!(
+            "
+            -- heartbeat
+            UPDATE ",
+            $table,
+            "
+            SET lease_until = $1
+            WHERE lease_node = $2 AND lease_until > 0 AND id IN (",
+            $ids,
+            ")"
+        )
+    };
+}
+
+macro_rules! beats {
+    ($tx:expr, $table:literal) => {
+        $tx.either(
+            beat!($table, "SELECT value FROM json_each($3)"),
+            beat!($table, "SELECT json_array_elements_text(CAST($3 AS JSON))"),
+        )
+    };
+}
+
+async fn heartbeat(tx: &mut Tx<'_>, node: NodeId, term: i64, ids: Vec<String>) -> Result<()> {
     let until = tx.now_ms().await? + term;
-    sql!(
-        tx,
-        execute,
-        "
-        -- heartbeat
-        UPDATE conversations
-        SET lease_until = $1
-        WHERE lease_node = $2 AND lease_until > 0",
-        until,
-        node.as_str()
-    );
-    sql!(
-        tx,
-        execute,
-        "
-        -- heartbeat of sends
-        UPDATE outbox
-        SET lease_until = $1
-        WHERE lease_node = $2 AND status = 'waiting' AND lease_until > 0",
-        until,
-        node.as_str()
-    );
+    let ids = serde_json::to_string(&ids)?;
+    for beat in [beats!(tx, "conversations"), beats!(tx, "outbox")] {
+        sql!(tx, execute, beat, until, node.as_str(), ids.as_str());
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - [`db`]: the one file that knows that there are two databases
 //! - [`journal`]: conversations and their events
+//! - [`history`]: what a conversation has shown
 //! - [`inbox`]: what platforms have delivered
 //! - [`leases`]: who may advance what, until when
 //! - [`outbox`]: what is to be shown
@@ -15,6 +16,7 @@
 pub mod approvals;
 pub mod db;
 pub mod files;
+pub mod history;
 pub mod inbox;
 pub mod journal;
 pub mod leases;
@@ -38,6 +40,7 @@ pub struct Store {
     db: Db,
     pub bell: Arc<Bell>,
     pub node: NodeId,
+    held: leases::Held,
     lease_for: Duration,
 }
 
@@ -49,7 +52,13 @@ impl Store {
         let db = Db::open(url, durability)
             .await
             .with_context(|| format!("opening the database {}", db::without_password(url)))?;
-        Ok(Self { db, bell: Arc::default(), node: NodeId::new(), lease_for })
+        Ok(Self {
+            db,
+            bell: Arc::default(),
+            node: NodeId::new(),
+            held: leases::Held::default(),
+            lease_for,
+        })
     }
 
     /// Runs `work` in one transaction; when it returns, all of it is on disk, or nothing is. On

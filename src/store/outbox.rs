@@ -11,8 +11,13 @@
 use anyhow::Result;
 use channels::{Outgoing, Place, Receipt};
 use chrono::{DateTime, Utc};
+use std::sync::Arc;
 
-use super::{Store, Tx, at, db::sql};
+use super::{
+    Store, Tx, at,
+    db::sql,
+    leases::{Held, Hold, readable},
+};
 use crate::journal::{
     event::Seq,
     ids::{ConversationId, NodeId, OutboxId},
@@ -30,6 +35,8 @@ pub struct Sending {
     pub receipt: Option<Receipt>,
     pub attempts: i64,
     pub created_at: DateTime<Utc>,
+    /// While this lives, the row is ours.
+    pub hold: Arc<Hold>,
 }
 
 /// How a send ended for good.
@@ -38,17 +45,6 @@ pub enum Ended {
     Sent,
     Refused,
     Gone,
-}
-
-/// A row as a reader of the history sees it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ShownRow {
-    pub id: OutboxId,
-    pub seq: Seq,
-    pub what: Outgoing,
-    pub edits: Option<OutboxId>,
-    pub status: String,
-    pub created_at: DateTime<Utc>,
 }
 
 /// One statement; PostgreSQL steps over the rows that others hold.
@@ -82,8 +78,8 @@ impl Store {
         if !self.read(|tx| Box::pin(any_waiting(tx))).await? {
             return Ok(Vec::new());
         }
-        let holder = (self.node.clone(), self.term_ms());
-        self.write("claim sends", move |tx| Box::pin(claim(tx, holder, most, now))).await
+        let (holder, held) = ((self.node.clone(), self.term_ms()), self.held.clone());
+        self.write("claim sends", move |tx| Box::pin(claim(tx, holder, held, (most, now)))).await
     }
 
     /// Keeps what a send has left on the platform so far: the next try edits it.
@@ -127,12 +123,12 @@ type ClaimedRow = (String, String, String, Option<String>, Option<String>, i64, 
 async fn claim(
     tx: &mut Tx<'_>,
     (node, term): (NodeId, i64),
-    most: usize,
-    now: DateTime<Utc>,
+    held: Held,
+    (most, now): (usize, DateTime<Utc>),
 ) -> Result<Vec<Sending>> {
     let lease_now = tx.now_ms().await?;
     let until = lease_now + term;
-    let claim = tx.claiming(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
+    let claim = tx.either(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
     let rows: Vec<ClaimedRow> = sql!(
         tx,
         fetch_all,
@@ -151,12 +147,16 @@ async fn claim(
             (None, None) => None,
         };
         let (channel, place) = place_of(tx, &conversation).await?;
+        let (Some(what), Some(place)) = (readable(&id, &body), readable(&id, &place)) else {
+            continue;
+        };
         sendings.push(Sending {
+            hold: Arc::new(held.hold(&id)),
             id: OutboxId(id),
             conversation: ConversationId(conversation),
             channel,
             place,
-            what: serde_json::from_str(&body)?,
+            what,
             receipt: receipt.map(|r| serde_json::from_str(&r)).transpose()?,
             attempts,
             created_at: at(created_ms),
@@ -184,7 +184,7 @@ pub async fn receipt(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Option<Receipt>> 
     Ok(found.map(|receipt| serde_json::from_str(&receipt)).transpose()?)
 }
 
-async fn place_of(tx: &mut Tx<'_>, conversation: &str) -> Result<(String, Place)> {
+async fn place_of(tx: &mut Tx<'_>, conversation: &str) -> Result<(String, String)> {
     let (channel, place): (String, String) = sql!(
         tx,
         fetch_one,
@@ -194,7 +194,7 @@ async fn place_of(tx: &mut Tx<'_>, conversation: &str) -> Result<(String, Place)
         WHERE id = $1",
         conversation
     );
-    Ok((channel, serde_json::from_str(&place)?))
+    Ok((channel, place))
 }
 
 async fn placed(tx: &mut Tx<'_>, id: OutboxId, receipt: Receipt) -> Result<()> {
@@ -268,11 +268,31 @@ pub async fn put(
     shows: Vec<Outgoing>,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    for (part, what) in shows.into_iter().enumerate() {
-        let row = Row { id: OutboxId::new(), seq, part: part as i64, edits: None };
+    let first = next_part(tx, conversation, seq).await?;
+    for (what, part) in shows.into_iter().zip(first..) {
+        let row = Row { id: OutboxId::new(), seq, part, edits: None };
         insert(tx, conversation, row, &what, now).await?;
     }
     Ok(())
+}
+
+/// Behind everything that stands at that event already.
+pub(super) async fn next_part(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    seq: Seq,
+) -> Result<i64> {
+    let (next,): (i64,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- next part
+        SELECT COALESCE(MAX(part), -1) + 1 FROM outbox
+        WHERE conversation = $1 AND seq = $2",
+        conversation.as_str(),
+        seq
+    );
+    Ok(next)
 }
 
 /// Where a row stands.
@@ -309,65 +329,4 @@ pub(super) async fn insert(
     );
     tx.rung.outbox = true;
     Ok(())
-}
-
-/// Everything that a conversation has shown or is about to, oldest first, the newest `most` of it.
-pub async fn history(
-    tx: &mut Tx<'_>,
-    conversation: &ConversationId,
-    most: usize,
-) -> Result<Vec<ShownRow>> {
-    type Columns = (String, i64, String, Option<String>, String, i64);
-    let rows: Vec<Columns> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- history
-        SELECT id, seq, body, edits, status, created_at FROM outbox
-        WHERE conversation = $1
-        ORDER BY seq DESC, part DESC, id DESC
-        LIMIT $2",
-        conversation.as_str(),
-        most as i64
-    );
-    rows.into_iter()
-        .rev()
-        .map(|(id, seq, body, edits, status, created_ms)| {
-            Ok(ShownRow {
-                id: OutboxId(id),
-                seq,
-                what: serde_json::from_str(&body)?,
-                edits: edits.map(OutboxId),
-                status,
-                created_at: at(created_ms),
-            })
-        })
-        .collect()
-}
-
-/// The files with those bytes that a conversation has shown, or is about to: the same bytes may
-/// have gone out under several names. `digest` is hex, so it needs no escaping in the pattern.
-pub async fn files_shown(
-    tx: &mut Tx<'_>,
-    conversation: &ConversationId,
-    digest: &str,
-) -> Result<Vec<Outgoing>> {
-    let rows: Vec<(String,)> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- files shown
-        SELECT body FROM outbox
-        WHERE conversation = $1 AND body LIKE $2",
-        conversation.as_str(),
-        format!("%{digest}%")
-    );
-    let mut files = Vec::new();
-    for (body,) in rows {
-        let what = serde_json::from_str(&body)?;
-        if matches!(&what, Outgoing::File { digest: own, .. } if own == digest) {
-            files.push(what);
-        }
-    }
-    Ok(files)
 }

@@ -26,16 +26,16 @@ use crate::{
     tools::Context,
 };
 
-/// Starts the calls. Those that must not run twice are written down first.
+/// Starts the calls. Those that change anything are written down first, under the fence.
 pub(super) async fn run<'w>(
     turn: &Turn<'w>,
     cleared: Vec<Cleared>,
     running: &mut Running<'w>,
 ) -> Result<Flow> {
-    let once: Vec<_> = cleared.iter().filter(|c| runs_once(turn, c.call())).collect();
-    if !once.is_empty() {
+    let marked: Vec<_> = cleared.iter().filter(|c| changes(turn, c.call())).collect();
+    if !marked.is_empty() {
         let started =
-            once.iter().map(|c| Event::ToolStarted { call: c.call().id.clone() }).collect();
+            marked.iter().map(|c| Event::ToolStarted { call: c.call().id.clone() }).collect();
         let gateway = &turn.worker.gateway;
         let change = turn.change(started, vec![]);
         let now = gateway.clock.now();
@@ -62,9 +62,9 @@ pub(super) async fn run<'w>(
     Ok(Flow::Around)
 }
 
-fn runs_once(turn: &Turn<'_>, call: &Call) -> bool {
+fn changes(turn: &Turn<'_>, call: &Call) -> bool {
     match turn.agent.catalog.find(&call.tool) {
-        Found::Tool(spec) => spec.effect == EffectClass::AtMostOnce,
+        Found::Tool(spec) => spec.effect != EffectClass::ReadOnly,
         _ => false,
     }
 }
@@ -120,7 +120,7 @@ pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flo
 }
 
 async fn put(turn: &Turn<'_>, question: &Question) -> Asked {
-    let Question { call, asks, reason } = question;
+    let Question { call, asks, reason, lasting } = question;
     let id = ApprovalId::new();
     let context = context(turn, call, CancellationToken::new());
     let preview = turn.worker.toolbox.preview(call, &context).await;
@@ -136,8 +136,11 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Asked {
         expires_at,
         code: &approvals::code(&id),
     });
-    let what =
-        Outgoing::Question { markdown, approval: id.to_string(), choices: texts::choices(*asks) };
+    let what = Outgoing::Question {
+        markdown,
+        approval: id.to_string(),
+        choices: texts::choices(*asks, *lasting),
+    };
     Asked {
         id,
         call: call.id.clone(),

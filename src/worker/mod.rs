@@ -26,7 +26,7 @@ use crate::{
     journal::{event::Event, ids::ConversationId},
     llm::Model,
     store::{
-        journal::{Change, Terms},
+        journal::{Change, Recorded, Terms},
         leases::Claimed,
     },
     texts,
@@ -119,43 +119,59 @@ async fn claim(worker: Arc<Worker>) {
     }
 }
 
-/// A turn that breaks is told to the person, and takes nothing else down.
+/// A turn that breaks takes nothing else down.
 async fn advance_safely(worker: &Worker, claimed: Claimed) {
     let advanced = AssertUnwindSafe(advance::advance(worker, &claimed)).catch_unwind().await;
-    let problem = match advanced {
-        Ok(Ok(())) => return,
-        Ok(Err(problem)) => format!("{problem:#}"),
-        Err(_) => "panicked".to_owned(),
-    };
     let reference = claimed.lease.conversation().to_string();
-    tracing::error!(conversation.id = reference, problem, "the turn broke");
-    if let Err(problem) = apologise(worker, &claimed, reference).await {
-        tracing::error!(problem = format!("{problem:#}"), "and that could not be said");
-        give_back(worker, &claimed).await;
+    match advanced {
+        Ok(Ok(())) => {}
+        Ok(Err(problem)) => {
+            let problem = format!("{problem:#}");
+            tracing::error!(conversation.id = reference, problem, "the turn is tried again");
+            give_back(worker, &claimed).await;
+        }
+        Err(_panic) => {
+            tracing::error!(conversation.id = reference, "the turn broke");
+            if let Err(problem) = apologise(worker, &claimed, reference).await {
+                tracing::error!(problem = format!("{problem:#}"), "and that could not be said");
+            }
+        }
     }
 }
 
-/// The database is away. As the heart beats for all that this node holds, the lease would not lapse:
-/// it is given back as soon as that can be written down, and the turn is tried again.
+/// The database did not do its part: whatever the turn had done stands in the journal or will be
+/// found unfinished, so that nothing is said to have failed that has not. After a while the lease
+/// is given back; if that fails too, it lapses.
 async fn give_back(worker: &Worker, claimed: &Claimed) {
     let (store, stop) = (&worker.gateway.store, &worker.gateway.stop);
-    while !stop.is_cancelled() && store.release(&claimed.lease).await.is_err() {
-        let _ = tokio::time::timeout(store.heartbeat_every(), stop.cancelled()).await;
+    let _ = tokio::time::timeout(store.heartbeat_every(), stop.cancelled()).await;
+    if let Err(problem) = store.release(&claimed.lease).await {
+        tracing::warn!(problem = format!("{problem:#}"), "the lease lapses");
     }
 }
 
+/// Tells the person; again, if more has been said meanwhile.
 async fn apologise(worker: &Worker, claimed: &Claimed, reference: String) -> Result<()> {
+    loop {
+        let change = apology(worker, claimed, reference.clone()).await?;
+        let store = &worker.gateway.store;
+        let now = worker.gateway.clock.now();
+        if store.record(&claimed.lease, change, now).await? != Recorded::Behind {
+            return Ok(());
+        }
+    }
+}
+
+async fn apology(worker: &Worker, claimed: &Claimed, reference: String) -> Result<Change> {
     let store = &worker.gateway.store;
     let seen = store.last_seq(claimed.lease.conversation()).await?;
     let markdown = texts::failed(texts::BROKEN, &reference);
     let reason = texts::BROKEN.to_owned();
-    let change = Change {
+    Ok(Change {
         events: vec![Event::Failed { reason, reference, upto: seen }],
         shows: vec![Outgoing::Text { markdown, reply_to: None }],
         seen,
         terms: Terms::IfCurrentThenRest,
         ..Change::default()
-    };
-    store.record(&claimed.lease, change, worker.gateway.clock.now()).await?;
-    Ok(())
+    })
 }

@@ -25,7 +25,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let replied = tokio::select! {
         replied = model.reply(&prompt, &on_text) => replied,
         () = drafts::show(gateway, turn.place(), growing) => return Ok(Flow::Around),
-        stopped = until_stopped(turn) => return stopped.map(|()| Flow::Around),
+        () = until_stopped(turn) => return Ok(Flow::Around),
     };
     crate::crash::point("think", "after reply");
     match replied {
@@ -54,13 +54,15 @@ fn model(turn: &Turn<'_>) -> Option<Arc<dyn Model>> {
 }
 
 /// Returns when a person has stopped the turn. Other news can wait for the reply.
-async fn until_stopped(turn: &Turn<'_>) -> Result<()> {
+async fn until_stopped(turn: &Turn<'_>) {
     let (store, conversation) = (&turn.worker.gateway.store, turn.claimed.lease.conversation());
     loop {
         turn.bell.news().await;
-        let news = store.events_after(conversation, turn.session.seq).await?;
-        if news.iter().any(|entry| stops(&entry.event)) {
-            return Ok(());
+        match store.events_after(conversation, turn.session.seq).await {
+            Ok(news) if news.iter().any(|entry| stops(&entry.event)) => return,
+            Ok(_) => {}
+            // The thought goes on: its reply will be recorded, or not, by itself.
+            Err(problem) => tracing::warn!(problem = format!("{problem:#}"), "cannot look"),
         }
     }
 }
@@ -111,20 +113,28 @@ async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
     }
 }
 
-/// Lets the model summarise what stands up to `upto`.
-pub(super) async fn compact(turn: &Turn<'_>, upto: Seq) -> Result<Flow> {
+/// Lets the model summarise what stands up to `upto`, or, where even that is too long for it, less.
+pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
     let Some(model) = model(turn) else { return turn.fail(texts::MODEL_REFUSED).await };
-    let prompt = prompt::summarise(&turn.session, &turn.agent, upto);
-    let replied = tokio::select! {
-        replied = model.reply(&prompt, &|_| ()) => replied,
-        stopped = until_stopped(turn) => return stopped.map(|()| Flow::Around),
-    };
-    match replied {
-        Ok(reply) => {
-            let event = Event::Compacted { upto, summary: reply.text, usage: reply.usage };
-            let change = turn.change(vec![event], vec![]);
-            turn.record(Change { terms: Terms::Always, ..change }).await
+    let reply = loop {
+        let prompt = prompt::summarise(&turn.session, &turn.agent, upto);
+        let replied = tokio::select! {
+            replied = model.reply(&prompt, &|_| ()) => replied,
+            () = until_stopped(turn) => return Ok(Flow::Around),
+        };
+        match replied {
+            Ok(reply) => break reply,
+            Err(problem @ ModelError::TooLong(_)) => match compact::less(&turn.session, upto) {
+                Some(less) => upto = less,
+                None => return give_up(turn, &problem).await,
+            },
+            Err(problem) => return give_up(turn, &problem).await,
         }
-        Err(problem) => give_up(turn, &problem).await,
+    };
+    if reply.text.trim().is_empty() {
+        return turn.fail(texts::NO_ANSWER).await;
     }
+    // Void if the dialogue was started afresh meanwhile.
+    let event = Event::Compacted { upto, summary: reply.text, usage: reply.usage };
+    turn.record(turn.change(vec![event], vec![])).await
 }

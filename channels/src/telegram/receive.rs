@@ -113,7 +113,14 @@ fn message(message: &Message, raw: &Value, me: &Me) -> What {
     let to_us = reply.and_then(|r| r.from.as_ref()).is_some_and(|from| from.id.0 == me.id);
     let Heard { text, addressed } = hear(text, &marks(message), me);
     let addressed = addressed || to_us || message.chat.is_private();
+    let text =
+        if message.text().is_some() { text } else { with_missing(&text, &content_name(raw)) };
     What::Text { message: id, text, reply_to, addressed }
+}
+
+/// A caption is text; that there was more must not go unsaid.
+fn with_missing(caption: &str, content: &str) -> String {
+    format!("{caption}\n\n[with a {content}, which cannot be taken in yet]")
 }
 
 fn edited(message: &Message, raw: &Value, me: &Me) -> What {

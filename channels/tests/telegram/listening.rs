@@ -102,7 +102,10 @@ async fn each_kind_of_update_arrives_as_what_it_is() {
     };
     assert_eq!(listening.what().await, unsupported("photo"));
     let captioned = fake.user_sends_photo(chat, "Ann", Some("look"));
-    assert_eq!(listening.what().await, said(captioned, "look"));
+    assert_eq!(
+        listening.what().await,
+        said(captioned, "look\n\n[with a photo, which cannot be taken in yet]")
+    );
 
     let new = fake.user_posts(chat, "Ann", json!({ "hologram": { "depth": 3 } }));
     let content = "hologram".to_owned();

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use countersign::{
     journal::event::{Decider, Event},
-    llm::scripted::{call, calls, say},
+    llm::scripted::{Gate, call, calls, say, wait},
 };
 use serde_json::json;
 
@@ -224,5 +224,86 @@ story! {
         world.model_will(say("Changed."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.last(), "Changed.");
+    }
+}
+
+story! {
+    /// S2: who speaks while the model thinks does not become the one who may decide.
+    async fn a_later_speaker_does_not_become_the_requester(world: &mut World) {
+        let gate = Gate::new();
+        world.model_will(wait(&gate));
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        let app = world.node().await;
+        let (ann, bob) = (world.said("delete a.txt"), world.said("hi"));
+        world.takes(&app, "1", ann).await;
+        let advancing = app.worker.advance_ready();
+        let meanwhile = async {
+            gate.reached().await;
+            world.takes(&app, "2", bob).await;
+            gate.open();
+        };
+        let (advanced, ()) = tokio::join!(advancing, meanwhile);
+        advanced.unwrap();
+        world.settle(&app).await;
+        world.bob_presses("Allow once").await;
+        assert_eq!((world.deletions(), world.room.toasts().len()), (0, 1));
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
+
+story! {
+    /// S3: leave for the conversation is the requester's, and never answers a rule that asks.
+    async fn leave_for_the_conversation_is_narrow(world: &mut World) {
+        let rule = "[{ tool = 'delete', arg_pattern = '^secrets/', action = 'ask' }]";
+        let variables = [("COUNTERSIGN__GUARD__RULES".to_owned(), rule.to_owned())];
+        let loaded = countersign::config::Config::load(None, &variables.into()).unwrap();
+        world.config.guard = loaded.guard;
+        asked(world).await;
+        world.model_will(say("Done."));
+        world.ann_presses("Allow in this conversation").await;
+
+        world.model_will(call("delete", json!({ "path": "secrets/key" })));
+        world.ann_says("delete the key").await;
+        assert!(world.last().ends_with("[Allow once] [Deny]"), "{}", world.last());
+        world.model_will(say("Then not."));
+        world.ann_presses("Deny").await;
+
+        world.model_will(call("delete", json!({ "path": "b.txt" })));
+        world.bob_says("delete b.txt").await;
+        assert_eq!(world.deletions(), 1, "Bob was not given leave");
+    }
+}
+
+story! {
+    /// A8: two long questions do not get between each other's parts.
+    async fn long_questions_stand_one_after_the_other(world: &mut World) {
+        let long = "one line of a long text\n".repeat(400);
+        let file = |name: &str| ("write_file".to_owned(), json!({ "path": name, "content": &long }));
+        for name in ["a.txt", "b.txt"] {
+            std::fs::create_dir_all(world.config.data_dir.join("w")).unwrap();
+            std::fs::write(world.config.data_dir.join("w").join(name), "old\n".repeat(400)).unwrap();
+        }
+        world.config.agents[0].workspace = Some(world.config.data_dir.join("w"));
+        world.model_will(calls(vec![file("a.txt"), file("b.txt")]));
+        world.ann_says("write both").await;
+        let texts: Vec<_> = world.room.messages().iter().map(|m| m.text.clone()).collect();
+        let first = |needle: &str| texts.iter().position(|t| t.contains(needle)).unwrap();
+        let buttons: Vec<_> = (0..texts.len())
+            .filter(|n| !world.room.messages()[*n].buttons.is_empty())
+            .collect();
+        assert!(first("a.txt") <= buttons[0] && buttons[0] < first("b.txt"), "{texts:?}");
+    }
+}
+
+story! {
+    /// A8, S18: what is acted upon is shown whole, however it is dressed up.
+    async fn a_question_never_hides_the_path(world: &mut World) {
+        let path = format!("notes/`{}`.md", "x".repeat(90));
+        world.model_will(call("write_file", json!({ "path": path, "content": "a\nb" })));
+        world.ann_says("write").await;
+        let messages = world.room.messages();
+        assert!(messages.last().unwrap().text.contains(&path), "{}", messages.last().unwrap().text);
     }
 }

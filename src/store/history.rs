@@ -1,0 +1,83 @@
+//! What a conversation has shown, for those who read it again.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+
+use super::{Tx, at, db::sql};
+use crate::journal::{
+    event::Seq,
+    ids::{ConversationId, OutboxId},
+};
+
+/// A row as a reader of the history sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownRow {
+    pub id: OutboxId,
+    pub seq: Seq,
+    pub what: Outgoing,
+    pub edits: Option<OutboxId>,
+    pub status: String,
+    pub created_at: DateTime<Utc>,
+}
+
+/// Everything that a conversation has shown or is about to, oldest first, the newest `most` of it.
+pub async fn history(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    most: usize,
+) -> Result<Vec<ShownRow>> {
+    type Columns = (String, i64, String, Option<String>, String, i64);
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- history
+        SELECT id, seq, body, edits, status, created_at FROM outbox
+        WHERE conversation = $1
+        ORDER BY seq DESC, part DESC, id DESC
+        LIMIT $2",
+        conversation.as_str(),
+        most as i64
+    );
+    rows.into_iter()
+        .rev()
+        .map(|(id, seq, body, edits, status, created_ms)| {
+            Ok(ShownRow {
+                id: OutboxId(id),
+                seq,
+                what: serde_json::from_str(&body)?,
+                edits: edits.map(OutboxId),
+                status,
+                created_at: at(created_ms),
+            })
+        })
+        .collect()
+}
+
+/// The files with those bytes that a conversation has shown, or is about to: the same bytes may
+/// have gone out under several names. `digest` is hex, so it needs no escaping in the pattern.
+pub async fn files_shown(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    digest: &str,
+) -> Result<Vec<Outgoing>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- files shown
+        SELECT body FROM outbox
+        WHERE conversation = $1 AND body LIKE $2",
+        conversation.as_str(),
+        format!("%{digest}%")
+    );
+    let mut files = Vec::new();
+    for (body,) in rows {
+        let what = serde_json::from_str(&body)?;
+        if matches!(&what, Outgoing::File { digest: own, .. } if own == digest) {
+            files.push(what);
+        }
+    }
+    Ok(files)
+}
