@@ -7,8 +7,10 @@
 )]
 
 mod config;
+mod process;
 mod room;
 mod store;
 mod stories;
 mod tidy;
+mod wires;
 mod world;

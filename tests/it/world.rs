@@ -281,7 +281,7 @@ fn line(message: &Message) -> String {
     format!("{text}{buttons}{file}")
 }
 
-async fn administer(server: &str, sql: String) {
+pub async fn administer(server: &str, sql: String) {
     let mut conn = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
     sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut conn).await.unwrap();
 }

@@ -1,0 +1,267 @@
+//! The real program as a child process, in a folder and on a database of its own, told everything by
+//! its configuration file and an explicit environment.
+
+use serde_json::{Value, json};
+use sqlx::{Connection as _, PgConnection, SqliteConnection};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+use crate::world::administer;
+
+/// Longer than anything takes on a busy machine; what is not there by then never comes.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum On {
+    Sqlite,
+    Postgres,
+}
+
+/// Where a gateway lives: it outlives each of its processes.
+pub struct Site {
+    folder: TempDir,
+    /// The server and the name of a database of its own.
+    postgres: Option<(String, String)>,
+    variables: BTreeMap<String, String>,
+    starts: AtomicUsize,
+}
+
+impl Site {
+    pub async fn new(on: On) -> Self {
+        // Whoever starts a client in this process needs one.
+        rustls::crypto::ring::default_provider().install_default().ok();
+        let postgres = match on {
+            On::Sqlite => None,
+            On::Postgres => {
+                let server = std::env::var("COUNTERSIGN_TEST_PG").expect(
+                    "COUNTERSIGN_TEST_PG names a PostgreSQL server for tests; tests/run starts one",
+                );
+                let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
+                administer(&server, format!("CREATE DATABASE {name}")).await;
+                Some((server, name))
+            }
+        };
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder, postgres, variables: BTreeMap::new(), starts: AtomicUsize::new(0) }
+    }
+
+    /// A variable of every process that starts here.
+    pub fn variable(&mut self, name: &str, value: &str) {
+        self.variables.insert(name.to_owned(), value.to_owned());
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn url(&self) -> String {
+        match &self.postgres {
+            Some((server, name)) => format!("{server}/{name}"),
+            None => format!("sqlite://{}", self.path("countersign.db").display()),
+        }
+    }
+
+    /// What all gateways here have in common comes first; `more` follows.
+    pub fn configure(&self, listen: &str, more: &str) {
+        let text = format!(
+            "data_dir = \"data\"\n[store]\nurl = {:?}\nlease = \"1s\"\n[admin]\nlisten = {listen:?}\n{more}",
+            self.url()
+        );
+        fs::write(self.path("countersign.toml"), text).unwrap();
+    }
+
+    /// Starts a process; `more` are variables of this one only.
+    pub fn start(&self, more: &[(&str, &str)]) -> Running {
+        let number = self.starts.fetch_add(1, Ordering::SeqCst);
+        let path = |stream: &str| self.path(&format!("run{number}.{stream}"));
+        let child = Command::new(env!("CARGO_BIN_EXE_countersign"))
+            .args(["serve", "--config", "countersign.toml"])
+            .current_dir(self.folder.path())
+            .env_clear()
+            .envs(&self.variables)
+            .envs(more.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(File::create(path("out")).unwrap())
+            .stderr(File::create(path("err")).unwrap())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the program is built before its tests");
+        Running { child, out: path("out"), err: path("err") }
+    }
+
+    /// The rows of a table, each an object.
+    pub async fn rows(&self, table: &str) -> Vec<Value> {
+        if self.postgres.is_some() {
+            return self.ask(&format!("SELECT row_to_json(t)::text FROM {table} t")).await;
+        }
+        let columns = format!("SELECT json_quote(name) FROM pragma_table_info('{table}')");
+        let columns = self.ask(&columns).await;
+        let pairs = columns.iter().filter_map(Value::as_str).map(|c| format!("'{c}', {c}"));
+        let pairs = pairs.collect::<Vec<_>>().join(", ");
+        self.ask(&format!("SELECT json_object({pairs}) FROM {table}")).await
+    }
+
+    /// The answers to a query of one column of JSON.
+    async fn ask(&self, sql: &str) -> Vec<Value> {
+        let sql = sqlx::AssertSqlSafe(sql.to_owned());
+        let rows: Vec<(String,)> = if self.postgres.is_some() {
+            let mut conn = PgConnection::connect(&self.url()).await.unwrap();
+            sqlx::query_as(sql).fetch_all(&mut conn).await.unwrap()
+        } else {
+            let mut conn = SqliteConnection::connect(&self.url()).await.unwrap();
+            sqlx::query_as(sql).fetch_all(&mut conn).await.unwrap()
+        };
+        rows.into_iter().map(|(row,)| serde_json::from_str(&row).unwrap_or(json!(row))).collect()
+    }
+
+    /// What the database says of its own pages and indexes: `ok`.
+    pub async fn integrity(&self) -> String {
+        if self.postgres.is_none() {
+            let said = self.ask("SELECT integrity_check FROM pragma_integrity_check").await;
+            return said.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("; ");
+        }
+        let mut conn = PgConnection::connect(&self.url()).await.unwrap();
+        let checked = async {
+            sqlx::query("CREATE EXTENSION IF NOT EXISTS amcheck").execute(&mut conn).await?;
+            sqlx::query(
+                "SELECT bt_index_check(c.oid, true) FROM pg_class c
+                JOIN pg_am a ON a.oid = c.relam
+                WHERE a.amname = 'btree' AND c.relkind = 'i' AND c.relpersistence = 'p'",
+            )
+            .execute(&mut conn)
+            .await
+        };
+        checked.await.map_or_else(|problem: sqlx::Error| problem.to_string(), |_| "ok".to_owned())
+    }
+
+    /// The database takes nobody in any more, and throws out who is there.
+    pub async fn lose_database(&self) {
+        let (server, name) = self.postgres.as_ref().expect("a server that can be lost");
+        administer(server, format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
+        let all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname =";
+        administer(server, format!("{all} '{name}'")).await;
+    }
+
+    pub async fn find_database(&self) {
+        let (server, name) = self.postgres.as_ref().expect("a server that can be found");
+        administer(server, format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await;
+    }
+
+    /// Everything that processes here have said.
+    pub fn said(&self) -> String {
+        let count = self.starts.load(Ordering::SeqCst);
+        let paths = (0..count).flat_map(|n| [format!("run{n}.out"), format!("run{n}.err")]);
+        paths.map(|name| read(&self.path(&name))).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Every file of the data folder and the database file, as they stand on the disk.
+    pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    found.push((path.clone(), fs::read(&path).unwrap()));
+                }
+            }
+        }
+        found
+    }
+
+    pub async fn end(self) {
+        if let Some((server, name)) = &self.postgres {
+            administer(server, format!("DROP DATABASE {name} WITH (FORCE)")).await;
+        }
+    }
+}
+
+/// One process. Dropping it kills it.
+pub struct Running {
+    child: Child,
+    out: PathBuf,
+    err: PathBuf,
+}
+
+impl Running {
+    /// Until it says that it runs.
+    pub async fn greeted(&mut self) {
+        assert!(self.starts().await, "it ended while it started: {}", self.said());
+    }
+
+    /// Waits for its greeting; `false` if it has ended, before or since.
+    pub async fn starts(&mut self) -> bool {
+        eventually("the gateway starts", async || {
+            if self.child.try_wait().unwrap().is_some() {
+                return Some(false);
+            }
+            read(&self.out).contains("Countersign is running").then_some(true)
+        })
+        .await
+    }
+
+    pub fn said(&self) -> String {
+        read(&self.out) + &read(&self.err)
+    }
+
+    /// Until it has ended, however long that takes.
+    pub async fn died(&mut self) -> ExitStatus {
+        self.child.wait().await.unwrap()
+    }
+
+    /// How it ended.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        ended.unwrap_or_else(|_| panic!("it goes on: {}", read(&self.err))).unwrap()
+    }
+
+    /// Asks it to stop, as an operator does.
+    pub async fn stop(&mut self) -> ExitStatus {
+        if let Some(id) = self.child.id() {
+            let asked = Command::new("kill").args(["-TERM", &id.to_string()]).status().await;
+            asked.expect("`kill` is everywhere");
+        }
+        self.ended().await
+    }
+
+    /// `kill -9`
+    pub async fn kill(&mut self) {
+        self.child.kill().await.unwrap();
+    }
+}
+
+fn read(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}
+
+/// Looks again and again until there is something.
+pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let mut ticks = tokio::time::interval(LOOKS_EVERY);
+    let looking = async {
+        loop {
+            ticks.tick().await;
+            if let Some(found) = look().await {
+                return found;
+            }
+        }
+    };
+    let found = tokio::time::timeout(PATIENCE, looking).await;
+    found.unwrap_or_else(|_| panic!("this never happened: {what}"))
+}
+
+/// A port of the loopback that nobody listens on.
+pub fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
