@@ -7,6 +7,7 @@
 )]
 
 mod config;
+mod kills;
 mod process;
 mod room;
 mod store;

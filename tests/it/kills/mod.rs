@@ -1,0 +1,92 @@
+//! The kill test: the main job, with a death at each named point, on both databases.
+//!
+//! - [`scenario`]: the job, its people and its world
+//! - [`history`]: what must hold afterwards
+
+mod history;
+mod scenario;
+
+use futures::{FutureExt as _, StreamExt as _, stream};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe};
+
+use crate::process::On;
+use history::History;
+use scenario::{Point, Scenario};
+
+/// Children at once: they wait more than they work.
+const AT_ONCE: usize = 4;
+
+/// What the time does, not the job: passed again and again.
+const BEATS: [&str; 3] = ["heartbeat/", "sweep/", "hold duty/"];
+
+/// Where the world has seen it and the journal has not: each time counts.
+const UNWRITTEN: [&str; 2] = ["end/before commit", "tool/after run"];
+
+/// I1–I9, R2, R3, T6, M1
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_death_at_any_point_costs_nothing_on_sqlite() {
+    die_everywhere(On::Sqlite).await;
+}
+
+/// I1–I9, R2, R3, T6, M1
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_death_at_any_point_costs_nothing_on_postgres() {
+    die_everywhere(On::Postgres).await;
+}
+
+async fn die_everywhere(on: On) {
+    let (points, calm) = Scenario::new(on).await.points().await;
+    assert_eq!(calm.contradictions(), Vec::<String>::new(), "without any death");
+    assert!(points.len() >= 25, "few points are named: {points:?}");
+    let chosen = if is_full() { all(&points) } else { some(&points) };
+    let count = chosen.len();
+    let runs = stream::iter(chosen).map(|point| async move {
+        let run = async { Scenario::new(on).await.dies_at(&point).await };
+        let history = AssertUnwindSafe(run).catch_unwind().await;
+        (point, history.ok())
+    });
+    let runs: Vec<(Point, Option<History>)> = runs.buffer_unordered(AT_ONCE).collect().await;
+    let mut wrong = Vec::new();
+    for ((point, time), history) in &runs {
+        match history {
+            Some(history) => {
+                let found = history.contradictions();
+                wrong.extend(found.into_iter().map(|what| format!("{point}#{time}: {what}")));
+            }
+            None => wrong.push(format!("{point}#{time}: it did not come to its end")),
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count} deaths:\n{}", wrong.len(), wrong.join("\n"));
+    let died = runs.iter().filter(|(_, history)| history.as_ref().is_some_and(|h| h.kills == 1));
+    // How often a point is passed depends on time; that most were met shows that they were armed.
+    let died = died.count();
+    assert!(died * 10 >= count * 8, "only {died} of {count} points were met");
+}
+
+fn is_full() -> bool {
+    std::env::var("COUNTERSIGN_TEST_FULL").is_ok_and(|full| full == "1")
+}
+
+/// Every point, each time that it is passed.
+fn all(points: &BTreeMap<String, usize>) -> Vec<Point> {
+    let times = points.iter().flat_map(|(point, times)| {
+        let most = if is_beat(point) { 2 } else { *times };
+        (1..=most).map(|time| (point.clone(), time))
+    });
+    times.collect()
+}
+
+/// Every point the first time, and what the job itself does also in its middle.
+fn some(points: &BTreeMap<String, usize>) -> Vec<Point> {
+    let times = points.iter().flat_map(|(point, times)| {
+        let middle = if is_beat(point) { 1 } else { times.div_ceil(2) };
+        let each = UNWRITTEN.contains(&point.as_str());
+        let chosen = (1..=*times).filter(move |time| each || *time == 1 || *time == middle);
+        chosen.map(|time| (point.clone(), time))
+    });
+    times.collect()
+}
+
+fn is_beat(point: &str) -> bool {
+    BEATS.iter().any(|beat| point.starts_with(beat))
+}

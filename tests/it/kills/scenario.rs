@@ -1,0 +1,360 @@
+//! The main job against a gateway that may die at any moment and is started again: a message, two
+//! calls of which one must not run twice and asks, a press, a document, a last word.
+
+use axum::{Json, Router, extract::State, http::StatusCode, response::IntoResponse as _, routing};
+use countersign::journal::event::Event;
+use fakes::{
+    llm::{self, Answer, FakeLlm},
+    telegram::{FakeTelegram, TOKEN},
+};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    fs,
+    sync::{Arc, Mutex},
+};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::history::{Held, History, Line, Row};
+use crate::process::{On, Running, Site, eventually};
+
+const DOCUMENT: &str = "flight.docx";
+const DONE: &str = "A has flown.";
+const BYE: &str = "You are welcome.";
+
+/// A point at which the process dies, the n-th time that it is passed.
+pub type Point = (String, usize);
+
+pub struct Scenario {
+    site: Site,
+    telegram: FakeTelegram,
+    llm: FakeLlm,
+    pad: LaunchPad,
+    chat: i64,
+}
+
+impl Scenario {
+    pub async fn new(on: On) -> Self {
+        let mut site = Site::new(on).await;
+        let (telegram, llm) = (FakeTelegram::start().await, FakeLlm::start().await);
+        let pad = LaunchPad::start().await;
+        llm.answers(answer);
+        let chat = telegram.private("Ann");
+        site.variable("TELEGRAM_BOT_TOKEN", TOKEN);
+        site.variable("OPENAI_API_KEY", "sk-test");
+        let (model, platform) = (llm.base_url(), telegram.url());
+        site.configure("127.0.0.1:0", &configuration(&model, &platform, chat, &pad.url));
+        Self { site, telegram, llm, pad, chat }
+    }
+
+    /// Every point that a whole run passes, and how often; and what that run left.
+    pub async fn points(self) -> (BTreeMap<String, usize>, History) {
+        let log = self.site.path("points");
+        let mut running =
+            self.site.start(&[("COUNTERSIGN_CRASH_LOG", log.to_str().expect("a plain path"))]);
+        let job = self.job().await;
+        assert!(running.stop().await.success(), "{}", running.said());
+        let mut points = BTreeMap::new();
+        for point in fs::read_to_string(log).unwrap().lines() {
+            *points.entry(point.to_owned()).or_default() += 1;
+        }
+        let history = self.history(job, 0).await;
+        self.site.end().await;
+        (points, history)
+    }
+
+    /// Dies at that point, is started again, and comes to its end.
+    pub async fn dies_at(self, (point, time): &Point) -> History {
+        let armed = [("COUNTERSIGN_CRASH_AT", format!("{point}#{time}"))];
+        let armed = armed.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let mut life = Life { running: self.site.start(&armed), kills: 0 };
+        let job = tokio::select! {
+            job = self.job() => job,
+            () = life.go_on(&self.site) => unreachable!("it goes on for ever"),
+        };
+        life.end(&self.site).await;
+        let history = self.history(job, life.kills).await;
+        self.site.end().await;
+        history
+    }
+
+    async fn job(&self) -> Job<'_> {
+        let (telegram, site) = (&self.telegram, &self.site);
+        let mut job = Job { telegram, site, chat: self.chat, written: vec![], held: vec![] };
+        job.run().await;
+        job
+    }
+
+    async fn history(&self, job: Job<'_>, kills: usize) -> History {
+        assert_eq!(self.llm.problems(), Vec::<String>::new(), "the model's wire was broken");
+        let conversations = self.site.rows("conversations").await;
+        assert_eq!(conversations.len(), 1);
+        let shown = self.telegram.messages(self.chat).into_iter().filter(|m| m.from_bot);
+        let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
+        let launches = self.pad.launches.lock().unwrap().clone();
+        let integrity = self.site.integrity().await;
+        History {
+            written: job.written,
+            journal: journal(self.site.rows("events").await),
+            fence: number(&conversations[0], "fence"),
+            outbox: outbox(self.site.rows("outbox").await),
+            decided: decided(&self.site.rows("approvals").await),
+            approvers: vec![self.chat.to_string()],
+            shown: shown.map(|m| m.document.unwrap_or_else(|| first(m.text))).collect(),
+            expected: [DOCUMENT, DONE, BYE].map(str::to_owned).into(),
+            launches,
+            kills,
+            held: job.held,
+            integrity,
+        }
+    }
+}
+
+fn configuration(model: &str, platform: &str, chat: i64, tools: &str) -> String {
+    format!(
+        r#"
+[[models]]
+id = "main"
+provider = "openai"
+base_url = "{model}"
+api_key = {{ env = "OPENAI_API_KEY" }}
+model = "gpt-5"
+[[channels]]
+id = "tg"
+kind = "telegram"
+token = {{ env = "TELEGRAM_BOT_TOKEN" }}
+api_url = "{platform}"
+allow = ["{chat}"]
+[[mcp]]
+name = "rockets"
+url = "{tools}"
+tier = "core"
+"#
+    )
+}
+
+/// The processes that follow each other; one kill is what was asked for, two are a fault.
+struct Life {
+    running: Running,
+    kills: usize,
+}
+
+impl Life {
+    /// Starts the gateway again when it has died, for ever.
+    async fn go_on(&mut self, site: &Site) {
+        loop {
+            self.running.died().await;
+            self.start_again(site);
+        }
+    }
+
+    fn start_again(&mut self, site: &Site) {
+        assert_eq!(self.kills, 0, "it died again: {}", self.running.said());
+        self.kills = 1;
+        self.running = site.start(&[]);
+    }
+
+    /// Stops it in good order, even if it dies before that, or while it stops.
+    async fn end(&mut self, site: &Site) {
+        if !self.running.starts().await || !self.running.stop().await.success() {
+            self.start_again(site);
+            self.running.greeted().await;
+            let ended = self.running.stop().await;
+            assert!(ended.success(), "{ended}: {}", self.running.said());
+        }
+    }
+}
+
+/// What Ann does, who knows nothing of processes.
+struct Job<'s> {
+    telegram: &'s FakeTelegram,
+    site: &'s Site,
+    chat: i64,
+    written: Vec<String>,
+    held: Vec<Held>,
+}
+
+impl Job<'_> {
+    async fn run(&mut self) {
+        self.says("launch A");
+        let question = self.button("Allow once").await;
+        self.held.push(self.at_rest().await);
+        self.says("and tell me when");
+        self.shows("I am still waiting").await;
+        self.telegram.user_presses(self.chat, "Ann", question, "Allow once");
+        let mut pressed = Vec::new();
+        eventually(DONE, async || {
+            self.skips(&mut pressed);
+            self.stands(DONE).then_some(())
+        })
+        .await;
+        self.says("thanks");
+        self.shows(BYE).await;
+        eventually("everything is sent", async || {
+            let rows = self.site.rows("outbox").await;
+            rows.iter().all(|row| row["status"] != "waiting").then_some(())
+        })
+        .await;
+    }
+
+    fn says(&mut self, text: &str) {
+        self.written.push(self.telegram.user_says(self.chat, "Ann", text).to_string());
+    }
+
+    async fn button(&self, label: &str) -> i64 {
+        eventually(label, async || {
+            let messages = self.telegram.messages(self.chat);
+            let found = messages.iter().find(|m| m.buttons.iter().any(|(l, _)| l == label));
+            found.map(|message| message.id)
+        })
+        .await
+    }
+
+    async fn shows(&self, text: &str) {
+        eventually(text, async || self.stands(text).then_some(())).await;
+    }
+
+    fn stands(&self, text: &str) -> bool {
+        self.telegram.messages(self.chat).iter().any(|m| m.from_bot && m.text.starts_with(text))
+    }
+
+    /// Asked whether what was cut off should run again, Ann says no.
+    fn skips(&self, pressed: &mut Vec<i64>) {
+        for message in self.telegram.messages(self.chat) {
+            let asks = message.buttons.iter().any(|(label, _)| label == "Skip");
+            if asks && !pressed.contains(&message.id) {
+                pressed.push(message.id);
+                self.telegram.user_presses(self.chat, "Ann", message.id, "Skip");
+            }
+        }
+    }
+
+    /// What is held while the question is open, as soon as nothing is, or after some patience: the
+    /// worker gives back what it has only after the question is asked.
+    async fn at_rest(&self) -> Held {
+        let mut looks = 0;
+        eventually("it rests or does not", async || {
+            looks += 1;
+            let conversation = self.site.rows("conversations").await.pop()?;
+            let lease = number(&conversation, "lease_until") > 0;
+            let held = Held { lease, ready: !conversation["ready_at"].is_null() };
+            ((!held.lease && !held.ready) || looks > 500).then_some(held)
+        })
+        .await
+    }
+}
+
+fn number(row: &Value, column: &str) -> i64 {
+    row[column].as_i64().unwrap_or_else(|| panic!("no number {column} in {row}"))
+}
+
+fn journal(mut rows: Vec<Value>) -> Vec<Line> {
+    rows.sort_by_key(|row| number(row, "seq"));
+    let line = |row: &Value| {
+        let body = row["body"].as_str().expect("a text");
+        let event: Event = serde_json::from_str(body).expect("an event");
+        Line { seq: number(row, "seq"), fence: number(row, "fence"), event }
+    };
+    rows.iter().map(line).collect()
+}
+
+fn outbox(mut rows: Vec<Value>) -> Vec<Row> {
+    rows.sort_by_key(|row| {
+        (number(row, "seq"), number(row, "part"), row["id"].as_str().map(str::to_owned))
+    });
+    let row = |row: &Value| {
+        let receipt = row["receipt"].as_str().filter(|_| row["edits"].is_null());
+        let receipt: Option<Value> = receipt.and_then(|text| serde_json::from_str(text).ok());
+        Row {
+            status: row["status"].as_str().unwrap_or_default().to_owned(),
+            sent_at: row["sent_at"].as_i64().unwrap_or_default(),
+            message: receipt.and_then(|r| r["message"].as_str()?.parse().ok()),
+        }
+    };
+    rows.iter().map(row).collect()
+}
+
+fn decided(rows: &[Value]) -> BTreeMap<String, (i64, i64)> {
+    let pair = |row: &Value| {
+        let id = row["id"].as_str()?.to_owned();
+        Some((id, (row["decided_at"].as_i64()?, row["expires_at"].as_i64()?)))
+    };
+    rows.iter().filter_map(pair).collect()
+}
+
+/// The model: what it answers depends on what has been said and done, not on how often it is asked.
+fn answer(request: &llm::Request) -> Answer {
+    let messages = request.body["messages"].as_array().cloned().unwrap_or_default();
+    let says = |message: &Value, text| message.to_string().contains(text);
+    if messages.iter().any(|m| m["role"] == "user" && says(m, "thanks")) {
+        return llm::text(BYE).into();
+    }
+    let turn = llm::text("");
+    match messages.iter().filter(|m| m["role"] == "tool").count() {
+        0 => turn
+            .call("call_1", "get_current_datetime", "{}")
+            .call("call_2", "rockets_launch", r#"{"rocket":"A"}"#)
+            .into(),
+        2 => {
+            let arguments = json!({ "markdown": "# A\n\nIt flew.", "fileName": "flight" });
+            turn.call("call_3", "render_docx", &arguments.to_string()).into()
+        }
+        3 => llm::text(DONE).into(),
+        other => llm::refuse(400, "invalid_request_error", &format!("{other} results")),
+    }
+}
+
+/// A server of tools outside, which counts what it did.
+struct LaunchPad {
+    url: String,
+    launches: Launches,
+    _serving: AbortOnDropHandle<()>,
+}
+
+type Launches = Arc<Mutex<BTreeMap<String, usize>>>;
+
+impl LaunchPad {
+    async fn start() -> Self {
+        let launches = Launches::default();
+        let app = Router::new().route("/mcp", routing::post(speak)).with_state(launches.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let serving = async move { axum::serve(listener, app).await.unwrap() };
+        let serving = AbortOnDropHandle::new(tokio::spawn(serving));
+        Self { url, launches, _serving: serving }
+    }
+}
+
+/// The Model Context Protocol, as much of it as one tool needs.
+async fn speak(
+    State(launches): State<Launches>,
+    Json(body): Json<Value>,
+) -> axum::response::Response {
+    let Some(id) = body.get("id") else { return StatusCode::ACCEPTED.into_response() };
+    let result = match body["method"].as_str().unwrap_or_default() {
+        "initialize" => json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": { "tools": {} },
+            "serverInfo": { "name": "rockets", "version": "1" },
+        }),
+        "tools/list" => json!({ "tools": [{
+            "name": "launch",
+            "description": "Launches a rocket",
+            "inputSchema": {
+                "type": "object",
+                "properties": { "rocket": { "type": "string" } },
+                "required": ["rocket"],
+            },
+        }] }),
+        "tools/call" => {
+            let rocket = body["params"]["arguments"]["rocket"].as_str().unwrap_or_default();
+            *launches.lock().unwrap().entry(rocket.to_owned()).or_default() += 1;
+            json!({ "content": [{ "type": "text", "text": "It flies." }] })
+        }
+        _ => {
+            let error = json!({ "code": -32601, "message": "no such method" });
+            return Json(json!({ "jsonrpc": "2.0", "id": id, "error": error })).into_response();
+        }
+    };
+    Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
+}
