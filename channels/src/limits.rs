@@ -244,9 +244,9 @@ mod tests {
 
         To answer, type:
 
-        • Allow: /allow 01234567
-        • Always here: /always 01234567
-        • Deny: /deny 01234567
+        • Allow: /allow 89abcdef
+        • Always here: /always 89abcdef
+        • Deny: /deny 89abcdef
         ");
     }
 

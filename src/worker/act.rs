@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::advance::{Flow, Running, Turn};
 use crate::{
     agent::{
-        catalog::{EffectClass, Found},
+        catalog::{Approval, EffectClass, Found},
         guard::{self, Cleared},
         next::Question,
     },
@@ -64,7 +64,10 @@ pub(super) async fn run<'w>(
 
 fn changes(turn: &Turn<'_>, call: &Call) -> bool {
     match turn.agent.catalog.find(&call.tool) {
-        Found::Tool(spec) => spec.effect != EffectClass::ReadOnly,
+        // What never asks changes nothing but what its result says.
+        Found::Tool(spec) => {
+            spec.effect != EffectClass::ReadOnly && spec.approval != Approval::Never
+        }
         _ => false,
     }
 }

@@ -387,7 +387,7 @@ async fn a_database_that_goes_away_and_comes_back_costs_nothing() {
     eventually("the model is asked", async || (wires.llm.requests().len() == 1).then_some(()))
         .await;
     wires.site.lose_database().await;
-    eventually("the turn broke", async || {
+    eventually("the turn is tried again", async || {
         running.said().contains("and that could not be said").then_some(())
     })
     .await;
