@@ -32,6 +32,8 @@ pub struct Limits {
 pub enum Unit {
     Utf16,
     Chars,
+    /// Characters of the message in Discord's own Markdown: marks and addresses count too.
+    Discord,
 }
 
 /// What to do about a send whose outcome is unknown.
@@ -47,7 +49,15 @@ impl Unit {
     pub fn count(self, text: &str) -> usize {
         match self {
             Self::Utf16 => text.encode_utf16().count(),
-            Self::Chars => text.chars().count(),
+            Self::Chars | Self::Discord => text.chars().count(),
+        }
+    }
+
+    /// What is counted of this Markdown once it is shown.
+    pub fn of(self, markdown: &str) -> usize {
+        match self {
+            Self::Utf16 | Self::Chars => self.count(&text::format(markdown).text),
+            Self::Discord => self.count(&text::discord(markdown)),
         }
     }
 }

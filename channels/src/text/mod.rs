@@ -1,15 +1,18 @@
 //! Our Markdown: as formatting for the platforms, cut to fit, and foreign text made harmless in it.
 //!
 //! - [`format`]: Markdown → text and [`Span`]s
+//! - [`discord`]: Markdown → Discord's dialect of it
 //! - [`split`]: Markdown → parts, none of which is longer than a limit once it is formatted
 
 use std::fmt::Write;
 
+mod discord;
 mod fence;
 mod format;
 mod split;
 mod table;
 
+pub use discord::discord;
 pub use format::{Formatted, Span, Style, format};
 pub use split::{cut, split, split_off};
 

@@ -52,7 +52,7 @@ struct Measure {
 
 impl Measure {
     fn of(&self, markdown: &str) -> usize {
-        self.unit.count(&format(markdown).text)
+        self.unit.of(markdown)
     }
 
     /// How far into the source a cut is looked for: far enough for any usual share of markup, near
