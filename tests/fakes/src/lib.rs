@@ -1,4 +1,5 @@
 //! Small platforms with state, and with faults on demand: what the tests talk to.
 
+pub mod discord;
 pub mod llm;
 pub mod telegram;

@@ -1,0 +1,180 @@
+//! What requests may hold, and the platform's words for what they may not.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+/// A refusal: status, Discord's own code, text, and what is wrong with which field.
+#[derive(Debug, Clone)]
+pub(super) struct Refusal {
+    pub status: u16,
+    pub code: u64,
+    pub message: String,
+    pub errors: Value,
+}
+
+pub(super) fn refusal(status: u16, code: u64, message: &str) -> Refusal {
+    Refusal { status, code, message: message.to_owned(), errors: Value::Null }
+}
+
+/// 50035, which names the field.
+fn invalid(field: &str, code: &str, message: &str) -> Refusal {
+    let errors = json!({ field: { "_errors": [{ "code": code, "message": message }] } });
+    Refusal { errors, ..refusal(400, 50035, "Invalid Form Body") }
+}
+
+const FIELDS: [&str; 17] = [
+    "content",
+    "nonce",
+    "enforce_nonce",
+    "tts",
+    "embeds",
+    "embed",
+    "allowed_mentions",
+    "message_reference",
+    "components",
+    "sticker_ids",
+    "attachments",
+    "flags",
+    "poll",
+    "username",
+    "avatar_url",
+    "thread_name",
+    "applied_tags",
+];
+const TEXT: usize = 2000;
+const NONCE: usize = 25;
+/// Of all files of a message, in a guild without boosts.
+const UPLOAD_BYTES: usize = 10 * 1024 * 1024;
+const FILES: usize = 10;
+/// No previews, only for the presser, without a sound.
+const FLAGS: u64 = 1 << 2 | 1 << 6 | 1 << 12;
+
+/// A file of a form: its number, name and size.
+pub(super) type Uploaded<'a> = (u64, &'a str, usize);
+
+/// A message as it may be sent or edited.
+pub(super) fn message(body: &Value, files: &[Uploaded<'_>]) -> Result<(), Refusal> {
+    let fields = body
+        .as_object()
+        .ok_or_else(|| refusal(400, 50109, "The request body contains invalid JSON."))?;
+    if let Some(odd) = fields.keys().find(|key| !FIELDS.contains(&key.as_str())) {
+        return Err(invalid(odd, "UNKNOWN_FIELD", "This field is not known"));
+    }
+    content(&body["content"])?;
+    nonce(&body["nonce"])?;
+    flags(&body["flags"])?;
+    mentions(&body["allowed_mentions"])?;
+    components(&body["components"])?;
+    attachments(&body["attachments"], files)
+}
+
+/// Whether there is anything to show.
+pub(super) fn not_empty(body: &Value, files: usize) -> Result<(), Refusal> {
+    let has_text = body["content"].as_str().is_some_and(|text| !text.trim().is_empty());
+    let has_more = ["embeds", "sticker_ids", "components"]
+        .iter()
+        .any(|field| body[*field].as_array().is_some_and(|list| !list.is_empty()));
+    if has_text || has_more || files > 0 {
+        return Ok(());
+    }
+    Err(refusal(400, 50006, "Cannot send an empty message"))
+}
+
+fn content(content: &Value) -> Result<(), Refusal> {
+    match content {
+        Value::Null => Ok(()),
+        Value::String(text) if text.chars().count() <= TEXT => Ok(()),
+        Value::String(_) => {
+            Err(invalid("content", "BASE_TYPE_MAX_LENGTH", "Must be 2000 or fewer in length."))
+        }
+        _ => Err(invalid("content", "STRING_TYPE_CONVERT", "Could not interpret as string.")),
+    }
+}
+
+fn nonce(nonce: &Value) -> Result<(), Refusal> {
+    match nonce {
+        Value::Null | Value::Number(_) => Ok(()),
+        Value::String(text) if text.chars().count() <= NONCE => Ok(()),
+        _ => Err(invalid("nonce", "NONCE_TYPE_TOO_LONG", "Must be 25 or fewer in length.")),
+    }
+}
+
+fn flags(flags: &Value) -> Result<(), Refusal> {
+    match flags.as_u64() {
+        None if flags.is_null() => Ok(()),
+        Some(bits) if bits & !FLAGS == 0 => Ok(()),
+        _ => Err(invalid("flags", "INVALID_BITWISE_VALUE", "Invalid flags.")),
+    }
+}
+
+fn mentions(allowed: &Value) -> Result<(), Refusal> {
+    let parse = allowed["parse"].as_array().into_iter().flatten();
+    for kind in parse {
+        if !matches!(kind.as_str(), Some("users" | "roles" | "everyone")) {
+            return Err(invalid(
+                "allowed_mentions",
+                "BASE_TYPE_CHOICES",
+                "Value must be one of {'users', 'roles', 'everyone'}.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn components(components: &Value) -> Result<(), Refusal> {
+    let wrong = |code: &str, text: &str| invalid("components", code, text);
+    let rows = components.as_array().map(Vec::as_slice).unwrap_or_default();
+    if rows.len() > 5 {
+        return Err(wrong("BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length."));
+    }
+    let mut ids = HashSet::new();
+    for row in rows {
+        let buttons = row["components"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if row["type"] != 1 || !(1..=5).contains(&buttons.len()) {
+            return Err(wrong("BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length."));
+        }
+        for button in buttons {
+            let length =
+                |field: &str| button[field].as_str().map_or(0, |text| text.chars().count());
+            if button["type"] != 2 || !matches!(button["style"].as_u64(), Some(1..=4)) {
+                return Err(wrong(
+                    "UNION_TYPE_CHOICES",
+                    "Value of field \"type\" must be one of (2,).",
+                ));
+            }
+            if !(1..=100).contains(&length("custom_id")) || !(1..=80).contains(&length("label")) {
+                return Err(wrong("BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length."));
+            }
+            if !ids.insert(button["custom_id"].as_str()) {
+                return Err(wrong(
+                    "COMPONENT_CUSTOM_ID_DUPLICATED",
+                    "Component custom id cannot be duplicated",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn attachments(listed: &Value, files: &[Uploaded<'_>]) -> Result<(), Refusal> {
+    if files.len() > FILES {
+        return Err(refusal(400, 30015, "Maximum number of attachments in a message reached (10)"));
+    }
+    if files.iter().map(|(_, _, size)| size).sum::<usize>() > UPLOAD_BYTES {
+        return Err(refusal(413, 40005, "Request entity too large"));
+    }
+    for attachment in listed.as_array().into_iter().flatten() {
+        let id = attachment["id"].as_u64().or_else(|| attachment["id"].as_str()?.parse().ok());
+        let known = files.iter().any(|(number, _, _)| Some(*number) == id);
+        // An attachment that stays is named by its own id.
+        if !known && id.is_none_or(|id| id < 1000) {
+            return Err(invalid(
+                "attachments",
+                "ATTACHMENT_NOT_FOUND",
+                "There is no such file in the form.",
+            ));
+        }
+    }
+    Ok(())
+}
