@@ -6,8 +6,9 @@
 //! - [`limits`]: what a channel can show, and how an `Outgoing` is degraded to fit
 //! - [`text`]: our Markdown in each platform's dialect, and cutting long texts at good places
 //! - [`error`]: failures, named by what the caller does next
-//! - [`telegram`], [`web`]: a module per platform
+//! - [`discord`], [`telegram`], [`web`]: a module per platform
 
+pub mod discord;
 pub mod error;
 pub mod incoming;
 pub mod limits;

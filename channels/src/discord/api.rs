@@ -1,0 +1,365 @@
+//! Calls of Discord's REST API: one door, through which no token gets into a text, and which keeps
+//! the platform's limits.
+//!
+//! serenity's client is not used: without its own limiter it hides how long to wait, and with it
+//! a wait happens inside the call, where neither the outbox nor a base URL is heard.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fmt::Write,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use reqwest::{
+    Client, Method, Response,
+    header::{AUTHORIZATION, HeaderMap},
+    multipart::{Form, Part},
+    redirect::Policy,
+};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::Instant;
+use url::Url;
+
+/// For everything that is not a file.
+const USUAL: Duration = Duration::from_secs(20);
+/// For a file of the largest size over a slow line.
+const LARGE: Duration = Duration::from_mins(3);
+/// How many waits are remembered before those that are over are thrown away.
+const MANY: usize = 1024;
+
+/// What a call came to, other than its result. No text in it carries a token.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The platform answered, and refused. `code` is Discord's own, 0 without one.
+    Refused { status: u16, code: u64, message: String, after: Option<Duration> },
+    /// The request surely was not written.
+    Unsent(String),
+    /// The request may have been written, and no answer came that can be read.
+    Lost(String),
+}
+
+/// One request, but for its body.
+pub(super) struct Route {
+    method: Method,
+    /// Below `/api/v10`, without a slash in front.
+    path: String,
+    query: Option<String>,
+    /// Whether the path itself says who we are (interactions): then no token is shown, and the
+    /// limit for the whole bot does not count.
+    unsigned: bool,
+}
+
+pub(super) enum Body {
+    Empty,
+    Json(Value),
+    File { fields: Value, name: String, media_type: String, bytes: Bytes },
+}
+
+pub(super) struct Api {
+    client: Client,
+    tls: Arc<ClientConfig>,
+    base: Url,
+    token: SecretString,
+    pauses: Mutex<Pauses>,
+}
+
+/// Until when the platform wants to be left alone.
+#[derive(Default)]
+struct Pauses {
+    everywhere: Option<Instant>,
+    routes: HashMap<String, Instant>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Refusal {
+    code: u64,
+    message: String,
+    retry_after: Option<f64>,
+    global: bool,
+    errors: Value,
+}
+
+impl Route {
+    pub(super) fn get(path: String) -> Self {
+        Self { method: Method::GET, path, query: None, unsigned: false }
+    }
+
+    pub(super) fn post(path: String) -> Self {
+        Self { method: Method::POST, ..Self::get(path) }
+    }
+
+    pub(super) fn patch(path: String) -> Self {
+        Self { method: Method::PATCH, ..Self::get(path) }
+    }
+
+    pub(super) fn query(self, query: String) -> Self {
+        Self { query: Some(query), ..self }
+    }
+
+    pub(super) fn unsigned(self) -> Self {
+        Self { unsigned: true, ..self }
+    }
+
+    /// What shares a limit: the method, and the path up to its first id and the word behind it.
+    fn bucket(&self) -> String {
+        let mut bucket = self.method.to_string();
+        for segment in self.path.split('/').take(3) {
+            bucket.push(' ');
+            bucket.push_str(segment);
+        }
+        bucket
+    }
+}
+
+impl Api {
+    pub(super) fn new(token: SecretString, url: &Url) -> Self {
+        let tls = tls();
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls.clone())
+            .redirect(Policy::none())
+            .referer(false)
+            .user_agent(concat!("DiscordBot (countersign, ", env!("CARGO_PKG_VERSION"), ")"))
+            .build()
+            .expect("a client with built-in roots has nothing to load that could fail");
+        let mut base = url.clone();
+        if let Ok(mut path) = base.path_segments_mut() {
+            path.pop_if_empty().extend(["api", "v10"]);
+        }
+        Self { client, tls: Arc::new(tls), base, token, pauses: Mutex::default() }
+    }
+
+    /// For the gateway's connection.
+    pub(super) fn tls(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.tls)
+    }
+
+    pub(super) fn token(&self) -> &str {
+        self.token.expose_secret()
+    }
+
+    /// An answer without a body is `null`.
+    pub(super) async fn call(&self, route: Route, body: Body) -> Result<Value, Failure> {
+        let bucket = route.bucket();
+        if let Some(after) = self.pause(&bucket, route.unsigned) {
+            let message = "the platform's limit is reached".to_owned();
+            return Err(Failure::Refused { status: 429, code: 0, message, after: Some(after) });
+        }
+        let mut request = self.client.request(route.method.clone(), self.url(&route));
+        if !route.unsigned {
+            request = request.header(AUTHORIZATION, format!("Bot {}", self.token()));
+        }
+        let request = match body {
+            Body::Empty => request.timeout(USUAL),
+            Body::Json(body) => request.timeout(USUAL).json(&body),
+            Body::File { fields, name, media_type, bytes } => {
+                request.timeout(LARGE).multipart(form(&fields, name, &media_type, bytes))
+            }
+        };
+        let sent = request.send().await;
+        let response = sent.map_err(|e| self.failure(e.is_connect(), &e.without_url()))?;
+        self.read(response, bucket).await
+    }
+
+    async fn read(&self, response: Response, bucket: String) -> Result<Value, Failure> {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = response.bytes().await.map_err(|e| self.failure(false, &e.without_url()))?;
+        if (200..300).contains(&status) {
+            self.heed(bucket, exhausted(&headers), false);
+            return match body.as_ref() {
+                [] => Ok(Value::Null),
+                body => serde_json::from_slice(body)
+                    .map_err(|_| Failure::Lost("the answer is not Discord's".to_owned())),
+            };
+        }
+        let refusal: Refusal = serde_json::from_slice(&body).unwrap_or_default();
+        let header = || seconds(headers.get("retry-after")?.to_str().ok()?.parse().ok()?);
+        let after = refusal.retry_after.and_then(seconds).or_else(header);
+        if status == 429 {
+            self.heed(bucket, after, refusal.global);
+        }
+        let message = self.redact(&explained(status, &refusal)).into_owned();
+        Err(Failure::Refused { status, code: refusal.code, message, after })
+    }
+
+    /// The bytes at an address of the platform; `None` as soon as they are more than `most`.
+    pub(super) async fn download(&self, url: Url, most: u64) -> Result<Option<Bytes>, Failure> {
+        let sent = self.client.get(url).timeout(LARGE).send().await;
+        let mut response = sent.map_err(|e| self.failure(true, &e.without_url()))?;
+        let status = response.status().as_u16();
+        if status != 200 {
+            let message = format!("status {status} for the file");
+            return Err(Failure::Refused { status, code: 0, message, after: None });
+        }
+        let mut bytes = BytesMut::new();
+        loop {
+            let chunk = response.chunk().await;
+            let chunk = chunk.map_err(|e| self.failure(true, &e.without_url()))?;
+            let Some(chunk) = chunk else { return Ok(Some(bytes.freeze())) };
+            if (bytes.len() + chunk.len()) as u64 > most {
+                return Ok(None);
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+    }
+
+    /// Whether the address is one of the platform's own: no other is fetched for anybody.
+    pub(super) fn is_ours(&self, url: &Url) -> bool {
+        let cdn = matches!(url.host_str(), Some("cdn.discordapp.com" | "media.discordapp.net"));
+        (cdn && url.scheme() == "https") || url.origin() == self.base.origin()
+    }
+
+    fn url(&self, route: &Route) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.extend(route.path.split('/'));
+        }
+        url.set_query(route.query.as_deref());
+        url
+    }
+
+    /// How long this bucket, or the whole bot, still has to wait.
+    fn pause(&self, bucket: &str, unsigned: bool) -> Option<Duration> {
+        let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        let everywhere = pauses.everywhere.filter(|_| !unsigned);
+        let until = everywhere.into_iter().chain(pauses.routes.get(bucket).copied()).max()?;
+        let left = until.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    fn heed(&self, bucket: String, after: Option<Duration>, global: bool) {
+        let Some(after) = after else { return };
+        let now = Instant::now();
+        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        if global {
+            pauses.everywhere = Some(now + after);
+            return;
+        }
+        if pauses.routes.len() >= MANY {
+            pauses.routes.retain(|_, until| *until > now);
+        }
+        pauses.routes.insert(bucket, now + after);
+    }
+
+    fn failure(&self, unsent: bool, error: &dyn std::error::Error) -> Failure {
+        let reason = self.reason(error);
+        if unsent { Failure::Unsent(reason) } else { Failure::Lost(reason) }
+    }
+
+    /// An error and what caused it, without the token.
+    pub(super) fn reason(&self, error: &dyn std::error::Error) -> String {
+        let mut reason = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let _ = write!(reason, ": {cause}");
+            source = cause.source();
+        }
+        self.redact(&reason).into_owned()
+    }
+
+    pub(super) fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let token = self.token();
+        if token.is_empty() || !text.contains(token) {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(text.replace(token, "<token>"))
+    }
+}
+
+/// One configuration for REST and the gateway: ring, and the roots that browsers trust.
+fn tls() -> ClientConfig {
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("ring speaks the default versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth()
+}
+
+fn form(fields: &Value, name: String, media_type: &str, bytes: Bytes) -> Form {
+    let length = bytes.len() as u64;
+    let part = || Part::stream_with_length(bytes.clone(), length).file_name(name.clone());
+    let typed = part().mime_str(media_type).unwrap_or_else(|_| part());
+    Form::new().text("payload_json", fields.to_string()).part("files[0]", typed)
+}
+
+/// The time to wait where this answer was the last that the limit grants.
+fn exhausted(headers: &HeaderMap) -> Option<Duration> {
+    let value = |name: &str| headers.get(name)?.to_str().ok();
+    (value("x-ratelimit-remaining")? == "0")
+        .then(|| seconds(value("x-ratelimit-reset-after")?.parse().ok()?))
+        .flatten()
+}
+
+/// At most a day: more is no time that a platform names in earnest.
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds.clamp(0.0, 86_400.0)).ok()
+}
+
+fn explained(status: u16, refusal: &Refusal) -> String {
+    let Refusal { code, message, errors, .. } = refusal;
+    match (message.as_str(), errors) {
+        ("", _) => format!("status {status} without an answer of Discord's"),
+        (message, Value::Null) => format!("{status}/{code}: {message}"),
+        (message, errors) => format!("{status}/{code}: {message} {errors}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn api() -> Api {
+        let url = Url::parse("http://127.0.0.1:1/prefix/").expect("a URL");
+        Api::new("MTIz.secret.token".to_owned().into(), &url)
+    }
+
+    /// O1
+    #[test]
+    fn the_token_is_taken_out_of_any_text() {
+        assert_eq!(api().redact("Bot MTIz.secret.token!"), "Bot <token>!");
+        assert_eq!(api().redact("nothing"), "nothing");
+    }
+
+    #[test]
+    fn a_base_url_may_have_a_path_and_a_part_of_ours_cannot_leave_it() {
+        let route = Route::post("interactions/1/a?b#c/callback".to_owned());
+        let url = api().url(&route);
+        assert_eq!(
+            url.as_str(),
+            "http://127.0.0.1:1/prefix/api/v10/interactions/1/a%3Fb%23c/callback"
+        );
+    }
+
+    /// M4
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_that_is_used_up_holds_its_chat_and_a_global_one_the_bot() {
+        let api = api();
+        let bucket = |chat: u8| Route::post(format!("channels/{chat}/messages")).bucket();
+        api.heed(bucket(1), Some(Duration::from_secs(3)), false);
+        assert_eq!(api.pause(&bucket(1), false), Some(Duration::from_secs(3)));
+        assert_eq!(api.pause(&bucket(2), false), None);
+        tokio::time::advance(Duration::from_secs(3)).await;
+        assert_eq!(api.pause(&bucket(1), false), None);
+        api.heed(bucket(1), Some(Duration::from_secs(2)), true);
+        assert_eq!(api.pause(&bucket(2), false), Some(Duration::from_secs(2)));
+        assert_eq!(api.pause(&bucket(2), true), None, "an acknowledgement is not held up");
+    }
+
+    /// S8
+    #[test]
+    fn only_the_platforms_own_addresses_are_fetched() {
+        let ours = |url: &str| api().is_ours(&Url::parse(url).expect("a URL"));
+        assert!(ours("https://cdn.discordapp.com/attachments/1/2/a.png"));
+        assert!(ours("http://127.0.0.1:1/cdn/a"));
+        assert!(!ours("http://cdn.discordapp.com/a"));
+        assert!(!ours("https://cdn.discordapp.com.evil.example/a"));
+        assert!(!ours("http://169.254.169.254/latest"));
+    }
+}

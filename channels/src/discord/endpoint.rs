@@ -1,0 +1,78 @@
+//! Interactions that Discord pushes to us, signed, instead of sending them over the gateway.
+//!
+//! A push is acknowledged like an event of the gateway, by the callback, before it is handed over.
+//! The platform's PING is no event: see [`pong`].
+
+use serde_json::Value;
+use serenity::interactions_endpoint::Verifier;
+
+use super::{acknowledge::acknowledge, api::Api, receive};
+use crate::{Incoming, WebhookError, WebhookRequest};
+
+/// A push that is larger is not Discord's.
+const PUSH_BYTES: usize = 1024 * 1024;
+
+/// The body with which a PING has to be answered; `None` for everything else, which is answered
+/// with an empty one. Only for a request that [`crate::Channel::webhook`] has let through.
+pub fn pong(request: &WebhookRequest) -> Option<&'static str> {
+    let push: Value = serde_json::from_slice(&request.body).ok()?;
+    (push["type"] == 1).then_some(r#"{"type":1}"#)
+}
+
+/// The key that pushes are checked with.
+pub(super) enum Key {
+    /// None is configured: there is no endpoint.
+    Absent,
+    /// What is configured is no key: nothing is let through.
+    Wrong,
+    Of(Verifier),
+}
+
+impl Key {
+    pub(super) fn of(hex: Option<&str>) -> Self {
+        let Some(hex) = hex else { return Self::Absent };
+        let verifier = bytes(hex.trim()).and_then(|bytes| Verifier::try_new(bytes).ok());
+        verifier.map_or(Self::Wrong, Self::Of)
+    }
+
+    fn signed(&self, request: &WebhookRequest) -> Result<(), WebhookError> {
+        let verifier = match self {
+            Self::Absent => return Err(WebhookError::Absent),
+            Self::Wrong => return Err(WebhookError::Forbidden),
+            Self::Of(verifier) => verifier,
+        };
+        let shown = |name| request.header(name).unwrap_or_default();
+        let (signature, timestamp) = (shown("x-signature-ed25519"), shown("x-signature-timestamp"));
+        verifier.verify(signature, timestamp, &request.body).map_err(|()| WebhookError::Forbidden)
+    }
+}
+
+pub(super) async fn take(
+    api: &Api,
+    key: &Key,
+    request: &WebhookRequest,
+) -> Result<Vec<Incoming>, WebhookError> {
+    if request.body.len() > PUSH_BYTES {
+        return Err(WebhookError::Malformed("larger than 1 MiB".to_owned()));
+    }
+    key.signed(request)?;
+    let push: Value = serde_json::from_slice(&request.body)
+        .map_err(|e| WebhookError::Malformed(e.to_string()))?;
+    if push["type"] == 1 {
+        return Ok(Vec::new());
+    }
+    acknowledge(api, &push).await;
+    Ok(vec![receive::interaction(&push)])
+}
+
+fn bytes(hex: &str) -> Option<[u8; 32]> {
+    let digits = hex.as_bytes();
+    if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}

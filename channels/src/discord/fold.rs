@@ -1,0 +1,40 @@
+//! A name of any length → at most 25 characters, as many as a nonce of Discord may have.
+
+/// Of a nonce, in characters.
+pub(super) const NONCE: usize = 25;
+
+const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+
+/// Short names stay as they are; of longer ones 128 bits are left (FNV-1a), which is no secret and
+/// need not be one: it only has to be the same for the same name.
+pub(super) fn fold(name: &str) -> String {
+    if name.len() <= NONCE && name.is_ascii() {
+        return name.to_owned();
+    }
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for byte in name.bytes() {
+        hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+    let mut digits = Vec::with_capacity(NONCE);
+    while hash > 0 {
+        digits.push(char::from(DIGITS[(hash % 36) as usize]));
+        hash /= 36;
+    }
+    digits.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// M3
+    #[test]
+    fn a_nonce_fits_and_is_the_same_for_the_same_row() {
+        assert_eq!(fold("short-7"), "short-7");
+        let row = "01992f5e-7d2c-7b51-9d7a-5b8c0f7a3e11";
+        assert!(fold(row).len() <= NONCE);
+        assert_eq!(fold(row), fold(row));
+        assert_ne!(fold(row), fold("01992f5e-7d2c-7b51-9d7a-5b8c0f7a3e12"));
+        assert!(fold(&"é".repeat(400)).len() <= NONCE);
+    }
+}

@@ -1,0 +1,341 @@
+//! One connection to the gateway, from HELLO to its end, and what is kept to take it up again.
+//!
+//! ```text
+//! HELLO ─ no session ─ IDENTIFY ─ READY ───┐
+//!   └─── session ───── RESUME ─── RESUMED ─┴─ dispatches, heartbeats ─┬─ Broken ─── RESUME
+//!                                                                    └─ Expired ── IDENTIFY
+//! ```
+//!
+//! Our own, because events must come in order, must not get lost when they cannot be read, and a
+//! press must be acknowledged before anything else.
+
+use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
+    time::Duration,
+};
+
+use futures::{
+    FutureExt, SinkExt, StreamExt,
+    future::BoxFuture,
+    stream::{FuturesUnordered, SplitSink, SplitStream},
+};
+use serde_json::{Value, json};
+use tokio::{
+    net::TcpStream,
+    sync::mpsc,
+    time::{Instant, Interval, MissedTickBehavior, interval_at, timeout},
+};
+use tokio_tungstenite::{
+    Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config,
+    tungstenite::{Error, Message},
+};
+use url::Url;
+
+use super::{
+    acknowledge::acknowledge,
+    api::{Api, Body, Failure, Route},
+};
+
+/// For each step until the connection stands.
+const STEP: Duration = Duration::from_secs(20);
+/// GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES.
+const INTENTS: u64 = 1 | 1 << 9 | 1 << 12;
+/// Privileged: the developer portal must grant it.
+const MESSAGE_CONTENT: u64 = 1 << 15;
+
+/// One event of the gateway.
+#[derive(Debug)]
+pub(super) struct Dispatch {
+    pub(super) name: String,
+    pub(super) content: Value,
+}
+
+/// Why a connection ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// What was missed can be replayed.
+    Broken(String),
+    /// The session is over; what was missed must be read by REST.
+    Expired(String),
+    /// The platform names a time.
+    Later(Duration, String),
+    /// The token is refused.
+    Unauthorized,
+    /// The portal does not grant the intent to read every message.
+    Disallowed,
+}
+
+/// What lives longer than one connection.
+pub(super) struct Line<'a> {
+    api: &'a Api,
+    queue: mpsc::Sender<Dispatch>,
+    session: Option<Session>,
+    acknowledgements: FuturesUnordered<BoxFuture<'a, ()>>,
+    pub(super) reads_all: bool,
+    /// Whether the platform has greeted the current connection.
+    pub(super) greeted: bool,
+}
+
+struct Session {
+    id: String,
+    url: String,
+    seen: u64,
+}
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+impl<'a> Line<'a> {
+    pub(super) fn new(api: &'a Api, queue: mpsc::Sender<Dispatch>) -> Self {
+        let acknowledgements = FuturesUnordered::new();
+        Self { api, queue, session: None, acknowledgements, reads_all: true, greeted: false }
+    }
+
+    /// Connects, and stays until it ends.
+    pub(super) async fn hold(&mut self) -> Ended {
+        self.greeted = false;
+        let ended = match self.open().await {
+            Ok(connection) => self.follow(connection).await,
+            Err(ended) => ended,
+        };
+        if matches!(ended, Ended::Expired(_) | Ended::Disallowed) {
+            self.session = None;
+        }
+        // Each of them ends by itself before the platform's three seconds are over.
+        while self.acknowledgements.next().await.is_some() {}
+        ended
+    }
+
+    async fn open(&mut self) -> Result<Connection, Ended> {
+        let api = self.api;
+        let base = match &self.session {
+            Some(session) => session.url.clone(),
+            None => address(api).await?,
+        };
+        let broken = |reason: String| Ended::Broken(api.redact(&reason).into_owned());
+        let mut url = Url::parse(&base).map_err(|e| broken(format!("gateway address: {e}")))?;
+        url.set_query(Some("v=10&encoding=json"));
+        let connector = Some(Connector::Rustls(api.tls()));
+        let connecting = connect_async_tls_with_config(url.as_str(), None, true, connector);
+        let socket = match timeout(STEP, connecting).await {
+            Ok(Ok((socket, _))) => socket,
+            Ok(Err(e)) => return Err(broken(api.reason(&e))),
+            Err(_) => return Err(broken("no connection within 20 s".to_owned())),
+        };
+        let (sink, stream) = socket.split();
+        let mut connection = Connection { sink, stream, heart: None };
+        let hello = connection.receive_in_time().await?;
+        let Some(every) = hello["d"]["heartbeat_interval"].as_u64().filter(|_| hello["op"] == 10)
+        else {
+            return Err(broken("it did not say HELLO".to_owned()));
+        };
+        connection.send(self.introduction()).await?;
+        connection.heart = Some(heart(Duration::from_millis(every.max(10))));
+        Ok(connection)
+    }
+
+    fn introduction(&self) -> Value {
+        let token = self.api.token();
+        if let Some(Session { id, seen, .. }) = &self.session {
+            return json!({ "op": 6, "d": { "token": token, "session_id": id, "seq": seen } });
+        }
+        let properties = json!({ "os": std::env::consts::OS, "browser": "countersign", "device": "countersign" });
+        let intents = if self.reads_all { INTENTS | MESSAGE_CONTENT } else { INTENTS };
+        let identity = json!({ "token": token, "intents": intents, "properties": properties });
+        json!({ "op": 2, "d": identity })
+    }
+
+    async fn follow(&mut self, mut connection: Connection) -> Ended {
+        let mut heart = connection.heart.take().expect("an open connection has a heart");
+        let mut answered = true;
+        let queue = self.queue.clone();
+        loop {
+            let step = tokio::select! {
+                biased;
+                Some(()) = self.acknowledgements.next(), if !self.acknowledgements.is_empty() => {
+                    continue
+                }
+                _ = heart.tick() => Step::Beat,
+                step = next(&queue, &mut connection.stream) => step,
+            };
+            let done = match step {
+                Step::Beat if !answered => Err(Ended::Broken("no answer to a heartbeat".into())),
+                Step::Beat => {
+                    answered = false;
+                    connection.send(self.beat()).await
+                }
+                Step::Closed => Err(Ended::Broken("nothing takes events".into())),
+                Step::Frame(permit, frame) => {
+                    match frame.and_then(|frame| self.hear(frame, permit)) {
+                        Ok(Reply::Nothing) => Ok(()),
+                        Ok(Reply::Beat) => connection.send(self.beat()).await,
+                        Ok(Reply::Alive) => {
+                            answered = true;
+                            Ok(())
+                        }
+                        Err(ended) => Err(ended),
+                    }
+                }
+            };
+            if let Err(ended) = done {
+                // Not 1000 or 1001: those would end the session.
+                drop(connection);
+                return ended;
+            }
+        }
+    }
+
+    fn beat(&self) -> Value {
+        json!({ "op": 1, "d": self.session.as_ref().map(|session| session.seen) })
+    }
+
+    fn hear(&mut self, frame: Value, permit: mpsc::Permit<'_, Dispatch>) -> Result<Reply, Ended> {
+        match frame["op"].as_u64() {
+            Some(0) => self.dispatch(frame, permit),
+            Some(1) => return Ok(Reply::Beat),
+            Some(7) => return Err(Ended::Broken("asked to reconnect".to_owned())),
+            Some(9) if frame["d"] == true => {
+                return Err(Ended::Broken("invalid session, to be resumed".to_owned()));
+            }
+            Some(9) => return Err(Ended::Expired("invalid session".to_owned())),
+            Some(11) => return Ok(Reply::Alive),
+            _ => {}
+        }
+        Ok(Reply::Nothing)
+    }
+
+    fn dispatch(&mut self, mut frame: Value, permit: mpsc::Permit<'_, Dispatch>) {
+        let name = frame["t"].as_str().unwrap_or_default().to_owned();
+        let content = frame["d"].take();
+        self.greeted |= matches!(name.as_str(), "READY" | "RESUMED");
+        if name == "READY" {
+            let text = |field: &str| content[field].as_str().unwrap_or_default().to_owned();
+            let (id, url) = (text("session_id"), text("resume_gateway_url"));
+            self.session = Some(Session { id, url, seen: 0 });
+        }
+        if let (Some(session), Some(seq)) = (&mut self.session, frame["s"].as_u64()) {
+            session.seen = seq;
+        }
+        if name == "INTERACTION_CREATE" {
+            let interaction = content.clone();
+            let api = self.api;
+            self.acknowledgements.push(async move { acknowledge(api, &interaction).await }.boxed());
+        }
+        permit.send(Dispatch { name, content });
+    }
+}
+
+async fn address(api: &Api) -> Result<String, Ended> {
+    let asked = api.call(Route::get("gateway/bot".to_owned()), Body::Empty).await;
+    let answer = asked.map_err(|failure| match failure {
+        Failure::Refused { status: 401, .. } => Ended::Unauthorized,
+        Failure::Refused { after: Some(after), message, .. } => Ended::Later(after, message),
+        Failure::Refused { message, .. } => Ended::Broken(message),
+        Failure::Unsent(reason) | Failure::Lost(reason) => Ended::Broken(reason),
+    })?;
+    let limit = &answer["session_start_limit"];
+    if limit["remaining"].as_u64() == Some(0) {
+        let after = Duration::from_millis(limit["reset_after"].as_u64().unwrap_or(60_000));
+        return Err(Ended::Later(after, "no session starts are left for now".to_owned()));
+    }
+    let url = answer["url"].as_str().map(str::to_owned);
+    url.ok_or_else(|| Ended::Broken("the platform names no gateway".to_owned()))
+}
+
+struct Connection {
+    sink: SplitSink<Socket, Message>,
+    stream: SplitStream<Socket>,
+    heart: Option<Interval>,
+}
+
+enum Step<'q> {
+    Beat,
+    /// Nobody takes events any more.
+    Closed,
+    Frame(mpsc::Permit<'q, Dispatch>, Result<Value, Ended>),
+}
+
+enum Reply {
+    Nothing,
+    Beat,
+    Alive,
+}
+
+impl Connection {
+    async fn send(&mut self, frame: Value) -> Result<(), Ended> {
+        let sent = timeout(STEP, self.sink.send(Message::text(frame.to_string()))).await;
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(e)) => Err(Ended::Broken(e.to_string())),
+            Err(_) => Err(Ended::Broken("the connection takes nothing".to_owned())),
+        }
+    }
+
+    async fn receive_in_time(&mut self) -> Result<Value, Ended> {
+        let late = |_| Ended::Broken("no HELLO within 20 s".to_owned());
+        timeout(STEP, receive(&mut self.stream)).await.map_err(late)?
+    }
+}
+
+/// The next frame, once there is room for it. Loses nothing when it is dropped.
+async fn next<'q>(queue: &'q mpsc::Sender<Dispatch>, stream: &mut SplitStream<Socket>) -> Step<'q> {
+    let Ok(permit) = queue.reserve().await else { return Step::Closed };
+    Step::Frame(permit, receive(stream).await)
+}
+
+async fn receive(stream: &mut SplitStream<Socket>) -> Result<Value, Ended> {
+    loop {
+        match stream.next().await {
+            Some(Ok(Message::Text(text))) => {
+                return serde_json::from_str(&text)
+                    .map_err(|e| Ended::Broken(format!("a frame that is not JSON: {e}")));
+            }
+            Some(Ok(Message::Close(frame))) => {
+                let (code, reason) =
+                    frame.map_or((1005, String::new()), |f| (f.code.into(), f.reason.to_string()));
+                return Err(closed(code, &reason));
+            }
+            Some(Ok(_)) => {}
+            Some(Err(Error::ConnectionClosed)) | None => {
+                return Err(Ended::Broken("the connection is closed".to_owned()));
+            }
+            Some(Err(e)) => return Err(Ended::Broken(e.to_string())),
+        }
+    }
+}
+
+/// <https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes>
+fn closed(code: u16, reason: &str) -> Ended {
+    let said = format!("closed with {code} {reason}");
+    match code {
+        4004 => Ended::Unauthorized,
+        4014 => Ended::Disallowed,
+        // The session is not known, its number is wrong, it is too old, or we asked amiss.
+        1000 | 1001 | 4003 | 4007 | 4009 | 4010..=4013 => Ended::Expired(said),
+        _ => Ended::Broken(said),
+    }
+}
+
+/// The first beat comes at a random part of the interval, so that not all clients of a restarted
+/// gateway beat at once.
+fn heart(every: Duration) -> Interval {
+    let share = RandomState::new().build_hasher().finish() % 1000;
+    let first = every.mul_f64(share as f64 / 1000.0);
+    let mut heart = interval_at(Instant::now() + first, every);
+    heart.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    heart
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_close_code_says_what_to_do_next() {
+        assert!(matches!(closed(4004, ""), Ended::Unauthorized));
+        assert!(matches!(closed(4014, ""), Ended::Disallowed));
+        assert!(matches!(closed(4009, ""), Ended::Expired(_)));
+        assert!(matches!(closed(4000, ""), Ended::Broken(_)));
+        assert!(matches!(closed(1006, ""), Ended::Broken(_)));
+    }
+}

@@ -1,0 +1,199 @@
+//! Our own loop over connections, and what takes their events: in order, each committed before the
+//! next, and what a new session has missed read by REST first.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::{sync::mpsc, time::timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use super::{
+    Discord,
+    api::{Body, Failure, Route},
+    gateway::{Dispatch, Ended, Line},
+    receive,
+    rooms::{Missed, Rooms},
+};
+use crate::{Batch, Incoming, Intake, ListenError};
+
+/// Events that were received and not yet committed; more are left with the platform.
+const QUEUE: usize = 1000;
+/// Events that are committed together.
+const TOGETHER: usize = 100;
+/// Messages of one page.
+const PAGE: usize = 100;
+const SHORTEST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+
+impl Discord {
+    pub(super) async fn attend(
+        &self,
+        intake: Intake,
+        from: Option<i64>,
+        stop: CancellationToken,
+    ) -> Result<(), ListenError> {
+        let (queue, dispatches) = mpsc::channel(QUEUE);
+        tokio::select! {
+            () = stop.cancelled() => Ok(()),
+            ended = self.stay_connected(queue) => ended,
+            ended = self.take(dispatches, &intake, from) => ended,
+        }
+    }
+
+    /// Never gives up but for what a person has to mend.
+    async fn stay_connected(&self, queue: mpsc::Sender<Dispatch>) -> Result<(), ListenError> {
+        let mut line = Line::new(&self.api, queue);
+        let mut wait = Wait::new();
+        loop {
+            let ended = line.hold().await;
+            if line.greeted {
+                wait = Wait::new();
+            }
+            match ended {
+                Ended::Unauthorized => {
+                    return Err(ListenError::Unauthorized { channel: self.id.clone() });
+                }
+                Ended::Disallowed => {
+                    line.reads_all = false;
+                    error!(
+                        channel.id = self.id,
+                        "Discord: this bot may not read every message; going on with private \
+                         messages and mentions. Turn on the Message Content Intent in the \
+                         developer portal, then restart"
+                    );
+                }
+                Ended::Later(after, reason) => {
+                    warn!(channel.id = self.id, reason, "Discord: told to wait");
+                    idle(after).await;
+                    continue;
+                }
+                Ended::Broken(reason) | Ended::Expired(reason) => {
+                    info!(channel.id = self.id, reason, "Discord: connecting again");
+                }
+            }
+            wait.once().await;
+        }
+    }
+
+    async fn take(
+        &self,
+        mut dispatches: mpsc::Receiver<Dispatch>,
+        intake: &Intake,
+        from: Option<i64>,
+    ) -> Result<(), ListenError> {
+        let mut rooms = Rooms::new(from, self.remembered());
+        let mut heard = Vec::new();
+        while dispatches.recv_many(&mut heard, TOGETHER).await > 0 {
+            let mut taken = Vec::new();
+            for Dispatch { name, content } in heard.drain(..) {
+                let missed = match name.as_str() {
+                    "READY" => rooms.begin(&content),
+                    "GUILD_CREATE" => rooms.arrive(&content),
+                    _ => Vec::new(),
+                };
+                if !missed.is_empty() {
+                    commit(intake, std::mem::take(&mut taken), &rooms).await?;
+                    self.catch_up(missed, &mut rooms, intake).await?;
+                }
+                match name.as_str() {
+                    // One that is only out of order comes back, and is caught up with then.
+                    "GUILD_DELETE" if content["unavailable"] == true => {}
+                    "GUILD_CREATE" | "GUILD_DELETE" => rooms.caught_up(&content),
+                    "CHANNEL_DELETE" | "THREAD_DELETE" => rooms.forget(&content),
+                    _ => {}
+                }
+                let incoming = receive::incoming(&name, &content, rooms.me);
+                taken.extend(incoming.and_then(|incoming| rooms.take(incoming)));
+            }
+            commit(intake, taken, &rooms).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads what came while no session was there, channel by channel, oldest first.
+    async fn catch_up(
+        &self,
+        missed: Vec<Missed>,
+        rooms: &mut Rooms,
+        intake: &Intake,
+    ) -> Result<(), ListenError> {
+        for Missed { channel, mut after } in missed {
+            while let Some(page) = self.page(channel, after).await {
+                let full = page.len() >= PAGE;
+                let kind = rooms.kind(channel);
+                let mut found: Vec<Incoming> =
+                    page.iter().filter_map(|m| receive::found(m, kind, rooms.me)).collect();
+                found.sort_by_key(|incoming| receive::snowflake(&incoming.key));
+                let newest = found.last().and_then(|last| receive::snowflake(&last.key));
+                let fresh = found.into_iter().filter_map(|i| rooms.take(i)).collect();
+                commit(intake, fresh, rooms).await?;
+                match newest.filter(|newest| full && *newest > after) {
+                    Some(newest) => after = newest,
+                    None => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The messages right after that one; `None` where the channel may not be read.
+    async fn page(&self, channel: u64, after: u64) -> Option<Vec<Value>> {
+        let mut wait = Wait::new();
+        loop {
+            let route = Route::get(format!("channels/{channel}/messages"))
+                .query(format!("after={after}&limit={PAGE}"));
+            match self.api.call(route, Body::Empty).await {
+                Ok(Value::Array(messages)) => return Some(messages),
+                Ok(_) => return None,
+                Err(Failure::Refused { status: 429, after, .. }) => {
+                    idle(after.unwrap_or(SHORTEST_WAIT)).await;
+                }
+                Err(Failure::Refused { status: 400..500, message, .. }) => {
+                    info!(channel.id = self.id, reason = message, "Discord: cannot read back");
+                    return None;
+                }
+                Err(
+                    Failure::Refused { message: reason, .. }
+                    | Failure::Unsent(reason)
+                    | Failure::Lost(reason),
+                ) => {
+                    warn!(channel.id = self.id, reason, "Discord: reading back again");
+                    wait.once().await;
+                }
+            }
+        }
+    }
+}
+
+async fn commit(
+    intake: &Intake,
+    incomings: Vec<Incoming>,
+    rooms: &Rooms,
+) -> Result<(), ListenError> {
+    if incomings.is_empty() {
+        return Ok(());
+    }
+    intake.commit(Batch { incomings, position: rooms.position() }).await
+}
+
+/// How long to wait after a failure: twice as long each time.
+struct Wait {
+    next: Duration,
+}
+
+impl Wait {
+    fn new() -> Self {
+        Self { next: SHORTEST_WAIT }
+    }
+
+    async fn once(&mut self) {
+        let wait = self.next;
+        self.next = (self.next * 2).min(LONGEST_WAIT);
+        idle(wait).await;
+    }
+}
+
+async fn idle(wait: Duration) {
+    timeout(wait, std::future::pending::<()>()).await.ok();
+}

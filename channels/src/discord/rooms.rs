@@ -1,0 +1,241 @@
+//! The channels that we know of, and how far each has been read: what a new session has missed.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+
+use serde_json::Value;
+
+use super::receive;
+use crate::{Incoming, PlaceKind};
+
+/// After a restart, a minute more is read than was committed: two channels' events need not have
+/// arrived in the order of their ids. What comes twice is known by its key.
+const MARGIN: u64 = 60_000 << 22;
+/// How many keys are remembered.
+const REMEMBERED: usize = 4096;
+
+/// Of text channels, private chats, voice chats, announcements, threads, stages.
+const WITH_MESSAGES: [u64; 8] = [0, 1, 2, 5, 10, 11, 12, 13];
+
+pub(super) struct Rooms {
+    pub(super) me: u64,
+    /// The position that was committed before this start.
+    from: Option<u64>,
+    highest: u64,
+    known: BTreeMap<u64, Room>,
+    /// Guilds that the session has announced and that are not caught up with.
+    awaited: BTreeSet<u64>,
+    seen: Seen,
+}
+
+struct Room {
+    kind: PlaceKind,
+    /// The newest message that was heard, or that was there when we came.
+    last: Option<u64>,
+}
+
+/// A channel in which there may be something newer than `after`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Missed {
+    pub(super) channel: u64,
+    pub(super) after: u64,
+}
+
+impl Rooms {
+    /// `private`: chats that are not announced by a guild and are looked into all the same.
+    pub(super) fn new(from: Option<i64>, private: impl IntoIterator<Item = u64>) -> Self {
+        let from = from.and_then(|from| u64::try_from(from).ok());
+        let room = |id| (id, Room { kind: PlaceKind::Private, last: None });
+        Self {
+            me: 0,
+            from,
+            highest: from.unwrap_or(0),
+            known: private.into_iter().map(room).collect(),
+            awaited: BTreeSet::new(),
+            seen: Seen::default(),
+        }
+    }
+
+    /// A new session: whatever came since the last one is missed. Private chats can be read now,
+    /// those of a guild once it is announced.
+    pub(super) fn begin(&mut self, ready: &Value) -> Vec<Missed> {
+        self.me = id(&ready["user"]["id"]).unwrap_or(0);
+        if let Some(position) = self.position() {
+            self.from = u64::try_from(position).ok();
+        }
+        let guilds = ready["guilds"].as_array().into_iter().flatten();
+        self.awaited = guilds.filter_map(|guild| id(&guild["id"])).collect();
+        let private = self.known.iter().filter(|(_, room)| room.kind == PlaceKind::Private);
+        let missed = private.filter_map(|(channel, room)| {
+            Some(Missed { channel: *channel, after: room.last.or_else(|| self.start())? })
+        });
+        missed.collect()
+    }
+
+    /// A guild is announced: those of its channels that have something newer than we know.
+    pub(super) fn arrive(&mut self, guild: &Value) -> Vec<Missed> {
+        let lists = [&guild["channels"], &guild["threads"]];
+        let channels = lists.into_iter().filter_map(Value::as_array).flatten();
+        let awaited = id(&guild["id"]).is_some_and(|id| self.awaited.contains(&id));
+        channels.filter_map(|channel| self.compare(channel, awaited)).collect()
+    }
+
+    /// Whether there is something to read, when we may have been there before.
+    fn compare(&mut self, channel: &Value, awaited: bool) -> Option<Missed> {
+        let kind = channel["type"].as_u64().unwrap_or(0);
+        let room = id(&channel["id"]).filter(|_| WITH_MESSAGES.contains(&kind))?;
+        let newest = id(&channel["last_message_id"]);
+        let known = self.known.get(&room).and_then(|room| room.last);
+        let after = known.or_else(|| self.start().filter(|_| awaited));
+        let last = known.or(newest.filter(|_| after.is_none()));
+        self.known.insert(room, Room { kind: PlaceKind::Group, last });
+        let after = after.filter(|after| newest.is_some_and(|newest| newest > *after))?;
+        Some(Missed { channel: room, after })
+    }
+
+    /// Nothing of that guild is missing any more.
+    pub(super) fn caught_up(&mut self, guild: &Value) {
+        if let Some(id) = id(&guild["id"]) {
+            self.awaited.remove(&id);
+        }
+    }
+
+    pub(super) fn forget(&mut self, channel: &Value) {
+        if let Some(id) = id(&channel["id"]) {
+            self.known.remove(&id);
+        }
+    }
+
+    pub(super) fn kind(&self, channel: u64) -> PlaceKind {
+        self.known.get(&channel).map_or(PlaceKind::Group, |room| room.kind)
+    }
+
+    /// An event as it is to be committed; `None` if it was heard before.
+    pub(super) fn take(&mut self, incoming: Incoming) -> Option<Incoming> {
+        if !self.seen.insert(&incoming.key) {
+            return None;
+        }
+        let at = receive::snowflake(&incoming.key);
+        self.highest = self.highest.max(at.unwrap_or(0));
+        if let Ok(channel) = incoming.place.chat.parse()
+            && incoming.key.starts_with('m')
+        {
+            let kind = incoming.place.kind;
+            let room = self.known.entry(channel).or_insert(Room { kind, last: None });
+            room.last = room.last.max(at);
+        }
+        Some(incoming)
+    }
+
+    /// Where to read from after a restart. Not before all that was missed has been read: else a
+    /// newer message of one channel would hide what is missing in another.
+    pub(super) fn position(&self) -> Option<i64> {
+        let whole = self.awaited.is_empty() && self.highest > 0;
+        whole.then(|| i64::try_from(self.highest).unwrap_or(i64::MAX))
+    }
+
+    fn start(&self) -> Option<u64> {
+        self.from.map(|from| from.saturating_sub(MARGIN))
+    }
+}
+
+/// The newest keys.
+#[derive(Default)]
+struct Seen {
+    keys: HashSet<String>,
+    order: VecDeque<String>,
+}
+
+impl Seen {
+    fn insert(&mut self, key: &str) -> bool {
+        if !self.keys.insert(key.to_owned()) {
+            return false;
+        }
+        self.order.push_back(key.to_owned());
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.keys.remove(&oldest);
+        }
+        true
+    }
+}
+
+/// Discord writes its ids as text.
+pub(super) fn id(value: &Value) -> Option<u64> {
+    value.as_str()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Place, What};
+
+    const NOW: u64 = 1_000_000_000_000_000_000;
+
+    fn said(channel: u64, message: u64) -> Incoming {
+        Incoming {
+            key: format!("m{message}"),
+            at: DateTime::UNIX_EPOCH,
+            place: Place { chat: channel.to_string(), thread: None, kind: PlaceKind::Group },
+            person: None,
+            what: What::Edited { message: String::new(), text: String::new() },
+        }
+    }
+
+    fn guild(newest: u64) -> Value {
+        let channel = |id: &str, kind: u8| json!({ "id": id, "type": kind, "last_message_id": newest.to_string() });
+        json!({ "id": "1", "channels": [channel("10", 0), channel("11", 15)], "threads": [channel("12", 11)] })
+    }
+
+    fn ready() -> Value {
+        json!({ "user": { "id": "7" }, "guilds": [{ "id": "1" }] })
+    }
+
+    #[test]
+    fn a_first_start_reads_nothing_that_was_there_before() {
+        let mut rooms = Rooms::new(None, []);
+        assert_eq!(rooms.begin(&ready()), []);
+        assert_eq!(rooms.arrive(&guild(NOW)), []);
+        rooms.caught_up(&guild(NOW));
+        assert_eq!(rooms.begin(&ready()), []);
+        let missed = rooms.arrive(&guild(NOW + 5));
+        assert_eq!(
+            missed,
+            [Missed { channel: 10, after: NOW }, Missed { channel: 12, after: NOW }]
+        );
+    }
+
+    /// R10
+    #[test]
+    fn a_restart_reads_from_the_position_and_private_chats_too() {
+        let mut rooms = Rooms::new(Some(NOW as i64), [90]);
+        assert_eq!(rooms.begin(&ready()), [Missed { channel: 90, after: NOW - MARGIN }]);
+        assert!(rooms.arrive(&guild(NOW - MARGIN)).is_empty());
+        let missed = rooms.arrive(&guild(NOW + 1));
+        assert_eq!(missed.len(), 2);
+        assert!(missed.iter().all(|missed| missed.after == NOW - MARGIN));
+    }
+
+    /// R10
+    #[test]
+    fn the_position_waits_for_what_was_missed() {
+        let mut rooms = Rooms::new(Some(5), []);
+        rooms.begin(&ready());
+        assert!(rooms.take(said(10, NOW)).is_some());
+        assert_eq!(rooms.position(), None);
+        rooms.caught_up(&guild(NOW));
+        assert_eq!(rooms.position(), Some(NOW as i64));
+    }
+
+    /// M1
+    #[test]
+    fn what_comes_twice_is_taken_once() {
+        let mut rooms = Rooms::new(None, []);
+        assert!(rooms.take(said(10, 3)).is_some());
+        assert!(rooms.take(said(10, 3)).is_none());
+        assert!(rooms.take(said(10, 2)).is_some(), "a late one is none that was heard");
+    }
+}

@@ -1,0 +1,142 @@
+//! The real Discord adapter against a Discord with state.
+
+#![expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
+
+mod endpoint;
+mod listening;
+mod presses;
+mod secrets;
+mod sending;
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use channels::{
+    Batch, Channel, Choice, Incoming, Intake, ListenError, Outgoing, Place, PlaceKind, Receipt,
+    SendError, Shipment, What,
+    discord::{Discord, DiscordConfig},
+    incoming::Batches,
+};
+use fakes::discord::{FakeDiscord, TOKEN, Trouble};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+const BUTTON_TOKEN: &str = "1aAAAAAAAAAAAAAAAAAAAAAA";
+
+fn discord_at(url: &str, token: &str, public_key: Option<String>) -> Arc<Discord> {
+    let api_url = Some(url.parse().expect("a URL"));
+    let id = "dc".to_owned();
+    Arc::new(Discord::new(DiscordConfig { id, token: token.into(), api_url, public_key }))
+}
+
+fn discord(fake: &FakeDiscord) -> Arc<Discord> {
+    discord_at(&fake.url(), TOKEN, None)
+}
+
+/// A channel that listens, and the far end of its intake.
+struct Listening {
+    batches: Batches,
+    stop: CancellationToken,
+    task: JoinHandle<Result<(), ListenError>>,
+}
+
+impl Listening {
+    fn begin(channel: &Arc<Discord>, from: Option<i64>) -> Self {
+        let (intake, batches) = Intake::new();
+        let stop = CancellationToken::new();
+        let (channel, stopped) = (Arc::clone(channel), stop.clone());
+        let task = tokio::spawn(async move { channel.listen(intake, from, stopped).await });
+        Self { batches, stop, task }
+    }
+
+    /// Listens, once the platform knows of it.
+    async fn connected(fake: &FakeDiscord) -> Self {
+        let listening = Self::begin(&discord(fake), None);
+        fake.until(FakeDiscord::is_connected).await;
+        listening
+    }
+
+    /// The next batch, committed.
+    async fn batch(&mut self) -> Batch {
+        let next = tokio::time::timeout(Duration::from_secs(20), self.batches.recv());
+        let (batch, committed) = next.await.expect("in time").expect("it listens");
+        committed.send(()).expect("it waits for the commit");
+        batch
+    }
+
+    /// So many events, however they were batched, and the position behind them.
+    async fn events(&mut self, count: usize) -> (Vec<Incoming>, Option<i64>) {
+        let (mut events, mut position) = (Vec::new(), None);
+        while events.len() < count {
+            let batch = self.batch().await;
+            events.extend(batch.incomings);
+            position = batch.position.or(position);
+        }
+        assert_eq!(events.len(), count, "{events:#?}");
+        (events, position)
+    }
+
+    async fn event(&mut self) -> Incoming {
+        self.events(1).await.0.remove(0)
+    }
+
+    /// What people said, of the next so many events.
+    async fn texts(&mut self, count: usize) -> Vec<String> {
+        self.events(count).await.0.into_iter().map(|event| text_of(event.what)).collect()
+    }
+
+    async fn end(self) -> Result<(), ListenError> {
+        self.stop.cancel();
+        self.task.await.expect("it does not panic")
+    }
+}
+
+fn text_of(what: What) -> String {
+    match what {
+        What::Text { text, .. } => text,
+        other => panic!("no text: {other:?}"),
+    }
+}
+
+fn text(text: &str) -> Outgoing {
+    Outgoing::Text { markdown: text.to_owned(), reply_to: None }
+}
+
+fn question(text: &str) -> Outgoing {
+    let choices = [("Allow", 'a'), ("Always here", 'c'), ("Deny", 'd')]
+        .map(|(label, key)| Choice { label: label.to_owned(), key })
+        .to_vec();
+    Outgoing::Question { markdown: text.to_owned(), approval: "ap-1".to_owned(), choices }
+}
+
+fn file(name: &str, caption: Option<&str>) -> Outgoing {
+    Outgoing::File {
+        name: name.to_owned(),
+        media_type: "text/plain".to_owned(),
+        size_bytes: 5,
+        digest: "d".to_owned(),
+        caption: caption.map(str::to_owned),
+    }
+}
+
+fn shipment(chat: u64, what: Outgoing, receipt: Option<Receipt>) -> Shipment {
+    Shipment {
+        key: "01992f5e-7d2c-7b51-9d7a-5b8c0f7a3e11".to_owned(),
+        place: Place { chat: chat.to_string(), thread: None, kind: PlaceKind::Group },
+        what,
+        receipt,
+        bytes: Some(Bytes::from_static(b"hello")),
+        token: Some(BUTTON_TOKEN.to_owned()),
+    }
+}
+
+/// Sent under a key of its own.
+async fn show(channel: &Discord, chat: u64, what: Outgoing) -> Result<Receipt, SendError> {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let key = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    channel.send(&Shipment { key: format!("row-{key}"), ..shipment(chat, what, None) }).await
+}
+
+fn id(receipt: &Receipt) -> u64 {
+    receipt.message.parse().expect("an id is a number")
+}

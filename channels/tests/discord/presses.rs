@@ -1,0 +1,112 @@
+//! Buttons: acknowledged before anything else, and never lost.
+
+use super::*;
+
+async fn asked(fake: &FakeDiscord) -> (u64, u64, u64) {
+    let (ann, general) = (fake.person("Ann"), fake.general());
+    let receipt = show(&discord(fake), general, question("Delete it?")).await.expect("sent");
+    (ann, general, id(&receipt))
+}
+
+/// A1, A2
+#[tokio::test]
+async fn a_press_is_acknowledged_before_it_is_committed() {
+    let fake = FakeDiscord::start().await;
+    let mut listening = Listening::connected(&fake).await;
+    let (ann, general, message) = asked(&fake).await;
+    listening.event().await;
+    let interaction = fake.presses(general, ann, (message, "Always here"));
+    let (batch, committed) = listening.batches.recv().await.expect("it listens");
+    fake.until(|fake| fake.answer(interaction).is_some()).await;
+    let (kind, took) = fake.answer(interaction).expect("acknowledged");
+    assert_eq!(kind, 6, "a deferred update");
+    assert!(took < Duration::from_millis(300), "{took:?}");
+    committed.send(()).expect("it waits for the commit");
+    let press = &batch.incomings[0];
+    assert_eq!(press.key, format!("i{interaction}"));
+    assert_eq!(press.place.kind, PlaceKind::Group);
+    let person = press.person.as_ref().expect("somebody presses");
+    assert_eq!((person.id.clone(), person.language.as_deref()), (ann.to_string(), Some("de")));
+    let What::Press { press, message: on, data } = &press.what else { panic!("{press:?}") };
+    assert_eq!(on, &message.to_string());
+    assert_eq!(data, &format!("{BUTTON_TOKEN}c"));
+    assert!(press.starts_with(&format!("{interaction}:")));
+    listening.end().await.expect("it ends well");
+}
+
+/// A2
+#[tokio::test]
+async fn a_failed_acknowledgement_loses_no_press_and_its_answer_still_arrives() {
+    let fake = FakeDiscord::start().await;
+    let mut listening = Listening::connected(&fake).await;
+    let (ann, general, message) = asked(&fake).await;
+    listening.event().await;
+    let refused = Trouble::Refuse { status: 400, code: 0, message: "no".to_owned() };
+    fake.fault("callback", refused);
+    let interaction = fake.presses(general, ann, (message, "Deny"));
+    let What::Press { press, .. } = listening.event().await.what else { panic!("no press") };
+    fake.until(|fake| fake.calls().iter().any(|call| call.act == "callback")).await;
+    let toast = Outgoing::Toast { press, text: "Too late.".to_owned(), alert: true };
+    show(&discord(&fake), general, toast).await.expect("shown");
+    assert_eq!(fake.answer(interaction).map(|(kind, _)| kind), Some(4));
+    assert_eq!(fake.whispers(interaction), ["Too late."]);
+    listening.end().await.expect("it ends well");
+}
+
+/// A2
+#[tokio::test]
+async fn an_acknowledgement_that_did_not_arrive_is_repeated() {
+    let fake = FakeDiscord::start().await;
+    let mut listening = Listening::connected(&fake).await;
+    let (ann, general, message) = asked(&fake).await;
+    listening.event().await;
+    fake.fault("callback", Trouble::Page { status: 502 });
+    fake.fault("callback", Trouble::LoseAnswer);
+    let interaction = fake.presses(general, ann, (message, "Deny"));
+    assert!(matches!(listening.event().await.what, What::Press { .. }));
+    fake.until(|fake| fake.calls().iter().filter(|call| call.act == "callback").count() == 3).await;
+    assert_eq!(fake.answer(interaction).map(|(kind, _)| kind), Some(6));
+    listening.end().await.expect("it ends well");
+}
+
+/// A1
+#[tokio::test]
+async fn a_private_answer_follows_the_acknowledgement() {
+    let fake = FakeDiscord::start().await;
+    let mut listening = Listening::connected(&fake).await;
+    let (ann, general, message) = asked(&fake).await;
+    listening.event().await;
+    let interaction = fake.presses(general, ann, (message, "Allow"));
+    let What::Press { press, .. } = listening.event().await.what else { panic!("no press") };
+    fake.until(|fake| fake.answer(interaction).is_some()).await;
+    let toast = |press: &str, text: &str| Outgoing::Toast {
+        press: press.to_owned(),
+        text: text.to_owned(),
+        alert: false,
+    };
+    let channel = discord(&fake);
+    show(&channel, general, toast(&press, "")).await.expect("nothing to say");
+    assert!(fake.whispers(interaction).is_empty());
+    show(&channel, general, toast(&press, "Only *Ann* may.")).await.expect("said");
+    assert_eq!(fake.whispers(interaction), [r"Only \*Ann\* may."]);
+    show(&channel, general, toast("1:2:3", "Too late.")).await.expect("nobody is there any more");
+    listening.end().await.expect("it ends well");
+}
+
+/// M8
+#[tokio::test]
+async fn an_interaction_that_cannot_be_read_is_answered_and_kept() {
+    let fake = FakeDiscord::start().await;
+    let mut listening = Listening::connected(&fake).await;
+    let (ann, general, message) = asked(&fake).await;
+    listening.event().await;
+    let mut odd = fake.pushed_press(general, ann, (message, "Allow"));
+    odd["data"] = serde_json::json!({ "component_type": 99 });
+    fake.tells("INTERACTION_CREATE", &odd);
+    let event = listening.event().await;
+    assert!(matches!(event.what, What::Unparsed { .. }), "{event:?}");
+    let interaction: u64 = odd["id"].as_str().and_then(|id| id.parse().ok()).expect("an id");
+    fake.until(|fake| fake.answer(interaction).is_some()).await;
+    assert_eq!(fake.whispers(interaction).len(), 1);
+    listening.end().await.expect("it ends well");
+}

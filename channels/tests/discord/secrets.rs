@@ -1,0 +1,85 @@
+//! No token in anything that can be read afterwards.
+
+use std::{
+    io::Write,
+    sync::{Mutex, PoisonError},
+};
+
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::*;
+
+/// Collects what is logged.
+#[derive(Clone, Default)]
+struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Sink {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+/// O1
+#[tokio::test]
+async fn the_token_stands_in_no_error_and_in_no_log() {
+    let sink = Sink::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+        .with_ansi(false)
+        .with_writer(sink.clone())
+        .finish();
+    let logging = tracing::subscriber::set_default(subscriber);
+    let fake = FakeDiscord::start().await;
+    let (ann, general) = (fake.person("Ann"), fake.general());
+    let channel = discord(&fake);
+    let mut read = vec![format!("{:?}", discord_config_of(&fake))];
+    let echo = format!("the token {TOKEN} is odd");
+    let troubles = [
+        Trouble::Refuse { status: 400, code: 50035, message: echo.clone() },
+        Trouble::Refuse { status: 500, code: 0, message: echo.clone() },
+        Trouble::Cut,
+        Trouble::LoseAnswer,
+        Trouble::Page { status: 502 },
+    ];
+    for trouble in troubles {
+        for what in [text("x"), file("a", None)] {
+            fake.fault("send", trouble.clone());
+            let sent = show(&channel, general, what).await;
+            read.push(format!("{sent:?} {}", sent.as_ref().expect_err("a fault")));
+        }
+    }
+    let nobody = discord_at("http://127.0.0.1:9", TOKEN, None);
+    read.push(format!("{:?}", show(&nobody, general, text("x")).await));
+    fake.fault("gateway", Trouble::Refuse { status: 500, code: 0, message: echo });
+    let mut listening = Listening::connected(&fake).await;
+    fake.says(general, ann, "x");
+    listening.batch().await;
+    read.push(format!("{:?}", listening.end().await));
+    drop(logging);
+
+    let logged = sink.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let logged = String::from_utf8_lossy(&logged).into_owned();
+    assert!(logged.contains("connecting again"), "the log was really collected");
+    read.push(logged);
+    for text in read {
+        assert!(!text.contains(TOKEN), "{text}");
+    }
+}
+
+fn discord_config_of(fake: &FakeDiscord) -> DiscordConfig {
+    let api_url = Some(fake.url().parse().expect("a URL"));
+    DiscordConfig { id: "dc".to_owned(), token: TOKEN.into(), api_url, public_key: None }
+}

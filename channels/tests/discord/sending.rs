@@ -1,0 +1,184 @@
+//! What is shown, what is refused, and what happens when an answer is lost.
+
+use super::*;
+
+#[tokio::test]
+async fn a_text_is_shown_in_their_dialect_and_pings_nobody() {
+    let fake = FakeDiscord::start().await;
+    let (ann, general) = (fake.person("Ann"), fake.general());
+    let said = fake.says(general, ann, "hi");
+    let reply = Outgoing::Text {
+        markdown: "# Hi\n\n@everyone **b** https://x.y/a_b".to_owned(),
+        reply_to: Some(said.to_string()),
+    };
+    show(&discord(&fake), general, reply).await.expect("sent");
+    let shown = fake.messages(general).pop().expect("it stands there");
+    assert_eq!(shown["content"], "# Hi\n\n@\u{200b}everyone **b** https://x.y/a_b");
+    assert_eq!(shown["mention_everyone"], false);
+    assert_eq!(shown["flags"], 4, "no previews");
+    assert_eq!(shown["message_reference"]["message_id"], said.to_string());
+    let gone = Outgoing::Text { markdown: "x".to_owned(), reply_to: Some("5".to_owned()) };
+    show(&discord(&fake), general, gone).await.expect("an answer to what is gone is sent");
+}
+
+/// A1, A4
+#[tokio::test]
+async fn a_question_has_its_buttons_until_it_is_settled() {
+    let fake = FakeDiscord::start().await;
+    let general = fake.general();
+    let channel = discord(&fake);
+    let receipt = show(&channel, general, question("Delete?")).await.expect("sent");
+    let shown = fake.messages(general).remove(0);
+    let buttons = shown["components"][0]["components"].as_array().expect("a row");
+    let ids: Vec<_> = buttons.iter().filter_map(|button| button["custom_id"].as_str()).collect();
+    assert_eq!(ids, ["a", "c", "d"].map(|key| format!("{BUTTON_TOKEN}{key}")));
+    let settled = Outgoing::Settled { markdown: "Allowed by Ann.".to_owned() };
+    for _ in 0..2 {
+        let again = shipment(general, settled.clone(), Some(receipt.clone()));
+        assert_eq!(channel.send(&again).await.expect("edited"), receipt);
+    }
+    let shown = fake.messages(general);
+    assert_eq!(shown.len(), 1);
+    assert_eq!(shown[0]["content"], "Allowed by Ann.");
+    assert_eq!(shown[0]["components"], serde_json::json!([]));
+}
+
+#[tokio::test]
+async fn what_was_deleted_meanwhile_is_shown_anew() {
+    let fake = FakeDiscord::start().await;
+    let general = fake.general();
+    let channel = discord(&fake);
+    let receipt = show(&channel, general, question("Delete?")).await.expect("sent");
+    fake.deletes(general, id(&receipt));
+    let settled = Outgoing::Settled { markdown: "Denied.".to_owned() };
+    let again = Shipment { key: "k".into(), ..shipment(general, settled, Some(receipt.clone())) };
+    assert_ne!(channel.send(&again).await.expect("sent"), receipt);
+    assert_eq!(fake.reads(general), ["Denied."]);
+    let draft = Outgoing::Draft { markdown: "x".to_owned() };
+    let lost = channel.send(&shipment(general, draft.clone(), Some(receipt))).await;
+    assert!(matches!(lost, Err(SendError::Rejected(_))), "a draft is not worth a new message");
+    assert!(matches!(show(&channel, general, draft).await, Err(SendError::Rejected(_))));
+}
+
+/// M3
+#[tokio::test]
+async fn a_lost_answer_is_unknown_and_the_repeated_send_is_the_same_message() {
+    let fake = FakeDiscord::start().await;
+    let general = fake.general();
+    let channel = discord(&fake);
+    for what in [text("once"), file("a.txt", None), question("sure?")] {
+        let before = fake.messages(general).len();
+        let once = Shipment { key: format!("{what:?}"), ..shipment(general, what, None) };
+        fake.fault("send", Trouble::LoseAnswer);
+        assert!(matches!(channel.send(&once).await, Err(SendError::Unknown(_))));
+        let first = channel.send(&once).await.expect("known again");
+        assert_eq!(channel.send(&once).await.expect("and again"), first);
+        assert_eq!(fake.messages(general).len(), before + 1);
+    }
+}
+
+/// M4
+#[tokio::test]
+async fn a_limit_names_its_time_and_holds_its_chat_only() {
+    let fake = FakeDiscord::start().await;
+    let (general, other) = (fake.general(), fake.private(fake.person("Ann")));
+    let channel = discord(&fake);
+    fake.fault("send", Trouble::TooMany { retry_after: 1.5, global: false });
+    let told = show(&channel, general, text("x")).await;
+    assert!(
+        matches!(told, Err(SendError::Retry { after: Some(after), .. }) if after == Duration::from_millis(1500)),
+        "{told:?}"
+    );
+    let asked = fake.calls().len();
+    let held = show(&channel, general, text("x")).await;
+    assert!(matches!(held, Err(SendError::Retry { after: Some(_), .. })));
+    assert_eq!(fake.calls().len(), asked, "the platform is left alone");
+    show(&channel, other, text("y")).await.expect("another chat is free");
+    fake.fault("send", Trouble::TooMany { retry_after: 60.0, global: true });
+    show(&channel, other, text("y")).await.expect_err("a limit for the whole bot");
+    let typed = show(&channel, general, Outgoing::Typing).await;
+    assert!(matches!(typed, Err(SendError::Retry { after: Some(_), .. })), "{typed:?}");
+}
+
+/// M4
+#[tokio::test]
+async fn a_limit_that_is_about_to_be_reached_is_not_run_into() {
+    let fake = FakeDiscord::start().await;
+    let general = fake.general();
+    let channel = discord(&fake);
+    fake.limit(2, Duration::from_mins(1));
+    show(&channel, general, text("1")).await.expect("granted");
+    show(&channel, general, text("2")).await.expect("granted, the last");
+    let held = show(&channel, general, text("3")).await;
+    assert!(matches!(held, Err(SendError::Retry { after: Some(_), .. })));
+    assert!(fake.calls().iter().all(|call| call.status != 429), "no 429 was provoked");
+}
+
+/// M10
+#[tokio::test]
+async fn refusals_say_what_to_do_next() {
+    let fake = FakeDiscord::start().await;
+    let (general, private) = (fake.general(), fake.private(fake.person("Ann")));
+    let channel = discord(&fake);
+    let refuse =
+        |status, code, message: &str| Trouble::Refuse { status, code, message: message.to_owned() };
+    let gone = show(&channel, 5, text("x")).await;
+    assert!(matches!(gone, Err(SendError::Gone(_))), "{gone:?}");
+    for (status, code) in [(403, 50013), (403, 50007), (404, 10003)] {
+        fake.fault("send", refuse(status, code, "no"));
+        assert!(matches!(show(&channel, private, text("x")).await, Err(SendError::Gone(_))));
+    }
+    for (status, code) in [(400, 50035), (413, 40005)] {
+        fake.fault("send", refuse(status, code, "no"));
+        assert!(matches!(show(&channel, private, text("x")).await, Err(SendError::Rejected(_))));
+    }
+    for trouble in [refuse(500, 0, "oh"), refuse(401, 0, "who"), Trouble::Page { status: 502 }] {
+        fake.fault("send", trouble);
+        assert!(matches!(show(&channel, private, text("x")).await, Err(SendError::Retry { .. })));
+    }
+    fake.closes(general);
+    assert!(matches!(show(&channel, general, text("x")).await, Err(SendError::Gone(_))));
+    let nobody = discord_at("http://127.0.0.1:9", TOKEN, None);
+    assert!(matches!(show(&nobody, general, text("x")).await, Err(SendError::Retry { .. })));
+    let long = show(&channel, private, text(&"x".repeat(2001))).await;
+    assert!(matches!(long, Err(SendError::Rejected(_))), "{long:?}");
+}
+
+/// M5
+#[tokio::test]
+async fn a_long_text_comes_in_parts_that_the_platform_takes() {
+    let fake = FakeDiscord::start().await;
+    let general = fake.general();
+    let channel = discord(&fake);
+    let line = "- a_b *c* 👍🏽 [link](https://example.org/very/long/path?of=things) `code`\n";
+    let markdown = format!("{}\n\n```rust\n{}```\n", line.repeat(60), "let x = 1;\n".repeat(300));
+    let parts = text(&markdown).degrade(channel.limits());
+    assert!(parts.len() >= 4, "{}", parts.len());
+    for part in parts {
+        show(&channel, general, part).await.expect("it fits");
+    }
+    let shown = fake.reads(general);
+    assert!(shown.iter().all(|text| text.chars().count() <= 2000));
+    assert_eq!(shown.concat().matches("let x = 1;").count(), 300);
+    assert!(shown.iter().all(|text| text.matches("```").count() % 2 == 0), "fences are balanced");
+}
+
+/// M11
+#[tokio::test]
+async fn a_file_arrives_as_a_file_and_typing_is_shown() {
+    let fake = FakeDiscord::start().await;
+    let general = fake.general();
+    let channel = discord(&fake);
+    show(&channel, general, file("a \"b\".txt", Some("**Here**"))).await.expect("sent");
+    let shown = fake.messages(general).remove(0);
+    let (name, bytes) = fake.file(&shown).expect("a file");
+    assert_eq!((name.as_str(), bytes.as_ref()), ("a_\"b\".txt", b"hello".as_slice()));
+    assert_eq!(shown["content"], "**Here**");
+    let url = shown["attachments"][0]["url"].as_str().expect("an address").to_owned();
+    let fetched = channels::FileRef { id: url, name, media_type: None, size_bytes: Some(5) };
+    assert_eq!(channel.fetch(&fetched).await.expect("fetched"), "hello");
+    let elsewhere = channels::FileRef { id: "http://169.254.169.254/".to_owned(), ..fetched };
+    assert!(matches!(channel.fetch(&elsewhere).await, Err(SendError::Rejected(_))));
+    show(&channel, general, Outgoing::Typing).await.expect("shown");
+    assert_eq!(fake.granted("typing").len(), 1);
+}
