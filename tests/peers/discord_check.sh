@@ -1,0 +1,54 @@
+#!/bin/sh
+# Holds the fake Discord against a client that was not made for it. Ends with 1 on a surprise.
+# Usage: tests/peers/discord_check.sh [VENV]   (a virtual environment; made if it is not there)
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+venv=${1:-${TMPDIR:-/tmp}/countersign-discord-peers}
+scratch=$(mktemp -d)
+fake=
+cleanup() {
+    [ -z "$fake" ] || kill "$fake" 2>/dev/null || :
+    rm -rf "$scratch"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+stamp=$venv/requirements.installed
+if ! cmp -s "$here/requirements-discord.txt" "$stamp"; then
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements-discord.txt"
+    cp "$here/requirements-discord.txt" "$stamp"
+fi
+
+cd "$here/../.."
+cargo build --quiet --workspace --all-features --all-targets --locked
+"${CARGO_TARGET_DIR:-target}/debug/fake-discord" 0 2>"$scratch/fake" &
+fake=$!
+tries=0
+until grep -q ' channel ' "$scratch/fake"; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 50 ] || { echo "the fake did not start:" >&2; cat "$scratch/fake" >&2; exit 1; }
+    sleep 0.1
+done
+read -r url _ token _ <"$scratch/fake"
+
+timeout 90 "$venv/bin/python" "$here/discordpy_check.py" "$url" "$token" >"$scratch/said" 2>"$scratch/errors" || {
+    cat "$scratch/said" "$scratch/errors" "$scratch/fake" >&2
+    exit 1
+}
+# It was greeted, heard a person, answered with a button and a file that it could read back, was
+# pressed, edited the message, and told the presser something in private.
+cat >"$scratch/expected" <<'LINES'
+CLICK ann
+FOLLOWUP ok
+MSG Please run it. []
+READY counter_bot ['Lab']
+SENT 50 50
+LINES
+# When it takes itself for ready, and which id its message has, is its own affair.
+sed 's/^SENT [0-9]*/SENT/' "$scratch/said" | sort >"$scratch/short"
+if ! diff -u "$scratch/expected" "$scratch/short" || grep -q ERROR "$scratch/errors"; then
+    cat "$scratch/errors" >&2
+    exit 1
+fi
+echo "the fake Discord is as its peer expects"
