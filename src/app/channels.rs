@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use channels::{
+    discord::{Discord, DiscordConfig},
     telegram::{Mode, Telegram, TelegramConfig},
     web::Web,
 };
@@ -22,6 +23,9 @@ pub fn connect(config: &Config, variables: &BTreeMap<String, String>) -> Result<
             ChannelKind::Telegram => Arc::new(
                 telegram(entry, variables).with_context(|| format!("channels.{}", entry.id))?,
             ),
+            ChannelKind::Discord => Arc::new(
+                discord(entry, variables).with_context(|| format!("channels.{}", entry.id))?,
+            ),
             ChannelKind::Web => {
                 let web = Arc::new(Web::new(&entry.id));
                 webs.insert(entry.id.clone(), web.clone());
@@ -32,7 +36,7 @@ pub fn connect(config: &Config, variables: &BTreeMap<String, String>) -> Result<
             channel,
             allow: Allow::from_list(&entry.allow),
             agent: entry.agent.clone(),
-            alone: entry.kind == ChannelKind::Telegram,
+            alone: entry.kind != ChannelKind::Web,
         };
         channels.insert(entry.id.clone(), connected);
     }
@@ -57,5 +61,15 @@ fn telegram(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Resul
         token: token.reveal(variables).context("token")?,
         api_url: entry.api_url.clone().unwrap_or_else(usual),
         mode,
+    }))
+}
+
+fn discord(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<Discord> {
+    let token = entry.token.as_ref().context("token is missing")?;
+    Ok(Discord::new(DiscordConfig {
+        id: entry.id.clone(),
+        token: token.reveal(variables).context("token")?,
+        api_url: entry.api_url.clone(),
+        public_key: entry.public_key.clone(),
     }))
 }

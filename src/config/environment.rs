@@ -19,6 +19,10 @@ const PROVIDERS: [(&str, &str, &str); 4] = [
     ("ollama", "OLLAMA_HOST", "qwen3"),
 ];
 
+/// Platform, the variable that turns it on.
+const PLATFORMS: [(&str, &str); 2] =
+    [("telegram", "TELEGRAM_BOT_TOKEN"), ("discord", "DISCORD_BOT_TOKEN")];
+
 /// Where the file names no model or channel, the well-known variables do.
 pub fn go_live(table: &mut Table, variables: &BTreeMap<String, String>) {
     let set = |name: &str| variables.get(name).is_some_and(|v| !v.trim().is_empty());
@@ -41,14 +45,22 @@ pub fn go_live(table: &mut Table, variables: &BTreeMap<String, String>) {
         }
         table.insert("models".into(), Value::Array(vec![Value::Table(entry)]));
     }
-    if !table.contains_key("channels") && set("TELEGRAM_BOT_TOKEN") {
-        let entry = Table::from_iter([
-            ("id".to_owned(), Value::from("telegram")),
-            ("kind".to_owned(), Value::from("telegram")),
-            ("token".to_owned(), by_variable("TELEGRAM_BOT_TOKEN")),
-        ]);
-        table.insert("channels".into(), Value::Array(vec![Value::Table(entry)]));
+    if !table.contains_key("channels") {
+        let live = PLATFORMS.iter().filter(|(_, variable)| set(variable));
+        let channels: Vec<Value> = live.map(|(kind, variable)| channel(kind, variable)).collect();
+        if !channels.is_empty() {
+            table.insert("channels".into(), Value::Array(channels));
+        }
     }
+}
+
+/// A channel that is called like its platform.
+fn channel(kind: &str, variable: &str) -> Value {
+    Value::Table(Table::from_iter([
+        ("id".to_owned(), Value::from(kind)),
+        ("kind".to_owned(), Value::from(kind)),
+        ("token".to_owned(), by_variable(variable)),
+    ]))
 }
 
 fn by_variable(name: &str) -> Value {
@@ -147,6 +159,7 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         mode: ChannelMode::Poll,
         webhook_url: None,
         webhook_secret: None,
+        public_key: None,
         allow: vec!["*".into()],
     }
 }

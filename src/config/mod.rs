@@ -127,6 +127,7 @@ pub struct ChannelEntry {
     pub mode: ChannelMode,
     pub webhook_url: Option<url::Url>,
     pub webhook_secret: Option<Secret>,
+    pub public_key: Option<String>,
     #[serde(default)]
     pub allow: Vec<String>,
 }
@@ -135,6 +136,7 @@ pub struct ChannelEntry {
 #[serde(rename_all = "snake_case")]
 pub enum ChannelKind {
     Telegram,
+    Discord,
     Web,
 }
 
@@ -209,6 +211,21 @@ impl Default for GuardConfig {
     }
 }
 
+impl ChannelKind {
+    /// Who gives out the tokens of this platform, if it has any.
+    fn gives_tokens(self) -> Option<&'static str> {
+        match self {
+            Self::Telegram => Some("@BotFather"),
+            Self::Discord => Some("the developer portal (Bot, Reset Token)"),
+            Self::Web => None,
+        }
+    }
+}
+
+fn is_public_key(key: &str) -> bool {
+    key.trim().len() == 64 && key.trim().bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn default_agent() -> String {
     "default".into()
 }
@@ -267,8 +284,15 @@ impl Config {
             if !self.agents.iter().any(|a| a.id == channel.agent) {
                 bail!("channels.{}.agent: there is no agent `{}`", channel.id, channel.agent);
             }
-            if channel.kind == ChannelKind::Telegram && channel.token.is_none() {
-                bail!("channels.{}.token: is missing; @BotFather gives one", channel.id);
+            if let (Some(giver), None) = (channel.kind.gives_tokens(), &channel.token) {
+                bail!("channels.{}.token: is missing; {giver} gives one", channel.id);
+            }
+            if channel.public_key.as_ref().is_some_and(|key| !is_public_key(key)) {
+                bail!(
+                    "channels.{}.public_key: is not one; the developer portal shows it under \
+                     General Information, 64 hexadecimal digits",
+                    channel.id
+                );
             }
             let webhook = channel.mode == ChannelMode::Webhook;
             if webhook && (channel.webhook_url.is_none() || channel.webhook_secret.is_none()) {

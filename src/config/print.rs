@@ -81,10 +81,10 @@ pub const KEYS: &[Key] = &[
     key("agents.max_output_tokens", "8192", "The longest answer"),
     key("agents.context_tokens", "100000", "A longer dialogue is summarised"),
     key("channels.id", "", "Unique; part of stored keys, so do not rename it"),
-    key("channels.kind", "", "telegram or web"),
+    key("channels.kind", "", "telegram, discord or web"),
     key("channels.agent", "default", "The id of an agent"),
     key("channels.token", "", "The bot's token, as a secret"),
-    key("channels.api_url", "the platform's", "A local Bot API server, or a test"),
+    key("channels.api_url", "the platform's", "A local Bot API server, or a stand-in"),
     key("channels.mode", "poll", "poll or webhook"),
     key(
         "channels.webhook_url",
@@ -92,6 +92,12 @@ pub const KEYS: &[Key] = &[
         "Where the platform reaches <admin.listen>/channels/<id>/webhook",
     ),
     key("channels.webhook_secret", "", "What the platform shows with each request, as a secret"),
+    key(
+        "channels.public_key",
+        "",
+        "Discord: the application's key; with it, pushed interactions are taken at \
+         <admin.listen>/channels/<id>/webhook",
+    ),
     key("channels.allow", "[]", "Numeric platform ids, or [\"*\"]; others need a pairing code"),
     key("mcp.name", "", "In front of its tools' names"),
     key("mcp.command", "", "Program and arguments of a local server"),

@@ -81,6 +81,29 @@ fn a_key_in_the_environment_is_enough_to_go_live() {
 }
 
 #[test]
+fn a_platforms_variable_adds_its_channel() {
+    let config = load("", &[("DISCORD_BOT_TOKEN", "t"), ("TELEGRAM_BOT_TOKEN", "1:t")]).unwrap();
+    let ids: Vec<_> = config.channels.iter().map(|c| c.id.as_str()).collect();
+    assert_eq!(ids, ["telegram", "discord", "web"]);
+    let named = "[[channels]]\nid = \"a\"\nkind = \"web\"";
+    let config = load(named, &[("DISCORD_BOT_TOKEN", "t")]).unwrap();
+    assert_eq!(config.channels.len(), 1, "a file that names channels names all of them");
+}
+
+#[test]
+fn a_discord_channel_needs_a_token_and_a_whole_key() {
+    let channel = "[[channels]]\nid = \"d\"\nkind = \"discord\"";
+    let problem = format!("{:#}", load(channel, &[]).unwrap_err());
+    assert!(problem.contains("channels.d.token") && problem.contains("developer portal"));
+    let key = |key: &str| format!("{channel}\ntoken = \"t\"\npublic_key = \"{key}\"");
+    let problem = format!("{:#}", load(&key("abc"), &[]).unwrap_err());
+    assert!(problem.contains("channels.d.public_key"), "{problem}");
+    let config = load(&key(&"0a".repeat(32)), &[]).unwrap();
+    let (channels, _) = countersign::app::channels::connect(&config, &BTreeMap::new()).unwrap();
+    assert!(channels["d"].alone, "one session per token");
+}
+
+#[test]
 fn every_key_can_be_a_variable() {
     let config = load(
         "",
@@ -176,6 +199,7 @@ const FULL: &str = r#"
     mode = "webhook"
     webhook_url = "https://x.example"
     webhook_secret = "y"
+    public_key = "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
     [[mcp]]
     name = "m"
     url = "http://localhost"
