@@ -3,24 +3,36 @@
 use axum::{
     body::Bytes,
     extract::{Path, State},
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
 };
-use channels::{Batch, WebhookError, WebhookRequest};
+use channels::{Batch, WebhookError, WebhookRequest, discord};
 use std::sync::Arc;
 
 use super::Admin;
 use crate::gateway;
 
-/// 200 only once it is committed. Who does not know the secret learns nothing: a channel without a
-/// webhook and a channel that does not exist look the same.
+/// The answer has no body, but for a platform that asks whether we are there.
 pub async fn receive(
     State(admin): State<Arc<Admin>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
-) -> StatusCode {
-    let Some(connected) = admin.gateway.channels.get(&id) else { return StatusCode::NOT_FOUND };
-    let incomings = match connected.channel.webhook(&pushed(&headers, body)).await {
+) -> Response {
+    let request = pushed(&headers, body);
+    match (take(&admin, &id, &request).await, discord::pong(&request)) {
+        (StatusCode::OK, Some(pong)) => {
+            ([(CONTENT_TYPE, "application/json")], pong).into_response()
+        }
+        (status, _) => status.into_response(),
+    }
+}
+
+/// 200 only once it is committed. Who does not know the secret learns nothing: a channel without a
+/// webhook and a channel that does not exist look the same.
+async fn take(admin: &Admin, id: &str, request: &WebhookRequest) -> StatusCode {
+    let Some(connected) = admin.gateway.channels.get(id) else { return StatusCode::NOT_FOUND };
+    let incomings = match connected.channel.webhook(request).await {
         Ok(incomings) => incomings,
         Err(WebhookError::Absent) => return StatusCode::NOT_FOUND,
         Err(WebhookError::Forbidden) => {
@@ -33,7 +45,7 @@ pub async fn receive(
         }
     };
     let batch = Batch { incomings, position: None };
-    match gateway::receive::receive(&admin.gateway, &id, batch).await {
+    match gateway::receive::receive(&admin.gateway, id, batch).await {
         Ok(()) => StatusCode::OK,
         Err(problem) => {
             let problem = format!("{problem:#}");
