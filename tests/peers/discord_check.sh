@@ -1,13 +1,17 @@
 #!/bin/sh
-# Holds the fake Discord against a client that was not made for it. Ends with 1 on a surprise.
+# Holds the fake Discord against a client that was not made for it, and the adapter against a Discord
+# that somebody else wrote. Ends with 1 on a surprise.
 # Usage: tests/peers/discord_check.sh [VENV]   (a virtual environment; made if it is not there)
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 venv=${1:-${TMPDIR:-/tmp}/countersign-discord-peers}
 scratch=$(mktemp -d)
 fake=
+peer=
 cleanup() {
-    [ -z "$fake" ] || kill "$fake" 2>/dev/null || :
+    for process in $fake $peer; do
+        kill "$process" 2>/dev/null || :
+    done
     rm -rf "$scratch"
 }
 trap cleanup EXIT
@@ -51,4 +55,17 @@ if ! diff -u "$scratch/expected" "$scratch/short" || grep -q ERROR "$scratch/err
     cat "$scratch/errors" >&2
     exit 1
 fi
-echo "the fake Discord is as its peer expects"
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+"$venv/bin/python" "$here/simcord_wire.py" "$port" >"$scratch/peer" 2>&1 &
+peer=$!
+tries=0
+until grep -q '^simcord ' "$scratch/peer"; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || { echo "the peer did not start:" >&2; cat "$scratch/peer" >&2; exit 1; }
+    sleep 0.1
+done
+COUNTERSIGN_PEER_URL=http://127.0.0.1:$port \
+    timeout 120 cargo test --quiet --workspace --all-features --locked --test discord -- --ignored --exact \
+    peer::somebody_elses_discord_is_spoken_to
+
+echo "the fake Discord and the Discord adapter are as their peers expect"

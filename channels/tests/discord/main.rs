@@ -4,6 +4,7 @@
 
 mod endpoint;
 mod listening;
+mod peer;
 mod presses;
 mod secrets;
 mod sending;
