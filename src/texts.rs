@@ -198,10 +198,12 @@ pub fn settled(status: Status, title: &str, by: &str) -> String {
     format!("{title}\n\n{end}")
 }
 
-/// `lasting`: an answer for the rest of the conversation would count.
-pub fn choices(asks: Asks, lasting: bool) -> Vec<Choice> {
+/// `lasting`: an answer for the rest of the conversation would count; `cut`: not everything could
+/// be shown.
+pub fn choices(asks: Asks, lasting: bool, cut: bool) -> Vec<Choice> {
     let choice = |label: &str, key| Choice { label: label.to_owned(), key };
-    match asks {
+    let everything = cut.then(|| choice("Show everything", 'e'));
+    let mut choices = match asks {
         Asks::Allow if lasting => vec![
             choice("Allow once", 'a'),
             choice("Allow in this conversation", 'c'),
@@ -209,8 +211,27 @@ pub fn choices(asks: Asks, lasting: bool) -> Vec<Choice> {
         ],
         Asks::Allow => vec![choice("Allow once", 'a'), choice("Deny", 'd')],
         Asks::Retry => vec![choice("Run again", 'r'), choice("Skip", 's')],
-    }
+    };
+    choices.extend(everything);
+    choices
 }
+
+/// Whether a question does not show all of these arguments itself.
+pub fn cuts(arguments: &Value) -> bool {
+    let long = |value: &Value| match value {
+        Value::String(text) => text.chars().count() > ARGUMENTS_SHOWN,
+        other => other.to_string().chars().count() > ARGUMENTS_SHOWN,
+    };
+    arguments.as_object().is_some_and(|fields| fields.values().any(long))
+}
+
+/// All arguments, as the file that the button sends: the same bytes whenever it is pressed.
+pub fn everything(arguments: &Value) -> String {
+    format!("{arguments:#}\n")
+}
+
+pub const EVERYTHING_NAME: &str = "arguments.json";
+pub const EVERYTHING_SENT: &str = "All arguments are on their way as a file.";
 
 /// The private answer to a press, or to a typed command.
 pub fn decided(status: Status) -> &'static str {

@@ -4,7 +4,7 @@
 //! event that the agent reads and the question's final form.
 
 use anyhow::Result;
-use channels::Place;
+use channels::{Outgoing, Place};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use crate::{
     store::{
         Tx,
         approvals::{self as questions, Approval},
-        journal, outbox,
+        files, journal, outbox,
     },
     texts,
 };
@@ -106,10 +106,43 @@ pub async fn press(
     if here.as_ref() != Some(&approval.conversation) || !same_message {
         return invalid();
     }
-    match Choice::from_key(approval.asks, key) {
-        Some(choice) => decide(tx, approvers, &approval, (choice, by), now).await,
-        None => invalid(),
+    answer(tx, approvers, &approval, (key, by), now).await
+}
+
+/// What the button of that key does.
+async fn answer(
+    tx: &mut Tx<'_>,
+    approvers: Approvers,
+    approval: &Approval,
+    (key, by): (char, &Speaker),
+    now: DateTime<Utc>,
+) -> Result<String> {
+    if key == 'e' && approval.status == Status::Pending {
+        return show_everything(tx, approval, now).await;
     }
+    match Choice::from_key(approval.asks, key) {
+        Some(choice) => decide(tx, approvers, approval, (choice, by), now).await,
+        None => Ok(texts::NO_SUCH_BUTTON.to_owned()),
+    }
+}
+
+/// Sends the arguments as a file, whose bytes were stored when the question was asked.
+async fn show_everything(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let whole = texts::everything(&approval.arguments);
+    let file = Outgoing::File {
+        name: texts::EVERYTHING_NAME.to_owned(),
+        media_type: "application/json".to_owned(),
+        size_bytes: whole.len() as u64,
+        digest: files::digest_of(whole.as_bytes()),
+        caption: None,
+    };
+    let seq = journal::last_seq(tx, &approval.conversation).await?;
+    outbox::put(tx, &approval.conversation, seq, vec![file], now).await?;
+    Ok(texts::EVERYTHING_SENT.to_owned())
 }
 
 /// Decides, if that person may and nobody has: what to tell them.
@@ -198,10 +231,7 @@ pub async fn decide_by_id(
                 else {
                     return Ok(texts::NO_SUCH_BUTTON.to_owned());
                 };
-                match Choice::from_key(approval.asks, key) {
-                    Some(choice) => decide(tx, approvers, &approval, (choice, &by), now).await,
-                    None => Ok(texts::NO_SUCH_BUTTON.to_owned()),
-                }
+                answer(tx, approvers, &approval, (key, &by), now).await
             })
         })
         .await

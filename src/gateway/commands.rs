@@ -6,7 +6,7 @@ use channels::Outgoing;
 
 use super::{
     approvals::{self, Choice},
-    receive::Desk,
+    receive::{Desk, Typed},
 };
 use crate::{
     journal::{
@@ -22,10 +22,10 @@ pub(super) async fn obey(
     tx: &mut Tx<'_>,
     desk: &Desk,
     conversation: &ConversationId,
-    by: &Speaker,
-    text: &str,
+    typed: &Typed<'_>,
 ) -> Result<bool> {
-    let Some((command, rest)) = split(text) else { return Ok(false) };
+    let by = typed.by;
+    let Some((command, rest)) = split(typed.text) else { return Ok(false) };
     let answer = match command.to_lowercase().as_str() {
         "start" | "help" => texts::HELP.to_owned(),
         "whoami" => texts::whoami(&by.name, &by.id, &desk.channel),
@@ -40,7 +40,7 @@ pub(super) async fn obey(
         }
         "allow" | "always" | "deny" => {
             let choice = Choice::from_command(&command.to_lowercase(), rest);
-            decide_typed(tx, desk, conversation, by, choice).await?
+            decide_typed(tx, desk, conversation, typed, choice).await?
         }
         _ => return Ok(false),
     };
@@ -68,24 +68,35 @@ async fn end_all(
     questions::withdraw(tx, conversation, seq, &by.name, desk.now).await
 }
 
-/// The question that the command names by the code in it, or the only one that is open.
+/// The question that the command names by the code in it, the one that it replies to, or the only
+/// one that is open and shown.
 async fn decide_typed(
     tx: &mut Tx<'_>,
     desk: &Desk,
     conversation: &ConversationId,
-    by: &Speaker,
+    typed: &Typed<'_>,
     (choice, code): (Choice, String),
 ) -> Result<String> {
-    let mut open = questions::pending(tx, conversation).await?;
-    if !code.is_empty() {
-        open.retain(|question| approvals::code(&question.id) == code);
-    }
-    match open.as_slice() {
-        [] => Ok(texts::NOTHING_PENDING.to_owned()),
-        [one] if code.is_empty() && outbox::receipt(tx, &one.question).await?.is_none() => {
-            Ok(texts::NOT_SHOWN_YET.to_owned())
+    let mut shown = Vec::new();
+    let mut hidden = 0;
+    for question in questions::pending(tx, conversation).await? {
+        match outbox::receipt(tx, &question.question).await? {
+            Some(receipt) => shown.push((question, receipt.message)),
+            None => hidden += 1,
         }
-        [one] => approvals::decide(tx, desk.approvers, one, (choice, by), desk.now).await,
+    }
+    let replied = shown.iter().position(|(_, message)| typed.reply_to == Some(message));
+    if !code.is_empty() {
+        shown.retain(|(question, _)| approvals::code(&question.id) == code);
+    } else if let Some(replied) = replied {
+        shown = vec![shown.swap_remove(replied)];
+    }
+    match shown.as_slice() {
+        [(one, _)] => {
+            approvals::decide(tx, desk.approvers, one, (choice, typed.by), desk.now).await
+        }
+        [] if hidden > 0 => Ok(texts::NOT_SHOWN_YET.to_owned()),
+        [] => Ok(texts::NOTHING_PENDING.to_owned()),
         _ => Ok(texts::WHICH_ONE.to_owned()),
     }
 }

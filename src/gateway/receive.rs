@@ -84,6 +84,15 @@ pub(super) struct Desk {
     pub now: DateTime<Utc>,
 }
 
+/// A message that a person typed.
+pub(super) struct Typed<'a> {
+    pub by: &'a Speaker,
+    pub text: &'a str,
+    pub message: &'a str,
+    /// The message that it answers.
+    pub reply_to: Option<&'a str>,
+}
+
 async fn take(tx: &mut Tx<'_>, desk: &Desk, incoming: &Incoming) -> Result<Option<Aside>> {
     if let What::Unparsed { raw } = &incoming.what {
         tracing::warn!(channel.id = desk.channel, delivery = incoming.key, "kept unparsed");
@@ -116,9 +125,10 @@ async fn take_from(
     }
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
     match &incoming.what {
-        What::Text { text, addressed, message, .. } => {
+        What::Text { text, addressed, message, reply_to } => {
             if *addressed {
-                say(tx, desk, &incoming.place, (by, text, message)).await?;
+                let typed = Typed { by: &by, text, message, reply_to: reply_to.as_deref() };
+                say(tx, desk, &incoming.place, typed).await?;
             }
             Ok(None)
         }
@@ -138,17 +148,13 @@ async fn take_from(
     }
 }
 
-async fn say(
-    tx: &mut Tx<'_>,
-    desk: &Desk,
-    place: &Place,
-    (by, text, message): (Speaker, &str, &str),
-) -> Result<()> {
+async fn say(tx: &mut Tx<'_>, desk: &Desk, place: &Place, typed: Typed<'_>) -> Result<()> {
     let conversation = journal::conversation(tx, &desk.channel, place, desk.now).await?;
-    if commands::obey(tx, desk, &conversation, &by, text).await? {
+    if commands::obey(tx, desk, &conversation, &typed).await? {
         return Ok(());
     }
-    let said = Event::Said { by, text: text.to_owned(), message: message.to_owned() };
+    let Typed { by, text, message, .. } = typed;
+    let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
     journal::append(tx, &conversation, &said, desk.now).await?;
     Ok(())
 }

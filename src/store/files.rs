@@ -20,7 +20,7 @@ impl Artifacts {
 
     /// Keeps the bytes, on disk when it returns. Twice the same is once.
     pub async fn put(&self, name: &str, media_type: &str, bytes: Vec<u8>) -> Result<Attachment> {
-        let digest = hex::encode(Sha256::digest(&bytes));
+        let digest = digest_of(&bytes);
         let attachment = Attachment {
             name: name.to_owned(),
             media_type: media_type.to_owned(),
@@ -41,7 +41,7 @@ impl Artifacts {
             .await
             .with_context(|| format!("reading artifact {digest}"))?;
         anyhow::ensure!(
-            hex::encode(Sha256::digest(&bytes)) == digest,
+            digest_of(&bytes) == digest,
             "artifact {digest} is damaged: restore it from the backup"
         );
         Ok(bytes.into())
@@ -55,6 +55,11 @@ impl Artifacts {
 
 fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+/// The name of these bytes: their SHA-256, in hex.
+pub fn digest_of(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
 }
 
 fn write_once(path: &Path, bytes: &[u8]) -> Result<()> {

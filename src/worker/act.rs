@@ -110,7 +110,7 @@ pub(super) async fn finish(turn: &Turn<'_>, call: CallId, result: ToolResult) ->
 pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flow> {
     let mut change = turn.change(vec![], vec![]);
     for question in questions {
-        let asked = put(turn, &question).await;
+        let asked = put(turn, &question).await?;
         change.events.push(Event::ApprovalAsked {
             approval: asked.id.clone(),
             call: asked.call.clone(),
@@ -122,11 +122,16 @@ pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flo
     turn.record(change).await
 }
 
-async fn put(turn: &Turn<'_>, question: &Question) -> Asked {
+async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
     let Question { call, asks, reason, lasting } = question;
     let id = ApprovalId::new();
     let context = context(turn, call, CancellationToken::new());
     let preview = turn.worker.toolbox.preview(call, &context).await;
+    let cut = texts::cuts(&call.arguments);
+    if cut {
+        let whole = texts::everything(&call.arguments).into_bytes();
+        context.artifacts.put(texts::EVERYTHING_NAME, "application/json", whole).await?;
+    }
     let requester = requester(turn);
     let title = texts::question_title(*asks, &call.tool);
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
@@ -142,9 +147,9 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Asked {
     let what = Outgoing::Question {
         markdown,
         approval: id.to_string(),
-        choices: texts::choices(*asks, *lasting),
+        choices: texts::choices(*asks, *lasting, cut),
     };
-    Asked {
+    Ok(Asked {
         id,
         call: call.id.clone(),
         asks: *asks,
@@ -155,7 +160,7 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Asked {
         requester,
         expires_at,
         shows: turn.fitting(what),
-    }
+    })
 }
 
 /// What remains of the question says which call it was about.

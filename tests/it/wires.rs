@@ -387,8 +387,8 @@ async fn a_database_that_goes_away_and_comes_back_costs_nothing() {
     eventually("the model is asked", async || (wires.llm.requests().len() == 1).then_some(()))
         .await;
     wires.site.lose_database().await;
-    eventually("the turn is tried again", async || {
-        running.said().contains("and that could not be said").then_some(())
+    eventually("the turn breaks", async || {
+        running.said().contains("the turn is tried again").then_some(())
     })
     .await;
     wires.says("still there?");

@@ -163,7 +163,7 @@ impl World {
         let question = Outgoing::Question {
             markdown: "Allow **note_save**?".into(),
             approval: id.to_string(),
-            choices: crate::texts::choices(Asks::Allow, true),
+            choices: crate::texts::choices(Asks::Allow, true, false),
         };
         let asked = Asked {
             id: id.clone(),

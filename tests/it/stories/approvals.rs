@@ -307,3 +307,42 @@ story! {
         assert!(messages.last().unwrap().text.contains(&path), "{}", messages.last().unwrap().text);
     }
 }
+
+story! {
+    /// A8: what does not fit into the question comes as a file, and decides nothing.
+    async fn everything_can_be_shown(world: &mut World) {
+        let content = "many words ".repeat(300);
+        world.model_will(call("delete", json!({ "path": "a.txt", "why": content })));
+        world.ann_says("delete it").await;
+        world.ann_presses("Show everything").await;
+        let file = world.room.messages().into_iter().find_map(|m| m.file).expect("a file");
+        assert_eq!(file.0, "arguments.json");
+        assert!(String::from_utf8_lossy(&file.1).contains(content.trim()));
+        assert_eq!(world.deletions(), 0);
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
+
+story! {
+    /// A10: a reply to a question denies that one, with its reason.
+    async fn a_reply_names_its_question(world: &mut World) {
+        world.model_will(calls(vec![
+            ("delete".into(), json!({ "path": "a.txt" })),
+            ("delete".into(), json!({ "path": "b.txt" })),
+        ]));
+        world.ann_says("delete both").await;
+        let reply_to = |what: channels::What, to: &str| match what {
+            channels::What::Text { message, text, addressed, .. } => channels::What::Text {
+                message, text, addressed, reply_to: Some(to.to_owned()),
+            },
+            other => other,
+        };
+        let deny = reply_to(world.said("/deny the first stays"), "0");
+        world.happens("1", deny).await;
+        assert_eq!(world.results().await, ["Denied by Ann: the first stays"]);
+        assert!(world.room.messages()[0].text.contains("Denied by Ann"));
+        assert!(!world.room.messages()[1].buttons.is_empty());
+    }
+}
