@@ -30,7 +30,12 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// What to log, as in `info` or `countersign=debug,warn`
-    #[arg(long, global = true, env = "COUNTERSIGN_LOG", default_value = "info")]
+    #[arg(
+        long,
+        global = true,
+        env = "COUNTERSIGN_LOG",
+        default_value = "info,genai=off,rmcp=warn"
+    )]
     log: String,
     #[command(subcommand)]
     command: Option<Command>,

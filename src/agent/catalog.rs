@@ -1,5 +1,6 @@
 //! What the agent can do: its tools and skills as data.
 
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -115,7 +116,7 @@ pub struct Catalog {
 
 struct Listed {
     spec: ToolSpec,
-    arguments: jsonschema::Validator,
+    arguments: Validator,
 }
 
 /// Know-how, loaded by the model when it needs it.
@@ -175,10 +176,11 @@ impl Catalog {
         if name == LOAD_SKILL {
             return Found::LoadSkill;
         }
-        match self.tools.iter().find(|t| t.spec.name == name) {
-            Some(listed) => Found::Tool(&listed.spec),
-            None => Found::Nothing { near: self.near(name) },
+        if let Some(listed) = self.tools.iter().find(|t| t.spec.name == name) {
+            return Found::Tool(&listed.spec);
         }
+        let names = self.tools.iter().map(|t| t.spec.name.as_str());
+        Found::Nothing { near: near(name, names) }
     }
 
     /// What the prompt carries as schemas: the core tools, then what was enabled, in that order.
@@ -214,16 +216,7 @@ impl Catalog {
         let Some(listed) = self.tools.iter().find(|t| t.spec.name == spec.name) else {
             return Ok(());
         };
-        let problems: Vec<_> = listed
-            .arguments
-            .iter_errors(arguments)
-            .take(5)
-            .map(|e| match e.instance_path().to_string() {
-                path if path.is_empty() => e.to_string(),
-                path => format!("{path}: {e}"),
-            })
-            .collect();
-        if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+        fits(&listed.arguments, arguments)
     }
 
     /// The names that an `enable_tool` call asks for: all of them can be enabled, or none is.
@@ -257,23 +250,44 @@ impl Catalog {
         })?;
         Ok(format!("<skill name=\"{name}\" file=\"{file}\">\n{content}\n</skill>"))
     }
-
-    fn near(&self, name: &str) -> Vec<String> {
-        let mut scored: Vec<_> = self
-            .tools
-            .iter()
-            .map(|t| (strsim::jaro_winkler(name, &t.spec.name), &t.spec.name))
-            .filter(|(score, _)| *score > 0.75)
-            .collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-        scored.into_iter().take(3).map(|(_, name)| name.clone()).collect()
-    }
 }
 
 impl std::fmt::Debug for Catalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.tools.iter().map(|t| &t.spec.name)).finish()
     }
+}
+
+/// Whether the arguments fit the schema. What is wrong, and where: `/rows/0: Missing 'name'
+/// parameter`.
+pub fn fits(schema: &Validator, arguments: &Value) -> Result<(), String> {
+    let faults: Vec<_> = schema.iter_errors(arguments).take(5).map(|e| fault(&e)).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
+}
+
+fn fault(error: &ValidationError<'_>) -> String {
+    let what = match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            format!("Missing '{}' parameter", property.as_str().unwrap_or_default())
+        }
+        // Not endless, as it may quote what was sent.
+        _ => error.to_string().chars().take(300).collect(),
+    };
+    match error.instance_path().as_str() {
+        "" => what,
+        path => format!("{path}: {what}"),
+    }
+}
+
+/// At most three names that may have been meant.
+pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let wanted = wanted.to_lowercase();
+    let mut scored: Vec<_> = names
+        .map(|name| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), name))
+        .filter(|(score, _)| *score > 0.75)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }
 
 /// `names: […]`, and the spellings of other programs: `toolName`, `name`.

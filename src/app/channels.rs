@@ -11,21 +11,29 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     config::{ChannelEntry, ChannelKind, ChannelMode, Config},
     gateway::{Connected, people::Allow},
+    store::{Store, journal},
 };
 
 type Channels = BTreeMap<String, Connected>;
 type Webs = BTreeMap<String, Arc<Web>>;
 
-pub fn connect(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Channels, Webs)> {
+pub async fn connect(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    store: &Store,
+) -> Result<(Channels, Webs)> {
     let (mut channels, mut webs) = (Channels::new(), Webs::new());
     for entry in &config.channels {
         let channel: Arc<dyn channels::Channel> = match entry.kind {
             ChannelKind::Telegram => Arc::new(
                 telegram(entry, variables).with_context(|| format!("channels.{}", entry.id))?,
             ),
-            ChannelKind::Discord => Arc::new(
-                discord(entry, variables).with_context(|| format!("channels.{}", entry.id))?,
-            ),
+            ChannelKind::Discord => {
+                let discord =
+                    discord(entry, variables).with_context(|| format!("channels.{}", entry.id))?;
+                discord.remember(private_chats(store, &entry.id).await?);
+                Arc::new(discord)
+            }
             ChannelKind::Web => {
                 let web = Arc::new(Web::new(&entry.id));
                 webs.insert(entry.id.clone(), web.clone());
@@ -41,6 +49,15 @@ pub fn connect(config: &Config, variables: &BTreeMap<String, String>) -> Result<
         channels.insert(entry.id.clone(), connected);
     }
     Ok((channels, webs))
+}
+
+/// Where people have written to this bot in private: Discord does not tell.
+async fn private_chats(store: &Store, channel: &str) -> Result<Vec<u64>> {
+    let channel = channel.to_owned();
+    let chats = store
+        .read(move |tx| Box::pin(async move { journal::private_chats(tx, &channel).await }))
+        .await?;
+    Ok(chats.iter().filter_map(|chat| chat.parse().ok()).collect())
 }
 
 fn telegram(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<Telegram> {

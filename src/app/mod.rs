@@ -56,7 +56,7 @@ impl App {
         given: Given,
     ) -> Result<Self> {
         let store = open_store(config).await?;
-        let (mut channels, webs) = channels::connect(config, variables)?;
+        let (mut channels, webs) = channels::connect(config, variables, &store).await?;
         channels.extend(given.channels);
         let gateway = Arc::new(Gateway {
             store,

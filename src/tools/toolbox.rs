@@ -1,7 +1,7 @@
 //! All tools by name, and one call of one of them within its limits.
 
 use futures::FutureExt as _;
-use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use jsonschema::Validator;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -17,11 +17,12 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{Subject, ToolSpec},
+        catalog::{self, Subject, ToolSpec},
         guard::Cleared,
         paths::normalise,
     },
     journal::event::{Call, Outcome, ToolResult},
+    texts,
 };
 
 /// Nobody is kept waiting for a question much longer.
@@ -192,8 +193,8 @@ impl Toolbox {
     fn entry(&self, name: &str) -> Result<Entry, ToolError> {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
         tools.get(name).cloned().ok_or_else(|| {
-            let near = near(name, tools.keys().map(String::as_str));
-            ToolError::InvalidParameters(format!("there is no tool {:?}{near}", cut(name)))
+            let near = catalog::near(name, tools.keys().map(String::as_str));
+            ToolError::InvalidParameters(texts::no_such_tool(&cut(name), &near))
         })
     }
 }
@@ -216,40 +217,8 @@ impl Entry {
     }
 
     fn validate(&self, arguments: &Value) -> Result<(), ToolError> {
-        let faults: Vec<String> =
-            self.schema.iter_errors(arguments).take(5).map(|error| fault(&error)).collect();
-        if faults.is_empty() {
-            Ok(())
-        } else {
-            Err(ToolError::InvalidParameters(faults.join("; ")))
-        }
+        catalog::fits(&self.schema, arguments).map_err(ToolError::InvalidParameters)
     }
-}
-
-/// What is wrong and where: `/rows/0: Missing 'name' parameter`.
-fn fault(error: &ValidationError<'_>) -> String {
-    let what = match error.kind() {
-        ValidationErrorKind::Required { property } => {
-            format!("Missing '{}' parameter", property.as_str().unwrap_or_default())
-        }
-        _ => cut(&error.to_string()),
-    };
-    match error.instance_path().as_str() {
-        "" => what,
-        path => format!("{path}: {what}"),
-    }
-}
-
-/// At most three names that may have been meant.
-pub(super) fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let wanted = wanted.to_lowercase();
-    let mut scored: Vec<(f64, &str)> = names
-        .map(|name| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), name))
-        .filter(|(score, _)| *score > 0.75)
-        .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    let names: Vec<&str> = scored.into_iter().take(3).map(|(_, name)| name).collect();
-    if names.is_empty() { String::new() } else { format!("; near it: {}", names.join(", ")) }
 }
 
 fn is_fit(name: &str) -> bool {
@@ -420,7 +389,7 @@ mod tests {
     async fn t2_a_name_that_is_not_there_is_answered_with_near_ones() {
         let result = sample().run_call("sampel", json!({ "do": "x" }), &Place::new().context).await;
         assert_eq!(result.outcome, Outcome::Failed);
-        assert!(result.text.contains("near it: sample"), "{}", result.text);
+        assert!(result.text.contains("Close to it: sample"), "{}", result.text);
     }
 
     #[tokio::test]

@@ -1,6 +1,9 @@
 //! The configuration contract, and what the README says of it.
 
-use countersign::config::{Config, print};
+use countersign::{
+    app::{App, Given},
+    config::{Config, print},
+};
 use std::{collections::BTreeMap, io::Write as _};
 
 fn load(text: &str, variables: &[(&str, &str)]) -> anyhow::Result<Config> {
@@ -90,17 +93,19 @@ fn a_platforms_variable_adds_its_channel() {
     assert_eq!(config.channels.len(), 1, "a file that names channels names all of them");
 }
 
-#[test]
-fn a_discord_channel_needs_a_token_and_a_whole_key() {
+#[tokio::test]
+async fn a_discord_channel_needs_a_token_and_a_whole_key() {
     let channel = "[[channels]]\nid = \"d\"\nkind = \"discord\"";
     let problem = format!("{:#}", load(channel, &[]).unwrap_err());
     assert!(problem.contains("channels.d.token") && problem.contains("developer portal"));
     let key = |key: &str| format!("{channel}\ntoken = \"t\"\npublic_key = \"{key}\"");
     let problem = format!("{:#}", load(&key("abc"), &[]).unwrap_err());
     assert!(problem.contains("channels.d.public_key"), "{problem}");
-    let config = load(&key(&"0a".repeat(32)), &[]).unwrap();
-    let (channels, _) = countersign::app::channels::connect(&config, &BTreeMap::new()).unwrap();
-    assert!(channels["d"].alone, "one session per token");
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = load(&key(&"0a".repeat(32)), &[]).unwrap();
+    folder.path().clone_into(&mut config.data_dir);
+    let app = App::open(&config, &BTreeMap::new(), Given::default()).await.unwrap();
+    assert!(app.gateway.channels["d"].alone, "one session per token");
 }
 
 #[test]
