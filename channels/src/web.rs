@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Batch, Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
+    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
     Shipment, Unit, WebhookError, WebhookRequest, limits::Repeat,
 };
 
@@ -20,7 +20,6 @@ pub struct Web {
     id: String,
     limits: Limits,
     hub: broadcast::Sender<WebShown>,
-    intake: watch::Sender<Option<Intake>>,
 }
 
 /// One thing that was shown.
@@ -49,19 +48,12 @@ impl Web {
             drafts: true,
         };
         let (hub, _) = broadcast::channel(BACKLOG);
-        Self { id: id.into(), limits, hub, intake: watch::Sender::new(None) }
+        Self { id: id.into(), limits, hub }
     }
 
     /// All that is shown from now on, in every chat.
     pub fn subscribe(&self) -> broadcast::Receiver<WebShown> {
         self.hub.subscribe()
-    }
-
-    /// Hands over what a person did on a page; returns once it is committed. [`ListenError::Closed`]
-    /// while nobody listens: tell the page to try again.
-    pub async fn take(&self, incoming: Incoming) -> Result<(), ListenError> {
-        let intake = self.intake.borrow().clone().ok_or(ListenError::Closed)?;
-        intake.commit(Batch { incomings: vec![incoming], position: None }).await
     }
 }
 
@@ -77,13 +69,11 @@ impl Channel for Web {
 
     async fn listen(
         &self,
-        intake: Intake,
+        _intake: Intake,
         _from: Option<i64>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
-        self.intake.send_replace(Some(intake));
         stop.cancelled().await;
-        self.intake.send_replace(None);
         Ok(())
     }
 
@@ -111,14 +101,9 @@ impl Channel for Web {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
 mod tests {
-    use std::sync::Arc;
-
-    use chrono::DateTime;
-
     use super::*;
-    use crate::{Place, PlaceKind, incoming::What};
+    use crate::{Place, PlaceKind};
 
     fn place() -> Place {
         Place { chat: "c1".into(), thread: None, kind: PlaceKind::Private }
@@ -149,38 +134,5 @@ mod tests {
     #[tokio::test]
     async fn without_a_page_sending_succeeds() {
         assert!(Web::new("web").send(&shipment(None)).await.is_ok());
-    }
-
-    /// M1
-    #[tokio::test]
-    async fn what_is_said_returns_after_the_commit_and_fails_while_nobody_listens() {
-        let web = Arc::new(Web::new("web"));
-        let said = Incoming {
-            key: "1".into(),
-            at: DateTime::UNIX_EPOCH,
-            place: place(),
-            person: None,
-            what: What::Unsupported { message: "1".into(), content: "x".into() },
-        };
-        assert!(matches!(web.take(said.clone()).await, Err(ListenError::Closed)));
-
-        let (intake, mut batches) = Intake::new();
-        let stop = CancellationToken::new();
-        let listening = tokio::spawn({
-            let (web, stop) = (Arc::clone(&web), stop.clone());
-            async move { web.listen(intake, None, stop).await }
-        });
-        web.intake.subscribe().wait_for(Option::is_some).await.expect("it lives");
-        let taking = tokio::spawn({
-            let (web, said) = (Arc::clone(&web), said.clone());
-            async move { web.take(said).await }
-        });
-        let (batch, committed) = batches.recv().await.expect("it lives");
-        assert_eq!(batch.incomings, [said]);
-        assert!(!taking.is_finished());
-        committed.send(()).expect("it lives");
-        taking.await.expect("no panic").expect("taken");
-        stop.cancel();
-        listening.await.expect("no panic").expect("ends well");
     }
 }

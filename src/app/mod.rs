@@ -71,8 +71,7 @@ impl App {
         for tool in crate::tools::toolbox::builtin().into_iter().chain(given.tools) {
             toolbox.register(tool)?;
         }
-        let mut models = models::build(config, variables, &given.models)?;
-        models.extend(given.models);
+        let models = models::build(config, variables, &given.models)?;
         let worker = Arc::new(Worker {
             gateway: gateway.clone(),
             agents: RwLock::new(agents(config, &toolbox)?),

@@ -8,6 +8,7 @@ use crate::{
     llm::{
         Model,
         demo::DemoModel,
+        failover::Failover,
         remote::{ModelConfig, Provider, RemoteModel, Timeouts, ToolCalls},
         retry::{Patience, Retrying},
     },
@@ -15,21 +16,25 @@ use crate::{
 
 type Models = BTreeMap<String, Arc<dyn Model>>;
 
-/// Those in `given` are not built.
+/// Those in `given` are not built. Each is followed by its fallbacks.
 pub fn build(
     config: &Config,
     variables: &BTreeMap<String, String>,
     given: &Models,
 ) -> Result<Models> {
-    config
-        .models
-        .iter()
-        .filter(|entry| !given.contains_key(&entry.id))
-        .map(|entry| {
-            let built = model(entry, variables);
-            Ok((entry.id.clone(), built.with_context(|| format!("models.{}", entry.id))?))
-        })
-        .collect()
+    let mut single = given.clone();
+    for entry in config.models.iter().filter(|entry| !given.contains_key(&entry.id)) {
+        let built = model(entry, variables).with_context(|| format!("models.{}", entry.id))?;
+        single.insert(entry.id.clone(), built);
+    }
+    let with_fallbacks = config.models.iter().filter(|entry| !entry.fallback.is_empty());
+    let mut models = single.clone();
+    for entry in with_fallbacks {
+        let others = entry.fallback.iter().filter_map(|id| single.get(id).cloned()).collect();
+        let failover = Failover::new(single[&entry.id].clone(), others);
+        models.insert(entry.id.clone(), Arc::new(failover));
+    }
+    Ok(models)
 }
 
 fn model(entry: &ModelEntry, variables: &BTreeMap<String, String>) -> Result<Arc<dyn Model>> {

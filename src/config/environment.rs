@@ -130,6 +130,7 @@ pub(super) fn demo() -> ModelEntry {
         model: "demo".into(),
         tools: ToolCallStyle::Native,
         temperature: None,
+        fallback: Vec::new(),
     }
 }
 

@@ -77,6 +77,8 @@ pub struct ModelEntry {
     #[serde(default)]
     pub tools: ToolCallStyle,
     pub temperature: Option<f32>,
+    #[serde(default)]
+    pub fallback: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -275,8 +277,13 @@ impl Config {
         unique("agents", self.agents.iter().map(|a| &a.id))?;
         unique("channels", self.channels.iter().map(|c| &c.id))?;
         unique("mcp", self.mcp.iter().map(|m| &m.name))?;
+        for model in &self.models {
+            if let Some(other) = model.fallback.iter().find(|id| !self.has_model(id)) {
+                bail!("models.{}.fallback: there is no model `{other}`", model.id);
+            }
+        }
         for agent in &self.agents {
-            if !self.models.iter().any(|m| m.id == agent.model) {
+            if !self.has_model(&agent.model) {
                 bail!("agents.{}.model: there is no model `{}`", agent.id, agent.model);
             }
         }
@@ -305,6 +312,10 @@ impl Config {
             }
         }
         Ok(self)
+    }
+
+    fn has_model(&self, id: &str) -> bool {
+        self.models.iter().any(|model| model.id == id)
     }
 
     pub fn store_url(&self) -> String {

@@ -66,6 +66,11 @@ pub const KEYS: &[Key] = &[
     key("models.model", "", "The provider's name for it"),
     key("models.tools", "native", "native, or prompted for models without tool calls of their own"),
     key("models.temperature", "the provider's", "Sampling temperature"),
+    key(
+        "models.fallback",
+        "[]",
+        "Ids of the models that are asked, in this order, when this one does not answer",
+    ),
     key("agents.id", "", "What channels call it"),
     key("agents.model", "", "The id of a model"),
     key("agents.system_prompt", "a short one", "Who the agent is"),

@@ -186,6 +186,7 @@ const FULL: &str = r#"
     provider = "ollama"
     base_url = "http://localhost"
     temperature = 0.5
+    fallback = ["m"]
     [[agents]]
     id = "default"
     model = "m"
