@@ -3,37 +3,15 @@
 # that somebody else wrote. Ends with 1 on a surprise.
 # Usage: tests/peers/discord_check.sh [VENV]   (a virtual environment; made if it is not there)
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/common.sh"
 venv=${1:-${TMPDIR:-/tmp}/countersign-discord-peers}
-scratch=$(mktemp -d)
-fake=
-peer=
-cleanup() {
-    for process in $fake $peer; do
-        kill "$process" 2>/dev/null || :
-    done
-    rm -rf "$scratch"
-}
-trap cleanup EXIT
-trap 'exit 1' INT TERM
-
-stamp=$venv/requirements.installed
-if ! cmp -s "$here/requirements-discord.txt" "$stamp"; then
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements-discord.txt"
-    cp "$here/requirements-discord.txt" "$stamp"
-fi
+environment "$venv" "$here/requirements-discord.txt"
 
 cd "$here/../.."
 cargo build --quiet --workspace --all-features --all-targets --locked
 "${CARGO_TARGET_DIR:-target}/debug/fake-discord" 0 2>"$scratch/fake" &
-fake=$!
-tries=0
-until grep -q ' channel ' "$scratch/fake"; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 50 ] || { echo "the fake did not start:" >&2; cat "$scratch/fake" >&2; exit 1; }
-    sleep 0.1
-done
+started="$started $!"
+until_said "$scratch/fake" ' channel '
 read -r url _ token _ <"$scratch/fake"
 
 timeout 90 "$venv/bin/python" "$here/discordpy_check.py" "$url" "$token" >"$scratch/said" 2>"$scratch/errors" || {
@@ -57,7 +35,7 @@ if ! diff -u "$scratch/expected" "$scratch/short" || grep -q ERROR "$scratch/err
 fi
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 "$venv/bin/python" "$here/simcord_wire.py" "$port" >"$scratch/peer" 2>&1 &
-peer=$!
+started="$started $!"
 tries=0
 until grep -q '^simcord ' "$scratch/peer"; do
     tries=$((tries + 1))

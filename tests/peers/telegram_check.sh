@@ -2,37 +2,15 @@
 # Holds the fake Bot API against two clients that were not made for it. Ends with 1 on a surprise.
 # Usage: tests/peers/telegram_check.sh [VENV]   (a virtual environment; made if it is not there)
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/common.sh"
 venv=${1:-${TMPDIR:-/tmp}/countersign-telegram-peers}
-scratch=$(mktemp -d)
-fake=
-proxy=
-cleanup() {
-    for process in $fake $proxy; do
-        kill "$process" 2>/dev/null || :
-    done
-    rm -rf "$scratch"
-}
-trap cleanup EXIT
-trap 'exit 1' INT TERM
-
-stamp=$venv/requirements.installed
-if ! cmp -s "$here/requirements.txt" "$stamp"; then
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
-    cp "$here/requirements.txt" "$stamp"
-fi
+environment "$venv" "$here/requirements.txt"
 
 cd "$here/../.."
 cargo build --quiet --workspace --all-features --all-targets --locked
 "${CARGO_TARGET_DIR:-target}/debug/fake-telegram" 0 2>"$scratch/fake" &
-fake=$!
-tries=0
-until grep -q ' chat ' "$scratch/fake"; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 50 ] || { echo "the fake did not start:" >&2; cat "$scratch/fake" >&2; exit 1; }
-    sleep 0.1
-done
+started="$started $!"
+until_said "$scratch/fake" ' chat '
 read -r url _ token _ chat <"$scratch/fake"
 
 timeout 120 "$venv/bin/python" "$here/tg_client_check.py" "$url" "$token" "$chat" >"$scratch/said"
@@ -77,19 +55,7 @@ for reason in "message is not modified" "query is too old" "message text is empt
 done
 
 # The adapter's requests, and the fake's updates, by the schema that the clients' authors keep.
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-upstream=$(free_port)
-port=$(free_port)
-"$venv/bin/python" "$here/tg_shim.py" "$port" "http://127.0.0.1:$upstream" --strict >"$scratch/proxy" 2>&1 &
-proxy=$!
-tries=0
-until python3 -c "import socket; socket.create_connection(('127.0.0.1', $port), 1)" 2>/dev/null; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 300 ] || { echo "the proxy did not start:" >&2; cat "$scratch/proxy" >&2; exit 1; }
-    sleep 0.2
-done
+start_proxy
 COUNTERSIGN_FAKE_PORT=$upstream COUNTERSIGN_PROXY_URL=http://127.0.0.1:$port \
     timeout 120 cargo test --quiet --workspace --all-features --locked --test telegram -- --ignored --exact \
     schema::every_request_is_what_the_official_schema_wants
