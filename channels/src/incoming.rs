@@ -46,24 +46,58 @@ pub struct Person {
     /// IETF language tag of the person's client, if it told.
     pub language: Option<String>,
     pub is_bot: bool,
+    /// What the platform says they are in that place: `owner`, `admin`, Discord's role ids. Known
+    /// for presses and commands in groups; a stale answer is at most a minute old.
+    #[serde(default)]
+    pub roles: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum What {
     /// A message. `addressed` says that it is meant for the bot: a private chat, a mention, a
-    /// reply to the bot, a command.
-    Text { message: String, text: String, reply_to: Option<String>, addressed: bool },
+    /// reply to the bot, a command. Messages that share an `album` are one thing to the person.
+    Text {
+        message: String,
+        text: String,
+        reply_to: Option<String>,
+        addressed: bool,
+        #[serde(default)]
+        files: Vec<FileRef>,
+        #[serde(default)]
+        album: Option<String>,
+    },
     /// The person changed a message that they had sent.
-    Edited { message: String, text: String },
-    /// A button: what the platform wants acknowledged, the message it stands on, what it carries.
-    Press { press: String, message: String, data: String },
+    Edited {
+        message: String,
+        text: String,
+        addressed: bool,
+    },
+    /// A button: what the platform wants acknowledged, the message it stands on, what it carries;
+    /// and the reason that the person gave with it, where the platform asked for one.
+    Press {
+        press: String,
+        message: String,
+        data: String,
+        reason: Option<String>,
+    },
+    /// The bot was let into the place, or is shown out of it (kicked, blocked): until it is back,
+    /// nothing can be shown there.
+    Admitted,
+    Expelled,
     /// Something that the agent cannot take in yet, by the platform's name for it.
-    Unsupported { message: String, content: String },
+    Unsupported {
+        message: String,
+        content: String,
+    },
     /// The chat goes on under another id.
-    Moved { to: String },
+    Moved {
+        to: String,
+    },
     /// What this program could not read, as it came: kept and counted, never lost.
-    Unparsed { raw: String },
+    Unparsed {
+        raw: String,
+    },
 }
 
 /// A file of the platform that can be fetched with [`crate::Channel::fetch`].
@@ -79,8 +113,9 @@ pub struct FileRef {
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     pub incomings: Vec<Incoming>,
-    /// Where to listen from after a restart, once this batch is committed.
-    pub position: Option<i64>,
+    /// Where to listen from after a restart, once this batch is committed: in the channel's own
+    /// words, which nobody else reads.
+    pub position: Option<String>,
 }
 
 /// Hands batches to whoever writes them down.

@@ -41,7 +41,7 @@ pub trait Channel: Send + Sync {
     async fn listen(
         &self,
         intake: Intake,
-        from: Option<i64>,
+        from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError>;
 

@@ -23,8 +23,8 @@ pub struct Limits {
     pub repeat: Repeat,
     /// How long "is typing" stands before it has to be said again; `None` where it cannot be shown.
     pub typing_for: Option<Duration>,
-    /// Whether unfinished text is shown as it grows.
-    pub drafts: bool,
+    /// How often unfinished text may be shown as it grows; `None` where it is not.
+    pub drafts: Option<Duration>,
 }
 
 /// What a platform counts.
@@ -69,21 +69,18 @@ impl Outgoing {
     pub fn degrade(self, limits: &Limits) -> Vec<Outgoing> {
         match self {
             Self::Text { markdown, reply_to } => texts(&markdown, reply_to, limits),
-            Self::Question { markdown, approval, choices } if limits.buttons => {
-                question(&markdown, approval, choices, limits)
-            }
-            Self::Question { markdown, approval, choices } => {
-                texts(&with_commands(&markdown, &approval, &choices), None, limits)
-            }
-            Self::Settled { markdown } => settled(&markdown, limits),
-            Self::File { name, size_bytes, caption, .. } if size_bytes > limits.upload_bytes => {
-                texts(&too_large(&name, size_bytes, limits, caption.as_deref()), None, limits)
+            question @ Self::Question { .. } => asked(question, limits),
+            settled @ Self::Settled { .. } => ended(settled, limits),
+            Self::File { name, size_bytes, caption, reply_to, .. }
+                if size_bytes > limits.upload_bytes =>
+            {
+                texts(&too_large(&name, size_bytes, limits, caption.as_deref()), reply_to, limits)
             }
             file @ Self::File { .. } => captioned(file, limits),
-            Self::Draft { .. } if !limits.drafts => Vec::new(),
+            Self::Draft { .. } if limits.drafts.is_none() => Vec::new(),
             Self::Draft { markdown } => newest(&markdown, limits),
             Self::Typing if limits.typing_for.is_none() => Vec::new(),
-            same @ (Self::Typing | Self::Placeholder | Self::Toast { .. }) => vec![same],
+            same @ (Self::Typing | Self::Placeholder { .. } | Self::Toast { .. }) => vec![same],
         }
     }
 }
@@ -96,36 +93,41 @@ fn texts(markdown: &str, reply_to: Option<String>, limits: &Limits) -> Vec<Outgo
 }
 
 /// The buttons stand under the last part, where the reading ends.
-fn question(
-    markdown: &str,
-    approval: String,
-    choices: Vec<Choice>,
-    limits: &Limits,
-) -> Vec<Outgoing> {
-    let mut shown = texts(markdown, None, limits);
-    let last = match shown.pop() {
-        Some(Outgoing::Text { markdown, .. }) => markdown,
-        _ => markdown.to_owned(),
+fn asked(question: Outgoing, limits: &Limits) -> Vec<Outgoing> {
+    let Outgoing::Question { markdown, approval, choices, reply_to } = question else {
+        return vec![question];
     };
-    shown.push(Outgoing::Question { markdown: last, approval, choices });
+    if !limits.buttons {
+        return texts(&with_commands(&markdown, &approval, &choices), reply_to, limits);
+    }
+    let mut shown = texts(&markdown, reply_to, limits);
+    let (markdown, reply_to) = match shown.pop() {
+        Some(Outgoing::Text { markdown, reply_to }) => (markdown, reply_to),
+        _ => (markdown, None),
+    };
+    shown.push(Outgoing::Question { markdown, approval, choices, reply_to });
     shown
 }
 
 /// An edit shows one message: what does not fit follows it.
-fn settled(markdown: &str, limits: &Limits) -> Vec<Outgoing> {
-    let (first, rest) = text::split_off(markdown, limits.text, limits.unit);
-    let mut shown = vec![Outgoing::Settled { markdown: first.unwrap_or_default() }];
+fn ended(settled: Outgoing, limits: &Limits) -> Vec<Outgoing> {
+    let Outgoing::Settled { markdown, approval, choices } = settled else { return vec![settled] };
+    let (first, rest) = text::split_off(&markdown, limits.text, limits.unit);
+    let choices = if limits.buttons { choices } else { Vec::new() };
+    let markdown = first.unwrap_or_default();
+    let mut shown = vec![Outgoing::Settled { markdown, approval, choices }];
     shown.extend(texts(&rest.unwrap_or_default(), None, limits));
     shown
 }
 
 fn captioned(file: Outgoing, limits: &Limits) -> Vec<Outgoing> {
-    let Outgoing::File { name, media_type, size_bytes, digest, caption } = file else {
+    let Outgoing::File { name, media_type, size_bytes, digest, caption, reply_to } = file else {
         return vec![file];
     };
     let (caption, rest) = caption
         .map_or((None, None), |caption| text::split_off(&caption, limits.caption, limits.unit));
-    let mut shown = vec![Outgoing::File { name, media_type, size_bytes, digest, caption }];
+    let mut shown =
+        vec![Outgoing::File { name, media_type, size_bytes, digest, caption, reply_to }];
     shown.extend(texts(&rest.unwrap_or_default(), None, limits));
     shown
 }
@@ -189,7 +191,7 @@ mod tests {
             buttons: true,
             repeat: Repeat::EditInPlace,
             typing_for: None,
-            drafts: false,
+            drafts: None,
         }
     }
 
@@ -200,6 +202,16 @@ mod tests {
             size_bytes,
             digest: "d".into(),
             caption: Some(caption.into()),
+            reply_to: None,
+        }
+    }
+
+    fn asking(markdown: &str, approval: &str) -> Outgoing {
+        Outgoing::Question {
+            markdown: markdown.into(),
+            approval: approval.into(),
+            choices: choices(),
+            reply_to: None,
         }
     }
 
@@ -213,7 +225,7 @@ mod tests {
         match outgoing {
             Outgoing::Text { markdown, .. }
             | Outgoing::Question { markdown, .. }
-            | Outgoing::Settled { markdown } => markdown,
+            | Outgoing::Settled { markdown, .. } => markdown,
             other => panic!("{other:?} has no text"),
         }
     }
@@ -232,7 +244,7 @@ mod tests {
     #[test]
     fn a_long_question_has_its_buttons_under_the_last_part() {
         let markdown = format!("{}\n\nAllow?", "word ".repeat(12));
-        let question = Outgoing::Question { markdown, approval: "abc".into(), choices: choices() };
+        let question = asking(&markdown, "abc");
         let shown = question.degrade(&small());
         assert!(
             matches!(shown.last(), Some(Outgoing::Question { choices, .. }) if choices.len() == 4)
@@ -244,9 +256,8 @@ mod tests {
     #[test]
     fn without_buttons_a_question_names_the_commands() {
         let limits = Limits { buttons: false, text: 400, ..small() };
-        let approval = "0123456789abcdef".into();
-        let question =
-            Outgoing::Question { markdown: "Delete?".into(), approval, choices: choices() };
+        let approval = "0123456789abcdef";
+        let question = asking("Delete?", approval);
         let shown = question.degrade(&limits);
         assert_eq!(shown.len(), 1);
         insta::assert_snapshot!(text::format(text_of(&shown[0])).text, @r"
@@ -283,7 +294,9 @@ mod tests {
 
     #[test]
     fn a_settled_question_stays_one_edit() {
-        let shown = Outgoing::Settled { markdown: "word ".repeat(12) }.degrade(&small());
+        let shown =
+            Outgoing::Settled { markdown: "word ".repeat(12), approval: None, choices: vec![] }
+                .degrade(&small());
         assert!(matches!(shown[0], Outgoing::Settled { .. }));
         assert!(matches!(shown[1], Outgoing::Text { .. }));
     }
@@ -292,8 +305,9 @@ mod tests {
     fn what_cannot_be_shown_is_left_out() {
         assert_eq!(Outgoing::Draft { markdown: "d".into() }.degrade(&small()), []);
         assert_eq!(Outgoing::Typing.degrade(&small()), []);
-        assert_eq!(Outgoing::Placeholder.degrade(&small()), [Outgoing::Placeholder]);
-        let drafts = Limits { drafts: true, ..small() };
+        let placeholder = Outgoing::Placeholder { reply_to: Some("7".into()) };
+        assert_eq!(placeholder.clone().degrade(&small()), [placeholder]);
+        let drafts = Limits { drafts: Some(Duration::ZERO), ..small() };
         let shown = Outgoing::Draft { markdown: "word ".repeat(12) + "end" }.degrade(&drafts);
         assert!(matches!(&shown[..], [Outgoing::Draft { markdown }] if markdown.ends_with("end")));
     }

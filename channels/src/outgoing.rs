@@ -19,10 +19,16 @@ pub enum Outgoing {
         markdown: String,
         approval: String,
         choices: Vec<Choice>,
+        #[serde(default)]
+        reply_to: Option<String>,
     },
-    /// What a question becomes once it is decided: an edit without buttons.
+    /// What a question becomes once it is decided: an edit, with what can still be pressed.
     Settled {
         markdown: String,
+        #[serde(default)]
+        approval: Option<String>,
+        #[serde(default)]
+        choices: Vec<Choice>,
     },
     /// A file as the platform's own kind of attachment; its bytes travel in the [`Shipment`].
     File {
@@ -32,9 +38,13 @@ pub enum Outgoing {
         /// SHA-256 of the bytes, in hex: how the artifact store finds them.
         digest: String,
         caption: Option<String>,
+        #[serde(default)]
+        reply_to: Option<String>,
     },
     /// What stands in a message until its content is edited in, on platforms without a native key.
-    Placeholder,
+    Placeholder {
+        reply_to: Option<String>,
+    },
     /// What the model has written so far; the newest replaces all before it.
     Draft {
         markdown: String,
@@ -47,6 +57,28 @@ pub enum Outgoing {
         text: String,
         alert: bool,
     },
+}
+
+impl Outgoing {
+    /// The message that this answers.
+    pub fn reply_to(&self) -> Option<&str> {
+        match self {
+            Self::Text { reply_to, .. }
+            | Self::Question { reply_to, .. }
+            | Self::File { reply_to, .. }
+            | Self::Placeholder { reply_to } => reply_to.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The public id of the approval whose buttons this shows.
+    pub fn approval(&self) -> Option<&str> {
+        match self {
+            Self::Question { approval, .. } => Some(approval),
+            Self::Settled { approval, choices, .. } if !choices.is_empty() => approval.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 /// A button.

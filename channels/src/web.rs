@@ -45,7 +45,7 @@ impl Web {
             buttons: true,
             repeat: Repeat::NativeKey,
             typing_for: Some(Duration::from_secs(10)),
-            drafts: true,
+            drafts: Some(Duration::from_millis(120)),
         };
         let (hub, _) = broadcast::channel(BACKLOG);
         Self { id: id.into(), limits, hub }
@@ -70,7 +70,7 @@ impl Channel for Web {
     async fn listen(
         &self,
         _intake: Intake,
-        _from: Option<i64>,
+        _from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
         stop.cancelled().await;
@@ -113,7 +113,11 @@ mod tests {
         Shipment {
             key: "k1".into(),
             place: place(),
-            what: Outgoing::Settled { markdown: "Allowed.".into() },
+            what: Outgoing::Settled {
+                markdown: "Allowed.".into(),
+                approval: None,
+                choices: vec![],
+            },
             receipt: receipt.map(|message| Receipt { message: message.into() }),
             bytes: None,
             token: None,

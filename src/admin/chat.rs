@@ -104,13 +104,21 @@ fn incoming(admin: &Admin, signed: &Signed, message: Message) -> Result<Incoming
         name: signed.person.clone(),
         language: None,
         is_bot: false,
+        roles: vec![],
     };
     Ok(Incoming {
         key: key.clone(),
         at: admin.gateway.clock.now(),
         place: place_of(&signed.person),
         person: Some(person),
-        what: What::Text { message: key, text: message.text, reply_to: None, addressed: true },
+        what: What::Text {
+            message: key,
+            text: message.text,
+            reply_to: None,
+            addressed: true,
+            files: vec![],
+            album: None,
+        },
     })
 }
 

@@ -191,18 +191,20 @@ fn order(seq: Seq, rank: u8, id: &str) -> String {
 fn shown(what: Outgoing) -> Option<Shown> {
     Some(match what {
         Outgoing::Text { markdown, .. } => Shown::Text { html: html::from_markdown(&markdown) },
-        Outgoing::Question { markdown, approval, choices } => {
+        Outgoing::Question { markdown, approval, choices, .. } => {
             Shown::Question { html: html::from_markdown(&markdown), approval, choices }
         }
-        Outgoing::Settled { markdown } => Shown::Settled { html: html::from_markdown(&markdown) },
-        Outgoing::File { name, media_type, size_bytes, digest, caption } => Shown::File {
+        Outgoing::Settled { markdown, .. } => {
+            Shown::Settled { html: html::from_markdown(&markdown) }
+        }
+        Outgoing::File { name, media_type, size_bytes, digest, caption, .. } => Shown::File {
             url: format!("/files/{digest}/{}", percent(&name)),
             name: text::neutralise(&name),
             media_type,
             size_bytes,
             html: html::from_markdown(&caption.unwrap_or_default()),
         },
-        Outgoing::Placeholder
+        Outgoing::Placeholder { .. }
         | Outgoing::Draft { .. }
         | Outgoing::Typing
         | Outgoing::Toast { .. } => return None,

@@ -139,6 +139,7 @@ async fn show_everything(
         size_bytes: whole.len() as u64,
         digest: files::digest_of(whole.as_bytes()),
         caption: None,
+        reply_to: None,
     };
     let seq = journal::last_seq(tx, &approval.conversation).await?;
     outbox::put(tx, &approval.conversation, seq, vec![file], now).await?;

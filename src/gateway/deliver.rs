@@ -82,27 +82,27 @@ async fn show(
     sending: &mut Sending,
 ) -> Result<Receipt, SendError> {
     if sending.receipt.is_none() && channel.limits().repeat == Repeat::EditInPlace {
-        let placeholder = shipment(sending, Outgoing::Placeholder);
+        let reply_to = sending.what.reply_to().map(str::to_owned);
+        let placeholder = shipment(sending, Outgoing::Placeholder { reply_to });
         let receipt = channel.send(&placeholder).await?;
         gateway.store.placed(&sending.id, &receipt).await.map_err(passing)?;
         sending.receipt = Some(receipt);
     }
     let mut shipment = shipment(sending, sending.what.clone());
-    match &sending.what {
-        Outgoing::Question { approval, .. } => {
-            let token = approvals::new_token();
-            gateway.store.mint_token(approval, &token).await.map_err(passing)?;
-            shipment.token = Some(token);
-        }
-        Outgoing::File { digest, name, .. } => match gateway.artifacts.read(digest).await {
+    if let Some(approval) = sending.what.approval() {
+        let token = approvals::new_token();
+        gateway.store.mint_token(approval, &token).await.map_err(passing)?;
+        shipment.token = Some(token);
+    }
+    if let Outgoing::File { digest, name, .. } = &sending.what {
+        match gateway.artifacts.read(digest).await {
             Ok(bytes) => shipment.bytes = Some(bytes),
             Err(problem) => {
                 tracing::error!(problem = format!("{problem:#}"), "an artifact cannot be read");
                 let markdown = texts::file_missing(name);
                 shipment.what = Outgoing::Text { markdown, reply_to: None };
             }
-        },
-        _ => {}
+        }
     }
     channel.send(&shipment).await
 }

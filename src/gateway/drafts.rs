@@ -6,9 +6,6 @@ use tokio::sync::watch;
 
 use super::Gateway;
 
-/// The least time between two drafts in one place.
-const PACE: Duration = Duration::from_millis(120);
-
 /// Shows the text as it grows and that the agent is at work, for as long as it is polled; never
 /// returns.
 pub async fn show(
@@ -22,7 +19,7 @@ pub async fn show(
     let limits = connected.channel.limits();
     let typing_for = limits.typing_for.unwrap_or(Duration::from_hours(1));
     let mut typing = tokio::time::interval(typing_for.mul_f32(0.8));
-    let mut pace = tokio::time::interval(PACE);
+    let mut pace = tokio::time::interval(limits.drafts.unwrap_or(typing_for));
     loop {
         tokio::select! {
             _ = typing.tick() => {
@@ -31,7 +28,7 @@ pub async fn show(
                     let _ = gateway.show_now(channel, place, Outgoing::Typing).await;
                 }
             }
-            changed = text.changed(), if limits.drafts => {
+            changed = text.changed(), if limits.drafts.is_some() => {
                 if changed.is_err() {
                     return std::future::pending().await;
                 }

@@ -50,7 +50,7 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
                 for incoming in &batch.incomings {
                     asides.extend(take(tx, &desk, incoming).await?);
                 }
-                if let Some(position) = batch.position {
+                if let Some(position) = &batch.position {
                     inbox::move_position(tx, &desk.channel, position).await?;
                 }
                 Ok(asides)
@@ -125,14 +125,14 @@ async fn take_from(
     }
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
     match &incoming.what {
-        What::Text { text, addressed, message, reply_to } => {
+        What::Text { text, addressed, message, reply_to, .. } => {
             if *addressed {
                 let typed = Typed { by: &by, text, message, reply_to: reply_to.as_deref() };
                 say(tx, desk, &incoming.place, typed).await?;
             }
             Ok(None)
         }
-        What::Press { press, message, data } => {
+        What::Press { press, message, data, .. } => {
             let pressed = Press { channel: &desk.channel, place: &incoming.place, message, data };
             let text = approvals::press(tx, desk.approvers, pressed, &by, desk.now).await?;
             Ok(Some(toast(&incoming.place, press, text)))

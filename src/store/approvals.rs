@@ -256,7 +256,8 @@ pub async fn show_settled(
 ) -> Result<()> {
     let part = outbox::next_part(tx, &approval.conversation, seq).await?;
     let row = Row { id: OutboxId::new(), seq, part, edits: Some(approval.question.clone()) };
-    outbox::insert(tx, &approval.conversation, row, &Outgoing::Settled { markdown }, now).await
+    let settled = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };
+    outbox::insert(tx, &approval.conversation, row, &settled, now).await
 }
 
 fn approval(row: Columns) -> Result<Approval> {

@@ -259,10 +259,15 @@ async fn exec(conn: &mut SqliteConnection, sql: &'static str) -> Result<(), Stri
 }
 
 fn migrations() -> Migrator {
-    let first = include_str!("../../migrations/0001_first.sql");
-    let text = sqlx::SqlStr::from_static(first);
-    let list = vec![Migration::new(1, "first".into(), MigrationType::Simple, text, false)];
-    Migrator::with_migrations(list)
+    let texts = [
+        (1, "first", include_str!("../../migrations/0001_first.sql")),
+        (2, "positions", include_str!("../../migrations/0002_positions.sql")),
+    ];
+    let migration = |(number, name, text): (i64, &'static str, &'static str)| {
+        let text = sqlx::SqlStr::from_static(text);
+        Migration::new(number, name.into(), MigrationType::Simple, text, false)
+    };
+    Migrator::with_migrations(texts.map(migration).into())
 }
 
 /// The URL as it may be shown.

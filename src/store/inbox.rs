@@ -52,8 +52,8 @@ pub async fn keep_unparsed(
 }
 
 /// Where to listen from after a restart.
-pub async fn position(tx: &mut Tx<'_>, channel: &str) -> Result<Option<i64>> {
-    let found: Option<(i64,)> = sql!(
+pub async fn position(tx: &mut Tx<'_>, channel: &str) -> Result<Option<String>> {
+    let found: Option<(String,)> = sql!(
         tx,
         fetch_optional,
         "
@@ -65,7 +65,7 @@ pub async fn position(tx: &mut Tx<'_>, channel: &str) -> Result<Option<i64>> {
     Ok(found.map(|(position,)| position))
 }
 
-pub async fn move_position(tx: &mut Tx<'_>, channel: &str, position: i64) -> Result<()> {
+pub async fn move_position(tx: &mut Tx<'_>, channel: &str, position: &str) -> Result<()> {
     sql!(
         tx,
         execute,

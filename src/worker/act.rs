@@ -100,6 +100,7 @@ pub(super) async fn finish(turn: &Turn<'_>, call: CallId, result: ToolResult) ->
         size_bytes: file.size_bytes,
         digest: file.digest.clone(),
         caption: None,
+        reply_to: None,
     });
     let files = files.collect();
     let change = turn.change(vec![Event::ToolFinished { call, result }], files);
@@ -148,6 +149,7 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
         markdown,
         approval: id.to_string(),
         choices: texts::choices(*asks, *lasting, cut),
+        reply_to: None,
     };
     Ok(Asked {
         id,

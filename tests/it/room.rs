@@ -54,7 +54,7 @@ impl Room {
             buttons: true,
             repeat: Repeat::EditInPlace,
             typing_for: None,
-            drafts: false,
+            drafts: None,
         };
         Self { state: Arc::default(), limits }
     }
@@ -83,7 +83,7 @@ impl State {
         };
         let message = &mut self.messages[place];
         match &shipment.what {
-            Outgoing::Text { markdown, .. } | Outgoing::Settled { markdown } => {
+            Outgoing::Text { markdown, .. } | Outgoing::Settled { markdown, .. } => {
                 message.text.clone_from(markdown);
                 message.buttons.clear();
             }
@@ -99,7 +99,7 @@ impl State {
                 let bytes = shipment.bytes.clone().expect("a file has bytes");
                 message.file = Some((name.clone(), bytes));
             }
-            Outgoing::Placeholder => message.text = "…".into(),
+            Outgoing::Placeholder { .. } => message.text = "…".into(),
             Outgoing::Draft { .. } | Outgoing::Typing | Outgoing::Toast { .. } => unreachable!(),
         }
         Receipt { message: place.to_string() }
@@ -119,7 +119,7 @@ impl Channel for Room {
     async fn listen(
         &self,
         _intake: Intake,
-        _from: Option<i64>,
+        _from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
         stop.cancelled().await;

@@ -82,10 +82,10 @@ story! {
                 key: "u1".into(),
                 at: now(),
                 place: World::place(),
-                person: Some(channels::Person { id: "1".into(), name: "Ann".into(), language: None, is_bot: false }),
-                what: channels::What::Text { message: "1".into(), text: "hi".into(), reply_to: None, addressed: true },
+                person: Some(channels::Person { id: "1".into(), name: "Ann".into(), language: None, is_bot: false, roles: vec![] }),
+                what: channels::What::Text { message: "1".into(), text: "hi".into(), reply_to: None, addressed: true, files: vec![], album: None },
             }],
-            position: Some(2),
+            position: Some("2".into()),
         };
         for _ in 0..3 {
             countersign::gateway::receive::receive(&app.gateway, "room", batch.clone()).await.unwrap();
@@ -95,7 +95,7 @@ story! {
         let position = app.gateway.store
             .read(|tx| Box::pin(async move { countersign::store::inbox::position(tx, "room").await }))
             .await.unwrap();
-        assert_eq!(position, Some(2));
+        assert_eq!(position.as_deref(), Some("2"));
     }
 }
 

@@ -162,7 +162,14 @@ impl World {
     pub fn said(&mut self, text: &str) -> What {
         self.next_key += 1;
         let message = self.next_key.to_string();
-        What::Text { message, text: text.into(), reply_to: None, addressed: true }
+        What::Text {
+            message,
+            text: text.into(),
+            reply_to: None,
+            addressed: true,
+            files: vec![],
+            album: None,
+        }
     }
 
     /// The newest button of that name.
@@ -173,7 +180,7 @@ impl World {
             Some((place.to_string(), button.1.clone()))
         });
         let (message, data) = found.unwrap_or_else(|| panic!("no button {label}"));
-        What::Press { press: self.next_key.to_string(), message, data }
+        What::Press { press: self.next_key.to_string(), message, data, reason: None }
     }
 
     /// Something happens, and the world goes on until nothing is left to do.
@@ -196,6 +203,7 @@ impl World {
                 name: name.into(),
                 language: None,
                 is_bot: false,
+                roles: vec![],
             }),
             what,
         };

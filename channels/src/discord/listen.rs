@@ -30,7 +30,7 @@ impl Discord {
     pub(super) async fn attend(
         &self,
         intake: Intake,
-        from: Option<i64>,
+        from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
         let (queue, dispatches) = mpsc::channel(QUEUE);
@@ -80,9 +80,9 @@ impl Discord {
         &self,
         mut dispatches: mpsc::Receiver<Dispatch>,
         intake: &Intake,
-        from: Option<i64>,
+        from: Option<String>,
     ) -> Result<(), ListenError> {
-        let mut rooms = Rooms::new(from, self.remembered());
+        let mut rooms = Rooms::new(from.and_then(|from| from.parse().ok()), self.remembered());
         let mut heard = Vec::new();
         while dispatches.recv_many(&mut heard, TOGETHER).await > 0 {
             let mut taken = Vec::new();
@@ -174,7 +174,9 @@ async fn commit(
     if incomings.is_empty() {
         return Ok(());
     }
-    intake.commit(Batch { incomings, position: rooms.position() }).await
+    intake
+        .commit(Batch { incomings, position: rooms.position().map(|highest| highest.to_string()) })
+        .await
 }
 
 /// How long to wait after a failure: twice as long each time.

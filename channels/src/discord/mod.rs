@@ -86,7 +86,7 @@ fn limits() -> Limits {
         buttons: true,
         repeat: Repeat::NativeKey,
         typing_for: Some(Duration::from_secs(10)),
-        drafts: false,
+        drafts: None,
     }
 }
 
@@ -103,7 +103,7 @@ impl Channel for Discord {
     async fn listen(
         &self,
         intake: Intake,
-        from: Option<i64>,
+        from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
         self.attend(intake, from, stop).await

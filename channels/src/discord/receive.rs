@@ -73,6 +73,8 @@ fn said(message: &Message, kind: PlaceKind, me: u64) -> What {
         text: readable(&message.content, &message.mentions, me),
         reply_to: reference.filter(|_| answers).map(|id| id.to_string()),
         addressed: kind == PlaceKind::Private || to_us || mentioned,
+        files: Vec::new(),
+        album: None,
     }
 }
 
@@ -95,7 +97,12 @@ fn edited(content: &Value, me: u64) -> Option<Incoming> {
             person.is_bot |= matches!(edit.webhook_id, Some(Some(_)));
             person
         }),
-        what: What::Edited { message: edit.id.to_string(), text: readable(&text, &mentions, me) },
+        what: What::Edited {
+            message: edit.id.to_string(),
+            text: readable(&text, &mentions, me),
+            addressed: here(content).kind == PlaceKind::Private
+                || mentions.iter().any(|u| u.id == me),
+        },
     })
 }
 
@@ -115,6 +122,7 @@ fn press(content: &Value) -> Option<Incoming> {
         press: format!("{}:{}:{}", press.id, press.token, press.application_id),
         message: press.message.id.to_string(),
         data: press.data.custom_id,
+        reason: None,
     };
     Some(Incoming {
         key: format!("i{}", press.id),
@@ -156,6 +164,7 @@ fn person(user: &User, nick: Option<&str>, language: Option<String>) -> Person {
         name: nick.unwrap_or_else(|| shown_name(user)).to_owned(),
         language,
         is_bot: user.bot,
+        roles: Vec::new(),
     }
 }
 

@@ -181,7 +181,7 @@ mod tests {
             at: DateTime::UNIX_EPOCH,
             place: Place { chat: channel.to_string(), thread: None, kind: PlaceKind::Group },
             person: None,
-            what: What::Edited { message: String::new(), text: String::new() },
+            what: What::Edited { message: String::new(), text: String::new(), addressed: true },
         }
     }
 

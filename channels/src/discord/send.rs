@@ -28,16 +28,18 @@ pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, Send
                 .show(api, Show { reply_to: number(reply_to.as_deref())?, ..Show::of(markdown) })
                 .await
         }
-        Outgoing::Question { markdown, choices, .. } => {
-            let rows = rows(choices, shipment.token.as_deref())?;
-            target.show(api, Show { rows, ..Show::of(markdown) }).await
+        Outgoing::Question { markdown, choices, .. }
+        | Outgoing::Settled { markdown, choices, .. } => {
+            let token = shipment.token.as_deref();
+            let rows = if choices.is_empty() { Vec::new() } else { rows(choices, token)? };
+            let reply_to = number(shipment.what.reply_to())?;
+            target.show(api, Show { rows, reply_to, ..Show::of(markdown) }).await
         }
-        Outgoing::Settled { markdown } => target.show(api, Show::of(markdown)).await,
         Outgoing::Draft { markdown } => match target.message {
             Some(message) => target.edit(api, message, Show::of(markdown)).await,
             None => Err(rejected("a draft needs a message to stand in")),
         },
-        Outgoing::Placeholder => target.show(api, Show::of("…")).await,
+        Outgoing::Placeholder { .. } => target.show(api, Show::of("…")).await,
         Outgoing::File { .. } => target.show(api, file(shipment)?).await,
         Outgoing::Typing => {
             let route = Route::post(format!("channels/{}/typing", target.chat));

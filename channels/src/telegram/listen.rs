@@ -57,11 +57,11 @@ impl Telegram {
     pub(super) async fn poll(
         &self,
         intake: Intake,
-        from: Option<i64>,
+        from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
         let Some(me) = self.start(&stop).await? else { return Ok(()) };
-        let mut offset = from;
+        let mut offset = offset(from.as_deref(), me);
         let mut wait = Wait::new();
         loop {
             let ask = Poll { offset, timeout: POLL_SECONDS, allowed_updates: KINDS };
@@ -199,10 +199,17 @@ async fn commit(
         return Ok(offset);
     }
     let last = updates.iter().filter_map(|update| update["update_id"].as_i64()).max();
-    let position = last.map(|last| last + 1).or(offset);
+    let offset = last.map(|last| last + 1).or(offset);
+    let position = offset.map(|offset| format!("{}:{offset}", me.id));
     let incomings = updates.iter().filter_map(|update| receive::incoming(update, me)).collect();
     intake.commit(Batch { incomings, position }).await?;
-    Ok(position)
+    Ok(offset)
+}
+
+/// Another bot's offset says nothing: after a change of the token everything that waits is read.
+fn offset(position: Option<&str>, me: &Me) -> Option<i64> {
+    let (bot, offset) = position?.split_once(':')?;
+    offset.parse().ok().filter(|_| bot == me.id.to_string())
 }
 
 /// How long to wait after a failure: twice as long each time.

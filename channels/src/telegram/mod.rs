@@ -65,7 +65,7 @@ fn limits() -> Limits {
         buttons: true,
         repeat: Repeat::EditInPlace,
         typing_for: Some(Duration::from_secs(5)),
-        drafts: false,
+        drafts: None,
     }
 }
 
@@ -82,7 +82,7 @@ impl Channel for Telegram {
     async fn listen(
         &self,
         intake: Intake,
-        from: Option<i64>,
+        from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
         match &self.mode {

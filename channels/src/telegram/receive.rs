@@ -115,7 +115,8 @@ fn message(message: &Message, raw: &Value, me: &Me) -> What {
     let addressed = addressed || to_us || message.chat.is_private();
     let text =
         if message.text().is_some() { text } else { with_missing(&text, &content_name(raw)) };
-    What::Text { message: id, text, reply_to, addressed }
+    let (files, album) = (Vec::new(), None);
+    What::Text { message: id, text, reply_to, addressed, files, album }
 }
 
 /// A caption is text; that there was more must not go unsaid.
@@ -126,7 +127,11 @@ fn with_missing(caption: &str, content: &str) -> String {
 fn edited(message: &Message, raw: &Value, me: &Me) -> What {
     let id = message.id.0.to_string();
     match text(message) {
-        Some(text) => What::Edited { message: id, text: hear(text, &marks(message), me).text },
+        Some(text) => {
+            let Heard { text, addressed } = hear(text, &marks(message), me);
+            let addressed = addressed || message.chat.is_private();
+            What::Edited { message: id, text, addressed }
+        }
         None => What::Unsupported { message: id, content: content_name(raw) },
     }
 }
@@ -231,7 +236,7 @@ fn press(query: CallbackQuery) -> Found {
         }
     };
     let what = match query.data {
-        Some(data) => What::Press { press: query.id.0, message, data },
+        Some(data) => What::Press { press: query.id.0, message, data, reason: None },
         None => What::Unsupported { message, content: "game_short_name".to_owned() },
     };
     Found { at, place, person: Some(person(&query.from)), what }
@@ -252,6 +257,7 @@ fn person(user: &User) -> Person {
         name: format!("{} {last}", user.first_name).trim_end().to_owned(),
         language: user.language_code.clone(),
         is_bot: user.is_bot,
+        roles: Vec::new(),
     }
 }
 

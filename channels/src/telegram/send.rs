@@ -33,19 +33,28 @@ pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, Send
             let show = Show { reply_to: number(reply_to.as_deref())?, ..Show::of(markdown) };
             target.show(api, show).await
         }
-        Outgoing::Question { markdown, choices, .. } => {
+        Outgoing::Question { markdown, choices, reply_to, .. } => {
             let keyboard = Some(keyboard(choices, shipment.token.as_deref())?);
-            target.show(api, Show { keyboard, ..Show::of(markdown) }).await
+            let reply_to = number(reply_to.as_deref())?;
+            target.show(api, Show { keyboard, reply_to, ..Show::of(markdown) }).await
         }
-        Outgoing::Settled { markdown } => match target.message {
-            Some(message) => target.edit(api, message, &Show::of(markdown)).await,
-            None => target.show(api, Show::of(markdown)).await,
-        },
+        Outgoing::Settled { markdown, choices, .. } => {
+            let token = shipment.token.as_deref();
+            let keyboard = (!choices.is_empty()).then(|| keyboard(choices, token)).transpose()?;
+            let show = Show { keyboard, ..Show::of(markdown) };
+            match target.message {
+                Some(message) => target.edit(api, message, &show).await,
+                None => target.show(api, show).await,
+            }
+        }
         Outgoing::Draft { markdown } => match target.message {
             Some(message) => target.edit(api, message, &Show::of(markdown)).await,
             None => Err(SendError::Rejected("a draft needs a message to stand in".to_owned())),
         },
-        Outgoing::Placeholder => target.show(api, Show::of("…")).await,
+        Outgoing::Placeholder { reply_to } => {
+            let reply_to = number(reply_to.as_deref())?;
+            target.show(api, Show { reply_to, ..Show::of("…") }).await
+        }
         Outgoing::File { .. } => target.file(api, shipment).await,
         Outgoing::Typing => target.typing(api).await,
         Outgoing::Toast { press, text, alert } => toast(api, press, text, *alert).await,

@@ -44,7 +44,7 @@ struct Listening {
 }
 
 impl Listening {
-    fn begin(channel: &Arc<Discord>, from: Option<i64>) -> Self {
+    fn begin(channel: &Arc<Discord>, from: Option<String>) -> Self {
         let (intake, batches) = Intake::new();
         let stop = CancellationToken::new();
         let (channel, stopped) = (Arc::clone(channel), stop.clone());
@@ -68,7 +68,7 @@ impl Listening {
     }
 
     /// So many events, however they were batched, and the position behind them.
-    async fn events(&mut self, count: usize) -> (Vec<Incoming>, Option<i64>) {
+    async fn events(&mut self, count: usize) -> (Vec<Incoming>, Option<String>) {
         let (mut events, mut position) = (Vec::from(std::mem::take(&mut self.more)), None);
         while events.len() < count {
             let batch = self.batch().await;
@@ -113,7 +113,8 @@ fn question(text: &str) -> Outgoing {
     let choices = [("Allow", 'a'), ("Always here", 'c'), ("Deny", 'd')]
         .map(|(label, key)| Choice { label: label.to_owned(), key })
         .to_vec();
-    Outgoing::Question { markdown: text.to_owned(), approval: "ap-1".to_owned(), choices }
+    let approval = "ap-1".to_owned();
+    Outgoing::Question { markdown: text.to_owned(), approval, choices, reply_to: None }
 }
 
 fn file(name: &str, caption: Option<&str>) -> Outgoing {
@@ -123,6 +124,7 @@ fn file(name: &str, caption: Option<&str>) -> Outgoing {
         size_bytes: 5,
         digest: "d".to_owned(),
         caption: caption.map(str::to_owned),
+        reply_to: None,
     }
 }
 

@@ -84,7 +84,8 @@ async fn somebody_elses_discord_is_spoken_to() {
     let interaction = clicked["interaction"].as_str().expect("an id");
     let life = peer.look(&format!("interaction/{interaction}")).await;
     assert_eq!(life["responded"], true, "{life}");
-    let settled = Outgoing::Settled { markdown: "Allowed.".to_owned() };
+    let settled =
+        Outgoing::Settled { markdown: "Allowed.".to_owned(), approval: None, choices: vec![] };
     channel.send(&shipment(chat, settled, Some(asked))).await.expect("edited");
     show(&channel, chat, file("a.txt", Some("Here"))).await.expect("sent");
     show(&channel, chat, Outgoing::Typing).await.expect("shown");

@@ -27,7 +27,7 @@ async fn a_press_is_acknowledged_before_it_is_committed() {
     assert_eq!(press.place.kind, PlaceKind::Group);
     let person = press.person.as_ref().expect("somebody presses");
     assert_eq!((person.id.clone(), person.language.as_deref()), (ann.to_string(), Some("de")));
-    let What::Press { press, message: on, data } = &press.what else { panic!("{press:?}") };
+    let What::Press { press, message: on, data, .. } = &press.what else { panic!("{press:?}") };
     assert_eq!(on, &message.to_string());
     assert_eq!(data, &format!("{BUTTON_TOKEN}c"));
     assert!(press.starts_with(&format!("{interaction}:")));

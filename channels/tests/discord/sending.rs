@@ -32,7 +32,11 @@ async fn a_question_has_its_buttons_until_it_is_settled() {
     let buttons = shown["components"][0]["components"].as_array().expect("a row");
     let ids: Vec<_> = buttons.iter().filter_map(|button| button["custom_id"].as_str()).collect();
     assert_eq!(ids, ["a", "c", "d"].map(|key| format!("{BUTTON_TOKEN}{key}")));
-    let settled = Outgoing::Settled { markdown: "Allowed by Ann.".to_owned() };
+    let settled = Outgoing::Settled {
+        markdown: "Allowed by Ann.".to_owned(),
+        approval: None,
+        choices: vec![],
+    };
     for _ in 0..2 {
         let again = shipment(general, settled.clone(), Some(receipt.clone()));
         assert_eq!(channel.send(&again).await.expect("edited"), receipt);
@@ -50,7 +54,8 @@ async fn what_was_deleted_meanwhile_is_shown_anew() {
     let channel = discord(&fake);
     let receipt = show(&channel, general, question("Delete?")).await.expect("sent");
     fake.deletes(general, id(&receipt));
-    let settled = Outgoing::Settled { markdown: "Denied.".to_owned() };
+    let settled =
+        Outgoing::Settled { markdown: "Denied.".to_owned(), approval: None, choices: vec![] };
     let again = Shipment { key: "k".into(), ..shipment(general, settled, Some(receipt.clone())) };
     assert_ne!(channel.send(&again).await.expect("sent"), receipt);
     assert_eq!(fake.reads(general), ["Denied."]);

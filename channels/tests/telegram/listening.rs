@@ -6,7 +6,7 @@ use channels::{
     Channel, FileRef, ListenError, PlaceKind, SendError, WebhookError, WebhookRequest,
     incoming::What, telegram::Mode,
 };
-use fakes::telegram::{BOT_NAME, FakeTelegram, TOKEN, Trouble};
+use fakes::telegram::{BOT_ID, BOT_NAME, FakeTelegram, TOKEN, Trouble};
 use serde_json::json;
 
 use super::*;
@@ -17,6 +17,8 @@ fn said(message: i64, text: &str) -> What {
         text: text.to_owned(),
         reply_to: None,
         addressed: true,
+        files: vec![],
+        album: None,
     }
 }
 
@@ -29,7 +31,7 @@ async fn an_update_is_confirmed_only_after_the_commit() {
     fake.user_says(chat, "Ann", "hello");
     let (batch, committed) = listening.batches.recv().await.expect("it listens");
     let update = fake.waiting()[0];
-    assert_eq!(batch.position, Some(update + 1));
+    assert_eq!(batch.position, Some(format!("{BOT_ID}:{}", update + 1)));
     assert_eq!(batch.incomings[0].key, format!("u{update}"));
 
     // Not committed: the listener ends, and the platform still has it.
@@ -52,7 +54,7 @@ async fn a_saved_position_a_lost_one_and_duplicates_keep_their_keys() {
     let one = fake.push_raw(json!({ "update_id": 500_000, "message": message(chat, "one") }));
     let two = fake.push_raw(json!({ "update_id": 500_001, "message": message(chat, "two") }));
 
-    let mut saved = Listening::begin(&channel, Some(two));
+    let mut saved = Listening::begin(&channel, Some(format!("{BOT_ID}:{two}")));
     assert_eq!(saved.event().await.key, format!("u{two}"));
     fake.repeat(one);
     fake.repeat(two);
@@ -92,7 +94,8 @@ async fn each_kind_of_update_arrives_as_what_it_is() {
     assert_eq!(event.place.kind, PlaceKind::Private);
 
     fake.user_edits(chat, first, "hello again");
-    let edited = What::Edited { message: first.to_string(), text: "hello again".to_owned() };
+    let (message, text) = (first.to_string(), "hello again".to_owned());
+    let edited = What::Edited { message, text, addressed: true };
     assert_eq!(listening.what().await, edited);
 
     let photo = fake.user_sends_photo(chat, "Ann", None);
@@ -188,7 +191,8 @@ async fn a_topic_is_a_place_of_its_own() {
     );
 
     let place = event.place;
-    let shipment = Shipment { place, ..shipment(group, Outgoing::Placeholder, None) };
+    let shipment =
+        Shipment { place, ..shipment(group, Outgoing::Placeholder { reply_to: None }, None) };
     let receipt = channel.send(&shipment).await.expect("sent");
     let messages = fake.messages(group);
     let shown = messages.iter().find(|m| m.id == id(&receipt)).expect("it is there");
@@ -206,7 +210,7 @@ async fn a_press_names_its_message_also_when_that_is_not_accessible() {
     let press = fake.user_presses(chat, "Ann", id(&asked), "Deny");
     let event = listening.event().await;
     let data = format!("{BUTTON_TOKEN}d");
-    assert_eq!(event.what, What::Press { press, message: asked.message, data });
+    assert_eq!(event.what, What::Press { press, message: asked.message, data, reason: None });
     assert_eq!(event.person.map(|p| p.id), Some(chat.to_string()));
 
     let old = json!({ "chat": { "id": chat, "type": "private" }, "message_id": 3, "date": 0 });
@@ -217,7 +221,7 @@ async fn a_press_names_its_message_also_when_that_is_not_accessible() {
     let event = listening.event().await;
     assert_eq!(event.place.chat, chat.to_string());
     let (press, message, data) = ("old".to_owned(), "3".to_owned(), "x".to_owned());
-    assert_eq!(event.what, What::Press { press, message, data });
+    assert_eq!(event.what, What::Press { press, message, data, reason: None });
     listening.end().await.expect("it ends well");
 }
 
@@ -280,7 +284,7 @@ async fn polling_takes_over_from_a_webhook_and_back_without_losing_anything() {
 #[tokio::test]
 async fn only_the_kinds_that_are_read_are_asked_for() {
     let fake = FakeTelegram::start().await;
-    let listening = Listening::begin(&telegram(&fake), Some(7));
+    let listening = Listening::begin(&telegram(&fake), Some(format!("{BOT_ID}:7")));
     let chat = fake.private("Ann");
     fake.until(|fake| asks_began(fake) > 0).await;
     fake.user_says(chat, "Ann", "x");

@@ -40,7 +40,7 @@ struct Listening {
 }
 
 impl Listening {
-    fn begin(channel: &Arc<Telegram>, from: Option<i64>) -> Self {
+    fn begin(channel: &Arc<Telegram>, from: Option<String>) -> Self {
         let (intake, batches) = Intake::new();
         let stop = CancellationToken::new();
         let (channel, stopped) = (Arc::clone(channel), stop.clone());
@@ -80,7 +80,8 @@ fn question(text: &str) -> Outgoing {
     let choices = [("Allow", 'a'), ("Deny", 'd')]
         .map(|(label, key)| Choice { label: label.to_owned(), key })
         .to_vec();
-    Outgoing::Question { markdown: text.to_owned(), approval: "abcdefgh".to_owned(), choices }
+    let approval = "abcdefgh".to_owned();
+    Outgoing::Question { markdown: text.to_owned(), approval, choices, reply_to: None }
 }
 
 fn file(name: &str, caption: Option<&str>) -> Outgoing {
@@ -90,6 +91,7 @@ fn file(name: &str, caption: Option<&str>) -> Outgoing {
         size_bytes: 5,
         digest: "d".to_owned(),
         caption: caption.map(str::to_owned),
+        reply_to: None,
     }
 }
 

@@ -27,10 +27,14 @@ async fn every_request_is_what_the_official_schema_wants() {
     fake.user_says_in_topic(group, topic, "Ann", "@counter_bot hi");
     let mut place = listening.event().await.place;
     place.kind = PlaceKind::Group;
-    let receipt = channel.send(&shipment(chat, Outgoing::Placeholder, None)).await.expect("sent");
+    let receipt = channel
+        .send(&shipment(chat, Outgoing::Placeholder { reply_to: None }, None))
+        .await
+        .expect("sent");
     let markdown = "**b** *i* ~~s~~ `c` [l](https://a.b)\n\n> q\n\n```rust\nx\n```";
     let reply = Outgoing::Text { markdown: markdown.into(), reply_to: Some(asked.to_string()) };
-    let settled = Outgoing::Settled { markdown: "Allowed.".into() };
+    let settled =
+        Outgoing::Settled { markdown: "Allowed.".into(), approval: None, choices: vec![] };
     for what in [text(markdown), question("Allow?"), settled, file("a.txt", Some("*c*"))] {
         channel.send(&shipment(chat, what, Some(&receipt))).await.expect("edited");
     }

@@ -26,7 +26,10 @@ fn only(fake: &FakeTelegram, chat: i64) -> Shown {
 #[tokio::test]
 async fn text_question_file_and_settlement_are_edited_into_the_placeholder() {
     let (fake, channel, chat) = stage().await;
-    let receipt = channel.send(&shipment(chat, Outgoing::Placeholder, None)).await.expect("sent");
+    let receipt = channel
+        .send(&shipment(chat, Outgoing::Placeholder { reply_to: None }, None))
+        .await
+        .expect("sent");
     assert_eq!(only(&fake, chat).text, "…");
 
     let placed = |what| shipment(chat, what, Some(&receipt));
@@ -38,7 +41,11 @@ async fn text_question_file_and_settlement_are_edited_into_the_placeholder() {
     let button = |label: &str, key| (label.to_owned(), format!("{BUTTON_TOKEN}{key}"));
     assert_eq!(only(&fake, chat).buttons, [button("Allow", 'a'), button("Deny", 'd')]);
 
-    let settled = Outgoing::Settled { markdown: "Allowed by Ann.".to_owned() };
+    let settled = Outgoing::Settled {
+        markdown: "Allowed by Ann.".to_owned(),
+        approval: None,
+        choices: vec![],
+    };
     channel.send(&placed(settled)).await.expect("edited");
     let shown = only(&fake, chat);
     assert_eq!((shown.text.as_str(), shown.buttons.len()), ("Allowed by Ann.", 0));
@@ -177,7 +184,7 @@ async fn a_429_says_when_to_try_again() {
 async fn a_lost_answer_is_unknown_for_a_send_and_repeatable_for_an_edit() {
     let (fake, channel, chat) = stage().await;
     fake.fault("sendMessage", Trouble::LoseAnswer);
-    let sent = channel.send(&shipment(chat, Outgoing::Placeholder, None)).await;
+    let sent = channel.send(&shipment(chat, Outgoing::Placeholder { reply_to: None }, None)).await;
     assert!(matches!(sent, Err(SendError::Unknown(_))), "{sent:?}");
     let receipt = Receipt { message: only(&fake, chat).id.to_string() };
 
@@ -211,11 +218,14 @@ async fn what_surely_was_not_sent_is_to_be_sent_again() {
 #[tokio::test]
 async fn content_outlives_a_placeholder_that_a_person_deleted() {
     let (fake, channel, chat) = stage().await;
-    let receipt = channel.send(&shipment(chat, Outgoing::Placeholder, None)).await.expect("sent");
+    let receipt = channel
+        .send(&shipment(chat, Outgoing::Placeholder { reply_to: None }, None))
+        .await
+        .expect("sent");
     fake.user_deletes(chat, id(&receipt));
     let sent = channel.send(&shipment(chat, text("kept"), Some(&receipt))).await.expect("anew");
     assert_eq!((only(&fake, chat).text.as_str(), id(&sent)), ("kept", only(&fake, chat).id));
-    let settled = Outgoing::Settled { markdown: "x".to_owned() };
+    let settled = Outgoing::Settled { markdown: "x".to_owned(), approval: None, choices: vec![] };
     let edited = channel.send(&shipment(chat, settled, Some(&receipt))).await;
     assert!(matches!(edited, Err(SendError::Rejected(_))), "a decision needs no second message");
 }
@@ -241,7 +251,10 @@ async fn typing_is_shown_and_a_draft_needs_its_message() {
     let draft = Outgoing::Draft { markdown: "so far".to_owned() };
     let sent = channel.send(&shipment(chat, draft.clone(), None)).await;
     assert!(matches!(sent, Err(SendError::Rejected(_))));
-    let receipt = channel.send(&shipment(chat, Outgoing::Placeholder, None)).await.expect("sent");
+    let receipt = channel
+        .send(&shipment(chat, Outgoing::Placeholder { reply_to: None }, None))
+        .await
+        .expect("sent");
     channel.send(&shipment(chat, draft, Some(&receipt))).await.expect("edited");
     assert_eq!(only(&fake, chat).text, "so far");
 }

@@ -195,6 +195,7 @@ async fn a_file_is_given_only_to_whom_it_was_shown() {
         size_bytes: 18,
         digest: digest.clone(),
         caption: None,
+        reply_to: None,
     };
     world.show(&world.gateway.store, "ann", file).await;
     world.show(&world.gateway.store, "bob", text(&format!("{{\"digest\":\"{digest}\"}}"))).await;

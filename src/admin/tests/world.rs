@@ -164,6 +164,7 @@ impl World {
             markdown: "Allow **note_save**?".into(),
             approval: id.to_string(),
             choices: crate::texts::choices(Asks::Allow, true, false),
+            reply_to: None,
         };
         let asked = Asked {
             id: id.clone(),
@@ -271,7 +272,7 @@ impl Channel for Hook {
     async fn listen(
         &self,
         _intake: Intake,
-        _from: Option<i64>,
+        _from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
         stop.cancelled().await;
@@ -292,9 +293,17 @@ impl Channel for Hook {
                 text: text.to_owned(),
                 reply_to: None,
                 addressed: true,
+                files: vec![],
+                album: None,
             },
         };
-        let person = Person { id: "7".into(), name: "Ann".into(), language: None, is_bot: false };
+        let person = Person {
+            id: "7".into(),
+            name: "Ann".into(),
+            language: None,
+            is_bot: false,
+            roles: vec![],
+        };
         let at: DateTime<Utc> = DateTime::UNIX_EPOCH;
         let place = place_of("7");
         Ok(vec![Incoming { key: body, at, place, person: Some(person), what }])

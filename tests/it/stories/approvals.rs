@@ -159,12 +159,13 @@ story! {
                 press: "p".into(),
                 message: "0".into(),
                 data: data.into(),
+                reason: None,
             };
             world.happens("1", what).await;
         }
         let channels::What::Press { data, .. } = world.press("Allow once") else { unreachable!() };
         let elsewhere =
-            channels::What::Press { press: "p".into(), message: "99".into(), data };
+            channels::What::Press { press: "p".into(), message: "99".into(), data, reason: None };
         world.happens("1", elsewhere).await;
         assert_eq!(world.deletions(), 0);
         assert_eq!(world.room.toasts(), ["This button is not valid any more."; 5]);
@@ -334,9 +335,10 @@ story! {
         ]));
         world.ann_says("delete both").await;
         let reply_to = |what: channels::What, to: &str| match what {
-            channels::What::Text { message, text, addressed, .. } => channels::What::Text {
-                message, text, addressed, reply_to: Some(to.to_owned()),
-            },
+            channels::What::Text { message, text, addressed, files, album, .. } => {
+                let reply_to = Some(to.to_owned());
+                channels::What::Text { message, text, reply_to, addressed, files, album }
+            }
             other => other,
         };
         let deny = reply_to(world.said("/deny the first stays"), "0");
