@@ -25,6 +25,11 @@ pub struct Limits {
     pub typing_for: Option<Duration>,
     /// How often unfinished text may be shown as it grows; `None` where it is not.
     pub drafts: Option<Duration>,
+    /// Whether it is shown in private chats by the platform's own means. Elsewhere, and without
+    /// them, a draft is the edit of a message.
+    pub own_drafts: bool,
+    /// Whether a press can ask for a reason by itself (a modal). Elsewhere people reply.
+    pub reasons: bool,
 }
 
 /// What a platform counts.
@@ -94,9 +99,10 @@ fn texts(markdown: &str, reply_to: Option<String>, limits: &Limits) -> Vec<Outgo
 
 /// The buttons stand under the last part, where the reading ends.
 fn asked(question: Outgoing, limits: &Limits) -> Vec<Outgoing> {
-    let Outgoing::Question { markdown, approval, choices, reply_to } = question else {
+    let Outgoing::Question { markdown, approval, mut choices, reply_to } = question else {
         return vec![question];
     };
+    choices.retain(|choice| limits.reasons || choice.key != Choice::WITH_REASON);
     if !limits.buttons {
         return texts(&with_commands(&markdown, &approval, &choices), reply_to, limits);
     }
@@ -192,6 +198,8 @@ mod tests {
             repeat: Repeat::EditInPlace,
             typing_for: None,
             drafts: None,
+            own_drafts: false,
+            reasons: false,
         }
     }
 

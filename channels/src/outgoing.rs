@@ -89,6 +89,11 @@ pub struct Choice {
     pub key: char,
 }
 
+impl Choice {
+    /// Denies, after the platform has asked for the reason: the press comes with key `d` then.
+    pub const WITH_REASON: char = 'w';
+}
+
 /// One thing on its way to one place.
 #[derive(Debug, Clone)]
 pub struct Shipment {

@@ -46,6 +46,8 @@ impl Web {
             repeat: Repeat::NativeKey,
             typing_for: Some(Duration::from_secs(10)),
             drafts: Some(Duration::from_millis(120)),
+            own_drafts: true,
+            reasons: false,
         };
         let (hub, _) = broadcast::channel(BACKLOG);
         Self { id: id.into(), limits, hub }

@@ -55,6 +55,8 @@ impl Room {
             repeat: Repeat::EditInPlace,
             typing_for: None,
             drafts: None,
+            own_drafts: false,
+            reasons: false,
         };
         Self { state: Arc::default(), limits }
     }

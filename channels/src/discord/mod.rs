@@ -87,6 +87,8 @@ fn limits() -> Limits {
         repeat: Repeat::NativeKey,
         typing_for: Some(Duration::from_secs(10)),
         drafts: None,
+        own_drafts: false,
+        reasons: false,
     }
 }
 

@@ -66,6 +66,8 @@ fn limits() -> Limits {
         repeat: Repeat::EditInPlace,
         typing_for: Some(Duration::from_secs(5)),
         drafts: None,
+        own_drafts: false,
+        reasons: false,
     }
 }
 
