@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use std::{
     collections::BTreeMap,
     io::{self, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 use tokio::{
     net::TcpListener,
@@ -14,7 +14,10 @@ use tokio::{
 };
 
 use crate::{
-    app::{self, App, Given},
+    app::{
+        self, App, Given,
+        backup::{self, Holds},
+    },
     clock::{Clock as _, SystemClock},
     config::{Config, ProviderName, print},
     gateway::{people, secret},
@@ -54,6 +57,16 @@ enum Command {
         #[command(subcommand)]
         what: ConfigCommand,
     },
+    /// Write everything that is remembered into one file, while the gateway runs
+    Backup {
+        /// The file to write, a tar archive
+        file: PathBuf,
+    },
+    /// Put a backup where this configuration wants its data, on a machine that has none
+    Restore {
+        /// The file that `backup` wrote
+        file: PathBuf,
+    },
     /// Print a one-time link that signs in to the web chat
     Token {
         /// Who signs in
@@ -89,6 +102,8 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
             say("The tables are up to date.")
         }
         Command::Config { what: ConfigCommand::Print } => say(&print::commented(&config)?),
+        Command::Backup { file } => back_up(&config, &file).await,
+        Command::Restore { file } => restore(&config, &file).await,
         Command::Token { name } => {
             let link = sign_in_link(&config, &app::open_store(&config).await?, name).await?;
             say(&link)
@@ -168,6 +183,26 @@ async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<
         list(config.agents.iter().map(|a| a.id.as_str()).collect()),
         list(config.channels.iter().map(|c| c.id.as_str()).collect()),
     ))
+}
+
+async fn back_up(config: &Config, file: &Path) -> Result<()> {
+    let file_name = file.display();
+    match backup::back_up(config, file).await? {
+        Holds::Everything => say(&format!("{file_name} holds the database and all files.")),
+        Holds::OnlyFiles => say(&format!(
+            "{file_name} holds the files only. The database is PostgreSQL: dump it before the \
+             files, with pg_dump, so that no artifact is missing."
+        )),
+    }
+}
+
+async fn restore(config: &Config, file: &Path) -> Result<()> {
+    match backup::restore(config, file).await? {
+        Holds::Everything => say("The database and all files are in place. Start the gateway."),
+        Holds::OnlyFiles => say(
+            "The files are in place. Restore the database with pg_restore, then start the gateway.",
+        ),
+    }
 }
 
 async fn pair(config: &Config, channel: Option<String>, hours: u32) -> Result<()> {

@@ -1,7 +1,9 @@
 //! Builds everything from the configuration; the only place that knows all concrete types.
 //!
 //! - [`channels`], [`models`], [`tools`]: each from its section of the configuration
+//! - [`backup`]: everything that is remembered, as one file
 
+pub mod backup;
 pub mod channels;
 pub mod models;
 pub mod tools;

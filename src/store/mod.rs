@@ -14,6 +14,7 @@
 //! The caller opens one transaction with [`Store::write`] and composes it from the functions here.
 
 pub mod approvals;
+pub mod backup;
 pub mod db;
 pub mod files;
 pub mod history;

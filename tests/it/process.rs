@@ -54,6 +54,26 @@ impl Site {
         Self { folder, postgres, variables: BTreeMap::new(), starts: AtomicUsize::new(0) }
     }
 
+    /// An empty place on the same kind of database, with the same variables.
+    pub async fn elsewhere(&self) -> Self {
+        let on = if self.postgres.is_some() { On::Postgres } else { On::Sqlite };
+        Self { variables: self.variables.clone(), ..Self::new(on).await }
+    }
+
+    /// Runs a command to its end: whether it went well, and what it said.
+    pub async fn run(&self, arguments: &[&str]) -> (bool, String) {
+        let ran = Command::new(env!("CARGO_BIN_EXE_countersign"))
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .envs(&self.variables)
+            .output()
+            .await
+            .expect("the program is built before its tests");
+        let said = [ran.stdout, ran.stderr].concat();
+        (ran.status.success(), String::from_utf8_lossy(&said).into_owned())
+    }
+
     /// A variable of every process that starts here.
     pub fn variable(&mut self, name: &str, value: &str) {
         self.variables.insert(name.to_owned(), value.to_owned());

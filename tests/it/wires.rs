@@ -74,6 +74,14 @@ model = "a-model"
 
     /// Writes the configuration and starts the gateway.
     async fn start(&self, by: By) -> Running {
+        self.configure(by);
+        let mut running = self.site.start(&[]);
+        running.greeted().await;
+        self.is_ready().await;
+        running
+    }
+
+    fn configure(&self, by: By) {
         let (model, api, chat) = (&self.model, &self.api, self.chat);
         let mode = match by {
             By::Poll => "mode = \"poll\"".to_owned(),
@@ -96,10 +104,6 @@ allow = ["{chat}"]
 "#
         );
         self.site.configure(&format!("127.0.0.1:{}", self.port), &more);
-        let mut running = self.site.start(&[]);
-        running.greeted().await;
-        self.is_ready().await;
-        running
     }
 
     async fn is_ready(&self) {
@@ -325,6 +329,78 @@ async fn an_update_that_comes_twice_is_taken_once() {
     assert_eq!(wires.shown().len(), 3, "{:?}", wires.shown());
     wires.stop(running).await;
     wires.site.end().await;
+}
+
+/// R12, O6: a backup of a gateway at work, restored on another machine, loses nothing: a question
+/// that stood open is answered there, and what was sent can be sent again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_is_restored_elsewhere() {
+    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    let mut running = wires.start(By::Poll).await;
+    wires.main_job().await;
+    let note = json!({ "path": "notes/b.md", "content": "b" });
+    wires.llm.will(calling("write_file", &note)).will(llm::text("It is noted."));
+    wires.says("note it");
+    let open = |m: &Shown| m.buttons.iter().any(|(label, _)| label == "Allow once");
+    eventually("the question", async || wires.shown().iter().any(open).then_some(())).await;
+    let archive = wires.site.path("b.tar");
+    let archive = archive.to_str().expect("a plain path");
+    let (good, said) = wires.site.run(&["backup", archive]).await;
+    assert!(good && said.contains("holds the database and all files"), "{said}");
+    running.kill().await;
+
+    let home = wires.site.elsewhere().await;
+    let lost = std::mem::replace(&mut wires.site, home);
+    wires.configure(By::Poll);
+    let (good, said) = wires.site.run(&["restore", archive]).await;
+    assert!(good, "{said}");
+    let (again, said) = wires.site.run(&["restore", archive]).await;
+    assert!(!again && said.contains("is there already"), "{said}");
+    assert_eq!(wires.site.integrity().await, "ok");
+    let artifacts = |site: &Site| {
+        let files = site.files().into_iter();
+        let kept =
+            files.filter(|(path, _)| path.components().any(|c| c.as_os_str() == "artifacts"));
+        kept.map(|(_, bytes)| bytes).collect::<Vec<_>>()
+    };
+    assert!(!artifacts(&lost).is_empty());
+    assert_eq!(artifacts(&wires.site), artifacts(&lost));
+
+    let running = wires.start(By::Poll).await;
+    wires.presses("Allow once").await;
+    wires.until("It is noted.").await;
+    let files = wires.site.files();
+    assert!(files.iter().any(|(path, bytes)| path.ends_with("notes/b.md") && bytes == b"b"));
+    wires.stop(running).await;
+    wires.site.end().await;
+}
+
+/// A damaged archive, and one that is none, leave the place as it was.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_backup_is_refused() {
+    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    let running = wires.start(By::Poll).await;
+    wires.main_job().await;
+    let archive = wires.site.path("b.tar");
+    wires.site.run(&["backup", archive.to_str().expect("a plain path")]).await;
+    wires.stop(running).await;
+    let whole = std::fs::read(&archive).expect("it was written");
+    let pdf = whole.windows(4).position(|bytes| bytes == b"%PDF").expect("the report");
+    let mut damaged = whole.clone();
+    damaged[pdf + 50] ^= 1;
+    for (bytes, reason) in [
+        (damaged, "is damaged in the backup"),
+        (whole[..whole.len() / 2].to_vec(), "is no whole backup"),
+        (b"hello".to_vec(), "is no whole backup"),
+    ] {
+        let home = wires.site.elsewhere().await;
+        let file = home.path("bad.tar");
+        std::fs::write(&file, bytes).expect("a writable folder");
+        let (good, said) = home.run(&["restore", file.to_str().expect("a plain path")]).await;
+        assert!(!good && said.contains(reason), "{reason}: {said}");
+        let left: Vec<_> = home.files().into_iter().map(|(path, _)| path).collect();
+        assert_eq!(left, [file], "nothing is left behind");
+    }
 }
 
 /// What cannot be read is kept, and holds nothing up.

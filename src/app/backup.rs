@@ -1,0 +1,187 @@
+//! Everything that is remembered, as one file, and back again.
+//!
+//! The database is copied first, the files after it: artifacts are never changed, so that whatever
+//! the copy names is among them.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File},
+    io::{self, BufReader, BufWriter, Read as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    config::Config,
+    store::{backup, files},
+};
+
+/// The folders of `data_dir` that belong to a backup.
+const FOLDERS: [&str; 3] = [ARTIFACTS, "workspaces", "skills"];
+const ARTIFACTS: &str = "artifacts";
+const DATABASE: &str = "countersign.db";
+const CONTENTS: &str = "backup.json";
+const FORMAT: u32 = 1;
+
+/// What a backup says of itself, in its first entry.
+#[derive(Debug, Serialize, Deserialize)]
+struct Contents {
+    format: u32,
+    version: String,
+    /// Without it, the database is PostgreSQL and was dumped apart.
+    database: bool,
+}
+
+/// Whether the database is in the backup, or has to be dumped by PostgreSQL's own tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    Everything,
+    OnlyFiles,
+}
+
+/// Writes a backup; the gateway may go on meanwhile.
+pub async fn back_up(config: &Config, to: &Path) -> Result<Holds> {
+    ensure!(!to.exists(), "{} is there already", to.display());
+    let folder = to.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Beside it: a rename makes it whole at once.
+    let scratch = Scratch::new(folder)?;
+    let database = match backup::file_of(&config.store_url()) {
+        Some(file) => {
+            let copied = scratch.0.join(DATABASE);
+            backup::copy(&file, &copied).await?;
+            Some(copied)
+        }
+        None => None,
+    };
+    let (data, to, whole) = (config.data_dir.clone(), to.to_owned(), scratch.0.join("whole"));
+    let holds = if database.is_some() { Holds::Everything } else { Holds::OnlyFiles };
+    tokio::task::spawn_blocking(move || -> Result<()> {
+        pack(&data, database.as_deref(), &whole)?;
+        fs::rename(&whole, &to).with_context(|| format!("writing {}", to.display()))
+    })
+    .await??;
+    Ok(holds)
+}
+
+/// Puts a backup where the configuration wants its data. Nothing is touched before all of it has
+/// been unpacked and checked, and what is there is never written over.
+pub async fn restore(config: &Config, from: &Path) -> Result<Holds> {
+    let data = &config.data_dir;
+    for folder in FOLDERS {
+        ensure!(!data.join(folder).exists(), "{} is there already", data.join(folder).display());
+    }
+    fs::create_dir_all(data).with_context(|| format!("creating {}", data.display()))?;
+    let scratch = Scratch::new(data)?;
+    let (archive, unpacked) = (from.to_owned(), scratch.0.clone());
+    let contents = tokio::task::spawn_blocking(move || unpack(&archive, &unpacked))
+        .await?
+        .with_context(|| format!("{} is no whole backup", from.display()))?;
+    let place = backup::file_of(&config.store_url());
+    match (&place, contents.database) {
+        (Some(place), true) => {
+            ensure!(!place.exists(), "{} is there already", place.display());
+            backup::check(&scratch.0.join(DATABASE)).await?;
+            fs::rename(scratch.0.join(DATABASE), place).context("placing the database")?;
+        }
+        (None, false) => {}
+        (Some(_), false) => bail!("the backup is of a gateway on PostgreSQL; store.url is SQLite"),
+        (None, true) => bail!("the backup is of a gateway on SQLite; store.url is PostgreSQL"),
+    }
+    for folder in FOLDERS.into_iter().filter(|folder| scratch.0.join(folder).exists()) {
+        fs::rename(scratch.0.join(folder), data.join(folder))
+            .with_context(|| format!("placing {folder}"))?;
+    }
+    Ok(if contents.database { Holds::Everything } else { Holds::OnlyFiles })
+}
+
+/// A folder that is gone with this value.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(beside: &Path) -> Result<Self> {
+        let path = beside.join(format!(".countersign-{}", uuid::Uuid::new_v4().simple()));
+        fs::create_dir(&path).with_context(|| format!("creating {}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What remains is rubbish, and says so by its name.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn pack(data: &Path, database: Option<&Path>, to: &Path) -> Result<()> {
+    // What people sent each other is nobody else's.
+    let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    let mut archive = tar::Builder::new(BufWriter::new(file));
+    archive.follow_symlinks(false);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let contents = Contents { format: FORMAT, version, database: database.is_some() };
+    let json = serde_json::to_vec_pretty(&contents)?;
+    let mut header = tar::Header::new_gnu();
+    header.set_size(json.len() as u64);
+    header.set_mode(0o600);
+    archive.append_data(&mut header, CONTENTS, json.as_slice())?;
+    if let Some(database) = database {
+        archive.append_path_with_name(database, DATABASE).context("packing the database")?;
+    }
+    for folder in FOLDERS.into_iter().filter(|folder| data.join(folder).is_dir()) {
+        add(&mut archive, data, Path::new(folder)).with_context(|| format!("packing {folder}"))?;
+    }
+    let file = archive.into_inner()?.into_inner()?;
+    Ok(file.sync_all()?)
+}
+
+/// Files and folders only. What the agents delete while we read is left out.
+fn add(archive: &mut tar::Builder<BufWriter<File>>, data: &Path, folder: &Path) -> Result<()> {
+    archive.append_dir(folder, data.join(folder))?;
+    for entry in fs::read_dir(data.join(folder))? {
+        let entry = entry?;
+        let path = folder.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            add(archive, data, &path)?;
+        } else if kind.is_file() {
+            match File::open(entry.path()) {
+                Ok(file) => {
+                    let (mut header, known) = (tar::Header::new_gnu(), file.metadata()?);
+                    header.set_metadata(&known);
+                    // Exactly as long as announced, though an agent may write to it right now.
+                    let bytes = file.chain(io::repeat(0)).take(known.len());
+                    archive.append_data(&mut header, &path, bytes)?;
+                }
+                Err(gone) if gone.kind() == io::ErrorKind::NotFound => {}
+                Err(problem) => return Err(problem).context(path.display().to_string()),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unpack(from: &Path, to: &Path) -> Result<Contents> {
+    let mut archive = tar::Archive::new(BufReader::new(File::open(from)?));
+    let mut contents = None;
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        let kind = entry.header().entry_type();
+        ensure!(kind.is_file() || kind.is_dir(), "it holds something that is no file");
+        let path = entry.path()?.into_owned();
+        if path == Path::new(CONTENTS) {
+            contents = Some(serde_json::from_reader(&mut entry)?);
+            continue;
+        }
+        ensure!(entry.unpack_in(to)?, "{} leads out of the backup", path.display());
+        if kind.is_file() && path.starts_with(ARTIFACTS) {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let whole = files::digest_of(&fs::read(to.join(&path))?) == name;
+            ensure!(whole || name.starts_with('.'), "artifact {name} is damaged in the backup");
+        }
+    }
+    let contents: Contents = contents.context("it is of another program")?;
+    ensure!(contents.format == FORMAT, "it was written by version {}", contents.version);
+    File::open(to)?.sync_all()?;
+    Ok(contents)
+}
