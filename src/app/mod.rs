@@ -26,7 +26,7 @@ use crate::{
     llm::Model,
     store::{Store, files::Artifacts},
     tools::{Tool, toolbox::Toolbox},
-    worker::{Worker, Workspaces},
+    worker::{Worker, Workspaces, sessions::Sessions},
 };
 
 /// How long a stop waits for turns to end by themselves; what has not ended by then goes on after
@@ -79,6 +79,7 @@ impl App {
             agents: RwLock::new(agents(config, &toolbox)?),
             models,
             toolbox,
+            sessions: Sessions::default(),
             workspaces: workspaces(config),
         });
         let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);

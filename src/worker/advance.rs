@@ -65,7 +65,15 @@ impl From<Recorded> for Flow {
 pub(super) async fn advance(worker: &Worker, claimed: &Claimed) -> Result<()> {
     let bell = worker.gateway.store.bell.listen(claimed.lease.conversation());
     let agent = worker.agent_of(&claimed.channel)?;
-    let mut turn = Turn { worker, claimed, agent, session: Session::default(), bell };
+    let session = worker.sessions.take(claimed.lease.conversation());
+    let mut turn = Turn { worker, claimed, agent, session, bell };
+    go_around(&mut turn).await?;
+    worker.sessions.keep(claimed.lease.conversation(), turn.session);
+    Ok(())
+}
+
+async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
+    let (worker, claimed) = (turn.worker, turn.claimed);
     let mut running = Running::default();
     loop {
         turn.read().await?;

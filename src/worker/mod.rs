@@ -4,10 +4,12 @@
 //! - [`think`]: asks the model
 //! - [`act`]: runs tools, asks people
 //! - [`duties`]: heartbeat, expiry
+//! - [`sessions`]: conversations as they were folded last
 
 pub mod act;
 pub mod advance;
 pub mod duties;
+pub mod sessions;
 pub mod think;
 
 use anyhow::{Context as _, Result};
@@ -46,6 +48,7 @@ pub struct Worker {
     pub agents: RwLock<BTreeMap<String, Arc<Agent>>>,
     pub models: BTreeMap<String, Arc<dyn Model>>,
     pub toolbox: Arc<Toolbox>,
+    pub sessions: sessions::Sessions,
     /// Each conversation has a folder below.
     pub workspaces: Workspaces,
 }
