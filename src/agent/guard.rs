@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
+    approvers::Approvers,
     catalog::{Approval, EffectClass, ToolSpec},
-    policy::{Action, Match, Policy},
+    policy::{Action, Match, Policy, Rule},
 };
 use crate::{
     journal::{
@@ -36,6 +37,8 @@ pub enum Verdict {
         reason: String,
         /// Whether an answer for the rest of the conversation would count.
         lasting: bool,
+        /// Who decides.
+        approvers: Approvers,
     },
     /// A question is open.
     Wait,
@@ -53,8 +56,9 @@ pub fn judge(open: &OpenCall, spec: &ToolSpec, session: &Session, policy: &Polic
         }
         CallState::Decided { asks, decision, by, .. } => decided(call, *asks, decision, by),
         CallState::Started if spec.effect == EffectClass::AtMostOnce => {
+            let approvers = approvers(ruling(call, spec, policy).map(|(_, rule)| rule), policy);
             let reason = texts::OUTCOME_UNKNOWN.into();
-            Verdict::Ask { asks: Asks::Retry, reason, lasting: false }
+            Verdict::Ask { asks: Asks::Retry, reason, lasting: false, approvers }
         }
         CallState::Started => run(call),
         CallState::Asked { .. } | CallState::Ended => Verdict::Wait,
@@ -65,19 +69,20 @@ pub fn judge(open: &OpenCall, spec: &ToolSpec, session: &Session, policy: &Polic
 /// allowed*; a person's leave for the conversation only does where no rule speaks.
 fn fresh(call: &Call, spec: &ToolSpec, session: &Session, policy: &Policy) -> Verdict {
     let ruled = ruling(call, spec, policy);
-    if let Some((Action::Deny, name)) = &ruled {
-        return Verdict::Refuse(texts::refused_by_rule(&call.tool, name));
+    if let Some((Action::Deny, rule)) = ruled {
+        return Verdict::Refuse(texts::refused_by_rule(&call.tool, &rule.name));
     }
+    let approvers = approvers(ruled.map(|(_, rule)| rule), policy);
     match (spec.approval, ruled) {
-        (Approval::Always, _) => ask(texts::tool_always_asks(&call.tool)),
-        (_, Some((Action::Ask, name))) => ask(texts::rule_asks(&name)),
+        (Approval::Always, _) => ask(texts::tool_always_asks(&call.tool), approvers),
+        (_, Some((Action::Ask, rule))) => ask(texts::rule_asks(&rule.name), approvers),
         (Approval::Never, _) | (_, Some(_)) => run(call),
         (Approval::UnlessAllowed, None) if allowed_before(call, session) => run(call),
         (Approval::UnlessAllowed, None) => match policy.default {
             Action::Allow => run(call),
             Action::Ask => {
                 let reason = texts::changes_something(&call.tool);
-                Verdict::Ask { asks: Asks::Allow, reason, lasting: true }
+                Verdict::Ask { asks: Asks::Allow, reason, lasting: true, approvers }
             }
             Action::Deny => Verdict::Refuse(texts::refused_by_default(&call.tool)),
         },
@@ -89,17 +94,17 @@ fn allowed_before(call: &Call, session: &Session) -> bool {
     session.allowed.contains(&(person.unwrap_or_default(), call.tool.clone()))
 }
 
-/// What the first matching rule says, and its name. One that cannot be evaluated asks, unless a
+/// What the first matching rule says, and which it is. One that cannot be evaluated asks, unless a
 /// later one denies.
-fn ruling(call: &Call, spec: &ToolSpec, policy: &Policy) -> Option<(Action, String)> {
+fn ruling<'p>(call: &Call, spec: &ToolSpec, policy: &'p Policy) -> Option<(Action, &'p Rule)> {
     let mut unclear = None;
     for rule in &policy.rules {
         match rule.matches(spec, &call.arguments) {
             Match::No => {}
             Match::Yes if unclear.is_some() && rule.action < Action::Deny => return unclear,
-            Match::Yes => return Some((rule.action, rule.name.clone())),
+            Match::Yes => return Some((rule.action, rule)),
             Match::Unclear => {
-                unclear.get_or_insert((Action::Ask, rule.name.clone()));
+                unclear.get_or_insert((Action::Ask, rule));
             }
         }
     }
@@ -118,8 +123,13 @@ fn run(call: &Call) -> Verdict {
     Verdict::Run(Cleared { call: call.clone() })
 }
 
-fn ask(reason: String) -> Verdict {
-    Verdict::Ask { asks: Asks::Allow, reason, lasting: false }
+fn ask(reason: String, approvers: Approvers) -> Verdict {
+    Verdict::Ask { asks: Asks::Allow, reason, lasting: false, approvers }
+}
+
+/// Whom the rule names, or else the policy.
+fn approvers(rule: Option<&Rule>, policy: &Policy) -> Approvers {
+    rule.and_then(|rule| rule.approvers.as_ref()).unwrap_or(&policy.approvers).clone()
 }
 
 /// Binds a decision to exactly this tool with exactly these arguments.
@@ -177,6 +187,7 @@ mod tests {
             tool: Glob::new(tool).unwrap().compile_matcher(),
             argument: pattern.map(|p| Regex::new(p).unwrap()),
             action,
+            approvers: None,
         }
     }
 

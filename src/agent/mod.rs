@@ -3,11 +3,13 @@
 //! - [`next`]: the next effect; read this first
 //! - [`guard`]: whether a call may run; the only place that can allow one
 //! - [`policy`]: what runs, what asks whom, what is forbidden, as data
+//! - [`approvers`]: who may decide a question
 //! - [`catalog`]: the tools and skills there are, and how they are disclosed
 //! - [`prompt`]: what the model is given
 //! - [`compact`], [`limits`]: when to summarise, when to stop
 //! - [`paths`]: workspace paths as rules and tools see them
 
+pub mod approvers;
 pub mod catalog;
 pub mod compact;
 pub mod guard;

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Agent,
+    approvers::Approvers,
     catalog::{Found, Tier, ToolSpec},
     compact,
     guard::{self, Cleared, Verdict},
@@ -52,6 +53,7 @@ pub struct Question {
     pub reason: String,
     /// Whether "for the rest of the conversation" is offered.
     pub lasting: bool,
+    pub approvers: Approvers,
 }
 
 /// `running` are the calls that this worker runs right now; a started call that is not among them
@@ -130,8 +132,9 @@ impl Plan {
         }
         match guard::judge(open, spec, session, &agent.policy) {
             Verdict::Run(cleared) => self.run.push(cleared),
-            Verdict::Ask { asks, reason, lasting } => {
-                self.ask.push(Question { call: call.clone(), asks, reason, lasting });
+            Verdict::Ask { asks, reason, lasting, approvers } => {
+                let call = call.clone();
+                self.ask.push(Question { call, asks, reason, lasting, approvers });
             }
             Verdict::Wait => {}
             Verdict::Refuse(text) => self.settle.push(ended(call, Outcome::Denied, text)),

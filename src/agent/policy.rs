@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
+    approvers::Approvers,
     catalog::{Subject, ToolSpec},
     paths,
 };
@@ -18,11 +19,18 @@ pub struct Policy {
     pub rules: Vec<Rule>,
     /// How long a question stands before it counts as denied.
     pub approval_for: TimeDelta,
+    /// Who decides, where the rule that asks names nobody.
+    pub approvers: Approvers,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { default: Action::Ask, rules: Vec::new(), approval_for: TimeDelta::minutes(30) }
+        Self {
+            default: Action::Ask,
+            rules: Vec::new(),
+            approval_for: TimeDelta::minutes(30),
+            approvers: Approvers::default(),
+        }
     }
 }
 
@@ -45,6 +53,8 @@ pub struct Rule {
     /// Matched against the decoded subject of the call, never against raw JSON.
     pub argument: Option<Regex>,
     pub action: Action,
+    /// Who decides what this rule asks.
+    pub approvers: Option<Approvers>,
 }
 
 /// What a rule says of a call.

@@ -65,7 +65,7 @@ impl App {
             clock: given.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             artifacts: Artifacts::new(config.data_dir.join("artifacts")),
             channels,
-            approvers: config.guard.approvers,
+            approvers: config.guard.approvers.clone(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });

@@ -20,7 +20,8 @@ pub fn policy(guard: &GuardConfig) -> Result<Policy> {
         .enumerate()
         .map(|(i, entry)| rule(i, entry).with_context(|| format!("guard.rules.{i}")))
         .collect::<Result<_>>()?;
-    Ok(Policy { default: guard.default, rules, approval_for })
+    let approvers = guard.approvers.clone();
+    Ok(Policy { default: guard.default, rules, approval_for, approvers })
 }
 
 fn rule(index: usize, entry: &RuleEntry) -> Result<Rule> {
@@ -31,6 +32,7 @@ fn rule(index: usize, entry: &RuleEntry) -> Result<Rule> {
         tool,
         argument: argument.context("arg_pattern")?,
         action: entry.action,
+        approvers: entry.approvers.clone(),
     })
 }
 

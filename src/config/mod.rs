@@ -20,8 +20,7 @@ use std::{
 };
 
 use crate::{
-    agent::{catalog::Tier, policy::Action},
-    gateway::approvals::Approvers,
+    agent::{approvers::Approvers, catalog::Tier, policy::Action},
     store::db::Durability,
 };
 use secret::Secret;
@@ -179,6 +178,7 @@ pub struct RuleEntry {
     pub tool: String,
     pub arg_pattern: Option<String>,
     pub action: Action,
+    pub approvers: Option<Approvers>,
 }
 
 impl Default for Config {

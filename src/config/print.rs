@@ -49,7 +49,9 @@ pub const KEYS: &[Key] = &[
     key(
         "guard.approvers",
         "requester",
-        "Who may decide: requester, or members (anybody who may talk there)",
+        "Who may decide: requester, members (who may talk there), others (members but the \
+         requester), admins (of the chat), a numeric id, <channel>/<id>, role:<name>, \
+         platform_role:<id>, a list of these, or { who = [], needed = 2, but_requester = true }",
     ),
     key("guard.rules.name", "rule N", "What the rule is called in questions"),
     key("guard.rules.tool", "", "Tool name; * and ? match"),
@@ -59,6 +61,7 @@ pub const KEYS: &[Key] = &[
         "Regular expression over what the call acts upon: its path, its command",
     ),
     key("guard.rules.action", "", "allow, ask or deny; the first rule that matches speaks"),
+    key("guard.rules.approvers", "guard.approvers", "Who decides what this rule asks"),
     key("models.id", "", "What agents call it"),
     key("models.provider", "", "openai, anthropic, gemini, ollama or demo"),
     key("models.base_url", "the provider's", "For any compatible server"),

@@ -6,10 +6,10 @@
 use anyhow::Result;
 use channels::{Outgoing, Place};
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 
 use super::{Gateway, secret};
 use crate::{
+    agent::approvers::{Approvers, Voter},
     journal::{
         event::{Asks, Decider, Decision, Event, Speaker, Status},
         ids::ApprovalId,
@@ -21,17 +21,6 @@ use crate::{
     },
     texts,
 };
-
-/// Who may decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Approvers {
-    /// The person on whose behalf the agent acts.
-    #[default]
-    Requester,
-    /// Anybody who may talk to the bot in that place.
-    Members,
-}
 
 /// What a person chose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +79,7 @@ pub struct Press<'a> {
 /// Decides by a press. The answer is for the presser alone, and says the true state.
 pub async fn press(
     tx: &mut Tx<'_>,
-    approvers: Approvers,
+    approvers: &Approvers,
     press: Press<'_>,
     by: &Speaker,
     now: DateTime<Utc>,
@@ -112,7 +101,7 @@ pub async fn press(
 /// What the button of that key does.
 async fn answer(
     tx: &mut Tx<'_>,
-    approvers: Approvers,
+    approvers: &Approvers,
     approval: &Approval,
     (key, by): (char, &Speaker),
     now: DateTime<Utc>,
@@ -149,12 +138,18 @@ async fn show_everything(
 /// Decides, if that person may and nobody has: what to tell them.
 pub async fn decide(
     tx: &mut Tx<'_>,
-    approvers: Approvers,
+    approvers: &Approvers,
     approval: &Approval,
     (choice, by): (Choice, &Speaker),
     now: DateTime<Utc>,
 ) -> Result<String> {
-    if approvers == Approvers::Requester && approval.requester.id != by.id {
+    let voter = Voter {
+        speaker: by.clone(),
+        channel: String::new(),
+        role: None,
+        platform_roles: Vec::new(),
+    };
+    if !approvers.admit(&voter, &approval.requester.id) {
         tracing::warn!(approval.id = %approval.id, person.id = by.id, "may not decide");
         return Ok(texts::NOT_YOURS.to_owned());
     }
@@ -221,7 +216,7 @@ pub async fn decide_by_id(
     by: Speaker,
 ) -> Result<String> {
     let (channel, place, id) = (channel.to_owned(), place.clone(), approval.to_owned());
-    let (approvers, now) = (gateway.approvers, gateway.clock.now());
+    let (approvers, now) = (gateway.approvers.clone(), gateway.clock.now());
     gateway
         .store
         .write("decide", move |tx| {
@@ -232,7 +227,7 @@ pub async fn decide_by_id(
                 else {
                     return Ok(texts::NO_SUCH_BUTTON.to_owned());
                 };
-                answer(tx, approvers, &approval, (key, &by), now).await
+                answer(tx, &approvers, &approval, (key, &by), now).await
             })
         })
         .await

@@ -93,7 +93,7 @@ async fn decide_typed(
     }
     match shown.as_slice() {
         [(one, _)] => {
-            approvals::decide(tx, desk.approvers, one, (choice, typed.by), desk.now).await
+            approvals::decide(tx, &desk.approvers, one, (choice, typed.by), desk.now).await
         }
         [] if hidden > 0 => Ok(texts::NOT_SHOWN_YET.to_owned()),
         [] => Ok(texts::NOTHING_PENDING.to_owned()),

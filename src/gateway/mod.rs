@@ -20,10 +20,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    agent::approvers::Approvers,
     clock::Clock,
     store::{Store, files::Artifacts, inbox},
 };
-use approvals::Approvers;
 use people::Allow;
 
 /// The connected channels, and what they need to receive and show.

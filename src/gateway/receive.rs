@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use super::{
     Gateway, approvals,
-    approvals::{Approvers, Press},
+    approvals::Press,
     commands,
     people::{self, Allow},
 };
 use crate::{
+    agent::approvers::Approvers,
     journal::event::{Event, Speaker},
     store::{Tx, inbox, journal, outbox},
     texts,
@@ -39,7 +40,7 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
     let desk = Desk {
         channel: channel.to_owned(),
         allow: connected.allow.clone(),
-        approvers: gateway.approvers,
+        approvers: gateway.approvers.clone(),
         now: gateway.clock.now(),
     };
     let asides = gateway
@@ -134,7 +135,7 @@ async fn take_from(
         }
         What::Press { press, message, data, .. } => {
             let pressed = Press { channel: &desk.channel, place: &incoming.place, message, data };
-            let text = approvals::press(tx, desk.approvers, pressed, &by, desk.now).await?;
+            let text = approvals::press(tx, &desk.approvers, pressed, &by, desk.now).await?;
             Ok(Some(toast(&incoming.place, press, text)))
         }
         What::Unsupported { content, .. } if incoming.place.kind == PlaceKind::Private => {

@@ -124,7 +124,7 @@ pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flo
 }
 
 async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
-    let Question { call, asks, reason, lasting } = question;
+    let Question { call, asks, reason, lasting, .. } = question;
     let id = ApprovalId::new();
     let context = context(turn, call, CancellationToken::new());
     let preview = turn.worker.toolbox.preview(call, &context).await;

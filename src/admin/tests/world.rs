@@ -15,8 +15,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::super::{Admin, place_of, serve};
 use crate::{
+    agent::approvers::Approvers,
     clock::{Clock as _, HandClock},
-    gateway::{Connected, Gateway, approvals::Approvers, people::Allow},
+    gateway::{Connected, Gateway, people::Allow},
     journal::{
         event::{Asks, Event, Speaker},
         ids::{ApprovalId, CallId, ConversationId},
@@ -60,7 +61,7 @@ impl World {
                 ("web".to_owned(), connected(web.clone())),
                 ("hook".to_owned(), connected(Arc::new(Hook(web.limits().clone())))),
             ]),
-            approvers: Approvers::Requester,
+            approvers: Approvers::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });

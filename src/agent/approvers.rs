@@ -1,0 +1,245 @@
+//! Who may decide a question, as data: checked at every press, on what the platform vouches for.
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::journal::event::Speaker;
+
+/// Whose word counts, and how many of them have to agree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Approvers {
+    /// Any of these.
+    pub who: Vec<Who>,
+    /// So many different people have to say yes; one no is a no.
+    pub needed: usize,
+    /// Not the one on whose behalf the agent acts, whatever else they are.
+    pub but_requester: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Who {
+    /// The person on whose behalf the agent acts.
+    Requester,
+    /// Anybody who may talk to the bot in that place.
+    Members,
+    /// Who administers the chat, by the platform's word.
+    Admins,
+    /// A numeric platform id, on any channel or on the one before a slash.
+    Id(String),
+    /// A role that this bot has given.
+    Role(String),
+    /// A role of the platform, by its id.
+    PlatformRole(String),
+}
+
+/// Somebody who presses or types: nothing here can be chosen by themselves but the name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Voter {
+    pub speaker: Speaker,
+    pub channel: String,
+    /// What this bot has made them.
+    pub role: Option<String>,
+    /// What the platform says they are in that place: `owner`, `admin`, ids of roles.
+    pub platform_roles: Vec<String>,
+}
+
+impl Default for Approvers {
+    fn default() -> Self {
+        Self { who: vec![Who::Requester], needed: 1, but_requester: false }
+    }
+}
+
+impl Approvers {
+    /// Whether that person's word counts on a question that the agent asks for `requester`.
+    pub fn admit(&self, voter: &Voter, requester: &str) -> bool {
+        let is_requester = voter.speaker.id == requester;
+        !(self.but_requester && is_requester)
+            && self.who.iter().any(|who| match who {
+                Who::Requester => is_requester,
+                other => other.is(voter),
+            })
+    }
+}
+
+impl Who {
+    fn is(&self, voter: &Voter) -> bool {
+        let on_platform = |role: &str| voter.platform_roles.iter().any(|has| has == role);
+        match self {
+            Self::Requester => false,
+            Self::Members => true,
+            Self::Admins => on_platform("owner") || on_platform("admin"),
+            Self::Id(id) => match id.split_once('/') {
+                Some((channel, id)) => channel == voter.channel && id == voter.speaker.id,
+                None => *id == voter.speaker.id,
+            },
+            Self::Role(role) => voter.role.as_ref() == Some(role),
+            Self::PlatformRole(role) => on_platform(role),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        Ok(match text {
+            "requester" => Self::Requester,
+            "members" => Self::Members,
+            "admins" => Self::Admins,
+            _ => match text.split_once([':', '/']) {
+                Some(("role", role)) if !role.is_empty() => Self::Role(role.into()),
+                Some(("platform_role", id)) if !id.is_empty() => Self::PlatformRole(id.into()),
+                Some((channel, id)) if is_word(channel) && is_word(id) && text.contains('/') => {
+                    Self::Id(text.into())
+                }
+                None if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
+                    Self::Id(text.into())
+                }
+                _ => bail!(
+                    "`{text}` names nobody; write requester, members, admins, others, a numeric \
+                     id, <channel>/<id>, role:<name> or platform_role:<id>"
+                ),
+            },
+        })
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Requester => "requester".into(),
+            Self::Members => "members".into(),
+            Self::Admins => "admins".into(),
+            Self::Id(id) => id.clone(),
+            Self::Role(role) => format!("role:{role}"),
+            Self::PlatformRole(id) => format!("platform_role:{id}"),
+        }
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && !text.contains(char::is_whitespace)
+}
+
+/// As an operator writes it: a word, a list of words, or a table.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "write a word, a list of words, or { who = [\"admins\"], needed = 2, but_requester = true }"
+)]
+enum Written {
+    Word(String),
+    Words(Vec<String>),
+    Table(Table),
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    who: Vec<String>,
+    #[serde(default = "one")]
+    needed: usize,
+    #[serde(default)]
+    but_requester: bool,
+}
+
+fn one() -> usize {
+    1
+}
+
+const OTHERS: &str = "others";
+
+impl TryFrom<Written> for Approvers {
+    type Error = anyhow::Error;
+
+    fn try_from(written: Written) -> Result<Self> {
+        let Table { who, needed, but_requester } = match written {
+            Written::Word(word) if word == OTHERS => {
+                Table { who: vec!["members".into()], needed: 1, but_requester: true }
+            }
+            Written::Word(word) => Table { who: vec![word], needed: 1, but_requester: false },
+            Written::Words(who) => Table { who, needed: 1, but_requester: false },
+            Written::Table(table) => table,
+        };
+        let who = who.iter().map(|word| Who::parse(word)).collect::<Result<Vec<_>>>()?;
+        if who.is_empty() || needed == 0 {
+            bail!("nobody could decide: `who` is empty, or `needed` is 0");
+        }
+        let named = who.iter().all(|who| matches!(who, Who::Id(_) | Who::Requester));
+        if named && needed > who.len() {
+            bail!("nobody could decide: {needed} have to agree, and only {} are named", who.len());
+        }
+        Ok(Self { who, needed, but_requester })
+    }
+}
+
+impl From<Approvers> for Written {
+    fn from(approvers: Approvers) -> Self {
+        let Approvers { who, needed, but_requester } = approvers;
+        if who == [Who::Members] && needed == 1 && but_requester {
+            return Self::Word(OTHERS.into());
+        }
+        let mut words: Vec<_> = who.iter().map(Who::written).collect();
+        match (words.len(), needed, but_requester) {
+            (1, 1, false) => Self::Word(words.remove(0)),
+            (_, 1, false) => Self::Words(words),
+            _ => Self::Table(Table { who: words, needed, but_requester }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn voter(id: &str, role: Option<&str>, platform_roles: &[&str]) -> Voter {
+        Voter {
+            speaker: Speaker { id: id.into(), name: "Requester".into() },
+            channel: "telegram".into(),
+            role: role.map(str::to_owned),
+            platform_roles: platform_roles.iter().map(|&r| r.to_owned()).collect(),
+        }
+    }
+
+    /// A13: on ids and on what the platform and the bot vouch for; never on a name.
+    #[test]
+    fn whose_word_counts() {
+        let ann = voter("1", None, &[]);
+        let bob = voter("2", None, &[]);
+        let chief = voter("3", Some("owner"), &[]);
+        let admin = voter("4", None, &["admin"]);
+        let creator = voter("5", None, &["owner"]);
+        let ops = voter("6", None, &["777"]);
+        for (written, expected) in [
+            (json!("requester"), "1"),
+            (json!("members"), "123456"),
+            (json!("others"), "23456"),
+            (json!("2"), "2"),
+            (json!(["telegram/2", "discord/3"]), "2"),
+            (json!("role:owner"), "3"),
+            (json!("admins"), "45"),
+            (json!("platform_role:777"), "6"),
+            (json!(["requester", "role:owner"]), "13"),
+            (json!({ "who": ["members"], "needed": 2 }), "123456"),
+            (json!({ "who": ["1", "2"], "but_requester": true }), "2"),
+        ] {
+            let approvers: Approvers = serde_json::from_value(written.clone()).unwrap();
+            let may: String = [&ann, &bob, &chief, &admin, &creator, &ops]
+                .into_iter()
+                .filter(|voter| approvers.admit(voter, "1"))
+                .map(|voter| voter.speaker.id.as_str())
+                .collect();
+            assert_eq!(may, expected, "{written}");
+            let again: Approvers =
+                serde_json::from_value(serde_json::to_value(&approvers).unwrap()).unwrap();
+            assert_eq!(again, approvers);
+        }
+    }
+
+    #[test]
+    fn what_nobody_could_fulfil_is_refused_in_words() {
+        let refused =
+            |written: Value| serde_json::from_value::<Approvers>(written).unwrap_err().to_string();
+        assert!(refused(json!("ann")).contains("`ann` names nobody"));
+        assert!(refused(json!("role:")).contains("names nobody"));
+        assert!(refused(json!([])).contains("nobody could decide"));
+        assert!(refused(json!({ "who": ["1"], "needed": 2 })).contains("only 1 are named"));
+        assert!(refused(json!({ "who": ["1"], "needs": 2 })).contains("write a word"));
+    }
+}
