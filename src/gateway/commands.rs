@@ -14,7 +14,6 @@ use crate::{
         ids::ConversationId,
     },
     store::{Tx, approvals as questions, journal, outbox},
-    texts,
 };
 
 /// Does what the text commands. `false`: it is no command of ours, the agent reads it.
@@ -24,19 +23,19 @@ pub(super) async fn obey(
     conversation: &ConversationId,
     typed: &Typed<'_>,
 ) -> Result<bool> {
-    let by = typed.by;
+    let (by, words) = (typed.by, typed.words);
     let Some((command, rest)) = split(typed.text) else { return Ok(false) };
     let answer = match command.to_lowercase().as_str() {
-        "start" | "help" => texts::HELP.to_owned(),
-        "whoami" => texts::whoami(&by.name, &by.id, &desk.channel),
-        "status" => texts::status(questions::pending(tx, conversation).await?.len()),
+        "start" | "help" => words.help.to_owned(),
+        "whoami" => words.whoami([&by.name, &by.id, &desk.channel, "member"]),
+        "status" => (words.open_questions)(questions::pending(tx, conversation).await?.len()),
         "stop" => {
             end_all(tx, desk, conversation, Event::Stopped { by: by.clone() }, by).await?;
-            texts::STOPPED.to_owned()
+            words.stopped.to_owned()
         }
         "new" => {
             end_all(tx, desk, conversation, Event::Restarted { by: by.clone() }, by).await?;
-            texts::FRESH.to_owned()
+            words.fresh.to_owned()
         }
         "allow" | "always" | "deny" => {
             let choice = Choice::from_command(&command.to_lowercase(), rest);
@@ -95,9 +94,9 @@ async fn decide_typed(
         [(one, _)] => {
             approvals::decide(tx, &desk.approvers, one, (choice, typed.by), desk.now).await
         }
-        [] if hidden > 0 => Ok(texts::NOT_SHOWN_YET.to_owned()),
-        [] => Ok(texts::NOTHING_PENDING.to_owned()),
-        _ => Ok(texts::WHICH_ONE.to_owned()),
+        [] if hidden > 0 => Ok(typed.words.not_shown_yet.to_owned()),
+        [] => Ok(typed.words.nothing_pending.to_owned()),
+        _ => Ok(typed.words.which_one.to_owned()),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
         journal,
         outbox::{Ended, Sending},
     },
-    texts,
+    texts::Language,
 };
 
 /// Sends under way at once; one that hangs on a slow platform holds no other up.
@@ -99,7 +99,7 @@ async fn show(
             Ok(bytes) => shipment.bytes = Some(bytes),
             Err(problem) => {
                 tracing::error!(problem = format!("{problem:#}"), "an artifact cannot be read");
-                let markdown = texts::file_missing(name);
+                let markdown = Language::of(Some(&sending.language)).words().file_missing(name);
                 shipment.what = Outgoing::Text { markdown, reply_to: None };
             }
         }

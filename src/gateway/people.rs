@@ -10,7 +10,7 @@ use crate::{
         Tx,
         people::{self, Pairing},
     },
-    texts,
+    texts::Language,
 };
 
 /// What the configuration says. Only platform ids count, never names.
@@ -50,12 +50,13 @@ pub async fn greet_stranger(
     text: &str,
     now: DateTime<Utc>,
 ) -> Result<String> {
-    let Some(code) = pairing_code(text) else { return Ok(texts::stranger(&person.id)) };
+    let words = Language::of(person.language.as_deref()).words();
+    let Some(code) = pairing_code(text) else { return Ok(words.stranger(&person.id)) };
     let who = (person.id.as_str(), person.name.as_str());
     Ok(match people::pair(tx, channel, who, &code, now).await? {
-        Pairing::Paired => texts::PAIRED,
-        Pairing::Wrong => texts::WRONG_CODE,
-        Pairing::Locked => texts::LOCKED,
+        Pairing::Paired => words.paired,
+        Pairing::Wrong => words.wrong_code,
+        Pairing::Locked => words.locked,
     }
     .to_owned())
 }

@@ -13,9 +13,12 @@ use super::{
 };
 use crate::{
     agent::approvers::Approvers,
-    journal::event::{Event, Speaker},
-    store::{Tx, inbox, journal, outbox},
-    texts,
+    journal::{
+        event::{Event, Speaker},
+        ids::ConversationId,
+    },
+    store::{self, Tx, inbox, journal, outbox},
+    texts::{Language, Words},
 };
 
 /// Takes a channel's batches, in their order, and tells it which are safe.
@@ -92,6 +95,7 @@ pub(super) struct Typed<'a> {
     pub message: &'a str,
     /// The message that it answers.
     pub reply_to: Option<&'a str>,
+    pub words: &'static Words,
 }
 
 async fn take(tx: &mut Tx<'_>, desk: &Desk, incoming: &Incoming) -> Result<Option<Aside>> {
@@ -128,8 +132,12 @@ async fn take_from(
     match &incoming.what {
         What::Text { text, addressed, message, reply_to, .. } => {
             if *addressed {
-                let typed = Typed { by: &by, text, message, reply_to: reply_to.as_deref() };
-                say(tx, desk, &incoming.place, typed).await?;
+                let reply_to = reply_to.as_deref();
+                let conversation =
+                    journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
+                let words = spoken(tx, &conversation, person).await?;
+                let typed = Typed { by: &by, text, message, reply_to, words };
+                say(tx, desk, &conversation, typed).await?;
             }
             Ok(None)
         }
@@ -139,7 +147,7 @@ async fn take_from(
             Ok(Some(toast(&incoming.place, press, text)))
         }
         What::Unsupported { content, .. } if incoming.place.kind == PlaceKind::Private => {
-            answer(tx, desk, &incoming.place, texts::unsupported(content)).await?;
+            unsupported(tx, desk, incoming, person, content).await?;
             Ok(None)
         }
         other => {
@@ -149,19 +157,40 @@ async fn take_from(
     }
 }
 
-async fn say(tx: &mut Tx<'_>, desk: &Desk, place: &Place, typed: Typed<'_>) -> Result<()> {
-    let conversation = journal::conversation(tx, &desk.channel, place, desk.now).await?;
-    if commands::obey(tx, desk, &conversation, &typed).await? {
+/// What to say to them: in the language of who wrote last, if it is known.
+async fn spoken(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    person: &Person,
+) -> Result<&'static Words> {
+    let tag = store::people::language(tx, conversation, person.language.as_deref()).await?;
+    Ok(Language::of(Some(&tag)).words())
+}
+
+async fn say(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    conversation: &ConversationId,
+    typed: Typed<'_>,
+) -> Result<()> {
+    if commands::obey(tx, desk, conversation, &typed).await? {
         return Ok(());
     }
     let Typed { by, text, message, .. } = typed;
     let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
-    journal::append(tx, &conversation, &said, desk.now).await?;
+    journal::append(tx, conversation, &said, desk.now).await?;
     Ok(())
 }
 
-async fn answer(tx: &mut Tx<'_>, desk: &Desk, place: &Place, markdown: String) -> Result<()> {
-    let conversation = journal::conversation(tx, &desk.channel, place, desk.now).await?;
+async fn unsupported(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    incoming: &Incoming,
+    person: &Person,
+    content: &str,
+) -> Result<()> {
+    let conversation = journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
+    let markdown = spoken(tx, &conversation, person).await?.unsupported(content);
     let seq = journal::last_seq(tx, &conversation).await?;
     let shows = vec![Outgoing::Text { markdown, reply_to: None }];
     outbox::put(tx, &conversation, seq, shows, desk.now).await
@@ -176,7 +205,11 @@ async fn from_stranger(
 ) -> Result<Option<Aside>> {
     let place = &incoming.place;
     match &incoming.what {
-        What::Press { press, .. } => Ok(Some(toast(place, press, texts::NOT_YOURS.to_owned()))),
+        What::Press { press, .. } => Ok(Some(toast(
+            place,
+            press,
+            Language::of(person.language.as_deref()).words().not_yours.to_owned(),
+        ))),
         What::Text { text, .. } if place.kind == PlaceKind::Private => {
             let markdown =
                 people::greet_stranger(tx, &desk.channel, person, text, desk.now).await?;

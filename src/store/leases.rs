@@ -4,6 +4,7 @@
 //! whatever the old holder still tries to record is refused inside the statement that records it.
 
 use anyhow::Result;
+use chrono::{DateTime, Utc};
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -11,7 +12,10 @@ use std::{
 };
 
 use super::{Store, Tx, db::sql};
-use crate::journal::ids::{ConversationId, NodeId};
+use crate::{
+    journal::ids::{ConversationId, NodeId},
+    texts::{Language, Words},
+};
 use channels::Place;
 
 /// The right to advance one conversation. Only a claim makes one.
@@ -34,7 +38,16 @@ pub struct Claimed {
     pub lease: Lease,
     pub channel: String,
     pub place: Place,
+    /// What its people are spoken to in, as an IETF tag.
+    pub language: String,
     _hold: Hold,
+}
+
+impl Claimed {
+    /// What to say to its people.
+    pub fn words(&self) -> &'static Words {
+        Language::of(Some(&self.language)).words()
+    }
 }
 
 /// What this node works on: the heart beats for that, and for nothing that was left behind.
@@ -79,24 +92,25 @@ macro_rules! claim {
             SET lease_node = $1, lease_until = $2, fence = fence + 1
             WHERE id IN (
                 SELECT id FROM conversations
-                WHERE ready_at <= $3 AND lease_until <= $3
+                WHERE ready_at <= $3 AND lease_until <= $3 AND not_before <= $5
                 ORDER BY ready_at
                 LIMIT $4 ",
             $skip,
             ")
-            RETURNING id, channel, place, fence"
+            RETURNING id, channel, place, language, fence"
         )
     };
 }
 
 impl Store {
-    /// Takes up to `most` conversations that have something to do and no holder.
-    pub async fn claim(&self, most: usize) -> Result<Vec<Claimed>> {
-        if !self.read(|tx| Box::pin(any_ready(tx))).await? {
+    /// Takes up to `most` conversations that have something to do and no holder. `now` is the clock
+    /// by which messages wait for others that belong to them.
+    pub async fn claim(&self, most: usize, now: DateTime<Utc>) -> Result<Vec<Claimed>> {
+        if !self.read(move |tx| Box::pin(any_ready(tx, now))).await? {
             return Ok(Vec::new());
         }
         let (node, term, held) = (self.node.clone(), self.term_ms(), self.held.clone());
-        self.write("claim", move |tx| Box::pin(claim(tx, (node, term), held, most))).await
+        self.write("claim", move |tx| Box::pin(claim(tx, (node, term), held, (most, now)))).await
     }
 
     /// Keeps what this node works on for another term. What it has claimed but does not work on,
@@ -132,7 +146,7 @@ impl Store {
     }
 }
 
-async fn any_ready(tx: &mut Tx<'_>) -> Result<bool> {
+async fn any_ready(tx: &mut Tx<'_>, settled_at: DateTime<Utc>) -> Result<bool> {
     let now = tx.now_ms().await?;
     let found: Option<(i64,)> = sql!(
         tx,
@@ -140,9 +154,10 @@ async fn any_ready(tx: &mut Tx<'_>) -> Result<bool> {
         "
         -- any ready
         SELECT fence FROM conversations
-        WHERE ready_at <= $1 AND lease_until <= $1
+        WHERE ready_at <= $1 AND lease_until <= $1 AND not_before <= $2
         LIMIT 1",
-        now
+        now,
+        settled_at.timestamp_millis()
     );
     Ok(found.is_some())
 }
@@ -151,18 +166,26 @@ async fn claim(
     tx: &mut Tx<'_>,
     (node, term): (NodeId, i64),
     held: Held,
-    most: usize,
+    (most, settled_at): (usize, DateTime<Utc>),
 ) -> Result<Vec<Claimed>> {
     let now = tx.now_ms().await?;
     let until = now + term;
     let claim = tx.either(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
-    let rows: Vec<(String, String, String, i64)> =
-        sql!(tx, fetch_all, claim, node.as_str(), until, now, most as i64);
-    let claimed = rows.into_iter().filter_map(|(id, channel, place, fence)| {
+    let rows: Vec<(String, String, String, String, i64)> = sql!(
+        tx,
+        fetch_all,
+        claim,
+        node.as_str(),
+        until,
+        now,
+        most as i64,
+        settled_at.timestamp_millis()
+    );
+    let claimed = rows.into_iter().filter_map(|(id, channel, place, language, fence)| {
         let place = readable(&id, &place)?;
         let hold = held.hold(&id);
         let lease = Lease { conversation: ConversationId(id), node: node.clone(), fence };
-        Some(Claimed { lease, channel, place, _hold: hold })
+        Some(Claimed { lease, channel, place, language, _hold: hold })
     });
     Ok(claimed.collect())
 }

@@ -30,6 +30,8 @@ pub struct Sending {
     pub conversation: ConversationId,
     pub channel: String,
     pub place: Place,
+    /// What its people are spoken to in, as an IETF tag.
+    pub language: String,
     pub what: Outgoing,
     /// What an earlier try of this row, or the row that it edits, left on the platform.
     pub receipt: Option<Receipt>,
@@ -146,7 +148,7 @@ async fn claim(
             (None, Some(edited)) => receipt_of(tx, &edited).await?,
             (None, None) => None,
         };
-        let (channel, place) = place_of(tx, &conversation).await?;
+        let (channel, place, language) = place_of(tx, &conversation).await?;
         let (Some(what), Some(place)) = (readable(&id, &body), readable(&id, &place)) else {
             continue;
         };
@@ -156,6 +158,7 @@ async fn claim(
             conversation: ConversationId(conversation),
             channel,
             place,
+            language,
             what,
             receipt: receipt.map(|r| serde_json::from_str(&r)).transpose()?,
             attempts,
@@ -184,17 +187,17 @@ pub async fn receipt(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Option<Receipt>> 
     Ok(found.map(|receipt| serde_json::from_str(&receipt)).transpose()?)
 }
 
-async fn place_of(tx: &mut Tx<'_>, conversation: &str) -> Result<(String, String)> {
-    let (channel, place): (String, String) = sql!(
+async fn place_of(tx: &mut Tx<'_>, conversation: &str) -> Result<(String, String, String)> {
+    let place = sql!(
         tx,
         fetch_one,
         "
         -- place of
-        SELECT channel, place FROM conversations
+        SELECT channel, place, language FROM conversations
         WHERE id = $1",
         conversation
     );
-    Ok((channel, place))
+    Ok(place)
 }
 
 async fn placed(tx: &mut Tx<'_>, id: OutboxId, receipt: Receipt) -> Result<()> {

@@ -4,6 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Tx, approvals::hash_of, at, db::sql};
+use crate::journal::ids::ConversationId;
 
 /// After so many wrong codes in a row, a person's codes are refused for `LOCKED_FOR`.
 const FAILURES: i64 = 5;
@@ -235,4 +236,37 @@ pub async fn revoke_session(tx: &mut Tx<'_>, token: &str) -> Result<()> {
         hash_of(token)
     );
     Ok(())
+}
+
+/// What the people of a conversation are spoken to in: what the client of who wrote last told, as
+/// an IETF tag; empty as long as none has.
+pub async fn language(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    told: Option<&str>,
+) -> Result<String> {
+    if let Some(told) = told {
+        sql!(
+            tx,
+            execute,
+            "
+            -- speak
+            UPDATE conversations
+            SET language = $1
+            WHERE id = $2 AND language <> $1",
+            told,
+            conversation.as_str()
+        );
+        return Ok(told.to_owned());
+    }
+    let (language,): (String,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- language
+        SELECT language FROM conversations
+        WHERE id = $1",
+        conversation.as_str()
+    );
+    Ok(language)
 }

@@ -133,10 +133,10 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
         let whole = texts::everything(&call.arguments).into_bytes();
         context.artifacts.put(texts::EVERYTHING_NAME, "application/json", whole).await?;
     }
-    let requester = requester(turn);
-    let title = texts::question_title(*asks, &call.tool);
+    let (requester, words) = (requester(turn), turn.claimed.words());
+    let title = words.question_title(*asks, &call.tool);
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
-    let markdown = texts::question(&texts::QuestionParts {
+    let markdown = words.question(&texts::QuestionParts {
         title: &title,
         arguments: &call.arguments,
         preview: preview.as_deref(),
@@ -148,7 +148,7 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
     let what = Outgoing::Question {
         markdown,
         approval: id.to_string(),
-        choices: texts::choices(*asks, *lasting, cut),
+        choices: words.choices(*asks, *lasting, cut),
         reply_to: None,
     };
     Ok(Asked {

@@ -26,7 +26,6 @@ use crate::{
         leases::Claimed,
         wake::Listener,
     },
-    texts,
 };
 
 /// One conversation being advanced.
@@ -137,14 +136,15 @@ impl<'w> Turn<'w> {
 
     async fn remind(&self) -> Result<Flow> {
         let event = Event::Reminded { upto: self.session.said_upto };
-        self.record(self.change(vec![event], vec![text(texts::WAITING_FOR_YOU.into())])).await
+        let shown = text(self.claimed.words().waiting_for_you.into());
+        self.record(self.change(vec![event], vec![shown])).await
     }
 
     /// Gives the turn up and says so; the reference finds the reason in the log.
     pub async fn fail(&self, reason: &str) -> Result<Flow> {
         let reference = self.claimed.lease.conversation().to_string();
         tracing::warn!(conversation.id = reference, reason, "the turn failed");
-        let shown = text(texts::failed(reason, &reference));
+        let shown = text(self.claimed.words().failed(reason, &reference));
         let reason = reason.to_owned();
         let event = Event::Failed { reason, reference, upto: self.session.seq };
         let change = self.change(vec![event], vec![shown]);

@@ -31,7 +31,6 @@ use crate::{
         journal::{Change, Recorded, Terms},
         leases::Claimed,
     },
-    texts,
     tools::toolbox::Toolbox,
 };
 use channels::Outgoing;
@@ -78,7 +77,8 @@ impl Worker {
 
     /// Advances what can be advanced now, as far as it goes; how many that were.
     pub async fn advance_ready(&self) -> Result<usize> {
-        let claimed = self.gateway.store.claim(CLAIMED_AT_ONCE).await?;
+        let now = self.gateway.clock.now();
+        let claimed = self.gateway.store.claim(CLAIMED_AT_ONCE, now).await?;
         let advanced = claimed.into_iter().map(|claimed| advance_safely(self, claimed));
         Ok(futures::future::join_all(advanced).await.len())
     }
@@ -101,7 +101,8 @@ async fn claim(worker: Arc<Worker>) {
     let stop = &worker.gateway.stop;
     while !stop.is_cancelled() {
         let free = permits.available_permits().min(CLAIMED_AT_ONCE);
-        let claimed = worker.gateway.store.claim(free).await.unwrap_or_else(|problem| {
+        let claimed = worker.gateway.store.claim(free, worker.gateway.clock.now()).await;
+        let claimed = claimed.unwrap_or_else(|problem| {
             tracing::error!(problem = format!("{problem:#}"), "cannot claim");
             Vec::new()
         });
@@ -168,8 +169,9 @@ async fn apologise(worker: &Worker, claimed: &Claimed, reference: String) -> Res
 async fn apology(worker: &Worker, claimed: &Claimed, reference: String) -> Result<Change> {
     let store = &worker.gateway.store;
     let seen = store.last_seq(claimed.lease.conversation()).await?;
-    let markdown = texts::failed(texts::BROKEN, &reference);
-    let reason = texts::BROKEN.to_owned();
+    let words = claimed.words();
+    let markdown = words.failed(words.broken, &reference);
+    let reason = words.broken.to_owned();
     Ok(Change {
         events: vec![Event::Failed { reason, reference, upto: seen }],
         shows: vec![Outgoing::Text { markdown, reply_to: None }],

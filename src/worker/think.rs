@@ -12,11 +12,12 @@ use crate::{
     journal::event::{Event, Seq},
     llm::{Model, ModelError, Reply},
     store::journal::{Change, Recorded, Terms},
-    texts,
 };
 
 pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
-    let Some(model) = model(turn) else { return turn.fail(texts::MODEL_REFUSED).await };
+    let Some(model) = model(turn) else {
+        return turn.fail(turn.claimed.words().model_refused).await;
+    };
     let group = turn.claimed.place.kind == PlaceKind::Group;
     let prompt = prompt::build(&turn.session, &turn.agent, group);
     let (draft, growing) = watch::channel(String::new());
@@ -30,7 +31,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     crate::crash::point("think", "after reply");
     match replied {
         Ok(reply) if reply.text.trim().is_empty() && reply.calls.is_empty() => {
-            turn.fail(texts::NO_ANSWER).await
+            turn.fail(turn.claimed.words().no_answer).await
         }
         Ok(reply) => record(turn, reply).await,
         Err(ModelError::TooLong(_)) if compact::cut(&turn.session).is_some() => {
@@ -107,15 +108,18 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
 async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
     let conversation = turn.claimed.lease.conversation();
     tracing::error!(conversation.id = %conversation, problem = %problem, "the model did not answer");
+    let words = turn.claimed.words();
     match problem {
-        ModelError::Retry { .. } => turn.fail(texts::MODEL_UNAVAILABLE).await,
-        ModelError::TooLong(_) | ModelError::Rejected(_) => turn.fail(texts::MODEL_REFUSED).await,
+        ModelError::Retry { .. } => turn.fail(words.model_unavailable).await,
+        ModelError::TooLong(_) | ModelError::Rejected(_) => turn.fail(words.model_refused).await,
     }
 }
 
 /// Lets the model summarise what stands up to `upto`, or, where even that is too long for it, less.
 pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
-    let Some(model) = model(turn) else { return turn.fail(texts::MODEL_REFUSED).await };
+    let Some(model) = model(turn) else {
+        return turn.fail(turn.claimed.words().model_refused).await;
+    };
     let reply = loop {
         let prompt = prompt::summarise(&turn.session, &turn.agent, upto);
         let replied = tokio::select! {
@@ -132,7 +136,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
         }
     };
     if reply.text.trim().is_empty() {
-        return turn.fail(texts::NO_ANSWER).await;
+        return turn.fail(turn.claimed.words().no_answer).await;
     }
     // Void if the dialogue was started afresh meanwhile.
     let event = Event::Compacted { upto, summary: reply.text, usage: reply.usage };

@@ -47,10 +47,10 @@ story! {
         world.config.store.lease = "1s".into();
         let (one, two) = (world.node().await.gateway.store.clone(), world.node().await.gateway.store.clone());
         begin(&one, "1").await;
-        let old = one.claim(1).await.unwrap().pop().unwrap().lease;
-        assert!(two.claim(1).await.unwrap().is_empty(), "it is held");
+        let old = one.claim(1, now()).await.unwrap().pop().unwrap().lease;
+        assert!(two.claim(1, now()).await.unwrap().is_empty(), "it is held");
         one.release(&old).await.unwrap();
-        let new = two.claim(1).await.unwrap().pop().unwrap().lease;
+        let new = two.claim(1, now()).await.unwrap().pop().unwrap().lease;
         assert_eq!(one.record(&old, change(1, Terms::Always), now()).await.unwrap(), Recorded::Fenced);
         assert_eq!(two.record(&new, change(1, Terms::Always), now()).await.unwrap(), Recorded::Done);
         assert_eq!(two.claim_sends(9, now()).await.unwrap().len(), 1);
@@ -62,13 +62,13 @@ story! {
     async fn a_decision_on_old_news_is_void(world: &mut World) {
         let store = world.node().await.gateway.store.clone();
         let conversation = begin(&store, "1").await;
-        let lease = store.claim(1).await.unwrap().pop().unwrap().lease;
+        let lease = store.claim(1, now()).await.unwrap().pop().unwrap().lease;
         assert_eq!(begin(&store, "1").await, conversation);
         let void = store.record(&lease, change(1, Terms::IfCurrent), now()).await.unwrap();
         assert_eq!(void, Recorded::Behind);
         let done = store.record(&lease, change(2, Terms::IfCurrentThenRest), now()).await.unwrap();
         assert_eq!(done, Recorded::Rested);
-        assert!(store.claim(1).await.unwrap().is_empty(), "nothing is left to do");
+        assert!(store.claim(1, now()).await.unwrap().is_empty(), "nothing is left to do");
     }
 }
 

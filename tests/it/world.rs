@@ -68,6 +68,8 @@ pub struct World {
     /// How often the tool `delete` has run; it must not run twice.
     pub deleted: Arc<AtomicUsize>,
     pub allow: Vec<String>,
+    /// What the people's clients speak.
+    pub language: Option<String>,
     database: Option<Database>,
     _folder: tempfile::TempDir,
     next_key: usize,
@@ -106,6 +108,7 @@ impl World {
             room: Room::new(),
             deleted: Arc::default(),
             allow: vec!["1".into(), "2".into()],
+            language: None,
             database,
             _folder: folder,
             next_key: 1,
@@ -201,7 +204,7 @@ impl World {
             person: Some(Person {
                 id: person.into(),
                 name: name.into(),
-                language: None,
+                language: self.language.clone(),
                 is_bot: false,
                 roles: vec![],
             }),

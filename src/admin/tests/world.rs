@@ -158,7 +158,7 @@ impl World {
 
     /// The agent asks that person, who has said something.
     pub async fn ask(&self, person: &str) -> ApprovalId {
-        let claimed = self.gateway.store.claim(10).await.unwrap();
+        let claimed = self.gateway.store.claim(10, self.clock.now()).await.unwrap();
         let turn = claimed.into_iter().find(|c| c.place.chat == person).expect("somebody spoke");
         let id = ApprovalId::new();
         let question = Outgoing::Question {

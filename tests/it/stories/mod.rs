@@ -3,6 +3,7 @@
 mod approvals;
 mod delivery;
 mod disclosure;
+mod languages;
 mod main_job;
 mod nodes;
 mod people;

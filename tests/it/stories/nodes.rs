@@ -130,9 +130,12 @@ story! {
 
 /// A worker that has written down that the call runs, and dies before it does.
 async fn start_and_die(world: &World, app: &countersign::app::App) {
-    use countersign::store::journal::{Change, Recorded, Terms};
+    use countersign::{
+        clock::Clock as _,
+        store::journal::{Change, Recorded, Terms},
+    };
     let store = &app.gateway.store;
-    let claimed = store.claim(1).await.unwrap().pop().expect("ready");
+    let claimed = store.claim(1, world.clock.now()).await.unwrap().pop().expect("ready");
     let call = world.journal().await.iter().find_map(|entry| match &entry.event {
         Event::Replied { calls, .. } => calls.first().map(|call| call.id.clone()),
         _ => None,

@@ -1,0 +1,112 @@
+//! German.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    may_run: |tool| format!("**{tool}** erlauben?"),
+    run_again: |tool| format!("**{tool}** wurde unterbrochen. Noch einmal ausführen?"),
+    argument_below: |name, length, digest| {
+        format!("{name}: {length} Zeichen, SHA-256 `{digest}…`, siehe unten")
+    },
+    argument_cut: |name, shown, length, digest| {
+        format!("{name}: die ersten {shown} von {length} Zeichen, SHA-256 `{digest}…`")
+    },
+    asked_for: |by, until, code| format!("Im Auftrag von {by}. Offen bis {until}, Code `{code}`."),
+    allow_once: "Einmal erlauben",
+    allow_conversation: "In dieser Unterhaltung erlauben",
+    deny: "Ablehnen",
+    again: "Noch einmal",
+    skip: "Überspringen",
+    show_everything: "Alles zeigen",
+    everything_sent: "Alle Argumente kommen gleich als Datei.",
+    allowed_by: |by| format!("Erlaubt von {by}."),
+    denied_by: |by| format!("Abgelehnt von {by}."),
+    nobody_in_time: "Abgelehnt: Niemand hat rechtzeitig geantwortet.",
+    withdrawn_by: |by| format!("Zurückgezogen von {by}."),
+    still_open: "Diese Frage ist noch offen.",
+    allowed: "Erlaubt.",
+    denied: "Abgelehnt.",
+    expired: "Zu spät: Die Frage war abgelaufen, das gilt als abgelehnt.",
+    withdrawn: "Die Frage wurde zurückgezogen.",
+    already_allowed: |by| format!("Schon erlaubt von {by}."),
+    already_denied: |by| format!("Schon abgelehnt von {by}."),
+    not_yours: "Darüber entscheidet nur, wer darum gebeten hat.",
+    no_such_button: "Dieser Knopf gilt nicht mehr.",
+    nothing_pending: "Hier wartet nichts auf eine Entscheidung.",
+    which_one: "Mehrere Fragen sind offen. Nenne eine mit dem Code, den sie zeigt, etwa \
+        `/allow 1a2b3c4d`.",
+    waiting_for_you: "Ich warte noch auf eine Entscheidung über die Frage oben. Deine Nachricht \
+        habe ich notiert und lese sie danach. /stop zieht die Frage zurück.",
+    the_bot: "dem Bot, der die Aufgabe aufgeben musste",
+    not_shown_yet: "Eine Frage ist unterwegs zu dir. Bitte lies sie, bevor du entscheidest.",
+    help: "Schreib mir einfach. Bevor ich etwas verändere, frage ich mit Knöpfen.\n\n\
+        - /new beginnt eine neue Unterhaltung\n\
+        - /stop beendet, was ich tue, und zieht offene Fragen zurück\n\
+        - /allow, /always und /deny beantworten eine offene Frage ohne ihre Knöpfe\n\
+        - /status sagt, worauf ich warte\n\
+        - /model zeigt die Sprachmodelle und wechselt zu einem\n\
+        - /whoami zeigt, als wen ich dich kenne",
+    stopped: "Beendet.",
+    fresh: "Eine neue Unterhaltung. Was vorher gesagt wurde, habe ich vergessen.",
+    paired: "Willkommen! Du kannst jetzt mit mir sprechen. /help sagt, wie.",
+    paired_owner: "Willkommen! Du bist hier die erste Person, also gehöre ich dir. /help sagt, \
+        wie man mit mir spricht.",
+    wrong_code: "Dieser Code gilt nicht. Bitte die Betreiberin oder den Betreiber um einen neuen.",
+    locked: "Zu viele falsche Codes. Versuch es in 15 Minuten wieder.",
+    stranger: |id| {
+        format!(
+            "Ich kenne dich noch nicht. Bitte die Betreiberin oder den Betreiber um einen Code \
+             und schick ihn mir, oder lass deine Kennung `{id}` in `allow` eintragen."
+        )
+    },
+    unsupported: |content| {
+        format!("Damit kann ich noch nichts anfangen ({content}). Bitte schreib es als Text.")
+    },
+    whoami: |name, id, channel, role| format!("Du bist {name} (`{id}`) auf `{channel}`, {role}."),
+    open_questions: |open| match open {
+        0 => "Keine Frage ist offen.".into(),
+        1 => "Eine Frage wartet auf eine Entscheidung.".into(),
+        n => format!("{n} Fragen warten auf eine Entscheidung."),
+    },
+    models: |now, all| {
+        format!("Diese Unterhaltung nutzt `{now}`. Es gibt: {all}. `/model NAME` wechselt.")
+    },
+    model_now: |name| format!("Ab jetzt nutzt diese Unterhaltung `{name}`."),
+    no_such_model: |name, all| format!("Ein Modell {name} gibt es nicht. Es gibt: {all}."),
+    may_not: |role| format!("Dafür brauchst du die Rolle `{role}`. /whoami zeigt deine."),
+    reference: |reason, reference| format!("{reason}\n\nKennung: `{reference}`"),
+    no_answer: "Das Sprachmodell hat leer geantwortet. Bitte frag noch einmal.",
+    model_unavailable: "Ich konnte das Sprachmodell auch nach mehreren Versuchen nicht erreichen. \
+        Bitte schreib in einer Weile wieder.",
+    model_refused: "Das Sprachmodell lehnt meine Anfragen ab. Der Grund steht im Protokoll.",
+    broken: "Auf meiner Seite ist etwas schiefgegangen, ich konnte das nicht beenden.",
+    out_of_steps: |steps| {
+        format!(
+            "Ich habe nach {steps} Schritten aufgehört, mehr darf eine Aufgabe nicht brauchen. \
+             Sag \u{201e}weiter\u{201c}, um fortzufahren."
+        )
+    },
+    out_of_tokens: |tokens| {
+        format!(
+            "Ich habe aufgehört: Diese Aufgabe hat ihre {tokens} Tokens verbraucht. Sag \
+             \u{201e}weiter\u{201c}, um fortzufahren."
+        )
+    },
+    out_of_minutes: |minutes| {
+        format!(
+            "Ich habe aufgehört: Diese Aufgabe hat länger als {minutes} Minuten gedauert. Sag \
+             \u{201e}weiter\u{201c}, um fortzufahren."
+        )
+    },
+    file_missing: |name| {
+        format!(
+            "Die Datei {name} kann nicht gesendet werden: Ihr Inhalt fehlt oder ist beschädigt."
+        )
+    },
+    file_gone: |name| {
+        format!("Die Datei {name} konnte ich nicht abholen. Bitte schick sie noch einmal.")
+    },
+    file_too_large: |name, most| {
+        format!("Die Datei {name} ist mir zu groß: Ich nehme höchstens {most}.")
+    },
+};

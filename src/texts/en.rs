@@ -1,0 +1,109 @@
+//! English.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    may_run: |tool| format!("Allow **{tool}**?"),
+    run_again: |tool| format!("**{tool}** was interrupted. Run it again?"),
+    argument_below: |name, length, digest| {
+        format!("{name}: {length} characters, SHA-256 `{digest}…`, see below")
+    },
+    argument_cut: |name, shown, length, digest| {
+        format!("{name}: the first {shown} of {length} characters, SHA-256 `{digest}…`")
+    },
+    asked_for: |by, until, code| format!("Asked for by {by}. Open until {until}, code `{code}`."),
+    allow_once: "Allow once",
+    allow_conversation: "Allow in this conversation",
+    deny: "Deny",
+    again: "Run again",
+    skip: "Skip",
+    show_everything: "Show everything",
+    everything_sent: "All arguments are on their way as a file.",
+    allowed_by: |by| format!("Allowed by {by}."),
+    denied_by: |by| format!("Denied by {by}."),
+    nobody_in_time: "Denied: nobody answered in time.",
+    withdrawn_by: |by| format!("Withdrawn by {by}."),
+    still_open: "This question is still open.",
+    allowed: "Allowed.",
+    denied: "Denied.",
+    expired: "Too late: the question had expired, which counts as denied.",
+    withdrawn: "The question was withdrawn.",
+    already_allowed: |by| format!("Already allowed by {by}."),
+    already_denied: |by| format!("Already denied by {by}."),
+    not_yours: "Only the person who asked for this may decide it.",
+    no_such_button: "This button is not valid any more.",
+    nothing_pending: "Nothing waits for a decision here.",
+    which_one: "Several questions are open. Name one by the code that it shows, as in \
+        `/allow 1a2b3c4d`.",
+    waiting_for_you: "I am still waiting for a decision on the question above. I have noted your \
+        message and read it after that. /stop withdraws the question.",
+    the_bot: "the bot, which had to give the task up",
+    not_shown_yet: "A question is on its way to you. Please read it before you decide.",
+    help: "Write to me in plain words. I ask with buttons before I change anything.\n\n\
+        - /new starts a fresh conversation\n\
+        - /stop ends what I am doing and withdraws open questions\n\
+        - /allow, /always and /deny answer an open question without its buttons\n\
+        - /status says what I am waiting for\n\
+        - /model shows the language models, and switches to one\n\
+        - /whoami shows how I know you",
+    stopped: "Stopped.",
+    fresh: "A fresh conversation. I have forgotten what was said before.",
+    paired: "Welcome! You can talk to me now. /help says how.",
+    paired_owner: "Welcome! You are the first here, so you are my owner. /help says how to talk \
+        to me.",
+    wrong_code: "That code is not valid. Ask the operator for a new one.",
+    locked: "Too many wrong codes. Try again in 15 minutes.",
+    stranger: |id| {
+        format!(
+            "I do not know you yet. Ask the operator for a pairing code and send it to me, or \
+             have your id `{id}` added to `allow`."
+        )
+    },
+    unsupported: |content| format!("I cannot take in a {content} yet. Please write it as text."),
+    whoami: |name, id, channel, role| format!("You are {name} (`{id}`) on `{channel}`, {role}."),
+    open_questions: |open| match open {
+        0 => "No question is open.".into(),
+        1 => "One question waits for a decision.".into(),
+        n => format!("{n} questions wait for a decision."),
+    },
+    models: |now, all| {
+        format!("This conversation uses `{now}`. There are: {all}. `/model NAME` switches.")
+    },
+    model_now: |name| format!("From now on this conversation uses `{name}`."),
+    no_such_model: |name, all| format!("There is no model {name}. There are: {all}."),
+    may_not: |role| format!("For that you need the role `{role}`. /whoami shows yours."),
+    reference: |reason, reference| format!("{reason}\n\nReference: `{reference}`"),
+    no_answer: "The language model gave an empty answer. Please ask again.",
+    model_unavailable: "I could not reach the language model, after several tries. Please write \
+        again in a while.",
+    model_refused: "The language model refuses my requests. The operator finds the reason in the \
+        log.",
+    broken: "Something went wrong on my side, and I could not finish.",
+    out_of_steps: |steps| {
+        format!(
+            "I stopped after {steps} steps, the most that one task may take. Say \u{201c}go \
+             on\u{201d} to continue."
+        )
+    },
+    out_of_tokens: |tokens| {
+        format!(
+            "I stopped: this task has used up its budget of {tokens} tokens. Say \u{201c}go \
+             on\u{201d} to continue."
+        )
+    },
+    out_of_minutes: |minutes| {
+        format!(
+            "I stopped: this task took longer than {minutes} minutes. Say \u{201c}go on\u{201d} \
+             to continue."
+        )
+    },
+    file_missing: |name| {
+        format!("The file {name} cannot be sent: its stored bytes are gone or damaged.")
+    },
+    file_gone: |name| {
+        format!("I could not fetch the file {name} from the platform. Please send it again.")
+    },
+    file_too_large: |name, most| {
+        format!("The file {name} is too large for me: I take at most {most}.")
+    },
+};

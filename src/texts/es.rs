@@ -1,0 +1,106 @@
+//! Spanish.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    may_run: |tool| format!("¿Permitir **{tool}**?"),
+    run_again: |tool| format!("**{tool}** se interrumpió. ¿Ejecutarlo otra vez?"),
+    argument_below: |name, length, digest| {
+        format!("{name}: {length} caracteres, SHA-256 `{digest}…`, véase abajo")
+    },
+    argument_cut: |name, shown, length, digest| {
+        format!("{name}: los primeros {shown} de {length} caracteres, SHA-256 `{digest}…`")
+    },
+    asked_for: |by, until, code| {
+        format!("Solicitado por {by}. Abierta hasta {until}, código `{code}`.")
+    },
+    allow_once: "Permitir una vez",
+    allow_conversation: "Permitir en esta conversación",
+    deny: "Denegar",
+    again: "Repetir",
+    skip: "Omitir",
+    show_everything: "Mostrar todo",
+    everything_sent: "Todos los argumentos llegan enseguida en un archivo.",
+    allowed_by: |by| format!("Permitido por {by}."),
+    denied_by: |by| format!("Denegado por {by}."),
+    nobody_in_time: "Denegado: nadie respondió a tiempo.",
+    withdrawn_by: |by| format!("Retirada por {by}."),
+    still_open: "Esta pregunta sigue abierta.",
+    allowed: "Permitido.",
+    denied: "Denegado.",
+    expired: "Demasiado tarde: la pregunta había caducado, lo que cuenta como denegada.",
+    withdrawn: "La pregunta se retiró.",
+    already_allowed: |by| format!("Ya lo permitió {by}."),
+    already_denied: |by| format!("Ya lo denegó {by}."),
+    not_yours: "Solo puede decidirlo quien lo pidió.",
+    no_such_button: "Este botón ya no es válido.",
+    nothing_pending: "Aquí no hay nada pendiente de decisión.",
+    which_one: "Hay varias preguntas abiertas. Indica una con el código que muestra, por ejemplo \
+        `/allow 1a2b3c4d`.",
+    waiting_for_you: "Sigo esperando una decisión sobre la pregunta de arriba. He anotado tu \
+        mensaje y lo leeré después. /stop retira la pregunta.",
+    the_bot: "el bot, que tuvo que abandonar la tarea",
+    not_shown_yet: "Te está llegando una pregunta. Léela antes de decidir.",
+    help: "Escríbeme con naturalidad. Antes de cambiar algo pregunto con botones.\n\n\
+        - /new empieza una conversación nueva\n\
+        - /stop termina lo que estoy haciendo y retira las preguntas abiertas\n\
+        - /allow, /always y /deny responden a una pregunta abierta sin sus botones\n\
+        - /status dice qué estoy esperando\n\
+        - /model muestra los modelos de lenguaje y cambia a uno\n\
+        - /whoami muestra cómo te conozco",
+    stopped: "Terminado.",
+    fresh: "Una conversación nueva. He olvidado lo que se dijo antes.",
+    paired: "¡Te doy la bienvenida! Ya puedes hablar conmigo. /help explica cómo.",
+    paired_owner: "¡Te doy la bienvenida! Eres la primera persona aquí, así que soy tuyo. /help \
+        explica cómo hablar conmigo.",
+    wrong_code: "Ese código no es válido. Pide uno nuevo a quien opera el bot.",
+    locked: "Demasiados códigos erróneos. Inténtalo de nuevo en 15 minutos.",
+    stranger: |id| {
+        format!(
+            "Todavía no te conozco. Pide un código a quien opera el bot y envíamelo, o haz que \
+             añadan tu identificador `{id}` a `allow`."
+        )
+    },
+    unsupported: |content| {
+        format!("Todavía no puedo recibir esto ({content}). Escríbelo como texto.")
+    },
+    whoami: |name, id, channel, role| format!("Eres {name} (`{id}`) en `{channel}`, {role}."),
+    open_questions: |open| match open {
+        0 => "No hay ninguna pregunta abierta.".into(),
+        1 => "Una pregunta espera una decisión.".into(),
+        n => format!("{n} preguntas esperan una decisión."),
+    },
+    models: |now, all| {
+        format!("Esta conversación usa `{now}`. Hay: {all}. `/model NOMBRE` cambia.")
+    },
+    model_now: |name| format!("A partir de ahora esta conversación usa `{name}`."),
+    no_such_model: |name, all| format!("No existe el modelo {name}. Hay: {all}."),
+    may_not: |role| format!("Para eso necesitas el rol `{role}`. /whoami muestra el tuyo."),
+    reference: |reason, reference| format!("{reason}\n\nReferencia: `{reference}`"),
+    no_answer: "El modelo de lenguaje dio una respuesta vacía. Pregunta otra vez.",
+    model_unavailable: "No pude contactar con el modelo de lenguaje tras varios intentos. Escribe \
+        de nuevo dentro de un rato.",
+    model_refused: "El modelo de lenguaje rechaza mis peticiones. El motivo está en el registro.",
+    broken: "Algo falló por mi parte y no pude terminar.",
+    out_of_steps: |steps| {
+        format!(
+            "Me detuve tras {steps} pasos, el máximo para una tarea. Di «sigue» para continuar."
+        )
+    },
+    out_of_tokens: |tokens| {
+        format!(
+            "Me detuve: esta tarea agotó su presupuesto de {tokens} tokens. Di «sigue» para \
+             continuar."
+        )
+    },
+    out_of_minutes: |minutes| {
+        format!("Me detuve: esta tarea duró más de {minutes} minutos. Di «sigue» para continuar.")
+    },
+    file_missing: |name| {
+        format!("No se puede enviar el archivo {name}: su contenido falta o está dañado.")
+    },
+    file_gone: |name| format!("No pude obtener el archivo {name}. Envíalo otra vez."),
+    file_too_large: |name, most| {
+        format!("El archivo {name} es demasiado grande: acepto como máximo {most}.")
+    },
+};

@@ -1,0 +1,378 @@
+//! Every sentence that a person can read, in their language, and the fixed ones that the model reads.
+//!
+//! - [`Words`]: what there is to say; a language that leaves a sentence out does not compile
+//! - [`en`], [`zh`], [`de`], [`es`]: the languages
+//! - [`question`]: what a question shows
+//! - [`model`]: to the model, in English
+
+mod de;
+mod en;
+mod es;
+mod model;
+mod question;
+mod zh;
+
+use channels::{Choice, text};
+use chrono::TimeDelta;
+
+use crate::journal::event::{Asks, Status};
+pub use model::*;
+pub use question::{QuestionParts, cuts, everything, in_short};
+
+/// What people here are spoken to in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Language {
+    #[default]
+    English,
+    Chinese,
+    German,
+    Spanish,
+}
+
+impl Language {
+    /// The language of an IETF tag (`de-AT`), English where we do not speak it.
+    pub fn of(tag: Option<&str>) -> Self {
+        let main = tag.unwrap_or_default().split(['-', '_']).next().unwrap_or_default();
+        match main.to_ascii_lowercase().as_str() {
+            "zh" => Self::Chinese,
+            "de" => Self::German,
+            "es" => Self::Spanish,
+            _ => Self::English,
+        }
+    }
+
+    pub fn words(self) -> &'static Words {
+        match self {
+            Self::English => &en::WORDS,
+            Self::Chinese => &zh::WORDS,
+            Self::German => &de::WORDS,
+            Self::Spanish => &es::WORDS,
+        }
+    }
+}
+
+type Of1 = fn(&str) -> String;
+type Of2 = fn(&str, &str) -> String;
+type Of3 = fn(&str, &str, &str) -> String;
+
+/// Everything there is to say to people, in one language. What the functions are given is safe to
+/// stand in Markdown already.
+pub struct Words {
+    // Questions.
+    pub may_run: Of1,
+    pub run_again: Of1,
+    /// Name, characters, digest.
+    pub argument_below: Of3,
+    /// Name, how many are shown, how many there are, digest.
+    pub argument_cut: fn(&str, &str, &str, &str) -> String,
+    /// By whom, until when, the code to type.
+    pub asked_for: Of3,
+    pub allow_once: &'static str,
+    pub allow_conversation: &'static str,
+    pub deny: &'static str,
+    pub again: &'static str,
+    pub skip: &'static str,
+    pub show_everything: &'static str,
+    pub everything_sent: &'static str,
+    // What becomes of them.
+    pub allowed_by: Of1,
+    pub denied_by: Of1,
+    pub nobody_in_time: &'static str,
+    pub withdrawn_by: Of1,
+    pub still_open: &'static str,
+    pub allowed: &'static str,
+    pub denied: &'static str,
+    pub expired: &'static str,
+    pub withdrawn: &'static str,
+    pub already_allowed: Of1,
+    pub already_denied: Of1,
+    pub not_yours: &'static str,
+    pub no_such_button: &'static str,
+    pub nothing_pending: &'static str,
+    pub which_one: &'static str,
+    pub waiting_for_you: &'static str,
+    /// Who ends a question when a turn breaks.
+    pub the_bot: &'static str,
+    pub not_shown_yet: &'static str,
+    // Commands and strangers.
+    pub help: &'static str,
+    pub stopped: &'static str,
+    pub fresh: &'static str,
+    pub paired: &'static str,
+    pub paired_owner: &'static str,
+    pub wrong_code: &'static str,
+    pub locked: &'static str,
+    pub stranger: Of1,
+    pub unsupported: Of1,
+    /// Name, id, channel, role.
+    pub whoami: fn(&str, &str, &str, &str) -> String,
+    pub open_questions: fn(usize) -> String,
+    /// The one in use, all of them.
+    pub models: Of2,
+    pub model_now: Of1,
+    pub no_such_model: Of2,
+    /// The role that it needs.
+    pub may_not: Of1,
+    // Turns that end badly.
+    pub reference: Of2,
+    pub no_answer: &'static str,
+    pub model_unavailable: &'static str,
+    pub model_refused: &'static str,
+    pub broken: &'static str,
+    pub out_of_steps: fn(u32) -> String,
+    pub out_of_tokens: fn(u64) -> String,
+    pub out_of_minutes: fn(i64) -> String,
+    // Files.
+    pub file_missing: Of1,
+    pub file_gone: Of1,
+    /// Name, the most that is taken.
+    pub file_too_large: Of2,
+}
+
+/// Somebody else's words within ours: shown as they are, acting as nothing.
+fn plain(text: &str) -> String {
+    text::escape(&text::neutralise(text))
+}
+
+impl Words {
+    /// A question's first line, and what remains of it when it is settled.
+    pub fn question_title(&self, asks: Asks, tool: &str) -> String {
+        match asks {
+            Asks::Allow => (self.may_run)(&text::escape(tool)),
+            Asks::Retry => (self.run_again)(&text::escape(tool)),
+        }
+    }
+
+    /// `lasting`: an answer for the rest of the conversation would count; `cut`: not everything
+    /// could be shown.
+    pub fn choices(&self, asks: Asks, lasting: bool, cut: bool) -> Vec<Choice> {
+        let choice = |label: &str, key| Choice { label: label.to_owned(), key };
+        let mut choices = match asks {
+            Asks::Allow => vec![choice(self.allow_once, 'a')],
+            Asks::Retry => vec![choice(self.again, 'r'), choice(self.skip, 's')],
+        };
+        if asks == Asks::Allow {
+            choices.extend(lasting.then(|| choice(self.allow_conversation, 'c')));
+            choices.push(choice(self.deny, 'd'));
+        }
+        choices.extend(cut.then(|| choice(self.show_everything, 'e')));
+        choices
+    }
+
+    /// What becomes of a question.
+    pub fn settled(&self, status: Status, title: &str, by: &str) -> String {
+        let end = match status {
+            Status::Pending => return title.to_owned(),
+            Status::Allowed => format!("✅ {}", (self.allowed_by)(&plain(by))),
+            Status::Denied => format!("🚫 {}", (self.denied_by)(&plain(by))),
+            Status::Expired => format!("⌛ {}", self.nobody_in_time),
+            Status::Withdrawn => (self.withdrawn_by)(&plain(by)),
+        };
+        format!("{title}\n\n{end}")
+    }
+
+    /// The private answer to a press, or to a typed command.
+    pub fn decided(&self, status: Status) -> &'static str {
+        match status {
+            Status::Pending => self.still_open,
+            Status::Allowed => self.allowed,
+            Status::Denied => self.denied,
+            Status::Expired => self.expired,
+            Status::Withdrawn => self.withdrawn,
+        }
+    }
+
+    pub fn already_decided(&self, status: Status, by: Option<&str>) -> String {
+        match (status, by) {
+            (Status::Allowed, Some(by)) => (self.already_allowed)(by),
+            (Status::Denied, Some(by)) => (self.already_denied)(by),
+            (Status::Withdrawn, Some(by)) => (self.withdrawn_by)(by),
+            _ => self.decided(status).to_owned(),
+        }
+    }
+
+    pub fn stranger(&self, id: &str) -> String {
+        (self.stranger)(&text::escape(id))
+    }
+
+    pub fn unsupported(&self, content: &str) -> String {
+        (self.unsupported)(&text::escape(content))
+    }
+
+    /// Name, id, channel, role.
+    pub fn whoami(&self, [name, id, channel, role]: [&str; 4]) -> String {
+        (self.whoami)(&plain(name), &text::escape(id), &text::escape(channel), role)
+    }
+
+    pub fn failed(&self, reason: &str, reference: &str) -> String {
+        (self.reference)(reason, reference)
+    }
+
+    pub fn file_missing(&self, name: &str) -> String {
+        (self.file_missing)(&plain(name))
+    }
+
+    pub fn file_gone(&self, name: &str) -> String {
+        (self.file_gone)(&plain(name))
+    }
+
+    pub fn file_too_large(&self, name: &str, most_bytes: u64) -> String {
+        (self.file_too_large)(&plain(name), &format!("{} MB", most_bytes / (1024 * 1024)))
+    }
+
+    /// The model in use, and all that there are.
+    pub fn models(&self, now: &str, all: &[String]) -> String {
+        (self.models)(&text::escape(now), &names(all))
+    }
+
+    pub fn no_such_model(&self, name: &str, all: &[String]) -> String {
+        (self.no_such_model)(&plain(name), &names(all))
+    }
+}
+
+fn names(all: &[String]) -> String {
+    all.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+// --- in English, where nobody's language is at hand
+
+pub const EVERYTHING_NAME: &str = "arguments.json";
+pub const EVERYTHING_SENT: &str = en::WORDS.everything_sent;
+pub const NOT_YOURS: &str = en::WORDS.not_yours;
+pub const NO_SUCH_BUTTON: &str = en::WORDS.no_such_button;
+pub const NOTHING_PENDING: &str = en::WORDS.nothing_pending;
+pub const WHICH_ONE: &str = en::WORDS.which_one;
+pub const WAITING_FOR_YOU: &str = en::WORDS.waiting_for_you;
+pub const THE_BOT: &str = en::WORDS.the_bot;
+pub const NOT_SHOWN_YET: &str = en::WORDS.not_shown_yet;
+pub const HELP: &str = en::WORDS.help;
+pub const STOPPED: &str = en::WORDS.stopped;
+pub const FRESH: &str = en::WORDS.fresh;
+pub const PAIRED: &str = en::WORDS.paired;
+pub const WRONG_CODE: &str = en::WORDS.wrong_code;
+pub const LOCKED: &str = en::WORDS.locked;
+pub const NO_ANSWER: &str = en::WORDS.no_answer;
+pub const MODEL_UNAVAILABLE: &str = en::WORDS.model_unavailable;
+pub const MODEL_REFUSED: &str = en::WORDS.model_refused;
+pub const BROKEN: &str = en::WORDS.broken;
+
+pub fn tool_always_asks(tool: &str) -> String {
+    format!("{tool} asks every time.")
+}
+
+pub fn rule_asks(rule: &str) -> String {
+    format!("The rule \u{201c}{rule}\u{201d} asks.")
+}
+
+pub fn changes_something(tool: &str) -> String {
+    format!("{tool} changes something, and no rule allows it.")
+}
+
+pub fn out_of_steps(steps: u32) -> String {
+    (en::WORDS.out_of_steps)(steps)
+}
+
+pub fn out_of_tokens(tokens: u64) -> String {
+    (en::WORDS.out_of_tokens)(tokens)
+}
+
+pub fn out_of_time(time: TimeDelta) -> String {
+    (en::WORDS.out_of_minutes)(time.num_minutes())
+}
+
+pub fn question_title(asks: Asks, tool: &str) -> String {
+    en::WORDS.question_title(asks, tool)
+}
+
+pub fn question(parts: &QuestionParts<'_>) -> String {
+    en::WORDS.question(parts)
+}
+
+pub fn choices(asks: Asks, lasting: bool, cut: bool) -> Vec<Choice> {
+    en::WORDS.choices(asks, lasting, cut)
+}
+
+pub fn settled(status: Status, title: &str, by: &str) -> String {
+    en::WORDS.settled(status, title, by)
+}
+
+pub fn decided(status: Status) -> &'static str {
+    en::WORDS.decided(status)
+}
+
+pub fn already_decided(status: Status, by: Option<&str>) -> String {
+    en::WORDS.already_decided(status, by)
+}
+
+pub fn stranger(id: &str) -> String {
+    en::WORDS.stranger(id)
+}
+
+pub fn unsupported(content: &str) -> String {
+    en::WORDS.unsupported(content)
+}
+
+pub fn status(open: usize) -> String {
+    (en::WORDS.open_questions)(open)
+}
+
+pub fn failed(reason: &str, reference: &str) -> String {
+    en::WORDS.failed(reason, reference)
+}
+
+pub fn file_missing(name: &str) -> String {
+    en::WORDS.file_missing(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tag names a language by its first part; what we do not speak is English.
+    #[test]
+    fn a_tag_names_a_language() {
+        for (tag, language) in [
+            (Some("de"), Language::German),
+            (Some("de-AT"), Language::German),
+            (Some("zh-hans"), Language::Chinese),
+            (Some("es_MX"), Language::Spanish),
+            (Some("tlh"), Language::English),
+            (None, Language::English),
+        ] {
+            assert_eq!(Language::of(tag), language, "{tag:?}");
+        }
+    }
+
+    /// The commands and the codes are the same in all languages: people type them.
+    #[test]
+    fn every_language_names_every_command_and_everything_it_is_given() {
+        use Language::{Chinese, English, German, Spanish};
+        for language in [English, Chinese, German, Spanish] {
+            let words = language.words();
+            for command in ["/new", "/stop", "/allow", "/always", "/deny", "/status", "/model"] {
+                assert!(words.help.contains(command), "{language:?} {command}");
+            }
+            assert!(words.waiting_for_you.contains("/stop"));
+            assert!(words.which_one.contains("/allow"));
+            let who = words.whoami(["Ann", "17", "tg", "owner"]);
+            assert!(["Ann", "17", "tg", "owner"].iter().all(|part| who.contains(part)), "{who}");
+            for (one, part) in [
+                (words.settled(Status::Allowed, "T", "Ann"), "Ann"),
+                (words.settled(Status::Denied, "T", "Ann"), "Ann"),
+                (words.settled(Status::Withdrawn, "T", "Ann"), "Ann"),
+                (words.question_title(Asks::Allow, "delete"), "delete"),
+                (words.question_title(Asks::Retry, "delete"), "delete"),
+                (words.stranger("17"), "17"),
+                (words.failed("Why", "ref"), "ref"),
+                ((words.open_questions)(12), "12"),
+                ((words.out_of_steps)(24), "24"),
+                (words.file_too_large("a.zip", 20 * 1024 * 1024), "20 MB"),
+                (words.no_such_model("x", &["big".into()]), "`big`"),
+                ((words.argument_cut)("n", "1", "2", "digest"), "digest"),
+                ((words.asked_for)("Ann", "10:00", "1a2b"), "1a2b"),
+            ] {
+                assert!(one.contains(part), "{language:?}: {one}");
+            }
+        }
+    }
+}

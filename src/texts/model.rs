@@ -1,0 +1,47 @@
+//! The fixed sentences that the model reads: English, whatever people speak.
+
+use crate::journal::event::Decider;
+
+pub const CHANGED_SINCE_ASKED: &str =
+    "Denied: the call is not the one that was shown for approval. Make it again if it is needed.";
+pub const OUTCOME_UNKNOWN: &str = "It was interrupted while it ran: whether it took effect is \
+    unknown, and it is not safe to repeat by itself.";
+pub const SKIPPED: &str = "The call was interrupted and its outcome is unknown. The person chose \
+    not to run it again: check the state before you rely on it.";
+
+pub fn refused_by_rule(tool: &str, rule: &str) -> String {
+    format!(
+        "Denied: the rule \u{201c}{rule}\u{201d} forbids this call of {tool}. Do not try again."
+    )
+}
+
+pub fn refused_by_default(tool: &str) -> String {
+    format!("Denied: {tool} is not allowed here. Do not try again.")
+}
+
+pub fn denied(by: &Decider, reason: Option<&str>) -> String {
+    match (by, reason) {
+        (Decider::Timeout, _) => "Denied: nobody answered in time.".into(),
+        (Decider::Undeliverable, _) => "Denied: nobody could be asked.".into(),
+        (Decider::Person(p), None) => format!("Denied by {}.", p.name),
+        (Decider::Person(p), Some(why)) => format!("Denied by {}: {why}", p.name),
+    }
+}
+
+pub fn no_such_tool(name: &str, near: &[String]) -> String {
+    if near.is_empty() {
+        return format!("There is no tool `{name}`.");
+    }
+    format!("There is no tool `{name}`. Close to it: {}.", near.join(", "))
+}
+
+pub fn tool_gone(tool: &str) -> String {
+    format!("Not run: {tool} is not there any more. Its server may be down.")
+}
+
+pub fn tools_enabled(names: &[String]) -> String {
+    if names.is_empty() {
+        return "These tools are callable already.".into();
+    }
+    format!("Enabled for this conversation: {}.", names.join(", "))
+}

@@ -1,0 +1,85 @@
+//! Simplified Chinese.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    may_run: |tool| format!("允许 **{tool}** 吗？"),
+    run_again: |tool| format!("**{tool}** 被中断了。要再运行一次吗？"),
+    argument_below: |name, length, digest| {
+        format!("{name}：{length} 个字符，SHA-256 `{digest}…`，见下文")
+    },
+    argument_cut: |name, shown, length, digest| {
+        format!("{name}：共 {length} 个字符，显示前 {shown} 个，SHA-256 `{digest}…`")
+    },
+    asked_for: |by, until, code| format!("请求者：{by}。有效期至 {until}，代码 `{code}`。"),
+    allow_once: "允许一次",
+    allow_conversation: "在此对话中允许",
+    deny: "拒绝",
+    again: "再运行一次",
+    skip: "跳过",
+    show_everything: "显示全部",
+    everything_sent: "全部参数将以文件形式发送。",
+    allowed_by: |by| format!("{by} 已允许。"),
+    denied_by: |by| format!("{by} 已拒绝。"),
+    nobody_in_time: "已拒绝：没有人及时答复。",
+    withdrawn_by: |by| format!("{by} 已撤回。"),
+    still_open: "这个问题仍待决定。",
+    allowed: "已允许。",
+    denied: "已拒绝。",
+    expired: "太晚了：问题已过期，视为拒绝。",
+    withdrawn: "问题已撤回。",
+    already_allowed: |by| format!("{by} 已经允许了。"),
+    already_denied: |by| format!("{by} 已经拒绝了。"),
+    not_yours: "只有提出请求的人可以决定。",
+    no_such_button: "这个按钮已失效。",
+    nothing_pending: "这里没有待决定的问题。",
+    which_one: "有多个问题待决定。请用问题中显示的代码指明，例如 `/allow 1a2b3c4d`。",
+    waiting_for_you: "我还在等待对上面问题的决定。你的消息我已记下，之后会读。/stop 可撤回问题。",
+    the_bot: "机器人（不得不放弃任务）",
+    not_shown_yet: "有一个问题正在发给你。请先阅读再决定。",
+    help: "直接用日常语言写给我。在更改任何东西之前，我会用按钮询问。\n\n\
+        - /new 开始新的对话\n\
+        - /stop 停止我正在做的事并撤回待决定的问题\n\
+        - /allow、/always 和 /deny 不用按钮回答问题\n\
+        - /status 说明我在等什么\n\
+        - /model 显示语言模型，并可切换\n\
+        - /whoami 显示我所知道的你",
+    stopped: "已停止。",
+    fresh: "新的对话。之前说过的我已忘记。",
+    paired: "欢迎！你现在可以和我交谈了。/help 说明用法。",
+    paired_owner: "欢迎！你是这里的第一个人，所以你是我的所有者。/help 说明用法。",
+    wrong_code: "代码无效。请向运营者索取新的代码。",
+    locked: "错误代码太多。请 15 分钟后再试。",
+    stranger: |id| {
+        format!(
+            "我还不认识你。请向运营者索取配对代码并发给我，或请其把你的 id `{id}` 加入 `allow`。"
+        )
+    },
+    unsupported: |content| format!("我还不能接收这种内容（{content}）。请用文字写。"),
+    whoami: |name, id, channel, role| format!("你是 `{channel}` 上的 {name}（`{id}`），{role}。"),
+    open_questions: |open| match open {
+        0 => "没有待决定的问题。".into(),
+        n => format!("有 {n} 个问题待决定。"),
+    },
+    models: |now, all| format!("此对话使用 `{now}`。可用：{all}。`/model 名称` 可切换。"),
+    model_now: |name| format!("此对话从现在起使用 `{name}`。"),
+    no_such_model: |name, all| format!("没有名为 {name} 的模型。可用：{all}。"),
+    may_not: |role| format!("这需要角色 `{role}`。/whoami 显示你的角色。"),
+    reference: |reason, reference| format!("{reason}\n\n参考编号：`{reference}`"),
+    no_answer: "语言模型给出了空的回答。请再问一次。",
+    model_unavailable: "多次尝试后仍无法联系语言模型。请过一会儿再写。",
+    model_refused: "语言模型拒绝了我的请求。运营者可在日志中找到原因。",
+    broken: "我这边出了问题，没能完成。",
+    out_of_steps: |steps| {
+        format!("我在 {steps} 步之后停下了，这是一个任务的上限。说“继续”即可继续。")
+    },
+    out_of_tokens: |tokens| {
+        format!("我停下了：这个任务已用完 {tokens} 个词元的预算。说“继续”即可继续。")
+    },
+    out_of_minutes: |minutes| {
+        format!("我停下了：这个任务超过了 {minutes} 分钟。说“继续”即可继续。")
+    },
+    file_missing: |name| format!("文件 {name} 无法发送：其内容丢失或已损坏。"),
+    file_gone: |name| format!("我无法从平台取得文件 {name}。请再发一次。"),
+    file_too_large: |name, most| format!("文件 {name} 对我来说太大：最多接收 {most}。"),
+};

@@ -1,0 +1,39 @@
+//! The bot speaks the language of its people.
+
+use countersign::llm::scripted::{call, say};
+use serde_json::json;
+
+use crate::{story, world::World};
+
+story! {
+    /// Fixed texts come in the language of the person's client; where it does not tell, in the one
+    /// that it told last.
+    async fn a_person_is_spoken_to_in_their_language(world: &mut World) {
+        world.language = Some("de-AT".into());
+        world.ann_says("/status").await;
+        assert_eq!(world.last(), "Keine Frage ist offen.");
+        world.language = None;
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("lösch a.txt").await;
+        let question = world.last();
+        assert!(question.starts_with("**delete** erlauben?"), "{question}");
+        assert!(question.ends_with("[Einmal erlauben] [In dieser Unterhaltung erlauben] [Ablehnen]"));
+        world.language = Some("es".into());
+        world.model_will(say("Hecho."));
+        world.ann_says("y ahora?").await;
+        assert!(world.last().starts_with("Sigo esperando una decisión"), "{}", world.last());
+        world.language = Some("zh-hans".into());
+        world.ann_says("/stop").await;
+        assert!(world.shown().contains("已停止。"), "{}", world.shown());
+    }
+}
+
+story! {
+    /// A stranger, of whom nothing is remembered, is spoken to in what their client tells.
+    async fn a_stranger_is_spoken_to_in_their_language(world: &mut World) {
+        world.allow = vec![];
+        world.language = Some("de".into());
+        world.ann_says("hallo").await;
+        assert!(world.last().starts_with("Ich kenne dich noch nicht."), "{}", world.last());
+    }
+}
