@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use super::{
     rules::{self, Refusal, Text},
-    state::{File, State, Toast, Webhook},
+    state::{Draft, File, State, Toast, Webhook},
 };
 
 /// What `getFile` gives, and what an upload takes.
 const DOWNLOAD_BYTES: usize = 20 * 1024 * 1024;
 const UPLOAD_BYTES: usize = 50 * 1024 * 1024;
+const PHOTO_BYTES: usize = 10 * 1024 * 1024;
 
 /// A request whose fields have their types.
 pub(super) struct Request {
@@ -56,10 +57,13 @@ pub(super) fn answer(state: &mut State, mut request: Request) -> Result<Value, R
         "sendChatAction" => chat_action(state, &request),
         "answerCallbackQuery" => answer_press(state, &request),
         "getFile" => file(state, &request),
-        "setMyCommands" => {
-            state.commands = request.fields["commands"].clone();
-            Ok(true.into())
+        "sendMessageDraft" => send_draft(state, &request),
+        "setMyCommands" => set_commands(state, &request),
+        "getMyCommands" => {
+            let commands = state.commands.get(request.word("language_code")).cloned();
+            Ok(commands.unwrap_or_else(|| json!([])))
         }
+        "getChatMember" => member(state, &request),
         "deleteMessage" => {
             let removed = state.messages.remove(&(request.chat(), request.number("message_id")));
             removed.map(|_| true.into()).ok_or_else(|| Refusal::bad("message to delete not found"))
@@ -67,6 +71,53 @@ pub(super) fn answer(state: &mut State, mut request: Request) -> Result<Value, R
         "getChat" => state.writable(request.chat()).map(|_| state.chat_json(request.chat())),
         other => Err(Refusal::bad(&format!("{other} is not answered here"))),
     }
+}
+
+fn send_draft(state: &mut State, request: &Request) -> Result<Value, Refusal> {
+    if state.writable(request.chat())?.kind != "private" {
+        return Err(Refusal::bad("TEXTDRAFT_PEER_INVALID"));
+    }
+    if request.number("draft_id") == 0 {
+        return Err(Refusal::bad("draft_id must be non-zero"));
+    }
+    let shown = rules::text(&request.fields, Text::Message)?;
+    let text = shown["text"].as_str().unwrap_or_default().to_owned();
+    state.drafts.push(Draft { chat: request.chat(), id: request.number("draft_id"), text });
+    Ok(true.into())
+}
+
+fn set_commands(state: &mut State, request: &Request) -> Result<Value, Refusal> {
+    let commands = &request.fields["commands"];
+    for command in commands.as_array().into_iter().flatten() {
+        let name = command["command"].as_str().unwrap_or_default();
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if !(1..=32).contains(&name.len()) || !name.chars().all(plain) {
+            return Err(Refusal::bad("BOT_COMMAND_INVALID"));
+        }
+        let about = command["description"].as_str().unwrap_or_default().chars().count();
+        if !(1..=256).contains(&about) {
+            return Err(Refusal::bad("BOT_COMMAND_DESCRIPTION_INVALID"));
+        }
+    }
+    let language = request.word("language_code");
+    if !matches!(language.len(), 0 | 2) {
+        return Err(Refusal::bad("invalid language code specified"));
+    }
+    state.commands.insert(language.to_owned(), commands.clone());
+    Ok(true.into())
+}
+
+fn member(state: &State, request: &Request) -> Result<Value, Refusal> {
+    let chat = state.writable(request.chat())?;
+    let id = request.number("user_id");
+    let (name, _) = state
+        .people
+        .iter()
+        .find(|(_, person)| **person == id)
+        .ok_or_else(|| Refusal::bad("user not found"))?;
+    let status = chat.ranks.get(&id).copied().unwrap_or("member");
+    let user = json!({ "id": id, "is_bot": false, "first_name": name });
+    Ok(json!({ "status": status, "user": user, "is_anonymous": false }))
 }
 
 fn me() -> Value {
@@ -124,6 +175,9 @@ fn place(state: &State, request: &Request) -> Result<Value, Refusal> {
     if let Some(thread) = request.fields["message_thread_id"].as_i64() {
         if !chat.topics.contains(&thread) {
             return Err(Refusal::bad("message thread not found"));
+        }
+        if chat.closed.contains(&thread) {
+            return Err(Refusal::bad("TOPIC_CLOSED"));
         }
         fields["message_thread_id"] = thread.into();
         fields["is_topic_message"] = true.into();
@@ -201,7 +255,9 @@ fn edit_media(state: &mut State, request: &mut Request) -> Result<Value, Refusal
     fields["text"] = Value::Null;
     fields["entities"] = Value::Null;
     let file = uploaded(request, part)?;
-    fields["document"] = state.keep(file);
+    fields["document"] = Value::Null;
+    fields["photo"] = Value::Null;
+    fields[kind] = shown(state, kind, file)?;
     edit(state, request, fields)
 }
 
@@ -210,15 +266,34 @@ fn send_file(state: &mut State, request: &mut Request, field: &str) -> Result<Va
     extend(&mut fields, rules::text(&request.fields, Text::Caption)?);
     let part = request.word(field).strip_prefix("attach://").unwrap_or_default().to_owned();
     let file = uploaded(request, &part)?;
-    let kept = state.keep(file);
-    fields[field] = match field {
-        "photo" => json!([{
-            "file_id": kept["file_id"], "file_unique_id": kept["file_unique_id"],
-            "width": 1, "height": 1, "file_size": kept["file_size"],
-        }]),
-        _ => kept,
-    };
+    fields[field] = shown(state, field, file)?;
     Ok(state.post(request.chat(), State::bot(), fields))
+}
+
+/// A file as its message shows it. A picture must be one, and neither large nor thin.
+fn shown(state: &mut State, kind: &str, file: File) -> Result<Value, Refusal> {
+    if kind != "photo" {
+        return Ok(state.keep(file));
+    }
+    let magic: [&[u8]; 3] = [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF"];
+    if file.bytes.len() > PHOTO_BYTES || !magic.iter().any(|magic| file.bytes.starts_with(magic)) {
+        return Err(Refusal::bad("IMAGE_PROCESS_FAILED"));
+    }
+    let side = |at: usize| {
+        file.bytes.get(at..at + 4).map(|s| u32::from_be_bytes(s.try_into().expect("four bytes")))
+    };
+    let is_png = file.bytes.starts_with(magic[0]);
+    if let (true, Some(width), Some(height)) = (is_png, side(16), side(20)) {
+        let (long, short) = (width.max(height), width.min(height).max(1));
+        if width.saturating_add(height) > 10_000 || long / short > 20 {
+            return Err(Refusal::bad("PHOTO_INVALID_DIMENSIONS"));
+        }
+    }
+    let kept = state.keep(file);
+    Ok(json!([{
+        "file_id": kept["file_id"], "file_unique_id": kept["file_unique_id"],
+        "width": 1, "height": 1, "file_size": kept["file_size"],
+    }]))
 }
 
 fn uploaded(request: &mut Request, part: &str) -> Result<File, Refusal> {
@@ -263,13 +338,14 @@ fn file(state: &State, request: &Request) -> Result<Value, Refusal> {
     if file.bytes.len() > DOWNLOAD_BYTES {
         return Err(Refusal::bad("file is too big"));
     }
+    let folder = if state.local { "/var/lib/telegram-bot-api/documents" } else { "documents" };
     Ok(json!({
         "file_id": id, "file_unique_id": format!("u{id}"), "file_size": file.bytes.len(),
-        "file_path": format!("documents/{id}"),
+        "file_path": format!("{folder}/{id}"),
     }))
 }
 
-fn extend(into: &mut Value, fields: Value) {
+pub(super) fn extend(into: &mut Value, fields: Value) {
     if let (Value::Object(into), Value::Object(fields)) = (into, fields) {
         into.extend(fields);
     }

@@ -25,7 +25,7 @@ use tokio::{net::TcpListener, sync::watch, task::AbortHandle};
 
 pub use faults::{Fault, Trouble};
 use state::State;
-pub use state::{Call, File, Shown, Toast};
+pub use state::{Call, Draft, File, Shown, Toast};
 
 /// The one token that this platform knows.
 pub const TOKEN: &str = "12345:AAfakefakefakefakefakefakefakefakefa";
@@ -115,7 +115,8 @@ impl FakeTelegram {
     pub fn document(&self, chat: i64, message: i64) -> Option<File> {
         let state = self.shared.state();
         let stored = state.messages.get(&(chat, message))?;
-        let id = stored["document"]["file_id"].as_str()?;
+        let file = stored["photo"].as_array().map_or(&stored["document"], |sizes| &sizes[0]);
+        let id = file["file_id"].as_str()?;
         state.files.get(id).cloned()
     }
 
@@ -134,6 +135,27 @@ impl FakeTelegram {
     /// How presses were answered.
     pub fn toasts(&self) -> Vec<Toast> {
         self.shared.state().toasts.clone()
+    }
+
+    /// What was shown while it grew.
+    pub fn drafts(&self) -> Vec<Draft> {
+        self.shared.state().drafts.clone()
+    }
+
+    /// The commands that people with that language are offered; the empty one is everybody's.
+    pub fn commands(&self, language: &str) -> Value {
+        self.shared.state().commands.get(language).cloned().unwrap_or_else(|| Value::Array(vec![]))
+    }
+
+    /// From now on one of so many updates comes twice, and one of so many before its time.
+    pub fn disorders(&self, twice: u64, swapped: u64) {
+        let disorder = &mut self.shared.state().disorder;
+        (disorder.twice, disorder.swapped) = (twice, swapped);
+    }
+
+    /// From now on files are named by paths on this machine's disk.
+    pub fn keeps_files_local(&self) {
+        self.shared.state().local = true;
     }
 
     /// The ids of the updates that wait to be fetched or pushed.

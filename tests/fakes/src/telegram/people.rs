@@ -1,6 +1,6 @@
 //! What the users of the platform do. A person is known by name and gets an id; a chat by its id.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -75,9 +75,37 @@ impl FakeTelegram {
 
     /// Returns the message and the file's id.
     pub fn user_sends_document(&self, chat: i64, user: &str, file: File) -> (i64, String) {
-        let document = self.shared.state().keep(file);
-        let id = document["file_id"].as_str().unwrap_or_default().to_owned();
-        (self.user_posts(chat, user, json!({ "document": document })), id)
+        self.user_sends(chat, user, ("document", file))
+    }
+
+    /// A file as `photo`, `voice`, `audio`, `video`, `video_note`, `animation`, `sticker` or
+    /// `document`. Returns the message and the file's id.
+    pub fn user_sends(&self, chat: i64, user: &str, (kind, file): (&str, File)) -> (i64, String) {
+        let kept = self.shared.state().keep(file);
+        let id = kept["file_id"].as_str().unwrap_or_default().to_owned();
+        (self.user_posts(chat, user, media(kind, &kept)), id)
+    }
+
+    /// Photos that are one thing to the person; the caption stands with the first. Returns their
+    /// messages.
+    pub fn user_sends_album(
+        &self,
+        chat: i64,
+        user: &str,
+        photos: Vec<File>,
+        caption: &str,
+    ) -> Vec<i64> {
+        let mut messages = Vec::new();
+        for photo in photos {
+            let kept = self.shared.state().keep(photo);
+            let mut fields = media("photo", &kept);
+            fields["media_group_id"] = "album1".into();
+            if messages.is_empty() {
+                fields["caption"] = caption.into();
+            }
+            messages.push(self.user_posts(chat, user, fields));
+        }
+        messages
     }
 
     /// A message with any fields; returns its id.
@@ -146,7 +174,49 @@ impl FakeTelegram {
     }
 
     pub fn user_blocks(&self, chat: i64) {
-        self.shared.state().chats.get_mut(&chat).expect("a chat that was made").blocked = true;
+        let name = self.shared.state().chats[&chat].title.clone();
+        self.bot_becomes(chat, &name, "kicked");
+    }
+
+    /// Somebody lets the bot in (`member`) or shows it out (`kicked`, `left`).
+    pub fn bot_becomes(&self, chat: i64, by: &str, status: &str) {
+        let mut state = self.shared.state();
+        let before = state.chats.get_mut(&chat).expect("a chat that was made");
+        let was = if before.blocked { "left" } else { "member" };
+        before.blocked = status != "member";
+        let mut now = json!({ "status": status, "user": State::bot() });
+        if status == "kicked" {
+            now["until_date"] = 0.into();
+        }
+        let moment = state.next();
+        let change = json!({
+            "chat": state.chat_json(chat), "from": from(&mut state, by), "date": 1_700_000_000 + moment,
+            "old_chat_member": { "status": was, "user": State::bot() }, "new_chat_member": now,
+        });
+        state.tell("my_chat_member", change);
+        drop(state);
+        self.shared.changed();
+    }
+
+    /// Makes a person `creator` or `administrator` of a group, or, with `member`, neither.
+    pub fn ranks(&self, chat: i64, user: &str, status: &'static str) {
+        let mut state = self.shared.state();
+        let person = state.person(user);
+        state.chats.get_mut(&chat).expect("a chat that was made").ranks.insert(person, status);
+    }
+
+    /// Nobody may write in the topic any more.
+    pub fn closes_topic(&self, chat: i64, thread: i64, user: &str) {
+        let mut state = self.shared.state();
+        state.chats.get_mut(&chat).expect("a chat that was made").closed.insert(thread);
+        drop(state);
+        self.user_posts(
+            chat,
+            user,
+            json!({
+                "forum_topic_closed": {}, "message_thread_id": thread, "is_topic_message": true,
+            }),
+        );
     }
 
     /// A group becomes a supergroup; returns the new id.
@@ -155,6 +225,8 @@ impl FakeTelegram {
         let mut state = self.shared.state();
         state.chats.get_mut(&chat).expect("a chat that was made").moved_to = Some(to);
         let message = state.post(chat, State::bot(), json!({ "migrate_to_chat_id": to }));
+        state.tell("message", message);
+        let message = state.post(to, State::bot(), json!({ "migrate_from_chat_id": chat }));
         state.tell("message", message);
         drop(state);
         self.shared.changed();
@@ -168,13 +240,58 @@ impl FakeTelegram {
 }
 
 fn chat(kind: &'static str, title: &str) -> Chat {
-    let topics = BTreeSet::new();
-    Chat { kind, title: title.to_owned(), blocked: false, moved_to: None, topics }
+    Chat {
+        kind,
+        title: title.to_owned(),
+        blocked: false,
+        moved_to: None,
+        topics: BTreeSet::new(),
+        closed: BTreeSet::new(),
+        ranks: BTreeMap::new(),
+    }
 }
 
 fn from(state: &mut State, name: &str) -> Value {
     let id = state.person(name);
     json!({ "id": id, "is_bot": name == BOT_NAME, "first_name": name, "language_code": "en" })
+}
+
+/// A stored file as a message shows it.
+fn media(kind: &str, kept: &Value) -> Value {
+    let mut file = kept.clone();
+    let mut set = |fields: Value| super::methods::extend(&mut file, fields);
+    match kind {
+        "photo" => {
+            let size = |id: &Value, side: i64| {
+                json!({
+                    "file_id": id, "file_unique_id": kept["file_unique_id"],
+                    "width": side, "height": side, "file_size": kept["file_size"],
+                })
+            };
+            return json!({ "photo": [size(&"thumbnail".into(), 90), size(&kept["file_id"], 800)] });
+        }
+        "voice" | "audio" => set(json!({ "duration": 1 })),
+        "video_note" => set(json!({ "duration": 1, "length": 240 })),
+        "video" | "animation" => set(json!({ "duration": 1, "width": 320, "height": 240 })),
+        "sticker" => set(json!({
+            "type": "regular", "width": 512, "height": 512, "emoji": "👍",
+            "is_animated": false, "is_video": false,
+        })),
+        _ => {}
+    }
+    // Which kinds keep a name, and a type, is the platform's.
+    let fields = file.as_object_mut().expect("a file is an object");
+    if matches!(kind, "voice" | "video_note" | "sticker") {
+        fields.remove("file_name");
+    }
+    if matches!(kind, "video_note" | "sticker") {
+        fields.remove("mime_type");
+    }
+    let mut message = json!({ kind: file });
+    if kind == "animation" {
+        message["document"] = kept.clone();
+    }
+    message
 }
 
 /// A text with the entities that the platform finds in what people write.

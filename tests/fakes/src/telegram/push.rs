@@ -37,7 +37,11 @@ fn next(shared: &Shared) -> Option<(Webhook, Value)> {
     let webhook = state.webhook.clone()?;
     let repeats = std::mem::take(&mut state.repeats);
     state.updates.splice(0..0, repeats);
-    Some((webhook, state.updates.first()?.clone()))
+    let (twice, swapped) = state.disorder.next();
+    let next = usize::from(swapped).min(state.updates.len().saturating_sub(1));
+    let update = state.updates.get(next)?.clone();
+    state.repeats.extend(twice.then(|| update.clone()));
+    Some((webhook, update))
 }
 
 async fn deliver(client: &reqwest::Client, webhook: &Webhook, update: &Value) -> bool {

@@ -22,7 +22,7 @@ impl Refusal {
 }
 
 /// Name and fields of each method: `name:type`, with `!` where it is required.
-const METHODS: [(&str, &str); 17] = [
+const METHODS: [(&str, &str); 20] = [
     ("getMe", ""),
     ("getUpdates", "offset:int limit:int timeout:int allowed_updates:json"),
     (
@@ -63,7 +63,13 @@ const METHODS: [(&str, &str); 17] = [
         "callback_query_id!:str text:str show_alert:bool url:str cache_time:int",
     ),
     ("getFile", "file_id!:str"),
+    (
+        "sendMessageDraft",
+        "chat_id!:int draft_id!:int text!:str message_thread_id:int parse_mode:str entities:json",
+    ),
     ("setMyCommands", "commands!:json scope:json language_code:str"),
+    ("getMyCommands", "scope:json language_code:str"),
+    ("getChatMember", "chat_id!:int user_id!:int"),
     ("deleteMessage", "chat_id!:int message_id!:int"),
     ("getChat", "chat_id!:int"),
 ];

@@ -28,7 +28,12 @@ pub(super) struct State {
     /// Presses that were not answered yet.
     pub(super) presses: BTreeSet<String>,
     pub(super) toasts: Vec<Toast>,
-    pub(super) commands: Value,
+    /// What people are offered to type, by language; the empty one is everybody's.
+    pub(super) commands: BTreeMap<String, Value>,
+    pub(super) drafts: Vec<Draft>,
+    /// Paths of files are those of this machine's disk, as with a server of one's own.
+    pub(super) local: bool,
+    pub(super) disorder: Disorder,
     pub(super) calls: Vec<Call>,
     pub(super) faults: Vec<Fault>,
     counter: i64,
@@ -40,6 +45,27 @@ pub(super) struct Chat {
     pub(super) blocked: bool,
     pub(super) moved_to: Option<i64>,
     pub(super) topics: BTreeSet<i64>,
+    /// Topics in which nobody may write any more.
+    pub(super) closed: BTreeSet<i64>,
+    /// Who is more than a member: `creator` or `administrator`.
+    pub(super) ranks: BTreeMap<i64, &'static str>,
+}
+
+/// What is delivered twice, and what before its time: of so many each one. 0 for none.
+#[derive(Default)]
+pub(super) struct Disorder {
+    pub(super) twice: u64,
+    pub(super) swapped: u64,
+    seen: u64,
+}
+
+impl Disorder {
+    /// For the next delivery: whether it comes twice, and whether another comes before it.
+    pub(super) fn next(&mut self) -> (bool, bool) {
+        self.seen += 1;
+        let hit = |every: u64| every > 0 && self.seen.is_multiple_of(every);
+        (hit(self.twice), hit(self.swapped))
+    }
 }
 
 #[derive(Clone, PartialEq)]
@@ -54,6 +80,14 @@ pub struct File {
     pub name: String,
     pub media_type: String,
     pub bytes: Bytes,
+}
+
+/// Unfinished text, as a person sees it while it grows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    pub chat: i64,
+    pub id: i64,
+    pub text: String,
 }
 
 /// The answer to a press.
@@ -86,6 +120,8 @@ pub struct Shown {
     /// Label and data, in reading order.
     pub buttons: Vec<(String, String)>,
     pub document: Option<String>,
+    /// Shown as a picture.
+    pub photo: bool,
     pub thread: Option<i64>,
     pub reply_to: Option<i64>,
 }
@@ -109,7 +145,10 @@ impl State {
             return Err(Refusal { parameters: json!({ "migrate_to_chat_id": to }), ..refusal });
         }
         if chat.blocked {
-            let text = "Forbidden: bot was blocked by the user";
+            let text = match chat.kind {
+                "private" => "Forbidden: bot was blocked by the user",
+                _ => "Forbidden: bot was kicked from the supergroup chat",
+            };
             return Err(Refusal {
                 code: 403,
                 description: text.to_owned(),
@@ -209,6 +248,7 @@ fn show(id: i64, message: &Value) -> Shown {
             .map(button)
             .collect(),
         document: message["document"]["file_name"].as_str().map(str::to_owned),
+        photo: message["photo"].is_array(),
         thread: message["message_thread_id"].as_i64(),
         reply_to: message["reply_to_message"]["message_id"].as_i64(),
     }

@@ -246,7 +246,14 @@ fn confirm(state: &mut State, offset: i64) {
 
 fn fetch(state: &mut State, limit: u64) -> Vec<Value> {
     let mut found = std::mem::take(&mut state.repeats);
-    found.extend(state.updates.iter().cloned());
-    found.truncate(limit.clamp(1, 100) as usize);
+    let room = (limit.clamp(1, 100) as usize).saturating_sub(found.len());
+    let fresh: Vec<Value> = state.updates.iter().take(room).cloned().collect();
+    for update in fresh {
+        let (twice, swapped) = state.disorder.next();
+        // What comes again comes with a later batch, when it was confirmed long ago.
+        state.repeats.extend(twice.then(|| update.clone()));
+        let before = found.len().saturating_sub(usize::from(swapped));
+        found.insert(before, update);
+    }
     found
 }
