@@ -109,6 +109,24 @@ pub struct FileRef {
     pub size_bytes: Option<u64>,
 }
 
+impl FileRef {
+    /// What the bytes are. What the sender claims is not believed: it only says which of the texts
+    /// a text is.
+    pub fn true_type(&self, bytes: &[u8]) -> String {
+        if let Some(kind) = infer::get(bytes) {
+            return kind.mime_type().to_owned();
+        }
+        if bytes.contains(&0) || std::str::from_utf8(bytes).is_err() {
+            return "application/octet-stream".to_owned();
+        }
+        let is_text = |claimed: &&str| {
+            let kinds = ["text/", "application/json", "application/xml", "application/yaml"];
+            kinds.iter().any(|kind| claimed.starts_with(kind)) || claimed.ends_with("+xml")
+        };
+        self.media_type.as_deref().filter(is_text).unwrap_or("text/plain").to_owned()
+    }
+}
+
 /// Events that are to be committed together with the position behind them.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
@@ -139,5 +157,33 @@ impl Intake {
         let (committed, wait) = oneshot::channel();
         self.batches.send((batch, committed)).await.map_err(|_| ListenError::Closed)?;
         wait.await.map_err(|_| ListenError::Closed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes decide, not the claim.
+    #[test]
+    fn a_file_is_what_its_bytes_are() {
+        let cases: [(&str, &[u8], &str); 7] = [
+            ("image/png", b"\x89PNG\r\n\x1a\n....", "image/png"),
+            ("image/png", b"%PDF-1.7 ...", "application/pdf"),
+            ("text/plain", b"MZ\x90\0\x03...", "application/vnd.microsoft.portable-executable"),
+            ("text/csv", b"a;b\n1;2\n", "text/csv"),
+            ("image/jpeg", b"just words", "text/plain"),
+            ("text/plain", b"\x01\0\x02", "application/octet-stream"),
+            ("application/pdf", b"\xff\xfd\x80", "application/octet-stream"),
+        ];
+        for (claimed, bytes, seen) in cases {
+            let file = FileRef {
+                id: String::new(),
+                name: String::new(),
+                media_type: Some(claimed.to_owned()),
+                size_bytes: None,
+            };
+            assert_eq!(file.true_type(bytes), seen, "{claimed}");
+        }
     }
 }

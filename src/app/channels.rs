@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use channels::{
     discord::{Discord, DiscordConfig},
-    telegram::{Mode, Telegram, TelegramConfig},
+    telegram::{Menu, Mode, Telegram, TelegramConfig},
     web::Web,
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -12,6 +12,7 @@ use crate::{
     config::{ChannelEntry, ChannelKind, ChannelMode, Config},
     gateway::{Connected, people::Allow},
     store::{Store, journal},
+    texts::{self, Language},
 };
 
 type Channels = BTreeMap<String, Connected>;
@@ -70,6 +71,11 @@ fn telegram(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Resul
             Mode::Webhook {
                 url: entry.webhook_url.clone().context("webhook_url is missing")?,
                 secret: secret.reveal(variables).context("webhook_secret")?,
+                before: entry
+                    .webhook_secret_before
+                    .as_ref()
+                    .map(|secret| secret.reveal(variables).context("webhook_secret_before"))
+                    .transpose()?,
             }
         }
     };
@@ -78,7 +84,20 @@ fn telegram(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Resul
         token: token.reveal(variables).context("token")?,
         api_url: entry.api_url.clone().unwrap_or_else(usual),
         mode,
+        menus: menus(),
     }))
+}
+
+/// English for everybody, and each language for those who use it.
+fn menus() -> Vec<Menu> {
+    let menu = |language: Option<Language>| {
+        let says = language.unwrap_or_default().words().menu;
+        let commands =
+            texts::MENU.iter().zip(says).map(|(name, says)| ((*name).into(), says.into()));
+        Menu { language: language.map(|l| l.tag().into()), commands: commands.collect() }
+    };
+    let others = Language::ALL.into_iter().filter(|language| *language != Language::English);
+    std::iter::once(None).chain(others.map(Some)).map(menu).collect()
 }
 
 fn discord(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<Discord> {

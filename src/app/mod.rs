@@ -164,8 +164,9 @@ fn workspaces(config: &Config) -> Workspaces {
 pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSet<String> {
     use secrecy::ExposeSecret as _;
     let models = config.models.iter().filter_map(|m| m.api_key.as_ref());
-    let channels =
-        config.channels.iter().flat_map(|c| [c.token.as_ref(), c.webhook_secret.as_ref()]);
+    let channels = config.channels.iter().flat_map(|c| {
+        [c.token.as_ref(), c.webhook_secret.as_ref(), c.webhook_secret_before.as_ref()]
+    });
     let mcp = config.mcp.iter().flat_map(|m| m.env.values().chain(m.bearer.as_ref()));
     models
         .chain(channels.flatten())

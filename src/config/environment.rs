@@ -160,6 +160,7 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         mode: ChannelMode::Poll,
         webhook_url: None,
         webhook_secret: None,
+        webhook_secret_before: None,
         public_key: None,
         allow: vec!["*".into()],
     }

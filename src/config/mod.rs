@@ -128,6 +128,7 @@ pub struct ChannelEntry {
     pub mode: ChannelMode,
     pub webhook_url: Option<url::Url>,
     pub webhook_secret: Option<Secret>,
+    pub webhook_secret_before: Option<Secret>,
     pub public_key: Option<String>,
     #[serde(default)]
     pub allow: Vec<String>,

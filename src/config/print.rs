@@ -101,6 +101,11 @@ pub const KEYS: &[Key] = &[
     ),
     key("channels.webhook_secret", "", "What the platform shows with each request, as a secret"),
     key(
+        "channels.webhook_secret_before",
+        "",
+        "Telegram: the secret before it, taken too for as long as it stands here",
+    ),
+    key(
         "channels.public_key",
         "",
         "Discord: the application's key; with it, pushed interactions are taken at \

@@ -46,6 +46,16 @@ pub(super) const WORDS: Words = Words {
         - /status sagt, worauf ich warte\n\
         - /model zeigt die Sprachmodelle und wechselt zu einem\n\
         - /whoami zeigt, als wen ich dich kenne",
+    menu: [
+        "Ein neues Gespräch beginnen",
+        "Beenden, was ich tue, offene Fragen zurückziehen",
+        "Worauf ich warte",
+        "Sprachmodell zeigen oder wechseln",
+        "Was du auf Dauer erlaubt hast, und wie du es zurücknimmst",
+        "Woher ich dich kenne",
+        "Was ich kann",
+        "Alle Werkzeuge sofort anhalten, überall (Besitzer)",
+    ],
     stopped: "Beendet.",
     fresh: "Eine neue Unterhaltung. Was vorher gesagt wurde, habe ich vergessen.",
     paired: "Willkommen! Du kannst jetzt mit mir sprechen. /help sagt, wie.",

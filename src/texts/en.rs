@@ -46,6 +46,16 @@ pub(super) const WORDS: Words = Words {
         - /status says what I am waiting for\n\
         - /model shows the language models, and switches to one\n\
         - /whoami shows how I know you",
+    menu: [
+        "Start a fresh conversation",
+        "End what I am doing, withdraw open questions",
+        "What I am waiting for",
+        "Show or switch the language model",
+        "What you have allowed for good, and how to take it back",
+        "How I know you",
+        "What I can do",
+        "Stop all tools at once, everywhere (owner)",
+    ],
     stopped: "Stopped.",
     fresh: "A fresh conversation. I have forgotten what was said before.",
     paired: "Welcome! You can talk to me now. /help says how.",

@@ -48,6 +48,16 @@ pub(super) const WORDS: Words = Words {
         - /status dice qué estoy esperando\n\
         - /model muestra los modelos de lenguaje y cambia a uno\n\
         - /whoami muestra cómo te conozco",
+    menu: [
+        "Empezar una conversación nueva",
+        "Terminar lo que hago y retirar preguntas abiertas",
+        "Qué estoy esperando",
+        "Mostrar o cambiar el modelo de lenguaje",
+        "Lo que has permitido para siempre y cómo retirarlo",
+        "Cómo te conozco",
+        "Qué puedo hacer",
+        "Detener todas las herramientas en todas partes (propietario)",
+    ],
     stopped: "Terminado.",
     fresh: "Una conversación nueva. He olvidado lo que se dijo antes.",
     paired: "¡Te doy la bienvenida! Ya puedes hablar conmigo. /help explica cómo.",

@@ -19,6 +19,9 @@ use crate::journal::event::{Asks, Status};
 pub use model::*;
 pub use question::{QuestionParts, cuts, everything, in_short};
 
+/// The commands that platforms offer people to type; [`Words::menu`] says what each does.
+pub const MENU: [&str; 8] = ["new", "stop", "status", "model", "grants", "whoami", "help", "panic"];
+
 /// What people here are spoken to in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Language {
@@ -30,6 +33,18 @@ pub enum Language {
 }
 
 impl Language {
+    pub const ALL: [Self; 4] = [Self::English, Self::Chinese, Self::German, Self::Spanish];
+
+    /// Its IETF tag.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::Chinese => "zh",
+            Self::German => "de",
+            Self::Spanish => "es",
+        }
+    }
+
     /// The language of an IETF tag (`de-AT`), English where we do not speak it.
     pub fn of(tag: Option<&str>) -> Self {
         let main = tag.unwrap_or_default().split(['-', '_']).next().unwrap_or_default();
@@ -96,6 +111,8 @@ pub struct Words {
     pub not_shown_yet: &'static str,
     // Commands and strangers.
     pub help: &'static str,
+    /// In the order of [`MENU`]; at most 100 characters each.
+    pub menu: [&'static str; MENU.len()],
     pub stopped: &'static str,
     pub fresh: &'static str,
     pub paired: &'static str,

@@ -3,7 +3,11 @@
 //! teloxide's own request functions are not used: on a 5xx they sleep for ten seconds, they hide
 //! the status, and they take an answer that they cannot read for a failure although it was done.
 
-use std::{borrow::Cow, fmt::Write, time::Duration};
+use std::{
+    borrow::Cow,
+    fmt::{self, Write},
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
 use secrecy::{ExposeSecret, SecretString};
@@ -26,6 +30,15 @@ pub(super) enum Failure {
     Unsent(String),
     /// The request may have been written, and no answer came that can be read.
     Lost(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused { code, description, .. } => write!(f, "{code}: {description}"),
+            Self::Unsent(reason) | Self::Lost(reason) => f.write_str(reason),
+        }
+    }
 }
 
 pub(super) struct Api {

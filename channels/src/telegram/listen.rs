@@ -61,7 +61,25 @@ impl Telegram {
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
         let Some(me) = self.start(&stop).await? else { return Ok(()) };
-        let mut offset = offset(from.as_deref(), me);
+        let offset = offset(from.as_deref(), me);
+        tokio::select! {
+            ended = self.ask(intake, (me, offset), stop) => ended,
+            never = self.stay_on_offer() => never,
+        }
+    }
+
+    /// Sets the menus, and never returns.
+    async fn stay_on_offer<T>(&self) -> T {
+        self.offer_menus().await;
+        std::future::pending().await
+    }
+
+    async fn ask(
+        &self,
+        intake: Intake,
+        (me, mut offset): (&Me, Option<i64>),
+        stop: CancellationToken,
+    ) -> Result<(), ListenError> {
         let mut wait = Wait::new();
         loop {
             let ask = Poll { offset, timeout: POLL_SECONDS, allowed_updates: KINDS };
@@ -76,7 +94,7 @@ impl Telegram {
                     offset = tokio::select! {
                         // What is not committed by now is delivered again after the restart.
                         () = stop.cancelled() => return Ok(()),
-                        committed = commit(&intake, &updates, me, offset) => committed?,
+                        committed = self.commit(&intake, &updates, (me, offset)) => committed?,
                     };
                 }
                 Err(failure) => {
@@ -99,8 +117,19 @@ impl Telegram {
         let webhook = SetWebhook::new(url.clone())
             .secret_token(secret.expose_secret())
             .allowed_updates(KINDS);
+        tokio::select! {
+            ended = self.keep_set(&webhook, &stop) => ended,
+            never = self.stay_on_offer() => never,
+        }
+    }
+
+    async fn keep_set(
+        &self,
+        webhook: &SetWebhook,
+        stop: &CancellationToken,
+    ) -> Result<(), ListenError> {
         loop {
-            if self.insist(&webhook, &stop).await?.is_none() {
+            if self.insist(webhook, stop).await?.is_none() {
                 return Ok(());
             }
             if tokio::time::timeout(WEBHOOK_AGAIN, stop.cancelled()).await.is_ok() {
@@ -170,7 +199,7 @@ impl Telegram {
                 Err(ListenError::Unauthorized { channel: self.id.clone() })
             }
             failure => {
-                warn!(channel.id = self.id, reason = %reason(failure), "Telegram: trying again");
+                warn!(channel.id = self.id, reason = %failure, "Telegram: trying again");
                 Ok(())
             }
         }
@@ -185,25 +214,27 @@ impl Telegram {
             info!(channel.id = self.id, "Telegram: removed a webhook that kept us from polling");
         }
     }
-}
 
-/// Hands the updates over and returns the offset that confirms them.
-async fn commit(
-    intake: &Intake,
-    updates: &Value,
-    me: &Me,
-    offset: Option<i64>,
-) -> Result<Option<i64>, ListenError> {
-    let updates = updates.as_array().map(Vec::as_slice).unwrap_or_default();
-    if updates.is_empty() {
-        return Ok(offset);
+    /// Hands the updates over and returns the offset that confirms them.
+    async fn commit(
+        &self,
+        intake: &Intake,
+        updates: &Value,
+        (me, offset): (&Me, Option<i64>),
+    ) -> Result<Option<i64>, ListenError> {
+        let updates = updates.as_array().map(Vec::as_slice).unwrap_or_default();
+        if updates.is_empty() {
+            return Ok(offset);
+        }
+        let last = updates.iter().filter_map(|update| update["update_id"].as_i64()).max();
+        let offset = last.map(|last| last + 1).or(offset);
+        let position = offset.map(|offset| format!("{}:{offset}", me.id));
+        let read = |update| receive::incoming(update, me);
+        let mut incomings: Vec<_> = updates.iter().filter_map(read).collect();
+        self.tell_roles(&mut incomings).await;
+        intake.commit(Batch { incomings, position }).await?;
+        Ok(offset)
     }
-    let last = updates.iter().filter_map(|update| update["update_id"].as_i64()).max();
-    let offset = last.map(|last| last + 1).or(offset);
-    let position = offset.map(|offset| format!("{}:{offset}", me.id));
-    let incomings = updates.iter().filter_map(|update| receive::incoming(update, me)).collect();
-    intake.commit(Batch { incomings, position }).await?;
-    Ok(offset)
 }
 
 /// Another bot's offset says nothing: after a change of the token everything that waits is read.
@@ -231,12 +262,5 @@ impl Wait {
         self.next = (self.next * 2).min(LONGEST_WAIT);
         // Over when the time is up or when we are to stop: the caller's next step tells which.
         tokio::time::timeout(wait, stop.cancelled()).await.ok();
-    }
-}
-
-fn reason(failure: &Failure) -> String {
-    match failure {
-        Failure::Refused { code, description, .. } => format!("{code}: {description}"),
-        Failure::Unsent(reason) | Failure::Lost(reason) => reason.clone(),
     }
 }

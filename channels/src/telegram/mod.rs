@@ -3,16 +3,26 @@
 //! - [`config`]: what an account needs
 //! - `api`: calls of the Bot API, and where the token is taken out of every text
 //! - `listen`: our own loops, which move the offset only after the commit
-//! - `receive`: an update → [`Incoming`]
-//! - `send`: a [`Shipment`] → calls
+//! - `receive`: an update → [`Incoming`]; `words`: what it says; `media`: what it carries
+//! - `roles`: what people are in a group; `menu`: what they are offered to type
+//! - `send`: a [`Shipment`] → calls; `file`, `draft`: what has a way of its own
 
 mod api;
 mod config;
+mod draft;
+mod file;
 mod listen;
+mod media;
+mod menu;
 mod receive;
+mod roles;
 mod send;
+mod words;
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -23,17 +33,21 @@ use teloxide::{payloads::GetFile, types::FileId};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-pub use config::{Mode, TelegramConfig};
+pub use config::{Menu, Mode, TelegramConfig};
 
 use crate::{
-    Channel, FileRef, Incoming, Intake, Limits, ListenError, Receipt, SendError, Shipment, Unit,
-    WebhookError, WebhookRequest, limits::Repeat,
+    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
+    Shipment, Unit, WebhookError, WebhookRequest, limits::Repeat,
 };
 use api::{Api, USUAL};
 use receive::Me;
+use roles::Roles;
 
 /// What `getFile` gives at most.
 const DOWNLOAD_BYTES: u64 = 20 * 1024 * 1024;
+/// A Bot API server of one's own that was started with `--local`.
+const LOCAL_PATH: &str = "the Bot API server names a file on its own disk instead of giving it out: \
+     start it without --local";
 /// A push that is larger is not Telegram's.
 const PUSH_BYTES: usize = 1024 * 1024;
 
@@ -43,6 +57,12 @@ pub struct Telegram {
     mode: Mode,
     api: Api,
     limits: Limits,
+    /// What the platform can show where it does not know `sendMessageDraft`.
+    without_drafts: Limits,
+    /// Whether it has said so.
+    refuses_drafts: AtomicBool,
+    menus: Vec<Menu>,
+    roles: Roles,
     /// Asked once: our own name is needed to tell who is addressed in a group.
     me: OnceCell<Me>,
 }
@@ -50,8 +70,18 @@ pub struct Telegram {
 impl Telegram {
     /// Does no I/O: a platform that is down is met, and waited for, in [`Channel::listen`].
     pub fn new(config: TelegramConfig) -> Self {
-        let TelegramConfig { id, token, api_url, mode } = config;
-        Self { id, mode, api: Api::new(token, api_url), limits: limits(), me: OnceCell::new() }
+        let TelegramConfig { id, token, api_url, mode, menus } = config;
+        Self {
+            id,
+            mode,
+            api: Api::new(token, api_url),
+            limits: limits(),
+            without_drafts: Limits { own_drafts: false, ..limits() },
+            refuses_drafts: AtomicBool::new(false),
+            menus,
+            roles: Roles::default(),
+            me: OnceCell::new(),
+        }
     }
 }
 
@@ -65,8 +95,8 @@ fn limits() -> Limits {
         buttons: true,
         repeat: Repeat::EditInPlace,
         typing_for: Some(Duration::from_secs(5)),
-        drafts: None,
-        own_drafts: false,
+        drafts: Some(Duration::from_secs(1)),
+        own_drafts: true,
         reasons: false,
     }
 }
@@ -78,6 +108,9 @@ impl Channel for Telegram {
     }
 
     fn limits(&self) -> &Limits {
+        if self.refuses_drafts.load(Ordering::Relaxed) {
+            return &self.without_drafts;
+        }
         &self.limits
     }
 
@@ -89,13 +122,15 @@ impl Channel for Telegram {
     ) -> Result<(), ListenError> {
         match &self.mode {
             Mode::Poll => self.poll(intake, from, stop).await,
-            Mode::Webhook { url, secret } => self.await_pushes(url, secret, stop).await,
+            Mode::Webhook { url, secret, .. } => self.await_pushes(url, secret, stop).await,
         }
     }
 
     async fn webhook(&self, request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError> {
-        let Mode::Webhook { secret, .. } = &self.mode else { return Err(WebhookError::Absent) };
-        if !is_signed(request, secret) {
+        let Mode::Webhook { secret, before, .. } = &self.mode else {
+            return Err(WebhookError::Absent);
+        };
+        if !std::iter::once(secret).chain(before).any(|secret| is_signed(request, secret)) {
             return Err(WebhookError::Forbidden);
         }
         if request.body.len() > PUSH_BYTES {
@@ -106,12 +141,20 @@ impl Channel for Telegram {
         let me = self.me().await.map_err(|_| {
             WebhookError::Malformed("the bot's own name is not known yet; push again".to_owned())
         })?;
-        let incoming = receive::incoming(&update, me);
-        incoming.map(|i| vec![i]).ok_or_else(|| WebhookError::Malformed("no update_id".to_owned()))
+        let incoming = receive::incoming(&update, me)
+            .ok_or_else(|| WebhookError::Malformed("no update_id".to_owned()))?;
+        let mut incomings = vec![incoming];
+        self.tell_roles(&mut incomings).await;
+        Ok(incomings)
     }
 
     async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
-        send::send(&self.api, shipment).await
+        match &shipment.what {
+            Outgoing::Draft { markdown } if shipment.receipt.is_none() => {
+                self.draft(&shipment.place, markdown).await
+            }
+            _ => send::send(&self.api, shipment).await,
+        }
     }
 
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
@@ -120,8 +163,14 @@ impl Channel for Telegram {
             return Err(too_large());
         }
         let asked = self.api.call(&GetFile::new(FileId(file.id.clone())), USUAL).await;
-        let answer = asked.map_err(send::repeatable)?;
+        let answer = asked.map_err(|failure| match send::repeatable(failure) {
+            SendError::Rejected(reason) if reason.contains("too big") => too_large(),
+            other => other,
+        })?;
         let path = answer["file_path"].as_str().ok_or_else(too_large)?;
+        if path.starts_with('/') {
+            return Err(SendError::Rejected(LOCAL_PATH.to_owned()));
+        }
         let bytes = self.api.download(path, DOWNLOAD_BYTES).await.map_err(send::repeatable)?;
         bytes.ok_or_else(too_large)
     }

@@ -1,13 +1,19 @@
 //! An update of Telegram → [`Incoming`]. Pure; nothing is dropped here.
+//!
+//! Channel posts, and whatever is said in the name of a chat, are nobody's: their `from` is a
+//! stand-in that the platform puts there for old bots.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 use teloxide::types::{
-    CallbackQuery, Chat, MaybeInaccessibleMessage, Message, MessageEntity, MessageEntityKind,
-    ThreadId, Update, UpdateKind, User,
+    CallbackQuery, Chat, MaybeInaccessibleMessage, Message, ThreadId, Update, UpdateKind, User,
 };
 
+use super::{
+    media,
+    words::{self, Heard},
+};
 use crate::{Incoming, Person, Place, PlaceKind, incoming::What};
 
 /// Our own account, out of `getMe`.
@@ -29,18 +35,19 @@ pub(super) fn incoming(update: &Value, me: &Me) -> Option<Incoming> {
     let (name, content) = body(update);
     let found = match read {
         Some(UpdateKind::Message(m) | UpdateKind::ChannelPost(m)) => {
-            Some(Found::of_message(&m, message(&m, content, me)))
+            Some(Found::of_message(&m, content, message(&m, content, me)))
         }
         Some(UpdateKind::EditedMessage(m) | UpdateKind::EditedChannelPost(m)) => {
-            Some(Found::of_message(&m, edited(&m, content, me)))
+            Some(Found::of_message(&m, content, edited(&m, content, me)))
         }
         Some(UpdateKind::CallbackQuery(query)) => Some(press(query)),
+        _ if name == "my_chat_member" => membership(content),
         Some(UpdateKind::Error(_)) | None => None,
         Some(_) => Some(Found::of_other(content, name)),
     };
     let Found { at, place, person, what } = found
         .unwrap_or_else(|| Found { what: What::Unparsed { raw }, ..Found::of_other(content, "") });
-    Some(Incoming { key: format!("u{id}"), at, place, person, what })
+    Some(Incoming { key: format!("{}:{id}", me.id), at, place, person, what })
 }
 
 struct Found {
@@ -51,14 +58,14 @@ struct Found {
 }
 
 impl Found {
-    fn of_message(message: &Message, what: What) -> Self {
+    fn of_message(message: &Message, raw: &Value, what: What) -> Self {
         let thread = message.thread_id.filter(|_| message.is_topic_message);
-        Self {
-            at: message.date,
-            place: place(&message.chat, thread),
-            person: message.from.as_ref().map(person),
-            what,
+        let mut place = place(&message.chat, thread);
+        if let Some(before) = raw["migrate_from_chat_id"].as_i64() {
+            place.chat = before.to_string();
         }
+        let from = message.from.as_ref().filter(|_| message.sender_chat.is_none());
+        Self { at: message.date, place, person: from.map(person), what }
     }
 
     /// What we do not read ourselves: where and by whom, as far as it says so in the usual places.
@@ -105,119 +112,51 @@ fn message(message: &Message, raw: &Value, me: &Me) -> What {
     if let Some(to) = message.migrate_to_chat_id() {
         return What::Moved { to: to.0.to_string() };
     }
-    let Some(text) = text(message) else {
+    if raw["migrate_from_chat_id"].is_i64() {
+        return What::Moved { to: message.chat.id.0.to_string() };
+    }
+    if raw["forum_topic_closed"].is_object() {
+        return What::Expelled;
+    }
+    if raw["forum_topic_reopened"].is_object() {
+        return What::Admitted;
+    }
+    let Some(Heard { text, addressed }) = words::heard(message, raw, me) else {
         return What::Unsupported { message: id, content: content_name(raw) };
     };
-    let reply = reply(message);
-    let reply_to = reply.map(|reply| reply.id.0.to_string());
-    let to_us = reply.and_then(|r| r.from.as_ref()).is_some_and(|from| from.id.0 == me.id);
-    let Heard { text, addressed } = hear(text, &marks(message), me);
-    let addressed = addressed || to_us || message.chat.is_private();
-    let text =
-        if message.text().is_some() { text } else { with_missing(&text, &content_name(raw)) };
-    let (files, album) = (Vec::new(), None);
+    let reply_to = words::reply(message).map(|reply| reply.id.0.to_string());
+    let mut files = media::files(raw);
+    // "Read this", said to a file that another sent here.
+    files.extend(words::others(message, raw, me).map(media::files).unwrap_or_default());
+    let album = raw["media_group_id"].as_str().map(str::to_owned);
     What::Text { message: id, text, reply_to, addressed, files, album }
 }
 
-/// A caption is text; that there was more must not go unsaid.
-fn with_missing(caption: &str, content: &str) -> String {
-    format!("{caption}\n\n[with a {content}, which cannot be taken in yet]")
-}
-
+/// An edit that brings another file is told by the file's name; a place that moves is nobody's
+/// wish.
 fn edited(message: &Message, raw: &Value, me: &Me) -> What {
     let id = message.id.0.to_string();
-    match text(message) {
-        Some(text) => {
-            let Heard { text, addressed } = hear(text, &marks(message), me);
-            let addressed = addressed || message.chat.is_private();
-            What::Edited { message: id, text, addressed }
-        }
-        None => What::Unsupported { message: id, content: content_name(raw) },
-    }
-}
-
-fn text(message: &Message) -> Option<&str> {
-    message.text().or_else(|| message.caption())
-}
-
-/// A marked stretch of a text.
-struct Mark<'a> {
-    kind: &'a MessageEntityKind,
-    text: &'a str,
-    start: usize,
-    end: usize,
-}
-
-/// What the platform marked. teloxide's own reader panics at an offset that is not in the text or
-/// not between two characters; such an update would come again and again.
-fn marks(message: &Message) -> Vec<Mark<'_>> {
-    let Some(text) = text(message) else { return Vec::new() };
-    let entities = message.entities().or_else(|| message.caption_entities()).unwrap_or_default();
-    entities.iter().filter_map(|entity| mark(text, entity)).collect()
-}
-
-fn mark<'a>(text: &'a str, entity: &'a MessageEntity) -> Option<Mark<'a>> {
-    let start = byte_at(text, entity.offset)?;
-    let end = start + byte_at(&text[start..], entity.length)?;
-    Some(Mark { kind: &entity.kind, text: &text[start..end], start, end })
-}
-
-/// Where in bytes an offset in UTF-16 units is.
-fn byte_at(text: &str, units: usize) -> Option<usize> {
-    let mut seen = 0;
-    for (at, c) in text.char_indices() {
-        if seen >= units {
-            return (seen == units).then_some(at);
-        }
-        seen += c.len_utf16();
-    }
-    (seen == units).then_some(text.len())
-}
-
-/// The message that this one answers. In a topic each message "replies" to the one that opened
-/// it; that is nobody's wish.
-fn reply(message: &Message) -> Option<&Message> {
-    message.reply_to_message().filter(|reply| reply.forum_topic_created().is_none())
-}
-
-struct Heard {
-    text: String,
-    /// By a command or a mention.
-    addressed: bool,
-}
-
-/// Takes our name out of a command and off the beginning; says whether the text is for us.
-fn hear(text: &str, marks: &[Mark<'_>], me: &Me) -> Heard {
-    let first = marks.iter().find(|e| *e.kind == MessageEntityKind::BotCommand && e.start == 0);
-    if let Some(command) = first {
-        let rest = &text[command.end..];
-        return match command.text.split_once('@') {
-            None => Heard { text: text.to_owned(), addressed: true },
-            Some((name, bot)) if is_me(bot, me) => {
-                Heard { text: format!("{name}{rest}"), addressed: true }
-            }
-            Some(_) => Heard { text: text.to_owned(), addressed: false },
-        };
-    }
-    let ours: Vec<_> = marks.iter().filter(|e| names_me(e, me)).collect();
-    let lead = text.len() - text.trim_start().len();
-    let text = match ours.iter().find(|e| e.start == lead) {
-        Some(mention) => text[mention.end..].trim_start_matches([' ', ',', ':', '\n']).to_owned(),
-        None => text.to_owned(),
+    let Some(Heard { mut text, addressed }) = words::heard(message, raw, me) else {
+        return What::Unsupported { message: id, content: content_name(raw) };
     };
-    Heard { text, addressed: !ours.is_empty() }
-}
-
-fn names_me(mark: &Mark<'_>, me: &Me) -> bool {
-    match mark.kind {
-        MessageEntityKind::Mention => is_me(mark.text.trim_start_matches('@'), me),
-        MessageEntityKind::TextMention { user } => user.id.0 == me.id,
-        _ => false,
+    if let Some(file) = media::files(raw).first().filter(|_| text.is_empty()) {
+        text = format!("[file {}]", file.name);
     }
+    let addressed = addressed && !raw["location"].is_object();
+    What::Edited { message: id, text, addressed }
 }
 
-fn is_me(name: &str, me: &Me) -> bool {
-    me.username.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name))
+/// What the bot itself is in the chat from now on. Who may not write there can show nothing.
+fn membership(content: &Value) -> Option<Found> {
+    let member = &content["new_chat_member"];
+    let what = match member["status"].as_str()? {
+        "left" | "kicked" => What::Expelled,
+        "restricted" if member["is_member"] == false || member["can_send_messages"] == false => {
+            What::Expelled
+        }
+        _ => What::Admitted,
+    };
+    Some(Found { what, ..Found::of_other(content, "") })
 }
 
 fn press(query: CallbackQuery) -> Found {
@@ -352,21 +291,130 @@ mod tests {
         assert_eq!(heard("Bot, go", entity), ("go".to_owned(), true));
     }
 
+    /// A6
+    #[test]
+    fn the_bot_is_let_in_and_shown_out() {
+        let seen = |member: Value| {
+            let update = json!({ "update_id": 3, "my_chat_member": {
+                "chat": { "id": -5, "type": "supergroup", "title": "T" }, "date": 1_700_000_000,
+                "from": { "id": 6, "is_bot": false, "first_name": "A" },
+                "new_chat_member": member,
+            }});
+            let seen = incoming(&update, &me()).expect("an update");
+            assert_eq!(seen.place.chat, "-5");
+            assert_eq!(seen.person.map(|p| p.id).as_deref(), Some("6"));
+            seen.what
+        };
+        for status in ["kicked", "left"] {
+            assert_eq!(seen(json!({ "status": status })), What::Expelled);
+        }
+        for status in ["member", "administrator", "creator"] {
+            assert_eq!(seen(json!({ "status": status })), What::Admitted);
+        }
+        let restricted = |member: bool, speaks: bool| {
+            seen(
+                json!({ "status": "restricted", "is_member": member, "can_send_messages": speaks }),
+            )
+        };
+        assert_eq!(restricted(true, true), What::Admitted);
+        assert_eq!(restricted(true, false), What::Expelled);
+        assert_eq!(restricted(false, true), What::Expelled);
+        assert!(matches!(seen(json!({})), What::Unparsed { .. }));
+    }
+
+    /// M8, S21: another's words are marked, and mean nothing by themselves.
+    #[test]
+    fn foreign_words_are_marked_and_neither_command_nor_mention() {
+        let whole = |more: Value, text: &str, entities: Value| {
+            let mut update = update(text, entities);
+            let message = update["message"].as_object_mut().unwrap();
+            message.extend(more.as_object().unwrap().clone());
+            match incoming(&update, &me()).map(|incoming| incoming.what) {
+                Some(What::Text { text, addressed, .. }) => (text, addressed),
+                other => panic!("{other:?}"),
+            }
+        };
+        let command = json!([{ "type": "bot_command", "offset": 0, "length": 5 }]);
+        let eve = json!({ "id": 9, "is_bot": false, "first_name": "Eve]\n[owner" });
+        for (origin, who) in [
+            (json!({ "type": "user", "date": 1, "sender_user": eve }), "Eve) (owner"),
+            (json!({ "type": "hidden_user", "date": 1, "sender_user_name": "H" }), "H"),
+        ] {
+            let heard = whole(json!({ "forward_origin": origin }), "/stop", command.clone());
+            assert_eq!(heard, (format!("[forwarded from {who}]\n/stop"), false));
+        }
+
+        let chat = json!({ "id": -5, "type": "supergroup", "title": "T" });
+        let said = |from: Value| {
+            json!({ "reply_to_message": {
+                "message_id": 1, "date": 1, "chat": chat, "from": from, "text": "two\nlines]",
+            }})
+        };
+        let ours = json!({ "id": 7, "is_bot": true, "first_name": "Bot" });
+        let none = json!([]);
+        assert_eq!(
+            whole(said(eve.clone()), "why?", none.clone()),
+            ("why?\n[in answer to Eve) (owner: “two lines)”]".to_owned(), false)
+        );
+        assert_eq!(whole(said(ours.clone()), "why?", none.clone()), ("why?".to_owned(), true));
+        let mut quoting = said(ours.clone());
+        quoting["quote"] = json!({ "text": "lines", "position": 4, "is_manual": true });
+        assert_eq!(
+            whole(quoting, "why?", none),
+            ("why?\n[in answer to Bot: “lines”]".to_owned(), true)
+        );
+        assert_eq!(whole(said(eve), "/stop", command), ("/stop".to_owned(), true));
+        let to_other = json!([{ "type": "bot_command", "offset": 0, "length": 9 }]);
+        assert_eq!(whole(said(ours), "/stop@bot", to_other), ("/stop@bot".to_owned(), false));
+    }
+
+    /// M8
+    #[test]
+    fn what_is_said_in_the_name_of_a_chat_is_nobodys() {
+        let mut update = update("hello", json!([]));
+        update["message"]["sender_chat"] = json!({ "id": -9, "type": "channel", "title": "C" });
+        assert_eq!(incoming(&update, &me()).expect("an update").person, None);
+    }
+
+    #[test]
+    fn a_group_that_came_from_another_tells_so() {
+        let mut update = update("", json!([]));
+        update["message"]["migrate_from_chat_id"] = (-4).into();
+        update["message"].as_object_mut().unwrap().remove("text");
+        let seen = incoming(&update, &me()).expect("an update");
+        assert_eq!((seen.place.chat.as_str(), seen.what), ("-4", What::Moved { to: "-5".into() }));
+    }
+
+    /// A6
+    #[test]
+    fn a_topic_that_is_closed_shows_the_bot_out_of_it() {
+        for (service, what) in
+            [("forum_topic_closed", What::Expelled), ("forum_topic_reopened", What::Admitted)]
+        {
+            let mut update = update("", json!([]));
+            let message = update["message"].as_object_mut().unwrap();
+            message.remove("text");
+            message.insert(service.to_owned(), json!({}));
+            message.insert("message_thread_id".to_owned(), 3.into());
+            message.insert("is_topic_message".to_owned(), true.into());
+            let seen = incoming(&update, &me()).expect("an update");
+            assert_eq!((seen.place.thread.as_deref(), seen.what), (Some("3"), what));
+        }
+    }
+
     /// M8
     #[test]
     fn other_updates_say_where_and_by_whom() {
-        let joined = json!({ "update_id": 3, "my_chat_member": {
+        let left = json!({ "update_id": 3, "chat_member": {
             "chat": { "id": -5, "type": "supergroup", "title": "T" }, "date": 1_700_000_000,
             "from": { "id": 6, "is_bot": false, "first_name": "A" },
-            "old_chat_member": { "status": "left", "user": { "id": 7, "is_bot": true, "first_name": "B" } },
-            "new_chat_member": { "status": "member", "user": { "id": 7, "is_bot": true, "first_name": "B" } },
+            "old_chat_member": { "status": "member", "user": { "id": 8, "is_bot": false, "first_name": "B" } },
+            "new_chat_member": { "status": "left", "user": { "id": 8, "is_bot": false, "first_name": "B" } },
         }});
-        let seen = incoming(&joined, &me()).expect("an update");
+        let seen = incoming(&left, &me()).expect("an update");
         assert_eq!(seen.place.chat, "-5");
         assert_eq!(seen.person.map(|p| p.id).as_deref(), Some("6"));
-        assert!(
-            matches!(seen.what, What::Unsupported { content, .. } if content == "my_chat_member")
-        );
+        assert!(matches!(seen.what, What::Unsupported { content, .. } if content == "chat_member"));
     }
 
     /// Any JSON, in places where an update has something.
@@ -409,8 +457,9 @@ mod tests {
         /// M8
         #[test]
         fn whatever_an_update_holds_it_becomes_an_event(
-            kind in "message|edited_message|channel_post|callback_query|poll|x",
-            field in "text|entities|from|chat|date|reply_to_message|message_id|sender_chat|x",
+            kind in "message|edited_message|channel_post|callback_query|my_chat_member|poll|x",
+            field in "text|entities|from|chat|date|reply_to_message|message_id|sender_chat|photo|\
+                poll|forward_origin|quote|new_chat_member|x",
             odd in any_json(),
             replace in any::<bool>(),
         ) {
@@ -419,7 +468,7 @@ mod tests {
             let content = if replace { odd } else { content };
             let mut update = json!({ "update_id": 9 });
             update[kind] = content;
-            prop_assert_eq!(incoming(&update, &me()).map(|i| i.key), Some("u9".to_owned()));
+            prop_assert_eq!(incoming(&update, &me()).map(|i| i.key), Some("7:9".to_owned()));
         }
     }
 }

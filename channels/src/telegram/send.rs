@@ -2,7 +2,7 @@
 //! Bot API has no key that would make a repeated send the same message.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use teloxide::{
     payloads::{
         AnswerCallbackQuery, AnswerCallbackQuerySetters, EditMessageText, EditMessageTextSetters,
@@ -15,7 +15,10 @@ use teloxide::{
     },
 };
 
-use super::api::{Api, Failure, USUAL, Upload};
+use super::{
+    api::{Api, Failure, USUAL},
+    file,
+};
 use crate::{
     Choice, Outgoing, Place, Receipt, SendError, Shipment, Unit,
     text::{self, Formatted, Span, Style},
@@ -49,34 +52,34 @@ pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, Send
         }
         Outgoing::Draft { markdown } => match target.message {
             Some(message) => target.edit(api, message, &Show::of(markdown)).await,
-            None => Err(SendError::Rejected("a draft needs a message to stand in".to_owned())),
+            None => Err(rejected("a draft needs a message to stand in")),
         },
         Outgoing::Placeholder { reply_to } => {
             let reply_to = number(reply_to.as_deref())?;
             target.show(api, Show { reply_to, ..Show::of("…") }).await
         }
-        Outgoing::File { .. } => target.file(api, shipment).await,
+        Outgoing::File { .. } => file::send(api, &target, shipment).await,
         Outgoing::Typing => target.typing(api).await,
         Outgoing::Toast { press, text, alert } => toast(api, press, text, *alert).await,
     }
 }
 
 /// Where a shipment goes.
-struct Target {
-    chat: ChatId,
-    thread: Option<ThreadId>,
-    message: Option<MessageId>,
+pub(super) struct Target {
+    pub(super) chat: ChatId,
+    pub(super) thread: Option<ThreadId>,
+    pub(super) message: Option<MessageId>,
 }
 
 /// A text as it is to stand there.
-struct Show {
-    formatted: Formatted,
+pub(super) struct Show {
+    pub(super) formatted: Formatted,
     keyboard: Option<InlineKeyboardMarkup>,
     reply_to: Option<MessageId>,
 }
 
 impl Show {
-    fn of(markdown: &str) -> Self {
+    pub(super) fn of(markdown: &str) -> Self {
         let mut formatted = text::format(markdown);
         if formatted.text.is_empty() {
             // Markup around nothing (an empty code block): no message may be empty.
@@ -108,8 +111,7 @@ impl Target {
             .link_preview_options(no_preview());
         payload.message_thread_id = self.thread;
         payload.reply_markup = show.keyboard.map(Into::into);
-        payload.reply_parameters =
-            show.reply_to.map(|id| ReplyParameters::new(id).allow_sending_without_reply());
+        payload.reply_parameters = show.reply_to.map(reply);
         let mut sent = api.call(&payload, USUAL).await;
         if sent.as_ref().is_err_and(is_about_entities) {
             payload.entities = None;
@@ -129,57 +131,6 @@ impl Target {
             edited = api.call(&payload, USUAL).await;
         }
         settled(edited, message)
-    }
-
-    async fn file(&self, api: &Api, shipment: &Shipment) -> Result<Receipt, SendError> {
-        let Outgoing::File { name, media_type, caption, .. } = &shipment.what else {
-            return Err(rejected("not a file"));
-        };
-        let bytes =
-            shipment.bytes.clone().ok_or_else(|| rejected("the file's bytes are missing"))?;
-        let caption = caption.as_deref().map(text::format).unwrap_or_default();
-        let file = |field| Upload {
-            field,
-            name: name.clone(),
-            media_type: media_type.clone(),
-            bytes: bytes.clone(),
-        };
-        if let Some(message) = self.message {
-            match self.replace(api, message, &caption, &file("file")).await {
-                Err(SendError::Rejected(reason)) if is_missing(&reason) => {}
-                shown => return shown,
-            }
-        }
-        let mut fields = vec![
-            ("chat_id", self.chat.0.to_string()),
-            ("caption", caption.text.clone()),
-            ("caption_entities", written(&entities(&caption.spans))),
-        ];
-        fields.extend(self.thread.map(|thread| ("message_thread_id", thread.0.0.to_string())));
-        let sent = api.upload("SendDocument", &fields, &file("document")).await;
-        sent.map(|answer| receipt(&answer)).map_err(once)
-    }
-
-    /// Puts the file into a message; the Bot API lets a text become a document.
-    async fn replace(
-        &self,
-        api: &Api,
-        message: MessageId,
-        caption: &Formatted,
-        file: &Upload,
-    ) -> Result<Receipt, SendError> {
-        let media = json!({
-            "type": "document",
-            "media": format!("attach://{}", file.field),
-            "caption": caption.text,
-            "caption_entities": entities(&caption.spans),
-        });
-        let fields = [
-            ("chat_id", self.chat.0.to_string()),
-            ("message_id", message.0.to_string()),
-            ("media", media.to_string()),
-        ];
-        settled(api.upload("EditMessageMedia", &fields, file).await, message)
     }
 
     async fn typing(&self, api: &Api) -> Result<Receipt, SendError> {
@@ -212,12 +163,15 @@ where
     called.map(|_| Receipt { message: String::new() }).map_err(repeatable)
 }
 
-fn receipt(answer: &Value) -> Receipt {
+pub(super) fn receipt(answer: &Value) -> Receipt {
     Receipt { message: answer["message_id"].as_i64().map(|id| id.to_string()).unwrap_or_default() }
 }
 
 /// An edit that changes nothing has already been made.
-fn settled(edited: Result<Value, Failure>, message: MessageId) -> Result<Receipt, SendError> {
+pub(super) fn settled(
+    edited: Result<Value, Failure>,
+    message: MessageId,
+) -> Result<Receipt, SendError> {
     match edited {
         Err(Failure::Refused { description, .. })
             if description.contains("message is not modified") => {}
@@ -228,7 +182,7 @@ fn settled(edited: Result<Value, Failure>, message: MessageId) -> Result<Receipt
 }
 
 /// For what may be sent only once: without an answer nobody knows.
-fn once(failure: Failure) -> SendError {
+pub(super) fn once(failure: Failure) -> SendError {
     match failure {
         Failure::Lost(reason) => SendError::Unknown(reason),
         other => repeatable(other),
@@ -268,7 +222,7 @@ fn is_gone(description: &str) -> bool {
 }
 
 /// Refusals that say that the message to edit is not there, or not to be edited, any more.
-fn is_missing(reason: &str) -> bool {
+pub(super) fn is_missing(reason: &str) -> bool {
     let missing = ["message to edit not found", "MESSAGE_ID_INVALID", "message can't be edited"];
     missing.iter().any(|sign| reason.contains(sign))
 }
@@ -294,7 +248,7 @@ fn keyboard(choices: &[Choice], token: Option<&str>) -> Result<InlineKeyboardMar
     Ok(InlineKeyboardMarkup::new(rows))
 }
 
-fn entities(spans: &[Span]) -> Vec<MessageEntity> {
+pub(super) fn entities(spans: &[Span]) -> Vec<MessageEntity> {
     let kind = |style: &Style| match style {
         Style::Bold => MessageEntityKind::Bold,
         Style::Italic => MessageEntityKind::Italic,
@@ -321,15 +275,16 @@ fn no_preview() -> LinkPreviewOptions {
     }
 }
 
-fn written(entities: &[MessageEntity]) -> String {
-    json!(entities).to_string()
+/// A message that was deleted meanwhile is answered all the same.
+pub(super) fn reply(to: MessageId) -> ReplyParameters {
+    ReplyParameters::new(to).allow_sending_without_reply()
 }
 
-fn number(id: Option<&str>) -> Result<Option<MessageId>, SendError> {
+pub(super) fn number(id: Option<&str>) -> Result<Option<MessageId>, SendError> {
     let parsed = id.map(|id| id.parse().map(MessageId)).transpose();
     parsed.map_err(|_| rejected("a message's id is not a number"))
 }
 
-fn rejected(reason: &str) -> SendError {
+pub(super) fn rejected(reason: &str) -> SendError {
     SendError::Rejected(reason.to_owned())
 }

@@ -1,10 +1,14 @@
 //! What arrives, and when the platform is told to forget it.
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use channels::{
-    Channel, FileRef, ListenError, PlaceKind, SendError, WebhookError, WebhookRequest,
-    incoming::What, telegram::Mode,
+    Channel, ListenError, PlaceKind, WebhookError, WebhookRequest,
+    incoming::What,
+    telegram::{Menu, Mode},
 };
 use fakes::telegram::{BOT_ID, BOT_NAME, FakeTelegram, TOKEN, Trouble};
 use serde_json::json;
@@ -32,7 +36,7 @@ async fn an_update_is_confirmed_only_after_the_commit() {
     let (batch, committed) = listening.batches.recv().await.expect("it listens");
     let update = fake.waiting()[0];
     assert_eq!(batch.position, Some(format!("{BOT_ID}:{}", update + 1)));
-    assert_eq!(batch.incomings[0].key, format!("u{update}"));
+    assert_eq!(batch.incomings[0].key, format!("{BOT_ID}:{update}"));
 
     // Not committed: the listener ends, and the platform still has it.
     drop(committed);
@@ -55,17 +59,17 @@ async fn a_saved_position_a_lost_one_and_duplicates_keep_their_keys() {
     let two = fake.push_raw(json!({ "update_id": 500_001, "message": message(chat, "two") }));
 
     let mut saved = Listening::begin(&channel, Some(format!("{BOT_ID}:{two}")));
-    assert_eq!(saved.event().await.key, format!("u{two}"));
+    assert_eq!(saved.event().await.key, format!("{BOT_ID}:{two}"));
     fake.repeat(one);
     fake.repeat(two);
     let keys: Vec<String> = saved.batch().await.incomings.into_iter().map(|i| i.key).collect();
-    assert_eq!(keys, [format!("u{one}"), format!("u{two}")]);
+    assert_eq!(keys, [format!("{BOT_ID}:{one}"), format!("{BOT_ID}:{two}")]);
     saved.end().await.expect("it ends well");
 
     let three = fake.push_raw(json!({ "update_id": 500_002, "message": message(chat, "three") }));
     let mut lost = Listening::begin(&channel, None);
     let keys: Vec<String> = lost.batch().await.incomings.into_iter().map(|i| i.key).collect();
-    assert!(keys.contains(&format!("u{three}")), "{keys:?}");
+    assert!(keys.contains(&format!("{BOT_ID}:{three}")), "{keys:?}");
     lost.end().await.expect("it ends well");
 }
 
@@ -98,18 +102,6 @@ async fn each_kind_of_update_arrives_as_what_it_is() {
     let edited = What::Edited { message, text, addressed: true };
     assert_eq!(listening.what().await, edited);
 
-    let photo = fake.user_sends_photo(chat, "Ann", None);
-    let unsupported = |content: &str| What::Unsupported {
-        message: photo.to_string(),
-        content: content.to_owned(),
-    };
-    assert_eq!(listening.what().await, unsupported("photo"));
-    let captioned = fake.user_sends_photo(chat, "Ann", Some("look"));
-    assert_eq!(
-        listening.what().await,
-        said(captioned, "look\n\n[with a photo, which cannot be taken in yet]")
-    );
-
     let new = fake.user_posts(chat, "Ann", json!({ "hologram": { "depth": 3 } }));
     let content = "hologram".to_owned();
     assert_eq!(listening.what().await, What::Unsupported { message: new.to_string(), content });
@@ -130,7 +122,7 @@ async fn an_update_that_nobody_can_read_is_kept_and_does_not_stop_the_rest() {
     let mut listening = Listening::begin(&telegram(&fake), None);
     let batch = listening.batch().await;
     let keys: Vec<&str> = batch.incomings.iter().map(|i| i.key.as_str()).collect();
-    assert_eq!(keys[..2], [format!("u{odd}"), format!("u{new}")]);
+    assert_eq!(keys[..2], [format!("{BOT_ID}:{odd}"), format!("{BOT_ID}:{new}")]);
     let [first, second, third] = &batch.incomings[..] else { panic!("{batch:?}") };
     assert!(matches!(&first.what, What::Unparsed { raw } if raw.contains("update_id")));
     assert_eq!(first.place.chat, chat.to_string());
@@ -231,9 +223,11 @@ async fn a_group_that_moves_tells_its_new_id() {
     let group = fake.group("Team");
     let mut listening = Listening::begin(&telegram(&fake), None);
     let to = fake.migrate(group);
-    let event = listening.event().await;
-    assert_eq!(event.place.chat, group.to_string());
-    assert_eq!(event.what, What::Moved { to: to.to_string() });
+    // Told in the old group and in the new one: both mean the same.
+    for event in listening.events(2).await {
+        assert_eq!(event.place.chat, group.to_string());
+        assert_eq!(event.what, What::Moved { to: to.to_string() });
+    }
     listening.end().await.expect("it ends well");
 }
 
@@ -266,8 +260,7 @@ async fn polling_takes_over_from_a_webhook_and_back_without_losing_anything() {
     let fake = FakeTelegram::start().await;
     let chat = fake.private("Ann");
     let secret = "s3cret-of-the-hook";
-    let url = "http://127.0.0.1:9/hook".parse().expect("a URL");
-    let mode = Mode::Webhook { url, secret: secret.into() };
+    let mode = webhook(secret, None);
     let pushed = Listening::begin(&telegram_at(&fake.url(), TOKEN, mode), None);
     fake.until(|fake| !fake.granted("setWebhook").is_empty()).await;
     let set = fake.granted("setWebhook").remove(0);
@@ -333,10 +326,7 @@ fn push(secret: Option<&str>, body: &str) -> WebhookRequest {
 async fn a_push_without_the_secret_is_refused() {
     let fake = FakeTelegram::start().await;
     let chat = fake.private("Ann");
-    let hook = |secret: &str| {
-        let url = "https://example.org/hook".parse().expect("a URL");
-        telegram_at(&fake.url(), TOKEN, Mode::Webhook { url, secret: secret.into() })
-    };
+    let hook = |secret: &str| telegram_at(&fake.url(), TOKEN, webhook(secret, None));
     let update = json!({ "update_id": 9, "message": message(chat, "hi") }).to_string();
     let channel = hook("right");
     for wrong in [None, Some(""), Some("righ"), Some("right "), Some("wrong")] {
@@ -344,7 +334,7 @@ async fn a_push_without_the_secret_is_refused() {
         assert_eq!(answer, Err(WebhookError::Forbidden), "{wrong:?}");
     }
     let taken = channel.webhook(&push(Some("right"), &update)).await.expect("taken");
-    assert_eq!(taken[0].key, "u9");
+    assert_eq!(taken[0].key, format!("{BOT_ID}:9"));
     assert!(matches!(&taken[0].what, What::Text { text, .. } if text == "hi"));
 
     for body in ["{", "[]", "{\"a\":1}", &format!("\"{}\"", "x".repeat(1 << 20))] {
@@ -356,21 +346,101 @@ async fn a_push_without_the_secret_is_refused() {
     assert_eq!(poll, Err(WebhookError::Absent));
 }
 
+/// S6: with two keys nothing is lost while the secret changes; the old one is dead as soon as it is
+/// taken out of the configuration.
 #[tokio::test]
-async fn a_file_that_a_person_sent_is_fetched_up_to_the_limit() {
+async fn a_secret_is_changed_while_pushes_are_under_way() {
     let fake = FakeTelegram::start().await;
     let chat = fake.private("Ann");
-    let sent = fakes::telegram::File::new("a.txt", "text/plain", vec![7_u8; 300_000]);
-    let (_, id) = fake.user_sends_document(chat, "Ann", sent);
-    let channel = telegram(&fake);
-    let asked = |id: &str, size_bytes| FileRef {
-        id: id.to_owned(),
-        name: "a.txt".to_owned(),
-        media_type: None,
-        size_bytes,
+    let update = json!({ "update_id": 9, "message": message(chat, "hi") }).to_string();
+    let both = telegram_at(&fake.url(), TOKEN, webhook("new", Some("old")));
+    for secret in ["new", "old"] {
+        assert_eq!(both.webhook(&push(Some(secret), &update)).await.expect("taken").len(), 1);
+    }
+    for channel in [
+        telegram_at(&fake.url(), TOKEN, webhook("new", None)),
+        telegram_at(&fake.url(), TOKEN, webhook("new", Some(""))),
+    ] {
+        for secret in [Some("old"), Some(""), None] {
+            let answer = channel.webhook(&push(secret, &update)).await;
+            assert_eq!(answer, Err(WebhookError::Forbidden), "{secret:?}");
+        }
+    }
+    let pushed = Listening::begin(&both, None);
+    fake.until(|fake| !fake.granted("setWebhook").is_empty()).await;
+    assert_eq!(fake.granted("setWebhook")[0]["secret_token"], "new");
+    pushed.end().await.expect("it ends well");
+}
+
+/// R9: what comes twice has the same key, what comes before its time its own; and nothing is missing.
+#[tokio::test]
+async fn disorder_loses_nothing_and_invents_nothing() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    fake.disorders(10, 20);
+    let mut listening = Listening::begin(&telegram(&fake), None);
+    let mut seen = BTreeMap::new();
+    let mut deliveries = 0;
+    for round in 0..10 {
+        for number in 0..20 {
+            fake.user_says(chat, "Ann", &format!("{round}/{number}"));
+        }
+        while seen.len() < (round + 1) * 20 {
+            for incoming in listening.batch().await.incomings {
+                let What::Text { text, .. } = incoming.what else { panic!("a text") };
+                assert_eq!(seen.entry(incoming.key).or_insert(text.clone()), &text);
+                deliveries += 1;
+            }
+        }
+    }
+    assert!(deliveries > 200, "some came twice");
+    let texts: BTreeSet<String> = seen.into_values().collect();
+    assert_eq!(texts.len(), 200);
+    listening.end().await.expect("it ends well");
+}
+
+/// R9: another bot's updates may have the same numbers; they are others.
+#[tokio::test]
+async fn a_new_token_keeps_neither_the_position_nor_the_keys() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let update = fake.push_raw(json!({ "update_id": 500_000, "message": message(chat, "one") }));
+    let mut other = Listening::begin(&telegram(&fake), Some("777:900000".to_owned()));
+    let batch = other.batch().await;
+    assert_eq!(batch.incomings[0].key, format!("{BOT_ID}:{update}"));
+    assert_eq!(batch.position, Some(format!("{BOT_ID}:{}", update + 1)));
+    other.end().await.expect("it ends well");
+}
+
+#[tokio::test]
+async fn the_commands_are_offered_once_and_again_when_they_change() {
+    let fake = FakeTelegram::start().await;
+    let menu = |language: Option<&str>, what: &str| Menu {
+        language: language.map(str::to_owned),
+        commands: vec![("help".to_owned(), what.to_owned())],
     };
-    assert_eq!(channel.fetch(&asked(&id, None)).await.expect("fetched"), vec![7_u8; 300_000]);
-    let refused = channel.fetch(&asked(&id, Some(21 * 1024 * 1024))).await;
-    assert!(matches!(refused, Err(SendError::Rejected(reason)) if reason.contains("20 MB")));
-    assert!(matches!(channel.fetch(&asked("none", None)).await, Err(SendError::Rejected(_))));
+    let start = async |menus: Vec<Menu>, sets: usize| {
+        let asked = |fake: &FakeTelegram| {
+            fake.calls().iter().filter(|call| call.method == "getMyCommands").count()
+        };
+        let all = asked(&fake) + menus.len();
+        let channel = Arc::new(Telegram::new(TelegramConfig {
+            id: "tg".to_owned(),
+            token: TOKEN.into(),
+            api_url: fake.url().parse().expect("a URL"),
+            mode: Mode::Poll,
+            menus,
+        }));
+        let listening = Listening::begin(&channel, None);
+        fake.until(|fake| asked(fake) == all && fake.granted("setMyCommands").len() == sets).await;
+        listening.end().await.expect("it ends well");
+    };
+    let first = vec![menu(None, "What I can do"), menu(Some("de"), "Was ich kann")];
+    start(first.clone(), 2).await;
+    assert_eq!(fake.commands("de")[0]["description"], "Was ich kann");
+    start(first, 2).await;
+    fake.fault("getMyCommands", Trouble::Page { code: 502 });
+    start(vec![menu(None, "not reached"), menu(Some("de"), "Hilfe")], 3).await;
+    assert_eq!(fake.commands("")[0]["description"], "What I can do");
+    assert_eq!(fake.commands("de")[0]["description"], "Hilfe");
 }

@@ -2,7 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
 
+mod groups;
 mod listening;
+mod media;
 mod schema;
 mod secrets;
 mod sending;
@@ -24,7 +26,8 @@ const BUTTON_TOKEN: &str = "1aAAAAAAAAAAAAAAAAAAAAAA";
 
 fn telegram_at(url: &str, token: &str, mode: Mode) -> Arc<Telegram> {
     let api_url = url.parse().expect("a URL");
-    let config = TelegramConfig { id: "tg".to_owned(), token: token.into(), api_url, mode };
+    let menus = Vec::new();
+    let config = TelegramConfig { id: "tg".to_owned(), token: token.into(), api_url, mode, menus };
     Arc::new(Telegram::new(config))
 }
 
@@ -60,6 +63,15 @@ impl Listening {
         let mut batch = self.batch().await;
         assert_eq!(batch.incomings.len(), 1, "{batch:?}");
         batch.incomings.remove(0)
+    }
+
+    /// The next so many events, in as many batches as they come.
+    async fn events(&mut self, count: usize) -> Vec<Incoming> {
+        let mut events = Vec::new();
+        while events.len() < count {
+            events.extend(self.batch().await.incomings);
+        }
+        events
     }
 
     async fn what(&mut self) -> What {
@@ -104,6 +116,11 @@ fn shipment(chat: i64, what: Outgoing, receipt: Option<&Receipt>) -> Shipment {
         bytes: Some(Bytes::from_static(b"hello")),
         token: Some(BUTTON_TOKEN.to_owned()),
     }
+}
+
+fn webhook(secret: &str, before: Option<&str>) -> Mode {
+    let url = "https://example.org/hook".parse().expect("a URL");
+    Mode::Webhook { url, secret: secret.into(), before: before.map(Into::into) }
 }
 
 /// The id of the message that a receipt names.

@@ -51,9 +51,7 @@ async fn every_request_is_what_the_official_schema_wants() {
     channel.send(&shipment(chat, toast, None)).await.expect("answered");
     listening.end().await.expect("it ends well");
 
-    let url = "https://example.org/hook".parse().expect("a URL");
-    let mode = Mode::Webhook { url, secret: "s".into() };
-    let pushed = Listening::begin(&telegram_at(&proxy, TOKEN, mode), None);
+    let pushed = Listening::begin(&telegram_at(&proxy, TOKEN, webhook("s", None)), None);
     fake.until(|fake| !fake.granted("setWebhook").is_empty()).await;
     pushed.end().await.expect("it ends well");
     check(&proxy).await;

@@ -244,19 +244,146 @@ async fn presses_are_answered_and_late_answers_are_no_failure() {
 
 /// M11
 #[tokio::test]
-async fn typing_is_shown_and_a_draft_needs_its_message() {
+async fn typing_is_shown() {
     let (fake, channel, chat) = stage().await;
     channel.send(&shipment(chat, Outgoing::Typing, None)).await.expect("shown");
     assert_eq!(fake.granted("sendChatAction")[0]["action"], "typing");
-    let draft = Outgoing::Draft { markdown: "so far".to_owned() };
-    let sent = channel.send(&shipment(chat, draft.clone(), None)).await;
-    assert!(matches!(sent, Err(SendError::Rejected(_))));
-    let receipt = channel
-        .send(&shipment(chat, Outgoing::Placeholder { reply_to: None }, None))
-        .await
-        .expect("sent");
-    channel.send(&shipment(chat, draft, Some(&receipt))).await.expect("edited");
-    assert_eq!(only(&fake, chat).text, "so far");
+}
+
+fn draft(markdown: &str) -> Outgoing {
+    Outgoing::Draft { markdown: markdown.to_owned() }
+}
+
+#[tokio::test]
+async fn a_draft_grows_in_a_private_chat_and_leaves_no_message() {
+    let (fake, channel, chat) = stage().await;
+    for text in ["**so", "**so far** so good"] {
+        channel.send(&shipment(chat, draft(text), None)).await.expect("shown");
+    }
+    let drafts = fake.drafts();
+    let shown: Vec<&str> = drafts.iter().map(|draft| draft.text.as_str()).collect();
+    assert_eq!(shown, ["**so", "so far so good"]);
+    assert!(drafts.iter().all(|draft| draft.id == drafts[0].id), "it is one that grows");
+    assert!(fake.messages(chat).is_empty());
+    assert!(channel.limits().own_drafts);
+}
+
+#[tokio::test]
+async fn elsewhere_a_draft_is_the_edit_of_a_message() {
+    let (fake, channel, _) = stage().await;
+    let group = fake.group("Team");
+    let in_group = |what, receipt: Option<&Receipt>| {
+        let shipment = shipment(group, what, receipt);
+        Shipment { place: Place { kind: PlaceKind::Group, ..shipment.place }, ..shipment }
+    };
+    let refused = channel.send(&in_group(draft("x"), None)).await;
+    assert!(matches!(refused, Err(SendError::Rejected(_))), "{refused:?}");
+    assert!(fake.calls().is_empty());
+    let placeholder = Outgoing::Placeholder { reply_to: None };
+    let receipt = channel.send(&in_group(placeholder, None)).await.expect("sent");
+    channel.send(&in_group(draft("so far"), Some(&receipt))).await.expect("edited");
+    assert_eq!(only(&fake, group).text, "so far");
+}
+
+/// A server that does not know drafts is asked once; what it knows works on.
+#[tokio::test]
+async fn a_server_without_drafts_is_asked_once() {
+    let unknown = [(404, "Not Found"), (400, "Bad Request: TEXTDRAFT_PEER_INVALID")];
+    for (code, description) in unknown {
+        let (fake, channel, chat) = stage().await;
+        let description = description.to_owned();
+        fake.fault("sendMessageDraft", Trouble::Refuse { code, description });
+        for _ in 0..2 {
+            assert!(channel.send(&shipment(chat, draft("x"), None)).await.is_err());
+        }
+        assert_eq!(fake.calls().len(), 1);
+        assert!(!channel.limits().own_drafts && channel.limits().drafts.is_some());
+    }
+    let (fake, channel, chat) = stage().await;
+    fake.fault("sendMessageDraft", Trouble::TooMany { retry_after: 1 });
+    assert!(channel.send(&shipment(chat, draft("x"), None)).await.is_err());
+    assert!(channel.limits().own_drafts, "a full line says nothing about drafts");
+}
+
+/// The head of a PNG of that size, which is all that the platform looks at.
+fn png(width: u32, height: u32) -> Bytes {
+    let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
+    [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &size, b"\x08\x06\0\0\0"].concat().into()
+}
+
+fn picture(media_type: &str, bytes: Bytes) -> Outgoing {
+    Outgoing::File {
+        name: "a.png".to_owned(),
+        media_type: media_type.to_owned(),
+        size_bytes: bytes.len() as u64,
+        digest: "d".to_owned(),
+        caption: Some("*see*".to_owned()),
+        reply_to: None,
+    }
+}
+
+#[tokio::test]
+async fn a_picture_is_shown_as_one_and_else_as_a_document() {
+    let large = [png(9, 9), vec![0; 10 * 1024 * 1024].into()].concat().into();
+    let cases = [
+        ("image/png", png(80, 60), true),
+        ("image/png", png(80, 8000), false),
+        ("image/png", "not a picture".into(), false),
+        ("image/png", large, false),
+        ("image/svg+xml", "<svg/>".into(), false),
+        ("application/pdf", "%PDF-1.7".into(), false),
+    ];
+    for (media_type, bytes, as_photo) in cases {
+        for placed in [true, false] {
+            let (fake, channel, chat) = stage().await;
+            let placeholder = shipment(chat, Outgoing::Placeholder { reply_to: None }, None);
+            let receipt = if placed { channel.send(&placeholder).await.ok() } else { None };
+            let what = picture(media_type, bytes.clone());
+            let file = shipment(chat, what, receipt.as_ref());
+            let file = Shipment { bytes: Some(bytes.clone()), ..file };
+            let sent = channel.send(&file).await.expect("sent");
+            let shown = only(&fake, chat);
+            assert_eq!((shown.id, shown.text.as_str()), (id(&sent), "see"));
+            assert_eq!((shown.photo, shown.document.is_some()), (as_photo, !as_photo));
+            assert_eq!(fake.document(chat, shown.id).expect("it is kept").bytes, bytes);
+            if placed {
+                assert_eq!(channel.send(&file).await.as_ref(), Ok(&sent), "a repeat shows it once");
+                assert_eq!(only(&fake, chat).id, id(&sent));
+            }
+        }
+    }
+}
+
+/// M12: also a question and a file stand under what they answer.
+#[tokio::test]
+async fn whatever_is_shown_answers_its_message() {
+    let (fake, channel, _) = stage().await;
+    let group = fake.group("Team");
+    let topic = fake.topic(group, "Plans");
+    let asked = fake.user_says_in_topic(group, topic, "Ann", "@counter_bot report");
+    let reply_to = Some(asked.to_string());
+    let with_reply = |what| match what {
+        Outgoing::Question { markdown, approval, choices, .. } => {
+            Outgoing::Question { markdown, approval, choices, reply_to: reply_to.clone() }
+        }
+        Outgoing::File { name, media_type, size_bytes, digest, caption, .. } => {
+            let reply_to = reply_to.clone();
+            Outgoing::File { name, media_type, size_bytes, digest, caption, reply_to }
+        }
+        _ => Outgoing::Placeholder { reply_to: reply_to.clone() },
+    };
+    for what in [question("Allow?"), file("a.txt", None), text("x")] {
+        let mut sending = shipment(group, with_reply(what), None);
+        sending.place.thread = Some(topic.to_string());
+        let sent = channel.send(&sending).await.expect("sent");
+        let shown = fake.messages(group).into_iter().find(|m| m.id == id(&sent)).expect("there");
+        assert_eq!((shown.reply_to, shown.thread), (Some(asked), Some(topic)));
+    }
+    fake.closes_topic(group, topic, "Ann");
+    let mut late = shipment(group, text("x"), None);
+    late.place.thread = Some(topic.to_string());
+    let gone = channel.send(&late).await;
+    assert!(matches!(gone, Err(SendError::Gone(_))), "{gone:?}");
 }
 
 #[tokio::test]

@@ -1,0 +1,73 @@
+//! Unfinished text, by the platform's own means: a preview that grows in a private chat and leaves
+//! no message behind. <https://core.telegram.org/bots/api#sendmessagedraft>
+
+use std::sync::atomic::Ordering;
+
+use serde::Serialize;
+use serde_json::Value;
+use teloxide::{requests::Payload, types::MessageEntity};
+
+use super::{
+    Telegram,
+    api::{Failure, USUAL},
+    send::{self, Show},
+};
+use crate::{Place, PlaceKind, Receipt, SendError};
+
+/// teloxide does not know it yet.
+#[derive(Serialize)]
+struct SendMessageDraft {
+    chat_id: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_thread_id: Option<i64>,
+    draft_id: u64,
+    text: String,
+    entities: Vec<MessageEntity>,
+}
+
+impl Payload for SendMessageDraft {
+    type Output = Value;
+    const NAME: &'static str = "SendMessageDraft";
+}
+
+/// One is enough: a conversation has one turn at a time, and changes of one draft are animated.
+const DRAFT: u64 = 1;
+
+impl Telegram {
+    /// A server that does not know drafts is asked once: from then on our limits say so.
+    pub(super) async fn draft(&self, place: &Place, markdown: &str) -> Result<Receipt, SendError> {
+        if place.kind != PlaceKind::Private || self.refuses_drafts.load(Ordering::Relaxed) {
+            return Err(SendError::Rejected("a draft needs a message to stand in".to_owned()));
+        }
+        let chat_id = place.chat.parse().map_err(|_| SendError::Rejected("no chat".to_owned()))?;
+        let Show { formatted, .. } = Show::of(markdown);
+        let payload = SendMessageDraft {
+            chat_id,
+            message_thread_id: place.thread.as_ref().and_then(|thread| thread.parse().ok()),
+            draft_id: DRAFT,
+            text: formatted.text,
+            entities: send::entities(&formatted.spans),
+        };
+        match self.api.call(&payload, USUAL).await {
+            Ok(_) => Ok(Receipt { message: String::new() }),
+            Err(failure) => {
+                if is_unknown(&failure) {
+                    self.refuses_drafts.store(true, Ordering::Relaxed);
+                }
+                Err(send::repeatable(failure))
+            }
+        }
+    }
+}
+
+/// No such method here, or not for this bot.
+fn is_unknown(failure: &Failure) -> bool {
+    match failure {
+        Failure::Refused { code: 404, .. } => true,
+        Failure::Refused { code: 400, description, .. } => {
+            let description = description.to_lowercase();
+            description.contains("method") || description.contains("textdraft")
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,83 @@
+//! What people are in a group, asked of the platform where it may matter: for presses and commands.
+//! A platform that does not say within two seconds has said that they are nothing.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures::future::join_all;
+use teloxide::{
+    payloads::GetChatMember,
+    types::{ChatId, UserId},
+};
+use tokio::time::Instant;
+
+use super::{Telegram, api::Api};
+use crate::{Incoming, PlaceKind, incoming::What};
+
+/// So long an answer counts: an administrator who is dismissed is one for a minute at most.
+const KNOWN_FOR: Duration = Duration::from_mins(1);
+/// One slow answer holds up what came together with it.
+const WITHIN: Duration = Duration::from_secs(2);
+/// As many answers are remembered at most.
+const AT_MOST: usize = 10_000;
+
+#[derive(Default)]
+pub(super) struct Roles(Mutex<Known>);
+
+/// The answers, by chat and person, and when they were asked for.
+type Known = HashMap<(i64, u64), (Instant, Vec<String>)>;
+
+impl Telegram {
+    pub(super) async fn tell_roles(&self, incomings: &mut [Incoming]) {
+        join_all(incomings.iter_mut().map(|incoming| self.roles.tell(&self.api, incoming))).await;
+    }
+}
+
+impl Roles {
+    async fn tell(&self, api: &Api, incoming: &mut Incoming) {
+        if incoming.place.kind != PlaceKind::Group || !matters(&incoming.what) {
+            return;
+        }
+        let Some(person) = incoming.person.as_mut().filter(|person| !person.is_bot) else { return };
+        let (Ok(chat), Ok(id)) = (incoming.place.chat.parse(), person.id.parse()) else { return };
+        person.roles = self.of(api, chat, id).await;
+    }
+
+    async fn of(&self, api: &Api, chat: i64, person: u64) -> Vec<String> {
+        if let Some(roles) = self.known(chat, person) {
+            return roles;
+        }
+        let asked_at = Instant::now();
+        let ask = GetChatMember::new(ChatId(chat), UserId(person));
+        let Ok(answer) = api.call(&ask, WITHIN).await else { return Vec::new() };
+        let role = match answer["status"].as_str() {
+            Some("creator") => Some("owner"),
+            Some("administrator") => Some("admin"),
+            _ => None,
+        };
+        let roles: Vec<String> = role.map(str::to_owned).into_iter().collect();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= AT_MOST {
+            known.clear();
+        }
+        known.insert((chat, person), (asked_at, roles.clone()));
+        roles
+    }
+
+    fn known(&self, chat: i64, person: u64) -> Option<Vec<String>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (asked_at, roles) = known.get(&(chat, person))?;
+        (asked_at.elapsed() < KNOWN_FOR).then(|| roles.clone())
+    }
+}
+
+fn matters(what: &What) -> bool {
+    match what {
+        What::Press { .. } => true,
+        What::Text { text, addressed, .. } => *addressed && text.starts_with('/'),
+        _ => false,
+    }
+}
