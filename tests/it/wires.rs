@@ -161,6 +161,18 @@ allow = ["{chat}"]
         assert_eq!(self.llm.problems(), Vec::<String>::new());
     }
 
+    /// The journal, by number.
+    async fn events(&self) -> Vec<(i64, Value)> {
+        let rows = self.rows("events").await;
+        let event = |row: &Value| {
+            let body = serde_json::from_str(row["body"].as_str().unwrap()).unwrap();
+            (row["seq"].as_i64().unwrap(), body)
+        };
+        let mut events: Vec<_> = rows.iter().map(event).collect();
+        events.sort_by_key(|(seq, _)| *seq);
+        events
+    }
+
     async fn rows(&self, table: &str) -> Vec<Value> {
         self.site.rows(table).await
     }
@@ -401,6 +413,64 @@ async fn a_damaged_backup_is_refused() {
         let left: Vec<_> = home.files().into_iter().map(|(path, _)| path).collect();
         assert_eq!(left, [file], "nothing is left behind");
     }
+}
+
+/// R9, I1, I2: one update of ten comes twice and one of twenty before its time, polled and pushed.
+/// Each message stands in the journal once, where it belongs, and each is answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn disorder_of_the_platform_doubles_and_drops_nothing() {
+    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    wires.llm.always(llm::text("Heard."));
+    wires.telegram.disorders(10, 20);
+    for (round, by) in [By::Poll, By::Push].into_iter().enumerate() {
+        let running = wires.start(by).await;
+        for number in round * 40..(round + 1) * 40 {
+            wires.says(&number.to_string());
+        }
+        let said = eventually("all are answered", async || {
+            let events = wires.events().await;
+            let of = |kind: &str| events.iter().filter(|(_, e)| e["kind"] == kind).collect();
+            let (said, replied): (Vec<_>, Vec<_>) = (of("said"), of("replied"));
+            let upto = replied.iter().filter_map(|(_, e)| e["upto"].as_i64()).max()?;
+            let all = said.len() >= (round + 1) * 40 && said.iter().all(|(seq, _)| *seq <= upto);
+            all.then(|| said.into_iter().map(|(_, e)| e["text"].clone()).collect::<Vec<_>>())
+        })
+        .await;
+        for (place, text) in said.iter().enumerate() {
+            let number: usize = text.as_str().unwrap().parse().unwrap();
+            assert!(number.abs_diff(place) <= 1, "{said:?}");
+        }
+        assert_eq!(said.len(), (round + 1) * 40, "{said:?}");
+        wires.stop(running).await;
+    }
+    wires.site.end().await;
+}
+
+/// A2: a press is acknowledged once; an acknowledgement that fails costs no decision.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_acknowledgement_that_fails_costs_no_decision() {
+    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    let running = wires.start(By::Poll).await;
+    let late = "Bad Request: query is too old and response timeout expired".to_owned();
+    let troubles = [
+        Trouble::Page { code: 502 },
+        Trouble::LoseAnswer,
+        Trouble::Refuse { code: 400, description: late },
+    ];
+    for (number, trouble) in troubles.into_iter().enumerate() {
+        let done = format!("Saved {number}.");
+        let save = json!({ "path": format!("{number}.md"), "content": "x" });
+        wires.llm.will(calling("write_file", &save)).will(llm::text(&done));
+        wires.telegram.fault("answerCallbackQuery", trouble);
+        wires.says("save");
+        wires.presses("Allow once").await;
+        wires.until(&done).await;
+    }
+    let calls = wires.telegram.calls();
+    let answers = calls.iter().filter(|call| call.method == "answerCallbackQuery").count();
+    assert_eq!(answers, 3);
+    wires.stop(running).await;
+    wires.site.end().await;
 }
 
 /// What cannot be read is kept, and holds nothing up.

@@ -6,9 +6,7 @@ use std::{
 };
 
 use channels::{
-    Channel, ListenError, PlaceKind, WebhookError, WebhookRequest,
-    incoming::What,
-    telegram::{Menu, Mode},
+    Channel, ListenError, PlaceKind, WebhookError, WebhookRequest, incoming::What, telegram::Mode,
 };
 use fakes::telegram::{BOT_ID, BOT_NAME, FakeTelegram, TOKEN, Trouble};
 use serde_json::json;
@@ -415,22 +413,12 @@ async fn a_new_token_keeps_neither_the_position_nor_the_keys() {
 #[tokio::test]
 async fn the_commands_are_offered_once_and_again_when_they_change() {
     let fake = FakeTelegram::start().await;
-    let menu = |language: Option<&str>, what: &str| Menu {
-        language: language.map(str::to_owned),
-        commands: vec![("help".to_owned(), what.to_owned())],
-    };
     let start = async |menus: Vec<Menu>, sets: usize| {
         let asked = |fake: &FakeTelegram| {
             fake.calls().iter().filter(|call| call.method == "getMyCommands").count()
         };
         let all = asked(&fake) + menus.len();
-        let channel = Arc::new(Telegram::new(TelegramConfig {
-            id: "tg".to_owned(),
-            token: TOKEN.into(),
-            api_url: fake.url().parse().expect("a URL"),
-            mode: Mode::Poll,
-            menus,
-        }));
+        let channel = telegram_offering(&fake.url(), menus);
         let listening = Listening::begin(&channel, None);
         fake.until(|fake| asked(fake) == all && fake.granted("setMyCommands").len() == sets).await;
         listening.end().await.expect("it ends well");

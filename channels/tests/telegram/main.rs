@@ -16,7 +16,7 @@ use channels::{
     Batch, Channel, Choice, Incoming, Intake, ListenError, Outgoing, Place, PlaceKind, Receipt,
     Shipment,
     incoming::{Batches, What},
-    telegram::{Mode, Telegram, TelegramConfig},
+    telegram::{Menu, Mode, Telegram, TelegramConfig},
 };
 use fakes::telegram::{FakeTelegram, TOKEN};
 use tokio::task::JoinHandle;
@@ -29,6 +29,17 @@ fn telegram_at(url: &str, token: &str, mode: Mode) -> Arc<Telegram> {
     let menus = Vec::new();
     let config = TelegramConfig { id: "tg".to_owned(), token: token.into(), api_url, mode, menus };
     Arc::new(Telegram::new(config))
+}
+
+fn telegram_offering(url: &str, menus: Vec<Menu>) -> Arc<Telegram> {
+    let (id, token, mode) = ("tg".to_owned(), TOKEN.into(), Mode::Poll);
+    let api_url = url.parse().expect("a URL");
+    Arc::new(Telegram::new(TelegramConfig { id, token, api_url, mode, menus }))
+}
+
+fn menu(language: Option<&str>, help: &str) -> Menu {
+    let commands = vec![("help".to_owned(), help.to_owned())];
+    Menu { language: language.map(str::to_owned), commands }
 }
 
 fn telegram(fake: &FakeTelegram) -> Arc<Telegram> {

@@ -1,7 +1,7 @@
 //! Each request against the official schema, as a proxy that is not ours reads it.
 
 use channels::Channel;
-use fakes::telegram::{FakeTelegram, TOKEN};
+use fakes::telegram::{FakeTelegram, File, TOKEN};
 use serde_json::Value;
 
 use super::*;
@@ -16,7 +16,10 @@ async fn every_request_is_what_the_official_schema_wants() {
     };
     let port = set("COUNTERSIGN_FAKE_PORT").parse().expect("a port");
     let (fake, proxy) = (FakeTelegram::start_on(port).await, set("COUNTERSIGN_PROXY_URL"));
-    let channel = telegram_at(&proxy, TOKEN, Mode::Poll);
+    let channel = telegram_offering(
+        &proxy,
+        vec![menu(None, "What I can do"), menu(Some("de"), "Was ich kann")],
+    );
     let chat = fake.private("Ann");
     let group = fake.group("Team");
     let topic = fake.topic(group, "Plans");
@@ -49,6 +52,7 @@ async fn every_request_is_what_the_official_schema_wants() {
     assert!(matches!(listening.what().await, What::Press { .. }));
     let toast = Outgoing::Toast { press, text: "Allowed".into(), alert: false };
     channel.send(&shipment(chat, toast, None)).await.expect("answered");
+    media(&fake, &channel, &mut listening).await;
     listening.end().await.expect("it ends well");
 
     let pushed = Listening::begin(&telegram_at(&proxy, TOKEN, webhook("s", None)), None);
@@ -57,10 +61,40 @@ async fn every_request_is_what_the_official_schema_wants() {
     check(&proxy).await;
 }
 
+/// Files of every kind in, pictures and drafts out, and what a group tells of its people.
+async fn media(fake: &FakeTelegram, channel: &Arc<Telegram>, listening: &mut Listening) {
+    let (chat, group) = (fake.private("Ann"), fake.group("Other"));
+    let bytes = sending::png(8, 8);
+    let picture = || File::new("a.png", "image/png", bytes.clone());
+    for kind in
+        ["document", "photo", "voice", "audio", "video", "video_note", "animation", "sticker"]
+    {
+        fake.user_sends(chat, "Ann", (kind, picture()));
+        let What::Text { files, .. } = listening.what().await else { panic!("a text") };
+        assert_eq!(channel.fetch(&files[0]).await.expect("fetched"), bytes);
+    }
+    fake.user_sends_album(chat, "Ann", vec![picture(), picture()], "two");
+    let answered = fake.user_says(group, "Ann", "/stop");
+    fake.bot_becomes(group, "Ann", "kicked");
+    fake.bot_becomes(group, "Ann", "member");
+    listening.events(5).await;
+    let what = sending::picture("image/png", bytes.clone());
+    let placeholder = Outgoing::Placeholder { reply_to: Some(answered.to_string()) };
+    let placed = channel.send(&shipment(group, placeholder, None)).await.expect("sent");
+    for receipt in [None, Some(&placed)] {
+        let shipment = shipment(group, what.clone(), receipt);
+        let sent = channel.send(&Shipment { bytes: Some(bytes.clone()), ..shipment }).await;
+        sent.expect("shown");
+    }
+    channel.send(&shipment(chat, sending::draft("**so** far"), None)).await.expect("shown");
+}
+
 async fn check(proxy: &str) {
     let log = reqwest::get(format!("{proxy}/_shim/log")).await.expect("the proxy's log");
     let log: Vec<Value> = serde_json::from_str(&log.text().await.expect("text")).expect("JSON");
-    assert!(log.len() > 15, "the requests went through the proxy: {}", log.len());
+    for method in ["getFile", "getChatMember", "sendPhoto", "sendMessageDraft", "setMyCommands"] {
+        assert!(log.iter().any(|call| call["method"] == method), "{method} went through the proxy");
+    }
     for call in log {
         assert_eq!(call["problems"], serde_json::json!([]), "{call:#}");
         assert!(call["bad_updates"].is_null(), "{call:#}");

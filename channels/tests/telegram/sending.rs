@@ -250,7 +250,7 @@ async fn typing_is_shown() {
     assert_eq!(fake.granted("sendChatAction")[0]["action"], "typing");
 }
 
-fn draft(markdown: &str) -> Outgoing {
+pub fn draft(markdown: &str) -> Outgoing {
     Outgoing::Draft { markdown: markdown.to_owned() }
 }
 
@@ -306,12 +306,12 @@ async fn a_server_without_drafts_is_asked_once() {
 }
 
 /// The head of a PNG of that size, which is all that the platform looks at.
-fn png(width: u32, height: u32) -> Bytes {
+pub fn png(width: u32, height: u32) -> Bytes {
     let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
     [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &size, b"\x08\x06\0\0\0"].concat().into()
 }
 
-fn picture(media_type: &str, bytes: Bytes) -> Outgoing {
+pub fn picture(media_type: &str, bytes: Bytes) -> Outgoing {
     Outgoing::File {
         name: "a.png".to_owned(),
         media_type: media_type.to_owned(),
