@@ -28,6 +28,12 @@ aiogram editMessageReplyMarkup FAIL
 aiogram sendChatAction ok
 aiogram sendDocument ok
 aiogram getFile+download ok
+aiogram sendPhoto ok
+aiogram sendPhoto FAIL
+aiogram sendMessageDraft ok
+aiogram setMyCommands ok
+aiogram getMyCommands ok
+aiogram getChatMember ok
 aiogram answerCallback FAIL
 aiogram sendMessage FAIL
 aiogram sendMessage FAIL
@@ -39,6 +45,7 @@ ptb sendMessage+keyboard ok
 ptb editMessageText ok
 ptb sendDocument ok
 ptb getFile+download ok
+ptb sendPhoto ok
 ptb getUpdates ok
 LINES
 if ! diff -u "$scratch/expected" "$scratch/short"; then
@@ -47,7 +54,7 @@ if ! diff -u "$scratch/expected" "$scratch/short"; then
 fi
 # Each refusal must be for the reason that the mistake has.
 for reason in "message is not modified" "query is too old" "message text is empty" \
-    "message is too long" "can't parse entities" "chat not found"; do
+    "message is too long" "can't parse entities" "chat not found" "PHOTO_INVALID_DIMENSIONS"; do
     grep -q "FAIL TelegramBadRequest.*$reason" "$scratch/said" || {
         echo "nothing was refused with: $reason" >&2
         exit 1

@@ -1,7 +1,7 @@
 //! An update of Telegram → [`Incoming`]. Pure; nothing is dropped here.
 //!
 //! Channel posts, and whatever is said in the name of a chat, are nobody's: their `from` is a
-//! stand-in that the platform puts there for old bots.
+//! stand-in that the platform puts there for old bots. So are service messages: nobody wrote them.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -64,7 +64,8 @@ impl Found {
         if let Some(before) = raw["migrate_from_chat_id"].as_i64() {
             place.chat = before.to_string();
         }
-        let from = message.from.as_ref().filter(|_| message.sender_chat.is_none());
+        let is_nobodys = message.sender_chat.is_some() || is_service(&what);
+        let from = message.from.as_ref().filter(|_| !is_nobodys);
         Self { at: message.date, place, person: from.map(person), what }
     }
 
@@ -239,6 +240,46 @@ const ENVELOPE: [&str; 34] = [
     "direct_messages_topic",
 ];
 
+/// What the platform itself writes into a chat, by the beginning of its field's name.
+const SERVICES: [&str; 31] = [
+    "boost_added",
+    "channel_chat_created",
+    "chat_background_set",
+    "chat_shared",
+    "checklist_tasks_",
+    "connected_website",
+    "delete_chat_photo",
+    "direct_message_price_changed",
+    "forum_topic_",
+    "general_forum_topic_",
+    "gift",
+    "giveaway",
+    "group_chat_created",
+    "left_chat_member",
+    "message_auto_delete_timer_changed",
+    "new_chat_",
+    "paid_message_price_changed",
+    "passport_data",
+    "pinned_message",
+    "proximity_alert_triggered",
+    "refunded_payment",
+    "successful_payment",
+    "suggested_post_",
+    "supergroup_chat_created",
+    "unique_gift",
+    "users_shared",
+    "video_chat_",
+    "voice_chat_",
+    "web_app_data",
+    "write_access_allowed",
+    "managed_bot_created",
+];
+
+fn is_service(what: &What) -> bool {
+    matches!(what, What::Unsupported { content, .. }
+        if SERVICES.iter().any(|service| content.starts_with(service)))
+}
+
 fn content_name(raw: &Value) -> String {
     let fields: Vec<&str> =
         raw.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
@@ -336,13 +377,19 @@ mod tests {
         };
         let command = json!([{ "type": "bot_command", "offset": 0, "length": 5 }]);
         let eve = json!({ "id": 9, "is_bot": false, "first_name": "Eve]\n[owner" });
+        let group = json!({ "id": -8, "type": "supergroup", "title": "G" });
         for (origin, who) in [
             (json!({ "type": "user", "date": 1, "sender_user": eve }), "Eve) (owner"),
             (json!({ "type": "hidden_user", "date": 1, "sender_user_name": "H" }), "H"),
+            (json!({ "type": "chat", "date": 1, "sender_chat": group }), "G"),
+            (json!({ "type": "channel", "date": 1, "chat": group, "message_id": 3 }), "G"),
         ] {
             let heard = whole(json!({ "forward_origin": origin }), "/stop", command.clone());
             assert_eq!(heard, (format!("[forwarded from {who}]\n/stop"), false));
         }
+
+        let inline = json!({ "via_bot": { "id": 9, "is_bot": true, "first_name": "In" } });
+        assert_eq!(whole(inline, "/stop", command.clone()), ("[made by In]\n/stop".into(), false));
 
         let chat = json!({ "id": -5, "type": "supergroup", "title": "T" });
         let said = |from: Value| {
@@ -368,12 +415,33 @@ mod tests {
         assert_eq!(whole(said(ours), "/stop@bot", to_other), ("/stop@bot".to_owned(), false));
     }
 
+    #[test]
+    fn where_words_lead_is_told() {
+        let link =
+            json!([{ "type": "text_link", "offset": 4, "length": 4, "url": "https://a.b/" }]);
+        assert_eq!(heard("see this", link).0, "see this\n[this: https://a.b/]");
+    }
+
     /// M8
     #[test]
-    fn what_is_said_in_the_name_of_a_chat_is_nobodys() {
-        let mut update = update("hello", json!([]));
-        update["message"]["sender_chat"] = json!({ "id": -9, "type": "channel", "title": "C" });
-        assert_eq!(incoming(&update, &me()).expect("an update").person, None);
+    fn what_nobody_wrote_is_nobodys() {
+        let in_a_name = json!({ "id": -9, "type": "channel", "title": "C" });
+        for (field, value) in [
+            ("sender_chat", in_a_name),
+            ("pinned_message", json!({})),
+            ("forum_topic_created", json!({ "name": "x", "icon_color": 1 })),
+            ("write_access_allowed", json!({})),
+        ] {
+            let mut update = update("hello", json!([]));
+            let message = update["message"].as_object_mut().unwrap();
+            if field != "sender_chat" {
+                message.remove("text");
+                message.remove("entities");
+            }
+            message.insert(field.to_owned(), value);
+            let seen = incoming(&update, &me()).expect("an update");
+            assert_eq!(seen.person, None, "{field}");
+        }
     }
 
     #[test]

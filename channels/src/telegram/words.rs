@@ -22,23 +22,44 @@ pub(super) struct Heard {
 pub(super) fn heard(message: &Message, raw: &Value, me: &Me) -> Option<Heard> {
     let own = message.text().or_else(|| message.caption());
     let described = media::described(raw);
-    let forwarded = raw["forward_origin"].is_object().then(|| origin(&raw["forward_origin"]));
+    let foreign = foreign(raw);
     if own.is_none() && described.is_none() && media::files(raw).is_empty() {
         return None;
     }
-    // Forwarded words are another's: what they command or mention, they do not command or mention.
-    let (text, to_us) = match (own, &forwarded) {
-        (Some(text), None) => hear(text, &marks(message), me),
+    let marks = marks(message);
+    // Another's words: what they command or mention, nobody here commands or mentions.
+    let (text, to_us) = match (own, &foreign) {
+        (Some(text), None) => hear(text, &marks, me),
         (text, _) => (text.unwrap_or_default().to_owned(), None),
     };
-    let is_command = forwarded.is_none() && text.starts_with('/');
+    let is_command = foreign.is_none() && text.starts_with('/');
     let pointed = if is_command { None } else { pointed(message, raw, me) };
-    let forwarded = forwarded.map(|who| format!("[forwarded from {who}]"));
-    let parts = [forwarded, Some(text), described, pointed];
+    let parts = [foreign, Some(text), links(&marks), described, pointed];
     let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let answers_us = reply(message).is_some_and(|reply| is_ours(reply, me));
     let addressed = to_us.unwrap_or(answers_us || message.chat.is_private());
     Some(Heard { text: parts.join("\n"), addressed })
+}
+
+/// Says so where the words are not the person's own: forwarded, or made by an inline bot.
+fn foreign(raw: &Value) -> Option<String> {
+    let forwarded = &raw["forward_origin"];
+    if forwarded.is_object() {
+        return Some(format!("[forwarded from {}]", origin(forwarded)));
+    }
+    raw["via_bot"].is_object().then(|| format!("[made by {}]", name(&raw["via_bot"])))
+}
+
+/// Where words that can be clicked lead.
+fn links(marks: &[Mark<'_>]) -> Option<String> {
+    let link = |mark: &Mark<'_>| match mark.kind {
+        MessageEntityKind::TextLink { url } => {
+            Some(format!("[{}: {}]", one_line(mark.text), one_line(url.as_str())))
+        }
+        _ => None,
+    };
+    let links: Vec<String> = marks.iter().filter_map(link).collect();
+    (!links.is_empty()).then(|| links.join("\n"))
 }
 
 /// The message that this one answers. In a topic each message "replies" to the one that opened
