@@ -27,6 +27,8 @@ pub struct ToolSpec {
     pub rate: Rate,
     /// Its results are other people's words: they taint the session.
     pub untrusted: bool,
+    /// It tells somebody outside something, though it changes nothing: it fetches an address.
+    pub outward: bool,
 }
 
 /// What a second run would do.
@@ -70,6 +72,8 @@ pub enum Approval {
 pub enum Subject {
     /// A path in the workspace: normalised before a rule sees it.
     Path(&'static str),
+    /// A shell command: parsed, and every program that it starts judged.
+    Command(&'static str),
     /// Any other text.
     Text(&'static str),
 }
@@ -102,6 +106,7 @@ impl ToolSpec {
             timeout: Duration::from_secs(30),
             rate: Rate::default(),
             untrusted: false,
+            outward: false,
         }
     }
 }

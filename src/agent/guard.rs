@@ -1,12 +1,22 @@
 //! The only place that can allow a call. Pure: judges the resolved name and the final arguments.
+//!
+//! Of a shell command every program is judged ([`super::shell`]), and the strictest verdict counts.
+//!
+//! A decision is bound to what was shown: the tool, its arguments, the folder they act in and the
+//! files that they name ([`digest_of`]). It is not bound to the policy's version: an edit of some
+//! other rule would void it for nothing. Instead the rules are asked again before a call runs that
+//! was allowed: one that forbids it by then is obeyed.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
 
 use super::{
     approvers::Approvers,
-    catalog::{Approval, EffectClass, ToolSpec},
-    policy::{Action, Match, Policy, Rule},
+    catalog::{Approval, EffectClass, Subject, ToolSpec},
+    policy::{self, Action, Judged, Match, Origin, Policy, Rule, Scene, Severity},
+    shell::Command,
+    taint,
 };
 use crate::{
     journal::{
@@ -37,6 +47,7 @@ pub enum Verdict {
         reason: String,
         /// Whether an answer for the rest of the conversation would count.
         lasting: bool,
+        severity: Severity,
         /// Who decides.
         approvers: Approvers,
     },
@@ -46,47 +57,110 @@ pub enum Verdict {
     Refuse(String),
 }
 
+/// What the rules say of a call, and which of them decided.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ruling {
+    /// `None`: no rule matches.
+    pub action: Option<Action>,
+    pub rule: Option<String>,
+    pub origin: Option<Origin>,
+    pub severity: Severity,
+    /// Whether that rule says of which tools it speaks.
+    pub names_tool: bool,
+    /// Whom that rule names to decide.
+    pub approvers: Option<Approvers>,
+    /// Why it could not be evaluated.
+    pub unclear: Option<String>,
+    /// The program of a shell command that it is about.
+    pub program: Option<String>,
+}
+
 /// What is to become of this call now.
-pub fn judge(open: &OpenCall, spec: &ToolSpec, session: &Session, policy: &Policy) -> Verdict {
+pub fn judge(
+    open: &OpenCall,
+    spec: &ToolSpec,
+    session: &Session,
+    policy: &Policy,
+    scene: &Scene,
+) -> Verdict {
     let call = &open.call;
+    let ruled = || ruling(call, spec, session, policy, scene);
     match &open.state {
-        CallState::New => fresh(call, spec, session, policy),
-        CallState::Decided { digest, .. } if *digest != digest_of(call) => {
+        CallState::New => fresh(call, spec, session, policy, ruled()),
+        CallState::Decided { digest, .. } if *digest != digest_of(call, scene) => {
             Verdict::Refuse(texts::CHANGED_SINCE_ASKED.into())
         }
-        CallState::Decided { asks, decision, by, .. } => decided(call, *asks, decision, by),
-        CallState::Started if spec.effect == EffectClass::AtMostOnce => {
-            let approvers = approvers(ruling(call, spec, policy).map(|(_, rule)| rule), policy);
-            let reason = texts::OUTCOME_UNKNOWN.into();
-            Verdict::Ask { asks: Asks::Retry, reason, lasting: false, approvers }
+        CallState::Decided { asks, decision, by, .. } => {
+            let ruled = ruled();
+            if ruled.action == Some(Action::Deny) {
+                return Verdict::Refuse(texts::refused_by_rule(&call.tool, &ruled.name()));
+            }
+            decided(call, *asks, decision, by)
         }
+        CallState::Started if spec.effect == EffectClass::AtMostOnce => Verdict::Ask {
+            asks: Asks::Retry,
+            reason: texts::OUTCOME_UNKNOWN.into(),
+            lasting: false,
+            severity: Severity::Medium,
+            approvers: ruled().approvers(policy),
+        },
         CallState::Started => run(call),
         CallState::Asked { .. } | CallState::Ended => Verdict::Wait,
     }
 }
 
-/// The strictest of rule and tool wins. A rule's leave only answers a tool that asks *unless
-/// allowed*; a person's leave for the conversation only does where no rule speaks.
-fn fresh(call: &Call, spec: &ToolSpec, session: &Session, policy: &Policy) -> Verdict {
-    let ruled = ruling(call, spec, policy);
-    if let Some((Action::Deny, rule)) = ruled {
-        return Verdict::Refuse(texts::refused_by_rule(&call.tool, &rule.name));
+/// The strictest of rule, tool and taint wins. A rule's leave only answers a tool that asks
+/// *unless allowed*; a person's leave for the conversation only does where no rule speaks.
+fn fresh(
+    call: &Call,
+    spec: &ToolSpec,
+    session: &Session,
+    policy: &Policy,
+    ruled: Ruling,
+) -> Verdict {
+    let tainted = taint::concerns(spec, session);
+    let lasting = ruled.severity < Severity::Critical && !is_shell(spec);
+    let ask = |why: String, lasting| Verdict::Ask {
+        asks: Asks::Allow,
+        reason: [why]
+            .into_iter()
+            .chain(tainted.then(|| taint::told(session)))
+            .collect::<Vec<_>>()
+            .join(" "),
+        lasting,
+        severity: ruled.severity,
+        approvers: ruled.approvers(policy),
+    };
+    let refused = || Verdict::Refuse(texts::refused_by_default(&call.tool));
+    let allowed = ruled.action == Some(Action::Allow);
+    match ruled.action {
+        Some(Action::Deny) => {
+            return Verdict::Refuse(texts::refused_by_rule(&call.tool, &ruled.name()));
+        }
+        _ if spec.approval == Approval::Always => {
+            return ask(texts::tool_always_asks(&call.tool), false);
+        }
+        Some(Action::Ask) => return ask(ruled.reason(), false),
+        _ => {}
     }
-    let approvers = approvers(ruled.map(|(_, rule)| rule), policy);
-    match (spec.approval, ruled) {
-        (Approval::Always, _) => ask(texts::tool_always_asks(&call.tool), approvers),
-        (_, Some((Action::Ask, rule))) => ask(texts::rule_asks(&rule.name), approvers),
-        (Approval::Never, _) | (_, Some(_)) => run(call),
-        (Approval::UnlessAllowed, None) if allowed_before(call, session) => run(call),
-        (Approval::UnlessAllowed, None) => match policy.default {
-            Action::Allow => run(call),
-            Action::Ask => {
-                let reason = texts::changes_something(&call.tool);
-                Verdict::Ask { asks: Asks::Allow, reason, lasting: true, approvers }
-            }
-            Action::Deny => Verdict::Refuse(texts::refused_by_default(&call.tool)),
-        },
+    let default = match spec.approval {
+        Approval::UnlessAllowed if !allowed => policy.default,
+        _ => Action::Allow,
+    };
+    let freed = allowed_before(call, session);
+    let tainted_says =
+        if tainted && !(allowed && ruled.names_tool) { policy.tainted } else { Action::Allow };
+    match default.max(tainted_says) {
+        Action::Deny => refused(),
+        Action::Ask if freed => run(call),
+        Action::Ask if default == Action::Ask => ask(texts::changes_something(&call.tool), lasting),
+        Action::Ask => ask(texts::acts_on_other_words(&call.tool), lasting),
+        Action::Allow => run(call),
     }
+}
+
+fn is_shell(spec: &ToolSpec) -> bool {
+    matches!(spec.subject, Some(Subject::Command(_)))
 }
 
 fn allowed_before(call: &Call, session: &Session) -> bool {
@@ -94,21 +168,104 @@ fn allowed_before(call: &Call, session: &Session) -> bool {
     session.allowed.contains(&(person.unwrap_or_default(), call.tool.clone()))
 }
 
-/// What the first matching rule says, and which it is. One that cannot be evaluated asks, unless a
-/// later one denies.
-fn ruling<'p>(call: &Call, spec: &ToolSpec, policy: &'p Policy) -> Option<(Action, &'p Rule)> {
-    let mut unclear = None;
-    for rule in &policy.rules {
-        match rule.matches(spec, &call.arguments) {
+/// What the rules say, and which of them: for the verdict, for the trail, for whoever asks why.
+pub fn ruling(
+    call: &Call,
+    spec: &ToolSpec,
+    session: &Session,
+    policy: &Policy,
+    scene: &Scene,
+) -> Ruling {
+    let person = session.requester.as_ref().map(|requester| requester.id.as_str());
+    let judged = Judged { spec, arguments: &call.arguments, person, scene };
+    let rules = || policy.rules.iter().chain(scene.stored.iter());
+    let Some(script) = policy::script(spec, &call.arguments) else {
+        return said(rules(), &judged, None);
+    };
+    let programs = script.commands.iter().map(|command| said(rules(), &judged, Some(command)));
+    // What no rule knows stands between what one allows and what one asks about.
+    let strictness = |ruling: &Ruling| match ruling.action {
+        Some(Action::Allow) => 0,
+        None => 1,
+        Some(Action::Ask) => 2,
+        Some(Action::Deny) => 3,
+    };
+    let unclear = script.unclear.map(Ruling::unclear);
+    let strictest = programs.chain(unclear).reduce(|one, other| {
+        let weight = |ruling: &Ruling| (strictness(ruling), ruling.weight());
+        if weight(&other) > weight(&one) { other } else { one }
+    });
+    strictest.unwrap_or_default()
+}
+
+/// What the rules say of one program, or of a call that starts none.
+fn said<'r>(
+    rules: impl Iterator<Item = &'r Rule>,
+    judged: &Judged<'_>,
+    command: Option<&Command>,
+) -> Ruling {
+    let mut groups: BTreeMap<(Origin, Severity), (Ruling, bool)> = BTreeMap::new();
+    for rule in rules {
+        let group = (rule.origin, rule.severity);
+        if groups.get(&group).is_some_and(|(_, settled)| *settled) {
+            continue;
+        }
+        match rule.matches(judged, command) {
             Match::No => {}
-            Match::Yes if unclear.is_some() && rule.action < Action::Deny => return unclear,
-            Match::Yes => return Some((rule.action, rule)),
+            // One that cannot be evaluated asks, unless a later one denies.
+            Match::Yes if groups.contains_key(&group) && rule.action < Action::Deny => {
+                groups.entry(group).and_modify(|(_, settled)| *settled = true);
+            }
+            Match::Yes => drop(groups.insert(group, (Ruling::of(rule, command), true))),
             Match::Unclear => {
-                unclear.get_or_insert((Action::Ask, rule));
+                groups.entry(group).or_insert_with(|| (Ruling::doubted(rule, command), false));
             }
         }
     }
-    unclear
+    let rulings = groups.into_values().map(|(ruling, _)| ruling);
+    rulings.max_by_key(|ruling| (ruling.action, ruling.weight())).unwrap_or_default()
+}
+
+impl Ruling {
+    fn of(rule: &Rule, command: Option<&Command>) -> Self {
+        Self {
+            action: Some(rule.action),
+            rule: Some(rule.name.clone()),
+            origin: Some(rule.origin),
+            severity: rule.severity,
+            names_tool: rule.names_tool,
+            approvers: rule.approvers.clone(),
+            unclear: None,
+            program: command.map(Command::text),
+        }
+    }
+
+    fn doubted(rule: &Rule, command: Option<&Command>) -> Self {
+        let unclear = Some("what it looks at is not there, or not known before".to_owned());
+        Self { action: Some(Action::Ask), unclear, ..Self::of(rule, command) }
+    }
+
+    fn unclear(why: &str) -> Self {
+        Self { action: Some(Action::Ask), unclear: Some(why.to_owned()), ..Self::default() }
+    }
+
+    /// Of rulings that are as strict, one that names who decides speaks, then the graver one.
+    fn weight(&self) -> (bool, Severity, bool) {
+        (self.approvers.is_some(), self.severity, self.unclear.is_none())
+    }
+
+    fn approvers(&self, policy: &Policy) -> Approvers {
+        self.approvers.as_ref().unwrap_or(&policy.approvers).clone()
+    }
+
+    fn name(&self) -> String {
+        self.rule.clone().unwrap_or_default()
+    }
+
+    /// Why a person is asked.
+    pub fn reason(&self) -> String {
+        texts::ruled(self.rule.as_deref(), self.unclear.as_deref(), self.program.as_deref())
+    }
 }
 
 fn decided(call: &Call, asks: Asks, decision: &Decision, by: &Decider) -> Verdict {
@@ -123,19 +280,31 @@ fn run(call: &Call) -> Verdict {
     Verdict::Run(Cleared { call: call.clone() })
 }
 
-fn ask(reason: String, approvers: Approvers) -> Verdict {
-    Verdict::Ask { asks: Asks::Allow, reason, lasting: false, approvers }
-}
-
-/// Whom the rule names, or else the policy.
-fn approvers(rule: Option<&Rule>, policy: &Policy) -> Approvers {
-    rule.and_then(|rule| rule.approvers.as_ref()).unwrap_or(&policy.approvers).clone()
-}
-
-/// Binds a decision to exactly this tool with exactly these arguments.
-pub fn digest_of(call: &Call) -> String {
-    let bound = json!({ "tool": call.tool, "arguments": call.arguments });
+/// Binds a decision to exactly this tool with exactly these arguments, in this folder, with the
+/// files that it names as they were.
+pub fn digest_of(call: &Call, scene: &Scene) -> String {
+    let files = scene.files.get(&call.id).cloned().unwrap_or_default();
+    let bound = json!({
+        "tool": call.tool, "arguments": call.arguments, "folder": scene.folder, "files": files,
+    });
     hex::encode(Sha256::digest(canonical(&bound)))
+}
+
+/// The files that a call names, as paths of the workspace: the one that it acts upon, and those
+/// that a shell command is given.
+pub fn files_named(spec: &ToolSpec, arguments: &Value) -> Vec<String> {
+    if let Some(script) = policy::script(spec, arguments) {
+        let words = script.commands.into_iter().flat_map(|command| command.words);
+        let mut paths: Vec<_> =
+            words.filter_map(|word| super::paths::normalise(&word.text).ok()).collect();
+        paths.sort();
+        paths.dedup();
+        return paths;
+    }
+    match &spec.subject {
+        Some(Subject::Path(_)) => policy::subject(spec, arguments).into_iter().collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// JSON with its keys in order: the same value is always the same text.
@@ -161,11 +330,9 @@ pub fn canonical(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::{
-        agent::{catalog::Subject, policy::Rule},
+        agent::rules::{RuleEntry, compile},
         journal::{event::Speaker, ids::ApprovalId},
     };
-    use globset::Glob;
-    use regex::Regex;
 
     fn spec(approval: Approval, effect: EffectClass) -> ToolSpec {
         ToolSpec {
@@ -181,21 +348,39 @@ mod tests {
         Call { id: "c".into(), model_id: "m".into(), tool, arguments }
     }
 
-    fn rule(tool: &str, pattern: Option<&str>, action: Action) -> Rule {
-        Rule {
-            name: format!("{action:?}"),
-            tool: Glob::new(tool).unwrap().compile_matcher(),
-            argument: pattern.map(|p| Regex::new(p).unwrap()),
-            action,
-            approvers: None,
-        }
+    fn rule(tool: &str, pattern: Option<&str>, action: Action) -> RuleEntry {
+        let arg_pattern = pattern.map(str::to_owned);
+        let name = Some(format!("{action:?}"));
+        RuleEntry { name, tool: tool.into(), arg_pattern, action, ..entry(json!({})) }
     }
 
-    fn verdict(rules: Vec<Rule>, approval: Approval, arguments: Value) -> &'static str {
-        let policy = Policy { rules, ..Policy::default() };
-        let open = OpenCall { call: call(arguments), state: CallState::New };
+    /// A rule with these keys.
+    fn entry(keys: Value) -> RuleEntry {
+        let mut rule = json!({ "tool": "*", "action": "ask" });
+        for (name, value) in keys.as_object().unwrap() {
+            rule[name] = value.clone();
+        }
+        serde_json::from_value(rule).unwrap()
+    }
+
+    fn rules(entries: &[RuleEntry]) -> Vec<Rule> {
+        compile(entries, Origin::Configuration).unwrap()
+    }
+
+    fn verdict(entries: Vec<RuleEntry>, approval: Approval, arguments: Value) -> &'static str {
+        let policy = Policy { rules: rules(&entries), ..Policy::default() };
         let spec = spec(approval, EffectClass::AtMostOnce);
-        match judge(&open, &spec, &Session::default(), &policy) {
+        told(&arguments, &spec, &Session::default(), (&policy, &Scene::default()))
+    }
+
+    fn told(
+        arguments: &Value,
+        spec: &ToolSpec,
+        session: &Session,
+        (policy, scene): (&Policy, &Scene),
+    ) -> &'static str {
+        let open = OpenCall { call: call(arguments.clone()), state: CallState::New };
+        match judge(&open, spec, session, policy, scene) {
             Verdict::Run(_) => "run",
             Verdict::Ask { .. } => "ask",
             Verdict::Wait => "wait",
@@ -265,15 +450,15 @@ mod tests {
             CallState::Decided { asks: Asks::Allow, digest, decision, by: Decider::Person(person) };
         let open = OpenCall { call: call(json!({ "path": "a" })), state };
         let spec = spec(Approval::Always, EffectClass::AtMostOnce);
-        judge(&open, &spec, &Session::default(), &Policy::default())
+        judge(&open, &spec, &Session::default(), &Policy::default(), &Scene::default())
     }
 
     /// A4, S3: a decision is good for exactly what was shown.
     #[test]
     fn a_decision_is_bound_to_what_was_shown() {
-        let shown = digest_of(&call(json!({ "path": "a" })));
+        let shown = digest_of(&call(json!({ "path": "a" })), &Scene::default());
         assert!(matches!(decided(shown.clone(), Decision::Once), Verdict::Run(_)));
-        let other = digest_of(&call(json!({ "path": "b" })));
+        let other = digest_of(&call(json!({ "path": "b" })), &Scene::default());
         assert!(matches!(decided(other, Decision::Once), Verdict::Refuse(_)));
         let no = Decision::Deny { reason: Some("because".into()) };
         assert_eq!(decided(shown, no), Verdict::Refuse("Denied by Ann: because".into()));
@@ -283,9 +468,9 @@ mod tests {
     fn the_digest_does_not_depend_on_the_order_of_keys() {
         let one = call(json!({ "path": "a", "content": { "x": 1, "y": [1, 2] } }));
         let two = call(json!({ "content": { "y": [1, 2], "x": 1 }, "path": "a" }));
-        assert_eq!(digest_of(&one), digest_of(&two));
+        assert_eq!(digest_of(&one, &Scene::default()), digest_of(&two, &Scene::default()));
         let three = call(json!({ "path": "a", "content": { "x": 1, "y": [2, 1] } }));
-        assert_ne!(digest_of(&one), digest_of(&three));
+        assert_ne!(digest_of(&one, &Scene::default()), digest_of(&three, &Scene::default()));
     }
 
     /// T6: what was cut off runs again only where repeating is harmless.
@@ -294,11 +479,11 @@ mod tests {
         let open = OpenCall { call: call(json!({})), state: CallState::Started };
         let session = Session::default();
         let once = spec(Approval::Never, EffectClass::AtMostOnce);
-        let asked = judge(&open, &once, &session, &Policy::default());
+        let asked = judge(&open, &once, &session, &Policy::default(), &Scene::default());
         assert!(matches!(asked, Verdict::Ask { asks: Asks::Retry, .. }));
         for harmless in [EffectClass::ReadOnly, EffectClass::Idempotent] {
             let spec = spec(Approval::Never, harmless);
-            let again = judge(&open, &spec, &session, &Policy::default());
+            let again = judge(&open, &spec, &session, &Policy::default(), &Scene::default());
             assert!(matches!(again, Verdict::Run(_)));
         }
     }
@@ -312,7 +497,8 @@ mod tests {
         };
         let open = OpenCall { call: call(json!({})), state };
         let spec = spec(Approval::Always, EffectClass::ReadOnly);
-        let verdict = judge(&open, &spec, &Session::default(), &Policy::default());
+        let verdict =
+            judge(&open, &spec, &Session::default(), &Policy::default(), &Scene::default());
         assert_eq!(verdict, Verdict::Wait);
     }
 }

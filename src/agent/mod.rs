@@ -4,6 +4,9 @@
 //! - [`guard`]: whether a call may run; the only place that can allow one
 //! - [`policy`]: what runs, what asks whom, what is forbidden, as data
 //! - [`approvers`]: who may decide a question
+//! - [`rules`]: rules as they are written, and the set that comes with the program
+//! - [`shell`]: command lines as the programs that they start
+//! - [`taint`]: what other people's words have to do with it
 //! - [`catalog`]: the tools and skills there are, and how they are disclosed
 //! - [`prompt`]: what the model is given
 //! - [`compact`], [`limits`]: when to summarise, when to stop
@@ -18,6 +21,11 @@ pub mod next;
 pub mod paths;
 pub mod policy;
 pub mod prompt;
+pub mod rules;
+pub mod shell;
+mod shell_inner;
+mod shell_words;
+pub mod taint;
 
 use catalog::Catalog;
 use limits::Budget;

@@ -4,7 +4,6 @@
 //! no calls. Nothing here waits: where a person has to decide, the answer is [`Effect::Rest`], and
 //! the decision is an event that asks this function again.
 
-use chrono::{DateTime, Utc};
 use std::collections::BTreeSet;
 
 use super::{
@@ -14,6 +13,7 @@ use super::{
     compact,
     guard::{self, Cleared, Verdict},
     limits,
+    policy::{Scene, Severity},
 };
 use crate::{
     journal::{
@@ -54,17 +54,13 @@ pub struct Question {
     /// Whether "for the rest of the conversation" is offered.
     pub lasting: bool,
     pub approvers: Approvers,
+    pub severity: Severity,
 }
 
 /// `running` are the calls that this worker runs right now; a started call that is not among them
 /// was left behind by a crash.
-pub fn next(
-    session: &Session,
-    agent: &Agent,
-    running: &BTreeSet<CallId>,
-    now: DateTime<Utc>,
-) -> Effect {
-    let plan = Plan::of(session, agent, running);
+pub fn next(session: &Session, agent: &Agent, running: &BTreeSet<CallId>, scene: &Scene) -> Effect {
+    let plan = Plan::of(session, agent, running, scene);
     if !plan.settle.is_empty() {
         return Effect::Settle(plan.settle);
     }
@@ -80,7 +76,7 @@ pub fn next(
     if !session.awaits_model() && !session.has_unread_results() {
         return Effect::Rest;
     }
-    if let Some(reason) = limits::exhausted(session, &agent.budget, now) {
+    if let Some(reason) = limits::exhausted(session, &agent.budget, scene.now) {
         return Effect::Fail(reason);
     }
     match compact::due(session, &agent.budget) {
@@ -107,20 +103,26 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(session: &Session, agent: &Agent, running: &BTreeSet<CallId>) -> Self {
+    fn of(session: &Session, agent: &Agent, running: &BTreeSet<CallId>, scene: &Scene) -> Self {
         let mut plan = Self::default();
         for open in session.open_calls().filter(|c| !running.contains(&c.call.id)) {
             match agent.catalog.find(&open.call.tool) {
                 Found::Enable => plan.settle.extend(enable(&open.call, agent)),
                 Found::LoadSkill => plan.settle.push(load_skill(&open.call, agent)),
                 Found::Nothing { near } => plan.settle.extend(missing(open, &near)),
-                Found::Tool(spec) => plan.judge(open, spec, session, agent),
+                Found::Tool(spec) => plan.judge((open, spec), session, agent, scene),
             }
         }
         plan
     }
 
-    fn judge(&mut self, open: &OpenCall, spec: &ToolSpec, session: &Session, agent: &Agent) {
+    fn judge(
+        &mut self,
+        (open, spec): (&OpenCall, &ToolSpec),
+        session: &Session,
+        agent: &Agent,
+        scene: &Scene,
+    ) {
         let call = &open.call;
         if open.state == CallState::New {
             if let Err(problem) = agent.catalog.check(spec, &call.arguments) {
@@ -130,11 +132,11 @@ impl Plan {
                 return self.settle.push(Event::ToolsEnabled { names: vec![spec.name.clone()] });
             }
         }
-        match guard::judge(open, spec, session, &agent.policy) {
+        match guard::judge(open, spec, session, &agent.policy, scene) {
             Verdict::Run(cleared) => self.run.push(cleared),
-            Verdict::Ask { asks, reason, lasting, approvers } => {
+            Verdict::Ask { asks, reason, lasting, approvers, severity } => {
                 let call = call.clone();
-                self.ask.push(Question { call, asks, reason, lasting, approvers });
+                self.ask.push(Question { call, asks, reason, lasting, approvers, severity });
             }
             Verdict::Wait => {}
             Verdict::Refuse(text) => self.settle.push(ended(call, Outcome::Denied, text)),
@@ -193,6 +195,7 @@ mod tests {
         },
         journal::event::{Entry, Speaker, Usage},
     };
+    use chrono::DateTime;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -241,7 +244,7 @@ mod tests {
         /// Does the effects until there is nothing to do; the model calls these, one a step.
         fn goes(&mut self, calls: &mut Vec<&str>) -> Effect {
             for _ in 0..100 {
-                match next(&self.session, &self.agent, &BTreeSet::new(), DateTime::UNIX_EPOCH) {
+                match next(&self.session, &self.agent, &BTreeSet::new(), &Scene::default()) {
                     Effect::Think => {
                         self.prompts.push(prompt::build(&self.session, &self.agent, false));
                         let calls = calls.pop().map(|name| self.call(name)).into_iter().collect();
@@ -295,8 +298,7 @@ mod tests {
         let (upto, usage) = (run.session.seq, Usage::default());
         run.record(Event::Replied { text: String::new(), calls: vec![call.clone()], upto, usage });
         let running = BTreeSet::from([call.id]);
-        let now = DateTime::UNIX_EPOCH;
-        assert_eq!(next(&run.session, &run.agent, &running, now), Effect::Rest);
+        assert_eq!(next(&run.session, &run.agent, &running, &Scene::default()), Effect::Rest);
     }
 
     proptest! {

@@ -26,7 +26,7 @@ use crate::{
     llm::Model,
     store::{Store, files::Artifacts},
     tools::{Tool, toolbox::Toolbox},
-    worker::{Worker, Workspaces, sessions::Sessions},
+    worker::{Worker, Workspaces, scene::RuleBook, sessions::Sessions},
 };
 
 /// How long a stop waits for turns to end by themselves; what has not ended by then goes on after
@@ -81,6 +81,7 @@ impl App {
             toolbox,
             sessions: Sessions::default(),
             workspaces: workspaces(config),
+            rules: RuleBook::default(),
         });
         let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
         let admin = Arc::new(Admin::new(gateway.clone(), webs, demo));

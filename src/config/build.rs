@@ -2,37 +2,29 @@
 
 use anyhow::{Context as _, Result, bail};
 use chrono::TimeDelta;
-use globset::Glob;
-use regex::Regex;
 
-use super::{AgentEntry, GuardConfig, RuleEntry};
+use super::{AgentEntry, GuardConfig};
 use crate::agent::{
     limits::Budget,
-    policy::{Policy, Rule},
+    policy::{Origin, Policy},
+    rules,
 };
 
 pub fn policy(guard: &GuardConfig) -> Result<Policy> {
     let approval_for =
         duration(&guard.approval_timeout).with_context(|| "guard.approval_timeout")?;
-    let rules = guard
-        .rules
-        .iter()
-        .enumerate()
-        .map(|(i, entry)| rule(i, entry).with_context(|| format!("guard.rules.{i}")))
-        .collect::<Result<_>>()?;
-    let approvers = guard.approvers.clone();
-    Ok(Policy { default: guard.default, rules, approval_for, approvers })
-}
-
-fn rule(index: usize, entry: &RuleEntry) -> Result<Rule> {
-    let tool = Glob::new(&entry.tool).context("tool")?.compile_matcher();
-    let argument = entry.arg_pattern.as_deref().map(Regex::new).transpose();
-    Ok(Rule {
-        name: entry.name.clone().unwrap_or_else(|| format!("rule {}", index + 1)),
-        tool,
-        argument: argument.context("arg_pattern")?,
-        action: entry.action,
-        approvers: entry.approvers.clone(),
+    if let Some(name) = guard.off.iter().find(|name| !rules::is_shipped(name)) {
+        bail!("guard.off: there is no shipped rule `{name}`; `countersign guard list` names them");
+    }
+    let mut all = rules::shipped(&guard.off);
+    all.extend(rules::compile(&guard.rules, Origin::Configuration).context("guard.rules")?);
+    Ok(Policy {
+        default: guard.default,
+        tainted: guard.tainted,
+        rules: all,
+        link_hosts: guard.link_hosts.clone(),
+        approval_for,
+        approvers: guard.approvers.clone(),
     })
 }
 

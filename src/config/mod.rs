@@ -20,7 +20,7 @@ use std::{
 };
 
 use crate::{
-    agent::{approvers::Approvers, catalog::Tier, policy::Action},
+    agent::{approvers::Approvers, catalog::Tier, policy::Action, rules::RuleEntry},
     store::db::Durability,
 };
 use secret::Secret;
@@ -169,17 +169,10 @@ pub struct GuardConfig {
     pub default: Action,
     pub approval_timeout: String,
     pub approvers: Approvers,
+    pub tainted: Action,
+    pub link_hosts: Vec<String>,
+    pub off: Vec<String>,
     pub rules: Vec<RuleEntry>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RuleEntry {
-    pub name: Option<String>,
-    pub tool: String,
-    pub arg_pattern: Option<String>,
-    pub action: Action,
-    pub approvers: Option<Approvers>,
 }
 
 impl Default for Config {
@@ -209,6 +202,9 @@ impl Default for GuardConfig {
             default: Action::Ask,
             approval_timeout: "30m".into(),
             approvers: Approvers::default(),
+            tainted: Action::Ask,
+            link_hosts: Vec::new(),
+            off: Vec::new(),
             rules: Vec::new(),
         }
     }

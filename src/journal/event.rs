@@ -33,6 +33,8 @@ pub enum Event {
     ApprovalAsked { approval: ApprovalId, call: CallId, digest: String, asks: Asks },
     /// A question was answered; `by` is a person or the time.
     ApprovalDecided { approval: ApprovalId, call: CallId, decision: Decision, by: Decider },
+    /// Somebody else's words came into the conversation: a page, a server's answer, a file.
+    Tainted { source: String },
     /// Tools whose schemas the prompt carries from here on.
     ToolsEnabled { names: Vec<String> },
     /// The person was told that a question is open, once for the messages up to `upto`.

@@ -32,6 +32,10 @@ pub struct Session {
     /// On whose behalf the agent acts: who wrote last of what the last reply had read.
     pub requester: Option<Speaker>,
     pub turn: Turn,
+    /// Where other people's words have come from, until the dialogue starts afresh.
+    pub taint: Vec<String>,
+    /// Files that were written or seen since such words came; they stay what they are afterwards.
+    pub foreign: BTreeSet<String>,
     /// Skills that were loaded before the last compaction, which must outlive it.
     pub pinned: Vec<String>,
 }
@@ -115,12 +119,15 @@ impl Session {
                 self.decided(call, decision, by);
                 self.stop_waiting(entry.at);
             }
+            Event::Tainted { source } => self.tainted(source),
             Event::ToolsEnabled { names } => self.enable(names),
             Event::Reminded { upto } => self.reminded_upto = *upto,
             Event::Failed { upto, .. } => self.failed(*upto),
             Event::Stopped { by } => self.stopped(by),
             Event::Restarted { .. } => {
-                *self = Self { seq: entry.seq, answered_upto: entry.seq, ..Self::default() };
+                let foreign = std::mem::take(&mut self.foreign);
+                let seq = entry.seq;
+                *self = Self { seq, answered_upto: seq, foreign, ..Self::default() };
             }
             Event::Compacted { upto, summary, usage } => self.compacted(*upto, summary, *usage),
         }
@@ -190,7 +197,22 @@ impl Session {
         if result.outcome == Outcome::Done {
             for seen in &result.seen {
                 self.seen.insert(seen.path.clone(), seen.digest.clone());
+                if self.taint.is_empty() {
+                    self.foreign.remove(&seen.path);
+                } else {
+                    self.foreign.insert(seen.path.clone());
+                }
             }
+        }
+    }
+
+    /// What was allowed before was allowed to an agent that had read nothing.
+    fn tainted(&mut self, source: &str) {
+        if self.taint.is_empty() {
+            self.allowed.clear();
+        }
+        if !self.taint.iter().any(|known| known == source) {
+            self.taint.push(source.to_owned());
         }
     }
 

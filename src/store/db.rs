@@ -262,6 +262,7 @@ fn migrations() -> Migrator {
     let texts = [
         (1, "first", include_str!("../../migrations/0001_first.sql")),
         (2, "positions", include_str!("../../migrations/0002_positions.sql")),
+        (4, "rules", include_str!("../../migrations/0004_rules.sql")),
         (6, "gateway", include_str!("../../migrations/0006_gateway.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {

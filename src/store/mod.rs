@@ -8,6 +8,7 @@
 //! - [`outbox`]: what is to be shown
 //! - [`approvals`]: questions, and the one update that decides
 //! - [`people`]: who may talk, pairing codes, access tokens
+//! - [`rules`]: guard rules that people have added
 //! - [`wake`]: the in-process bell
 //! - [`files`]: artifacts by their SHA-256
 //!
@@ -23,6 +24,7 @@ pub mod journal;
 pub mod leases;
 pub mod outbox;
 pub mod people;
+pub mod rules;
 pub mod wake;
 
 use anyhow::{Context as _, Result};

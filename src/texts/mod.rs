@@ -8,6 +8,7 @@
 mod de;
 mod en;
 mod es;
+mod guard;
 mod model;
 mod question;
 mod zh;
@@ -16,6 +17,7 @@ use channels::{Choice, text};
 use chrono::TimeDelta;
 
 use crate::journal::event::{Asks, Status};
+pub use guard::*;
 pub use model::*;
 pub use question::{QuestionParts, cuts, everything, in_short};
 
@@ -275,10 +277,6 @@ pub const BROKEN: &str = en::WORDS.broken;
 
 pub fn tool_always_asks(tool: &str) -> String {
     format!("{tool} asks every time.")
-}
-
-pub fn rule_asks(rule: &str) -> String {
-    format!("The rule \u{201c}{rule}\u{201d} asks.")
 }
 
 pub fn changes_something(tool: &str) -> String {

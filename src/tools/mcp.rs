@@ -284,6 +284,8 @@ fn spec(config: &McpConfig, tool: &rmcp::model::Tool, taken: &mut HashSet<String
         // A dead session is opened again within the call.
         timeout: CONNECT_FOR + EXECUTE_FOR,
         untrusted: true,
+        // Whatever it calls itself: its arguments leave the house.
+        outward: true,
         ..ToolSpec::read_only(&name, said.unwrap_or(&usual), parameters)
     }
 }

@@ -338,7 +338,9 @@ mod tests {
                 let told = field["description"].is_string();
                 assert!(told, "MC-54: {} does not tell what {name} is", spec.name);
             }
-            if let Some(Subject::Path(field) | Subject::Text(field)) = spec.subject {
+            if let Some(Subject::Path(field) | Subject::Text(field) | Subject::Command(field)) =
+                spec.subject
+            {
                 assert!(spec.parameters["properties"][field].is_object(), "{}", spec.name);
             }
             let is_core = !spec.name.ends_with("_from_file");

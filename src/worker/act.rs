@@ -5,7 +5,10 @@ use channels::Outgoing;
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::advance::{Flow, Running, Turn};
+use super::{
+    advance::{Flow, Running, Turn},
+    scene,
+};
 use crate::{
     agent::{
         catalog::{Approval, EffectClass, Found},
@@ -72,7 +75,7 @@ fn changes(turn: &Turn<'_>, call: &Call) -> bool {
     }
 }
 
-fn context(turn: &Turn<'_>, call: &Call, cancelled: CancellationToken) -> Context {
+pub(super) fn context(turn: &Turn<'_>, call: &Call, cancelled: CancellationToken) -> Context {
     let worker = turn.worker;
     let conversation = turn.claimed.lease.conversation().clone();
     Context {
@@ -103,7 +106,9 @@ pub(super) async fn finish(turn: &Turn<'_>, call: CallId, result: ToolResult) ->
         reply_to: None,
     });
     let files = files.collect();
-    let change = turn.change(vec![Event::ToolFinished { call, result }], files);
+    let tainted = scene::tainted(turn, &call, &result);
+    let finished = Event::ToolFinished { call, result };
+    let change = turn.change(tainted.into_iter().chain([finished]).collect(), files);
     turn.record(Change { terms: Terms::Always, ..change }).await
 }
 
@@ -157,7 +162,7 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
         asks: *asks,
         tool: call.tool.clone(),
         arguments: call.arguments.clone(),
-        digest: guard::digest_of(call),
+        digest: guard::digest_of(call, &scene::with_files(turn, call).await?),
         title: settled_title(&title, *asks, call),
         requester,
         expires_at,

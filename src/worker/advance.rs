@@ -10,11 +10,12 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Worker, act, think};
+use super::{Worker, act, scene, think};
 use crate::{
     agent::{
         Agent,
         next::{Effect, next},
+        policy::Scene,
     },
     journal::{
         event::{Event, ToolResult},
@@ -34,6 +35,7 @@ pub(super) struct Turn<'w> {
     pub claimed: &'w Claimed,
     pub agent: Arc<Agent>,
     pub session: Session,
+    pub scene: Scene,
     pub bell: Listener,
 }
 
@@ -65,7 +67,8 @@ pub(super) async fn advance(worker: &Worker, claimed: &Claimed) -> Result<()> {
     let bell = worker.gateway.store.bell.listen(claimed.lease.conversation());
     let agent = worker.agent_of(&claimed.channel)?;
     let session = worker.sessions.take(claimed.lease.conversation());
-    let mut turn = Turn { worker, claimed, agent, session, bell };
+    let scene = Scene::default();
+    let mut turn = Turn { worker, claimed, agent, session, scene, bell };
     go_around(&mut turn).await?;
     worker.sessions.keep(claimed.lease.conversation(), turn.session);
     Ok(())
@@ -81,8 +84,8 @@ async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
             return worker.gateway.store.release(&claimed.lease).await;
         }
         let busy: BTreeSet<_> = running.cancel.keys().cloned().collect();
-        let now = worker.gateway.clock.now();
-        let effect = next(&turn.session, &turn.agent, &busy, now);
+        turn.scene = scene::look(turn).await?;
+        let effect = next(&turn.session, &turn.agent, &busy, &turn.scene);
         if turn.perform(effect, &mut running).await? == Flow::End {
             return Ok(());
         }

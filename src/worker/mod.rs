@@ -3,12 +3,14 @@
 //! - [`advance`]: the loop; read this first
 //! - [`think`]: asks the model
 //! - [`act`]: runs tools, asks people
+//! - [`scene`]: what the guard has to know besides
 //! - [`duties`]: heartbeat, expiry
 //! - [`sessions`]: conversations as they were folded last
 
 pub mod act;
 pub mod advance;
 pub mod duties;
+pub mod scene;
 pub mod sessions;
 pub mod think;
 
@@ -34,6 +36,7 @@ use crate::{
     tools::toolbox::Toolbox,
 };
 use channels::Outgoing;
+use scene::RuleBook;
 
 /// Turns under way at once on one node.
 const AT_ONCE: usize = 20_000;
@@ -50,6 +53,7 @@ pub struct Worker {
     pub sessions: sessions::Sessions,
     /// Each conversation has a folder below.
     pub workspaces: Workspaces,
+    pub rules: RuleBook,
 }
 
 /// Where the agents' files are.
@@ -62,6 +66,12 @@ pub struct Workspaces {
 }
 
 impl Workspaces {
+    /// The folder by a name that is the same on every node.
+    fn name_of(&self, agent: &str, conversation: &ConversationId) -> String {
+        let shared = self.shared.get(agent).map(|folder| folder.display().to_string());
+        shared.unwrap_or_else(|| conversation.to_string())
+    }
+
     fn of(&self, agent: &str, conversation: &ConversationId) -> PathBuf {
         self.shared.get(agent).cloned().unwrap_or_else(|| self.root.join(conversation.as_str()))
     }

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use channels::PlaceKind;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 use super::advance::{Flow, Turn, text};
 use crate::{
-    agent::{compact, prompt},
+    agent::{compact, prompt, taint},
     gateway::drafts,
     journal::event::{Event, Seq},
     llm::{Model, ModelError, Reply},
@@ -21,7 +21,12 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let group = turn.claimed.place.kind == PlaceKind::Group;
     let prompt = prompt::build(&turn.session, &turn.agent, group);
     let (draft, growing) = watch::channel(String::new());
-    let on_text = |piece: &str| draft.send_modify(|text| grow(text, piece));
+    let so_far = Mutex::new(String::new());
+    let on_text = |piece: &str| {
+        let mut text = so_far.lock().unwrap_or_else(PoisonError::into_inner);
+        grow(&mut text, piece);
+        draft.send_replace(shown(turn, &text));
+    };
     let gateway = &turn.worker.gateway;
     let replied = tokio::select! {
         replied = model.reply(&prompt, &on_text) => replied,
@@ -39,6 +44,14 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
             compact(turn, upto).await
         }
         Err(problem) => give_up(turn, &problem).await,
+    }
+}
+
+/// A reply as people see it.
+fn shown(turn: &Turn<'_>, text: &str) -> String {
+    match turn.session.taint.is_empty() {
+        true => text.to_owned(),
+        false => taint::defused(text, &turn.agent.policy.link_hosts),
     }
 }
 
@@ -75,7 +88,7 @@ fn stops(event: &Event) -> bool {
 /// The reply stands although more was said meanwhile, unless somebody stopped the turn.
 async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
     let upto = turn.session.seq;
-    let shown = Some(text(reply.text.clone())).filter(|_| !reply.text.trim().is_empty());
+    let shown = Some(text(shown(turn, &reply.text))).filter(|_| !reply.text.trim().is_empty());
     let Reply { text, mut calls, usage } = reply;
     for call in &mut calls {
         // From here on these are the arguments: judged, shown, hashed and run.

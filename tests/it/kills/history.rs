@@ -2,7 +2,7 @@
 //! the invariants I1 to I9 upon it, each a list of what contradicts it.
 
 use countersign::{
-    agent::guard::digest_of,
+    agent::{guard::digest_of, policy::Scene},
     journal::event::{Asks, Call, Decider, Decision, Event, Outcome},
 };
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ pub struct History {
     pub journal: Vec<Line>,
     /// The fence that the conversation has now.
     pub fence: i64,
+    /// Where the conversation's calls act.
+    pub folder: String,
     pub outbox: Vec<Row>,
     /// When each question was decided, and until when it was open, by its id.
     pub decided: BTreeMap<String, (i64, i64)>,
@@ -234,9 +236,10 @@ fn is_leave(event: &Event, call: &Call, kind: Asks, history: &History) -> bool {
     let allows = matches!(decision, Decision::Once | Decision::Conversation);
     let may = matches!(by, Decider::Person(person) if history.approvers.contains(&person.id));
     let in_time = history.decided.get(approval.as_str()).is_some_and(|(at, until)| at < until);
+    let scene = Scene { folder: history.folder.clone(), ..Scene::default() };
     let meant = history.events().any(|event| {
         matches!(event, Event::ApprovalAsked { approval: asked, digest, asks, .. }
-            if asked == approval && *asks == kind && *digest == digest_of(call))
+            if asked == approval && *asks == kind && *digest == digest_of(call, &scene))
     });
     *id == call.id && allows && may && in_time && meant
 }

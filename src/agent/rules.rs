@@ -1,0 +1,215 @@
+//! Rules as they are written, in the configuration, in the database and in documents; and the set
+//! that comes with the program.
+
+use chrono::NaiveTime;
+use chrono_tz::Tz;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, sync::LazyLock};
+use thiserror::Error;
+
+use super::{
+    approvers::Approvers,
+    policy::{Action, Conditions, FieldPattern, Hours, Origin, Rule, Severity},
+};
+
+/// A rule as it is written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleEntry {
+    pub name: Option<String>,
+    pub tool: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arg_pattern: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<String, Pattern>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
+    #[serde(default)]
+    pub severity: Severity,
+    #[serde(default)]
+    pub priority: i32,
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub people: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<String>,
+    pub action: Action,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<Approvers>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A regular expression, or a glob.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Pattern {
+    Regex(String),
+    Glob { glob: String },
+}
+
+/// Many rules as one document.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleDocument {
+    #[serde(default)]
+    pub rules: Vec<RuleEntry>,
+}
+
+/// What is wrong with a rule: which, where, why.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+#[error("the rule \u{201c}{rule}\u{201d}, {key}: {problem}")]
+pub struct Unusable {
+    pub rule: String,
+    pub key: &'static str,
+    pub problem: String,
+}
+
+/// The enabled ones of these, in the order in which they speak. `origin` tells where they stand.
+pub fn compile(entries: &[RuleEntry], origin: Origin) -> Result<Vec<Rule>, Unusable> {
+    let numbered = entries.iter().zip(1..);
+    let mut rules = numbered
+        .filter(|(entry, _)| entry.enabled)
+        .map(|(entry, number)| rule(entry, number, origin))
+        .collect::<Result<Vec<_>, _>>()?;
+    rules.sort_by_key(|rule| std::cmp::Reverse(rule.priority));
+    Ok(rules)
+}
+
+/// The set that comes with the program, without those that are turned off.
+pub fn shipped(off: &[String]) -> Vec<Rule> {
+    let is_off = |rule: &Rule| off.iter().any(|name| *name == rule.name || name == "*");
+    SHIPPED.iter().filter(|rule| !is_off(rule)).cloned().collect()
+}
+
+/// Whether the shipped set has a rule of that name.
+pub fn is_shipped(name: &str) -> bool {
+    name == "*" || SHIPPED.iter().any(|rule| rule.name == name)
+}
+
+static SHIPPED: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let document: RuleDocument =
+        toml::from_str(include_str!("shipped_rules.toml")).expect("a test reads the shipped rules");
+    compile(&document.rules, Origin::Shipped).expect("a test compiles the shipped rules")
+});
+
+fn rule(entry: &RuleEntry, number: usize, origin: Origin) -> Result<Rule, Unusable> {
+    let name = entry.name.clone().unwrap_or_else(|| format!("rule {number}"));
+    let wrong = |key: &'static str| {
+        let rule = name.clone();
+        move |problem: String| Unusable { rule, key, problem }
+    };
+    let fields = entry.fields.iter().map(|(path, pattern)| {
+        Ok(FieldPattern { pointer: pointer(path), pattern: pattern.compile()? })
+    });
+    let words = entry.words.iter().map(|word| regex(&format!("^(?s:{word})$")));
+    let command = (!entry.command.is_empty()).then(|| globs(&entry.command)).transpose();
+    let argument = entry.arg_pattern.as_deref().map(regex).transpose();
+    let times = entry.times.iter().map(|text| hours(text)).collect::<Result<_, _>>();
+    if let Some(id) = entry.people.iter().find(|id| !is_id(id)) {
+        let problem = format!("`{id}` is no id; people are named by their platform's number");
+        return Err(wrong("people")(problem));
+    }
+    Ok(Rule {
+        origin,
+        severity: entry.severity,
+        priority: entry.priority,
+        tool: globs(std::slice::from_ref(&entry.tool)).map_err(wrong("tool"))?,
+        names_tool: entry.tool.contains(|c: char| c.is_alphanumeric()),
+        argument: argument.map_err(wrong("arg_pattern"))?,
+        fields: fields.collect::<Result<_, _>>().map_err(wrong("fields"))?,
+        command: command.map_err(wrong("command"))?,
+        words: words.collect::<Result<_, _>>().map_err(wrong("words"))?,
+        when: Conditions {
+            agents: entry.agents.clone(),
+            channels: entry.channels.clone(),
+            people: entry.people.clone(),
+            roles: entry.roles.clone(),
+            times: times.map_err(wrong("times"))?,
+        },
+        action: entry.action,
+        approvers: entry.approvers.clone(),
+        name,
+    })
+}
+
+/// A name can be changed by whoever bears it; a number cannot.
+fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.chars().all(|c| c.is_ascii_digit())
+}
+
+impl Pattern {
+    fn compile(&self) -> Result<Regex, String> {
+        match self {
+            Self::Regex(text) => regex(text),
+            Self::Glob { glob } => {
+                let glob = GlobBuilder::new(glob).literal_separator(true).build();
+                regex(glob.map_err(|problem| problem.to_string())?.regex())
+            }
+        }
+    }
+}
+
+fn regex(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|problem| problem.to_string())
+}
+
+fn globs(patterns: &[String]) -> Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(GlobBuilder::new(pattern).build().map_err(|problem| problem.to_string())?);
+    }
+    set.build().map_err(|problem| problem.to_string())
+}
+
+/// `to.address` and `/to/address` are the same.
+fn pointer(path: &str) -> String {
+    if path.starts_with('/') { path.to_owned() } else { format!("/{}", path.replace('.', "/")) }
+}
+
+/// `mon-fri 09:00-17:00 Europe/Berlin`; without a zone, UTC; without days, every day.
+fn hours(text: &str) -> Result<Hours, String> {
+    let wrong = || format!("`{text}` is no time; write `mon-fri 09:00-17:00 Europe/Berlin`");
+    let mut parts = text.split_whitespace().peekable();
+    let first = parts.next_if(|part| !part.starts_with(|c: char| c.is_ascii_digit()));
+    let days = first.map_or(Some([true; 7]), days).ok_or_else(wrong)?;
+    let (from, until) = parts.next().and_then(|part| part.split_once('-')).ok_or_else(wrong)?;
+    let time = |text: &str| match text {
+        "24:00" => Ok(NaiveTime::MIN),
+        text => NaiveTime::parse_from_str(text, "%H:%M").map_err(|_| wrong()),
+    };
+    let zone: Tz = parts.next().unwrap_or("UTC").parse().map_err(|_| wrong())?;
+    if parts.next().is_some() {
+        return Err(wrong());
+    }
+    Ok(Hours { days, from: time(from)?, until: time(until)?, zone })
+}
+
+/// `mon,wed` or `fri-sun`.
+fn days(text: &str) -> Option<[bool; 7]> {
+    let day = |name: &str| {
+        let names = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+        names.iter().position(|known| *known == name.to_lowercase())
+    };
+    let mut days = [false; 7];
+    for part in text.split(',') {
+        let (from, until) = part.split_once('-').unwrap_or((part, part));
+        let (from, until) = (day(from)?, day(until)?);
+        let count = (until + 7 - from) % 7;
+        (0..=count).for_each(|step| days[(from + step) % 7] = true);
+    }
+    Some(days)
+}
