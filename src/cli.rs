@@ -17,6 +17,7 @@ use crate::{
     app::{
         self, App, Given,
         backup::{self, Holds},
+        rules::{self, Supposed},
     },
     clock::{Clock as _, SystemClock},
     config::{Config, ProviderName, print},
@@ -67,6 +68,11 @@ enum Command {
         /// The file that `backup` wrote
         file: PathBuf,
     },
+    /// The guard's rules
+    Guard {
+        #[command(subcommand)]
+        what: GuardCommand,
+    },
     /// Print a one-time link that signs in to the web chat
     Token {
         /// Who signs in
@@ -90,6 +96,45 @@ enum ConfigCommand {
     Print,
 }
 
+#[derive(Debug, Subcommand)]
+enum GuardCommand {
+    /// Say what the guard would do with a call, which rule decides, and why
+    Test {
+        tool: String,
+        /// The call's arguments, as JSON
+        arguments: String,
+        /// The id of an agent
+        #[arg(long, default_value = "default")]
+        agent: String,
+        /// The id of a channel
+        #[arg(long, default_value = "web")]
+        channel: String,
+        /// The numeric id of the person on whose behalf the agent acts
+        #[arg(long, default_value = "0")]
+        person: String,
+        /// That person's role
+        #[arg(long)]
+        role: Option<String>,
+        /// The conversation has read other people's words
+        #[arg(long)]
+        tainted: bool,
+    },
+    /// Name the shipped rules, which `guard.off` turns off
+    List,
+    /// Take rules into the database, in force at once on all nodes
+    Import {
+        /// .toml or .json as `guard export` writes them, or .yaml of MateClaw
+        file: PathBuf,
+        /// Instead of those that are there, rather than besides them
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Print the rules of the database as one TOML document
+    Export,
+    /// Take a rule out of the database
+    Remove { name: String },
+}
+
 /// Runs what the command line says.
 pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
     let config = Config::load(cli.config.as_deref(), &variables)?;
@@ -104,6 +149,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
         Command::Config { what: ConfigCommand::Print } => say(&print::commented(&config)?),
         Command::Backup { file } => back_up(&config, &file).await,
         Command::Restore { file } => restore(&config, &file).await,
+        Command::Guard { what } => guard(&config, &variables, what).await,
         Command::Token { name } => {
             let link = sign_in_link(&config, &app::open_store(&config).await?, name).await?;
             say(&link)
@@ -202,6 +248,38 @@ async fn restore(config: &Config, file: &Path) -> Result<()> {
         Holds::OnlyFiles => say(
             "The files are in place. Restore the database with pg_restore, then start the gateway.",
         ),
+    }
+}
+
+async fn guard(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    what: GuardCommand,
+) -> Result<()> {
+    let open = || App::open(config, variables, Given::default());
+    match what {
+        GuardCommand::Test { tool, arguments, agent, channel, person, role, tainted } => {
+            let supposed = Supposed { tool, arguments, agent, channel, person, role, tainted };
+            say(&rules::explain(&open().await?, supposed).await?)
+        }
+        GuardCommand::List => say(&rules::shipped_names()),
+        GuardCommand::Import { file, replace } => {
+            let text = std::fs::read_to_string(&file)
+                .with_context(|| format!("reading {}", file.display()))?;
+            let name = file.display().to_string();
+            let count =
+                rules::import(&app::open_store(config).await?, &name, &text, replace).await?;
+            say(&format!("{count} rules are in force."))
+        }
+        GuardCommand::Export => {
+            let (_, document) = rules::export(&app::open_store(config).await?).await?;
+            say(toml::to_string_pretty(&document)?.trim_end())
+        }
+        GuardCommand::Remove { name } => {
+            let removed = rules::remove(&app::open_store(config).await?, name.clone()).await?;
+            anyhow::ensure!(removed, "there is no rule `{name}` in the database");
+            say("It is removed.")
+        }
     }
 }
 

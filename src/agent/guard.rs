@@ -349,18 +349,9 @@ mod tests {
     }
 
     fn rule(tool: &str, pattern: Option<&str>, action: Action) -> RuleEntry {
-        let arg_pattern = pattern.map(str::to_owned);
         let name = Some(format!("{action:?}"));
-        RuleEntry { name, tool: tool.into(), arg_pattern, action, ..entry(json!({})) }
-    }
-
-    /// A rule with these keys.
-    fn entry(keys: Value) -> RuleEntry {
-        let mut rule = json!({ "tool": "*", "action": "ask" });
-        for (name, value) in keys.as_object().unwrap() {
-            rule[name] = value.clone();
-        }
-        serde_json::from_value(rule).unwrap()
+        let arg_pattern = pattern.map(str::to_owned);
+        RuleEntry { name, arg_pattern, ..RuleEntry::of(tool, action) }
     }
 
     fn rules(entries: &[RuleEntry]) -> Vec<Rule> {

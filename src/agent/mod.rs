@@ -5,6 +5,7 @@
 //! - [`policy`]: what runs, what asks whom, what is forbidden, as data
 //! - [`approvers`]: who may decide a question
 //! - [`rules`]: rules as they are written, and the set that comes with the program
+//! - [`import`]: rules of other programs
 //! - [`shell`]: command lines as the programs that they start
 //! - [`taint`]: what other people's words have to do with it
 //! - [`catalog`]: the tools and skills there are, and how they are disclosed
@@ -16,6 +17,7 @@ pub mod approvers;
 pub mod catalog;
 pub mod compact;
 pub mod guard;
+pub mod import;
 pub mod limits;
 pub mod next;
 pub mod paths;

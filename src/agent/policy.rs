@@ -7,7 +7,7 @@
 
 use chrono::{DateTime, Datelike as _, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
-use globset::GlobSet;
+use globset::{GlobMatcher, GlobSet};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -132,7 +132,22 @@ pub struct Rule {
 pub struct FieldPattern {
     /// JSON pointer.
     pub pointer: String,
-    pub pattern: Regex,
+    pub pattern: TextPattern,
+}
+
+#[derive(Debug, Clone)]
+pub enum TextPattern {
+    Regex(Regex),
+    Glob(GlobMatcher),
+}
+
+impl TextPattern {
+    fn is_match(&self, text: &str) -> bool {
+        match self {
+            Self::Regex(regex) => regex.is_match(text),
+            Self::Glob(glob) => glob.is_match(text),
+        }
+    }
 }
 
 /// Where, for whom and when a rule holds; what is empty says nothing.
@@ -210,10 +225,10 @@ impl Rule {
     fn command_matches(&self, command: &Command) -> Match {
         let allows = self.action == Action::Allow;
         if let Some(programs) = &self.command {
-            let name = if allows { command.own_name() } else { command.name() };
+            let name = if allows { command.own_name() } else { command.likely_name() };
             match name {
                 Some(name) if programs.is_match(name) => {}
-                None if command.name().is_none() => return Match::Unclear,
+                _ if command.name().is_none() => return Match::Unclear,
                 _ => return Match::No,
             }
         }

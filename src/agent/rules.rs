@@ -3,7 +3,7 @@
 
 use chrono::NaiveTime;
 use chrono_tz::Tz;
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobSet, GlobSetBuilder};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::LazyLock};
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{
     approvers::Approvers,
-    policy::{Action, Conditions, FieldPattern, Hours, Origin, Rule, Severity},
+    policy::{Action, Conditions, FieldPattern, Hours, Origin, Rule, Severity, TextPattern},
 };
 
 /// A rule as it is written.
@@ -47,6 +47,30 @@ pub struct RuleEntry {
     pub action: Action,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approvers: Option<Approvers>,
+}
+
+impl RuleEntry {
+    /// Of all calls of these tools.
+    pub fn of(tool: &str, action: Action) -> Self {
+        Self {
+            name: None,
+            tool: tool.to_owned(),
+            arg_pattern: None,
+            fields: BTreeMap::new(),
+            command: Vec::new(),
+            words: Vec::new(),
+            severity: Severity::default(),
+            priority: 0,
+            enabled: true,
+            agents: Vec::new(),
+            channels: Vec::new(),
+            people: Vec::new(),
+            roles: Vec::new(),
+            times: Vec::new(),
+            action,
+            approvers: None,
+        }
+    }
 }
 
 fn yes() -> bool {
@@ -152,13 +176,12 @@ fn is_id(id: &str) -> bool {
 }
 
 impl Pattern {
-    fn compile(&self) -> Result<Regex, String> {
+    fn compile(&self) -> Result<TextPattern, String> {
         match self {
-            Self::Regex(text) => regex(text),
-            Self::Glob { glob } => {
-                let glob = GlobBuilder::new(glob).literal_separator(true).build();
-                regex(glob.map_err(|problem| problem.to_string())?.regex())
-            }
+            Self::Regex(text) => regex(text).map(TextPattern::Regex),
+            Self::Glob { glob } => Glob::new(glob)
+                .map(|glob| TextPattern::Glob(glob.compile_matcher()))
+                .map_err(|problem| problem.to_string()),
         }
     }
 }
@@ -170,7 +193,7 @@ fn regex(text: &str) -> Result<Regex, String> {
 fn globs(patterns: &[String]) -> Result<GlobSet, String> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        set.add(GlobBuilder::new(pattern).build().map_err(|problem| problem.to_string())?);
+        set.add(Glob::new(pattern).map_err(|problem| problem.to_string())?);
     }
     set.build().map_err(|problem| problem.to_string())
 }
@@ -213,3 +236,7 @@ fn days(text: &str) -> Option<[bool; 7]> {
     }
     Some(days)
 }
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

@@ -73,8 +73,12 @@ impl Command {
 
     /// The program's name without its folder; `None` where it is not known.
     pub fn name(&self) -> Option<&str> {
-        let program = self.words.first().filter(|word| word.sure)?;
-        Some(program.text.rsplit('/').next().unwrap_or_default())
+        self.likely_name().filter(|_| self.words[0].sure)
+    }
+
+    /// The name, even if it is a guess.
+    pub fn likely_name(&self) -> Option<&str> {
+        self.words.first()?.text.rsplit('/').next()
     }
 
     /// The name, where it surely is the system's own program: `./ls` is not `ls`.

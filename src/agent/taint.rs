@@ -60,8 +60,11 @@ pub fn told(session: &Session) -> String {
 
 /// What a reader or a platform may take for an address, with or without a scheme.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern =
-        r"(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.)\S+|\b(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?[/?]\S*";
+    let pattern = concat!(
+        r"(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.)\S+",
+        r"|\b(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?[/?]\S*",
+        r"|\b(?:[a-z0-9-]+\.){2,}[a-z]{2,}\b",
+    );
     Regex::new(pattern).expect("a literal")
 });
 
@@ -153,12 +156,13 @@ mod tests {
             ("<https://evil.test>", "`https://evil.test` `https://evil.test`"),
             ("www.evil.test/x", "`www.evil.test/x`"),
             ("evil.test/?q=secret", "`evil.test/?q=secret`"),
+            ("secret.evil.test now", "`secret.evil.test` now"),
             ("[a](//evil.test)", "a `//evil.test`"),
             ("[a][b]\n\n[b]: https://evil.test", "a `https://evil.test`"),
             ("[tg](tg://resolve?domain=x)", "tg `tg://resolve?domain=x`"),
             ("<img src=https://evil.test>", "`<img src=https://evil.test>`"),
             ("`https://evil.test`", "`https://evil.test`"),
-            ("\\`https://evil.test\\`", "\\``https://evil.test`\\`"),
+            ("\\`https://evil.test\\`", "\\``https://evil.test'`"),
             ("```\nhttps://evil.test\n```", "```\nhttps://evil.test\n```"),
             ("[docs](https://docs.example.org/a)", "[docs](https://docs.example.org/a)"),
             ("https://example.org", "https://example.org"),

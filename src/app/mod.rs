@@ -1,11 +1,13 @@
 //! Builds everything from the configuration; the only place that knows all concrete types.
 //!
 //! - [`channels`], [`models`], [`tools`]: each from its section of the configuration
+//! - [`rules`]: guard rules from the command line
 //! - [`backup`]: everything that is remembered, as one file
 
 pub mod backup;
 pub mod channels;
 pub mod models;
+pub mod rules;
 pub mod tools;
 
 use anyhow::{Context as _, Result};

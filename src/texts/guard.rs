@@ -40,25 +40,3 @@ pub fn tainted(sources: &[String]) -> String {
         shown.collect::<Vec<_>>().join(", ")
     )
 }
-
-pub fn acts_on_other_words(tool: &str) -> String {
-    format!("{tool} acts on the outside.")
-}
-
-/// What a conversation has read that nobody here has written.
-pub fn tainted(sources: &[String]) -> String {
-    let shown = sources.iter().rev().take(5).map(|source| {
-        let short: String = source.chars().take(80).collect();
-        text::escape(&text::neutralise(&short).replace('\n', " "))
-    });
-    let more = sources.len().saturating_sub(5);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!(
-        "\u{26a0}\u{fe0f} This conversation has read what others wrote: {}{more}. It may have been told to do this.",
-        shown.collect::<Vec<_>>().join(", ")
-    )
-}
-
-pub fn changes_something(tool: &str) -> String {
-    format!("{tool} changes something, and no rule allows it.")
-}

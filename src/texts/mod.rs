@@ -3,6 +3,7 @@
 //! - [`Words`]: what there is to say; a language that leaves a sentence out does not compile
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
 //! - [`question`]: what a question shows
+//! - [`guard`]: why a person is asked
 //! - [`model`]: to the model, in English
 
 mod de;

@@ -70,6 +70,8 @@ pub struct World {
     pub allow: Vec<String>,
     /// What the people's clients speak.
     pub language: Option<String>,
+    /// More tools than every world has.
+    pub tools: Vec<Arc<dyn Tool>>,
     database: Option<Database>,
     _folder: tempfile::TempDir,
     next_key: usize,
@@ -109,6 +111,7 @@ impl World {
             deleted: Arc::default(),
             allow: vec!["1".into(), "2".into()],
             language: None,
+            tools: vec![],
             database,
             _folder: folder,
             next_key: 1,
@@ -129,10 +132,13 @@ impl World {
             agent: "default".into(),
             alone: false,
         };
+        let mut tools: Vec<Arc<dyn Tool>> =
+            vec![Arc::new(Delete(self.deleted.clone())), Arc::new(Rare)];
+        tools.extend(self.tools.iter().cloned());
         let given = Given {
             clock: Some(self.clock.clone()),
             models: BTreeMap::from([("main".to_owned(), self.model.clone() as Arc<dyn Model>)]),
-            tools: vec![Arc::new(Delete(self.deleted.clone())), Arc::new(Rare)],
+            tools,
             channels: BTreeMap::from([("room".to_owned(), connected)]),
         };
         App::open(&self.config, &BTreeMap::new(), given).await.unwrap()
@@ -177,13 +183,24 @@ impl World {
 
     /// The newest button of that name.
     pub fn press(&mut self, label: &str) -> What {
+        self.press_if_there(label).unwrap_or_else(|| panic!("no button {label}"))
+    }
+
+    /// A press on the last message, of a button that nobody has made.
+    pub fn forged(&mut self, data: &str) -> What {
+        self.next_key += 1;
+        let message = self.room.messages().len().saturating_sub(1).to_string();
+        What::Press { press: self.next_key.to_string(), message, data: data.into(), reason: None }
+    }
+
+    pub fn press_if_there(&mut self, label: &str) -> Option<What> {
         self.next_key += 1;
         let found = self.room.messages().iter().enumerate().rev().find_map(|(place, message)| {
             let button = message.buttons.iter().find(|(l, _)| l == label)?;
             Some((place.to_string(), button.1.clone()))
         });
-        let (message, data) = found.unwrap_or_else(|| panic!("no button {label}"));
-        What::Press { press: self.next_key.to_string(), message, data, reason: None }
+        let (message, data) = found?;
+        Some(What::Press { press: self.next_key.to_string(), message, data, reason: None })
     }
 
     /// Something happens, and the world goes on until nothing is left to do.

@@ -85,6 +85,7 @@ fn good() -> History {
             (3, replied("Bye.", vec![], 8)),
         ]),
         fence: 3,
+        folder: String::new(),
         outbox: vec![sent(1, Some(11)), sent(2, None), sent(3, Some(12)), sent(4, Some(21))],
         decided: BTreeMap::from([("a1".into(), (5, 9))]),
         approvers: vec![ANN.into()],

@@ -97,7 +97,7 @@ impl Scenario {
             written: job.written,
             journal: journal(self.site.rows("events").await),
             fence: number(&conversations[0], "fence"),
-            folder: text(&conversations[0], "id"),
+            folder: conversations[0]["id"].as_str().unwrap_or_default().to_owned(),
             outbox: outbox(self.site.rows("outbox").await),
             decided: decided(&self.site.rows("approvals").await),
             approvers: vec![self.chat.to_string()],
