@@ -26,6 +26,7 @@ pub mod prompt;
 pub mod rules;
 pub mod shell;
 mod shell_inner;
+mod shell_walk;
 mod shell_words;
 pub mod taint;
 

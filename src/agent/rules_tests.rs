@@ -441,7 +441,7 @@ fn fetch() -> ToolSpec {
 
 fn remote(approval: Approval, effect: EffectClass) -> ToolSpec {
     let source = Source::Mcp { server: "s".into(), original_name: "t".into() };
-    ToolSpec { source, approval, effect, ..fetch() }
+    ToolSpec { effect, source, approval, ..fetch() }
 }
 
 /// S1, S16: what tells or changes something asks once other people's words were read.

@@ -3,7 +3,8 @@
 use base64::Engine as _;
 
 use super::{
-    shell::{Command, Input, Walk, Word},
+    shell::{Command, Word},
+    shell_walk::{Input, Walk},
     shell_words::unescaped,
 };
 
@@ -168,7 +169,7 @@ fn scripts_behind(walk: &mut Walk, words: &[Word], options: &[&str]) {
         let attached = word.text.split_once('=').filter(|(option, _)| options.contains(option));
         let next = words.get(place + 1).filter(|_| options.contains(&word.text.as_str()));
         if let Some(script) = attached.map(|(_, script)| script).or(next.map(|w| w.text.as_str())) {
-            runs(walk, "sh", &script.to_owned(), word.sure);
+            runs(walk, "sh", script, word.sure);
         }
     }
 }

@@ -9,7 +9,7 @@ use brush_parser::{
 };
 use std::{iter::Peekable, panic::catch_unwind, str::Chars};
 
-use super::shell::{Walk, Word};
+use super::{shell::Word, shell_walk::Walk};
 
 /// The words that one word with braces may become.
 const MAX_WORDS: usize = 64;

@@ -42,19 +42,12 @@ pub async fn explain(app: &App, supposed: Supposed) -> Result<String> {
     let arguments: Value = serde_json::from_str(&supposed.arguments).context("the arguments")?;
     let arguments = app.worker.toolbox.tidied(&supposed.tool, arguments);
     let mut said = String::new();
-    let unknown;
-    let spec = match agent.catalog.find(&supposed.tool) {
-        Found::Tool(spec) => spec,
-        _ => {
-            writeln!(said, "There is no tool `{}` now; judged as one that acts.", supposed.tool)?;
-            unknown = ToolSpec {
-                effect: EffectClass::AtMostOnce,
-                approval: Approval::UnlessAllowed,
-                outward: true,
-                ..ToolSpec::read_only(&supposed.tool, "", serde_json::json!({}))
-            };
-            &unknown
-        }
+    let unknown = acting(&supposed.tool);
+    let spec = if let Found::Tool(spec) = agent.catalog.find(&supposed.tool) {
+        spec
+    } else {
+        writeln!(said, "There is no tool `{}` now; judged as one that acts.", supposed.tool)?;
+        &unknown
     };
     if let Err(problem) = agent.catalog.check(spec, &arguments) {
         writeln!(said, "It would not be judged at all: {problem}.")?;
@@ -79,6 +72,16 @@ pub async fn explain(app: &App, supposed: Supposed) -> Result<String> {
     let verdict = guard::judge(&open, spec, &session, &agent.policy, &scene);
     said += &told(&verdict, &ruling);
     Ok(said)
+}
+
+/// A tool of which nothing is known but its name.
+fn acting(name: &str) -> ToolSpec {
+    ToolSpec {
+        effect: EffectClass::AtMostOnce,
+        approval: Approval::UnlessAllowed,
+        outward: true,
+        ..ToolSpec::read_only(name, "", serde_json::json!({}))
+    }
 }
 
 fn told(verdict: &Verdict, ruling: &Ruling) -> String {

@@ -49,10 +49,10 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
 
 /// A reply as people see it.
 fn shown(turn: &Turn<'_>, text: &str) -> String {
-    match turn.session.taint.is_empty() {
-        true => text.to_owned(),
-        false => taint::defused(text, &turn.agent.policy.link_hosts),
+    if turn.session.taint.is_empty() {
+        return text.to_owned();
     }
+    taint::defused(text, &turn.agent.policy.link_hosts)
 }
 
 /// An empty piece says that the text begins again.

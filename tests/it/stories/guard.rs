@@ -16,7 +16,11 @@ use countersign::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::{story, world::World};
+use crate::{
+    process::{On, Site},
+    story,
+    world::World,
+};
 
 /// Brings other people's words.
 struct Page;
@@ -195,4 +199,33 @@ story! {
         let results = world.results().await;
         assert!(results[0].contains("not the one that was shown"), "{results:?}");
     }
+}
+
+/// Issue 4.4: rules go in and out as a document, and the guard says which of them decides.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_line_explains_the_guard() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:0", "");
+    let yaml = "rules:\n  - { name: go, tool: WriteFileTool, arg-pattern: ^notes/, action: allow }";
+    std::fs::write(site.path("rules.yaml"), yaml).unwrap();
+    let file = site.path("rules.yaml").display().to_string();
+    let (good, said) = site.run(&["guard", "import", &file]).await;
+    assert!(good && said.contains("1 rules are in force"), "{said}");
+    let note = r#"{ "path": "notes/a", "content": "x" }"#;
+    let (good, said) = site.run(&["guard", "test", "write_file", note]).await;
+    assert!(good && said.contains("The guard runs.") && said.contains("go (database)"), "{said}");
+    let (_, said) = site.run(&["guard", "test", "write_file", note, "--tainted"]).await;
+    assert!(said.contains("The guard runs."), "a rule that names the tool: {said}");
+    let other = r#"{ "path": "b", "content": "x" }"#;
+    let (_, said) = site.run(&["guard", "test", "write_file", other, "--tainted"]).await;
+    assert!(said.contains("The guard asks.") && said.contains("has read what others"), "{said}");
+    let (good, document) = site.run(&["guard", "export"]).await;
+    assert!(good && document.contains("tool = \"write_file\""), "{document}");
+    let (good, _) = site.run(&["guard", "remove", "go"]).await;
+    assert!(good);
+    let (good, said) = site.run(&["guard", "remove", "go"]).await;
+    assert!(!good && said.contains("no rule `go`"), "{said}");
+    let (good, said) = site.run(&["guard", "list"]).await;
+    assert!(good && said.contains("delete folders"), "{said}");
+    site.end().await;
 }

@@ -1,0 +1,391 @@
+//! Goes through a parsed command line and collects every program that it would start.
+
+use brush_parser::{
+    ParserOptions, SourceInfo,
+    ast::{
+        AndOr, AndOrList, Assignment, AssignmentValue, Command as Node, CommandPrefixOrSuffixItem,
+        CompoundCommand, CompoundList, ExtendedTestExpr, IoFileRedirectKind, IoFileRedirectTarget,
+        IoRedirect, Pipeline, RedirectList, SimpleCommand,
+    },
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    panic::catch_unwind,
+};
+
+use super::{
+    shell::{Command, Script, Word},
+    shell_inner,
+};
+
+/// Longer or deeper than anybody writes by hand; a parser that goes down into it might not return.
+const MAX_BYTES: usize = 16_000;
+const MAX_DEPTH: usize = 8;
+const MAX_NESTING: usize = 12;
+const MAX_BRANCHES: usize = 64;
+const MAX_COMMANDS: usize = 500;
+
+/// `[[`, `((` and `$'` start programs in one shell that are plain text in another.
+const OTHER_SHELLS: &str = "not every shell reads it the same way";
+
+/// The state of going through a command line.
+#[derive(Default)]
+pub(super) struct Walk {
+    commands: Vec<Command>,
+    unclear: Option<&'static str>,
+    depth: usize,
+    /// What variables were set to, where that is known.
+    pub(super) variables: BTreeMap<String, Option<String>>,
+    /// Files that the line writes, and files that it runs.
+    pub(super) written: BTreeSet<String>,
+    pub(super) files_run: Vec<String>,
+    functions: Vec<String>,
+}
+
+/// What flows into a program.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Input {
+    /// From another program or another place, not from the terminal.
+    pub(super) piped: bool,
+    pub(super) text: Option<String>,
+}
+
+impl Walk {
+    /// What was found.
+    pub(super) fn end(mut self) -> Script {
+        for file in std::mem::take(&mut self.files_run) {
+            // It was written a moment ago, by the same line: nobody has seen what it runs.
+            if self.written.contains(&file) {
+                self.push(Command::of(&["|", &file]));
+            }
+        }
+        Script { commands: self.commands, unclear: self.unclear }
+    }
+
+    pub(super) fn doubt(&mut self, why: &'static str) {
+        self.unclear.get_or_insert(why);
+    }
+
+    pub(super) fn push(&mut self, command: Command) {
+        if self.commands.len() >= MAX_COMMANDS {
+            return self.doubt("it holds too many commands");
+        }
+        self.commands.push(command);
+    }
+
+    /// Goes through a script; what it would print, where that is known.
+    pub(super) fn script(&mut self, text: &str) -> Option<String> {
+        if text.len() > MAX_BYTES || is_deep(text) || self.depth >= MAX_DEPTH {
+            self.doubt("it is too long or too deep");
+            return None;
+        }
+        let Some(program) = program(text) else {
+            self.doubt("it is no shell command that can be read");
+            return None;
+        };
+        if text.contains("$'") {
+            self.doubt(OTHER_SHELLS);
+        }
+        self.depth += 1;
+        let lists: Vec<_> = program.iter().map(|list| self.list(list)).collect();
+        self.depth -= 1;
+        lists.into_iter().collect::<Option<Vec<_>>>().map(|said| said.concat())
+    }
+
+    fn list(&mut self, list: &CompoundList) -> Option<String> {
+        let said: Vec<_> = list.0.iter().map(|item| self.and_or(&item.0)).collect();
+        said.into_iter().collect::<Option<Vec<_>>>().map(|said| said.concat())
+    }
+
+    fn and_or(&mut self, list: &AndOrList) -> Option<String> {
+        let mut said = self.pipeline(&list.first);
+        for more in &list.additional {
+            let (AndOr::And(pipeline) | AndOr::Or(pipeline)) = more;
+            let next = self.pipeline(pipeline);
+            said = said.zip(next).map(|(one, two)| one + &two);
+        }
+        said
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline) -> Option<String> {
+        let mut input = Input::default();
+        for command in &pipeline.seq {
+            let text = self.node(command, input);
+            input = Input { piped: true, text };
+        }
+        input.text
+    }
+
+    fn node(&mut self, node: &Node, input: Input) -> Option<String> {
+        match node {
+            Node::Simple(simple) => self.simple(simple, input),
+            Node::Compound(compound, redirects) => {
+                let input = self.redirects(redirects.as_ref(), input);
+                self.compound(compound, &input)
+            }
+            Node::Function(function) => {
+                self.functions.push(function.fname.value.clone());
+                let input = self.redirects(function.body.1.as_ref(), Input::default());
+                self.compound(&function.body.0, &input);
+                self.functions.pop();
+                None
+            }
+            Node::ExtendedTest(test) => {
+                self.test(&test.expr);
+                self.doubt(OTHER_SHELLS);
+                None
+            }
+        }
+    }
+
+    fn compound(&mut self, compound: &CompoundCommand, input: &Input) -> Option<String> {
+        if input.piped && holds_reader(compound) {
+            // Which of its commands reads what flows in is not followed.
+            self.doubt("something is piped into a group of commands");
+        }
+        match compound {
+            CompoundCommand::BraceGroup(group) => return self.list(&group.list),
+            CompoundCommand::Subshell(subshell) => return self.list(&subshell.list),
+            CompoundCommand::Arithmetic(it) => {
+                self.inside(&it.expr.value);
+                self.doubt(OTHER_SHELLS);
+            }
+            CompoundCommand::ArithmeticForClause(it) => {
+                self.doubt(OTHER_SHELLS);
+                for expr in [&it.initializer, &it.condition, &it.updater].into_iter().flatten() {
+                    self.inside(&expr.value);
+                }
+                self.list(&it.body.list);
+            }
+            CompoundCommand::ForClause(it) => {
+                let values: Vec<_> =
+                    it.values.iter().flatten().flat_map(|word| self.words(&word.value)).collect();
+                let only = (values.len() == 1).then(|| values[0].text.clone());
+                self.variables.insert(it.variable_name.clone(), only);
+                self.list(&it.body.list);
+            }
+            CompoundCommand::CaseClause(it) => {
+                self.inside(&it.value.value);
+                for case in &it.cases {
+                    case.patterns.iter().for_each(|pattern| self.inside(&pattern.value));
+                    case.cmd.iter().for_each(|list| drop(self.list(list)));
+                }
+            }
+            CompoundCommand::IfClause(it) => {
+                self.list(&it.condition);
+                self.list(&it.then);
+                for branch in it.elses.iter().flatten() {
+                    branch.condition.iter().for_each(|list| drop(self.list(list)));
+                    self.list(&branch.body);
+                }
+            }
+            CompoundCommand::WhileClause(it) | CompoundCommand::UntilClause(it) => {
+                self.list(&it.0);
+                self.list(&it.1.list);
+            }
+        }
+        None
+    }
+
+    fn test(&mut self, expr: &ExtendedTestExpr) {
+        match expr {
+            ExtendedTestExpr::And(one, two) | ExtendedTestExpr::Or(one, two) => {
+                self.test(one);
+                self.test(two);
+            }
+            ExtendedTestExpr::Not(one) | ExtendedTestExpr::Parenthesized(one) => self.test(one),
+            ExtendedTestExpr::UnaryTest(_, word) => self.inside(&word.value),
+            ExtendedTestExpr::BinaryTest(_, one, two) => {
+                self.inside(&one.value);
+                self.inside(&two.value);
+            }
+        }
+    }
+
+    fn simple(&mut self, simple: &SimpleCommand, mut input: Input) -> Option<String> {
+        let mut words = Vec::new();
+        let mut assignments = Vec::new();
+        let before = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+        let after = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        for item in before {
+            match item {
+                CommandPrefixOrSuffixItem::AssignmentWord(it, _) => assignments.push(it),
+                other => self.item(other, &mut words, &mut input),
+            }
+        }
+        if let Some(name) = &simple.word_or_name {
+            words.extend(self.words(&name.value));
+        }
+        for item in after {
+            self.item(item, &mut words, &mut input);
+        }
+        let alone = words.is_empty();
+        for assignment in assignments {
+            self.assign(assignment, alone);
+        }
+        if alone {
+            return Some(String::new());
+        }
+        self.command(words, &input)
+    }
+
+    fn item(&mut self, item: &CommandPrefixOrSuffixItem, words: &mut Vec<Word>, input: &mut Input) {
+        match item {
+            CommandPrefixOrSuffixItem::Word(word) => words.extend(self.words(&word.value)),
+            CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                words.extend(self.words(&word.value));
+            }
+            CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                *input = self.redirect(redirect, input.clone());
+            }
+            CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
+                self.list(&subshell.list);
+                words.push(Word::guess(shell_inner::FROM_A_PROGRAM));
+            }
+        }
+    }
+
+    /// A variable that is set changes what programs do; one that a program is given, which one.
+    fn assign(&mut self, assignment: &Assignment, lasting: bool) {
+        let name = assignment.name.to_string();
+        let value = match &assignment.value {
+            AssignmentValue::Scalar(word) => {
+                let words = self.words(&word.value);
+                words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ")
+            }
+            AssignmentValue::Array(items) => {
+                for (index, word) in items {
+                    if let Some(index) = index {
+                        self.inside(&index.value);
+                    }
+                    self.inside(&word.value);
+                }
+                self.variables.insert(name.clone(), None);
+                return self.push(Command::of(&["=", &name]));
+            }
+        };
+        self.push(Command::of(&["=", &name, &value]));
+        if lasting {
+            let again = self.variables.contains_key(&name) || assignment.append;
+            self.variables.insert(name, Some(value).filter(|_| !again));
+        }
+    }
+
+    /// A program that is started, and what it starts in turn.
+    pub(super) fn command(&mut self, words: Vec<Word>, input: &Input) -> Option<String> {
+        let command = Command { words };
+        if command.name().is_some_and(|name| self.functions.iter().any(|known| known == name)) {
+            let name = command.name().unwrap_or_default().to_owned();
+            self.push(Command::of(&["function", &name, "--calls-itself"]));
+        }
+        self.push(command.clone());
+        if self.depth > MAX_DEPTH {
+            self.doubt("it is too long or too deep");
+            return None;
+        }
+        self.depth += 1;
+        let said = shell_inner::follow(self, &command, input);
+        self.depth -= 1;
+        said
+    }
+
+    fn redirects(&mut self, redirects: Option<&RedirectList>, input: Input) -> Input {
+        redirects
+            .iter()
+            .flat_map(|list| &list.0)
+            .fold(input, |input, redirect| self.redirect(redirect, input))
+    }
+
+    fn redirect(&mut self, redirect: &IoRedirect, input: Input) -> Input {
+        use IoFileRedirectKind as Kind;
+        match redirect {
+            IoRedirect::File(_, kind, IoFileRedirectTarget::Filename(word)) => match kind {
+                Kind::Read | Kind::DuplicateInput => return self.reads_file(&word.value),
+                _ => self.writes_file(&word.value),
+            },
+            IoRedirect::File(_, _, IoFileRedirectTarget::Duplicate(word)) => {
+                self.duplicates(&word.value);
+            }
+            IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(_, subshell)) => {
+                let text = self.list(&subshell.list);
+                return Input { piped: true, text };
+            }
+            IoRedirect::File(_, _, IoFileRedirectTarget::Fd(_)) => {}
+            IoRedirect::OutputAndError(word, _) => self.writes_file(&word.value),
+            IoRedirect::HereString(_, word) => {
+                let words = self.words(&word.value);
+                let text = words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+                return Input { piped: true, text: Some(text) };
+            }
+            IoRedirect::HereDocument(_, document) => {
+                if document.requires_expansion {
+                    // Quotes are nothing special in there.
+                    self.inside(&document.doc.value.replace(['\'', '"'], " "));
+                }
+                return Input { piped: true, text: Some(document.doc.value.clone()) };
+            }
+        }
+        input
+    }
+
+    /// `<&3` is a number; `>&FILE` writes.
+    fn duplicates(&mut self, word: &str) {
+        if !word.chars().all(|c| c.is_ascii_digit() || c == '-') {
+            self.writes_file(word);
+        }
+    }
+
+    fn writes_file(&mut self, word: &str) {
+        for word in self.words(word) {
+            let harmless = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+            if word.sure && harmless.contains(&word.text.as_str()) {
+                continue;
+            }
+            self.written.insert(shell_inner::plain_path(&word.text));
+            self.push(Command { words: vec![Word::sure(">"), word] });
+        }
+    }
+
+    fn reads_file(&mut self, word: &str) -> Input {
+        for word in self.words(word) {
+            self.files_run.push(shell_inner::plain_path(&word.text));
+            self.push(Command { words: vec![Word::sure("<"), word] });
+        }
+        Input { piped: true, text: None }
+    }
+}
+
+/// Whether a group might hold a program that runs what it reads.
+fn holds_reader(compound: &CompoundCommand) -> bool {
+    let shown = compound.to_string();
+    let mut words = shown.split(|c: char| !c.is_alphanumeric() && c != '.');
+    words.any(shell_inner::is_interpreter) || shown.contains('$') || shown.contains('`')
+}
+
+/// Brackets within brackets, or branches in number, which the parser follows by recursion.
+fn is_deep(text: &str) -> bool {
+    let mut nesting = 0_usize;
+    let mut deepest = 0;
+    for c in text.chars() {
+        match c {
+            '(' | '{' => nesting += 1,
+            ')' | '}' => nesting = nesting.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(nesting);
+    }
+    let branches = ["if", "while", "until", "for", "case", "select", "function", "!", "time"];
+    let words = text.split(|c: char| c.is_whitespace() || ";&|(){}".contains(c));
+    let branches = words.filter(|word| branches.contains(word)).count();
+    deepest > MAX_NESTING || branches > MAX_BRANCHES || text.matches('`').count() > MAX_NESTING
+}
+
+/// A parser that breaks down has not understood.
+fn program(text: &str) -> Option<Vec<CompoundList>> {
+    let parsed = catch_unwind(|| {
+        let tokens = brush_parser::tokenize_str(text).ok()?;
+        let source = SourceInfo { source: text.to_owned() };
+        brush_parser::parse_tokens(&tokens, &ParserOptions::default(), &source).ok()
+    });
+    Some(parsed.ok()??.complete_commands)
+}
