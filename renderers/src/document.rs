@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::chart::Chart;
+
 /// A document: what it is, what stands in it, and the pictures it names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
@@ -11,6 +13,8 @@ pub struct Document {
     pub notes: Vec<Vec<Block>>,
     /// Bytes of pictures by the URL that the text uses for them. Only these can be drawn.
     pub assets: BTreeMap<String, Vec<u8>>,
+    /// The house's sign, in the theme `corporate`: PNG, JPEG, GIF, BMP or SVG.
+    pub logo: Option<Vec<u8>>,
     /// What the reader of the source had to leave out.
     pub warnings: Vec<String>,
 }
@@ -31,6 +35,8 @@ pub struct Meta {
     pub footer: Option<String>,
     pub page: Page,
     pub theme: Theme,
+    /// The house's colour, in the theme `corporate`.
+    pub accent: Option<Color>,
     pub slides: SlideSize,
     pub keywords: Vec<String>,
     /// Headings carry numbers.
@@ -67,6 +73,45 @@ pub enum Theme {
     Academic,
 }
 
+/// A colour as six hexadecimal digits, `RRGGBB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Color([u8; 6]);
+
+impl Color {
+    /// Reads `#0a4f8a` or `0a4f8a`.
+    pub fn read(text: &str) -> Option<Self> {
+        let digits = text.trim().trim_start_matches('#').to_ascii_uppercase();
+        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        digits.into_bytes().try_into().ok().filter(|_| is_hex).map(Self)
+    }
+
+    /// The same, `share` of the way to white.
+    #[must_use]
+    pub fn lightened(self, share: f64) -> Self {
+        let value = u32::from_str_radix(&self, 16).expect("they are hexadecimal digits");
+        let light = |shift: u32| {
+            let part = f64::from((value >> shift) & 0xff);
+            (part + (255.0 - part) * share) as u32
+        };
+        let text = format!("{:02X}{:02X}{:02X}", light(16), light(8), light(0));
+        Self::read(&text).expect("three bytes are six digits")
+    }
+}
+
+impl std::ops::Deref for Color {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("digits are ASCII")
+    }
+}
+
+impl std::fmt::Display for Color {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
     Heading {
@@ -86,6 +131,7 @@ pub enum Block {
     },
     /// Terms with their descriptions.
     Definitions(Vec<(Vec<Inline>, Vec<Block>)>),
+    Chart(Chart),
     /// LaTeX, on a line of its own.
     Math(String),
     /// `---`: a rule on a page, a new slide in a deck.
@@ -208,7 +254,11 @@ fn each_in_blocks<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Inline)) {
                     each_in_blocks(description, see);
                 }
             }
-            Block::Code { .. } | Block::Math(_) | Block::Break | Block::Comment(_) => {}
+            Block::Code { .. }
+            | Block::Chart(_)
+            | Block::Math(_)
+            | Block::Break
+            | Block::Comment(_) => {}
         }
     }
 }

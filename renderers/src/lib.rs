@@ -3,6 +3,7 @@
 //! - [`document`]: the model that all formats share
 //! - [`markdown`]: Markdown (CommonMark + GFM, front matter) to the model
 //! - [`rows`]: CSV and JSON rows to the model
+//! - [`chart`]: charts from fenced blocks, and as vector pictures
 //! - [`latex`]: formulas, for the formats that draw them
 //! - `package`: what Word and PowerPoint share: the zip of parts, text widths, looks, pictures
 //! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: a folder per format, a file per concern
@@ -10,6 +11,7 @@
 //! Nothing here reads a file, a clock or the network: pictures come in as bytes, and the same input
 //! gives the same bytes on every machine. What cannot be drawn is named in [`Rendered::warnings`].
 
+pub mod chart;
 pub mod document;
 pub mod docx;
 pub mod latex;
@@ -58,17 +60,17 @@ pub fn render(document: &Document, format: Format) -> Result<Rendered, RenderErr
     render_with(document, format, &Fonts::default())
 }
 
-/// Draws `document` with `fonts`, of which only a PDF makes use: the other formats name fonts, and
-/// the reader's program brings them.
+/// Draws `document` with `fonts`. The Office formats name fonts, and the reader's program brings them:
+/// there, only the pixels behind vector pictures are drawn with these.
 pub fn render_with(
     document: &Document,
     format: Format,
     fonts: &Fonts,
 ) -> Result<Rendered, RenderError> {
     match format {
-        Format::Docx => docx::render(document),
-        Format::Xlsx => xlsx::render(document),
-        Format::Pptx => pptx::render(document),
+        Format::Docx => docx::render(document, fonts),
+        Format::Xlsx => xlsx::render(document, fonts),
+        Format::Pptx => pptx::render(document, fonts),
         Format::Pdf => pdf::render_with(document, fonts),
     }
 }

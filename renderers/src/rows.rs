@@ -11,8 +11,7 @@ use crate::{Document, RenderError};
 /// of those), quotation marks as in RFC 4180, the first line as header.
 pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
     let (text, _) = clean::source(text);
-    let records = records(&text, separator(&text));
-    let mut records = records.into_iter();
+    let mut records = records(&text).into_iter();
     let header = records.next().ok_or_else(|| {
         RenderError::Invalid("The CSV is empty; its first line must name the columns.".to_owned())
     })?;
@@ -126,7 +125,8 @@ fn separator(text: &str) -> char {
 }
 
 /// A quotation mark that is never closed takes the rest of the text.
-fn records(text: &str, separator: char) -> Vec<Vec<String>> {
+pub(crate) fn records(text: &str) -> Vec<Vec<String>> {
+    let separator = separator(text);
     let mut records = Vec::new();
     let mut record: Vec<String> = Vec::new();
     let mut field = String::new();
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn s15_rows_are_as_safe_as_markdown() {
         let document = from_csv("T", "a\n=WEBSERVICE(1)\n\"=1+1\"\n").unwrap();
-        let rendered = crate::xlsx::render(&document).unwrap();
+        let rendered = crate::render(&document, crate::Format::Xlsx).unwrap();
         assert!(rendered.warnings[0].contains("WEBSERVICE is not allowed"));
     }
 }

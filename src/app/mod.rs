@@ -72,7 +72,8 @@ impl App {
             stop: CancellationToken::new(),
         });
         let toolbox = Arc::new(Toolbox::default());
-        for tool in crate::tools::toolbox::builtin().into_iter().chain(given.tools) {
+        let house = config.documents.clone();
+        for tool in crate::tools::toolbox::builtin(house).into_iter().chain(given.tools) {
             toolbox.register(tool)?;
         }
         let models = models::build(config, variables, &given.models)?;

@@ -22,6 +22,7 @@ use std::{
 use crate::{
     agent::{approvers::Approvers, catalog::Tier, policy::Action, rules::RuleEntry},
     store::db::Durability,
+    tools::documents::House,
 };
 use secret::Secret;
 
@@ -35,6 +36,7 @@ pub struct Config {
     pub store: StoreConfig,
     pub admin: AdminConfig,
     pub guard: GuardConfig,
+    pub documents: House,
     pub models: Vec<ModelEntry>,
     pub agents: Vec<AgentEntry>,
     pub channels: Vec<ChannelEntry>,
@@ -182,6 +184,7 @@ impl Default for Config {
             store: StoreConfig::default(),
             admin: AdminConfig::default(),
             guard: GuardConfig::default(),
+            documents: House::default(),
             models: Vec::new(),
             agents: Vec::new(),
             channels: Vec::new(),

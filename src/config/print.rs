@@ -90,6 +90,11 @@ pub const KEYS: &[Key] = &[
     key("guard.rules.times", "[]", "As in mon-fri 09:00-17:00 Europe/Berlin"),
     key("guard.rules.action", "", "allow, ask or deny"),
     key("guard.rules.approvers", "guard.approvers", "Who decides what this rule asks"),
+    key(
+        "documents.fonts",
+        "[]",
+        "Folders with fonts for PDFs, before `fonts` beside the program and the system's",
+    ),
     key("models.id", "", "What agents call it"),
     key("models.provider", "", "openai, anthropic, gemini, ollama or demo"),
     key("models.base_url", "the provider's", "For any compatible server"),

@@ -54,9 +54,9 @@ struct Entry {
 }
 
 /// The tools that come with the program.
-pub fn builtin() -> Vec<Arc<dyn Tool>> {
+pub fn builtin(house: documents::House) -> Vec<Arc<dyn Tool>> {
     let mut tools = files::tools();
-    tools.extend(documents::tools());
+    tools.extend(documents::tools(house));
     tools.push(Arc::new(send::SendFile));
     tools.push(Arc::new(time::CurrentDatetime));
     tools
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn ic_03_ic_04_cv_18_every_tool_that_comes_with_the_program_is_fit() {
         let toolbox = Toolbox::default();
-        for tool in builtin() {
+        for tool in builtin(documents::House::default()) {
             toolbox.register(tool).unwrap();
         }
         let specs = toolbox.specs();
@@ -459,7 +459,7 @@ mod tests {
     #[tokio::test]
     async fn fo_13_the_twenty_first_write_in_a_minute_is_refused() {
         let toolbox = Toolbox::default();
-        for tool in builtin() {
+        for tool in builtin(documents::House::default()) {
             toolbox.register(tool).unwrap();
         }
         let place = Place::new();

@@ -89,6 +89,7 @@ impl Draw<'_> {
                     self.blocks(xml, blocks, place.indented(567));
                 }
             }
+            Block::Chart(chart) => self.chart(xml, chart, place),
             Block::Math(latex) => self.display_math(xml, latex, place),
             Block::Break => empty(xml, "Rule"),
             Block::Comment(text) => comment(xml, text),

@@ -50,6 +50,7 @@ fn height(block: &Block, width: f64, depth: usize) -> f64 {
         Block::Definitions(terms) => {
             terms.iter().map(|(_, inside)| LINE + blocks(inside, width - 28.0, depth + 1)).sum()
         }
+        Block::Chart(_) => 270.0,
         Block::Math(_) => 40.0,
         Block::Break => 20.0,
         Block::Comment(_) => 0.0,

@@ -27,17 +27,17 @@ use crate::package::picture::Album;
 use crate::package::warnings::Warnings;
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations, limits, properties};
-use crate::{Document, RenderError, Rendered};
+use crate::{Document, Fonts, RenderError, Rendered};
 
 use anchors::Anchors;
 use lists::Numbering;
 
 /// Draws a Word file. `pages` is an estimate by measured text; Word alone knows.
-pub fn render(document: &Document) -> Result<Rendered, RenderError> {
+pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     limits::check(document)?;
     let pages = length::pages(document);
     limits::pages(pages, 500, "pages")?;
-    let mut draw = Draw::new(document);
+    let mut draw = Draw::new(document, fonts);
     let body = draw.document();
     let (package, warnings) = draw.pack(body);
     let dropped = package.dropped;
@@ -54,7 +54,8 @@ struct Draw<'d> {
     /// Relationships of the part that is being written.
     relations: Relations,
     warnings: Warnings,
-    album: Album,
+    fonts: &'d Fonts,
+    album: Album<'d>,
     numbering: Numbering,
     anchors: Anchors,
     /// For each footnote, whether it was mentioned already.
@@ -98,14 +99,15 @@ impl Place {
 }
 
 impl<'d> Draw<'d> {
-    fn new(document: &'d Document) -> Self {
+    fn new(document: &'d Document, fonts: &'d Fonts) -> Self {
         Self {
             document,
             look: look::look(&document.meta),
             package: Package::default(),
             relations: Relations::default(),
             warnings: Warnings::from(&document.warnings),
-            album: Album::default(),
+            fonts,
+            album: Album::new(fonts),
             numbering: Numbering::default(),
             anchors: Anchors::of(document),
             mentioned: vec![false; document.notes.len()],

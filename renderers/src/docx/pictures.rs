@@ -3,8 +3,9 @@
 use super::blocks::Shape;
 use super::inlines::{Format, run};
 use super::{Draw, Place};
+use crate::chart::{Chart, svg};
 use crate::document::Align;
-use crate::package::picture::Picture;
+use crate::package::picture::{self, Picture};
 use crate::package::xml::Xml;
 
 /// English Metric Units in a twip.
@@ -36,6 +37,27 @@ impl Draw<'_> {
         true
     }
 
+    /// A chart as a vector picture, with all it says as its description.
+    pub fn chart(&mut self, xml: &mut Xml, chart: &Chart, place: Place) {
+        let svg =
+            svg::draw(chart, &self.look.palette(), &format!("{}, sans-serif", self.look.body));
+        match Picture::of_vector(svg.into(), self.fonts) {
+            Ok(picture) => {
+                xml.open("w:p", &[]);
+                let align = if place.level > 0 { Align::Start } else { Align::Center };
+                Shape { style: "Figure", indent: place.indent, align, ..Shape::default() }
+                    .write(xml);
+                self.picture(xml, &picture, &chart.description(), place.width);
+                xml.close();
+            }
+            Err(why) => {
+                self.warnings.say(format!("A chart is shown as its values: {why}."));
+                let text = vec![crate::document::Inline::Text(chart.description())];
+                self.paragraph(xml, &text, place);
+            }
+        }
+    }
+
     /// A picture within a line, or its text where it cannot be drawn.
     pub fn inline_picture(&mut self, xml: &mut Xml, image: (&str, &str, &str), format: Format) {
         let (url, alt, _) = image;
@@ -50,21 +72,18 @@ impl Draw<'_> {
 
     fn picture(&mut self, xml: &mut Xml, picture: &Picture<'_>, alt: &str, width: i64) {
         let size = picture.fit(width.max(200) * EMU_PER_TWIP, MOST_HEIGHT * EMU_PER_TWIP);
-        let part = self.package.store("word/media", picture.kind, picture.bytes);
-        let target = part.trim_start_matches("word/");
-        let relation = self.relations.part("image", target);
         let id = self.next_id();
         xml.open("w:r", &[]);
         xml.open("w:drawing", &[]);
-        drawing(xml, (&relation, alt), id, size);
+        let stores = (&mut self.package, &mut self.relations);
+        drawing(xml, alt, id, size, |xml| picture::blip(xml, stores, ("word", ""), picture));
         xml.close();
         xml.close();
     }
 }
 
 /// `wp:inline` around a picture, sizes in EMU.
-fn drawing(xml: &mut Xml, picture: (&str, &str), id: u32, size: (i64, i64)) {
-    let (relation, alt) = picture;
+fn drawing(xml: &mut Xml, alt: &str, id: u32, size: (i64, i64), blip: impl FnOnce(&mut Xml)) {
     let (id, cx, cy) = (id.to_string(), size.0.to_string(), size.1.to_string());
     let (name, extent) = (format!("Picture {id}"), [("cx", cx.as_str()), ("cy", cy.as_str())]);
     let named = [("id", id.as_str()), ("name", &name), ("descr", alt)];
@@ -83,7 +102,7 @@ fn drawing(xml: &mut Xml, picture: (&str, &str), id: u32, size: (i64, i64)) {
     xml.empty("pic:cNvPicPr", &[]);
     xml.close();
     xml.open("pic:blipFill", &[]);
-    xml.empty("a:blip", &[("r:embed", relation)]);
+    blip(xml);
     xml.raw("<a:stretch><a:fillRect/></a:stretch>");
     xml.close();
     xml.open("pic:spPr", &[]);

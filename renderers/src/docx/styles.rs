@@ -125,7 +125,7 @@ fn headings(look: &Look, numbered: bool) -> Vec<Style> {
     ];
     let rows = names.into_iter().zip(sizes).enumerate();
     rows.map(|(at, (names, (half_points, before, after)))| {
-        let color = if at < 3 { look.accent } else { look.ink };
+        let color = if at < 3 { &look.accent } else { look.ink };
         let marks = if at == 5 { "<w:i/><w:iCs/>" } else { BOLD };
         let face = fonts(look.headings, look);
         let run = format!("{face}{marks}<w:color w:val=\"{color}\"/>{}", size(half_points));

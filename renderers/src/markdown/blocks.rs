@@ -6,7 +6,8 @@ use comrak::nodes::{AlertType, ListType, Node, NodeList, NodeValue, TableAlignme
 
 use super::html::{self, Piece};
 use super::losses::Losses;
-use super::{NESTING, clean, inlines};
+use super::{CHARTS, NESTING, clean, inlines};
+use crate::chart;
 use crate::document::{Alert, Align, Block, Inline, Item, List, Table, plain_text};
 
 /// Reads one tree; remembers which notes it met, and what it could not keep.
@@ -21,6 +22,8 @@ pub struct Reader<'a> {
     pub comments: Vec<String>,
     /// Notes that only other notes mention: they stand at the end of the text.
     pub orphans: Vec<Block>,
+    /// Charts so far, drawn or not.
+    charts: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -38,6 +41,7 @@ impl<'a> Reader<'a> {
             in_note: false,
             comments: Vec::new(),
             orphans: Vec::new(),
+            charts: 0,
         }
     }
 
@@ -73,12 +77,7 @@ impl<'a> Reader<'a> {
                 blocks.push(Block::Table(self.table(node, align, depth)));
                 self.drain_comments(blocks);
             }
-            NodeValue::CodeBlock(code) => {
-                let language = clean::line(code.info.split([' ', ',', '{']).next().unwrap_or(""));
-                let language = Some(language).filter(|language| !language.is_empty());
-                let text = clean::text(code.literal.trim_end_matches('\n'));
-                blocks.push(Block::Code { language, text });
-            }
+            NodeValue::CodeBlock(code) => blocks.push(self.code(&code.info, &code.literal)),
             NodeValue::BlockQuote | NodeValue::MultilineBlockQuote(_) => {
                 blocks.push(Block::Quote { alert: None, blocks: self.blocks(node, depth + 1) });
             }
@@ -165,6 +164,25 @@ impl<'a> Reader<'a> {
             }
         }
         Block::Definitions(items)
+    }
+
+    /// Code, or a chart; a chart that cannot be read stays code.
+    fn code(&mut self, info: &str, literal: &str) -> Block {
+        let language = clean::line(info.split([' ', ',', '{']).next().unwrap_or(""));
+        let text = clean::text(literal.trim_end_matches('\n'));
+        if language == "chart" {
+            self.charts += 1;
+            let many = format!("a document may have {CHARTS}");
+            let is_one_too_many = self.charts > CHARTS;
+            match if is_one_too_many { Err(many) } else { chart::read(&text) } {
+                Ok(chart) => return Block::Chart(chart),
+                Err(why) => {
+                    let number = self.charts;
+                    self.losses.other(format!("Chart {number} is shown as its source: {why}."));
+                }
+            }
+        }
+        Block::Code { language: Some(language).filter(|language| !language.is_empty()), text }
     }
 
     fn html(&mut self, html: &str, blocks: &mut Vec<Block>) {

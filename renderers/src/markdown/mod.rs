@@ -24,6 +24,8 @@ pub const SOURCE_BYTES: usize = 8 * 1024 * 1024;
 pub const NESTING: usize = 24;
 /// Cells of all tables together.
 pub const TABLE_CELLS: usize = 200_000;
+/// Charts of one document.
+pub const CHARTS: usize = 64;
 /// Columns of one table.
 pub const TABLE_COLUMNS: usize = 256;
 
@@ -47,13 +49,7 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     let mut blocks = reader.blocks(root, 0);
     let notes = reader.notes();
     blocks.append(&mut reader.orphans);
-    Ok(Document {
-        meta,
-        blocks,
-        notes,
-        assets: std::collections::BTreeMap::default(),
-        warnings: reader.losses.sentences(),
-    })
+    Ok(Document { meta, blocks, notes, warnings: reader.losses.sentences(), ..Document::default() })
 }
 
 /// The pictures that a document names, each once, in the order of their first mention, so that the

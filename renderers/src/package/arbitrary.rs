@@ -124,7 +124,7 @@ prop_compose! {
             ..Meta::default()
         };
         let assets = [("a.png".to_owned(), png(30, 20))].into();
-        Document { meta, blocks, notes, assets, warnings: Vec::new() }
+        Document { meta, blocks, notes, assets, ..Document::default() }
     }
 }
 

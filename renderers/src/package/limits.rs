@@ -31,7 +31,11 @@ pub fn check(document: &Document) -> Result<(), RenderError> {
                 within(cells, CELLS, "table cells")?;
                 rows(table).flatten().try_for_each(|cell| marks(cell))?;
             }
-            Block::Code { .. } | Block::Math(_) | Block::Break | Block::Comment(_) => {}
+            Block::Code { .. }
+            | Block::Chart(_)
+            | Block::Math(_)
+            | Block::Break
+            | Block::Comment(_) => {}
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! How the three themes look: faces and colours, the same in Word and PowerPoint.
+//! How the three themes look: faces and colours, the same in all four formats.
 
-use crate::document::{Alert, Meta, Theme};
+use crate::document::{Alert, Color, Meta, Theme};
 
 /// Faces and colours (RRGGBB) of a theme, with the faces that the language asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,17 +10,25 @@ pub struct Look {
     pub code: &'static str,
     pub east_asian: &'static str,
     pub complex: &'static str,
-    pub accent: &'static str,
+    pub accent: Color,
     /// The rest of the palette, for charts and alternating shapes.
     pub accents: [&'static str; 5],
     pub ink: &'static str,
     pub quiet: &'static str,
     /// Shade of table heads.
-    pub tint: &'static str,
+    pub tint: Color,
     /// Shade of code.
     pub paper: &'static str,
     pub line: &'static str,
     pub link: &'static str,
+}
+
+impl Look {
+    /// The colours of a chart's series, in their order.
+    pub fn palette(&self) -> [Color; 6] {
+        let [two, three, four, five, six] = self.accents.map(color);
+        [self.accent, two, three, four, five, six]
+    }
 }
 
 /// The look of a document.
@@ -33,36 +41,41 @@ pub fn look(meta: &Meta) -> Look {
         code: "Courier New",
         east_asian,
         complex: "Arial",
-        accent: "1F4E79",
+        accent: color("1F4E79"),
         accents: ["2E8B7A", "C77C11", "7A4FA3", "B5413C", "5B6770"],
         ink: "1F2328",
         quiet: "57606A",
-        tint: "E8EEF4",
+        tint: color("E8EEF4"),
         paper: "F6F8FA",
         line: "D0D7DE",
         link: "0B5CAD",
     };
+    let accent = meta.accent.unwrap_or(color("0B3D62"));
     match meta.theme {
         Theme::Neutral => base,
         Theme::Corporate => Look {
             headings: "Calibri",
             body: "Calibri",
-            accent: "0B3D62",
+            accent,
             accents: ["00857C", "E07B00", "6A5ACD", "A23B3B", "4F5B66"],
-            tint: "DCE6EF",
+            tint: accent.lightened(0.86),
             ..base
         },
         Theme::Academic => Look {
             headings: "Times New Roman",
             body: "Times New Roman",
             complex: "Times New Roman",
-            accent: "222222",
+            accent: color("222222"),
             accents: ["4A6FA5", "8C6D31", "6B4E71", "8B3A3A", "555555"],
-            tint: "EEEEEE",
+            tint: color("EEEEEE"),
             paper: "F7F7F5",
             ..base
         },
     }
+}
+
+fn color(digits: &str) -> Color {
+    Color::read(digits).expect("the colours of themes are written out")
 }
 
 /// The document's language, English where it names none.

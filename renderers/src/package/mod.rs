@@ -23,6 +23,7 @@ pub mod properties;
 #[cfg(test)]
 pub mod reading;
 pub mod text;
+pub mod vector;
 pub mod warnings;
 pub mod widths;
 pub mod xml;
@@ -50,6 +51,12 @@ impl Package {
         self.dropped += xml.dropped;
         self.types.insert(name.to_owned(), content_type);
         self.parts.insert(name.to_owned(), xml.finish());
+    }
+
+    /// Adds a part that is a file of its own, such as the workbook of a chart.
+    pub fn embed(&mut self, name: &str, content_type: &'static str, bytes: Vec<u8>) {
+        self.types.insert(name.to_owned(), content_type);
+        self.parts.insert(name.to_owned(), bytes);
     }
 
     /// Adds the relationships of `part` (`""` for the package itself), if there are any.
@@ -109,7 +116,8 @@ impl Package {
 
 /// Writes one entry; pictures are compressed already, so they are stored as they are.
 fn entry(zip: &mut ZipWriter<Cursor<Vec<u8>>>, name: &str, bytes: &[u8]) {
-    let packed = name.contains("/media/") && name.rsplit_once('.').is_some_and(|(_, e)| e != "bmp");
+    let packed =
+        name.contains("/media/") && !matches!(name.rsplit_once('.'), Some((_, "bmp" | "svg")));
     let method = if packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
     let options = SimpleFileOptions::default()
         .compression_method(method)

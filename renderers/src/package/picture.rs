@@ -1,11 +1,15 @@
 //! Pictures: what they are, how large, and whether they fit the budgets.
 
+use std::borrow::Cow;
 use std::io::Cursor;
 
 use image::{ImageFormat, ImageReader};
 
+use super::vector;
 use super::warnings::Warnings;
-use crate::Document;
+use super::xml::Xml;
+use super::{Package, Relations};
+use crate::{Document, Fonts};
 
 /// Limits for one picture and for all pictures of a file.
 const FILE_BYTES: usize = 20 << 20;
@@ -23,6 +27,7 @@ pub enum Kind {
     Jpeg,
     Gif,
     Bmp,
+    Svg,
 }
 
 impl Kind {
@@ -32,6 +37,7 @@ impl Kind {
             Self::Jpeg => "jpeg",
             Self::Gif => "gif",
             Self::Bmp => "bmp",
+            Self::Svg => "svg",
         }
     }
 
@@ -41,21 +47,30 @@ impl Kind {
             Self::Jpeg => "image/jpeg",
             Self::Gif => "image/gif",
             Self::Bmp => "image/bmp",
+            Self::Svg => "image/svg+xml",
         }
     }
 }
 
 /// A picture that may be drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture<'d> {
     pub kind: Kind,
-    pub bytes: &'d [u8],
+    pub bytes: Cow<'d, [u8]>,
+    /// The vector that the bytes are pixels of; programs that draw vectors draw this.
+    pub vector: Option<Cow<'d, [u8]>>,
     /// Pixels.
     pub width: u32,
     pub height: u32,
 }
 
 impl Picture<'_> {
+    /// A vector picture with its pixels behind it.
+    pub fn of_vector<'d>(svg: Cow<'d, [u8]>, fonts: &Fonts) -> Result<Picture<'d>, String> {
+        let vector::Raster { png, width, height } = vector::raster(&svg, fonts)?;
+        Ok(Picture { kind: Kind::Png, bytes: png.into(), vector: Some(svg), width, height })
+    }
+
     /// Width and height in EMU at 96 pixels an inch, shrunk to fit the box, never enlarged.
     pub fn fit(&self, most_width: i64, most_height: i64) -> (i64, i64) {
         let width = i64::from(self.width.max(1)) * EMU_PER_PIXEL;
@@ -79,14 +94,46 @@ fn scaled(width: i64, height: i64, most: (i64, i64), enlarge: f64) -> (i64, i64)
     (((width as f64 * factor) as i64).max(1), ((height as f64 * factor) as i64).max(1))
 }
 
+/// Stores a picture in `media` below `folder`, writes its `a:blip`: the pixels, and the vector where
+/// there is one, which Office 2016 and LibreOffice draw instead.
+pub fn blip(
+    xml: &mut Xml,
+    (package, relations): (&mut Package, &mut Relations),
+    (folder, up): (&str, &str),
+    picture: &Picture<'_>,
+) {
+    let mut relate = |kind, bytes: &[u8]| {
+        let part = package.store(&format!("{folder}/media"), kind, bytes);
+        relations.part("image", &part.replacen(&format!("{folder}/"), up, 1))
+    };
+    let pixels = relate(picture.kind, &picture.bytes);
+    let Some(vector) = &picture.vector else {
+        return xml.empty("a:blip", &[("r:embed", &pixels)]);
+    };
+    let vector = relate(Kind::Svg, vector);
+    xml.open("a:blip", &[("r:embed", &pixels)]);
+    xml.open("a:extLst", &[]);
+    xml.open("a:ext", &[("uri", "{96DAC541-7B7A-43D3-8B79-37D633B846F1}")]);
+    let ns = "http://schemas.microsoft.com/office/drawing/2016/SVG/main";
+    xml.empty("asvg:svgBlip", &[("xmlns:asvg", ns), ("r:embed", &vector)]);
+    xml.close();
+    xml.close();
+    xml.close();
+}
+
 /// Looks pictures up, and keeps the accounts of what they cost together.
-#[derive(Debug, Default)]
-pub struct Album {
+pub struct Album<'f> {
+    fonts: &'f Fonts,
     urls: Vec<String>,
     decoded_bytes: u64,
 }
 
-impl Album {
+impl<'f> Album<'f> {
+    /// An album whose vector pictures are written in `fonts`.
+    pub fn new(fonts: &'f Fonts) -> Self {
+        Self { fonts, urls: Vec::new(), decoded_bytes: 0 }
+    }
+
     /// The picture behind `url`, or `None` with a warning that says why it cannot be drawn.
     pub fn picture<'d>(
         &mut self,
@@ -106,7 +153,11 @@ impl Album {
 
     fn find<'d>(&mut self, document: &'d Document, url: &str) -> Result<Picture<'d>, String> {
         let bytes = document.assets.get(url).ok_or("there is no such file among the pictures")?;
-        let picture = sniff(bytes)?;
+        let picture = match sniff(bytes) {
+            Err(Unfit::Vector) => Picture::of_vector(Cow::Borrowed(bytes), self.fonts)?,
+            Err(Unfit::Broken(why)) => return Err(why),
+            Ok(picture) => picture,
+        };
         if self.urls.iter().any(|known| known == url) {
             return Ok(picture);
         }
@@ -117,7 +168,9 @@ impl Album {
         if self.decoded_bytes + cost > DECODED_BYTES {
             return Err("all pictures together are too large to unpack".into());
         }
-        decode(bytes)?;
+        if picture.vector.is_none() {
+            decode(bytes)?;
+        }
         self.decoded_bytes += cost;
         self.urls.push(url.to_owned());
         Ok(picture)
@@ -134,10 +187,18 @@ fn decode(bytes: &[u8]) -> Result<(), String> {
     reader.decode().map(|_| ()).map_err(|_| "it is damaged".to_owned())
 }
 
+/// Why bytes are no picture of pixels.
+#[derive(Debug, PartialEq, Eq)]
+enum Unfit {
+    Vector,
+    Broken(String),
+}
+
 /// What the bytes are, by what they say themselves; the file's name is not asked.
-pub fn sniff(bytes: &[u8]) -> Result<Picture<'_>, String> {
+fn sniff(bytes: &[u8]) -> Result<Picture<'_>, Unfit> {
+    let broken = |why: &str| Unfit::Broken(why.to_owned());
     if bytes.len() > FILE_BYTES {
-        return Err(format!("it is over {} MB", FILE_BYTES >> 20));
+        return Err(Unfit::Broken(format!("it is over {} MB", FILE_BYTES >> 20)));
     }
     let kind = match image::guess_format(bytes) {
         Ok(ImageFormat::Png) => Kind::Png,
@@ -145,17 +206,18 @@ pub fn sniff(bytes: &[u8]) -> Result<Picture<'_>, String> {
         Ok(ImageFormat::Gif) => Kind::Gif,
         Ok(ImageFormat::Bmp) => Kind::Bmp,
         _ if infer::text::is_xml(bytes) || bytes.starts_with(b"<svg") => {
-            return Err("SVG cannot be drawn here; use PNG".into());
+            return Err(Unfit::Vector);
         }
-        _ => return Err("it is not PNG, JPEG, GIF or BMP".into()),
+        _ => return Err(broken("it is not PNG, JPEG, GIF, BMP or SVG")),
     };
     let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
-    let size = reader.map_err(|e| e.to_string())?.into_dimensions();
-    let (width, height) = size.map_err(|_| "it is damaged".to_owned())?;
+    let size = reader.map_err(|e| broken(&e.to_string()))?.into_dimensions();
+    let (width, height) = size.map_err(|_| broken("it is damaged"))?;
     if u64::from(width) * u64::from(height) > PIXELS {
-        return Err(format!("it has over {} million pixels", PIXELS / 1_000_000));
+        let why = format!("it has over {} million pixels", PIXELS / 1_000_000);
+        return Err(Unfit::Broken(why));
     }
-    Ok(Picture { kind, bytes, width, height })
+    Ok(Picture { kind, bytes: bytes.into(), vector: None, width, height })
 }
 
 #[cfg(test)]
@@ -186,12 +248,18 @@ pub(crate) mod tests {
         document.assets.insert("a.png".into(), b"no picture".to_vec());
         document.assets.insert("b.png".into(), png(40, 40)[..45].to_vec());
         document.assets.insert("c.svg".into(), b"<svg xmlns='x'/>".to_vec());
+        let fonts = Fonts::default();
         let mut warnings = Warnings::default();
         for url in ["a.png", "b.png", "c.svg", "d.png"] {
-            assert_eq!(Album::default().picture(&document, url, &mut warnings), None);
+            assert_eq!(Album::new(&fonts).picture(&document, url, &mut warnings), None);
         }
         let said = warnings.finish(0).join("\n");
-        for reason in ["not PNG, JPEG", "damaged", "SVG", "no such file"] {
+        for reason in [
+            "not PNG, JPEG",
+            "b.png is shown as its text: it is damaged",
+            "c.svg is",
+            "no such file",
+        ] {
             assert!(said.contains(reason), "{reason} in {said}");
         }
     }
@@ -202,7 +270,8 @@ pub(crate) mod tests {
         for n in 0..65 {
             document.assets.insert(format!("{n}.png"), png(1, 1));
         }
-        let (mut album, mut warnings) = (Album::default(), Warnings::default());
+        let fonts = Fonts::default();
+        let (mut album, mut warnings) = (Album::new(&fonts), Warnings::default());
         let drawn =
             document.assets.keys().filter(|u| album.picture(&document, u, &mut warnings).is_some());
         assert_eq!(drawn.count(), 64);

@@ -75,6 +75,7 @@ pub fn flat(blocks: &[Block]) -> Vec<String> {
                     }),
                 );
             }
+            Block::Chart(chart) => lines.push(chart.description()),
             Block::Break | Block::Comment(_) => {}
         }
     }

@@ -12,11 +12,14 @@ use typst::model::{
 };
 use typst::text::{RawContent, RawElem, TextElem};
 
-use super::images::Pictures;
+use super::fonts::Fonts;
+use super::images::{self, Pictures};
 use super::inlines::{breakable, heading_label, image, label};
 use super::{lengths, words};
 use crate::Document;
+use crate::chart::{Chart, svg};
 use crate::document::{Alert, Align, Anchors, Block, Inline, Item, List, PageSize, Table};
+use crate::package::look::look;
 
 /// The longest word that a line of text, of code surely, holds.
 const WORD_CHARS: usize = 48;
@@ -27,8 +30,9 @@ pub struct Body {
     pub warnings: Vec<String>,
 }
 
-pub fn body(document: &Document, pictures: &Pictures) -> Body {
+pub fn body(document: &Document, pictures: &Pictures, fonts: &Fonts) -> Body {
     let mut drawing = Drawing::new(document, pictures);
+    drawing.faces = fonts.body(&document.meta).join(", ");
     let content = drawing.blocks(&document.blocks);
     Body { content, warnings: drawing.warnings }
 }
@@ -47,6 +51,8 @@ pub struct Drawing<'a> {
     pub room: (f64, f64),
     /// Longer words get places to break, so that they do not run out of their page or cell.
     pub word: usize,
+    /// Fonts for the texts of charts, as SVG names them.
+    faces: String,
     headings: usize,
     /// The level of the last heading: PDF/UA lets the next one be at most one deeper.
     level: usize,
@@ -71,6 +77,7 @@ impl<'a> Drawing<'a> {
             held_notes: Vec::new(),
             room: room(document),
             word: WORD_CHARS,
+            faces: String::new(),
             headings: 0,
             level: 0,
             warnings: Vec::new(),
@@ -96,6 +103,7 @@ impl<'a> Drawing<'a> {
             Block::Code { language, text } => code(language.as_deref(), text),
             Block::Quote { alert, blocks } => self.quote(*alert, blocks),
             Block::Definitions(items) => self.definitions(items),
+            Block::Chart(chart) => self.chart(chart),
             Block::Math(latex) => self.formula(latex, true),
             Block::Break => DividerElem::new().pack(),
             Block::Comment(text) if text.trim() == "pagebreak" => {
@@ -159,6 +167,19 @@ impl<'a> Drawing<'a> {
             .with_numbering(None)
             .with_caption(Some(Packed::new(caption)))
             .pack()
+    }
+
+    fn chart(&mut self, chart: &Chart) -> Content {
+        let palette = look(&self.document.meta).palette();
+        match images::vector(&svg::draw(chart, &palette, &self.faces)) {
+            Ok(picture) => {
+                image(&picture, &chart.description(), self.room).aligned(Alignment::CENTER)
+            }
+            Err(why) => {
+                self.warn(format!("A chart is shown as its values: {why}."));
+                self.paragraph(&[Inline::Text(chart.description())])
+            }
+        }
     }
 
     fn list(&mut self, list: &List) -> Content {

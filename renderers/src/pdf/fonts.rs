@@ -7,7 +7,7 @@ use typst::foundations::Bytes;
 use typst::text::{Font, FontBook, is_default_ignorable};
 use typst::utils::LazyHash;
 
-use super::words;
+use super::{scripts, words};
 use crate::Document;
 use crate::document::{Block, Inline, Meta, Theme};
 
@@ -16,17 +16,7 @@ const NAMED: usize = 20;
 const SANS: [&str; 4] = ["Noto Sans", "Liberation Sans", "Arimo", "DejaVu Sans"];
 const SERIF: [&str; 1] = ["Libertinus Serif"];
 const MONO: [&str; 1] = ["DejaVu Sans Mono"];
-/// Scripts beyond Latin, after the fonts of the theme; those that are not there are skipped.
-const SCRIPTS: [&str; 8] = [
-    "Noto Sans",
-    "Noto Sans Arabic",
-    "Noto Sans Hebrew",
-    "Noto Sans Thai",
-    "Noto Sans Devanagari",
-    "Noto Sans Tamil",
-    "Noto Sans Symbols",
-    "Noto Color Emoji",
-];
+const WEIGHTS: [&str; 4] = ["Regular", "Bold", "Italic", "BoldItalic"];
 
 static BUNDLED: LazyLock<Vec<Font>> = LazyLock::new(|| {
     typst_assets::fonts().flat_map(|bytes| Font::iter(Bytes::new(bytes))).collect()
@@ -54,6 +44,22 @@ impl Fonts {
         Fonts { book: LazyHash::new(FontBook::from_fonts(&fonts)), fonts }
     }
 
+    /// The files themselves, each once.
+    pub(crate) fn files(&self) -> impl Iterator<Item = Bytes> + '_ {
+        self.fonts.iter().filter(|font| font.index() == 0).map(|font| font.data().clone())
+    }
+
+    /// Adds the fonts of one more file if it has any of the characters that `document` lacks.
+    pub fn help(&mut self, document: &Document, file: Vec<u8>) {
+        let missing = self.missing(document);
+        let added: Vec<Font> = Font::iter(Bytes::new(file)).collect();
+        let helps = |font: &Font| missing.iter().any(|c| font.info().coverage.contains(*c as u32));
+        if added.iter().any(helps) {
+            self.fonts.extend(added);
+            self.book = LazyHash::new(FontBook::from_fonts(&self.fonts));
+        }
+    }
+
     /// The families of the text, in order of preference.
     pub(super) fn body(&self, meta: &Meta) -> Vec<String> {
         let first: &[&str] = if meta.theme == Theme::Academic { &SERIF } else { &SANS };
@@ -73,7 +79,8 @@ impl Fonts {
     ) -> Vec<String> {
         let is_there = |family: &&str| self.book.contains_family(&family.to_lowercase());
         let first = wanted.filter(is_there).take(count);
-        let rest = cjk(meta).into_iter().chain(SCRIPTS).filter(is_there);
+        let scripts = scripts::ALL.iter().map(|script| script.family);
+        let rest = cjk(meta).into_iter().chain(["Noto Sans"]).chain(scripts).filter(is_there);
         let mut families: Vec<String> = Vec::new();
         for family in first.chain(rest) {
             if !families.iter().any(|known| known == family) {
@@ -84,7 +91,7 @@ impl Fonts {
     }
 
     /// The characters of `document` that no font has.
-    pub(super) fn missing(&self, document: &Document) -> BTreeSet<char> {
+    pub fn missing(&self, document: &Document) -> BTreeSet<char> {
         let mut characters = characters(document);
         characters.retain(|&c| {
             let mut infos = self.fonts.iter().map(Font::info);
@@ -92,6 +99,26 @@ impl Fonts {
         });
         characters
     }
+}
+
+/// The files that a document is best drawn with, besides what comes with the program, by their names
+/// without endings: the faces of its theme, and those of the scripts in it.
+pub fn wanted(document: &Document) -> Vec<String> {
+    let missing = Fonts::default().missing(document);
+    let is_academic = document.meta.theme == Theme::Academic;
+    let mut families: BTreeSet<&str> = BTreeSet::new();
+    if !is_academic {
+        families.extend(&SANS[..2]);
+    }
+    families.extend(missing.iter().filter_map(|&c| scripts::of(c)).map(|script| script.family));
+    if missing.iter().any(|&c| scripts::is_cjk(c)) {
+        families.insert(if is_academic { "Noto Serif CJK" } else { "Noto Sans CJK" });
+    }
+    let files = |family: &str| {
+        let family = family.replace(' ', "");
+        WEIGHTS.map(|weight| format!("{family}-{weight}")).into_iter().chain([family])
+    };
+    families.into_iter().flat_map(files).collect()
 }
 
 /// Han characters look different in each language, so the document's language comes first.
@@ -136,6 +163,7 @@ fn characters(document: &Document) -> BTreeSet<char> {
     });
     document.each_block(&mut |block| match block {
         Block::Code { text, .. } | Block::Math(text) => add(text),
+        Block::Chart(chart) => chart.words().iter().for_each(|text| add(text)),
         Block::Quote { alert: Some(alert), .. } => {
             add(words::alert(*alert, meta.language.as_deref()));
         }
@@ -146,14 +174,17 @@ fn characters(document: &Document) -> BTreeSet<char> {
 
 /// What to say about characters that no font has, and which package would have them.
 pub fn sentence(missing: &BTreeSet<char>) -> String {
+    let scripts: BTreeSet<&str> = missing.iter().map(|&c| scripts::name(c)).collect();
+    let scripts: Vec<&str> = scripts.into_iter().collect();
     let named: Vec<String> = missing.iter().take(NAMED).map(char::to_string).collect();
     let more = missing.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let packages: BTreeSet<&str> = missing.iter().map(|&c| package(c)).collect();
     let packages: Vec<&str> = packages.into_iter().collect();
     format!(
-        "No font has these characters, so the PDF shows boxes for them and keeps to no archive or \
-         accessibility standard: {}{more}. Install {} (Debian's names).",
+        "No font has these characters ({}), so the PDF shows boxes for them and keeps to no \
+         archive or accessibility standard: {}{more}. Install {} (Debian's names).",
+        scripts.join(", "),
         named.join(" "),
         packages.join(", ")
     )
@@ -161,13 +192,7 @@ pub fn sentence(missing: &BTreeSet<char>) -> String {
 
 fn package(c: char) -> &'static str {
     match c as u32 {
-        0x1100..=0x11ff
-        | 0x2e80..=0xa4cf
-        | 0xac00..=0xd7ff
-        | 0xf900..=0xfaff
-        | 0xfe30..=0xfe4f
-        | 0xff00..=0xffef
-        | 0x20000..=0x3ffff => "fonts-noto-cjk",
+        _ if scripts::is_cjk(c) => "fonts-noto-cjk",
         0x1f000..=0x1faff | 0x2600..=0x27bf => "fonts-noto-color-emoji",
         _ => "fonts-noto-core",
     }
@@ -187,6 +212,14 @@ mod tests {
         assert_eq!(missing.iter().collect::<String>(), "ภ中😀");
         let sentence = sentence(&missing);
         assert!(sentence.contains("fonts-noto-cjk, fonts-noto-color-emoji, fonts-noto-core"));
+        assert!(sentence.contains("(Chinese, Japanese or Korean, Emoji, Thai)"), "{sentence}");
+        let wanted = wanted(&document);
+        for file in
+            ["NotoSans-Bold", "NotoSansThai-Regular", "NotoSansCJK-Regular", "NotoColorEmoji"]
+        {
+            assert!(wanted.iter().any(|name| name == file), "{file}: {wanted:?}");
+        }
+        assert!(!wanted.iter().any(|name| name.contains("Arabic")), "only what is needed");
     }
 
     #[test]

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 
 use image::{ImageFormat as Raster, ImageReader, Limits};
-use quick_xml::events::Event;
 use typst::foundations::Bytes;
 use typst::visualize::{ExchangeFormat, ImageFormat, SvgImage, VectorFormat};
 
@@ -86,43 +85,12 @@ fn png(image: &image::DynamicImage) -> Result<Vec<u8>, String> {
     Ok(png.into_inner())
 }
 
-fn vector(bytes: &[u8]) -> Result<Picture, String> {
-    check_svg(bytes)?;
+pub fn vector(bytes: &[u8]) -> Result<Picture, String> {
+    crate::package::vector::check(bytes)?;
     let bytes = Bytes::new(bytes.to_vec());
     let svg = SvgImage::new(bytes.clone()).map_err(|_| "the file is damaged".to_owned())?;
     let (width, height) = (svg.width(), svg.height());
     Ok(Picture { bytes, format: ImageFormat::Vector(VectorFormat::Svg), width, height })
-}
-
-/// Entities can grow without end, and a picture inside a picture would have to be fetched.
-fn check_svg(bytes: &[u8]) -> Result<(), String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "the kind is not known".to_owned())?;
-    if !text.contains("<svg") && !text.contains(":svg") {
-        return Err("the kind is not known".to_owned());
-    }
-    let mut reader = quick_xml::Reader::from_str(text);
-    loop {
-        match reader.read_event() {
-            Ok(Event::DocType(kind)) if kind.windows(8).any(|w| w == b"<!ENTITY") => {
-                return Err("it declares entities".to_owned());
-            }
-            Ok(Event::Start(tag) | Event::Empty(tag)) => {
-                let draws = matches!(tag.local_name().as_ref(), b"image" | b"feImage");
-                if draws && tag.attributes().flatten().any(|attribute| leads_out(&attribute)) {
-                    return Err("it draws other files in".to_owned());
-                }
-            }
-            Ok(Event::Eof) => return Ok(()),
-            Err(_) => return Err("the file is damaged".to_owned()),
-            Ok(_) => {}
-        }
-    }
-}
-
-fn leads_out(attribute: &quick_xml::events::attributes::Attribute) -> bool {
-    attribute.key.local_name().as_ref() == b"href"
-        && !attribute.value.starts_with(b"data:")
-        && !attribute.value.starts_with(b"#")
 }
 
 #[cfg(test)]

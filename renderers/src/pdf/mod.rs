@@ -5,7 +5,7 @@
 //! - [`lengths`]: very long paragraphs, cut
 //! - `template.typ`: how it looks; constant
 //! - [`world`]: what Typst may read, which is the template and the fonts
-//! - [`fonts`]: which fonts there are and which characters they lack
+//! - [`fonts`], [`scripts`]: which fonts there are, which are wanted, which characters they lack
 //! - [`export`]: the standards, the fall back, and object streams
 //!
 //! Typst keeps what it has laid out for ever unless told otherwise; each job ends with an eviction.
@@ -17,13 +17,14 @@ mod formula;
 pub(crate) mod images;
 mod inlines;
 mod lengths;
+mod scripts;
 mod words;
 mod world;
 
 use typst::foundations::Content;
 use typst_layout::PagedDocument;
 
-pub use fonts::Fonts;
+pub use fonts::{Fonts, wanted};
 
 use crate::{Document, RenderError, Rendered};
 
@@ -81,13 +82,13 @@ fn draw(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
         warnings.push("A subtitle is shown below a title only, and there is no title.".into());
     }
     let pictures = images::load(&document.assets);
-    let mut body = blocks::body(document, &pictures);
+    let mut body = blocks::body(document, &pictures, fonts);
     let pages = match lay_out(document, fonts, body.content) {
         Ok(pages) => pages,
         Err(first) if pictures.is_empty() => return Err(RenderError::Invalid(first)),
         Err(first) => {
             warnings.push(format!("The pictures were left out: {first}"));
-            body = blocks::body(document, &images::Pictures::default());
+            body = blocks::body(document, &images::Pictures::default(), fonts);
             lay_out(document, fonts, body.content).map_err(RenderError::Invalid)?
         }
     };

@@ -11,7 +11,8 @@ use typst::{Library, LibraryExt};
 
 use super::fonts::Fonts;
 use crate::Document;
-use crate::document::{Block, Meta, PageSize, Theme, plain_text};
+use crate::document::{Block, Meta, PageSize, plain_text};
+use crate::package::look::look;
 
 /// File ids are never given back, so there is one for all jobs.
 static TEMPLATE: LazyLock<Source> = LazyLock::new(|| {
@@ -66,6 +67,7 @@ impl typst::World for World<'_> {
 
 fn inputs(document: &Document, fonts: &Fonts) -> Dict {
     let meta = &document.meta;
+    let look = look(meta);
     let (language, region) = language(meta);
     let mut inputs = Dict::new();
     let mut set = |key: &str, value: Value| inputs.insert(key.into(), value);
@@ -89,7 +91,8 @@ fn inputs(document: &Document, fonts: &Fonts) -> Dict {
     set("cover", (meta.cover && meta.title.is_some()).into_value());
     set("contents", meta.contents.into_value());
     set("numbered", meta.numbered.into_value());
-    set("accent", accent(meta.theme).into_value());
+    set("accent", format!("#{}", look.accent).into_value());
+    set("link", format!("#{}", look.link).into_value());
     set("fonts", strings(&fonts.body(meta)));
     set("headings", strings(&fonts.body(meta)));
     set("mono", strings(&fonts.mono(meta)));
@@ -142,13 +145,5 @@ fn paper(size: PageSize) -> &'static str {
     match size {
         PageSize::A4 => "a4",
         PageSize::Letter => "us-letter",
-    }
-}
-
-fn accent(theme: Theme) -> &'static str {
-    match theme {
-        Theme::Neutral => "#1f2933",
-        Theme::Corporate => "#0b4f8a",
-        Theme::Academic => "#000000",
     }
 }

@@ -143,7 +143,7 @@ impl<'d> Deck<'d> {
 
     /// Text on the left and one picture on the right.
     fn beside(&self, items: &[Item<'d>]) -> Option<Vec<Vec<Piece<'d>>>> {
-        let is_picture = |item: &&Item<'d>| matches!(item, Item::Picture { .. });
+        let is_picture = |item: &&Item<'d>| item.is_elastic();
         let picture = items.iter().find(is_picture)?;
         let side = matches!(picture, Item::Picture { side: true, .. });
         let rest: Vec<_> = items.iter().filter(|item| !is_picture(item)).cloned().collect();
@@ -194,6 +194,7 @@ fn first_words(items: &[Item<'_>]) -> Vec<Inline> {
         Item::Table(table) => table.header.first().map(|cell| plain(cell)),
         Item::Code { text, .. } => text.lines().next().map(str::to_owned),
         Item::Picture { alt, .. } => Some(alt.clone()),
+        Item::Chart(chart) => chart.title.clone(),
     });
     let text = text.map(|text| text.trim().replace('\n', " ")).filter(|text| !text.is_empty());
     let (head, _) = cut(vec![Inline::Text(text.unwrap_or_else(|| "Slide".into()))], 60);

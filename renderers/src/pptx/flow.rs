@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::fit::Piece;
 use super::geometry::Area;
-use super::heights::{Columns, GAP, code_height, code_size, height, para_height, picture_height};
+use super::heights::{Columns, GAP, code_height, code_size, height, para_height};
 use super::items::{Item, Mark, Para, Voice};
 use super::layouts::BLOCKS;
 use crate::document::{Inline, Table};
@@ -29,8 +29,7 @@ pub fn flow(items: Vec<Item<'_>>, area: Area) -> Vec<Vec<Piece<'_>>> {
 
 /// At least how many slides the items will take.
 pub fn slides(items: &[Item<'_>], area: Area) -> usize {
-    let is_picture = |item: &&Item<'_>| matches!(item, Item::Picture { .. });
-    let high = items.iter().filter(|item| !is_picture(item));
+    let high = items.iter().filter(|item| !item.is_elastic());
     let high: f64 = high.map(|item| height(item, area.width, SCALES[2])).sum();
     (high / area.height) as usize
 }
@@ -40,14 +39,14 @@ fn stack(items: Vec<Item<'_>>, area: Area, scale: f64) -> Vec<Piece<'_>> {
     let heights: Vec<f64> = items.iter().map(|item| height(item, area.width, scale)).collect();
     let gaps = GAP * items.len().saturating_sub(1) as f64;
     let left = area.height - heights.iter().sum::<f64>() - gaps;
-    let pictures = items.iter().filter(|item| matches!(item, Item::Picture { .. })).count();
+    let pictures = items.iter().filter(|item| item.is_elastic()).count();
     let more = if pictures > 0 { left / pictures as f64 } else { 0.0 };
     let alone = items.len() == 1;
     let mut from = 0.0;
     let mut pieces = Vec::with_capacity(items.len());
     for (item, high) in items.into_iter().zip(heights) {
         let high = match item {
-            Item::Picture { .. } => high + more,
+            Item::Picture { .. } | Item::Chart(_) => high + more,
             Item::Text(_) if alone => area.height,
             _ => high,
         };
@@ -76,8 +75,8 @@ impl<'d> Flow<'d> {
             if full {
                 self.turn();
                 self.queue.push_front(item);
-            } else if let Item::Picture { .. } = item {
-                self.picture(item, left, fresh);
+            } else if item.is_elastic() {
+                self.elastic(item, left, fresh);
             } else if high <= left {
                 self.put(item, high);
             } else {
@@ -103,9 +102,8 @@ impl<'d> Flow<'d> {
         self.last().push(Piece { item, area, scale: CUT_SCALE });
     }
 
-    fn picture(&mut self, item: Item<'d>, left: f64, fresh: bool) {
-        let Item::Picture { picture, .. } = &item else { return };
-        let least = picture_height(picture);
+    fn elastic(&mut self, item: Item<'d>, left: f64, fresh: bool) {
+        let least = height(&item, self.area.width, CUT_SCALE);
         if fresh || left >= least {
             let more_follows = !self.queue.is_empty();
             let high = if more_follows { left.min((least * 1.8).max(20.0)) } else { left };
@@ -123,7 +121,7 @@ impl<'d> Flow<'d> {
             Item::Code { language, text } => {
                 cut_code(language, &text, (self.area.width, left), fresh)
             }
-            Item::Picture { .. } => (None, Some(item)),
+            Item::Picture { .. } | Item::Chart(_) => (None, Some(item)),
         };
         if let Some(head) = head {
             let high = height(&head, self.area.width, CUT_SCALE);

@@ -16,7 +16,9 @@ pub const INDENT: f64 = 22.0;
 /// Between two items.
 pub const GAP: f64 = 12.0;
 /// A picture is not drawn lower than this if it can be helped.
-pub const LEAST_PICTURE: f64 = 150.0;
+const LEAST_PICTURE: f64 = 150.0;
+/// Nor a chart.
+const LEAST_CHART: f64 = 200.0;
 /// Margins around a cell's text: left and right, above and below, each together.
 pub const CELL: (f64, f64) = (14.4, 8.0);
 /// Around the text of code.
@@ -36,11 +38,12 @@ pub fn height(item: &Item<'_>, width: f64, scale: f64) -> f64 {
         Item::Table(table) => Columns::of(table, width, scale).height(table),
         Item::Code { text, .. } => code_height(text, width, code_size(text, width, scale)),
         Item::Picture { picture, .. } => picture_height(picture),
+        Item::Chart(_) => LEAST_CHART,
     }
 }
 
 /// A small picture needs no more room than it has points.
-pub fn picture_height(picture: &Picture<'_>) -> f64 {
+fn picture_height(picture: &Picture<'_>) -> f64 {
     (f64::from(picture.height) * 0.75).clamp(20.0, LEAST_PICTURE)
 }
 

@@ -2,6 +2,7 @@
 
 use super::Deck;
 use super::plan::{Class, Slide};
+use crate::chart::Chart;
 use crate::document::{Alert, Block, Inline, Item as ListItem, List, Table};
 use crate::package::look;
 use crate::package::picture::Picture;
@@ -19,6 +20,14 @@ pub enum Item<'d> {
     Table(Table),
     Code { language: Option<String>, text: String },
     Picture { picture: Picture<'d>, alt: String, side: bool },
+    Chart(Chart),
+}
+
+impl Item<'_> {
+    /// Whether it can be drawn larger and smaller.
+    pub fn is_elastic(&self) -> bool {
+        matches!(self, Self::Picture { .. } | Self::Chart(_))
+    }
 }
 
 /// A paragraph on a slide.
@@ -140,6 +149,7 @@ impl<'d> Sorter<'_, 'd> {
                     self.blocks(blocks, inside);
                 }
             }
+            Block::Chart(chart) => self.items.push(Item::Chart(chart.clone())),
             Block::Math(latex) => {
                 let inside = At { level: (at.level + 1).min(LEVELS - 1), ..at };
                 self.text(inside, Mark::None, &[Inline::Math(latex.clone())]);

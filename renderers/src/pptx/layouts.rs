@@ -201,7 +201,7 @@ impl Layout {
                 height: 4.0,
                 ..geometry.body
             };
-            bar(&mut xml, id + 3, line, look.accent);
+            bar(&mut xml, id + 3, line, &look.accent);
         }
         xml.close();
         xml.close();

@@ -3,12 +3,13 @@
 //! - [`plan`]: the document cut into slides, with notes and directives taken out
 //! - [`items`]: a slide's blocks as text, tables, code and pictures
 //! - [`fit`], [`flow`]: items placed by measured text, cut into further slides where they do not fit
-//! - [`slide`], [`paragraphs`], [`shapes`]: the XML of a slide
+//! - [`slide`], [`paragraphs`], [`shapes`], [`charts`]: the XML of a slide
 //! - [`layouts`], [`theme`], [`notes`], [`parts`]: what every file carries
 //!
 //! All text stands in placeholders of a layout, so that outline, screen readers and a change of
 //! design all work.
 
+mod charts;
 mod columns;
 mod fit;
 mod flow;
@@ -30,7 +31,7 @@ use crate::package::look::{self, Look};
 use crate::package::picture::Album;
 use crate::package::warnings::Warnings;
 use crate::package::{Package, Relations, limits, properties};
-use crate::{Document, RenderError, Rendered};
+use crate::{Document, Fonts, RenderError, Rendered};
 
 use fit::Page;
 use geometry::Geometry;
@@ -40,9 +41,9 @@ use plan::Slide;
 const SLIDES: usize = 300;
 
 /// Draws a deck; `pages` is the number of its slides.
-pub fn render(document: &Document) -> Result<Rendered, RenderError> {
+pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     limits::check(document)?;
-    let mut deck = Deck::new(document);
+    let mut deck = Deck::new(document, fonts);
     let pages = deck.pages()?;
     deck.write(&pages);
     let Deck { package, warnings, .. } = deck;
@@ -59,20 +60,23 @@ struct Deck<'d> {
     geometry: Geometry,
     package: Package,
     warnings: Warnings,
-    album: Album,
+    album: Album<'d>,
+    /// Charts that have been written.
+    charts: usize,
     /// Number of the slide (from one) that an anchor stands on.
     anchors: HashMap<String, usize>,
 }
 
 impl<'d> Deck<'d> {
-    fn new(document: &'d Document) -> Self {
+    fn new(document: &'d Document, fonts: &'d Fonts) -> Self {
         Self {
             document,
             look: look::look(&document.meta),
             geometry: Geometry::of(document.meta.slides),
             package: Package::default(),
             warnings: Warnings::from(&document.warnings),
-            album: Album::default(),
+            album: Album::new(fonts),
+            charts: 0,
             anchors: HashMap::new(),
         }
     }

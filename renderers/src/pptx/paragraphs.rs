@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::heights::INDENT;
 use super::items::{Mark, Para, Voice};
 use super::slide::Sheet;
-use crate::document::{Align, Inline};
+use crate::document::{Align, Color, Inline};
 use crate::latex;
 use crate::package::highlight;
 use crate::package::linear::linear;
@@ -28,7 +28,7 @@ pub struct Format {
     pub unseen: bool,
     pub rtl: bool,
     /// RRGGBB.
-    pub color: Option<&'static str>,
+    pub color: Option<Color>,
     /// Points; the placeholder's own where there is none.
     pub size: Option<f64>,
     /// Relationship of a link, and whether it leads to a slide of this deck.
@@ -60,11 +60,11 @@ impl Sheet<'_, '_> {
         match para.voice {
             Voice::Plain => format,
             Voice::Heading => Format { bold: true, color: Some(look.accent), ..format },
-            Voice::Quote => Format { italic: true, color: Some(look.quiet), ..format },
+            Voice::Quote => Format { italic: true, color: Color::read(look.quiet), ..format },
             Voice::Alert(alert) => {
-                Format { bold: true, color: Some(look::alert(alert).1), ..format }
+                Format { bold: true, color: Color::read(look::alert(alert).1), ..format }
             }
-            Voice::Small => Format { size: Some(12.0), color: Some(look.quiet), ..format },
+            Voice::Small => Format { size: Some(12.0), color: Color::read(look.quiet), ..format },
         }
     }
 
@@ -182,7 +182,7 @@ impl Sheet<'_, '_> {
         if format.unseen {
             xml.raw("<a:solidFill><a:srgbClr val=\"FFFFFF\"><a:alpha val=\"0\"/></a:srgbClr></a:solidFill>");
         } else if let Some(color) = format.color {
-            fill(xml, color);
+            fill(xml, &color);
         }
         if format.formula {
             xml.empty("a:latin", &[("typeface", "Cambria Math")]);
@@ -215,7 +215,7 @@ impl Sheet<'_, '_> {
             xml.raw("<a:spcBef><a:spcPts val=\"0\"/></a:spcBef><a:buNone/>");
             xml.close();
             for piece in &line {
-                let color = piece.color();
+                let color = piece.color().and_then(Color::read);
                 let format = Format { code: true, color, size: Some(size), ..Format::default() };
                 self.run(xml, piece.text, format);
             }

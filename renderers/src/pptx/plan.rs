@@ -107,7 +107,10 @@ fn is_lead(class: &str) -> bool {
 
 /// The directives of a comment: every line is `key: value` with a key that Marp knows.
 fn directives(comment: &str) -> Option<Vec<(String, String)>> {
-    const KEYS: [&str; 17] = [
+    const KEYS: [&str; 19] = [
+        // For workbooks.
+        "total",
+        "format",
         "class",
         "paginate",
         "footer",

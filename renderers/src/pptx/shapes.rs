@@ -6,7 +6,7 @@ use super::heights::{CELL, Columns};
 use super::paragraphs::{Format, fill};
 use super::slide::Sheet;
 use crate::document::{Inline, Table};
-use crate::package::picture::{EMU_PER_PIXEL, Picture};
+use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
 use crate::package::text::rows;
 use crate::package::xml::Xml;
 
@@ -72,7 +72,7 @@ impl Sheet<'_, '_> {
             xml.close();
         }
         if header {
-            fill(xml, self.deck.look.tint);
+            fill(xml, &self.deck.look.tint);
         } else {
             xml.empty("a:noFill", &[]);
         }
@@ -81,8 +81,8 @@ impl Sheet<'_, '_> {
 
     /// A picture in the middle of its area.
     pub fn picture(&mut self, xml: &mut Xml, picture: (&Picture<'_>, &str), area: Area) {
-        let (picture, alt) = picture;
-        let (width, height) = picture.fill(emu(area.width), emu(area.height));
+        let (shown, alt) = picture;
+        let (width, height) = shown.fill(emu(area.width), emu(area.height));
         let points = |units: i64| units as f64 * 0.75 / EMU_PER_PIXEL as f64;
         let (width, height) = (points(width), points(height));
         let area = Area {
@@ -91,8 +91,6 @@ impl Sheet<'_, '_> {
             width,
             height,
         };
-        let part = self.deck.package.store("ppt/media", picture.kind, picture.bytes);
-        let relation = self.relations.part("image", &part.replace("ppt/", "../"));
         let id = self.next_id();
         xml.open("p:pic", &[]);
         xml.open("p:nvPicPr", &[]);
@@ -100,7 +98,8 @@ impl Sheet<'_, '_> {
         xml.raw("<p:cNvPicPr><a:picLocks noChangeAspect=\"1\"/></p:cNvPicPr><p:nvPr/>");
         xml.close();
         xml.open("p:blipFill", &[]);
-        xml.empty("a:blip", &[("r:embed", &relation)]);
+        let stores = (&mut self.deck.package, &mut self.relations);
+        picture::blip(xml, stores, ("ppt", "../"), shown);
         xml.raw("<a:stretch><a:fillRect/></a:stretch>");
         xml.close();
         xml.open("p:spPr", &[]);
@@ -111,7 +110,7 @@ impl Sheet<'_, '_> {
     }
 }
 
-fn place(xml: &mut Xml, name: &'static str, area: Area) {
+pub fn place(xml: &mut Xml, name: &'static str, area: Area) {
     let [x, y, width, height] = area.emu();
     xml.open(name, &[]);
     xml.empty("a:off", &[("x", &x), ("y", &y)]);

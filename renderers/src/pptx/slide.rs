@@ -102,6 +102,7 @@ impl Sheet<'_, '_> {
                     self.code_box(xml, (language.as_deref(), text), piece, holder);
                 }
                 Item::Table(table) => self.table(xml, table, piece),
+                Item::Chart(chart) => self.chart(xml, chart, piece.area),
                 Item::Picture { picture, alt, .. } => self.picture(xml, (picture, alt), piece.area),
             }
         }

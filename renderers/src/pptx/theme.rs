@@ -32,9 +32,9 @@ fn colors(xml: &mut Xml, look: &Look) {
     for (name, color) in [
         ("a:dk1", look.ink),
         ("a:lt1", "FFFFFF"),
-        ("a:dk2", look.accent),
+        ("a:dk2", &look.accent),
         ("a:lt2", look.paper),
-        ("a:accent1", look.accent),
+        ("a:accent1", &look.accent),
         ("a:accent2", two),
         ("a:accent3", three),
         ("a:accent4", four),

@@ -4,6 +4,7 @@ use rust_xlsxwriter::{Color, Format, FormatAlign, FormatUnderline};
 
 use super::runs::Style;
 use crate::document::Align;
+use crate::package::look::Look;
 
 pub fn styled(style: Style) -> Format {
     let mut format = Format::new();
@@ -41,7 +42,7 @@ pub fn cell(style: Style, align: Option<Align>, wraps: bool) -> Format {
 }
 
 /// Colours of its own, because not every program draws a table's style.
-pub fn header(align: Align) -> Format {
+pub fn header(align: Align, look: &Look) -> Format {
     let horizontal = match align {
         Align::Start => FormatAlign::Left,
         Align::Center => FormatAlign::Center,
@@ -50,12 +51,16 @@ pub fn header(align: Align) -> Format {
     Format::new()
         .set_bold()
         .set_font_color(Color::White)
-        .set_background_color(Color::RGB(0x1f_4e79))
+        .set_background_color(color(look.accent))
         .set_text_wrap()
         .set_align(horizontal)
         .set_align(FormatAlign::VerticalCenter)
 }
 
-pub fn heading() -> Format {
-    Format::new().set_bold().set_font_size(13)
+pub fn heading(look: &Look) -> Format {
+    Format::new().set_bold().set_font_size(13).set_font_color(color(look.accent))
+}
+
+pub fn color(color: crate::document::Color) -> Color {
+    Color::RGB(u32::from_str_radix(&color, 16).expect("they are hexadecimal digits"))
 }

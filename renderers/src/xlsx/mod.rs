@@ -1,11 +1,14 @@
 //! The document as a workbook: tables as native tables with typed cells, the rest as rows of text.
 //!
 //! - [`plan`]: which sheets there are and what stands on each
-//! - [`sheet`], [`table`]: writing them
+//! - [`sheet`], [`table`], [`charts`]: writing them
+//! - [`directives`]: totals and conditional formats, asked for by comments
 //! - [`cells`]: what a cell's text means; [`formula`]: which formulas may stay formulas
 //! - [`runs`], [`look`]: styled text
 
 mod cells;
+mod charts;
+mod directives;
 mod formula;
 mod look;
 mod plan;
@@ -16,14 +19,14 @@ mod table;
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 
 use crate::document::Meta;
-use crate::{Document, RenderError, Rendered};
+use crate::{Document, Fonts, RenderError, Rendered};
 
 /// The most sheets of a workbook.
 pub const SHEETS: usize = 255;
 /// The most characters of a cell, which is Excel's limit.
 pub const CELL_CHARS: usize = 32_767;
 
-pub fn render(document: &Document) -> Result<Rendered, RenderError> {
+pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     let mut plan = plan::plan(document);
     if plan.sheets.len() > SHEETS {
         return Err(RenderError::TooLarge(format!(
@@ -37,7 +40,8 @@ pub fn render(document: &Document) -> Result<Rendered, RenderError> {
     let mut workbook = Workbook::new();
     let written = properties(&document.meta).and_then(|properties| {
         workbook.set_properties(&properties);
-        let mut pages = sheet::Pages::new(document, &mut warnings);
+        let mut pages = sheet::Pages::new(document, fonts, &mut warnings);
+        pages.survey(&plan.sheets);
         for sheet in &plan.sheets {
             pages.write(workbook.add_worksheet(), sheet)?;
         }

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use super::directives::{self, Directive};
 use super::runs::{Run, Runs, Style};
 use crate::Document;
+use crate::chart::Chart;
 use crate::document::{Alert, Block, Inline, List, Table, plain_text};
 
 /// Excel's limit, in UTF-16 units.
@@ -16,9 +18,10 @@ pub struct Sheet<'a> {
 }
 
 pub enum Part<'a> {
-    Table(&'a Table),
+    Table(&'a Table, Vec<Directive>),
     Text(Line),
     Picture { url: &'a str, alt: &'a str },
+    Chart(&'a Chart),
 }
 
 /// A row of text in the first column.
@@ -39,6 +42,7 @@ pub fn plan(document: &Document) -> Plan<'_> {
         plan: Plan { sheets: Vec::new(), warnings: Vec::new() },
         used: BTreeSet::new(),
         indent: 0,
+        directives: Vec::new(),
     };
     let mut begun = false;
     for block in &document.blocks {
@@ -59,6 +63,10 @@ pub fn plan(document: &Document) -> Plan<'_> {
     if planner.plan.sheets.len() > 1 {
         planner.drop_empty();
     }
+    if !planner.directives.is_empty() {
+        let warning = "A total or a format stands before no table; it was ignored.";
+        planner.plan.warnings.push(warning.to_owned());
+    }
     planner.notes(document);
     if planner.plan.sheets.is_empty() {
         planner.begin(document.meta.title.as_deref().unwrap_or("Sheet1"));
@@ -71,6 +79,8 @@ struct Planner<'a> {
     /// Names in use, in lower case.
     used: BTreeSet<String>,
     indent: u8,
+    /// What the next table is asked for.
+    directives: Vec<Directive>,
 }
 
 impl<'a> Planner<'a> {
@@ -140,7 +150,11 @@ impl<'a> Planner<'a> {
             }
             Block::Paragraph(content) => self.paragraph("", content),
             Block::List(list) => self.list(list),
-            Block::Table(table) => self.push(Part::Table(table)),
+            Block::Table(table) => {
+                let directives = std::mem::take(&mut self.directives);
+                self.push(Part::Table(table, directives));
+            }
+            Block::Comment(text) => self.comment(text),
             Block::Code { text, .. } => self.code(text),
             Block::Quote { alert, blocks } => self.quote(*alert, blocks),
             Block::Definitions(items) => {
@@ -149,8 +163,9 @@ impl<'a> Planner<'a> {
                     self.inside(|planner| description.iter().for_each(|b| planner.block(b)));
                 }
             }
+            Block::Chart(chart) => self.push(Part::Chart(chart)),
             Block::Math(latex) => self.line("", &[Inline::Math(latex.clone())]),
-            Block::Break | Block::Comment(_) => {}
+            Block::Break => {}
         }
     }
 
@@ -163,6 +178,17 @@ impl<'a> Planner<'a> {
             if let Inline::Image { url, alt, .. } = inline {
                 self.push(Part::Picture { url, alt });
             }
+        }
+    }
+
+    fn comment(&mut self, text: &str) {
+        match directives::read(text) {
+            Some(Ok(directive)) => self.directives.push(directive),
+            Some(Err(why)) => {
+                let text = text.trim();
+                self.plan.warnings.push(format!("“{text}” was not understood: {why}."));
+            }
+            None => {}
         }
     }
 
@@ -276,6 +302,6 @@ mod tests {
         let plan = plan(&document);
         let names: Vec<&str> = plan.sheets.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(names, ["Sheet1", "A", "B"]);
-        assert!(matches!(plan.sheets[2].parts[..], [Part::Text(_), Part::Table(_)]));
+        assert!(matches!(plan.sheets[2].parts[..], [Part::Text(_), Part::Table(..)]));
     }
 }

@@ -1,15 +1,22 @@
 //! One sheet: its parts from top to bottom, its widths, and how it is printed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use rust_xlsxwriter::{Format, FormatAlign, Image, Worksheet, XlsxError};
 
+use typst::visualize::ImageFormat;
+
+use super::directives::Directive;
+use super::formula::{Grid, Tops};
 use super::plan::{Line, Part, Sheet};
 use super::runs::{Run, Runs, Style};
+use super::table::Read;
 use super::{CELL_CHARS, look};
-use crate::Document;
 use crate::document::{PageSize, Table};
+use crate::package::look::{Look, look as theme};
+use crate::package::vector::{self, Raster};
 use crate::pdf::images::{self, Picture, Pictures};
+use crate::{Document, Fonts};
 
 /// Of a column, in characters.
 const NARROWEST: usize = 8;
@@ -25,8 +32,14 @@ const LINKS: usize = 65_530;
 pub struct Pages<'a> {
     document: &'a Document,
     pictures: Pictures,
+    fonts: &'a Fonts,
+    pub look: Look,
     warnings: &'a mut Vec<String>,
     pub links: usize,
+    /// All tables, read and not yet written.
+    pub tables: VecDeque<Read>,
+    pub grid: Grid,
+    pub tops: Tops,
     pub has_math: bool,
     pub formulas_named: usize,
     /// Sentences by what they are about, with how often each was needed.
@@ -34,12 +47,17 @@ pub struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    pub fn new(document: &'a Document, warnings: &'a mut Vec<String>) -> Self {
+    pub fn new(document: &'a Document, fonts: &'a Fonts, warnings: &'a mut Vec<String>) -> Self {
         Pages {
             document,
             pictures: images::load(&document.assets),
+            fonts,
+            look: theme(&document.meta),
             warnings,
             links: 0,
+            tables: VecDeque::new(),
+            grid: Grid::default(),
+            tops: Tops::default(),
             has_math: false,
             formulas_named: 0,
             losses: BTreeMap::new(),
@@ -77,17 +95,61 @@ impl<'a> Pages<'a> {
         let mut row = 0;
         let mut after_table = false;
         for part in &planned.parts {
-            if after_table || (row > 0 && matches!(part, Part::Table(_))) {
-                row += 1;
-            }
-            after_table = matches!(part, Part::Table(_));
-            row = match part {
-                Part::Table(table) => self.table(sheet, row, table)?,
+            row += gap(part, row, after_table);
+            after_table = matches!(part, Part::Table(..));
+            match part {
+                Part::Table(table, directives) => self.table(sheet, row, table, directives)?,
                 Part::Text(line) => self.line(sheet, row, line, &widths)?,
+                Part::Chart(chart) => self.chart(sheet, row, chart)?,
                 Part::Picture { url, alt } => self.picture(sheet, row, url, alt)?,
-            };
+            }
+            row += self.height(part);
         }
         Ok(())
+    }
+
+    /// How many rows a part takes.
+    fn height(&self, part: &Part<'_>) -> u32 {
+        match part {
+            Part::Table(table, _) if table.header.is_empty() => 0,
+            Part::Table(table, directives) => {
+                let totals = directives.iter().filter(|d| matches!(d, Directive::Total(_)));
+                table.rows.len() as u32 + 1 + totals.count() as u32
+            }
+            Part::Text(_) => 1,
+            Part::Chart(chart) => super::charts::rows(chart),
+            Part::Picture { url, .. } => match self.pictures.get(*url) {
+                Some(Ok(picture)) => {
+                    let scale = (PICTURE_WIDTH / picture.width).min(1.0);
+                    (picture.height * scale / ROW_PIXELS).ceil() as u32 + 1
+                }
+                _ => 1,
+            },
+        }
+    }
+
+    /// Where the tables of all sheets stand and what is in them, before anything is written: formulas
+    /// may look at any of them.
+    pub fn survey(&mut self, sheets: &[Sheet<'_>]) {
+        for sheet in sheets {
+            let (mut row, mut after_table, mut is_first) = (0, false, true);
+            for part in &sheet.parts {
+                row += gap(part, row, after_table);
+                after_table = matches!(part, Part::Table(..));
+                if let Part::Table(table, _) = part {
+                    if std::mem::take(&mut is_first) {
+                        let name = sheet.name.to_lowercase();
+                        self.grid.sheets.insert(name.clone(), self.grid.here);
+                        self.tops.sheets.insert(name, (sheet.name.clone(), row));
+                    }
+                    let read = self.read(table);
+                    self.tables.push_back(read);
+                    self.grid.here += 1;
+                }
+                row += self.height(part);
+            }
+        }
+        self.grid.here = 0;
     }
 
     /// One page wide, as many as needed long.
@@ -112,14 +174,14 @@ impl<'a> Pages<'a> {
         row: u32,
         line: &Line,
         widths: &[usize],
-    ) -> Result<u32, XlsxError> {
+    ) -> Result<(), XlsxError> {
         if line.runs.pieces.is_empty() {
-            return Ok(row + 1);
+            return Ok(());
         }
         if line.heading {
-            let gap = u32::from(row > 0);
-            sheet.write_string_with_format(row + gap, 0, line.runs.text(), &look::heading())?;
-            return Ok(row + gap + 1);
+            let format = look::heading(&self.look);
+            sheet.write_string_with_format(row, 0, line.runs.text(), &format)?;
+            return Ok(());
         }
         let wraps = line.runs.width() > LINE_WIDTH || line.runs.text().contains('\n');
         let mut format = look::cell(line.runs.style().unwrap_or_default(), None, wraps);
@@ -137,8 +199,7 @@ impl<'a> Pages<'a> {
             sheet.merge_range(row, 0, row, last, "", &format)?;
             sheet.set_row_height(row, (lines * 15).min(400) as f64)?;
         }
-        self.text(sheet, (row, 0), &line.runs, &format)?;
-        Ok(row + 1)
+        self.text(sheet, (row, 0), &line.runs, &format)
     }
 
     /// Text, styled where it needs to be, with the one link that a cell can have.
@@ -196,14 +257,13 @@ impl<'a> Pages<'a> {
         row: u32,
         url: &str,
         alt: &str,
-    ) -> Result<u32, XlsxError> {
-        match self.pictures.get(url).map(image) {
-            Some(Ok(image)) => {
-                let scale = (PICTURE_WIDTH / image.width()).min(1.0);
-                let rows = (image.height() * scale / ROW_PIXELS).ceil() as u32 + 1;
+    ) -> Result<(), XlsxError> {
+        match self.pictures.get(url).map(|picture| image(picture, self.fonts)) {
+            Some(Ok((image, own))) => {
+                let scale = (PICTURE_WIDTH / image.width()).min(own);
                 let image = image.set_scale_width(scale).set_scale_height(scale).set_alt_text(alt);
                 sheet.insert_image(row, 0, &image)?;
-                Ok(row + rows)
+                Ok(())
             }
             lost => {
                 let why = lost.and_then(Result::err);
@@ -212,30 +272,42 @@ impl<'a> Pages<'a> {
                 let runs =
                     Run { text: format!("[image: {alt} — {why}]"), style: Style::default() };
                 let format = look::cell(Style::default(), None, false);
-                self.text(
-                    sheet,
-                    (row, 0),
-                    &Runs { pieces: vec![runs], ..Runs::default() },
-                    &format,
-                )?;
-                Ok(row + 1)
+                self.text(sheet, (row, 0), &Runs { pieces: vec![runs], ..Runs::default() }, &format)
             }
         }
     }
 }
 
-/// A picture that has been decoded once, so that no reader stumbles over it.
-fn image(picture: &Result<Picture, String>) -> Result<Image, String> {
+/// Empty rows before a part: around tables and charts, and before headings.
+fn gap(part: &Part<'_>, row: u32, after_table: bool) -> u32 {
+    let is_apart = match part {
+        Part::Table(..) | Part::Chart(_) => true,
+        Part::Text(line) => line.heading,
+        Part::Picture { .. } => false,
+    };
+    u32::from(row > 0 && (is_apart || after_table))
+}
+
+/// A picture that has been decoded once, so that no reader stumbles over it, and the scale at which it
+/// has its own size.
+fn image(picture: &Result<Picture, String>, fonts: &Fonts) -> Result<(Image, f64), String> {
     let picture = picture.as_ref().map_err(Clone::clone)?;
+    if let ImageFormat::Vector(_) = picture.format {
+        let Raster { png, width, .. } = vector::raster(&picture.bytes, fonts)?;
+        let image = Image::new_from_buffer(&png).map_err(|error| error.to_string())?;
+        let scale = f64::from(width) / image.width();
+        return Ok((image, scale));
+    }
     let image = Image::new_from_buffer(&picture.bytes);
-    image.map_err(|_| "a workbook takes PNG, JPEG, GIF and BMP".to_owned())
+    let image = image.map_err(|_| "a workbook takes PNG, JPEG, GIF, BMP and SVG".to_owned());
+    Ok((image?, 1.0))
 }
 
 /// Widths by the longest line of each column of the tables; a wide character counts twice.
 fn widths(parts: &[Part]) -> Vec<usize> {
     let mut widths: Vec<usize> = Vec::new();
     for part in parts {
-        if let Part::Table(Table { header, rows, .. }) = part {
+        if let Part::Table(Table { header, rows, .. }, _) = part {
             widths.resize(widths.len().max(header.len()), NARROWEST);
             for row in std::iter::once(header).chain(rows) {
                 for (width, cell) in widths.iter_mut().zip(row) {

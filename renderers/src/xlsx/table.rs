@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use rust_xlsxwriter::{
-    Format, Formula, Table as Native, TableColumn, TableStyle, Worksheet, XlsxError,
+    Format, FormatBorder, Formula, Table as Native, TableColumn, TableStyle, Worksheet, XlsxError,
 };
 
 use super::cells::{self, Typed};
-use super::formula::{self, Grid, Value};
+use super::directives::{Directive, Total};
+use super::formula::{self, Grid, Tops, Value};
 use super::look;
 use super::runs::{Runs, Style, formula_source};
 use super::sheet::Pages;
@@ -18,26 +19,31 @@ const NAMED: usize = 5;
 /// Text wider than this is wrapped in its cell, whose column is no wider.
 const WRAP_WIDTH: usize = 57;
 
+/// The cells of a table, and what they mean where they are not plain text.
+pub type Read = Vec<Vec<(Runs, Option<Meaning>)>>;
+
 /// A cell that is not plain text.
-enum Meaning {
+pub enum Meaning {
     Typed(Typed),
     Formula(formula::Expr),
 }
 
 impl Pages<'_> {
-    /// Writes the table at `top` and returns the row below it.
+    /// Writes the table at `top`, and below it the totals that it is asked for.
     pub fn table(
         &mut self,
         sheet: &mut Worksheet,
         top: u32,
         table: &Table,
-    ) -> Result<u32, XlsxError> {
-        let Some(last) = table.header.len().checked_sub(1) else { return Ok(top) };
+        directives: &[Directive],
+    ) -> Result<(), XlsxError> {
+        let read = self.tables.pop_front().unwrap_or_default();
+        let Some(last) = table.header.len().checked_sub(1) else { return Ok(()) };
         let bottom = top + table.rows.len() as u32;
         let names = self.names(table);
         if table.rows.is_empty() {
             for (column, name) in names.iter().enumerate() {
-                let format = look::header(align(table, column));
+                let format = look::header(align(table, column), &self.look);
                 sheet.write_string_with_format(top, column as u16, name, &format)?;
             }
         } else {
@@ -45,7 +51,7 @@ impl Pages<'_> {
                 .iter()
                 .enumerate()
                 .map(|(at, name)| {
-                    let format = look::header(align(table, at));
+                    let format = look::header(align(table, at), &self.look);
                     TableColumn::new().set_header(name).set_header_format(format)
                 })
                 .collect();
@@ -56,8 +62,99 @@ impl Pages<'_> {
             sheet.set_freeze_panes(1, 0)?;
             sheet.set_repeat_rows(0, 0)?;
         }
-        self.rows(sheet, top, table)?;
-        Ok(bottom + 1)
+        self.tops.here = top;
+        self.rows(sheet, top, table, &read)?;
+        self.obey(sheet, (top, bottom), &names, &read, directives)?;
+        self.grid.here += 1;
+        Ok(())
+    }
+
+    fn obey(
+        &mut self,
+        sheet: &mut Worksheet,
+        (top, bottom): (u32, u32),
+        names: &[String],
+        read: &Read,
+        directives: &[Directive],
+    ) -> Result<(), XlsxError> {
+        let mut below = bottom;
+        for directive in directives {
+            match directive {
+                Directive::Total(total) => {
+                    below += 1;
+                    self.total(sheet, (top, bottom, below), read, *total)?;
+                }
+                Directive::Format { column, rule } => {
+                    let named = |name: &String| name.eq_ignore_ascii_case(column);
+                    let Some(at) = names.iter().position(named) else {
+                        self.warn(format!("No column “{}” is there to format.", short(column)));
+                        continue;
+                    };
+                    let accent = look::color(self.look.accent.lightened(0.45));
+                    if bottom > top {
+                        rule.apply(sheet, (top + 1, bottom), at as u16, accent)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A row below the table that counts what is shown of it.
+    fn total(
+        &mut self,
+        sheet: &mut Worksheet,
+        (top, bottom, row): (u32, u32, u32),
+        read: &Read,
+        total: Total,
+    ) -> Result<(), XlsxError> {
+        let columns = read.iter().map(Vec::len).max().unwrap_or(0);
+        let (name, code) = total.name();
+        let mut is_named = false;
+        for column in 0..columns {
+            let values = self.numbers(read, column);
+            let format = Format::new().set_bold().set_border_top(FormatBorder::Thin);
+            let at = column as u16;
+            if let Some((values, shown)) = values {
+                let shown = if total == Total::Count { "0".to_owned() } else { shown };
+                let format = format.set_num_format(shown);
+                let from = rust_xlsxwriter::utility::row_col_to_cell(top + 1, at);
+                let to = rust_xlsxwriter::utility::row_col_to_cell(bottom, at);
+                let formula = Formula::new(format!("=SUBTOTAL({code},{from}:{to})"));
+                let formula = formula.set_result(total.of(&values).to_string());
+                sheet.write_formula_with_format(row, at, formula, &format)?;
+            } else if is_named {
+                sheet.write_blank(row, at, &format)?;
+            } else {
+                is_named = true;
+                sheet.write_string_with_format(row, at, name, &format)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of a column that has nothing else, and how the first of them is shown.
+    fn numbers(&mut self, read: &Read, column: usize) -> Option<(Vec<f64>, String)> {
+        let (mut values, mut shown) = (Vec::new(), None);
+        for (at, row) in read.iter().enumerate() {
+            let Some((runs, meaning)) = row.get(column) else { continue };
+            match meaning {
+                Some(Meaning::Typed(Typed::Number { value, format })) => {
+                    shown.get_or_insert_with(|| format.clone());
+                    values.push(*value);
+                }
+                Some(Meaning::Formula(_)) => {
+                    match self.grid.compute(at as u32 + 1, column as u16) {
+                        Some(Value::Number(value)) => values.push(value),
+                        _ => return None,
+                    }
+                }
+                None if runs.pieces.is_empty() => {}
+                _ => return None,
+            }
+        }
+        let shown = shown.unwrap_or_else(|| "General".to_owned());
+        (!values.is_empty()).then_some((values, shown))
     }
 
     /// Excel wants each name once and none empty.
@@ -84,26 +181,36 @@ impl Pages<'_> {
         names
     }
 
-    fn rows(&mut self, sheet: &mut Worksheet, top: u32, table: &Table) -> Result<(), XlsxError> {
-        let mut grid = Grid::default();
-        let mut meanings = Vec::with_capacity(table.rows.len());
+    /// What the cells of a table mean; the grid knows them then.
+    pub fn read(&mut self, table: &Table) -> Read {
         for (column, cell) in table.header.iter().enumerate() {
-            grid.set(0, column as u16, text_value(Runs::read(cell).text()));
+            self.grid.set(0, column as u16, text_value(Runs::read(cell).text()));
         }
+        let mut read = Vec::with_capacity(table.rows.len());
         for (at, row) in table.rows.iter().enumerate() {
             let mut line = Vec::with_capacity(row.len());
             for (column, cell) in row.iter().enumerate().take(table.header.len()) {
                 let (runs, meaning) = self.meaning(cell);
-                remember(&mut grid, (at as u32 + 1, column as u16), &runs, meaning.as_ref());
+                let place = (at as u32 + 1, column as u16);
+                remember(&mut self.grid, place, &runs, meaning.as_ref());
                 line.push((runs, meaning));
             }
-            meanings.push(line);
+            read.push(line);
         }
-        for (at, line) in meanings.iter().enumerate() {
+        read
+    }
+
+    fn rows(
+        &mut self,
+        sheet: &mut Worksheet,
+        top: u32,
+        table: &Table,
+        read: &Read,
+    ) -> Result<(), XlsxError> {
+        for (at, line) in read.iter().enumerate() {
             for (column, (runs, meaning)) in line.iter().enumerate() {
                 let place = Place { top, row: at as u32 + 1, column: column as u16 };
-                let align = align(table, column);
-                self.cell(sheet, place, (runs, meaning.as_ref(), align), &mut grid)?;
+                self.cell(sheet, place, (runs, meaning.as_ref(), align(table, column)))?;
             }
             // Not every program makes room for wrapped text of its own.
             let lines = line.iter().map(|(runs, _)| lines(runs)).max().unwrap_or(1);
@@ -149,7 +256,6 @@ impl Pages<'_> {
         sheet: &mut Worksheet,
         place: Place,
         (runs, meaning, align): (&Runs, Option<&Meaning>, Align),
-        grid: &mut Grid,
     ) -> Result<(), XlsxError> {
         let (row, column) = (place.top + place.row, place.column);
         let style = runs.style().unwrap_or_default();
@@ -178,7 +284,7 @@ impl Pages<'_> {
             }
             Some(Meaning::Typed(Typed::Text)) => {}
             Some(Meaning::Formula(formula)) => {
-                let value = grid.compute(place.row, column);
+                let value = self.grid.compute(place.row, column);
                 self.formula(sheet, place, (formula, value), &format)?;
             }
         }
@@ -193,14 +299,19 @@ impl Pages<'_> {
         format: &Format,
     ) -> Result<(), XlsxError> {
         let (row, column) = (place.top + place.row, place.column);
-        if let Some(value) = value {
-            let formula = Formula::new(format!("={}", formula.write(place.top)));
+        let unknown = self.grid.unknown_sheet(formula).map(short);
+        if let (Some(value), None) = (value, &unknown) {
+            let formula = Formula::new(format!("={}", formula.write(&self.tops)));
             let formula = formula.set_result(shown(&value));
             sheet.write_formula_with_format(row, column, formula, format)?;
             return Ok(());
         }
-        let source = format!("={}", formula.write(0));
-        self.not_a_formula(&source, "it goes in circles or looks at too many cells");
+        let source = format!("={}", formula.write(&Tops::default()));
+        let why = unknown.map_or_else(
+            || "it goes in circles or looks at too many cells".to_owned(),
+            |name| format!("no sheet with a table is named “{name}”"),
+        );
+        self.not_a_formula(&source, &why);
         self.text(sheet, (row, column), &spelled(source), format)
     }
 }

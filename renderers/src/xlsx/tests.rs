@@ -5,6 +5,10 @@ use std::io::{Cursor, Read};
 use super::*;
 use crate::markdown;
 
+fn render(document: &Document) -> Result<Rendered, RenderError> {
+    super::render(document, &Fonts::default())
+}
+
 fn rendered(source: &str) -> Rendered {
     render(&markdown::read(source).unwrap()).unwrap()
 }
@@ -73,8 +77,9 @@ fn broken_pictures_are_sentences_and_good_ones_are_embedded() {
     let svg = include_bytes!("../../tests/corpus/img/diagram.svg");
     document.assets.insert("c.svg".into(), svg.to_vec());
     let rendered = render(&document).unwrap();
-    assert_eq!(rendered.warnings.len(), 2, "{:?}", rendered.warnings);
-    assert!(part(&rendered, "xl/drawings/drawing1.xml").contains("descr=\"a\""));
+    assert_eq!(rendered.warnings.len(), 1, "{:?}", rendered.warnings);
+    let drawing = part(&rendered, "xl/drawings/drawing1.xml");
+    assert!(drawing.contains("descr=\"a\"") && drawing.contains("descr=\"c\""), "{drawing}");
     assert!(part(&rendered, "xl/sharedStrings.xml").contains("the file is damaged"));
 }
 
@@ -103,4 +108,46 @@ fn too_many_sheets_are_an_error() {
     let source = "# a\n\nx\n\n".repeat(SHEETS + 1);
     let error = render(&markdown::read(&source).unwrap()).unwrap_err();
     assert!(matches!(error, RenderError::TooLarge(_)), "{error}");
+}
+
+#[test]
+fn formulas_reach_over_sheets_wherever_their_tables_stand() {
+    let rendered = rendered(
+        "## Sum\n\n| what | value |\n|---|--:|\n| all | =SUM('Data 1'!B2:B3) |\n| odd | =Nowhere!A1 |\n\n\
+         ## Data 1\n\ntext first\n\n| k | v |\n|---|--:|\n| a | 2 |\n| b | 5 |\n",
+    );
+    let sheet = sheet(&rendered, 1);
+    assert!(sheet.contains("<f>SUM('Data 1'!B4:B5)</f><v>7</v>"), "{sheet}");
+    assert_eq!(sheet.matches("<f>").count(), 1);
+    assert!(rendered.warnings[0].contains("no sheet with a table is named “Nowhere”"));
+}
+
+#[test]
+fn comments_ask_for_totals_and_formats() {
+    let rendered = rendered(
+        "## S\n\n<!-- total: sum -->\n<!-- format: Net value bars -->\n<!-- format: b < 0 red -->\n\
+         <!-- format: c scale -->\n<!-- total: wrong -->\n\n| a | Net value | b |\n|---|--:|--:|\n\
+         | x | $2.50 | =B2*2 |\n| y | $1.00 | -4 |\n\n| d |\n|---|\n| 1 |\n",
+    );
+    let sheet = sheet(&rendered, 1);
+    assert!(sheet.contains("<f>SUBTOTAL(109,B2:B3)</f><v>3.5</v>"), "{sheet}");
+    assert!(sheet.contains("<f>SUBTOTAL(109,C2:C3)</f><v>1</v>"), "{sheet}");
+    assert!(sheet.contains("dataBar") && sheet.contains("operator=\"lessThan\""), "{sheet}");
+    assert!(part(&rendered, "xl/tables/table1.xml").contains("ref=\"A1:C3\""));
+    assert!(part(&rendered, "xl/tables/table2.xml").contains("ref=\"A6:A7\""));
+    assert_eq!(rendered.warnings.len(), 2, "{:?}", rendered.warnings);
+    assert!(rendered.warnings[0].contains("“wrong” is not sum"));
+    assert!(rendered.warnings[1].contains("No column “c”"));
+}
+
+#[test]
+fn charts_are_native_and_look_at_their_cells() {
+    let rendered = rendered(
+        "## It's\n\ntext\n\n```chart\ntype: line\ntitle: T <1>\nk,S\na,1\nb,2\n```\n\nafter\n",
+    );
+    let chart = part(&rendered, "xl/charts/chart1.xml");
+    assert!(chart.contains("<c:lineChart>") && chart.contains("T &lt;1&gt;"), "{chart}");
+    assert!(chart.contains("<c:f>'It''s'!$B$4:$B$5</c:f>"), "{chart}");
+    assert!(part(&rendered, "xl/drawings/drawing1.xml").contains("Line chart “T &lt;1&gt;”"));
+    assert_eq!(rendered.warnings, Vec::<String>::new());
 }

@@ -17,21 +17,17 @@ const STACK_BYTES: usize = 16 * 1024 * 1024;
 pub struct Press {
     turns: Arc<Semaphore>,
     read: fn(&str) -> Result<Document, RenderError>,
-    draw: fn(&Document, Format) -> Result<Rendered, RenderError>,
+    draw: Draw,
 }
 
-impl Default for Press {
-    fn default() -> Self {
-        Self::new(renderers::markdown::read, renderers::render)
-    }
-}
+type Draw = Arc<dyn Fn(&Document, Format) -> Result<Rendered, RenderError> + Send + Sync>;
 
 impl Press {
     pub fn new(
         read: fn(&str) -> Result<Document, RenderError>,
-        draw: fn(&Document, Format) -> Result<Rendered, RenderError>,
+        draw: impl Fn(&Document, Format) -> Result<Rendered, RenderError> + Send + Sync + 'static,
     ) -> Self {
-        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), read, draw }
+        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), read, draw: Arc::new(draw) }
     }
 
     pub async fn read(&self, markdown: String) -> Result<Document, ToolError> {
@@ -40,7 +36,7 @@ impl Press {
     }
 
     pub async fn draw(&self, document: Document, format: Format) -> Result<Rendered, ToolError> {
-        let draw = self.draw;
+        let draw = self.draw.clone();
         self.apart(move || draw(&document, format)).await
     }
 

@@ -2,7 +2,11 @@
 //! `…_from_file`. The person gets the file as an attachment; the model gets a receipt.
 
 mod draw;
+mod fonts;
+mod house;
 mod pictures;
+
+pub use house::House;
 
 use async_trait::async_trait;
 use renderers::{
@@ -31,8 +35,9 @@ const TIMEOUT: Duration = Duration::from_mins(2);
 const FORMATS: [Format; 4] = [Format::Pdf, Format::Docx, Format::Xlsx, Format::Pptx];
 
 /// All eight, which draw on one press.
-pub fn tools() -> Vec<Arc<dyn Tool>> {
-    let press = Arc::new(Press::default());
+pub fn tools(house: House) -> Vec<Arc<dyn Tool>> {
+    let draw = move |document: &Document, format| house.draw(document, format);
+    let press = Arc::new(Press::new(renderers::markdown::read, draw));
     let of = |source: Source| {
         FORMATS.map(|format| {
             Arc::new(Rendering { format, source, press: press.clone() }) as Arc<dyn Tool>
@@ -333,6 +338,10 @@ mod tests {
         ))
     }
 
+    fn real() -> Arc<Press> {
+        Arc::new(Press::new(renderers::markdown::read, renderers::render))
+    }
+
     fn tool(format: Format, source: Source) -> Rendering {
         Rendering { format, source, press: press() }
     }
@@ -426,11 +435,7 @@ mod tests {
             "report/q3.md",
             "---\ntitle: Third quarter\n---\n\n# Sales\n\n![dot](img/dot.png)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
         );
-        let from_file = Rendering {
-            format: Format::Pdf,
-            source: Source::File,
-            press: Arc::new(Press::default()),
-        };
+        let from_file = Rendering { format: Format::Pdf, source: Source::File, press: real() };
         let arguments = json!({ "filePath": "report/q3.md" });
         let output = place.runs(&from_file, arguments).await.unwrap();
         assert_eq!(output.attachments[0].name, "q3.pdf");
@@ -443,11 +448,7 @@ mod tests {
     #[tokio::test]
     async fn deep_nesting_ends_nothing() {
         let mut place = Place::new();
-        let real = Rendering {
-            format: Format::Pdf,
-            source: Source::Text,
-            press: Arc::new(Press::default()),
-        };
+        let real = Rendering { format: Format::Pdf, source: Source::Text, press: real() };
         for text in [">".repeat(2_000) + " x", "- ".repeat(1_000) + "x", "*".repeat(5_000)] {
             // Drawn or refused: either is an answer.
             let _ = place.runs(&real, json!({ "markdown": text })).await;
@@ -473,7 +474,7 @@ mod tests {
 
     #[test]
     fn only_decks_have_a_shape() {
-        for tool in tools() {
+        for tool in tools(House::default()) {
             let spec = tool.spec();
             let has = spec.parameters["properties"]["aspectRatio"].is_object();
             assert_eq!(has, spec.name.contains("pptx"), "{}", spec.name);

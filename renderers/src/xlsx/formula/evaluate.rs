@@ -16,23 +16,30 @@ pub enum Value {
     Error(&'static str),
 }
 
-/// The values of one table and its formulas, which are computed when they are asked for.
+/// The values of all tables and their formulas, which are computed when they are asked for.
 #[derive(Debug, Default)]
 pub struct Grid {
-    values: HashMap<(u32, u16), Value>,
-    formulas: HashMap<(u32, u16), Expr>,
+    values: HashMap<At, Value>,
+    formulas: HashMap<At, Expr>,
     /// Cells that are being computed: meeting one again is a circle.
-    open: HashSet<(u32, u16)>,
+    open: HashSet<At>,
     looks: usize,
+    /// The table that is meant.
+    pub here: u32,
+    /// The first table of each sheet, by the sheet's name in lower case.
+    pub sheets: HashMap<String, u32>,
 }
+
+/// Table, row, column.
+type At = (u32, u32, u16);
 
 impl Grid {
     pub fn set(&mut self, row: u32, column: u16, value: Value) {
-        self.values.insert((row, column), value);
+        self.values.insert((self.here, row, column), value);
     }
 
     pub fn set_formula(&mut self, row: u32, column: u16, formula: Expr) {
-        self.formulas.insert((row, column), formula);
+        self.formulas.insert((self.here, row, column), formula);
     }
 
     /// The value of a cell; `None` if it goes in circles or looks at too much.
@@ -42,7 +49,7 @@ impl Grid {
     }
 
     fn cell(&mut self, row: u32, column: u16) -> Result<Value, Stop> {
-        let at = (row, column);
+        let at = (self.here, row, column);
         self.looks += 1;
         if self.looks > LOOKS || self.open.len() > 64 {
             return Err(Stop);
@@ -72,6 +79,9 @@ impl Grid {
             Expr::Bool(truth) => Value::Bool(*truth),
             Expr::Cell(cell) => self.cell(cell.row, cell.column)?,
             Expr::Range(..) => Value::Error("#VALUE!"),
+            Expr::Elsewhere(sheet, inner) => {
+                self.elsewhere(sheet, |grid| grid.value(inner))?.unwrap_or(Value::Error("#REF!"))
+            }
             Expr::Group(inner) => self.value(inner)?,
             Expr::Negate(inner) => map(&self.value(inner)?, |n| -n),
             Expr::Percent(inner) => map(&self.value(inner)?, |n| n / 100.0),
@@ -85,6 +95,10 @@ impl Grid {
 
     /// All values of a range, or the one of anything else.
     pub(super) fn values(&mut self, expr: &Expr) -> Result<Vec<Value>, Stop> {
+        if let Expr::Elsewhere(sheet, inner) = expr {
+            let values = self.elsewhere(sheet, |grid| grid.values(inner))?;
+            return Ok(values.unwrap_or(vec![Value::Error("#REF!")]));
+        }
         let Expr::Range(from, to) = expr else { return Ok(vec![self.value(expr)?]) };
         let (rows, columns) = corners(*from, *to);
         let size = (rows.1 - rows.0 + 1) as usize * usize::from(columns.1 - columns.0 + 1);
@@ -98,6 +112,38 @@ impl Grid {
             }
         }
         Ok(values)
+    }
+}
+
+impl Grid {
+    /// Looks at another sheet's table; `None` if there is no such sheet.
+    fn elsewhere<T>(
+        &mut self,
+        sheet: &str,
+        look: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<Option<T>, Stop> {
+        let Some(&table) = self.sheets.get(&sheet.to_lowercase()) else { return Ok(None) };
+        let here = std::mem::replace(&mut self.here, table);
+        let seen = look(self);
+        self.here = here;
+        seen.map(Some)
+    }
+
+    /// The first sheet that a formula names and that is not there.
+    pub fn unknown_sheet<'e>(&self, expr: &'e Expr) -> Option<&'e str> {
+        match expr {
+            Expr::Elsewhere(sheet, _) => {
+                (!self.sheets.contains_key(&sheet.to_lowercase())).then_some(sheet)
+            }
+            Expr::Negate(inner) | Expr::Percent(inner) | Expr::Group(inner) => {
+                self.unknown_sheet(inner)
+            }
+            Expr::Binary(left, _, right) => {
+                self.unknown_sheet(left).or_else(|| self.unknown_sheet(right))
+            }
+            Expr::Call(_, arguments) => arguments.iter().find_map(|a| self.unknown_sheet(a)),
+            _ => None,
+        }
     }
 }
 

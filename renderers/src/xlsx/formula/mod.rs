@@ -6,6 +6,8 @@ mod evaluate;
 mod functions;
 mod parse;
 
+use std::collections::BTreeMap;
+
 pub use evaluate::{Grid, Value};
 pub use parse::parse;
 
@@ -22,6 +24,8 @@ pub enum Expr {
     Bool(bool),
     Cell(Cell),
     Range(Cell, Cell),
+    /// A cell or a range of the first table of another sheet of this workbook.
+    Elsewhere(String, Box<Expr>),
     Negate(Box<Expr>),
     Percent(Box<Expr>),
     Group(Box<Expr>),
@@ -73,26 +77,46 @@ impl Op {
 }
 
 impl Expr {
-    /// The formula as a workbook writes it, for a table whose header stands `rows` below the top:
-    /// authors count from the header of their table.
-    pub fn write(&self, rows: u32) -> String {
+    /// The formula as a workbook writes it: authors count from the header of a table, workbooks from
+    /// the top of a sheet.
+    pub fn write(&self, tops: &Tops) -> String {
+        let rows = tops.here;
         match self {
+            Expr::Elsewhere(name, inner) => {
+                let (name, here) = tops.sheet(name).unwrap_or((name, 0));
+                let inner = inner.write(&Tops { here, ..Tops::default() });
+                format!("'{}'!{inner}", name.replace('\'', "''"))
+            }
             Expr::Number(number) => number.to_string(),
             Expr::Text(text) => format!("\"{}\"", text.replace('"', "\"\"")),
             Expr::Bool(truth) => if *truth { "TRUE" } else { "FALSE" }.to_owned(),
             Expr::Cell(cell) => cell.write(rows),
             Expr::Range(from, to) => format!("{}:{}", from.write(rows), to.write(rows)),
-            Expr::Negate(inner) => format!("-{}", inner.write(rows)),
-            Expr::Percent(inner) => format!("{}%", inner.write(rows)),
-            Expr::Group(inner) => format!("({})", inner.write(rows)),
+            Expr::Negate(inner) => format!("-{}", inner.write(tops)),
+            Expr::Percent(inner) => format!("{}%", inner.write(tops)),
+            Expr::Group(inner) => format!("({})", inner.write(tops)),
             Expr::Binary(left, op, right) => {
-                format!("{}{}{}", left.write(rows), op.sign(), right.write(rows))
+                format!("{}{}{}", left.write(tops), op.sign(), right.write(tops))
             }
             Expr::Call(name, arguments) => {
-                let arguments: Vec<String> = arguments.iter().map(|a| a.write(rows)).collect();
+                let arguments: Vec<String> = arguments.iter().map(|a| a.write(tops)).collect();
                 format!("{name}({})", arguments.join(","))
             }
         }
+    }
+}
+
+/// In which row, counted from zero, a table's header stands: the formula's own, and by the names of
+/// sheets in lower case, with the names as they are, the first of each sheet.
+#[derive(Debug, Clone, Default)]
+pub struct Tops {
+    pub here: u32,
+    pub sheets: BTreeMap<String, (String, u32)>,
+}
+
+impl Tops {
+    pub fn sheet(&self, name: &str) -> Option<(&str, u32)> {
+        self.sheets.get(&name.to_lowercase()).map(|(name, top)| (name.as_str(), *top))
     }
 }
 

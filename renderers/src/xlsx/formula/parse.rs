@@ -1,5 +1,5 @@
-//! Text to a checked formula. Other sheets, other files, names and unknown functions have no grammar
-//! here, so they cannot get in.
+//! Text to a checked formula. Other files, names and unknown functions have no grammar here, so they
+//! cannot get in; that another sheet is one of this workbook is checked where all are known.
 
 use super::{CHARS, Cell, DEPTH, Expr, Op, functions};
 
@@ -100,7 +100,10 @@ impl Parser<'_> {
         match self.rest.chars().next() {
             Some('"') => self.text(),
             Some('0'..='9' | '.') => self.number(),
+            Some('\'') => self.quoted_sheet(),
             Some('A'..='Z' | 'a'..='z' | '$') => self.word(),
+            // Sheets are named in all scripts; functions and cells are not.
+            Some(c) if c.is_alphabetic() => self.sheet(),
             _ => Err(self.odd()),
         }
     }
@@ -130,7 +133,52 @@ impl Parser<'_> {
         Ok(Expr::Number(number))
     }
 
+    /// `'Sheet name'!A1`, in which an apostrophe stands twice.
+    fn quoted_sheet(&mut self) -> Result<Expr, String> {
+        let mut name = String::new();
+        let mut rest = &self.rest[1..];
+        loop {
+            let end = rest.find('\'').ok_or("an apostrophe is missing")?;
+            name.push_str(&rest[..end]);
+            rest = &rest[end + 1..];
+            if !rest.starts_with('\'') {
+                break;
+            }
+            name.push('\'');
+            rest = &rest[1..];
+        }
+        self.rest = rest;
+        self.elsewhere(name)
+    }
+
+    /// `Sheet!A1`
+    fn sheet(&mut self) -> Result<Expr, String> {
+        let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        let name = name.to_owned();
+        self.rest = rest;
+        self.elsewhere(name)
+    }
+
+    fn elsewhere(&mut self, name: String) -> Result<Expr, String> {
+        if name.contains(['[', ']']) {
+            return Err("it looks into another file".to_owned());
+        }
+        if !self.rest.starts_with('!') {
+            return Err(format!("“{name}” is no cell and no function"));
+        }
+        self.rest = &self.rest[1..];
+        match self.word()? {
+            inner @ (Expr::Cell(_) | Expr::Range(..)) => Ok(Expr::Elsewhere(name, Box::new(inner))),
+            _ => Err(format!("behind “{name}!” stands no cell")),
+        }
+    }
+
     fn word(&mut self) -> Result<Expr, String> {
+        let name = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(0);
+        if self.rest[name..].starts_with('!') && name > 0 {
+            return self.sheet();
+        }
         let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '$' || c == '.'));
         let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         let upper = word.to_ascii_uppercase();

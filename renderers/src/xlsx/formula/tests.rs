@@ -54,7 +54,10 @@ fn s15_what_reaches_out_of_the_workbook_is_no_formula() {
         "=WEBSERVICE(\"https://example.org/x\")",
         "=IMPORTXML(\"https://example.org\",\"//a\")",
         "='[other.xlsx]Sheet1'!A1",
-        "=Sheet2!A1",
+        "=Sheet2!cmd",
+        "=[1]!A1",
+        "=Sheet1!SUM(A1)",
+        "='a!A1",
         "=[1]Sheet1!A1",
         "=INDIRECT(\"A1\")",
         "=RTD(\"x\")",
@@ -80,6 +83,27 @@ fn s15_what_reaches_out_of_the_workbook_is_no_formula() {
 }
 
 #[test]
+fn formulas_look_at_the_first_table_of_other_sheets() {
+    let mut grid = grid();
+    grid.sheets = [("sales 中".to_owned(), 0), ("b".to_owned(), 1)].into();
+    grid.here = 1;
+    grid.set(1, 0, Value::Number(10.0));
+    grid.set_formula(9, 9, parse("=SUM('Sales 中'!A1:A3)+A2").unwrap());
+    assert_eq!(grid.compute(9, 9), Some(Value::Number(16.5)));
+    grid.here = 0;
+    grid.set_formula(9, 9, parse("=B!A2*b!A2").unwrap());
+    assert_eq!(grid.compute(9, 9), Some(Value::Number(100.0)));
+    let other = parse("=1+SUM(Nowhere!A1)").unwrap();
+    assert_eq!(grid.unknown_sheet(&other), Some("Nowhere"));
+    grid.set_formula(8, 0, parse("=B!A9").unwrap());
+    grid.here = 1;
+    grid.set_formula(8, 0, parse("='Sales 中'!A9").unwrap());
+    assert_eq!(grid.compute(8, 0), None, "a circle over two sheets");
+    let tops = Tops { here: 0, sheets: [("sales 中".into(), ("Sales 中".into(), 4))].into() };
+    assert_eq!(parse("='sales 中'!A1:B$2").unwrap().write(&tops), "'Sales 中'!A5:B$6");
+}
+
+#[test]
 fn circles_end_without_a_value() {
     let mut grid = grid();
     grid.set_formula(5, 0, parse("=A7+1").unwrap());
@@ -93,8 +117,11 @@ fn circles_end_without_a_value() {
 #[test]
 fn references_move_with_their_table() {
     let formula = parse("=sum($a$1:B2)*c3-\"a\"\"b\"").unwrap();
-    assert_eq!(formula.write(0), "SUM($A$1:B2)*C3-\"a\"\"b\"");
-    assert_eq!(formula.write(10), "SUM($A$11:B12)*C13-\"a\"\"b\"");
-    assert_eq!(parse("=XFD1").unwrap().write(0), "XFD1");
-    assert_eq!(parse("=AA1").unwrap().write(0), "AA1");
+    assert_eq!(formula.write(&Tops::default()), "SUM($A$1:B2)*C3-\"a\"\"b\"");
+    assert_eq!(
+        formula.write(&Tops { here: 10, ..Tops::default() }),
+        "SUM($A$11:B12)*C13-\"a\"\"b\""
+    );
+    assert_eq!(parse("=XFD1").unwrap().write(&Tops::default()), "XFD1");
+    assert_eq!(parse("=AA1").unwrap().write(&Tops::default()), "AA1");
 }

@@ -1,0 +1,110 @@
+//! Charts: from a fenced block to plain values, and to a vector picture.
+//!
+//! ````text
+//! ```chart
+//! type: bar            bar, line, pie or scatter
+//! title: Revenue       title, x, y (names of the axes) and alt may be left out
+//! y: Million EUR
+//!
+//! Quarter, North, South
+//! Q1, 1.2, 0.8
+//! Q2, 1.4,
+//! ```
+//! ````
+//!
+//! The rows are CSV (commas, semicolons or tabs) or rows of a Markdown table; the first names the
+//! series, the first column the categories (of a scatter chart: the x values). An empty cell is a gap.
+//! Excel and PowerPoint draw charts themselves; Word files and PDFs get [`svg::draw`]n pictures.
+
+mod read;
+pub mod svg;
+
+pub use read::read;
+
+/// The most values of one chart; more could not be told apart.
+pub const VALUES: usize = 500;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    pub kind: Kind,
+    pub title: Option<String>,
+    /// Names of the axes.
+    pub x: Option<String>,
+    pub y: Option<String>,
+    /// A description for those who do not see it, instead of one made out of the values.
+    pub alt: Option<String>,
+    /// What the first column is called.
+    pub corner: String,
+    pub categories: Vec<String>,
+    /// The categories as numbers, of a scatter chart.
+    pub xs: Vec<f64>,
+    pub series: Vec<Series>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Bar,
+    Line,
+    Pie,
+    Scatter,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    pub name: String,
+    /// One for each category.
+    pub values: Vec<Option<f64>>,
+}
+
+impl Chart {
+    /// What the chart says, for those who do not see it: all of its words and values.
+    pub fn description(&self) -> String {
+        let title = self.title.as_ref().map(|title| format!(" “{title}”")).unwrap_or_default();
+        if let Some(alt) = &self.alt {
+            return format!("{}{title}: {alt}", self.name());
+        }
+        let axes = [&self.x, &self.y].into_iter().flatten().map(String::as_str);
+        let axes = axes.collect::<Vec<_>>().join(" / ");
+        let axes = if axes.is_empty() { axes } else { format!(" ({axes})") };
+        let series = self.series.iter().map(|series| {
+            let values = series.values.iter().zip(&self.categories);
+            let values = values.filter_map(|(v, name)| Some(format!("{name} {}", number((*v)?))));
+            format!("{}: {}", series.name, values.collect::<Vec<_>>().join(", "))
+        });
+        format!("{}{title}{axes}. {}.", self.name(), series.collect::<Vec<_>>().join("; "))
+    }
+
+    /// Every word that a reader sees, a line each.
+    pub fn words(&self) -> Vec<String> {
+        let titles = [&self.title, &self.x, &self.y].into_iter().flatten().cloned();
+        let names = self.series.iter().map(|series| series.name.clone());
+        titles.chain(names).chain(self.categories.iter().cloned()).collect()
+    }
+
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Bar => "Bar chart",
+            Kind::Line => "Line chart",
+            Kind::Pie => "Pie chart",
+            Kind::Scatter => "Scatter chart",
+        }
+    }
+}
+
+/// A value as it is written in labels: thousands apart, no more than four decimals.
+pub fn number(value: f64) -> String {
+    if value.abs() >= 1e15 || (value != 0.0 && value.abs() < 1e-4) {
+        return format!("{value:e}");
+    }
+    let rounded = (value * 1e4).round() / 1e4;
+    let text = rounded.abs().to_string();
+    let (whole, rest) = text.split_once('.').map_or((text.as_str(), ""), |(w, r)| (w, r));
+    let mut shown = if rounded < 0.0 { "-".to_owned() } else { String::new() };
+    for (at, digit) in whole.char_indices() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    if rest.is_empty() { shown } else { format!("{shown}.{rest}") }
+}

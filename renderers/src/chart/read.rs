@@ -1,0 +1,172 @@
+//! The text of a chart's block to its values.
+
+use super::{Chart, Kind, Series, VALUES};
+use crate::rows;
+
+/// Reads the block; the error is a sentence's end that says which line is wrong, and how.
+pub fn read(text: &str) -> Result<Chart, String> {
+    let lines = text.lines().map(str::trim);
+    let is_option = |line: &&str| line.split_once(':').is_some_and(|(key, _)| is_key(key));
+    let head: Vec<&str> = lines.clone().take_while(|l| l.is_empty() || is_option(l)).collect();
+    let body: Vec<&str> = lines.skip(head.len()).filter(|line| !line.is_empty()).collect();
+    let mut chart = Chart {
+        kind: Kind::Bar,
+        title: None,
+        x: None,
+        y: None,
+        alt: None,
+        corner: String::new(),
+        categories: Vec::new(),
+        xs: Vec::new(),
+        series: Vec::new(),
+    };
+    for line in head.into_iter().filter(|line| !line.is_empty()) {
+        let (key, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.trim().trim_matches(['"', '\'']);
+        option(&mut chart, key, value)?;
+    }
+    table(&mut chart, &body)?;
+    check(chart)
+}
+
+const KEYS: [&str; 5] = ["type", "title", "x", "y", "alt"];
+
+fn is_key(key: &str) -> bool {
+    KEYS.contains(&key.trim().to_lowercase().as_str())
+}
+
+fn option(chart: &mut Chart, key: &str, value: &str) -> Result<(), String> {
+    let given = (!value.is_empty()).then(|| value.to_owned());
+    match key.trim().to_lowercase().as_str() {
+        "title" => chart.title = given,
+        "x" => chart.x = given,
+        "y" => chart.y = given,
+        "alt" => chart.alt = given,
+        _ => {
+            chart.kind = match value.to_lowercase().as_str() {
+                "bar" | "column" => Kind::Bar,
+                "line" => Kind::Line,
+                "pie" => Kind::Pie,
+                "scatter" => Kind::Scatter,
+                other => {
+                    return Err(format!("its type is bar, line, pie or scatter, not “{other}”"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn table(chart: &mut Chart, lines: &[&str]) -> Result<(), String> {
+    let mut rows = cells(lines).into_iter();
+    let header = rows.next().ok_or("it has no rows; the first names the series")?;
+    let (corner, names) = header.split_first().ok_or("its first row is empty")?;
+    corner.clone_into(&mut chart.corner);
+    chart.series =
+        names.iter().map(|name| Series { name: name.clone(), values: Vec::new() }).collect();
+    for row in rows {
+        let (category, values) = row.split_first().ok_or("a row is empty")?;
+        if values.len() > chart.series.len() {
+            return Err(format!("the row of “{category}” has more values than there are series"));
+        }
+        chart.categories.push(category.clone());
+        for (at, series) in chart.series.iter_mut().enumerate() {
+            let text = values.get(at).map_or("", String::as_str);
+            series.values.push(value(text)?);
+        }
+    }
+    Ok(())
+}
+
+/// Rows of a Markdown table lose their bars; the rest is CSV.
+fn cells(lines: &[&str]) -> Vec<Vec<String>> {
+    if !lines.first().is_some_and(|line| line.starts_with('|')) {
+        let rows = rows::records(&lines.join("\n"));
+        let trimmed = |row: Vec<String>| row.iter().map(|c| c.trim().to_owned()).collect();
+        return rows.into_iter().map(trimmed).collect();
+    }
+    let is_rule = |line: &str| line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '));
+    let row = |line: &&str| {
+        let cells = line.trim_matches('|').split('|');
+        cells.map(|cell| cell.trim().to_owned()).collect()
+    };
+    lines.iter().filter(|line| !is_rule(line)).map(row).collect()
+}
+
+fn value(text: &str) -> Result<Option<f64>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let digits = text.trim_start_matches(['$', '€', '£', '¥']).trim_end_matches('%').trim();
+    let value: Option<f64> = digits.replace(['_', '\u{a0}'], "").parse().ok();
+    match value.filter(|value| value.is_finite()) {
+        Some(value) => Ok(Some(value)),
+        None => Err(format!("“{text}” is no number such as 1250 or -0.5")),
+    }
+}
+
+fn check(mut chart: Chart) -> Result<Chart, String> {
+    let count = chart.series.len() * chart.categories.len();
+    let all = || chart.series.iter().flat_map(|series| &series.values).flatten();
+    if all().next().is_none() {
+        return Err("it has no values".to_owned());
+    }
+    if count > VALUES {
+        return Err(format!("it has {count} values; {VALUES} can be told apart"));
+    }
+    if chart.kind == Kind::Pie && (chart.series.len() > 1 || all().any(|value| *value < 0.0)) {
+        return Err("a pie has one series, of values that are not negative".to_owned());
+    }
+    if chart.kind == Kind::Pie && all().sum::<f64>() <= 0.0 {
+        return Err("a pie needs a value above zero".to_owned());
+    }
+    if chart.kind == Kind::Scatter {
+        let xs = chart.categories.iter().map(|x| value(x)?.ok_or("a point has no x".to_owned()));
+        chart.xs = xs.collect::<Result<_, _>>()?;
+    }
+    Ok(chart)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_as_csv_or_as_a_table() {
+        let csv = read(
+            "type: line\ntitle: \"A: b\"\ny: EUR\n\nQ, North, South\nQ1, 1.5, $2\n\"Q, 2\", , 3%",
+        );
+        let chart = csv.unwrap();
+        assert_eq!((chart.kind, chart.title.as_deref()), (Kind::Line, Some("A: b")));
+        assert_eq!(chart.categories, ["Q1", "Q, 2"]);
+        assert_eq!(chart.series[0].values, [Some(1.5), None]);
+        assert_eq!(chart.series[1].values, [Some(2.0), Some(3.0)]);
+        let table = read("type: scatter\n| x | y |\n|---|--:|\n| 1 | 2 |\n| 3 | 4 |").unwrap();
+        assert_eq!((table.xs, table.series[0].values.len()), (vec![1.0, 3.0], 2));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (source, words) in [
+            ("type: radar\na,b\nc,1", "not “radar”"),
+            ("type: bar", "no rows"),
+            ("a,b\nc,many", "“many” is no number"),
+            ("a,b\nc,1,2", "more values"),
+            ("a,b\nc,", "no values"),
+            ("type: pie\na,b,c\nd,1,2", "one series"),
+            ("type: pie\na,b\nd,-1", "one series"),
+            ("type: scatter\na,b\nd,1", "“d” is no number"),
+        ] {
+            let error = read(source).unwrap_err();
+            assert!(error.contains(words), "{source}: {error}");
+        }
+        let many = "a,b\n".to_owned() + &"c,1\n".repeat(VALUES + 1);
+        assert!(read(&many).unwrap_err().contains("501 values"));
+    }
+
+    #[test]
+    fn a_description_has_every_word_and_value() {
+        let chart = read("title: T\nx: X\n\nk,S\na,1234567.5\nb,\nc,-0.25").unwrap();
+        assert_eq!(chart.description(), "Bar chart “T” (X). S: a 1,234,567.5, c -0.25.");
+    }
+}

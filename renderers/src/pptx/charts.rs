@@ -1,0 +1,368 @@
+//! Native charts (DrawingML, ECMA-376 part 1, chapter 21): a part each, with its workbook inside, so
+//! that PowerPoint can change the values.
+
+use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
+
+use super::geometry::Area;
+use super::shapes::place;
+use super::slide::Sheet;
+use crate::chart::{Chart, Kind, Series};
+use crate::document::Color;
+use crate::package::Relations;
+use crate::package::look::Look;
+use crate::package::xml::Xml;
+
+const KIND: &str = "application/vnd.openxmlformats-officedocument.drawingml.chart+xml";
+const WORKBOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+const NAMESPACES: [(&str, &str); 3] = [
+    ("xmlns:c", "http://schemas.openxmlformats.org/drawingml/2006/chart"),
+    ("xmlns:a", "http://schemas.openxmlformats.org/drawingml/2006/main"),
+    ("xmlns:r", "http://schemas.openxmlformats.org/officeDocument/2006/relationships"),
+];
+/// Size of letters, in hundredths of a point.
+const LETTERS: &str = "1400";
+
+impl Sheet<'_, '_> {
+    pub fn chart(&mut self, xml: &mut Xml, chart: &Chart, area: Area) {
+        self.deck.charts += 1;
+        let number = self.deck.charts;
+        let part = format!("ppt/charts/chart{number}.xml");
+        let mut relations = Relations::default();
+        let book = workbook(chart).ok().map(|bytes| {
+            let name = format!("Microsoft_Excel_Sheet{number}.xlsx");
+            self.deck.package.embed(&format!("ppt/embeddings/{name}"), WORKBOOK, bytes);
+            relations.part("package", &format!("../embeddings/{name}"))
+        });
+        let drawn = write(chart, &self.deck.look, book.as_deref());
+        self.deck.package.add(&part, KIND, drawn);
+        self.deck.package.relate(&part, relations);
+        let relation = self.relations.part("chart", &format!("../charts/chart{number}.xml"));
+        let id = self.next_id();
+        let description = chart.description();
+        xml.open("p:graphicFrame", &[]);
+        xml.open("p:nvGraphicFramePr", &[]);
+        let named =
+            [("id", id.as_str()), ("name", &format!("Chart {id}")), ("descr", &description)];
+        xml.empty("p:cNvPr", &named);
+        xml.raw("<p:cNvGraphicFramePr><a:graphicFrameLocks noGrp=\"1\"/></p:cNvGraphicFramePr><p:nvPr/>");
+        xml.close();
+        place(xml, "p:xfrm", area);
+        xml.open("a:graphic", &[]);
+        let uri = NAMESPACES[0].1;
+        xml.open("a:graphicData", &[("uri", uri)]);
+        xml.empty("c:chart", &[("xmlns:c", uri), ("r:id", &relation)]);
+        for _ in 0..3 {
+            xml.close();
+        }
+    }
+}
+
+/// The values as PowerPoint shows them when somebody edits them.
+fn workbook(chart: &Chart) -> Result<Vec<u8>, XlsxError> {
+    let mut book = Workbook::new();
+    let epoch = ExcelDateTime::from_ymd(1980, 1, 1)?;
+    book.set_properties(&DocProperties::new().set_creation_datetime(&epoch));
+    let sheet = book.add_worksheet();
+    sheet.write_string(0, 0, &chart.corner)?;
+    for (row, name) in chart.categories.iter().enumerate() {
+        match chart.xs.get(row) {
+            Some(x) => sheet.write_number(row as u32 + 1, 0, *x)?,
+            None => sheet.write_string(row as u32 + 1, 0, name)?,
+        };
+    }
+    for (at, series) in chart.series.iter().enumerate() {
+        let column = at as u16 + 1;
+        sheet.write_string(0, column, &series.name)?;
+        for (row, value) in series.values.iter().enumerate() {
+            if let Some(value) = value {
+                sheet.write_number(row as u32 + 1, column, *value)?;
+            }
+        }
+    }
+    book.save_to_buffer()
+}
+
+fn write(chart: &Chart, look: &Look, book: Option<&str>) -> Xml {
+    let mut xml = Xml::new();
+    xml.open("c:chartSpace", &NAMESPACES);
+    val(&mut xml, "c:date1904", "0");
+    val(&mut xml, "c:roundedCorners", "0");
+    xml.open("c:chart", &[]);
+    if let Some(title) = &chart.title {
+        titled(&mut xml, title, "1600");
+    }
+    val(&mut xml, "c:autoTitleDeleted", if chart.title.is_some() { "0" } else { "1" });
+    xml.open("c:plotArea", &[]);
+    xml.empty("c:layout", &[]);
+    plot(&mut xml, chart, look);
+    xml.close();
+    if chart.series.len() > 1 || chart.kind == Kind::Pie {
+        xml.open("c:legend", &[]);
+        val(&mut xml, "c:legendPos", if chart.kind == Kind::Pie { "r" } else { "b" });
+        val(&mut xml, "c:overlay", "0");
+        xml.close();
+    }
+    val(&mut xml, "c:plotVisOnly", "1");
+    val(&mut xml, "c:dispBlanksAs", "gap");
+    xml.close();
+    letters(&mut xml, look);
+    if let Some(id) = book {
+        xml.open("c:externalData", &[("r:id", id)]);
+        val(&mut xml, "c:autoUpdate", "0");
+        xml.close();
+    }
+    xml.close();
+    xml
+}
+
+fn val(xml: &mut Xml, name: &'static str, value: &str) {
+    xml.empty(name, &[("val", value)]);
+}
+
+fn titled(xml: &mut Xml, text: &str, size: &str) {
+    xml.open("c:title", &[]);
+    xml.open("c:tx", &[]);
+    xml.open("c:rich", &[]);
+    xml.raw("<a:bodyPr/><a:lstStyle/>");
+    xml.open("a:p", &[]);
+    xml.open("a:r", &[]);
+    xml.empty("a:rPr", &[("lang", "en-US"), ("sz", size), ("b", "1")]);
+    xml.leaf("a:t", &[], text);
+    for _ in 0..4 {
+        xml.close();
+    }
+    val(xml, "c:overlay", "0");
+    xml.close();
+}
+
+/// Letters of the whole chart.
+fn letters(xml: &mut Xml, look: &Look) {
+    xml.open("c:txPr", &[]);
+    xml.raw("<a:bodyPr/><a:lstStyle/>");
+    xml.open("a:p", &[]);
+    xml.open("a:pPr", &[]);
+    xml.open("a:defRPr", &[("sz", LETTERS)]);
+    fill(xml, look.ink);
+    for _ in 0..2 {
+        xml.close();
+    }
+    xml.empty("a:endParaRPr", &[("lang", "en-US")]);
+    xml.close();
+    xml.close();
+}
+
+fn fill(xml: &mut Xml, color: &str) {
+    xml.open("a:solidFill", &[]);
+    xml.empty("a:srgbClr", &[("val", color)]);
+    xml.close();
+}
+
+fn plot(xml: &mut Xml, chart: &Chart, look: &Look) {
+    match chart.kind {
+        Kind::Bar => {
+            xml.open("c:barChart", &[]);
+            val(xml, "c:barDir", "col");
+            val(xml, "c:grouping", "clustered");
+        }
+        Kind::Line => {
+            xml.open("c:lineChart", &[]);
+            val(xml, "c:grouping", "standard");
+        }
+        Kind::Pie => xml.open("c:pieChart", &[]),
+        Kind::Scatter => {
+            xml.open("c:scatterChart", &[]);
+            val(xml, "c:scatterStyle", "lineMarker");
+        }
+    }
+    val(xml, "c:varyColors", if chart.kind == Kind::Pie { "1" } else { "0" });
+    for (at, one) in chart.series.iter().enumerate() {
+        series(xml, chart, (at, one), look);
+    }
+    match chart.kind {
+        Kind::Bar => val(xml, "c:gapWidth", "60"),
+        Kind::Line => val(xml, "c:marker", "1"),
+        Kind::Pie => val(xml, "c:firstSliceAng", "0"),
+        Kind::Scatter => {}
+    }
+    if chart.kind == Kind::Pie {
+        return xml.close();
+    }
+    val(xml, "c:axId", "1001");
+    val(xml, "c:axId", "1002");
+    xml.close();
+    let across = if chart.kind == Kind::Scatter { "c:valAx" } else { "c:catAx" };
+    axis(xml, across, ("1001", "1002"), chart, look);
+    axis(xml, "c:valAx", ("1002", "1001"), chart, look);
+}
+
+fn axis(xml: &mut Xml, name: &'static str, ids: (&str, &str), chart: &Chart, look: &Look) {
+    let upright = ids.0 == "1002";
+    xml.open(name, &[]);
+    val(xml, "c:axId", ids.0);
+    xml.raw("<c:scaling><c:orientation val=\"minMax\"/></c:scaling>");
+    val(xml, "c:delete", "0");
+    val(xml, "c:axPos", if upright { "l" } else { "b" });
+    if upright {
+        xml.open("c:majorGridlines", &[]);
+        line(xml, look.line, "6350");
+        xml.close();
+    }
+    let title = if upright { &chart.y } else { &chart.x };
+    if let Some(title) = title {
+        titled(xml, title, "1200");
+    }
+    xml.empty("c:numFmt", &[("formatCode", "General"), ("sourceLinked", "0")]);
+    val(xml, "c:majorTickMark", "none");
+    val(xml, "c:minorTickMark", "none");
+    val(xml, "c:tickLblPos", "low");
+    line(xml, look.line, "9525");
+    val(xml, "c:crossAx", ids.1);
+    val(xml, "c:crosses", "autoZero");
+    if name == "c:catAx" {
+        val(xml, "c:auto", "0");
+        val(xml, "c:lblAlgn", "ctr");
+        val(xml, "c:lblOffset", "100");
+        val(xml, "c:noMultiLvlLbl", "1");
+    } else {
+        let between = if chart.kind == Kind::Scatter { "midCat" } else { "between" };
+        val(xml, "c:crossBetween", between);
+    }
+    xml.close();
+}
+
+fn line(xml: &mut Xml, color: &str, width: &str) {
+    xml.open("c:spPr", &[]);
+    xml.open("a:ln", &[("w", width)]);
+    fill(xml, color);
+    xml.close();
+    xml.close();
+}
+
+fn series(xml: &mut Xml, chart: &Chart, (at, series): (usize, &Series), look: &Look) {
+    let palette = look.palette();
+    let color = |at: usize| palette[at % palette.len()];
+    xml.open("c:ser", &[]);
+    val(xml, "c:idx", &at.to_string());
+    val(xml, "c:order", &at.to_string());
+    xml.open("c:tx", &[]);
+    xml.open("c:strRef", &[]);
+    let column = letter(at + 1);
+    xml.leaf("c:f", &[], &format!("Sheet1!${column}$1"));
+    cache(xml, "c:strCache", [Some(series.name.clone())].iter());
+    xml.close();
+    xml.close();
+    match chart.kind {
+        Kind::Bar => {
+            xml.open("c:spPr", &[]);
+            fill(xml, &color(at));
+            xml.close();
+            val(xml, "c:invertIfNegative", "0");
+        }
+        Kind::Pie => slices(xml, chart.categories.len(), color),
+        Kind::Line => {
+            line(xml, &color(at), "28575");
+            marker(xml, &color(at));
+        }
+        Kind::Scatter => {
+            xml.raw("<c:spPr><a:ln><a:noFill/></a:ln></c:spPr>");
+            marker(xml, &color(at));
+        }
+    }
+    values(xml, chart, series, &column);
+    if matches!(chart.kind, Kind::Line | Kind::Scatter) {
+        val(xml, "c:smooth", "0");
+    }
+    xml.close();
+}
+
+fn slices(xml: &mut Xml, count: usize, color: impl Fn(usize) -> Color) {
+    for at in 0..count {
+        xml.open("c:dPt", &[]);
+        val(xml, "c:idx", &at.to_string());
+        val(xml, "c:bubble3D", "0");
+        xml.open("c:spPr", &[]);
+        fill(xml, &color(at));
+        xml.close();
+        xml.close();
+    }
+    xml.open("c:dLbls", &[]);
+    val(xml, "c:dLblPos", "outEnd");
+    for (name, shown) in [
+        ("c:showLegendKey", "0"),
+        ("c:showVal", "0"),
+        ("c:showCatName", "0"),
+        ("c:showSerName", "0"),
+        ("c:showPercent", "1"),
+        ("c:showBubbleSize", "0"),
+        ("c:showLeaderLines", "0"),
+    ] {
+        val(xml, name, shown);
+    }
+    xml.close();
+}
+
+fn marker(xml: &mut Xml, color: &str) {
+    xml.open("c:marker", &[]);
+    val(xml, "c:symbol", "circle");
+    val(xml, "c:size", "7");
+    xml.open("c:spPr", &[]);
+    fill(xml, color);
+    xml.close();
+    xml.close();
+}
+
+/// Categories and values, each with the cells that they stand in and what those hold.
+fn values(xml: &mut Xml, chart: &Chart, series: &Series, column: &str) {
+    let last = chart.categories.len() + 1;
+    let is_scatter = chart.kind == Kind::Scatter;
+    let (across, down) = if is_scatter { ("c:xVal", "c:yVal") } else { ("c:cat", "c:val") };
+    xml.open(across, &[]);
+    xml.open(if is_scatter { "c:numRef" } else { "c:strRef" }, &[]);
+    xml.leaf("c:f", &[], &format!("Sheet1!$A$2:$A${last}"));
+    if is_scatter {
+        let xs: Vec<_> = chart.xs.iter().map(|x| Some(x.to_string())).collect();
+        cache(xml, "c:numCache", xs.iter());
+    } else {
+        let names: Vec<_> = chart.categories.iter().cloned().map(Some).collect();
+        cache(xml, "c:strCache", names.iter());
+    }
+    xml.close();
+    xml.close();
+    xml.open(down, &[]);
+    xml.open("c:numRef", &[]);
+    xml.leaf("c:f", &[], &format!("Sheet1!${column}$2:${column}${last}"));
+    let values: Vec<_> = series.values.iter().map(|v| v.map(|v| v.to_string())).collect();
+    cache(xml, "c:numCache", values.iter());
+    xml.close();
+    xml.close();
+}
+
+fn cache<'t>(
+    xml: &mut Xml,
+    name: &'static str,
+    values: impl ExactSizeIterator<Item = &'t Option<String>>,
+) {
+    xml.open(name, &[]);
+    if name == "c:numCache" {
+        xml.leaf("c:formatCode", &[], "General");
+    }
+    val(xml, "c:ptCount", &values.len().to_string());
+    for (at, value) in values.enumerate() {
+        if let Some(value) = value {
+            xml.open("c:pt", &[("idx", &at.to_string())]);
+            xml.leaf("c:v", &[], value);
+            xml.close();
+        }
+    }
+    xml.close();
+}
+
+/// The name of a column, counted from zero.
+fn letter(column: usize) -> String {
+    let digit = |at: usize| char::from(b'A' + (at % 26) as u8);
+    match column {
+        0..26 => digit(column).to_string(),
+        26..702 => format!("{}{}", digit(column / 26 - 1), digit(column)),
+        _ => format!("A{}{}", digit(column / 26 - 27), digit(column)),
+    }
+}

@@ -1,0 +1,126 @@
+//! Native charts: the values as cells, and below them the chart that looks at these cells.
+
+use rust_xlsxwriter::{
+    Chart as Native, ChartAxisLabelPosition, ChartFormat, ChartLegendPosition, ChartLine,
+    ChartMarker, ChartMarkerType, ChartSeries, ChartSolidFill, ChartType, Color, Worksheet,
+    XlsxError,
+};
+
+use super::look;
+use super::sheet::Pages;
+use crate::chart::{Chart, Kind};
+use crate::document::Align;
+use crate::package::look::Look;
+
+/// Pixels.
+const SIZE: (u32, u32) = (600, 340);
+const ROWS: u32 = 19;
+
+impl Pages<'_> {
+    pub fn chart(
+        &mut self,
+        sheet: &mut Worksheet,
+        top: u32,
+        chart: &Chart,
+    ) -> Result<(), XlsxError> {
+        let bottom = top + chart.categories.len() as u32;
+        cells(sheet, top, chart, &self.look)?;
+        let name = sheet.name();
+        let mut native = Native::new(match chart.kind {
+            Kind::Bar => ChartType::Column,
+            Kind::Line => ChartType::Line,
+            Kind::Pie => ChartType::Pie,
+            Kind::Scatter => ChartType::Scatter,
+        });
+        let palette = self.look.palette().map(look::color);
+        for at in 0..chart.series.len() {
+            let column = at as u16 + 1;
+            let series = native.add_series();
+            series
+                .set_name((name.as_str(), top, column))
+                .set_categories((name.as_str(), top + 1, 0, bottom, 0))
+                .set_values((name.as_str(), top + 1, column, bottom, column));
+            paint(series, chart, &palette, at);
+        }
+        label(&mut native, chart);
+        native.set_width(SIZE.0).set_height(SIZE.1).set_alt_text(chart.description());
+        sheet.insert_chart(bottom + 2, 0, &native)?;
+        Ok(())
+    }
+}
+
+/// How many rows the values and the chart below them take.
+pub fn rows(chart: &Chart) -> u32 {
+    chart.categories.len() as u32 + 2 + ROWS
+}
+
+fn paint(series: &mut ChartSeries, chart: &Chart, palette: &[Color], at: usize) {
+    let color = palette[at % palette.len()];
+    let mut fill = ChartFormat::new();
+    fill.set_solid_fill(ChartSolidFill::new().set_color(color));
+    match chart.kind {
+        Kind::Bar => {
+            series.set_format(&mut fill).set_gap(60);
+        }
+        Kind::Pie => {
+            let colors = palette.iter().copied().cycle().take(chart.categories.len());
+            series.set_point_colors(&colors.collect::<Vec<_>>());
+        }
+        Kind::Line => {
+            let mut line = ChartFormat::new();
+            line.set_line(ChartLine::new().set_color(color).set_width(2.25));
+            series.set_format(&mut line);
+        }
+        Kind::Scatter => {
+            let mut marker = ChartMarker::new();
+            marker.set_type(ChartMarkerType::Circle).set_size(7).set_format(&mut fill);
+            series.set_marker(&marker);
+        }
+    }
+}
+
+fn label(native: &mut Native, chart: &Chart) {
+    match &chart.title {
+        Some(title) => native.title().set_name(title),
+        None => native.title().set_hidden(),
+    };
+    if let Some(x) = &chart.x {
+        native.x_axis().set_name(x);
+    }
+    if let Some(y) = &chart.y {
+        native.y_axis().set_name(y);
+    }
+    let grey = ChartLine::new().set_color(Color::RGB(0xd0_d7de)).clone();
+    native.y_axis().set_major_gridlines_line(&grey);
+    native.x_axis().set_label_position(ChartAxisLabelPosition::Low);
+    if chart.kind != Kind::Pie {
+        if chart.series.len() < 2 {
+            native.legend().set_hidden();
+        } else {
+            native.legend().set_position(ChartLegendPosition::Bottom);
+        }
+    }
+}
+
+fn cells(sheet: &mut Worksheet, top: u32, chart: &Chart, theme: &Look) -> Result<(), XlsxError> {
+    let head = look::header(Align::Start, theme);
+    sheet.write_string_with_format(top, 0, &chart.corner, &head)?;
+    for (at, name) in chart.categories.iter().enumerate() {
+        let row = top + 1 + at as u32;
+        match chart.xs.get(at) {
+            Some(x) => sheet.write_number(row, 0, *x)?,
+            None => sheet.write_string(row, 0, name)?,
+        };
+    }
+    let head = look::header(Align::End, theme);
+    for (at, series) in chart.series.iter().enumerate() {
+        let column = at as u16 + 1;
+        sheet.write_string_with_format(top, column, &series.name, &head)?;
+        for (row, value) in series.values.iter().enumerate() {
+            if let Some(value) = value {
+                sheet.write_number(top + 1 + row as u32, column, *value)?;
+            }
+        }
+    }
+    Ok(())
+}
