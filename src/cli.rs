@@ -1,5 +1,7 @@
 //! The command line.
 
+mod render;
+
 use anyhow::{Context as _, Result};
 use chrono::TimeDelta;
 use clap::{Parser, Subcommand};
@@ -73,6 +75,8 @@ enum Command {
         #[command(subcommand)]
         what: GuardCommand,
     },
+    /// Make a document out of a Markdown, CSV or JSON file
+    Render(render::Render),
     /// Print a one-time link that signs in to the web chat
     Token {
         /// Who signs in
@@ -150,6 +154,12 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
         Command::Backup { file } => back_up(&config, &file).await,
         Command::Restore { file } => restore(&config, &file).await,
         Command::Guard { what } => guard(&config, &variables, what).await,
+        Command::Render(wish) => {
+            for loss in render::run(&config, &wish)? {
+                writeln!(io::stderr(), "warning: {loss}")?;
+            }
+            Ok(())
+        }
         Command::Token { name } => {
             let link = sign_in_link(&config, &app::open_store(&config).await?, name).await?;
             say(&link)

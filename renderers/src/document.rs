@@ -49,6 +49,8 @@ pub struct Meta {
 pub struct Page {
     pub size: PageSize,
     pub landscape: bool,
+    /// The text runs in two columns.
+    pub two_columns: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -224,6 +226,82 @@ impl Document {
     }
 }
 
+impl Document {
+    /// Puts the text of `other` behind this one's; of the front matters this one's counts.
+    pub fn append(&mut self, mut other: Document) {
+        let (notes, part) = (self.notes.len(), self.assets.len());
+        let taken = |assets: &BTreeMap<String, Vec<u8>>, url: &str, bytes: &Vec<u8>| {
+            assets.get(url).is_some_and(|known| known != bytes)
+        };
+        let mut renamed = BTreeMap::new();
+        for (url, bytes) in std::mem::take(&mut other.assets) {
+            let name = if taken(&self.assets, &url, &bytes) {
+                format!("{part}/{url}")
+            } else {
+                url.clone()
+            };
+            self.assets.insert(name.clone(), bytes);
+            renamed.insert(url, name);
+        }
+        let mut change = |inline: &mut Inline| match inline {
+            Inline::Footnote(note) => *note += notes,
+            Inline::Image { url, .. } => {
+                if let Some(name) = renamed.get(url) {
+                    url.clone_from(name);
+                }
+            }
+            _ => {}
+        };
+        change_blocks(&mut other.blocks, &mut change);
+        other.notes.iter_mut().for_each(|note| change_blocks(note, &mut change));
+        self.blocks.append(&mut other.blocks);
+        self.notes.append(&mut other.notes);
+        self.warnings.append(&mut other.warnings);
+    }
+}
+
+fn change_blocks(blocks: &mut [Block], change: &mut dyn FnMut(&mut Inline)) {
+    for block in blocks {
+        match block {
+            Block::Heading { content, .. } | Block::Paragraph(content) => {
+                change_all(content, change);
+            }
+            Block::List(list) => {
+                list.items.iter_mut().for_each(|item| change_blocks(&mut item.blocks, change));
+            }
+            Block::Table(table) => {
+                let cells = table.rows.iter_mut().flatten().chain(&mut table.header);
+                cells.for_each(|cell| change_all(cell, change));
+            }
+            Block::Quote { blocks, .. } => change_blocks(blocks, change),
+            Block::Definitions(items) => {
+                for (term, description) in items {
+                    change_all(term, change);
+                    change_blocks(description, change);
+                }
+            }
+            Block::Code { .. }
+            | Block::Chart(_)
+            | Block::Math(_)
+            | Block::Break
+            | Block::Comment(_) => {}
+        }
+    }
+}
+
+fn change_all(content: &mut [Inline], change: &mut dyn FnMut(&mut Inline)) {
+    for inline in content {
+        change(inline);
+        if let Inline::Strong(inner)
+        | Inline::Emphasis(inner)
+        | Inline::Strike(inner)
+        | Inline::Link { content: inner, .. } = inline
+        {
+            change_all(inner, change);
+        }
+    }
+}
+
 fn each_block_of<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Block)) {
     for block in blocks {
         see(block);
@@ -325,6 +403,30 @@ mod tests {
         let heading = [Inline::Text("Tables & more ".into()), Inline::Code("X_1".into())];
         assert_eq!(anchors.next(&heading), "tables--more-x_1");
         assert_eq!(anchors.next(&heading), "tables--more-x_1-1");
+    }
+
+    #[test]
+    fn texts_that_follow_each_other_keep_their_notes_and_pictures_apart() {
+        let read = |picture: &[u8]| {
+            let mut document = crate::markdown::read("x[^1] ![](a.png)\n\n[^1]: n\n").unwrap();
+            document.assets.insert("a.png".into(), picture.to_vec());
+            document
+        };
+        let mut first = read(b"one");
+        first.append(read(b"one"));
+        assert_eq!((first.notes.len(), first.assets.len()), (2, 1));
+        first.append(read(b"two"));
+        assert_eq!((first.notes.len(), first.assets.len()), (3, 2));
+        let (mut notes, mut urls) = (Vec::new(), Vec::new());
+        first.each_inline(&mut |inline| match inline {
+            Inline::Footnote(note) => notes.push(*note),
+            Inline::Image { url, .. } => urls.push(url.clone()),
+            _ => {}
+        });
+        assert_eq!(
+            (notes, urls),
+            (vec![0, 1, 2], vec!["a.png".into(), "a.png".into(), "1/a.png".to_owned()])
+        );
     }
 
     #[test]

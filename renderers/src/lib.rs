@@ -34,6 +34,23 @@ pub enum Format {
     Pdf,
 }
 
+impl Format {
+    /// The format of that name or ending.
+    pub fn of(name: &str) -> Option<Self> {
+        [Self::Docx, Self::Xlsx, Self::Pptx, Self::Pdf].into_iter().find(|f| f.ending() == name)
+    }
+
+    /// What its files' names end with, without a dot.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Docx => "docx",
+            Self::Xlsx => "xlsx",
+            Self::Pptx => "pptx",
+            Self::Pdf => "pdf",
+        }
+    }
+}
+
 /// A file, and what was lost on the way to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
@@ -53,6 +70,15 @@ pub enum RenderError {
     /// The input cannot be drawn; the sentence says what to change.
     #[error("{0}")]
     Invalid(String),
+}
+
+/// Whether Office files of `document` carry pixels of texts, which need fonts: those of vector pictures
+/// and of charts.
+pub fn has_vectors(document: &Document) -> bool {
+    let mut has =
+        document.assets.values().chain(&document.logo).any(|b| package::vector::is_svg(b));
+    document.each_block(&mut |block| has |= matches!(block, document::Block::Chart(_)));
+    has
 }
 
 /// Draws `document` as a file of that format, with the fonts that come with the program.

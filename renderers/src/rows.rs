@@ -1,11 +1,14 @@
 //! Rows to the model: CSV text, or JSON as programs give it. Each cell is text, which a workbook then
 //! types as it would a cell of a Markdown table.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 use serde_json::Value;
 
 use crate::document::{Align, Block, Inline, Meta, Table};
 use crate::markdown::{TABLE_CELLS, TABLE_COLUMNS, clean};
-use crate::{Document, RenderError};
+use crate::{Document, Format, RenderError, Rendered, xlsx};
 
 /// A document of one table from CSV: fields by commas (semicolons or tabs, if the first line has more
 /// of those), quotation marks as in RFC 4180, the first line as header.
@@ -16,6 +19,17 @@ pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
         RenderError::Invalid("The CSV is empty; its first line must name the columns.".to_owned())
     })?;
     document(title, vec![(title.to_owned(), header, records.collect())])
+}
+
+/// More lines than this go straight into the workbook, without a document in between.
+const STREAMED_LINES: usize = 20_000;
+
+/// A workbook of one sheet from CSV of any length.
+pub fn workbook(title: &str, text: &str) -> Result<Rendered, RenderError> {
+    if text.lines().nth(STREAMED_LINES).is_some() {
+        return xlsx::stream(title, text);
+    }
+    crate::render(&from_csv(title, text)?, Format::Xlsx)
 }
 
 /// A document from JSON: a list of objects, a list of lists (the first is the header), or an object
@@ -124,38 +138,59 @@ fn separator(text: &str) -> char {
     [';', '\t', ','].into_iter().max_by_key(count).unwrap_or(',')
 }
 
-/// A quotation mark that is never closed takes the rest of the text.
 pub(crate) fn records(text: &str) -> Vec<Vec<String>> {
-    let separator = separator(text);
-    let mut records = Vec::new();
-    let mut record: Vec<String> = Vec::new();
-    let mut field = String::new();
-    let mut is_quoted = false;
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' if is_quoted && chars.peek() == Some(&'"') => {
-                field.push('"');
-                chars.next();
+    Records::of(text).collect()
+}
+
+/// The records of a CSV text, one after the other, without the empty ones. A quotation mark that is
+/// never closed takes the rest of the text.
+#[derive(Clone)]
+pub(crate) struct Records<'t> {
+    chars: Peekable<Chars<'t>>,
+    separator: char,
+}
+
+impl<'t> Records<'t> {
+    pub fn of(text: &'t str) -> Self {
+        Records { chars: text.chars().peekable(), separator: separator(text) }
+    }
+
+    fn record(&mut self) -> Vec<String> {
+        let mut record: Vec<String> = Vec::new();
+        let mut field = String::new();
+        let mut is_quoted = false;
+        while let Some(c) = self.chars.next() {
+            match c {
+                '"' if is_quoted && self.chars.peek() == Some(&'"') => {
+                    field.push('"');
+                    self.chars.next();
+                }
+                '"' if is_quoted => is_quoted = false,
+                '"' if field.is_empty() => is_quoted = true,
+                c if is_quoted => field.push(c),
+                '\r' if self.chars.peek() == Some(&'\n') => {}
+                '\n' => break,
+                c if c == self.separator => record.push(std::mem::take(&mut field)),
+                c => field.push(c),
             }
-            '"' if is_quoted => is_quoted = false,
-            '"' if field.is_empty() => is_quoted = true,
-            c if is_quoted => field.push(c),
-            '\r' if chars.peek() == Some(&'\n') => {}
-            '\n' => {
-                record.push(std::mem::take(&mut field));
-                records.push(std::mem::take(&mut record));
-            }
-            c if c == separator => record.push(std::mem::take(&mut field)),
-            c => field.push(c),
         }
-    }
-    if !field.is_empty() || !record.is_empty() {
         record.push(field);
-        records.push(record);
+        record
     }
-    records.retain(|record| record.iter().any(|field| !field.is_empty()));
-    records
+}
+
+impl Iterator for Records<'_> {
+    type Item = Vec<String>;
+
+    fn next(&mut self) -> Option<Vec<String>> {
+        while self.chars.peek().is_some() {
+            let record = self.record();
+            if record.iter().any(|field| !field.is_empty()) {
+                return Some(record);
+            }
+        }
+        None
+    }
 }
 
 #[cfg(test)]

@@ -119,11 +119,50 @@ fn a_workbook_has_its_values_and_no_zeros_in_their_place() {
 
 #[test]
 fn the_same_input_gives_the_same_bytes() {
-    for source in [FEATURES, SHEETS, DECK] {
-        for format in [Format::Pdf, Format::Xlsx] {
+    for source in [FEATURES, SHEETS, DECK, CHART] {
+        for format in [Format::Pdf, Format::Xlsx, Format::Docx, Format::Pptx] {
             let first = render(&with_pictures(source), format).unwrap();
             assert_eq!(first, render(&with_pictures(source), format).unwrap());
         }
+    }
+}
+
+const CHART: &str = "---\ntheme: corporate\ntitle: T\nheader: Head\ncolumns: 2\n---\n\n## A\n\n```chart\n\
+    type: pie\ntitle: Harbours\n\nPort,Tonnes\nRotterdam,60\nAntwerp,40\n```\n\n```chart\ntype: odd\nx\n```\n";
+
+#[test]
+fn charts_and_the_logo_are_in_all_four_formats_and_a_broken_chart_is_named() {
+    let mut document = with_pictures(CHART);
+    document.logo = Some(include_bytes!("corpus/img/diagram.svg").to_vec());
+    for format in [Format::Docx, Format::Pptx, Format::Xlsx] {
+        let rendered = render(&document, format).unwrap();
+        let (names, xml): (Vec<_>, Vec<_>) = parts(&rendered).into_iter().unzip();
+        let xml = xml.concat();
+        for words in ["Rotterdam", "Pie chart “Harbours”", "type: odd"] {
+            assert!(xml.contains(words), "{words} in {format:?}");
+        }
+        assert!(names.iter().any(|name| name.contains("/media/")), "{names:?}");
+        let charts = names.iter().filter(|name| name.contains("charts/chart")).count();
+        assert_eq!(charts > 0, format != Format::Docx, "{names:?}");
+        assert!(rendered.warnings[0].contains("not “odd”"), "{:?}", rendered.warnings);
+    }
+    let pdf = render(&document, Format::Pdf).unwrap();
+    assert_eq!(pdf.warnings.len(), 1, "{:?}", pdf.warnings);
+    assert!(pdf_text(&pdf).contains("Head"));
+}
+
+/// MC-27. The vector stays a vector, and programs that draw none find pixels.
+#[test]
+fn svg_pictures_are_vectors_with_pixels_behind_them() {
+    let document = with_pictures("![alt](img/diagram.svg)");
+    for format in [Format::Docx, Format::Pptx] {
+        let rendered = render(&document, format).unwrap();
+        let names: Vec<String> = parts(&rendered).into_iter().map(|(name, _)| name).collect();
+        for ending in [".svg", ".png"] {
+            assert!(names.iter().any(|name| name.ends_with(ending)), "{ending}: {names:?}");
+        }
+        assert!(xml(&rendered).contains("svgBlip"));
+        assert_eq!(rendered.warnings, Vec::<String>::new());
     }
 }
 

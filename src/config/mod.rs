@@ -306,6 +306,7 @@ impl Config {
                 bail!("channels.{}: a webhook needs webhook_url and webhook_secret", channel.id);
             }
         }
+        self.documents.check().map_err(anyhow::Error::msg)?;
         for server in &self.mcp {
             if server.command.is_some() == server.url.is_some() {
                 bail!("mcp.{}: give either command or url", server.name);

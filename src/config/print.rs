@@ -95,6 +95,8 @@ pub const KEYS: &[Key] = &[
         "[]",
         "Folders with fonts for PDFs, before `fonts` beside the program and the system's",
     ),
+    key("documents.color", "", "Colour of the theme `corporate`, as #0b3d62"),
+    key("documents.logo", "", "Picture file that the theme `corporate` shows (PNG, JPEG, SVG)"),
     key("models.id", "", "What agents call it"),
     key("models.provider", "", "openai, anthropic, gemini, ollama or demo"),
     key("models.base_url", "the provider's", "For any compatible server"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds rendered files against other people's readers: `check.py FOLDER`.
 
-The folder holds files made by `cargo run -p renderers --example render -- FILE.md FORMAT OUT FONTS…`;
-those named features, sheets and deck came from renderers/tests/corpus and are checked more closely.
+The folder holds files made by `countersign render`; those named features, sheets, deck and charts
+came from renderers/tests/corpus and are checked more closely.
 Needs qpdf and poppler-utils, and from PyPI openpyxl, pikepdf, page-validation, python-docx and
 python-pptx. Prints one line a finding and leaves with 1 if there is any.
 """
@@ -67,6 +67,10 @@ def check_pdf(path):
     text = re.sub(r"[\s-]+", "", run("pdftotext", "-layout", str(path), "-").stdout)
     if path.stem == "features":
         check_features_pdf(path, text, count)
+    if path.stem == "charts":
+        alts = alternatives(path)
+        for words in CHARTS:
+            need(path, any(alt.startswith(words) for alt in alts), f"no description {words}")
 
 
 def declared(path):
@@ -84,6 +88,15 @@ def declared(path):
     return profiles
 
 
+def alternatives(path):
+    """What the file says of its pictures."""
+    import pikepdf
+
+    with pikepdf.open(path) as pdf:
+        items = [item for item in pdf.objects if isinstance(item, pikepdf.Dictionary)]
+        return {str(item["/Alt"]) for item in items if "/Alt" in item}
+
+
 def check_features_pdf(path, text, count):
     import pikepdf
 
@@ -98,10 +111,7 @@ def check_features_pdf(path, text, count):
         with pdf.open_outline() as outline:
             titles = [item.title for item in outline.root]
         need(path, any("OVR-1001" in title for title in titles), f"outline {titles}")
-        alts = set()
-        for item in pdf.objects:
-            if isinstance(item, pikepdf.Dictionary) and "/Alt" in item:
-                alts.add(str(item["/Alt"]))
+        alts = alternatives(path)
         for alt in ("ALT-50", "ALT-52", "ALT-53", "ALT-54"):
             need(path, any(alt in text for text in alts), f"no alternative text {alt}")
         urls = [
@@ -122,18 +132,39 @@ def check_xlsx(path):
         for cells in sheet.iter_rows():
             for cell in cells:
                 if cell.data_type == "f":
-                    check_formula(path, str(cell.value))
+                    check_formula(path, str(cell.value), book.sheetnames)
     with zipfile.ZipFile(path) as package:
         names = package.namelist()
     odd = [name for name in names if "externalLink" in name or "vba" in name.lower()]
     need(path, not odd, f"parts {odd}")
+    if path.stem == "charts":
+        check_charts_xlsx(path, book, openpyxl.load_workbook(path, data_only=True))
     if path.stem == "sheets":
         check_types(path, book, openpyxl.load_workbook(path, data_only=True))
 
 
-def check_formula(path, formula):
-    reaching = re.search(r"HYPERLINK|WEBSERVICE|IMPORT|INDIRECT|RTD|DDE|\||\[|!", formula, re.I)
+def check_formula(path, formula, sheets):
+    reaching = re.search(r"HYPERLINK|WEBSERVICE|IMPORT|INDIRECT|RTD|DDE|\||\[", formula, re.I)
     need(path, not reaching, f"formula {formula}")
+    for sheet in re.findall(r"'((?:[^']|'')+)'!", formula):
+        need(path, sheet.replace("''", "'") in sheets, f"formula {formula}")
+    need(path, formula.count("!") == formula.count("'!"), f"formula {formula}")
+
+
+CHARTS = ["Bar chart “Revenue by quarter”", "Line chart “Water level”",
+          "Pie chart “How goods travel”", "Scatter chart"]
+
+
+def check_charts_xlsx(path, book, values):
+    count = sum(len(sheet._charts) for sheet in book)
+    need(path, count == 4, f"{count} charts")
+    freight = book["Freight"]
+    rules = [rule.type for cells in freight.conditional_formatting for rule in cells.rules]
+    need(path, sorted(rules) == ["cellIs", "dataBar"], f"conditional formats {rules}")
+    shown = [cell.value for row in values["Freight"].iter_rows() for cell in row]
+    need(path, 852700 in shown, "no total of the tonnes")
+    check = [row[1].value for row in values["Check"].iter_rows(min_row=2)]
+    need(path, check == [852700, 13.1], f"formulas over sheets give {check}")
 
 
 def check_types(path, book, values):
@@ -182,6 +213,13 @@ def check_docx(path):
     document = docx.Document(str(path))
     text = "\n".join(paragraph.text for paragraph in document.paragraphs)
     need(path, text.strip() or document.tables, "nothing to read")
+    if path.stem == "charts":
+        told = [shape._inline.docPr.get("descr") for shape in document.inline_shapes]
+        for words in CHARTS:
+            need(path, any(one.startswith(words) for one in told), f"no description {words}")
+        with zipfile.ZipFile(path) as package:
+            kinds = sorted(name.rsplit(".")[-1] for name in package.namelist() if "/media/" in name)
+        need(path, kinds == ["png"] * 4 + ["svg"] * 4, f"pictures {kinds}")
     if path.stem == "features":
         need(path, document.core_properties.title, "no title")
         headings = [p for p in document.paragraphs if p.style.name.startswith("Heading")]
@@ -203,6 +241,15 @@ def check_pptx(path):
             inside = inside and shape.left + shape.width <= width
             inside = inside and shape.top + shape.height <= height
             need(path, inside, f"slide {number}: {shape.name} is off the slide")
+    if path.stem == "charts":
+        charts = [shape for slide in deck.slides for shape in slide.shapes if shape.has_chart]
+        told = [shape._element.nvGraphicFramePr.cNvPr.get("descr") for shape in charts]
+        need(path, [any(one.startswith(words) for one in told) for words in CHARTS] == [True] * 4,
+             f"charts {told}")
+        bars = charts[0].chart
+        need(path, list(bars.plots[0].categories) == ["Q1", "Q2", "Q3", "Q4"], "no categories")
+        need(path, list(bars.plots[0].series[1].values) == [0.8, 1.1, -0.4, 1.6], "no values")
+        need(path, bars.part.chart_workbook.xlsx_part is not None, "no workbook to edit")
     if path.stem == "deck":
         notes = " ".join(
             slide.notes_slide.notes_text_frame.text for slide in deck.slides if slide.has_notes_slide

@@ -31,7 +31,7 @@ pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> Vec<u8> {
     let _ = write!(canvas.out, "<desc>{}</desc>", escaped(&chart.description()));
     let mut top = 10.0;
     if let Some(title) = &chart.title {
-        canvas.text((WIDTH / 2.0, 22.0), Anchor::Middle, &short(title, 80), INK, true);
+        canvas.text((WIDTH / 2.0, 22.0), Anchor::Middle, &short(title, 80), Ink::Title);
         top = 36.0;
     }
     let bottom = HEIGHT - 8.0 - legend(&mut canvas, chart);
@@ -56,18 +56,30 @@ enum Anchor {
     End,
 }
 
+/// What a text is.
+#[derive(Clone, Copy)]
+enum Ink {
+    Title,
+    Name,
+    Quiet,
+}
+
 impl Canvas<'_> {
     fn color(&self, at: usize) -> Color {
         self.palette[at % self.palette.len()]
     }
 
-    fn text(&mut self, at: (f64, f64), anchor: Anchor, text: &str, color: &str, bold: bool) {
+    fn text(&mut self, at: (f64, f64), anchor: Anchor, text: &str, ink: Ink) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let bold = if bold { " font-weight=\"bold\" font-size=\"15\"" } else { "" };
+        let (color, bold) = match ink {
+            Ink::Title => (INK, " font-weight=\"bold\" font-size=\"15\""),
+            Ink::Name => (INK, ""),
+            Ink::Quiet => (QUIET, ""),
+        };
         let _ = write!(
             self.out,
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\" fill=\"{color}\"{bold}>{}</text>",
@@ -141,7 +153,7 @@ fn legend(canvas: &mut Canvas<'_>, chart: &Chart) -> f64 {
         let y = HEIGHT - 8.0 - high + row as f64 * LINE + 12.0;
         for (at, wide) in line {
             canvas.rect((x, y - 9.0), (10.0, 10.0), &canvas.color(*at));
-            canvas.text((x + 15.0, y), Anchor::Start, &names[*at], INK, false);
+            canvas.text((x + 15.0, y), Anchor::Start, &names[*at], Ink::Name);
             x += wide;
         }
     }
@@ -195,19 +207,19 @@ impl<'a> Plot<'a> {
         for tick in &self.ys {
             let y = self.y(*tick);
             canvas.line((self.left, y), (self.right, y), GRID);
-            canvas.text((self.left - 8.0, y + 4.0), Anchor::End, &number(*tick), QUIET, false);
+            canvas.text((self.left - 8.0, y + 4.0), Anchor::End, &number(*tick), Ink::Quiet);
         }
         if let Some(name) = &self.chart.y {
-            canvas.text((14.0, self.top - 10.0), Anchor::Start, &short(name, 60), QUIET, false);
+            canvas.text((14.0, self.top - 10.0), Anchor::Start, &short(name, 60), Ink::Quiet);
         }
         if let Some(name) = &self.chart.x {
             let at = (f64::midpoint(self.left, self.right), self.bottom + 2.0 * LINE);
-            canvas.text(at, Anchor::Middle, &short(name, 80), QUIET, false);
+            canvas.text(at, Anchor::Middle, &short(name, 80), Ink::Quiet);
         }
         if self.chart.kind == Kind::Scatter {
             for tick in &self.xs {
                 let at = (self.x(*tick), self.bottom + 16.0);
-                canvas.text(at, Anchor::Middle, &number(*tick), QUIET, false);
+                canvas.text(at, Anchor::Middle, &number(*tick), Ink::Quiet);
             }
             self.points(canvas);
         } else {
@@ -224,7 +236,7 @@ impl<'a> Plot<'a> {
         let widest = names.iter().map(|name| width(name)).fold(0.0, f64::max) + 10.0;
         let every = (widest / self.step()).ceil().max(1.0) as usize;
         for (at, name) in names.iter().enumerate().step_by(every) {
-            canvas.text((self.band(at), self.bottom + 16.0), Anchor::Middle, name, INK, false);
+            canvas.text((self.band(at), self.bottom + 16.0), Anchor::Middle, name, Ink::Name);
         }
     }
 
@@ -242,7 +254,7 @@ impl<'a> Plot<'a> {
                 if valued {
                     let y = if *value < 0.0 { y + 13.0 } else { y - 4.0 };
                     let middle = (x + wide / 2.0, y);
-                    canvas.text(middle, Anchor::Middle, &number(*value), QUIET, false);
+                    canvas.text(middle, Anchor::Middle, &number(*value), Ink::Quiet);
                 }
             }
         }
@@ -337,7 +349,7 @@ fn pie(canvas: &mut Canvas<'_>, chart: &Chart, (top, bottom): (f64, f64)) {
         let name = short(&chart.categories[at], 30);
         let text = format!("{name}: {} ({share} %)", number(*value));
         canvas.rect((370.0, y - 9.0), (10.0, 10.0), &canvas.color(at));
-        canvas.text((386.0, y), Anchor::Start, &text, INK, false);
+        canvas.text((386.0, y), Anchor::Start, &text, Ink::Name);
         y += LINE;
     }
 }

@@ -19,6 +19,9 @@ impl Draw<'_> {
             sections::cover_section(xml, self.document);
         } else if titled {
             self.title(xml, ["Title", "Subtitle", "Byline"]);
+            if meta.page.two_columns {
+                self.title_section(xml);
+            }
         }
         if meta.contents {
             self.contents(xml);

@@ -185,8 +185,17 @@ fn paper(document: &Document) -> (i64, i64) {
 /// One inch on each side.
 const MARGIN: i64 = 1_440;
 
-fn text_width(document: &Document) -> i64 {
+/// Between two columns of text.
+const GUTTER: i64 = 482;
+
+fn page_width(document: &Document) -> i64 {
     paper(document).0 - 2 * MARGIN
+}
+
+/// What a line of the text has: the page, or one of its two columns.
+fn text_width(document: &Document) -> i64 {
+    let width = page_width(document);
+    if document.meta.page.two_columns { (width - GUTTER) / 2 } else { width }
 }
 
 #[cfg(test)]

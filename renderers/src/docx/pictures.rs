@@ -1,12 +1,13 @@
 //! Pictures in the text, and figures with their captions.
 
 use super::blocks::Shape;
-use super::inlines::{Format, run};
+use super::inlines::{Format, run as letters};
 use super::{Draw, Place};
 use crate::chart::{Chart, svg};
 use crate::document::Align;
 use crate::package::picture::{self, Picture};
 use crate::package::xml::Xml;
+use crate::package::{Package, Relations};
 
 /// English Metric Units in a twip.
 const EMU_PER_TWIP: i64 = 635;
@@ -31,7 +32,7 @@ impl Draw<'_> {
         if !title.is_empty() {
             xml.open("w:p", &[]);
             Shape { style: "Caption", indent: place.indent, align, ..Shape::default() }.write(xml);
-            run(xml, title, Format::default());
+            letters(xml, title, Format::default());
             xml.close();
         }
         true
@@ -66,20 +67,41 @@ impl Draw<'_> {
             self.picture(xml, &picture, alt, format.width);
         } else {
             let name = if alt.is_empty() { url } else { alt };
-            run(xml, &format!("[{name}]"), Format { italic: true, ..format });
+            letters(xml, &format!("[{name}]"), Format { italic: true, ..format });
         }
     }
 
     fn picture(&mut self, xml: &mut Xml, picture: &Picture<'_>, alt: &str, width: i64) {
         let size = picture.fit(width.max(200) * EMU_PER_TWIP, MOST_HEIGHT * EMU_PER_TWIP);
         let id = self.next_id();
-        xml.open("w:r", &[]);
-        xml.open("w:drawing", &[]);
-        let stores = (&mut self.package, &mut self.relations);
-        drawing(xml, alt, id, size, |xml| picture::blip(xml, stores, ("word", ""), picture));
-        xml.close();
-        xml.close();
+        run_of(xml, (&mut self.package, &mut self.relations), picture, (id, alt), size);
     }
+}
+
+type Stores<'a> = (&'a mut Package, &'a mut Relations);
+
+/// A picture as a run of any part, with its id and description, no larger than `most`.
+pub fn run(
+    xml: &mut Xml,
+    stores: Stores<'_>,
+    picture: &Picture<'_>,
+    (id, alt, most): (u32, &str, (i64, i64)),
+) {
+    run_of(xml, stores, picture, (id, alt), picture.fit(most.0, most.1));
+}
+
+fn run_of(
+    xml: &mut Xml,
+    stores: Stores<'_>,
+    picture: &Picture<'_>,
+    (id, alt): (u32, &str),
+    size: (i64, i64),
+) {
+    xml.open("w:r", &[]);
+    xml.open("w:drawing", &[]);
+    drawing(xml, alt, id, size, |xml| picture::blip(xml, stores, ("word", ""), picture));
+    xml.close();
+    xml.close();
 }
 
 /// `wp:inline` around a picture, sizes in EMU.

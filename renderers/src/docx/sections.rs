@@ -1,37 +1,88 @@
 //! Sections: paper, margins, header and footer, the cover.
 
-use super::{Draw, MARGIN, paper};
+use super::{Draw, MARGIN, paper, pictures};
 use crate::Document;
+use crate::package::Relations;
 use crate::package::measure::begins_rtl;
+use crate::package::picture::Picture;
 use crate::package::xml::Xml;
 
-impl Draw<'_> {
-    /// The section of the text; it ends the body. Adds the header and the footer it refers to.
+/// Width and height of the house's sign, in EMU.
+const LOGO: (i64, i64) = (1_397_000, 330_200);
+
+impl<'d> Draw<'d> {
+    /// The section of the text; it ends the body.
     pub fn main_section(&mut self, xml: &mut Xml) {
-        let meta = &self.document.meta;
-        let header = meta.header.as_deref().filter(|text| !text.trim().is_empty());
-        let header_id = header.map(|text| {
-            let kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.header+xml";
-            self.package.add("word/header1.xml", kind, self.header(text));
-            self.relations.part("header", "header1.xml")
-        });
-        let footer = self.footer(meta.footer.as_deref().unwrap_or_default());
-        let kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.footer+xml";
-        self.package.add("word/footer1.xml", kind, footer);
-        let footer_id = self.relations.part("footer", "footer1.xml");
         xml.open("w:sectPr", &[]);
-        if let Some(id) = header_id {
-            xml.empty("w:headerReference", &[("w:type", "default"), ("r:id", &id)]);
+        self.edges(xml);
+        let two = self.document.meta.page.two_columns;
+        if two && self.document.meta.title.is_some() && !self.document.meta.cover {
+            xml.val("w:type", "continuous");
         }
-        xml.empty("w:footerReference", &[("w:type", "default"), ("r:id", &footer_id)]);
         page(xml, self.document);
+        if two {
+            let gutter = super::GUTTER.to_string();
+            xml.empty("w:cols", &[("w:num", "2"), ("w:space", &gutter)]);
+        }
         xml.close();
     }
 
-    fn header(&self, text: &str) -> Xml {
+    /// Ends a title that stands above two columns of text.
+    pub fn title_section(&mut self, xml: &mut Xml) {
+        xml.open("w:p", &[]);
+        xml.open("w:pPr", &[]);
+        xml.val("w:pStyle", "Spacer");
+        xml.open("w:sectPr", &[]);
+        self.edges(xml);
+        page(xml, self.document);
+        for _ in 0..3 {
+            xml.close();
+        }
+    }
+
+    /// Refers to the header and the footer, and adds them.
+    fn edges(&mut self, xml: &mut Xml) {
+        let meta = &self.document.meta;
+        let header = meta.header.as_deref().map(str::trim).unwrap_or_default();
+        let logo = self.logo();
+        if !header.is_empty() || logo.is_some() {
+            let kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.header+xml";
+            let mut relations = Relations::default();
+            let drawn = self.header(header, logo.as_ref(), &mut relations);
+            self.package.add("word/header1.xml", kind, drawn);
+            self.package.relate("word/header1.xml", relations);
+            let id = self.relations.part("header", "header1.xml");
+            xml.empty("w:headerReference", &[("w:type", "default"), ("r:id", &id)]);
+        }
+        let footer = self.footer(meta.footer.as_deref().unwrap_or_default());
+        let kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.footer+xml";
+        self.package.add("word/footer1.xml", kind, footer);
+        let id = self.relations.part("footer", "footer1.xml");
+        xml.empty("w:footerReference", &[("w:type", "default"), ("r:id", &id)]);
+    }
+
+    fn logo(&mut self) -> Option<Picture<'d>> {
+        let bytes = self.document.logo.as_deref()?;
+        match Picture::read(bytes, self.fonts) {
+            Ok(picture) => Some(picture),
+            Err(why) => {
+                self.warnings.say(format!("The logo is left out: {why}."));
+                None
+            }
+        }
+    }
+
+    fn header(&mut self, text: &str, logo: Option<&Picture<'_>>, relations: &mut Relations) -> Xml {
         let mut xml = Xml::new();
         xml.open("w:hdr", &super::parts::NAMESPACES);
-        self.edge(&mut xml, "Header", text, false);
+        self.edge_begin(&mut xml, "Header", text);
+        if let Some(logo) = logo {
+            super::inlines::run(&mut xml, "\t", super::inlines::Format::default());
+            let id = self.next_id();
+            let stores = (&mut self.package, relations);
+            pictures::run(&mut xml, stores, logo, (id, "Logo", LOGO));
+        }
+        xml.close();
         xml.close();
         xml
     }
@@ -39,14 +90,20 @@ impl Draw<'_> {
     fn footer(&self, text: &str) -> Xml {
         let mut xml = Xml::new();
         xml.open("w:ftr", &super::parts::NAMESPACES);
-        self.edge(&mut xml, "Footer", text, true);
+        self.edge_begin(&mut xml, "Footer", text);
+        let format = super::inlines::Format { rtl: begins_rtl(text), ..Default::default() };
+        super::inlines::run(&mut xml, "\t", format);
+        number(&mut xml, " PAGE ");
+        super::inlines::run(&mut xml, " / ", format);
+        number(&mut xml, " NUMPAGES ");
+        xml.close();
         xml.close();
         xml
     }
 
-    /// A line at the edge of the page: text on the left, the page's number on the right.
-    fn edge(&self, xml: &mut Xml, style: &'static str, text: &str, numbered: bool) {
-        let width = super::text_width(self.document).to_string();
+    /// A line at the edge of the page, text on the left; what is on the right comes behind a tab.
+    fn edge_begin(&self, xml: &mut Xml, style: &'static str, text: &str) {
+        let width = super::page_width(self.document).to_string();
         let rtl = begins_rtl(text);
         xml.open("w:p", &[]);
         xml.open("w:pPr", &[]);
@@ -60,13 +117,6 @@ impl Draw<'_> {
         xml.close();
         let format = super::inlines::Format { rtl, ..Default::default() };
         super::inlines::run(xml, text.trim(), format);
-        if numbered {
-            super::inlines::run(xml, "\t", format);
-            number(xml, " PAGE ");
-            super::inlines::run(xml, " / ", format);
-            number(xml, " NUMPAGES ");
-        }
-        xml.close();
     }
 }
 

@@ -124,6 +124,7 @@ fn fill(meta: &mut Meta, key: &str, values: &[String], losses: &mut Losses) {
         "footer" => meta.footer = given,
         "landscape" => meta.page.landscape = is_on(&text),
         "orientation" => meta.page.landscape = text.eq_ignore_ascii_case("landscape"),
+        "columns" => columns(meta, &text, losses),
         "page" | "size" | "paper" => size(meta, &text, losses),
         "theme" => theme(meta, &text, losses),
         key if TOLERATED.contains(&key) => {}
@@ -182,6 +183,13 @@ fn size(meta: &mut Meta, value: &str, losses: &mut Losses) {
     }
 }
 
+fn columns(meta: &mut Meta, value: &str, losses: &mut Losses) {
+    meta.page.two_columns = value == "2";
+    if !matches!(value, "" | "1" | "2") {
+        losses.other(format!("Pages have 1 or 2 columns, not “{value}”."));
+    }
+}
+
 fn theme(meta: &mut Meta, value: &str, losses: &mut Losses) {
     meta.theme = match value.to_lowercase().as_str() {
         "neutral" | "default" | "gaia" | "uncover" | "" => Theme::Neutral,
@@ -210,7 +218,7 @@ mod tests {
     fn front_matter_fills_the_meta() {
         let (meta, body, losses) = read(
             "---\ntitle: \"A: \\\"b\\\"\"\nauthors:\n  - Ann\n  - 'B''s'\ndate: 2026-03-31T10:00\n\
-             lang: zh-CN # yes\nkeywords: [a, b]\ntoc: true\nsize: letter landscape\ntheme: academic\n\
+             lang: zh-CN # yes\nkeywords: [a, b]\ntoc: true\nsize: letter landscape\ncolumns: 2\ntheme: academic\n\
              marp: true\npaginate: true\n---\nText\n",
         );
         assert_eq!(meta.title.as_deref(), Some("A: \"b\""));
@@ -219,6 +227,7 @@ mod tests {
         assert_eq!(meta.language.as_deref(), Some("zh-CN"));
         assert_eq!(meta.keywords, ["a", "b"]);
         assert!(meta.contents && meta.paginate && meta.page.landscape);
+        assert!(meta.page.two_columns);
         assert_eq!((meta.page.size, meta.theme), (PageSize::Letter, Theme::Academic));
         assert_eq!((body.as_str(), losses), ("Text\n", vec![]));
     }
@@ -233,7 +242,8 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_named() {
-        let (_, _, losses) = read("---\ndate: soon\nlang: !\nfoo: 1\ntheme: x\npage: A9\n---\n");
-        assert_eq!(losses.len(), 5, "{losses:?}");
+        let (_, _, losses) =
+            read("---\ndate: soon\nlang: !\nfoo: 1\ntheme: x\npage: A9\ncolumns: 9\n---\n");
+        assert_eq!(losses.len(), 6, "{losses:?}");
     }
 }

@@ -65,6 +65,15 @@ pub struct Picture<'d> {
 }
 
 impl Picture<'_> {
+    /// Any picture by its bytes; why not, if it is none.
+    pub fn read<'d>(bytes: &'d [u8], fonts: &Fonts) -> Result<Picture<'d>, String> {
+        match sniff(bytes) {
+            Err(Unfit::Vector) => Picture::of_vector(Cow::Borrowed(bytes), fonts),
+            Err(Unfit::Broken(why)) => Err(why),
+            Ok(picture) => Ok(picture),
+        }
+    }
+
     /// A vector picture with its pixels behind it.
     pub fn of_vector<'d>(svg: Cow<'d, [u8]>, fonts: &Fonts) -> Result<Picture<'d>, String> {
         let vector::Raster { png, width, height } = vector::raster(&svg, fonts)?;
@@ -153,11 +162,7 @@ impl<'f> Album<'f> {
 
     fn find<'d>(&mut self, document: &'d Document, url: &str) -> Result<Picture<'d>, String> {
         let bytes = document.assets.get(url).ok_or("there is no such file among the pictures")?;
-        let picture = match sniff(bytes) {
-            Err(Unfit::Vector) => Picture::of_vector(Cow::Borrowed(bytes), self.fonts)?,
-            Err(Unfit::Broken(why)) => return Err(why),
-            Ok(picture) => picture,
-        };
+        let picture = Picture::read(bytes, self.fonts)?;
         if self.urls.iter().any(|known| known == url) {
             return Ok(picture);
         }
@@ -205,7 +210,7 @@ fn sniff(bytes: &[u8]) -> Result<Picture<'_>, Unfit> {
         Ok(ImageFormat::Jpeg) => Kind::Jpeg,
         Ok(ImageFormat::Gif) => Kind::Gif,
         Ok(ImageFormat::Bmp) => Kind::Bmp,
-        _ if infer::text::is_xml(bytes) || bytes.starts_with(b"<svg") => {
+        _ if vector::is_svg(bytes) => {
             return Err(Unfit::Vector);
         }
         _ => return Err(broken("it is not PNG, JPEG, GIF, BMP or SVG")),

@@ -70,6 +70,28 @@ fn database(fonts: &Fonts) -> fontdb::Database {
     database
 }
 
+/// Whether the bytes look like SVG.
+pub fn is_svg(bytes: &[u8]) -> bool {
+    infer::text::is_xml(bytes) || bytes.trim_ascii_start().starts_with(b"<svg")
+}
+
+/// The words in an SVG; nothing of what is none.
+pub fn text(bytes: &[u8]) -> String {
+    let mut words = String::new();
+    let Some(svg) = std::str::from_utf8(bytes).ok().filter(|_| is_svg(bytes)) else {
+        return words;
+    };
+    let mut reader = quick_xml::Reader::from_str(svg);
+    while let Ok(event) = reader.read_event() {
+        match event {
+            Event::Text(text) => words.push_str(&text.decode().unwrap_or_default()),
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    words
+}
+
 /// Entities can grow without end, and a picture inside a picture would have to be fetched.
 pub fn check(bytes: &[u8]) -> Result<(), String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the kind is not known".to_owned())?;

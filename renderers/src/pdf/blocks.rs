@@ -54,8 +54,9 @@ pub struct Drawing<'a> {
     /// Fonts for the texts of charts, as SVG names them.
     faces: String,
     headings: usize,
-    /// The level of the last heading: PDF/UA lets the next one be at most one deeper.
-    level: usize,
+    /// The levels of the headings that the text stands under: PDF/UA lets a heading be at most one
+    /// deeper than the one above it, so levels that an author skips do not count.
+    above: Vec<u8>,
     warnings: Vec<String>,
 }
 
@@ -79,7 +80,7 @@ impl<'a> Drawing<'a> {
             word: WORD_CHARS,
             faces: String::new(),
             headings: 0,
-            level: 0,
+            above: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -114,10 +115,13 @@ impl<'a> Drawing<'a> {
     }
 
     fn heading(&mut self, level: u8, content: &[Inline]) -> Content {
-        self.level = usize::from(level.max(1)).min(self.level + 1);
+        self.above.retain(|above| *above < level);
+        self.above.push(level);
         let body = self.holding_notes(|drawing| drawing.inlines(content));
         let heading = HeadingElem::new(body)
-            .with_level(Smart::Custom(NonZeroUsize::new(self.level).unwrap_or(NonZeroUsize::MIN)))
+            .with_level(Smart::Custom(
+                NonZeroUsize::new(self.above.len()).unwrap_or(NonZeroUsize::MIN),
+            ))
             .pack()
             .labelled(heading_label(self.headings));
         self.headings += 1;
@@ -312,5 +316,8 @@ fn room(document: &Document) -> (f64, f64) {
     };
     let (width, height) =
         if document.meta.page.landscape { (height, width) } else { (width, height) };
-    (width - 144.0, height - 144.0 - 60.0)
+    let text = width - 144.0;
+    // Typst keeps a twenty-fifth of the text apart from the other column.
+    let text = if document.meta.page.two_columns { text * 0.48 } else { text };
+    (text, height - 144.0 - 60.0)
 }

@@ -10,6 +10,7 @@ use typst::utils::LazyHash;
 use super::{scripts, words};
 use crate::Document;
 use crate::document::{Block, Inline, Meta, Theme};
+use crate::package::vector;
 
 /// How many missing characters a warning names.
 const NAMED: usize = 20;
@@ -153,6 +154,8 @@ fn characters(document: &Document) -> BTreeSet<char> {
     for text in [&meta.title, &meta.subtitle, &meta.author, &meta.header, &meta.footer] {
         add(text.as_deref().unwrap_or_default());
     }
+    let vectors = document.assets.values().chain(&document.logo);
+    vectors.for_each(|bytes| add(&vector::text(bytes)));
     document.each_inline(&mut |inline| match inline {
         Inline::Text(text) | Inline::Code(text) | Inline::Math(text) => add(text),
         Inline::Image { alt, title, .. } => {

@@ -27,6 +27,12 @@ pub struct Picture {
     pub height: f64,
 }
 
+impl Picture {
+    pub fn is_vector(&self) -> bool {
+        matches!(self.format, ImageFormat::Vector(_))
+    }
+}
+
 /// By URL: the picture, or why there is none.
 pub type Pictures = BTreeMap<String, Result<Picture, String>>;
 
@@ -43,7 +49,7 @@ pub fn load(assets: &BTreeMap<String, Vec<u8>>) -> Pictures {
     assets.iter().enumerate().map(load).collect()
 }
 
-fn picture(bytes: &[u8], decoded: &mut u64) -> Result<Picture, String> {
+pub fn picture(bytes: &[u8], decoded: &mut u64) -> Result<Picture, String> {
     if bytes.len() > FILE_BYTES {
         return Err(format!("the file is larger than {} MB", FILE_BYTES / 1024 / 1024));
     }

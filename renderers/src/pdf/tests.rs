@@ -104,3 +104,13 @@ fn budgets_are_errors_before_any_work() {
         assert!(matches!(render(&document), Err(RenderError::TooLarge(_))));
     }
 }
+
+#[test]
+fn headings_of_one_level_stay_on_one_level_wherever_they_begin() {
+    let numbers = |source: &str| {
+        let source = format!("---\nnumbered: true\n---\n{source}");
+        text(&rendered(&source).bytes).replace(['\n', ' '], "")
+    };
+    assert!(numbers("## aa\n\n## bb\n\n#### cc\n\n## dd\n").starts_with("1aa2bb2.1cc3dd"));
+    assert!(numbers("### aa\n\n# bb\n\n## cc\n").starts_with("1aa2bb2.1cc"));
+}

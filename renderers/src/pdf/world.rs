@@ -10,6 +10,8 @@ use typst::utils::LazyHash;
 use typst::{Library, LibraryExt};
 
 use super::fonts::Fonts;
+use super::images;
+use super::inlines::image;
 use crate::Document;
 use crate::document::{Block, Meta, PageSize, plain_text};
 use crate::package::look::look;
@@ -20,6 +22,9 @@ static TEMPLATE: LazyLock<Source> = LazyLock::new(|| {
     let id = FileId::new(RootedPath::new(VirtualRoot::Project, path));
     Source::new(id, include_str!("template.typ").to_owned())
 });
+
+/// Width and height of the house's sign, in points.
+const LOGO: (f64, f64) = (110.0, 26.0);
 
 /// One job.
 pub struct World<'a> {
@@ -66,6 +71,8 @@ impl typst::World for World<'_> {
 }
 
 fn inputs(document: &Document, fonts: &Fonts) -> Dict {
+    let logo = document.logo.as_deref().and_then(|bytes| images::picture(bytes, &mut 0).ok());
+    let logo = logo.map(|logo| image(&logo, "", LOGO));
     let meta = &document.meta;
     let look = look(meta);
     let (language, region) = language(meta);
@@ -82,6 +89,8 @@ fn inputs(document: &Document, fonts: &Fonts) -> Dict {
     set("day", meta.date.map(|day| day.to_string()).unwrap_or_default().into_value());
     set("date", date(meta).into_value());
     set("keywords", strings(&meta.keywords));
+    set("columns", (if meta.page.two_columns { 2 } else { 1 }).into_value());
+    set("logo", logo.map_or(Value::None, IntoValue::into_value));
     set("lang", language.into_value());
     set("region", optional(region));
     set("header", optional(meta.header.as_deref()));

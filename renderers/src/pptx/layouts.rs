@@ -285,7 +285,9 @@ fn bar(xml: &mut Xml, id: usize, area: Area, color: &str) {
 }
 
 /// `ppt/slideMasters/slideMaster1.xml`.
-pub fn master(geometry: &Geometry, look: &Look) -> Xml {
+///
+/// `sign` draws what all slides show besides.
+pub fn master(geometry: &Geometry, look: &Look, sign: impl FnOnce(&mut Xml, &Geometry)) -> Xml {
     let mut xml = Xml::new();
     xml.open("p:sldMaster", &NAMESPACES);
     xml.open("p:cSld", &[]);
@@ -310,6 +312,7 @@ pub fn master(geometry: &Geometry, look: &Look) -> Xml {
     prompt(&mut xml, 4, ("Footer", ""), (footer, geometry.footer, &small("l")));
     let number = Holder { index: Some(4), ..Holder::NUMBER };
     prompt(&mut xml, 5, ("Slide Number", "‹#›"), (number, geometry.number, &small("r")));
+    sign(&mut xml, geometry);
     xml.close();
     xml.close();
     xml.raw(COLORS);

@@ -61,6 +61,7 @@ struct Deck<'d> {
     package: Package,
     warnings: Warnings,
     album: Album<'d>,
+    fonts: &'d Fonts,
     /// Charts that have been written.
     charts: usize,
     /// Number of the slide (from one) that an anchor stands on.
@@ -76,6 +77,7 @@ impl<'d> Deck<'d> {
             package: Package::default(),
             warnings: Warnings::from(&document.warnings),
             album: Album::new(fonts),
+            fonts,
             charts: 0,
             anchors: HashMap::new(),
         }

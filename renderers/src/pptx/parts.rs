@@ -4,9 +4,10 @@ use super::fit::Page;
 use super::geometry::emu;
 use super::layouts::{self, LAYOUTS};
 use super::slide::NAMESPACES;
-use super::{Deck, notes, theme};
+use super::{Deck, notes, shapes, theme};
 use crate::document::SlideSize;
 use crate::package::Relations;
+use crate::package::picture::Picture;
 use crate::package::xml::Xml;
 
 const MAIN: &str =
@@ -45,7 +46,18 @@ impl Deck<'_> {
             self.package.relate(&part, up);
         }
         relations.part("theme", "../theme/theme1.xml");
-        self.package.add(name, MASTER, layouts::master(&self.geometry, &self.look));
+        let logo = self.document.logo.as_deref().map(|bytes| Picture::read(bytes, self.fonts));
+        let logo = logo.transpose().unwrap_or_else(|why| {
+            self.warnings.say(format!("The logo is left out: {why}."));
+            None
+        });
+        let package = &mut self.package;
+        let master = layouts::master(&self.geometry, &self.look, |xml, geometry| {
+            if let Some(logo) = &logo {
+                shapes::logo(xml, (package, &mut relations), logo, geometry);
+            }
+        });
+        self.package.add(name, MASTER, master);
         self.package.relate(name, relations);
     }
 

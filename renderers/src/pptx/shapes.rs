@@ -1,7 +1,7 @@
 //! Tables and pictures on a slide.
 
 use super::fit::Piece;
-use super::geometry::{Area, emu};
+use super::geometry::{Area, Geometry, emu};
 use super::heights::{CELL, Columns};
 use super::paragraphs::{Format, fill};
 use super::slide::Sheet;
@@ -9,6 +9,7 @@ use crate::document::{Inline, Table};
 use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
 use crate::package::text::rows;
 use crate::package::xml::Xml;
+use crate::package::{Package, Relations};
 
 impl Sheet<'_, '_> {
     pub fn table(&mut self, xml: &mut Xml, table: &Table, piece: &Piece<'_>) {
@@ -97,17 +98,43 @@ impl Sheet<'_, '_> {
         xml.empty("p:cNvPr", &[("id", &id), ("name", &format!("Picture {id}")), ("descr", alt)]);
         xml.raw("<p:cNvPicPr><a:picLocks noChangeAspect=\"1\"/></p:cNvPicPr><p:nvPr/>");
         xml.close();
-        xml.open("p:blipFill", &[]);
-        let stores = (&mut self.deck.package, &mut self.relations);
-        picture::blip(xml, stores, ("ppt", "../"), shown);
-        xml.raw("<a:stretch><a:fillRect/></a:stretch>");
-        xml.close();
-        xml.open("p:spPr", &[]);
-        place(xml, "a:xfrm", area);
-        xml.raw("<a:prstGeom prst=\"rect\"><a:avLst/></a:prstGeom>");
-        xml.close();
+        framed(xml, (&mut self.deck.package, &mut self.relations), shown, area);
         xml.close();
     }
+}
+
+/// The house's sign in the upper right corner, above the title.
+pub fn logo(
+    xml: &mut Xml,
+    stores: (&mut Package, &mut Relations),
+    logo: &Picture<'_>,
+    geometry: &Geometry,
+) {
+    let (most_width, most_height) = (110.0, 26.0);
+    let (width, height) = logo.fit(emu(most_width), emu(most_height));
+    let points = |units: i64| units as f64 * 0.75 / EMU_PER_PIXEL as f64;
+    let (width, height) = (points(width), points(height));
+    let title = geometry.title;
+    let area = Area { x: title.x + title.width - width, y: 12.0, width, height };
+    xml.open("p:pic", &[]);
+    xml.open("p:nvPicPr", &[]);
+    xml.empty("p:cNvPr", &[("id", "9"), ("name", "Logo"), ("descr", "Logo")]);
+    xml.raw("<p:cNvPicPr><a:picLocks noChangeAspect=\"1\"/></p:cNvPicPr><p:nvPr userDrawn=\"1\"/>");
+    xml.close();
+    framed(xml, stores, logo, area);
+    xml.close();
+}
+
+/// The filling of a picture and its place.
+fn framed(xml: &mut Xml, stores: (&mut Package, &mut Relations), shown: &Picture<'_>, area: Area) {
+    xml.open("p:blipFill", &[]);
+    picture::blip(xml, stores, ("ppt", "../"), shown);
+    xml.raw("<a:stretch><a:fillRect/></a:stretch>");
+    xml.close();
+    xml.open("p:spPr", &[]);
+    place(xml, "a:xfrm", area);
+    xml.raw("<a:prstGeom prst=\"rect\"><a:avLst/></a:prstGeom>");
+    xml.close();
 }
 
 pub fn place(xml: &mut Xml, name: &'static str, area: Area) {

@@ -3,6 +3,7 @@
 //! - [`plan`]: which sheets there are and what stands on each
 //! - [`sheet`], [`table`], [`charts`]: writing them
 //! - [`directives`]: totals and conditional formats, asked for by comments
+//! - [`mod@stream`]: long tables, without a document in between
 //! - [`cells`]: what a cell's text means; [`formula`]: which formulas may stay formulas
 //! - [`runs`], [`look`]: styled text
 
@@ -14,7 +15,10 @@ mod look;
 mod plan;
 mod runs;
 mod sheet;
+mod stream;
 mod table;
+
+pub use stream::stream;
 
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 

@@ -104,19 +104,13 @@ impl<'a> Planner<'a> {
 
     /// Excel takes no `[]:*?/\`, no apostrophe at an end, no name twice in any case, and not History.
     fn name(&mut self, heading: &str) -> String {
-        let clean: String = heading
-            .chars()
-            .map(|c| if "[]:*?/\\".contains(c) || c.is_control() { ' ' } else { c })
-            .collect();
-        let clean = clean.split_whitespace().collect::<Vec<_>>().join(" ");
-        let clean = clean.trim_matches('\'');
-        let clean = if clean.is_empty() { "Sheet" } else { clean };
-        let mut name = cut(clean, NAME_UNITS);
+        let clean = allowed(heading);
+        let mut name = cut(&clean, NAME_UNITS);
         let mut number = 1;
         while name.eq_ignore_ascii_case("history") || self.used.contains(&name.to_lowercase()) {
             number += 1;
             let suffix = format!(" ({number})");
-            name = cut(clean, NAME_UNITS - suffix.len()) + &suffix;
+            name = cut(&clean, NAME_UNITS - suffix.len()) + &suffix;
         }
         self.used.insert(name.to_lowercase());
         name
@@ -244,6 +238,23 @@ impl<'a> Planner<'a> {
             self.inside(|planner| blocks.for_each(|block| planner.block(block)));
         }
     }
+}
+
+/// A name for a workbook's only sheet.
+pub fn clean_name(heading: &str) -> String {
+    let name = cut(&allowed(heading), NAME_UNITS);
+    if name.eq_ignore_ascii_case("history") { "Sheet1".to_owned() } else { name }
+}
+
+/// The heading without what Excel does not take.
+fn allowed(heading: &str) -> String {
+    let clean: String = heading
+        .chars()
+        .map(|c| if "[]:*?/\\".contains(c) || c.is_control() { ' ' } else { c })
+        .collect();
+    let clean = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+    let clean = clean.trim_matches('\'');
+    if clean.is_empty() { "Sheet".to_owned() } else { clean.to_owned() }
 }
 
 /// The first characters of `text` that fit, never half of one.

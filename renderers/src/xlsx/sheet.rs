@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use rust_xlsxwriter::{Format, FormatAlign, Image, Worksheet, XlsxError};
-
-use typst::visualize::ImageFormat;
+use rust_xlsxwriter::{Format, FormatAlign, HeaderImagePosition, Image, Worksheet, XlsxError};
 
 use super::directives::Directive;
 use super::formula::{Grid, Tops};
@@ -24,6 +22,7 @@ const WIDEST: usize = 60;
 /// Text longer than this is wrapped over several columns.
 const LINE_WIDTH: usize = 90;
 const PICTURE_WIDTH: f64 = 640.0;
+const LOGO_PIXELS: f64 = 32.0;
 const ROW_PIXELS: f64 = 20.0;
 /// The most links of one sheet, which is Excel's limit.
 const LINKS: usize = 65_530;
@@ -91,7 +90,7 @@ impl<'a> Pages<'a> {
         for (column, width) in widths.iter().enumerate() {
             sheet.set_column_width(column as u16, *width as f64)?;
         }
-        self.paper(sheet, widths.iter().sum());
+        self.paper(sheet, widths.iter().sum())?;
         let mut row = 0;
         let mut after_table = false;
         for part in &planned.parts {
@@ -153,7 +152,7 @@ impl<'a> Pages<'a> {
     }
 
     /// One page wide, as many as needed long.
-    fn paper(&self, sheet: &mut Worksheet, width: usize) {
+    fn paper(&mut self, sheet: &mut Worksheet, width: usize) -> Result<(), XlsxError> {
         let meta = &self.document.meta;
         sheet.set_paper_size(if meta.page.size == PageSize::Letter { 1 } else { 9 });
         if meta.page.landscape || width > 100 {
@@ -161,11 +160,31 @@ impl<'a> Pages<'a> {
         }
         sheet.set_print_fit_to_pages(1, 0);
         let escape = |text: &str| text.replace('&', "&&");
-        if let Some(header) = &meta.header {
-            sheet.set_header(format!("&L{}", escape(header)));
+        let header = meta.header.as_deref().map(escape).unwrap_or_default();
+        if let Some(logo) = self.logo() {
+            sheet.set_header(format!("&L{header}&R&G"));
+            sheet.set_header_image(&logo, HeaderImagePosition::Right)?;
+        } else if !header.is_empty() {
+            sheet.set_header(format!("&L{header}"));
         }
         let footer = meta.footer.as_deref().map(escape).unwrap_or_default();
         sheet.set_footer(format!("&L{footer}&R&P / &N"));
+        Ok(())
+    }
+
+    /// The house's sign on the printed page.
+    fn logo(&mut self) -> Option<Image> {
+        let logo = images::picture(self.document.logo.as_deref()?, &mut 0);
+        match image(&logo, self.fonts) {
+            Ok((image, own)) => {
+                let scale = (LOGO_PIXELS / image.height()).min(own);
+                Some(image.set_scale_width(scale).set_scale_height(scale))
+            }
+            Err(why) => {
+                self.warn(format!("The logo is left out: {why}."));
+                None
+            }
+        }
     }
 
     fn line(
@@ -292,7 +311,7 @@ fn gap(part: &Part<'_>, row: u32, after_table: bool) -> u32 {
 /// has its own size.
 fn image(picture: &Result<Picture, String>, fonts: &Fonts) -> Result<(Image, f64), String> {
     let picture = picture.as_ref().map_err(Clone::clone)?;
-    if let ImageFormat::Vector(_) = picture.format {
+    if picture.is_vector() {
         let Raster { png, width, .. } = vector::raster(&picture.bytes, fonts)?;
         let image = Image::new_from_buffer(&png).map_err(|error| error.to_string())?;
         let scale = f64::from(width) / image.width();

@@ -64,7 +64,7 @@ impl Pages<'_> {
         }
         self.tops.here = top;
         self.rows(sheet, top, table, &read)?;
-        self.obey(sheet, (top, bottom), &names, &read, directives)?;
+        self.obey(sheet, (top, bottom), (&names, &read), directives)?;
         self.grid.here += 1;
         Ok(())
     }
@@ -73,8 +73,7 @@ impl Pages<'_> {
         &mut self,
         sheet: &mut Worksheet,
         (top, bottom): (u32, u32),
-        names: &[String],
-        read: &Read,
+        (names, read): (&[String], &Read),
         directives: &[Directive],
     ) -> Result<(), XlsxError> {
         let mut below = bottom;
@@ -115,7 +114,9 @@ impl Pages<'_> {
             let values = self.numbers(read, column);
             let format = Format::new().set_bold().set_border_top(FormatBorder::Thin);
             let at = column as u16;
-            if let Some((values, shown)) = values {
+            // Shares do not add up.
+            let adds_up = |shown: &str| total != Total::Sum || !shown.contains('%');
+            if let Some((values, shown)) = values.filter(|(_, shown)| adds_up(shown)) {
                 let shown = if total == Total::Count { "0".to_owned() } else { shown };
                 let format = format.set_num_format(shown);
                 let from = rust_xlsxwriter::utility::row_col_to_cell(top + 1, at);

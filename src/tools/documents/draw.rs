@@ -40,7 +40,8 @@ impl Press {
         self.apart(move || draw(&document, format)).await
     }
 
-    async fn apart<T: Send + 'static>(
+    /// Does `work` on a thread of its own, when it is its turn.
+    pub async fn apart<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, RenderError> + Send + 'static,
     ) -> Result<T, ToolError> {

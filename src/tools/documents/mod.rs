@@ -1,9 +1,11 @@
 //! Documents out of Markdown: `render_pdf`, `render_docx`, `render_xlsx`, `render_pptx`, and
 //! `…_from_file`. The person gets the file as an attachment; the model gets a receipt.
 
+mod about;
 mod draw;
 mod fonts;
 mod house;
+mod job;
 mod pictures;
 
 pub use house::House;
@@ -12,21 +14,16 @@ use async_trait::async_trait;
 use renderers::{
     Document, Format, Rendered,
     document::{Block, SlideSize, plain_text},
+    rows,
 };
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::Value;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use super::{
-    Context, Output, Tool, ToolError,
-    arguments::{parse, schema},
-    names, send, workspace,
-};
+use super::{Context, Output, Tool, ToolError, names, send};
 use crate::agent::catalog::{EffectClass, Subject, Tier, ToolSpec};
 use draw::Press;
+use job::{Aspect, Job, Source, Text};
 
-const MAX_MARKDOWN_BYTES: u64 = 5 * 1024 * 1024;
 const MAX_WARNINGS: usize = 20;
 
 /// Longest of all that is drawn; what takes longer is too large for a chat.
@@ -36,11 +33,14 @@ const FORMATS: [Format; 4] = [Format::Pdf, Format::Docx, Format::Xlsx, Format::P
 
 /// All eight, which draw on one press.
 pub fn tools(house: House) -> Vec<Arc<dyn Tool>> {
-    let draw = move |document: &Document, format| house.draw(document, format);
+    let house = Arc::new(house);
+    let drawing = house.clone();
+    let draw = move |document: &Document, format| drawing.draw(document, format);
     let press = Arc::new(Press::new(renderers::markdown::read, draw));
     let of = |source: Source| {
         FORMATS.map(|format| {
-            Arc::new(Rendering { format, source, press: press.clone() }) as Arc<dyn Tool>
+            let (press, house) = (press.clone(), house.clone());
+            Arc::new(Rendering { format, source, press, house }) as Arc<dyn Tool>
         })
     };
     [of(Source::Text), of(Source::File)].into_iter().flatten().collect()
@@ -50,76 +50,19 @@ struct Rendering {
     format: Format,
     source: Source,
     press: Arc<Press>,
-}
-
-/// Where the Markdown comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Text,
-    File,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct FromText {
-    /// The document in Markdown: headings, lists, tables, code, quotes, pictures of the workspace.
-    markdown: String,
-    /// Name of the file; made out of the title if left out.
-    #[serde(default, alias = "file_name")]
-    file_name: Option<String>,
-    /// Title of the document, where the front matter has none.
-    #[serde(default)]
-    title: Option<String>,
-    /// Shape of the slides; 16:9 if left out.
-    #[serde(default, alias = "aspect_ratio")]
-    aspect_ratio: Option<Aspect>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct FromFile {
-    /// Path of a Markdown file in the workspace.
-    #[serde(alias = "file_path")]
-    file_path: String,
-    /// Name of the file that is made; made out of the Markdown file's if left out.
-    #[serde(default, alias = "file_name")]
-    file_name: Option<String>,
-    /// Title of the document, where the front matter has none.
-    #[serde(default)]
-    title: Option<String>,
-    /// Shape of the slides; 16:9 if left out.
-    #[serde(default, alias = "aspect_ratio")]
-    aspect_ratio: Option<Aspect>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-enum Aspect {
-    #[serde(rename = "16:9")]
-    Wide,
-    #[serde(rename = "4:3")]
-    Standard,
-}
-
-/// What is to be drawn, wherever it came from.
-struct Job {
-    markdown: String,
-    /// Folder that the pictures' paths start from.
-    folder: String,
-    /// Without ending; `None` when the title is to name it.
-    name: Option<String>,
-    title: Option<String>,
-    aspect: Option<Aspect>,
+    house: Arc<House>,
 }
 
 #[async_trait]
 impl Tool for Rendering {
     fn spec(&self) -> ToolSpec {
-        let ending = extension(self.format);
-        let mut spec = match self.source {
+        let ending = self.format.ending();
+        let parameters = job::parameters(self.format, self.source);
+        let spec = match self.source {
             Source::Text => ToolSpec::read_only(
                 &format!("render_{ending}"),
-                about(self.format),
-                schema::<FromText>(),
+                &about::about(self.format),
+                parameters,
             ),
             Source::File => ToolSpec {
                 tier: Tier::Extension,
@@ -127,33 +70,25 @@ impl Tool for Rendering {
                 ..ToolSpec::read_only(
                     &format!("render_{ending}_from_file"),
                     &format!(
-                        "Like render_{ending}, from a Markdown file of the workspace: for long \
-                         texts that are there already."
+                        "Like render_{ending}, from files of the workspace: for texts that are \
+                         there already, or over 5 kB."
                     ),
-                    schema::<FromFile>(),
+                    parameters,
                 )
             },
         };
-        if self.format != Format::Pptx
-            && let Some(fields) = spec.parameters["properties"].as_object_mut()
-        {
-            fields.remove("aspectRatio");
-        }
         ToolSpec { effect: EffectClass::Idempotent, timeout: TIMEOUT, ..spec }
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let job = self.job(arguments, context).await?;
-        let mut document = document(&self.press, &job, context).await?;
-        if matches!(self.format, Format::Pdf | Format::Docx) {
-            drop_repeated_title(&mut document);
-        }
-        let ending = extension(self.format);
-        let name = job.name.or_else(|| document.meta.title.clone().map(|t| t.replace('/', "-")));
+        let job = job::read((self.format, self.source), arguments, context).await?;
+        let wished = job.name.clone();
+        let (rendered, title) = self.render(job, context).await?;
+        let ending = self.format.ending();
         // A title need not be a name, a wished name was checked before.
+        let name = wished.or(title).map(|name| name.replace('/', "-"));
         let name = name.and_then(|name| names::file_name(&name).ok());
         let name = names::with_extension(name.as_deref().unwrap_or("document"), ending);
-        let rendered = self.press.draw(document, self.format).await?;
         let media_type = mime_guess::from_ext(ending).first_or_octet_stream();
         let Rendered { bytes, pages, warnings } = rendered;
         let attachment = send::keep(context, &name, media_type.essence_str(), bytes).await?;
@@ -164,69 +99,53 @@ impl Tool for Rendering {
 }
 
 impl Rendering {
-    async fn job(&self, arguments: Value, context: &Context) -> Result<Job, ToolError> {
-        let job = match self.source {
-            Source::Text => {
-                let it: FromText = parse(arguments)?;
-                Job {
-                    markdown: it.markdown,
-                    folder: ".".to_owned(),
-                    name: checked(it.file_name)?,
-                    title: it.title,
-                    aspect: it.aspect_ratio,
-                }
-            }
-            Source::File => {
-                let it: FromFile = parse(arguments)?;
-                let (folder, own_name) =
-                    it.file_path.rsplit_once('/').unwrap_or((".", &it.file_path));
-                let stem = own_name.rsplit_once('.').map_or(own_name, |(stem, _)| stem);
-                Job {
-                    name: checked(it.file_name)?.or_else(|| Some(stem.to_owned())),
-                    folder: folder.to_owned(),
-                    markdown: text(it.file_path.clone(), context).await?,
-                    title: it.title,
-                    aspect: it.aspect_ratio,
-                }
+    /// The file, and the title of what is in it.
+    async fn render(
+        &self,
+        job: Job,
+        context: &Context,
+    ) -> Result<(Rendered, Option<String>), ToolError> {
+        let title = job.title.clone().unwrap_or_else(|| "Rows".to_owned());
+        let mut document = match job.text {
+            Text::Markdown(texts) => self.markdown(texts, context).await?,
+            Text::Json(rows) => self.press.apart(move || rows::from_json(&title, &rows)).await?,
+            Text::Csv(csv) => {
+                let rendered = self.press.apart(move || rows::workbook(&title, &csv)).await?;
+                return Ok((rendered, job.title));
             }
         };
-        if job.markdown.trim().is_empty() {
-            return Err(ToolError::InvalidParameters("there is no text to draw".into()));
+        document.meta.title = document.meta.title.or(job.title);
+        document.meta.date.get_or_insert(context.now.date_naive());
+        match job.aspect {
+            Some(Aspect::Wide) => document.meta.slides = SlideSize::Wide,
+            Some(Aspect::Standard) => document.meta.slides = SlideSize::Standard,
+            None => {}
         }
-        if job.markdown.len() as u64 > MAX_MARKDOWN_BYTES {
-            return Err(ToolError::InvalidParameters("the text is over 5 MB: split it".into()));
+        self.house.dress(&mut document);
+        if matches!(self.format, Format::Pdf | Format::Docx) {
+            drop_repeated_title(&mut document);
         }
-        Ok(job)
+        let title = document.meta.title.clone();
+        Ok((self.press.draw(document, self.format).await?, title))
     }
-}
 
-/// A name that somebody wished for is refused if it is none, not replaced in silence.
-fn checked(name: Option<String>) -> Result<Option<String>, ToolError> {
-    name.map(|name| names::file_name(&name)).transpose()
-}
-
-async fn text(path: String, context: &Context) -> Result<String, ToolError> {
-    workspace::beneath(context, move |workspace, _| {
-        String::from_utf8(workspace.bytes(&path, MAX_MARKDOWN_BYTES)?)
-            .map_err(|_| ToolError::ExecutionFailed(format!("{path} is no UTF-8 text")))
-    })
-    .await
-}
-
-/// The document with its pictures and with what the call says besides its text.
-async fn document(press: &Press, job: &Job, context: &Context) -> Result<Document, ToolError> {
-    let document = press.read(job.markdown.clone()).await?;
-    let mut document = pictures::load(document, job.folder.clone(), context).await?;
-    if document.meta.title.is_none() {
-        document.meta.title.clone_from(&job.title);
+    /// Texts with their pictures, one behind the other.
+    async fn markdown(
+        &self,
+        texts: Vec<(String, String)>,
+        context: &Context,
+    ) -> Result<Document, ToolError> {
+        let mut whole: Option<Document> = None;
+        for (text, folder) in texts {
+            let document = self.press.read(text).await?;
+            let document = pictures::load(document, folder, context).await?;
+            match &mut whole {
+                None => whole = Some(document),
+                Some(whole) => whole.append(document),
+            }
+        }
+        Ok(whole.unwrap_or_default())
     }
-    document.meta.date.get_or_insert(context.now.date_naive());
-    match job.aspect {
-        Some(Aspect::Wide) => document.meta.slides = SlideSize::Wide,
-        Some(Aspect::Standard) => document.meta.slides = SlideSize::Standard,
-        None => {}
-    }
-    Ok(document)
 }
 
 /// Models like to give the title in the front matter and again as the first heading; on paper it
@@ -240,37 +159,6 @@ fn drop_repeated_title(document: &mut Document) {
     };
     if repeats {
         document.blocks.remove(0);
-    }
-}
-
-fn extension(format: Format) -> &'static str {
-    match format {
-        Format::Pdf => "pdf",
-        Format::Docx => "docx",
-        Format::Xlsx => "xlsx",
-        Format::Pptx => "pptx",
-    }
-}
-
-fn about(format: Format) -> &'static str {
-    match format {
-        Format::Pdf => {
-            "Makes a PDF out of Markdown and sends it to the people of this conversation. For \
-             reports, letters and documents to print. Front matter may set title, subtitle, \
-             author, date, language, cover, header, footer, theme."
-        }
-        Format::Docx => {
-            "Makes a Word document out of Markdown and sends it to the people of this \
-             conversation. For documents that they go on editing."
-        }
-        Format::Xlsx => {
-            "Makes an Excel workbook out of Markdown tables and sends it to the people of this \
-             conversation. Each `## Name` begins a sheet."
-        }
-        Format::Pptx => {
-            "Makes a PowerPoint deck out of Markdown and sends it to the people of this \
-             conversation. `---` begins a new slide."
-        }
     }
 }
 
@@ -343,7 +231,7 @@ mod tests {
     }
 
     fn tool(format: Format, source: Source) -> Rendering {
-        Rendering { format, source, press: press() }
+        Rendering { format, source, press: press(), house: Arc::default() }
     }
 
     #[tokio::test]
@@ -379,6 +267,37 @@ mod tests {
         for path in ["../plan.md", "/etc/passwd", "texts", "none.md"] {
             let error = place.runs(&deck, json!({ "filePath": path })).await.unwrap_err();
             assert!(matches!(error, ToolError::ExecutionFailed(_)), "{path}: {error}");
+        }
+    }
+
+    /// MC-28, MC-29. Word files out of several texts, workbooks out of rows.
+    #[tokio::test]
+    async fn mc_28_mc_29_several_files_and_rows_become_one_document() {
+        let mut place = Place::new();
+        place.has("a/one.md", "first part");
+        place.has("two.md", "second part");
+        place.has("data/sales.csv", "id,amount\n007,1\n");
+        place.has("data/odd.json", "{");
+        let word = tool(Format::Docx, Source::File);
+        let arguments = json!({ "filePath": "a/one.md", "further_paths": ["two.md"] });
+        let output = place.runs(&word, arguments).await.unwrap();
+        let stored = place.context.artifacts.read(&output.attachments[0].digest).await.unwrap();
+        let stored = String::from_utf8_lossy(&stored).into_owned();
+        assert!(stored.find("first part").unwrap() < stored.find("second part").unwrap());
+        let book = tool(Format::Xlsx, Source::File);
+        let output = place.runs(&book, json!({ "filePath": "data/sales.csv" })).await.unwrap();
+        assert_eq!(output.attachments[0].name, "sales.xlsx");
+        assert!(output.text.contains("1 sheet"), "{}", output.text);
+        let error = place.runs(&book, json!({ "filePath": "data/odd.json" })).await.unwrap_err();
+        assert!(error.to_string().contains("no JSON"), "{error}");
+        let rows = tool(Format::Xlsx, Source::Text);
+        let arguments = json!({ "rows": [{ "b": 1, "a": "x" }], "title": "T" });
+        let output = place.runs(&rows, arguments).await.unwrap();
+        assert_eq!(output.attachments[0].name, "T.xlsx");
+        assert!(place.runs(&rows, json!({ "csv": "a\n1" })).await.is_ok());
+        for both in [json!({}), json!({ "csv": "a\n1", "markdown": "x" })] {
+            let error = place.runs(&rows, both).await.unwrap_err();
+            assert!(error.to_string().contains("give one of"), "{error}");
         }
     }
 
@@ -418,7 +337,7 @@ mod tests {
         for arguments in [
             json!({ "markdown": "  \n" }),
             json!({ "markdown": "x", "fileName": "../x" }),
-            json!({ "markdown": "x".repeat(MAX_MARKDOWN_BYTES as usize + 1) }),
+            json!({ "markdown": "x".repeat(5 * 1024 * 1024 + 1) }),
             json!({}),
         ] {
             let error = place.runs(&pdf, arguments).await.unwrap_err();
@@ -435,7 +354,12 @@ mod tests {
             "report/q3.md",
             "---\ntitle: Third quarter\n---\n\n# Sales\n\n![dot](img/dot.png)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
         );
-        let from_file = Rendering { format: Format::Pdf, source: Source::File, press: real() };
+        let from_file = Rendering {
+            format: Format::Pdf,
+            source: Source::File,
+            press: real(),
+            house: Arc::default(),
+        };
         let arguments = json!({ "filePath": "report/q3.md" });
         let output = place.runs(&from_file, arguments).await.unwrap();
         assert_eq!(output.attachments[0].name, "q3.pdf");
@@ -448,7 +372,12 @@ mod tests {
     #[tokio::test]
     async fn deep_nesting_ends_nothing() {
         let mut place = Place::new();
-        let real = Rendering { format: Format::Pdf, source: Source::Text, press: real() };
+        let real = Rendering {
+            format: Format::Pdf,
+            source: Source::Text,
+            press: real(),
+            house: Arc::default(),
+        };
         for text in [">".repeat(2_000) + " x", "- ".repeat(1_000) + "x", "*".repeat(5_000)] {
             // Drawn or refused: either is an answer.
             let _ = place.runs(&real, json!({ "markdown": text })).await;

@@ -1,0 +1,193 @@
+//! Long tables: one line of CSV after the other goes into the sheet, so that memory stays small.
+//!
+//! Rows that have been written wait in a temporary file of the operating system's until the workbook
+//! is put together: the one place in this crate that writes a file. Where there is no room for one,
+//! the rows stay in memory.
+
+use std::collections::HashMap;
+
+use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
+
+use super::cells::{self, Typed};
+use super::{CELL_CHARS, look, plan, properties};
+use crate::document::{Align, Meta};
+use crate::markdown::{TABLE_COLUMNS, clean};
+use crate::package::look::look as theme;
+use crate::rows::Records;
+use crate::{RenderError, Rendered};
+
+/// Excel's limit.
+const ROWS: usize = 1_048_576;
+/// So many lines decide how wide the columns are.
+const MEASURED: usize = 500;
+const WIDEST: usize = 60;
+const OUTPUT_BYTES: usize = 64 << 20;
+
+/// A workbook of one sheet from CSV text, whose first line names the columns.
+pub fn stream(title: &str, csv: &str) -> Result<Rendered, RenderError> {
+    let (text, removed) = clean::source(csv);
+    let mut losses = Losses { removed, ..Losses::default() };
+    let sheet = plan::clean_name(title);
+    let widths = widths(Records::of(&text))?;
+    let written = write(&sheet, &text, &widths, &mut losses, true).or_else(|error| match error {
+        XlsxError::TempFileError(..) => {
+            losses = Losses { removed, ..Losses::default() };
+            write(&sheet, &text, &widths, &mut losses, false)
+        }
+        other => Err(other),
+    });
+    let bytes = written.map_err(|error| match error {
+        XlsxError::RowColumnLimitError => RenderError::TooLarge(format!(
+            "The CSV has more than {ROWS} lines, which is Excel's limit. Split it."
+        )),
+        error => RenderError::Invalid(format!("The workbook could not be written: {error}")),
+    })?;
+    if bytes.len() > OUTPUT_BYTES {
+        return Err(RenderError::TooLarge(format!(
+            "The workbook has {} bytes; the limit is {OUTPUT_BYTES}. Split it.",
+            bytes.len()
+        )));
+    }
+    Ok(Rendered { bytes, pages: 1, warnings: losses.sentences() })
+}
+
+fn widths(records: Records<'_>) -> Result<Vec<usize>, RenderError> {
+    let mut widths: Vec<usize> = Vec::new();
+    for record in records.take(MEASURED) {
+        widths.resize(widths.len().max(record.len()), 8);
+        for (width, field) in widths.iter_mut().zip(&record) {
+            let longest = field.lines().map(super::runs::width).max().unwrap_or(0);
+            *width = (*width).max(longest + 3).min(WIDEST);
+        }
+    }
+    match widths.len() {
+        0 => Err(RenderError::Invalid(
+            "The CSV is empty; its first line must name the columns.".to_owned(),
+        )),
+        columns if columns > TABLE_COLUMNS => Err(RenderError::TooLarge(format!(
+            "The table has {columns} columns; the limit is {TABLE_COLUMNS}. Split the table."
+        ))),
+        _ => Ok(widths),
+    }
+}
+
+#[derive(Default)]
+struct Losses {
+    removed: usize,
+    formulas: usize,
+    cut: usize,
+    surplus: usize,
+}
+
+impl Losses {
+    fn sentences(&self) -> Vec<String> {
+        let told = [
+            (self.removed, "control characters were removed"),
+            (self.formulas, "cells that begin with = stay text: long tables carry no formulas"),
+            (self.cut, "cells had more than 32,767 characters and were cut"),
+            (self.surplus, "fields stand beyond the table's columns and were left out"),
+        ];
+        let told = told.iter().filter(|(count, _)| *count > 0);
+        told.map(|(count, what)| format!("{count} {what}.")).collect()
+    }
+}
+
+fn write(
+    name: &str,
+    text: &str,
+    widths: &[usize],
+    losses: &mut Losses,
+    low_memory: bool,
+) -> Result<Vec<u8>, XlsxError> {
+    let mut book = Workbook::new();
+    book.set_properties(&properties(&Meta { title: Some(name.to_owned()), ..Meta::default() })?);
+    let sheet =
+        if low_memory { book.add_worksheet_with_low_memory()? } else { book.add_worksheet() };
+    sheet.set_name(name)?;
+    for (column, width) in widths.iter().enumerate() {
+        sheet.set_column_width(column as u16, *width as f64)?;
+    }
+    sheet.set_freeze_panes(1, 0)?.set_repeat_rows(0, 0)?.set_print_fit_to_pages(1, 0);
+    let mut records = Records::of(text);
+    let head = look::header(Align::Start, &theme(&Meta::default()));
+    for (column, field) in records.next().unwrap_or_default().iter().enumerate() {
+        sheet.write_string_with_format(0, column as u16, clean::line(field), &head)?;
+    }
+    let mut formats = HashMap::new();
+    let mut row = 0;
+    for record in records {
+        row += 1;
+        losses.surplus += record.len().saturating_sub(widths.len());
+        for (column, field) in record.iter().enumerate().take(widths.len()) {
+            cell(sheet, (row, column as u16), field, &mut formats, losses)?;
+        }
+    }
+    sheet.autofilter(0, 0, row, widths.len() as u16 - 1)?;
+    book.save_to_buffer()
+}
+
+fn cell(
+    sheet: &mut Worksheet,
+    (row, column): (u32, u16),
+    field: &str,
+    formats: &mut HashMap<String, Format>,
+    losses: &mut Losses,
+) -> Result<(), XlsxError> {
+    let mut format = |shown: &str| {
+        let known = formats.entry(shown.to_owned());
+        known.or_insert_with(|| Format::new().set_num_format(shown)).clone()
+    };
+    match cells::read(field) {
+        Typed::Bool(truth) => {
+            sheet.write_boolean(row, column, truth)?;
+        }
+        Typed::Number { value, format: shown } => {
+            sheet.write_number_with_format(row, column, value, &format(&shown))?;
+        }
+        Typed::Moment { serial, format: shown } => {
+            sheet.write_number_with_format(row, column, serial, &format(shown))?;
+        }
+        Typed::Text if field.is_empty() => {}
+        Typed::Text => {
+            losses.formulas += usize::from(field.starts_with('='));
+            let mut text = clean::text(field);
+            if text.encode_utf16().count() > CELL_CHARS {
+                losses.cut += 1;
+                text = text.chars().take(CELL_CHARS / 2).collect();
+            }
+            sheet.write_string(row, column, text)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Read};
+
+    use super::*;
+
+    #[test]
+    fn a_hundred_thousand_cells_are_typed_and_safe() {
+        let mut csv = "id,name,amount,day\n".to_owned();
+        csv.extend((0..25_000).map(|n| format!("00{n},\"name, {}\",$1.50,2026-03-31\n", n % 7)));
+        csv.push_str("=cmd,x,y,z,beyond\n");
+        let rendered = stream("Sales/2026", &csv).unwrap();
+        assert_eq!(rendered, stream("Sales/2026", &csv).unwrap());
+        assert_eq!(rendered.warnings.len(), 2, "{:?}", rendered.warnings);
+        let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).unwrap();
+        let mut sheet = String::new();
+        package.by_name("xl/worksheets/sheet1.xml").unwrap().read_to_string(&mut sheet).unwrap();
+        assert!(!sheet.contains("<f>") && sheet.contains("<autoFilter ref=\"A1:D25002\""));
+        assert!(sheet.contains("<v>1.5</v>") && sheet.contains("<v>46112</v>"));
+        assert_eq!(sheet.matches("<row ").count(), 25_002);
+    }
+
+    #[test]
+    fn what_is_no_table_is_an_error() {
+        assert!(matches!(stream("x", " \n"), Err(RenderError::Invalid(_)) | Ok(_)));
+        assert!(matches!(stream("x", ""), Err(RenderError::Invalid(_))));
+        let wide = "x,".repeat(TABLE_COLUMNS + 1);
+        assert!(matches!(stream("x", &wide), Err(RenderError::TooLarge(_))));
+    }
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""What `bench.sh` runs: makes its sources, measures each program, prints a table."""
+
+import csv
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+REPORT_CHAPTERS = 50
+SLIDES = 60
+ROWS = 100_000
+RUNS = 3
+
+
+def report(path):
+    lines = ["---", "title: Annual report", "author: Ada Render", "toc: true", "---", ""]
+    for chapter in range(1, REPORT_CHAPTERS + 1):
+        lines += [f"# Chapter {chapter}", ""]
+        for section in range(1, 4):
+            lines += [f"## Section {chapter}.{section}", ""]
+            lines += ["The river carried more than in the year before, and **less** than was "
+                      "hoped; what `follows` is told in [the table](https://example.org). " * 6, ""]
+        lines += ["| Month | Level | Flow | Remark |", "|:--|--:|--:|:--|"]
+        lines += [f"| {month} | {month * 1.5} | {month * 310} | as expected |" for month in range(1, 13)]
+        lines += ["", "```python", "def flow(area, velocity):", "    return area * velocity", "```", ""]
+        lines += [f"- point {point} of the chapter" for point in range(8)] + [""]
+    path.write_text("\n".join(lines))
+
+
+def deck(path):
+    slides = ["---\ntitle: Deck\n---\n"]
+    for number in range(SLIDES):
+        slides.append(f"## Slide {number}\n\n- first point of {number}\n- second\n  - below it\n\n"
+                      "| a | b |\n|---|---|\n| 1 | 2 |\n")
+    path.write_text("\n---\n\n".join(slides))
+
+
+def sheet(path):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "name", "amount", "share", "day", "done", "note"])
+        for row in range(ROWS):
+            writer.writerow([row, f"name {row % 977}", f"{row * 1.25:.2f}", f"{row % 100}%",
+                             f"2026-{row % 12 + 1:02}-{row % 28 + 1:02}", "true", f"remark {row}"])
+
+
+WEASYPRINT = """
+import markdown, sys, weasyprint
+text = open(sys.argv[1]).read().split('---', 2)[2]
+html = markdown.markdown(text, extensions=['tables', 'fenced_code'])
+weasyprint.HTML(string=html).write_pdf(sys.argv[2])
+"""
+XLSXWRITER = """
+import csv, datetime, sys, xlsxwriter
+book = xlsxwriter.Workbook(sys.argv[2]); sheet = book.add_worksheet()
+money, share, day = (book.add_format({'num_format': f}) for f in ('0.00', '0%', 'yyyy-mm-dd'))
+with open(sys.argv[1]) as file:
+    for at, row in enumerate(csv.reader(file)):
+        if at == 0:
+            sheet.write_row(0, 0, row)
+            continue
+        sheet.write_number(at, 0, int(row[0])); sheet.write_string(at, 1, row[1])
+        sheet.write_number(at, 2, float(row[2]), money)
+        sheet.write_number(at, 3, int(row[3][:-1]) / 100, share)
+        sheet.write_datetime(at, 4, datetime.datetime.fromisoformat(row[4]), day)
+        sheet.write_boolean(at, 5, True); sheet.write_string(at, 6, row[6])
+book.close()
+"""
+PYTHON_PPTX = """
+import sys
+from pptx import Presentation
+from pptx.util import Inches
+deck = Presentation()
+for number, part in enumerate(open(sys.argv[1]).read().split('\\n---\\n')[1:]):
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    slide.shapes.title.text = f'Slide {number}'
+    frame = slide.placeholders[1].text_frame
+    frame.text = f'first point of {number}'
+    for level, text in ((0, 'second'), (1, 'below it')):
+        line = frame.add_paragraph(); line.text = text; line.level = level
+    table = slide.shapes.add_table(2, 2, Inches(1), Inches(5), Inches(6), Inches(1)).table
+    for at, text in enumerate('ab12'):
+        table.cell(at // 2, at % 2).text = text
+deck.save(sys.argv[2])
+"""
+
+
+def measure(command):
+    """The median CPU seconds of some runs, and the most memory of one in MiB."""
+    seconds, memory = [], 0
+    for _ in range(RUNS):
+        timed = ["/usr/bin/time", "-f", "%U %S %M", *map(str, command)]
+        run = subprocess.run(timed, capture_output=True, text=True, check=False)
+        if run.returncode:
+            return None
+        user, system, most = run.stderr.strip().splitlines()[-1].split()
+        seconds.append(float(user) + float(system))
+        memory = max(memory, int(most) // 1024)
+    return statistics.median(seconds), memory
+
+
+def main(countersign):
+    folder = pathlib.Path(tempfile.mkdtemp())
+    try:
+        sources = {"report.md": report, "deck.md": deck, "sheet.csv": sheet}
+        for name, make in sources.items():
+            make(folder / name)
+        ours = [countersign, "--log", "off", "render"]
+        python = sys.executable
+        text, slides, rows = (folder / name for name in sources)
+        word = folder / "ours.docx"
+        office = ["soffice", f"-env:UserInstallation=file://{folder}/profile", "--headless",
+                  "--convert-to", "pdf", "--outdir", folder / "office", word]
+        others = {
+            "pdf": (text, [("WeasyPrint", [python, "-c", WEASYPRINT, text, folder / "w.pdf"]),
+                           ("LibreOffice", office)]),
+            "docx": (text, [("pandoc", ["pandoc", "--toc", text, "-o", folder / "p.docx"])]),
+            "pptx": (slides, [("pandoc", ["pandoc", slides, "-o", folder / "p.pptx"]),
+                              ("python-pptx", [python, "-c", PYTHON_PPTX, slides, folder / "y.pptx"])]),
+            "xlsx": (rows, [("XlsxWriter", [python, "-c", XLSXWRITER, rows, folder / "x.xlsx"])]),
+        }
+        subprocess.run([*ours, text, "-o", word], check=True, capture_output=True)
+        print(f"{'':6}{'program':14}{'CPU s':>8}{'MiB':>7}{'ratio':>8}")
+        for ending, (source, programs) in others.items():
+            own, memory = measure([*ours, source, "-o", folder / f"ours.{ending}"])
+            print(f"{ending:6}{'countersign':14}{own:8.2f}{memory:7}{1:8.1f}")
+            for name, command in programs:
+                result = measure(command) if shutil.which(str(command[0])) else None
+                if result is None:
+                    print(f"{'':6}{name:14}   is not to be had here")
+                else:
+                    print(f"{'':6}{name:14}{result[0]:8.2f}{result[1]:7}{result[0] / max(own, 0.01):8.1f}")
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    started = time.monotonic()
+    main(sys.argv[1])
+    print(f"{time.monotonic() - started:.0f} s in all", file=sys.stderr)

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Compares what a document costs here with what it costs elsewhere, as ratios of CPU seconds.
+# Usage: tests/documents/bench.sh   (after `cargo build --release --bin countersign`)
+# Asks pandoc and LibreOffice (Debian) where they are to be had; brings WeasyPrint, XlsxWriter and
+# python-pptx from PyPI. Prints the median of three runs, and by how much each is slower than ours.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+countersign=$(realpath "${COUNTERSIGN:-target/release/countersign}")
+venv=target/venv-documents-bench
+[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+"$venv/bin/pip" install --quiet --disable-pip-version-check weasyprint markdown XlsxWriter python-pptx
+exec "$venv/bin/python" tests/documents/bench.py "$countersign"
