@@ -133,7 +133,7 @@ const CHART: &str = "---\ntheme: corporate\ntitle: T\nheader: Head\ncolumns: 2\n
 #[test]
 fn charts_and_the_logo_are_in_all_four_formats_and_a_broken_chart_is_named() {
     let mut document = with_pictures(CHART);
-    document.logo = Some(include_bytes!("corpus/img/diagram.svg").to_vec());
+    document.logo = Some(include_bytes!("corpus/img/chart.png").to_vec());
     for format in [Format::Docx, Format::Pptx, Format::Xlsx] {
         let rendered = render(&document, format).unwrap();
         let (names, xml): (Vec<_>, Vec<_>) = parts(&rendered).into_iter().unzip();

@@ -31,7 +31,7 @@ pub struct Chart {
     /// Names of the axes.
     pub x: Option<String>,
     pub y: Option<String>,
-    /// A description for those who do not see it, instead of one made out of the values.
+    /// A sentence for those who do not see it, before the values.
     pub alt: Option<String>,
     /// What the first column is called.
     pub corner: String,
@@ -60,10 +60,9 @@ impl Chart {
     /// What the chart says, for those who do not see it: all of its words and values.
     pub fn description(&self) -> String {
         let title = self.title.as_ref().map(|title| format!(" “{title}”")).unwrap_or_default();
-        if let Some(alt) = &self.alt {
-            return format!("{}{title}: {alt}", self.name());
-        }
-        let axes = [&self.x, &self.y].into_iter().flatten().map(String::as_str);
+        let corner = Some(&self.corner).filter(|corner| !corner.is_empty());
+        let axes = [corner, self.x.as_ref(), self.y.as_ref()];
+        let axes = axes.into_iter().flatten().map(String::as_str);
         let axes = axes.collect::<Vec<_>>().join(" / ");
         let axes = if axes.is_empty() { axes } else { format!(" ({axes})") };
         let series = self.series.iter().map(|series| {
@@ -71,7 +70,9 @@ impl Chart {
             let values = values.filter_map(|(v, name)| Some(format!("{name} {}", number((*v)?))));
             format!("{}: {}", series.name, values.collect::<Vec<_>>().join(", "))
         });
-        format!("{}{title}{axes}. {}.", self.name(), series.collect::<Vec<_>>().join("; "))
+        let alt = self.alt.as_ref().map(|alt| format!(" {alt}.")).unwrap_or_default();
+        let series = series.collect::<Vec<_>>().join("; ");
+        format!("{}{title}{axes}.{alt} {series}.", self.name())
     }
 
     /// Every word that a reader sees, a line each.

@@ -167,6 +167,6 @@ mod tests {
     #[test]
     fn a_description_has_every_word_and_value() {
         let chart = read("title: T\nx: X\n\nk,S\na,1234567.5\nb,\nc,-0.25").unwrap();
-        assert_eq!(chart.description(), "Bar chart “T” (X). S: a 1,234,567.5, c -0.25.");
+        assert_eq!(chart.description(), "Bar chart “T” (k / X). S: a 1,234,567.5, c -0.25.");
     }
 }

@@ -18,7 +18,7 @@ pub const GAP: f64 = 12.0;
 /// A picture is not drawn lower than this if it can be helped.
 const LEAST_PICTURE: f64 = 150.0;
 /// Nor a chart.
-const LEAST_CHART: f64 = 200.0;
+const LEAST_CHART: f64 = 240.0;
 /// Margins around a cell's text: left and right, above and below, each together.
 pub const CELL: (f64, f64) = (14.4, 8.0);
 /// Around the text of code.

@@ -94,6 +94,12 @@ impl<'d> Deck<'d> {
         }
         limits::pages(pages.len(), SLIDES, "slides")?;
         fit::name_apart(&mut pages);
+        let meta = &self.document.meta;
+        if pages.iter().all(|page| page.footer.is_none()) {
+            for text in [&meta.header, &meta.footer].into_iter().flatten() {
+                self.warnings.say(format!("“{text}” is not shown: a title slide has no footer."));
+            }
+        }
         for (at, page) in pages.iter().enumerate() {
             for anchor in &page.anchors {
                 self.anchors.entry(anchor.clone()).or_insert(at + 1);

@@ -26,8 +26,12 @@ pub struct Slide<'d> {
 
 /// All slides of a document, a title slide in front where the title stands nowhere else.
 pub fn slides(document: &Document) -> Vec<Slide<'_>> {
-    let mut state =
-        State { numbered: document.meta.paginate, footer: document.meta.footer.clone() };
+    let meta = &document.meta;
+    // Slides have one line at their edge: what a page has above its text stands in it too.
+    let edge: Vec<&str> =
+        [&meta.header, &meta.footer].into_iter().flatten().map(String::as_str).collect();
+    let footer = Some(edge.join("  ·  ")).filter(|text| !text.is_empty());
+    let mut state = State { numbered: meta.paginate, footer };
     let mut slides: Vec<Slide<'_>> = cut(&document.blocks)
         .into_iter()
         .map(|blocks| slide(blocks, &mut state))
