@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Requests that will go wrong.
 #[derive(Debug, Clone)]
 pub struct Fault {
-    /// A method, or `*`.
+    /// A method, or the beginning of some and `*`.
     pub method: String,
     pub trouble: Trouble,
     /// How many requests are still to be hit.
@@ -30,7 +30,11 @@ pub enum Trouble {
 
 /// Takes the next fault for a method out of the list.
 pub(super) fn take(faults: &mut Vec<Fault>, method: &str) -> Option<Trouble> {
-    let index = faults.iter().position(|fault| fault.method == "*" || fault.method == method)?;
+    let hits = |fault: &Fault| match fault.method.strip_suffix('*') {
+        Some(beginning) => method.starts_with(beginning),
+        None => fault.method == method,
+    };
+    let index = faults.iter().position(hits)?;
     let fault = &mut faults[index];
     fault.times = fault.times.saturating_sub(1);
     let trouble = fault.trouble.clone();

@@ -173,6 +173,15 @@ impl FakeTelegram {
         self.shared.changed();
     }
 
+    /// Delivers every update once more.
+    pub fn repeats_all(&self) {
+        let mut state = self.shared.state();
+        let again = state.history.clone();
+        state.repeats.extend(again);
+        drop(state);
+        self.shared.changed();
+    }
+
     pub fn user_blocks(&self, chat: i64) {
         let name = self.shared.state().chats[&chat].title.clone();
         self.bot_becomes(chat, &name, "kicked");
