@@ -1,5 +1,6 @@
 //! The command line.
 
+pub mod audit;
 mod render;
 
 use anyhow::{Context as _, Result};
@@ -16,6 +17,7 @@ use tokio::{
 };
 
 use crate::{
+    agent::redact::Redactor,
     app::{
         self, App, Given,
         backup::{self, Holds},
@@ -24,7 +26,7 @@ use crate::{
     clock::{Clock as _, SystemClock},
     config::{Config, ProviderName, print},
     gateway::{people, secret},
-    store::{Store, people as remembered, people::Access},
+    store::{Store, audit::Fact, people as remembered, people::Access},
     telemetry,
 };
 
@@ -77,6 +79,11 @@ enum Command {
     },
     /// Make a document out of a Markdown, CSV or JSON file
     Render(render::Render),
+    /// What was judged, decided and run
+    Audit {
+        #[command(subcommand)]
+        what: audit::AuditCommand,
+    },
     /// Print a one-time link that signs in to the web chat
     Token {
         /// Who signs in
@@ -150,7 +157,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
             app::open_store(&config).await?;
             say("The tables are up to date.")
         }
-        Command::Config { what: ConfigCommand::Print } => say(&print::commented(&config)?),
+        Command::Config { what: ConfigCommand::Print } => say(&printed(&config, &variables)?),
         Command::Backup { file } => back_up(&config, &file).await,
         Command::Restore { file } => restore(&config, &file).await,
         Command::Guard { what } => guard(&config, &variables, what).await,
@@ -160,12 +167,20 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
             }
             Ok(())
         }
+        Command::Audit { what } => say(&audit::run(&app::open_store(&config).await?, what).await?),
         Command::Token { name } => {
             let link = sign_in_link(&config, &app::open_store(&config).await?, name).await?;
             say(&link)
         }
         Command::Pair { channel, hours } => pair(&config, channel, hours).await,
     }
+}
+
+/// The configuration without its secrets, also where somebody has written them into a text.
+pub fn printed(config: &Config, variables: &BTreeMap<String, String>) -> Result<String> {
+    let secrets = app::secrets(config, variables);
+    let redactor = Redactor::new(secrets.iter().map(String::as_str));
+    Ok(redactor.own(&print::commented(config)?).into_owned())
 }
 
 async fn serve(config: &Config, variables: &BTreeMap<String, String>) -> Result<()> {
@@ -292,6 +307,8 @@ async fn guard(
         }
     }
 }
+/// Whoever has the command line.
+const OPERATOR: &str = "operator";
 
 async fn pair(config: &Config, channel: Option<String>, hours: u32) -> Result<()> {
     if let Some(channel) = &channel {
@@ -301,8 +318,12 @@ async fn pair(config: &Config, channel: Option<String>, hours: u32) -> Result<()
     let code = people::new_code();
     let expires_at = SystemClock.now() + TimeDelta::hours(hours.into());
     let (channel, offered) = (channel.unwrap_or_default(), code.clone());
-    app::open_store(config)
-        .await?
+    let store = app::open_store(config).await?;
+    let fact = Fact::new("pairing_offered", OPERATOR)
+        .with("channel", channel.as_str())
+        .with("expires_at", expires_at.to_rfc3339());
+    store.note(fact, SystemClock.now()).await?;
+    store
         .write("offer pairing", move |tx| {
             Box::pin(
                 async move { remembered::offer_pairing(tx, &channel, &offered, expires_at).await },
@@ -316,6 +337,7 @@ async fn sign_in_link(config: &Config, store: &Store, name: String) -> Result<St
     let token = secret();
     let link = format!("{}/sign-in?token={token}", config.web_url());
     let now = SystemClock.now();
+    store.note(Fact::new("sign_in_link", OPERATOR).with("name", name.as_str()), now).await?;
     store
         .write("sign-in link", move |tx| {
             Box::pin(async move {

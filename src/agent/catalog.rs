@@ -25,6 +25,8 @@ pub struct ToolSpec {
     pub subject: Option<Subject>,
     pub timeout: Duration,
     pub rate: Rate,
+    /// How often it may run in one conversation.
+    pub max_usage_count: Option<u32>,
     /// Its results are other people's words: they taint the session.
     pub untrusted: bool,
     /// It tells somebody outside something, though it changes nothing: it fetches an address.
@@ -105,6 +107,7 @@ impl ToolSpec {
             subject: None,
             timeout: Duration::from_secs(30),
             rate: Rate::default(),
+            max_usage_count: None,
             untrusted: false,
             outward: false,
         }

@@ -41,7 +41,7 @@ fn estimated_tokens(session: &Session) -> u64 {
 
 fn size(item: &Item) -> usize {
     match item {
-        Item::Said { text, .. } | Item::Summary { text } => text.len(),
+        Item::Said { text, .. } | Item::Summary { text } | Item::Note { text, .. } => text.len(),
         Item::Replied { text, calls, .. } => {
             let calls: usize = calls
                 .iter()

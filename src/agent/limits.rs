@@ -1,8 +1,20 @@
-//! What one turn may use.
+//! What a turn, a day, a person may use.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
+use std::time::Duration;
 
-use crate::{journal::session::Session, texts};
+use super::catalog::{Rate, ToolSpec};
+use crate::{
+    journal::{
+        event::{Call, Usage},
+        session::{CallState, Item, Session},
+    },
+    texts,
+};
+
+/// So often the same call may give the same result in one turn; then it is not run again, and
+/// whoever makes it all the same ends the turn.
+pub const SAME: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
@@ -41,4 +53,298 @@ pub fn exhausted(session: &Session, budget: &Budget, now: DateTime<Utc>) -> Opti
     }
     let since = turn.started_at?;
     (now - since - turn.waited > budget.time).then(|| texts::out_of_time(budget.time))
+}
+
+/// How a call stands to those before it in its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeated {
+    No,
+    /// It gave the same result again and again: the model is told.
+    Enough,
+    /// The model was told, and makes it once more.
+    Told,
+}
+
+/// Whether the turn goes in circles with this call.
+pub fn repeated(session: &Session, call: &Call) -> Repeated {
+    let told = texts::repeated(&call.tool, SAME);
+    let mut last: Option<&str> = None;
+    let mut same = 0;
+    for result in results_before(session, call) {
+        if result == told {
+            return Repeated::Told;
+        }
+        if *last.get_or_insert(result) != result {
+            break;
+        }
+        same += 1;
+    }
+    if same >= SAME { Repeated::Enough } else { Repeated::No }
+}
+
+/// What the very same call gave in this turn, the newest first.
+fn results_before<'a>(session: &'a Session, call: &'a Call) -> impl Iterator<Item = &'a str> {
+    let turn = session.items.iter().rev().take_while(|item| !matches!(item, Item::Said { .. }));
+    turn.filter_map(|item| match item {
+        Item::Replied { calls, .. } => Some(calls.iter().rev()),
+        _ => None,
+    })
+    .flatten()
+    .filter(|(made, _)| made.tool == call.tool && made.arguments == call.arguments)
+    .filter_map(|(_, result)| result.as_deref())
+}
+
+/// Why a call does not run that the conversation has had often enough, as the model is told.
+pub fn worn_out(session: &Session, spec: &ToolSpec, call: &Call) -> Option<String> {
+    if repeated(session, call) != Repeated::No {
+        return Some(texts::repeated(&call.tool, SAME));
+    }
+    let most = spec.max_usage_count?;
+    let before = session.calls.iter().take_while(|open| open.call.id != call.id);
+    let under_way =
+        before.filter(|open| open.call.tool == call.tool && open.state != CallState::Ended);
+    let used = session.used.get(&call.tool).copied().unwrap_or_default();
+    (used as usize + under_way.count() >= most as usize)
+        .then(|| texts::used_often_enough(&call.tool, most))
+}
+
+/// Why the turn ends, if the model makes a call of which it was told that it leads nowhere.
+pub fn circling(session: &Session) -> Option<String> {
+    if session.open_calls().any(|open| open.state != CallState::New) {
+        return None;
+    }
+    session
+        .open_calls()
+        .find(|open| repeated(session, &open.call) == Repeated::Told)
+        .map(|open| texts::going_in_circles(&open.call.tool))
+}
+
+/// How long until one more call is within both windows. `calls` are instants in milliseconds, in
+/// order; those that no window sees any more are taken out.
+pub fn room(calls: &mut Vec<i64>, rate: Rate, now: DateTime<Utc>) -> Result<(), Duration> {
+    let now = now.timestamp_millis();
+    calls.retain(|at| *at > now - HOUR_MS);
+    let minute = wait(calls, rate.per_minute, MINUTE_MS, now);
+    let hour = wait(calls, rate.per_hour, HOUR_MS, now);
+    minute.max(hour).map_or(Ok(()), Err)
+}
+
+/// Whether that many calls more leave both windows at most half full.
+pub fn far_from(calls: &[i64], rate: Rate, more: usize, now: DateTime<Utc>) -> bool {
+    let now = now.timestamp_millis();
+    let within = |window| calls.iter().filter(|at| **at > now - window).count() + more;
+    within(MINUTE_MS) * 2 <= rate.per_minute as usize
+        && within(HOUR_MS) * 2 <= rate.per_hour as usize
+}
+
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+
+fn wait(calls: &[i64], limit: u32, window: i64, now: i64) -> Option<Duration> {
+    let frees = match (limit as usize).checked_sub(1) {
+        // Nothing is ever allowed; the window is as good an answer as any.
+        None => now + window,
+        Some(others) => *calls.iter().rev().nth(others)? + window,
+    };
+    // Whoever moves the clock back waits no longer than the window.
+    let wait = (frees - now).min(window);
+    u64::try_from(wait).ok().filter(|ms| *ms > 0).map(Duration::from_millis)
+}
+
+/// What a UTC day may cost; absent is unlimited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Daily {
+    pub messages: Option<u64>,
+    pub tokens: Option<u64>,
+    pub cost_micros: Option<u64>,
+    pub tool_ms: Option<u64>,
+}
+
+/// What a day has cost so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub messages: u64,
+    pub tokens: u64,
+    pub cost_micros: u64,
+    pub tool_ms: u64,
+}
+
+impl Daily {
+    pub fn limits_anything(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// What of it is used up, in words; the time of tools only counts where one is to run.
+    pub fn used_up(&self, spent: &Spent) -> Option<&'static str> {
+        let over = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
+        if over(self.messages, spent.messages) {
+            return Some("messages");
+        }
+        if over(self.tokens, spent.tokens) {
+            return Some("tokens");
+        }
+        over(self.cost_micros, spent.cost_micros).then_some("money")
+    }
+
+    pub fn tool_time_used_up(&self, spent: &Spent) -> bool {
+        self.tool_ms.is_some_and(|limit| spent.tool_ms >= limit)
+    }
+}
+
+/// How long until the next UTC day.
+pub fn until_tomorrow(now: DateTime<Utc>) -> TimeDelta {
+    let tomorrow = now.date_naive() + Days::new(1);
+    tomorrow.and_time(NaiveTime::MIN).and_utc() - now
+}
+
+/// What a model costs, in millionths of a currency unit per token: the price of a million in units.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+    /// Of input that the provider had in its cache.
+    pub cached: f64,
+}
+
+impl Price {
+    /// In millionths.
+    pub fn of(&self, usage: &Usage) -> u64 {
+        let cached = usage.cached_tokens.min(usage.input_tokens);
+        let fresh = usage.input_tokens - cached;
+        let cost = fresh as f64 * self.input
+            + cached as f64 * self.cached
+            + usage.output_tokens as f64 * self.output;
+        cost.round() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::event::{Entry, Event, Outcome, Speaker, ToolResult};
+    use serde_json::{Value, json};
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap()
+    }
+
+    fn take(calls: &mut Vec<i64>, rate: Rate, seconds: i64) -> Result<(), Duration> {
+        room(calls, rate, at(seconds))?;
+        calls.push(at(seconds).timestamp_millis());
+        Ok(())
+    }
+
+    /// IC-30, IC-31, IC-33
+    #[test]
+    fn ic_33_the_call_after_the_sixtieth_in_a_minute_waits() {
+        let usual = Rate::default();
+        assert_eq!((usual.per_minute, usual.per_hour), (60, 1_000));
+        let mut calls = Vec::new();
+        for second in 0..60 {
+            take(&mut calls, usual, second / 2).unwrap();
+        }
+        assert_eq!(take(&mut calls, usual, 40), Err(Duration::from_secs(20)));
+        assert_eq!(take(&mut calls, usual, 60), Ok(()));
+    }
+
+    #[test]
+    fn ic_34_the_hour_holds_though_the_minute_is_free_and_a_refusal_costs_nothing() {
+        let rate = Rate { per_minute: 2, per_hour: 3 };
+        let mut calls = Vec::new();
+        for minute in 0..3 {
+            take(&mut calls, rate, minute * 120).unwrap();
+        }
+        for _ in 0..5 {
+            assert_eq!(take(&mut calls, rate, 600), Err(Duration::from_mins(50)));
+        }
+        assert_eq!(take(&mut calls, rate, 3600), Ok(()));
+        assert!(take(&mut calls, rate, 3601).is_err());
+    }
+
+    #[test]
+    fn a_clock_that_went_back_does_not_lock_out_for_longer_than_the_window() {
+        let once = Rate { per_minute: 1, per_hour: 10 };
+        let mut calls = vec![at(100_000).timestamp_millis()];
+        assert_eq!(take(&mut calls, once, 0), Err(Duration::from_mins(1)));
+        let never = Rate { per_minute: 0, per_hour: 0 };
+        assert_eq!(take(&mut vec![], never, 0), Err(Duration::from_hours(1)));
+    }
+
+    #[test]
+    fn far_from_a_limit_is_at_most_half_of_both_windows() {
+        let rate = Rate { per_minute: 4, per_hour: 6 };
+        let calls = vec![at(0).timestamp_millis(), at(1).timestamp_millis()];
+        assert!(!far_from(&calls, rate, 1, at(2)));
+        assert!(far_from(&calls, rate, 1, at(62)));
+        assert!(!far_from(&calls, rate, 2, at(62)));
+    }
+
+    fn call(id: &str, arguments: Value) -> Call {
+        Call { id: id.into(), model_id: id.into(), tool: "look".into(), arguments }
+    }
+
+    /// A turn in which the model calls and reads these results.
+    fn turn(results: &[&str]) -> Session {
+        let by = Speaker { id: "1".into(), name: "Ann".into() };
+        let mut events = vec![Event::Said { by, text: "go".into(), message: "m".into() }];
+        for (number, text) in results.iter().enumerate() {
+            let call = call(&number.to_string(), json!({ "at": 1 }));
+            let id = call.id.clone();
+            events.push(Event::Replied {
+                text: String::new(),
+                calls: vec![call],
+                upto: 1,
+                usage: Usage::default(),
+            });
+            let result = ToolResult {
+                outcome: Outcome::Done,
+                text: (*text).into(),
+                attachments: vec![],
+                seen: vec![],
+                took_ms: 0,
+            };
+            events.push(Event::ToolFinished { call: id, result });
+        }
+        let entries: Vec<_> = events
+            .into_iter()
+            .zip(1..)
+            .map(|(event, seq)| Entry { seq, at: at(seq), event })
+            .collect();
+        Session::fold(&entries)
+    }
+
+    /// S13: the loop detector.
+    #[test]
+    fn s13_the_same_call_with_the_same_result_is_noticed() {
+        let again = call("x", json!({ "at": 1 }));
+        let told = texts::repeated("look", SAME);
+        for (results, expected) in [
+            (vec!["a", "a"], Repeated::No),
+            (vec!["a", "a", "a"], Repeated::Enough),
+            (vec!["a", "a", "b"], Repeated::No),
+            (vec!["b", "a", "a", "a"], Repeated::Enough),
+            (vec!["a", "a", "a", &told], Repeated::Told),
+        ] {
+            let session = turn(&results);
+            assert_eq!(repeated(&session, &again), expected, "{results:?}");
+            assert_eq!(repeated(&session, &call("y", json!({ "at": 2 }))), Repeated::No);
+        }
+    }
+
+    #[test]
+    fn a_day_is_used_up_by_what_it_limits() {
+        let daily = Daily { tokens: Some(10), cost_micros: Some(0), ..Daily::default() };
+        let spent = Spent { messages: 1_000, tokens: 9, ..Spent::default() };
+        assert_eq!(daily.used_up(&spent), Some("money"));
+        assert_eq!(daily.used_up(&Spent { tokens: 10, ..spent }), Some("tokens"));
+        assert!(!Daily::default().limits_anything() && daily.limits_anything());
+        assert_eq!(until_tomorrow("2026-05-04T22:30:00Z".parse().unwrap()), TimeDelta::minutes(90));
+    }
+
+    #[test]
+    fn a_price_is_that_of_a_million() {
+        let price = Price { input: 3.0, output: 15.0, cached: 0.3 };
+        let usage = Usage { input_tokens: 1_000, output_tokens: 100, cached_tokens: 400 };
+        assert_eq!(price.of(&usage), 600 * 3 + 120 + 1_500);
+    }
 }

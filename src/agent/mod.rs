@@ -11,18 +11,22 @@
 //! - [`catalog`]: the tools and skills there are, and how they are disclosed
 //! - [`prompt`]: what the model is given
 //! - [`compact`], [`limits`]: when to summarise, when to stop
+//! - [`hooks`]: what an operator has done before and after thinking and acting, as data
+//! - [`redact`]: finds secrets in texts
 //! - [`paths`]: workspace paths as rules and tools see them
 
 pub mod approvers;
 pub mod catalog;
 pub mod compact;
 pub mod guard;
+pub mod hooks;
 pub mod import;
 pub mod limits;
 pub mod next;
 pub mod paths;
 pub mod policy;
 pub mod prompt;
+pub mod redact;
 pub mod rules;
 pub mod shell;
 mod shell_inner;

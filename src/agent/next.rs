@@ -60,6 +60,9 @@ pub struct Question {
 /// `running` are the calls that this worker runs right now; a started call that is not among them
 /// was left behind by a crash.
 pub fn next(session: &Session, agent: &Agent, running: &BTreeSet<CallId>, scene: &Scene) -> Effect {
+    if let Some(reason) = limits::circling(session) {
+        return Effect::Fail(reason);
+    }
     let plan = Plan::of(session, agent, running, scene);
     if !plan.settle.is_empty() {
         return Effect::Settle(plan.settle);
@@ -130,6 +133,9 @@ impl Plan {
             }
             if spec.tier == Tier::Extension && !session.enabled.contains(&spec.name) {
                 return self.settle.push(Event::ToolsEnabled { names: vec![spec.name.clone()] });
+            }
+            if let Some(text) = limits::worn_out(session, spec, call) {
+                return self.settle.push(ended(call, Outcome::Denied, text));
             }
         }
         match guard::judge(open, spec, session, &agent.policy, scene) {
@@ -253,7 +259,8 @@ mod tests {
                     }
                     Effect::Run(cleared) => {
                         for call in cleared {
-                            self.record(ended(call.call(), Outcome::Done, "done".into()));
+                            let text = format!("done at {}", self.session.seq);
+                            self.record(ended(call.call(), Outcome::Done, text));
                         }
                     }
                     Effect::Settle(events) => events.into_iter().for_each(|e| self.record(e)),

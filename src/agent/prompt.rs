@@ -118,6 +118,9 @@ fn messages(item: &Item, group: bool) -> Vec<Message> {
                 text: format!("<summary of the conversation so far>\n{text}\n</summary>"),
             }]
         }
+        Item::Note { text, .. } => {
+            vec![Message::User { text: format!("<note from the operator>\n{text}\n</note>") }]
+        }
         Item::Replied { text, calls, .. } => replied(text, calls),
     }
 }

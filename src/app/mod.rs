@@ -21,12 +21,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     admin::{self, Admin},
-    agent::{Agent, catalog::Catalog},
+    agent::{Agent, catalog::Catalog, redact::Redactor},
     clock::{Clock, SystemClock},
     config::{AgentEntry, Config, ProviderName, build},
     gateway::{Connected, Gateway},
     llm::Model,
-    store::{Store, files::Artifacts},
+    store::{Store, db, files::Artifacts},
     tools::{Tool, toolbox::Toolbox},
     worker::{Worker, Workspaces, scene::RuleBook, sessions::Sessions},
 };
@@ -68,10 +68,14 @@ impl App {
             artifacts: Artifacts::new(config.data_dir.join("artifacts")),
             channels,
             approvers: config.guard.approvers.clone(),
+            messages_per_minute: config.limits.messages_per_minute,
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
-        let toolbox = Arc::new(Toolbox::default());
+        let secrets = secrets(config, variables);
+        let redactor =
+            Redactor::new(secrets.iter().map(String::as_str)).for_results(config.redaction.results);
+        let toolbox = Arc::new(Toolbox::redacting(redactor.clone()));
         let house = config.documents.clone();
         for tool in crate::tools::toolbox::builtin(house).into_iter().chain(given.tools) {
             toolbox.register(tool)?;
@@ -84,6 +88,10 @@ impl App {
             toolbox,
             sessions: Sessions::default(),
             workspaces: workspaces(config),
+            hooks: build::hooks(&config.hooks)?,
+            redactor,
+            limits: build::limits(config),
+            keep_audit: build::keep(&config.audit)?,
             rules: RuleBook::default(),
         });
         let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
@@ -135,7 +143,7 @@ fn agents(config: &Config, toolbox: &Toolbox) -> Result<BTreeMap<String, Arc<Age
             id: entry.id.clone(),
             model: entry.model.clone(),
             system_prompt: entry.system_prompt.clone(),
-            catalog: Catalog::new(toolbox.specs(), skills)?,
+            catalog: Catalog::new(build::limited(&config.limits, toolbox.specs())?, skills)?,
             policy: build::policy(&config.guard)?,
             budget: build::budget(entry),
         };
@@ -177,6 +185,6 @@ pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSe
         .chain(mcp)
         .filter_map(|secret| secret.reveal(variables).ok())
         .map(|secret| secret.expose_secret().to_owned())
-        .chain(url::Url::parse(&config.store_url()).ok().and_then(|u| u.password().map(Into::into)))
+        .chain(db::passwords(&config.store_url()))
         .collect()
 }

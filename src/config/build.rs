@@ -2,12 +2,23 @@
 
 use anyhow::{Context as _, Result, bail};
 use chrono::TimeDelta;
+use globset::Glob;
+use regex::Regex;
 
-use super::{AgentEntry, GuardConfig};
-use crate::agent::{
-    limits::Budget,
-    policy::{Origin, Policy},
-    rules,
+use super::{
+    AgentEntry, Config, GuardConfig,
+    limits::{Action, AuditConfig, DailyEntry, HookEntry, LimitsConfig},
+};
+use crate::{
+    agent::{
+        catalog::ToolSpec,
+        hooks::{Act, Check, Hook, OnFailure, Program},
+        limits::{Budget, Daily, Price},
+        policy::{Origin, Policy},
+        rules,
+    },
+    journal::event::Point,
+    worker::limits::Limits,
 };
 
 pub fn policy(guard: &GuardConfig) -> Result<Policy> {
@@ -54,4 +65,108 @@ pub fn budget(agent: &AgentEntry) -> Budget {
         output_tokens: agent.max_output_tokens.unwrap_or(usual.output_tokens),
         context_tokens: agent.context_tokens.unwrap_or(usual.context_tokens),
     }
+}
+
+pub fn limits(config: &Config) -> Limits {
+    let price = |cost: f64| cost.max(0.0);
+    let prices = config.models.iter().map(|model| {
+        let input = price(model.input_price);
+        let cached = model.cached_price.map_or(input, price);
+        (model.id.clone(), Price { input, output: price(model.output_price), cached })
+    });
+    Limits {
+        person: daily(&config.limits.person),
+        conversation: daily(&config.limits.conversation),
+        all: daily(&config.limits.all),
+        prices: prices.collect(),
+    }
+}
+
+fn daily(entry: &DailyEntry) -> Daily {
+    Daily {
+        messages: entry.messages,
+        tokens: entry.tokens,
+        cost_micros: entry.cost.map(|cost| (cost.max(0.0) * 1e6).round() as u64),
+        tool_ms: entry.tool_minutes.map(|minutes| minutes.saturating_mul(60_000)),
+    }
+}
+
+/// The tools, with the limits that the configuration sets; the last entry that matches stands.
+pub fn limited(limits: &LimitsConfig, mut specs: Vec<ToolSpec>) -> Result<Vec<ToolSpec>> {
+    for entry in &limits.tools {
+        let tool = Glob::new(&entry.tool).context("limits.tools.tool")?.compile_matcher();
+        for spec in specs.iter_mut().filter(|spec| tool.is_match(&spec.name)) {
+            spec.rate.per_minute = entry.per_minute.unwrap_or(spec.rate.per_minute);
+            spec.rate.per_hour = entry.per_hour.unwrap_or(spec.rate.per_hour);
+            spec.max_usage_count = entry.max_usage_count.or(spec.max_usage_count);
+        }
+    }
+    Ok(specs)
+}
+
+pub fn keep(audit: &AuditConfig) -> Result<Option<TimeDelta>> {
+    audit.keep.as_deref().map(duration).transpose().context("audit.keep")
+}
+
+pub fn hooks(entries: &[HookEntry]) -> Result<Vec<Hook>> {
+    entries.iter().map(|e| hook(e).with_context(|| format!("hooks.{}", e.name))).collect()
+}
+
+fn hook(entry: &HookEntry) -> Result<Hook> {
+    let of_a_call = matches!(entry.on, Point::BeforeTool | Point::AfterTool);
+    if entry.tool.is_some() && !of_a_call {
+        bail!("tool: only before_tool and after_tool are about one");
+    }
+    if entry.argument.is_some() && entry.on != Point::BeforeTool {
+        bail!("argument: only before_tool has them");
+    }
+    let tool = entry.tool.as_deref().map(Glob::new).transpose().context("tool")?;
+    let usual = if entry.on == Point::BeforeTool { OnFailure::Stop } else { OnFailure::GoOn };
+    Ok(Hook {
+        name: entry.name.clone(),
+        on: entry.on,
+        tool: tool.map(|glob| glob.compile_matcher()),
+        act: act(entry)?,
+        on_failure: entry.on_failure.unwrap_or(usual),
+    })
+}
+
+fn act(entry: &HookEntry) -> Result<Act> {
+    let text = || entry.text.clone().context("text: is missing");
+    let pattern = entry.pattern.as_deref().map(Regex::new).transpose().context("pattern")?;
+    let check = |pattern| -> Result<Check> {
+        Ok(Check { pattern, argument: entry.argument.clone(), text: text()? })
+    };
+    Ok(match entry.act {
+        Action::Redact => {
+            let text = entry.text.clone().unwrap_or_else(|| "…".into());
+            Act::Redact { pattern, text }
+        }
+        Action::Inject => match (entry.on, &entry.argument) {
+            (Point::BeforeLlm, _) | (Point::BeforeTool, Some(_)) => {
+                Act::Inject { argument: entry.argument.clone(), text: text()? }
+            }
+            _ => {
+                bail!("do: inject tells the model (before_llm), or sets an argument (before_tool)")
+            }
+        },
+        Action::Annotate if entry.on == Point::BeforeLlm => bail!("do: inject is the word here"),
+        Action::Annotate => Act::Annotate { text: text()? },
+        Action::Validate => Act::Validate(check(Some(pattern.context("pattern: is missing")?))?),
+        Action::Filter => Act::Filter(check(pattern)?),
+        Action::Run => Act::Run(program(entry)?),
+    })
+}
+
+fn program(entry: &HookEntry) -> Result<Program> {
+    let command = entry.command.clone().filter(|words| !words.is_empty());
+    let timeout = duration(entry.timeout.as_deref().unwrap_or("5s")).context("timeout")?;
+    if timeout > TimeDelta::minutes(1) {
+        bail!("timeout: a hook may take a minute at most");
+    }
+    Ok(Program {
+        command: command.context("command: is missing")?,
+        timeout: timeout.to_std().context("timeout")?,
+        max_bytes: entry.max_bytes.unwrap_or(262_144),
+    })
 }

@@ -131,6 +131,9 @@ pub(super) fn demo() -> ModelEntry {
         tools: ToolCallStyle::Native,
         temperature: None,
         fallback: Vec::new(),
+        input_price: 0.0,
+        output_price: 0.0,
+        cached_price: None,
     }
 }
 

@@ -4,10 +4,12 @@
 //! - [`secret`]: values that are never shown
 //! - [`environment`]: variables over the file; going live by variables alone
 //! - [`print`]: the configuration in force as a commented file, and the table of all keys
+//! - [`limits`]: hooks, limits, redaction, audit
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
 
 pub mod build;
 pub mod environment;
+pub mod limits;
 pub mod print;
 pub mod secret;
 
@@ -24,6 +26,7 @@ use crate::{
     store::db::Durability,
     tools::documents::House,
 };
+use limits::{AuditConfig, HookEntry, LimitsConfig, RedactionConfig};
 use secret::Secret;
 
 /// The file that is read when none is named and it is there.
@@ -37,10 +40,14 @@ pub struct Config {
     pub admin: AdminConfig,
     pub guard: GuardConfig,
     pub documents: House,
+    pub limits: LimitsConfig,
+    pub redaction: RedactionConfig,
+    pub audit: AuditConfig,
     pub models: Vec<ModelEntry>,
     pub agents: Vec<AgentEntry>,
     pub channels: Vec<ChannelEntry>,
     pub mcp: Vec<McpEntry>,
+    pub hooks: Vec<HookEntry>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -80,6 +87,11 @@ pub struct ModelEntry {
     pub temperature: Option<f32>,
     #[serde(default)]
     pub fallback: Vec<String>,
+    #[serde(default)]
+    pub input_price: f64,
+    #[serde(default)]
+    pub output_price: f64,
+    pub cached_price: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -185,10 +197,14 @@ impl Default for Config {
             admin: AdminConfig::default(),
             guard: GuardConfig::default(),
             documents: House::default(),
+            limits: LimitsConfig::default(),
+            redaction: RedactionConfig::default(),
+            audit: AuditConfig::default(),
             models: Vec::new(),
             agents: Vec::new(),
             channels: Vec::new(),
             mcp: Vec::new(),
+            hooks: Vec::new(),
         }
     }
 }
@@ -277,6 +293,7 @@ impl Config {
         unique("agents", self.agents.iter().map(|a| &a.id))?;
         unique("channels", self.channels.iter().map(|c| &c.id))?;
         unique("mcp", self.mcp.iter().map(|m| &m.name))?;
+        unique("hooks", self.hooks.iter().map(|h| &h.name))?;
         for model in &self.models {
             if let Some(other) = model.fallback.iter().find(|id| !self.has_model(id)) {
                 bail!("models.{}.fallback: there is no model `{other}`", model.id);

@@ -17,6 +17,7 @@ use crate::{
     store::{
         Tx,
         approvals::{self as questions, Approval},
+        audit::{self, Fact},
         files, journal, outbox,
     },
     texts,
@@ -196,6 +197,8 @@ async fn settle(
     if !questions::settle(tx, &approval.id, status, &name, now).await? {
         return Ok(false);
     }
+    let fact = Fact::decided(approval, status, &decision, &by);
+    audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
     let event = Event::ApprovalDecided {
         approval: approval.id.clone(),
         call: approval.call.clone(),

@@ -33,6 +33,8 @@ pub struct Gateway {
     pub artifacts: Artifacts,
     pub channels: BTreeMap<String, Connected>,
     pub approvers: Approvers,
+    /// How fast one person may write.
+    pub messages_per_minute: u32,
     /// What shutdown waits for.
     pub tasks: TaskTracker,
     pub stop: CancellationToken,

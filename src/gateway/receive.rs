@@ -17,8 +17,8 @@ use crate::{
         event::{Event, Speaker},
         ids::ConversationId,
     },
-    store::{self, Tx, inbox, journal, outbox},
-    texts::{Language, Words},
+    store::{self, Tx, inbox, journal, outbox, usage},
+    texts::{self, Language, Words},
 };
 
 /// Takes a channel's batches, in their order, and tells it which are safe.
@@ -44,6 +44,7 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
         channel: channel.to_owned(),
         allow: connected.allow.clone(),
         approvers: gateway.approvers.clone(),
+        messages_per_minute: gateway.messages_per_minute,
         now: gateway.clock.now(),
     };
     let asides = gateway
@@ -85,6 +86,7 @@ pub(super) struct Desk {
     pub channel: String,
     pub allow: Allow,
     pub approvers: Approvers,
+    pub messages_per_minute: u32,
     pub now: DateTime<Utc>,
 }
 
@@ -177,6 +179,14 @@ async fn say(
         return Ok(());
     }
     let Typed { by, text, message, .. } = typed;
+    let person = format!("{}/{}", desk.channel, by.id);
+    match usage::flood(tx, &person, desk.messages_per_minute, desk.now).await? {
+        usage::Flow::Fine => {}
+        usage::Flow::Tell(wait) => {
+            return answer(tx, desk, conversation, texts::too_fast(wait)).await;
+        }
+        usage::Flow::Drop => return Ok(()),
+    }
     let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
     journal::append(tx, conversation, &said, desk.now).await?;
     Ok(())
@@ -191,9 +201,18 @@ async fn unsupported(
 ) -> Result<()> {
     let conversation = journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
     let markdown = spoken(tx, &conversation, person).await?.unsupported(content);
-    let seq = journal::last_seq(tx, &conversation).await?;
+    answer(tx, desk, &conversation, markdown).await
+}
+
+async fn answer(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    conversation: &ConversationId,
+    markdown: String,
+) -> Result<()> {
+    let seq = journal::last_seq(tx, conversation).await?;
     let shows = vec![Outgoing::Text { markdown, reply_to: None }];
-    outbox::put(tx, &conversation, seq, shows, desk.now).await
+    outbox::put(tx, conversation, seq, shows, desk.now).await
 }
 
 /// In groups a stranger is not answered: nobody there has asked for it.

@@ -47,6 +47,32 @@ pub enum Event {
     Restarted { by: Speaker },
     /// Everything up to `upto` is now told by `summary`.
     Compacted { upto: Seq, summary: String, usage: Usage },
+    /// A hook was asked; what came of it stands here and in the event that it was about.
+    Hooked { hook: String, on: Point, call: Option<CallId>, did: Did },
+}
+
+/// When a hook is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Point {
+    BeforeLlm,
+    AfterLlm,
+    BeforeTool,
+    AfterTool,
+    OnError,
+}
+
+/// What a hook did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Did {
+    pub changed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// Who wrote.

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     event::{
-        Asks, Call, Decider, Decision, Entry, Event, Outcome, Seq, Speaker, ToolResult, Usage,
+        Asks, Call, Decider, Decision, Did, Entry, Event, Outcome, Point, Seq, Speaker, ToolResult,
+        Usage,
     },
     ids::{ApprovalId, CallId},
 };
@@ -38,6 +39,12 @@ pub struct Session {
     pub foreign: BTreeSet<String>,
     /// Skills that were loaded before the last compaction, which must outlive it.
     pub pinned: Vec<String>,
+    /// How often each tool has run.
+    pub used: BTreeMap<String, u32>,
+    /// Whether the hooks have been asked about the request that is next.
+    pub prepared: bool,
+    /// What hooks have remarked on the calls of the last reply.
+    pub remarks: BTreeMap<CallId, Vec<String>>,
 }
 
 /// What the turn at hand has used so far.
@@ -65,6 +72,11 @@ pub enum Item {
     },
     /// What went before, in short.
     Summary {
+        text: String,
+    },
+    /// What a hook told the model.
+    Note {
+        seq: Seq,
         text: String,
     },
 }
@@ -103,6 +115,7 @@ impl Session {
     /// Folds one more event in. Events come in order, none is left out.
     pub fn apply(&mut self, entry: &Entry) {
         self.seq = entry.seq;
+        self.prepared &= !asks_anew(&entry.event);
         match &entry.event {
             Event::Said { by, text, .. } => self.said(entry, by, text),
             Event::Replied { text, calls, upto, usage } => {
@@ -130,6 +143,7 @@ impl Session {
                 *self = Self { seq, answered_upto: seq, foreign, ..Self::default() };
             }
             Event::Compacted { upto, summary, usage } => self.compacted(*upto, summary, *usage),
+            Event::Hooked { on, call, did, .. } => self.hooked(*on, call.as_ref(), did),
         }
     }
 
@@ -159,7 +173,8 @@ impl Session {
     /// begins with the last one.
     fn replied(&mut self, text: &str, calls: &[Call], upto: Seq, usage: Usage) {
         self.answered_upto = upto;
-        self.requester = self.spoke_last(upto).or(self.requester.take());
+        self.requester = self.speaks_for(upto);
+        self.remarks.clear();
         self.turn.steps += 1;
         self.turn.tokens += usage.input_tokens + usage.output_tokens;
         self.calls = calls
@@ -175,11 +190,27 @@ impl Session {
         self.items.insert(place, Item::Replied { upto, text: text.to_owned(), calls });
     }
 
-    fn spoke_last(&self, upto: Seq) -> Option<Speaker> {
-        self.items.iter().rev().find_map(|item| match item {
+    /// On whose behalf a reply acts that has read everything up to `upto`.
+    pub fn speaks_for(&self, upto: Seq) -> Option<Speaker> {
+        let spoke_last = self.items.iter().rev().find_map(|item| match item {
             Item::Said { seq, by, .. } if *seq <= upto => Some(by.clone()),
             _ => None,
-        })
+        });
+        spoke_last.or_else(|| self.requester.clone())
+    }
+
+    fn hooked(&mut self, on: Point, call: Option<&CallId>, did: &Did) {
+        if on == Point::BeforeLlm {
+            self.prepared = true;
+        }
+        let Some(note) = did.note.clone() else { return };
+        match (on, call) {
+            (Point::BeforeLlm, _) => self.items.push(Item::Note { seq: self.seq, text: note }),
+            (Point::BeforeTool, Some(call)) => {
+                self.remarks.entry(call.clone()).or_default().push(note);
+            }
+            _ => {}
+        }
     }
 
     fn set(&mut self, id: &CallId, state: CallState) {
@@ -191,8 +222,12 @@ impl Session {
     }
 
     fn finished(&mut self, id: &CallId, result: &ToolResult) {
-        if self.open_calls().any(|c| c.call.id == *id) {
+        let open = self.open_calls().find(|c| c.call.id == *id);
+        if let Some(tool) = open.map(|open| open.call.tool.clone()) {
             self.end(id, &result.text);
+            if matches!(result.outcome, Outcome::Done | Outcome::Failed) {
+                *self.used.entry(tool).or_default() += 1;
+            }
         }
         if result.outcome == Outcome::Done {
             for seen in &result.seen {
@@ -302,11 +337,23 @@ impl Item {
     /// Where the item stands among the others.
     pub fn seq(&self) -> Seq {
         match self {
-            Item::Said { seq, .. } => *seq,
+            Item::Said { seq, .. } | Item::Note { seq, .. } => *seq,
             Item::Replied { upto, .. } => *upto,
             Item::Summary { .. } => 0,
         }
     }
+}
+
+/// Whether the next request to the model is another one after that.
+fn asks_anew(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Said { .. }
+            | Event::Replied { .. }
+            | Event::ToolFinished { .. }
+            | Event::Failed { .. }
+            | Event::Stopped { .. }
+    )
 }
 
 fn skills_in(item: Item) -> Vec<String> {

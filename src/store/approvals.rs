@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Store, Tx, at,
+    audit::{self, Fact},
     db::sql,
     outbox::{self, Row},
 };
@@ -239,6 +240,8 @@ pub async fn withdraw(
 ) -> Result<()> {
     for open in pending(tx, conversation).await? {
         if settle(tx, &open.id, Status::Withdrawn, by, now).await? {
+            let fact = Fact::withdrawn(&open, by);
+            audit::append(tx, conversation.as_str(), vec![fact], now).await?;
             let text = texts::settled(Status::Withdrawn, &open.title, by);
             show_settled(tx, &open, seq, text, now).await?;
         }

@@ -4,7 +4,10 @@ use anyhow::{Context as _, Result};
 use channels::{Outgoing, Place, PlaceKind};
 use chrono::{DateTime, Utc};
 
-use super::{Store, Tx, approvals, approvals::Asked, at, db::sql, leases::Lease, outbox};
+use super::{
+    Store, Tx, approvals, approvals::Asked, at, audit, audit::Fact, db::sql, leases::Lease, outbox,
+    usage, usage::Used,
+};
 use crate::{
     journal::{
         event::{Entry, Event, Seq},
@@ -20,6 +23,10 @@ pub struct Change {
     /// For the outbox, in this order.
     pub shows: Vec<Outgoing>,
     pub asked: Vec<Asked>,
+    /// For the audit.
+    pub facts: Vec<Fact>,
+    /// For the account of the day.
+    pub used: Vec<Used>,
     /// The last event that the worker had read.
     pub seen: Seq,
     pub terms: Terms,
@@ -146,6 +153,10 @@ async fn record(
     }
     if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
         approvals::withdraw(tx, &lease.conversation, last, texts::THE_BOT, now).await?;
+    }
+    audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
+    for used in change.used {
+        usage::enter(tx, &lease.conversation, used, now).await?;
     }
     tx.rung.conversations.push(lease.conversation.clone());
     match change.terms {

@@ -113,6 +113,12 @@ impl Store {
         self.write("claim", move |tx| Box::pin(claim(tx, (node, term), held, (most, now)))).await
     }
 
+    /// Whether the lease still stands, by the database's clock.
+    pub async fn holds(&self, lease: &Lease) -> Result<bool> {
+        let lease = lease.clone();
+        self.read(move |tx| Box::pin(holds(tx, lease))).await
+    }
+
     /// Keeps what this node works on for another term. What it has claimed but does not work on,
     /// because an answer of the database was lost or a turn broke, lapses, and is claimed anew.
     pub async fn heartbeat(&self) -> Result<()> {
@@ -144,6 +150,23 @@ impl Store {
         let node = self.node.clone();
         self.write("release all", move |tx| Box::pin(release_all(tx, node))).await
     }
+}
+
+async fn holds(tx: &mut Tx<'_>, lease: Lease) -> Result<bool> {
+    let now = tx.now_ms().await?;
+    let held: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- holds
+        SELECT fence FROM conversations
+        WHERE id = $1 AND lease_node = $2 AND fence = $3 AND lease_until > $4",
+        lease.conversation.as_str(),
+        lease.node.as_str(),
+        lease.fence,
+        now
+    );
+    Ok(held.is_some())
 }
 
 async fn any_ready(tx: &mut Tx<'_>, settled_at: DateTime<Utc>) -> Result<bool> {

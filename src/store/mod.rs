@@ -9,12 +9,15 @@
 //! - [`approvals`]: questions, and the one update that decides
 //! - [`people`]: who may talk, pairing codes, access tokens
 //! - [`rules`]: guard rules that people have added
+//! - [`usage`]: how often, how fast, at what cost
+//! - [`audit`], [`verify`]: what was judged, decided and run, and whether that is what was written
 //! - [`wake`]: the in-process bell
 //! - [`files`]: artifacts by their SHA-256
 //!
 //! The caller opens one transaction with [`Store::write`] and composes it from the functions here.
 
 pub mod approvals;
+pub mod audit;
 pub mod backup;
 pub mod db;
 pub mod files;
@@ -25,6 +28,8 @@ pub mod leases;
 pub mod outbox;
 pub mod people;
 pub mod rules;
+pub mod usage;
+pub mod verify;
 pub mod wake;
 
 use anyhow::{Context as _, Result};

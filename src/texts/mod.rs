@@ -4,12 +4,13 @@
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
 //! - [`question`]: what a question shows
 //! - [`guard`]: why a person is asked
-//! - [`model`]: to the model, in English
+//! - [`model`], [`limits`]: to the model, and what limits say, in English
 
 mod de;
 mod en;
 mod es;
 mod guard;
+mod limits;
 mod model;
 mod question;
 mod zh;
@@ -19,6 +20,7 @@ use chrono::TimeDelta;
 
 use crate::journal::event::{Asks, Status};
 pub use guard::*;
+pub use limits::*;
 pub use model::*;
 pub use question::{QuestionParts, cuts, everything, in_short};
 

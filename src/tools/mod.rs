@@ -1,14 +1,13 @@
 //! Acts: what the agent can do, one file a family of tools.
 //!
 //! - [`toolbox`]: all tools by name; checks arguments, runs a call within its limits
-//! - [`limits`], [`arguments`], [`spill`]: how often, with what, and how much comes back
+//! - [`arguments`], [`spill`]: with what, and how much comes back
 //! - [`workspace`]: the only way to a file
 //! - [`files`], [`documents`], [`send`], [`time`]: the tools themselves
 
 pub mod arguments;
 pub mod documents;
 pub mod files;
-pub mod limits;
 pub mod names;
 pub mod send;
 pub mod spill;
@@ -94,7 +93,7 @@ pub enum ToolError {
     Timeout(Duration),
     #[error("Not authorized: {0}")]
     NotAuthorized(String),
-    #[error("Rate limit exceeded{}", .0.map(|d| format!(": try again in {} s", d.as_secs().max(1))).unwrap_or_default())]
+    #[error("Rate limit exceeded{}", .0.map(|d| format!(": try again in {} s", d.as_millis().div_ceil(1_000))).unwrap_or_default())]
     RateLimited(Option<Duration>),
     #[error("External service: {0}")]
     ExternalService(String),
@@ -105,5 +104,22 @@ pub enum ToolError {
 impl From<PathRefused> for ToolError {
     fn from(refused: PathRefused) -> Self {
         Self::ExecutionFailed(refused.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// IC-20 … IC-25: what the model reads says what to do next.
+    #[test]
+    fn ic_22_ic_25_an_error_says_what_it_is() {
+        let says = |error: ToolError| error.to_string();
+        assert_eq!(says(ToolError::NotAuthorized("ann".into())), "Not authorized: ann");
+        let wait = Some(Duration::from_millis(1_500));
+        assert_eq!(says(ToolError::RateLimited(wait)), "Rate limit exceeded: try again in 2 s");
+        assert_eq!(says(ToolError::RateLimited(None)), "Rate limit exceeded");
+        assert_eq!(says(ToolError::ExternalService("500".into())), "External service: 500");
+        assert_eq!(says(ToolError::Sandbox("trap".into())), "Sandbox: trap");
     }
 }

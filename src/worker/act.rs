@@ -2,16 +2,17 @@
 
 use anyhow::Result;
 use channels::Outgoing;
-use futures::FutureExt as _;
+use futures::{FutureExt as _, future::BoxFuture};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     advance::{Flow, Running, Turn},
-    scene,
+    hooks, limits, scene, trail,
 };
 use crate::{
     agent::{
-        catalog::{Approval, EffectClass, Found},
+        catalog::{Approval, EffectClass, Found, ToolSpec},
         guard::{self, Cleared},
         next::Question,
     },
@@ -29,18 +30,38 @@ use crate::{
     tools::Context,
 };
 
-/// Starts the calls. Those that change anything are written down first, under the fence.
+/// A call that has come to its end.
+pub(super) struct Done {
+    call: Call,
+    /// Who let it run.
+    rule: Value,
+    /// `None`: this worker had lost its lease before the call began, and did not run it.
+    result: Option<ToolResult>,
+    hooked: Vec<Event>,
+}
+
+impl Done {
+    pub fn id(&self) -> &CallId {
+        &self.call.id
+    }
+}
+
+/// Starts the calls for which there is room. Those that change anything are written down first,
+/// under the fence.
 pub(super) async fn run<'w>(
     turn: &Turn<'w>,
     cleared: Vec<Cleared>,
     running: &mut Running<'w>,
 ) -> Result<Flow> {
-    let marked: Vec<_> = cleared.iter().filter(|c| changes(turn, c.call())).collect();
-    if !marked.is_empty() {
-        let started =
-            marked.iter().map(|c| Event::ToolStarted { call: c.call().id.clone() }).collect();
+    let (cleared, mut events) = limits::admit(turn, cleared, running).await?;
+    let mut facts = trail::refused(turn, &[], &events);
+    for call in cleared.iter().map(Cleared::call).filter(|call| changes(turn, call)) {
+        events.push(Event::ToolStarted { call: call.id.clone() });
+        facts.push(trail::started(turn, call));
+    }
+    if !events.is_empty() {
         let gateway = &turn.worker.gateway;
-        let change = turn.change(started, vec![]);
+        let change = Change { facts, ..turn.change(events, vec![]) };
         let now = gateway.clock.now();
         let recorded = gateway.store.record(&turn.claimed.lease, change, now).await?;
         if recorded != Recorded::Done {
@@ -51,27 +72,48 @@ pub(super) async fn run<'w>(
         let id = cleared.call().id.clone();
         // Not the gateway's: a stop gives calls under way the time to end.
         let cancel = CancellationToken::new();
-        let context = context(turn, cleared.call(), cancel.clone());
-        let toolbox = turn.worker.toolbox.clone();
-        let call = async move {
-            crash::point("tool", "before run");
-            let result = toolbox.run(&cleared, &context).await;
-            crash::point("tool", "after run");
-            (cleared.call().id.clone(), result)
-        };
-        running.calls.push(call.boxed());
+        running.calls.push(run_one(turn, cleared, cancel.clone()));
         running.cancel.insert(id, cancel);
     }
     Ok(Flow::Around)
 }
 
-fn changes(turn: &Turn<'_>, call: &Call) -> bool {
-    match turn.agent.catalog.find(&call.tool) {
-        // What never asks changes nothing but what its result says.
-        Found::Tool(spec) => {
-            spec.effect != EffectClass::ReadOnly && spec.approval != Approval::Never
+fn run_one<'w>(
+    turn: &Turn<'w>,
+    cleared: Cleared,
+    cancel: CancellationToken,
+) -> BoxFuture<'w, Done> {
+    let (worker, lease) = (turn.worker, turn.claimed.lease.clone());
+    let rule = trail::leave(turn, &cleared.call().id);
+    let once = spec(turn, cleared.call()).is_some_and(|s| s.effect == EffectClass::AtMostOnce);
+    let context = context(turn, cleared.call(), cancel);
+    let about = hooks::About::of(turn, Some(context.person.clone()), Some(&context.call));
+    async move {
+        crash::point("tool", "before run");
+        let call = cleared.call().clone();
+        // Whoever was held up for longer than the lease may not be the only one any more.
+        if once && !worker.gateway.store.holds(&lease).await.unwrap_or(false) {
+            return Done { call, rule, result: None, hooked: vec![] };
         }
-        _ => false,
+        let result = worker.toolbox.run(&cleared, &context).await;
+        crash::point("tool", "after run");
+        let (result, hooked) = hooks::after_tool(worker, &about, &call, result).await;
+        Done { call, rule, result: Some(result), hooked }
+    }
+    .boxed()
+}
+
+fn changes(turn: &Turn<'_>, call: &Call) -> bool {
+    // What never asks changes nothing but what its result says.
+    spec(turn, call).is_some_and(|spec| {
+        spec.effect != EffectClass::ReadOnly && spec.approval != Approval::Never
+    })
+}
+
+fn spec<'t>(turn: &'t Turn<'_>, call: &Call) -> Option<&'t ToolSpec> {
+    match turn.agent.catalog.find(&call.tool) {
+        Found::Tool(spec) => Some(spec),
+        _ => None,
     }
 }
 
@@ -96,7 +138,13 @@ fn requester(turn: &Turn<'_>) -> Speaker {
 }
 
 /// Writes a result down together with the files that it sends.
-pub(super) async fn finish(turn: &Turn<'_>, call: CallId, result: ToolResult) -> Result<Flow> {
+pub(super) async fn finish(turn: &Turn<'_>, done: Done, counted: bool) -> Result<Flow> {
+    let Done { call, rule, result, hooked } = done;
+    let Some(result) = result else {
+        let conversation = turn.claimed.lease.conversation();
+        tracing::warn!(conversation.id = %conversation, "the lease was lost before a call began");
+        return Ok(Flow::End);
+    };
     let files = result.attachments.iter().map(|file| Outgoing::File {
         name: file.name.clone(),
         media_type: file.media_type.clone(),
@@ -106,10 +154,13 @@ pub(super) async fn finish(turn: &Turn<'_>, call: CallId, result: ToolResult) ->
         reply_to: None,
     });
     let files = files.collect();
-    let tainted = scene::tainted(turn, &call, &result);
-    let finished = Event::ToolFinished { call, result };
-    let change = turn.change(tainted.into_iter().chain([finished]).collect(), files);
-    turn.record(Change { terms: Terms::Always, ..change }).await
+    let facts = vec![trail::ran(turn, &call, rule, &result)];
+    let used = vec![limits::ran(turn, &call, &result, counted)];
+    let mut events = hooked;
+    events.extend(scene::tainted(turn, &call.id, &result));
+    events.push(Event::ToolFinished { call: call.id, result });
+    let change = turn.change(events, files);
+    turn.record(Change { terms: Terms::Always, facts, used, ..change }).await
 }
 
 /// Commits the questions; the turn ends here, and goes on when somebody has decided.
@@ -117,6 +168,7 @@ pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flo
     let mut change = turn.change(vec![], vec![]);
     for question in questions {
         let asked = put(turn, &question).await?;
+        change.facts.push(trail::asked(turn, &question.call, &question.reason, &asked));
         change.events.push(Event::ApprovalAsked {
             approval: asked.id.clone(),
             call: asked.call.clone(),
@@ -132,10 +184,17 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
     let Question { call, asks, reason, lasting, .. } = question;
     let id = ApprovalId::new();
     let context = context(turn, call, CancellationToken::new());
+    let redactor = &turn.worker.redactor;
+    // What people see; the digest binds what runs.
+    let arguments = redactor.value(&call.arguments);
     let preview = turn.worker.toolbox.preview(call, &context).await;
-    let cut = texts::cuts(&call.arguments);
+    let preview = preview.map(|text| redactor.text(&text).into_owned());
+    let remarks = turn.session.remarks.get(&call.id).map(|remarks| remarks.join("\n"));
+    let reason =
+        [Some(reason.clone()), remarks].into_iter().flatten().collect::<Vec<_>>().join("\n");
+    let cut = texts::cuts(&arguments);
     if cut {
-        let whole = texts::everything(&call.arguments).into_bytes();
+        let whole = texts::everything(&arguments).into_bytes();
         context.artifacts.put(texts::EVERYTHING_NAME, "application/json", whole).await?;
     }
     let (requester, words) = (requester(turn), turn.claimed.words());
@@ -143,9 +202,9 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
     let markdown = words.question(&texts::QuestionParts {
         title: &title,
-        arguments: &call.arguments,
+        arguments: &arguments,
         preview: preview.as_deref(),
-        reason,
+        reason: &reason,
         requester: &requester.name,
         expires_at,
         code: &approvals::code(&id),
@@ -161,9 +220,9 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
         call: call.id.clone(),
         asks: *asks,
         tool: call.tool.clone(),
-        arguments: call.arguments.clone(),
         digest: guard::digest_of(call, &scene::with_files(turn, call).await?),
-        title: settled_title(&title, *asks, call),
+        title: settled_title(&title, *asks, &arguments),
+        arguments,
         requester,
         expires_at,
         shows: turn.fitting(what),
@@ -171,9 +230,9 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
 }
 
 /// What remains of the question says which call it was about.
-fn settled_title(title: &str, asks: Asks, call: &Call) -> String {
+fn settled_title(title: &str, asks: Asks, arguments: &Value) -> String {
     match asks {
-        Asks::Allow => format!("{title} {}", texts::in_short(&call.arguments)),
+        Asks::Allow => format!("{title} {}", texts::in_short(arguments)),
         Asks::Retry => title.to_owned(),
     }
 }

@@ -10,18 +10,14 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Worker, act, scene, think};
+use super::{Worker, act, hooks, scene, think, trail};
 use crate::{
     agent::{
         Agent,
         next::{Effect, next},
         policy::Scene,
     },
-    journal::{
-        event::{Event, ToolResult},
-        ids::CallId,
-        session::Session,
-    },
+    journal::{event::Event, ids::CallId, session::Session},
     store::{
         journal::{Change, Recorded, Terms},
         leases::Claimed,
@@ -42,8 +38,10 @@ pub(super) struct Turn<'w> {
 /// Calls under way: they go on while the loop looks at what else has happened.
 #[derive(Default)]
 pub(super) struct Running<'w> {
-    pub calls: FuturesUnordered<BoxFuture<'w, (CallId, ToolResult)>>,
+    pub calls: FuturesUnordered<BoxFuture<'w, act::Done>>,
     pub cancel: BTreeMap<CallId, CancellationToken>,
+    /// Those that the rate limit has counted already.
+    pub counted: BTreeSet<CallId>,
 }
 
 /// What the loop does after an effect.
@@ -111,7 +109,10 @@ impl<'w> Turn<'w> {
             Effect::Compact { upto } => think::compact(self, upto).await,
             Effect::Run(cleared) => act::run(self, cleared, running).await,
             Effect::Ask(questions) => act::ask(self, questions).await,
-            Effect::Settle(events) => self.record(self.change(events, vec![])).await,
+            Effect::Settle(events) => {
+                let facts = trail::refused(self, &[], &events);
+                self.record(Change { facts, ..self.change(events, vec![]) }).await
+            }
             Effect::Remind => self.remind().await,
             Effect::Fail(reason) => self.fail(&reason).await,
         }
@@ -126,9 +127,10 @@ impl<'w> Turn<'w> {
     async fn wait(&self, running: &mut Running<'w>) -> Result<Flow> {
         let (_silent, text) = tokio::sync::watch::channel(String::new());
         tokio::select! {
-            Some((call, result)) = running.calls.next() => {
-                running.cancel.remove(&call);
-                act::finish(self, call, result).await
+            Some(done) = running.calls.next() => {
+                running.cancel.remove(done.id());
+                let counted = running.counted.remove(done.id());
+                act::finish(self, done, counted).await
             }
             () = self.bell.news() => Ok(Flow::Around),
             () = crate::gateway::drafts::show(&self.worker.gateway, self.place(), text) => {
@@ -145,12 +147,18 @@ impl<'w> Turn<'w> {
 
     /// Gives the turn up and says so; the reference finds the reason in the log.
     pub async fn fail(&self, reason: &str) -> Result<Flow> {
+        self.fail_after(vec![], reason).await
+    }
+
+    /// The same, when this has happened before.
+    pub async fn fail_after(&self, mut events: Vec<Event>, reason: &str) -> Result<Flow> {
         let reference = self.claimed.lease.conversation().to_string();
         tracing::warn!(conversation.id = reference, reason, "the turn failed");
-        let shown = text(self.claimed.words().failed(reason, &reference));
-        let reason = reason.to_owned();
-        let event = Event::Failed { reason, reference, upto: self.session.seq };
-        let change = self.change(vec![event], vec![shown]);
+        let (reason, hooked) = hooks::on_error(self, reason).await;
+        events.extend(hooked);
+        let shown = text(self.claimed.words().failed(&reason, &reference));
+        events.push(Event::Failed { reason, reference, upto: self.session.seq });
+        let change = self.change(events, vec![shown]);
         self.record(Change { terms: Terms::IfCurrentThenRest, ..change }).await
     }
 
@@ -158,7 +166,7 @@ impl<'w> Turn<'w> {
     pub fn change(&self, events: Vec<Event>, shows: Vec<Outgoing>) -> Change {
         let shows = shows.into_iter().flat_map(|what| self.fitting(what)).collect();
         let seen = self.session.seq;
-        Change { events, shows, asked: vec![], seen, terms: Terms::IfCurrent }
+        Change { events, shows, seen, ..Change::default() }
     }
 
     pub async fn record(&self, change: Change) -> Result<Flow> {

@@ -4,17 +4,23 @@
 //! - [`think`]: asks the model
 //! - [`act`]: runs tools, asks people
 //! - [`scene`]: what the guard has to know besides
-//! - [`duties`]: heartbeat, expiry
+//! - [`hooks`], [`limits`], [`trail`]: what the operator has done to it, what it may use, what is
+//!   kept of it
+//! - [`duties`]: heartbeat, expiry, seals
 //! - [`sessions`]: conversations as they were folded last
 
 pub mod act;
 pub mod advance;
 pub mod duties;
+pub mod hooks;
+pub mod limits;
 pub mod scene;
 pub mod sessions;
 pub mod think;
+pub mod trail;
 
 use anyhow::{Context as _, Result};
+use chrono::TimeDelta;
 use futures::FutureExt as _;
 use std::{
     collections::BTreeMap,
@@ -25,7 +31,7 @@ use std::{
 use tokio::sync::Semaphore;
 
 use crate::{
-    agent::Agent,
+    agent::{Agent, hooks::Hook, redact::Redactor},
     gateway::Gateway,
     journal::{event::Event, ids::ConversationId},
     llm::Model,
@@ -36,6 +42,7 @@ use crate::{
     tools::toolbox::Toolbox,
 };
 use channels::Outgoing;
+use limits::Limits;
 use scene::RuleBook;
 
 /// Turns under way at once on one node.
@@ -54,6 +61,11 @@ pub struct Worker {
     /// Each conversation has a folder below.
     pub workspaces: Workspaces,
     pub rules: RuleBook,
+    pub hooks: Vec<Hook>,
+    pub redactor: Redactor,
+    pub limits: Limits,
+    /// How long the audit is kept.
+    pub keep_audit: Option<TimeDelta>,
 }
 
 /// Where the agents' files are.
@@ -83,6 +95,7 @@ impl Worker {
         self.gateway.tasks.spawn(claim(self.clone()));
         self.gateway.tasks.spawn(duties::beat(self.gateway.clone()));
         self.gateway.tasks.spawn(duties::expire(self.gateway.clone()));
+        self.gateway.tasks.spawn(duties::seal(self.gateway.clone(), self.keep_audit));
     }
 
     /// Advances what can be advanced now, as far as it goes; how many that were.

@@ -59,7 +59,9 @@ impl Sessions {
 fn weight(session: &Session) -> usize {
     const EACH: usize = 256;
     let items = session.items.iter().map(|item| match item {
-        Item::Said { text, .. } | Item::Summary { text } => EACH + text.len(),
+        Item::Said { text, .. } | Item::Summary { text } | Item::Note { text, .. } => {
+            EACH + text.len()
+        }
         Item::Replied { text, calls, .. } => {
             let call = |(call, result): &(crate::journal::event::Call, Option<String>)| {
                 EACH + size(&call.arguments) + result.as_ref().map_or(0, String::len)

@@ -5,11 +5,15 @@ use channels::PlaceKind;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
-use super::advance::{Flow, Turn, text};
+use super::{
+    advance::{self, Flow, Turn},
+    hooks::{self, Hooked},
+    limits, trail,
+};
 use crate::{
     agent::{compact, prompt, taint},
     gateway::drafts,
-    journal::event::{Event, Seq},
+    journal::event::{Event, Point, Seq},
     llm::{Model, ModelError, Reply},
     store::journal::{Change, Recorded, Terms},
 };
@@ -18,15 +22,18 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let Some(model) = model(turn) else {
         return turn.fail(turn.claimed.words().model_refused).await;
     };
+    if let Some(reason) = limits::day_used_up(turn).await? {
+        return turn.fail(&reason).await;
+    }
+    if !turn.session.prepared && hooks::any(turn.worker, Point::BeforeLlm) {
+        return hooks::before_llm(turn).await;
+    }
     let group = turn.claimed.place.kind == PlaceKind::Group;
     let prompt = prompt::build(&turn.session, &turn.agent, group);
+    let prompt = hooks::cleaned(turn.worker, prompt);
     let (draft, growing) = watch::channel(String::new());
-    let so_far = Mutex::new(String::new());
-    let on_text = |piece: &str| {
-        let mut text = so_far.lock().unwrap_or_else(PoisonError::into_inner);
-        grow(&mut text, piece);
-        draft.send_replace(shown(turn, &text));
-    };
+    let drafting = Drafting::of(turn);
+    let on_text = |piece: &str| drafting.grow(&draft, piece);
     let gateway = &turn.worker.gateway;
     let replied = tokio::select! {
         replied = model.reply(&prompt, &on_text) => replied,
@@ -55,12 +62,39 @@ fn shown(turn: &Turn<'_>, text: &str) -> String {
     taint::defused(text, &turn.agent.policy.link_hosts)
 }
 
-/// An empty piece says that the text begins again.
-fn grow(text: &mut String, piece: &str) {
-    if piece.is_empty() {
-        text.clear();
+/// What of a growing text may be seen.
+struct Drafting<'t, 'w> {
+    turn: &'t Turn<'w>,
+    /// Nothing, where a hook may still change it.
+    silent: bool,
+    text: Mutex<String>,
+}
+
+impl<'t, 'w> Drafting<'t, 'w> {
+    fn of(turn: &'t Turn<'w>) -> Self {
+        let silent = hooks::any(turn.worker, Point::AfterLlm);
+        Self { turn, silent, text: Mutex::default() }
     }
-    text.push_str(piece);
+
+    /// An empty piece says that the text begins again. A secret is known by its end: what could be
+    /// a part of one is held back.
+    fn grow(&self, draft: &watch::Sender<String>, piece: &str) {
+        if self.silent {
+            return;
+        }
+        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        if piece.is_empty() {
+            text.clear();
+        }
+        text.push_str(piece);
+        let whole = text.trim_end_matches(|c: char| c.is_ascii_graphic());
+        let shown = shown(self.turn, &self.turn.worker.redactor.own(whole));
+        draft.send_if_modified(|draft| {
+            let grown = *draft != shown;
+            *draft = shown;
+            grown
+        });
+    }
 }
 
 fn model(turn: &Turn<'_>) -> Option<Arc<dyn Model>> {
@@ -88,20 +122,20 @@ fn stops(event: &Event) -> bool {
 /// The reply stands although more was said meanwhile, unless somebody stopped the turn.
 async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
     let upto = turn.session.seq;
-    let shown = Some(text(shown(turn, &reply.text))).filter(|_| !reply.text.trim().is_empty());
-    let Reply { text, mut calls, usage } = reply;
-    for call in &mut calls {
-        // From here on these are the arguments: judged, shown, hashed and run.
-        call.arguments = turn.worker.toolbox.tidied(&call.tool, call.arguments.take());
-    }
+    let Reply { text, calls, usage } = reply;
+    let Hooked { text, calls, events } = hooks::after_llm(turn, upto, text, calls).await;
+    let shown = Some(advance::text(shown(turn, &text))).filter(|_| !text.trim().is_empty());
     let is_last = calls.is_empty();
-    let event = Event::Replied { text, calls, upto, usage };
+    let facts = trail::refused(turn, &calls, &events);
+    let used = vec![limits::thought(turn, upto, usage)];
+    let mut all = vec![Event::Replied { text, calls, upto, usage }];
+    all.extend(events);
     let gateway = &turn.worker.gateway;
     loop {
-        let change = turn.change(vec![event.clone()], shown.clone().into_iter().collect());
+        let change = turn.change(all.clone(), shown.clone().into_iter().collect());
         let done = is_last && turn.session.said_upto <= upto;
         let terms = if done { Terms::IfCurrentThenRest } else { Terms::IfCurrent };
-        let change = Change { terms, ..change };
+        let change = Change { terms, facts: facts.clone(), used: used.clone(), ..change };
         let recorded =
             gateway.store.record(&turn.claimed.lease, change, gateway.clock.now()).await?;
         if recorded != Recorded::Behind {
@@ -135,6 +169,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
     };
     let reply = loop {
         let prompt = prompt::summarise(&turn.session, &turn.agent, upto);
+        let prompt = hooks::cleaned(turn.worker, prompt);
         let replied = tokio::select! {
             replied = model.reply(&prompt, &|_| ()) => replied,
             () = until_stopped(turn) => return Ok(Flow::Around),
@@ -152,6 +187,8 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
         return turn.fail(turn.claimed.words().no_answer).await;
     }
     // Void if the dialogue was started afresh meanwhile.
-    let event = Event::Compacted { upto, summary: reply.text, usage: reply.usage };
-    turn.record(turn.change(vec![event], vec![])).await
+    let summary = turn.worker.redactor.own(&reply.text).into_owned();
+    let event = Event::Compacted { upto, summary, usage: reply.usage };
+    let used = vec![limits::summarised(turn, reply.usage)];
+    turn.record(Change { used, ..turn.change(vec![event], vec![]) }).await
 }

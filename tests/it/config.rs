@@ -146,6 +146,26 @@ fn secrets_are_not_printed() {
     assert!(problem.contains("NOPE is not set"), "{problem}");
 }
 
+/// What a hook says that has no meaning is refused with the key.
+#[test]
+fn a_hook_that_makes_no_sense_is_refused() {
+    for (rest, named) in [
+        ("on = \"after_llm\"\ndo = \"annotate\"\ntext = \"x\"\ntool = \"t\"", "tool"),
+        ("on = \"after_tool\"\ndo = \"filter\"\nargument = \"a\"", "argument"),
+        ("on = \"after_llm\"\ndo = \"inject\"\ntext = \"x\"", "inject"),
+        ("on = \"before_llm\"\ndo = \"annotate\"\ntext = \"x\"", "inject"),
+        ("on = \"before_tool\"\ndo = \"validate\"\ntext = \"x\"", "pattern"),
+        ("on = \"before_tool\"\ndo = \"filter\"\npattern = \"(\"\ntext = \"x\"", "pattern"),
+        ("on = \"before_tool\"\ndo = \"run\"", "command"),
+        ("on = \"before_tool\"\ndo = \"run\"\ncommand = [\"x\"]\ntimeout = \"2h\"", "timeout"),
+    ] {
+        let config = load(&format!("[[hooks]]\nname = \"h\"\n{rest}"), &[]).unwrap();
+        let problem = countersign::config::build::hooks(&config.hooks).unwrap_err();
+        let problem = format!("{problem:#}");
+        assert!(problem.contains("hooks.h") && problem.contains(named), "{problem}");
+    }
+}
+
 #[test]
 fn what_is_printed_loads_again() {
     let printed = print::commented(&load("", &[]).unwrap()).unwrap();
@@ -187,6 +207,9 @@ const FULL: &str = r#"
     base_url = "http://localhost"
     temperature = 0.5
     fallback = ["m"]
+    input_price = 1.0
+    output_price = 1.0
+    cached_price = 1.0
     [[agents]]
     id = "default"
     model = "m"
@@ -215,4 +238,38 @@ const FULL: &str = r#"
     tool = "t"
     arg_pattern = "p"
     action = "ask"
+    [limits.person]
+    messages = 1
+    tokens = 1
+    cost = 1.0
+    tool_minutes = 1
+    [limits.conversation]
+    messages = 1
+    tokens = 1
+    cost = 1.0
+    tool_minutes = 1
+    [limits.all]
+    messages = 1
+    tokens = 1
+    cost = 1.0
+    tool_minutes = 1
+    [[limits.tools]]
+    tool = "t"
+    per_minute = 1
+    per_hour = 1
+    max_usage_count = 1
+    [audit]
+    keep = "400d"
+    [[hooks]]
+    name = "n"
+    on = "before_tool"
+    do = "run"
+    tool = "t"
+    argument = "a"
+    pattern = "p"
+    text = "t"
+    command = ["c"]
+    timeout = "1s"
+    max_bytes = 1
+    on_failure = "stop"
 "#;

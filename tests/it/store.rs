@@ -38,7 +38,7 @@ async fn begin(store: &Store, chat: &str) -> ConversationId {
 fn change(seen: i64, terms: Terms) -> Change {
     let events = vec![Event::Reminded { upto: seen }];
     let shows = vec![Outgoing::Text { markdown: "x".into(), reply_to: None }];
-    Change { events, shows, asked: vec![], seen, terms }
+    Change { events, shows, seen, terms, ..Change::default() }
 }
 
 story! {

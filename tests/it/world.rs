@@ -126,6 +126,11 @@ impl World {
 
     /// A gateway of its own on this world's database: a start, or one more node.
     pub async fn node(&self) -> App {
+        self.node_with(vec![]).await
+    }
+
+    /// One that has these tools besides.
+    pub async fn node_with(&self, more: Vec<Arc<dyn Tool>>) -> App {
         let connected = Connected {
             channel: Arc::new(self.room.clone()),
             allow: Allow::from_list(&self.allow),
@@ -135,6 +140,7 @@ impl World {
         let mut tools: Vec<Arc<dyn Tool>> =
             vec![Arc::new(Delete(self.deleted.clone())), Arc::new(Rare)];
         tools.extend(self.tools.iter().cloned());
+        tools.extend(more);
         let given = Given {
             clock: Some(self.clock.clone()),
             models: BTreeMap::from([("main".to_owned(), self.model.clone() as Arc<dyn Model>)]),
@@ -307,6 +313,46 @@ fn line(message: &Message) -> String {
     let buttons = labels.concat();
     let file = message.file.as_ref().map_or(String::new(), |(name, _)| format!("📎 {name}"));
     format!("{text}{buttons}{file}")
+}
+
+impl World {
+    /// What somebody does who has got at the database.
+    pub async fn tampers(&self, sql: &str) {
+        let sql = sqlx::AssertSqlSafe(sql.to_owned());
+        let url = self.config.store_url();
+        if url.starts_with("sqlite") {
+            let mut conn = sqlx::SqliteConnection::connect(&url).await.unwrap();
+            sqlx::query(sql).execute(&mut conn).await.unwrap();
+        } else {
+            let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
+            sqlx::query(sql).execute(&mut conn).await.unwrap();
+        }
+    }
+
+    /// Every row of a table, as text.
+    pub async fn rows_of(&self, table: &str) -> Vec<String> {
+        let url = self.config.store_url();
+        if url.starts_with("sqlite") {
+            let mut conn = sqlx::SqliteConnection::connect(&url).await.unwrap();
+            let columns: Vec<(String,)> = sqlx::query_as("SELECT name FROM pragma_table_info($1)")
+                .bind(table)
+                .fetch_all(&mut conn)
+                .await
+                .unwrap();
+            let all: Vec<_> =
+                columns.iter().map(|(c,)| format!("COALESCE(CAST({c} AS TEXT), '')")).collect();
+            let sql = format!("SELECT {} FROM {table}", all.join(" || ' ' || "));
+            let rows: Vec<(String,)> =
+                sqlx::query_as(sqlx::AssertSqlSafe(sql)).fetch_all(&mut conn).await.unwrap();
+            rows.into_iter().map(|(row,)| row).collect()
+        } else {
+            let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
+            let sql = format!("SELECT CAST(t AS TEXT) FROM {table} t");
+            let rows: Vec<(String,)> =
+                sqlx::query_as(sqlx::AssertSqlSafe(sql)).fetch_all(&mut conn).await.unwrap();
+            rows.into_iter().map(|(row,)| row).collect()
+        }
+    }
 }
 
 pub async fn administer(server: &str, sql: String) {

@@ -62,6 +62,7 @@ impl World {
                 ("hook".to_owned(), connected(Arc::new(Hook(web.limits().clone())))),
             ]),
             approvers: Approvers::default(),
+            messages_per_minute: 30,
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });

@@ -2,10 +2,14 @@
 
 mod approvals;
 mod attacks;
+mod audit;
 mod delivery;
 mod disclosure;
 mod guard;
+mod hooks;
 mod languages;
+mod limits;
 mod main_job;
 mod nodes;
 mod people;
+mod secrets;

@@ -65,6 +65,7 @@ fn start(
     let config = folder.join("countersign.toml");
     let text = format!(
         "data_dir = \"{data}\"\n[admin]\nlisten = \"127.0.0.1:0\"\n\
+         [limits]\nmessages_per_minute = 0\n\
          [[models]]\nid = \"main\"\nprovider = \"openai\"\nbase_url = \"{model}\"\napi_key = \"k\"\nmodel = \"m\"\n\
          [[channels]]\nid = \"telegram\"\nkind = \"telegram\"\ntoken = \"{token}\"\napi_url = \"{api}\"\nallow = [\"*\"]\n",
         data = folder.join("data").display(),

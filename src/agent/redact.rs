@@ -1,0 +1,332 @@
+//! Finds secrets in texts and puts a mark in their place: those of the configuration, however they
+//! are written, and what looks like the usual kinds of key.
+
+use base64::{
+    Engine,
+    engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
+};
+use regex::{Captures, Regex};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{borrow::Cow, collections::BTreeSet, fmt, fmt::Write as _, sync::LazyLock};
+
+/// A shorter secret would blank out ordinary words.
+const SHORTEST: usize = 6;
+
+/// What stands where a secret of the configuration stood.
+const OWN: &str = "…";
+
+/// Knows the secrets of the configuration.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    own: Option<Regex>,
+    results: Results,
+}
+
+/// What is redacted in the results of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Results {
+    /// Everything that looks like a secret.
+    #[default]
+    All,
+    /// Only the secrets of the configuration.
+    Own,
+}
+
+/// Without the secrets.
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").finish_non_exhaustive()
+    }
+}
+
+/// A kind of secret: what it is called, and how it looks. `keep` is what stands before it and stays,
+/// `tail` what stands behind it and stays.
+struct Shape {
+    name: &'static str,
+    looks: Regex,
+}
+
+static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
+    [
+        (
+            "private key",
+            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----[\s\S]*?(-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\z)",
+        ),
+        ("JWT", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+        ("API key", r"\b[sr]k[-_](ant-|proj-|or-v1-|svcacct-|live_|test_)?[A-Za-z0-9_-]{20,}"),
+        ("Google key", r"\bAIza[A-Za-z0-9_-]{35}"),
+        ("AWS key", r"\b(AKIA|ASIA)[A-Z0-9]{16}\b"),
+        ("GitHub token", r"\b(gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})"),
+        ("GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+        ("Slack token", r"\bx(ox[abeprs]|app)-[A-Za-z0-9-]{10,}"),
+        ("Telegram token", r"\d{6,12}:[A-Za-z0-9_-]{35}"),
+        ("Discord token", r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"),
+        ("password", r"(?i)(?<keep>\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?<tail>@)"),
+        (
+            "secret",
+            r#"(?ix)(?<keep> ( [a-z0-9_.-]* (passw(or)?d|passwd|passphrase|secret|api[_-]?key|access[_-]?key
+               |access[_-]?token|auth[_-]?token|bot[_-]?token|private[_-]?key) [a-z0-9_]*
+               | [?&](token|key|sig|signature|pass|pwd) ) ["']? \s* [=:] \s* ["']? )
+               [^\s"'&,;<>{}$(\[*…][^\s"'&,;<>{}(\[]{5,} (?<tail> ["'\s&,;}>\])] | \z )"#,
+        ),
+        ("bearer token", r"(?i)(?<keep>\b(bearer|basic) )[A-Za-z0-9+/=_.~-]{16,}"),
+    ]
+    .map(|(name, looks)| Shape { name, looks: Regex::new(looks).expect("tested") })
+    .into()
+});
+
+/// Names of fields whose value is a secret whatever it looks like.
+static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    let names = r"(?i)^.*(password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|(access|auth|bot|refresh)[_-]?token)$|^(token|authorization|pwd)$";
+    Regex::new(names).expect("tested")
+});
+
+impl Redactor {
+    pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        let written: BTreeSet<String> =
+            secrets.into_iter().filter(|s| s.len() >= SHORTEST).flat_map(ways).collect();
+        // Longer ones first: one may be a part of another.
+        let mut written: Vec<_> = written.into_iter().collect();
+        written.sort_by_key(|way| std::cmp::Reverse(way.len()));
+        let own = (!written.is_empty()).then(|| {
+            Regex::new(&written.join("|")).expect("escaped literals, far below the size limit")
+        });
+        Self { own, results: Results::default() }
+    }
+
+    #[must_use]
+    pub fn for_results(self, results: Results) -> Self {
+        Self { results, ..self }
+    }
+
+    /// A tool's result as it may be read.
+    pub fn result(&self, text: String) -> String {
+        let clean = match self.results {
+            Results::All => self.text(&text),
+            Results::Own => self.own(&text),
+        };
+        match clean {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(clean) => clean,
+        }
+    }
+
+    /// Without the secrets of the configuration.
+    pub fn own<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match &self.own {
+            Some(own) => own.replace_all(text, OWN),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    /// Without these, and without anything that looks like a secret.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        SHAPES.iter().fold(self.own(text), |text, shape| match shape.without(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(changed) => Cow::Owned(changed),
+        })
+    }
+
+    /// The same for every text in it; a field that is called a secret is one.
+    pub fn value(&self, value: &Value) -> Value {
+        mapped(value, &|name, text| match name {
+            Some(name) if SECRET_NAME.is_match(name) => "[redacted: secret]".to_owned(),
+            _ => self.text(text).into_owned(),
+        })
+    }
+
+    /// Only without the secrets of the configuration.
+    pub fn own_value(&self, value: &Value) -> Value {
+        match self.own {
+            Some(_) => mapped(value, &|_, text| self.own(text).into_owned()),
+            None => value.clone(),
+        }
+    }
+
+    pub fn holds_own(&self, value: &Value) -> bool {
+        self.own.is_some() && self.own_value(value) != *value
+    }
+}
+
+impl Shape {
+    fn without<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.looks.replace_all(text, |found: &Captures<'_>| {
+            let part = |name| found.name(name).map_or("", |part| part.as_str());
+            format!("{}[redacted: {}]{}", part("keep"), self.name, part("tail"))
+        })
+    }
+}
+
+/// The value with every text replaced; `change` is told the field that holds it. Names of fields are
+/// texts, too.
+pub fn mapped(value: &Value, change: &dyn Fn(Option<&str>, &str) -> String) -> Value {
+    fn walk(
+        value: &Value,
+        name: Option<&str>,
+        change: &dyn Fn(Option<&str>, &str) -> String,
+    ) -> Value {
+        match value {
+            Value::String(text) => Value::String(change(name, text)),
+            Value::Array(items) => {
+                Value::Array(items.iter().map(|item| walk(item, name, change)).collect())
+            }
+            Value::Object(fields) => Value::Object(
+                fields
+                    .iter()
+                    .map(|(name, value)| (change(None, name), walk(value, Some(name), change)))
+                    .collect(),
+            ),
+            other => other.clone(),
+        }
+    }
+    walk(value, None, change)
+}
+
+/// The ways in which a secret may be written, as patterns.
+fn ways(secret: &str) -> Vec<String> {
+    let bytes = secret.as_bytes();
+    let json = Value::from(secret).to_string();
+    let mut ways = vec![regex::escape(secret), regex::escape(json.trim_matches('"'))];
+    ways.push(format!("(?i:{})", hex::encode(bytes)));
+    for kept in ["-_.~", ""] {
+        ways.push(format!("(?i:{})", regex::escape(&percent(bytes, kept))));
+    }
+    for shift in 0..3 {
+        ways.push(regex::escape(&within_base64(&STANDARD_NO_PAD, bytes, shift)));
+        ways.push(regex::escape(&within_base64(&URL_SAFE_NO_PAD, bytes, shift)));
+    }
+    ways
+}
+
+fn percent(bytes: &[u8], kept: &str) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(byte) {
+            text.push(char::from(*byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+        text
+    })
+}
+
+/// The characters that base64 shows for these bytes, whatever stands around them, when `shift`
+/// bytes of its group of three stand before them.
+fn within_base64(engine: &impl Engine, bytes: &[u8], shift: usize) -> String {
+    let whole = engine.encode([&vec![0; shift], bytes].concat());
+    let first = (shift * 8).div_ceil(6);
+    let last = (shift + bytes.len()) * 8 / 6;
+    whole[first..last].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const CANARY: &str = "c4nary/Secret+\"1\"=";
+
+    /// S11: plain, in base64 at every place of a longer text, in hex, in URLs, in JSON.
+    #[test]
+    fn s11_an_own_secret_is_found_however_it_is_written() {
+        let redactor = Redactor::new([CANARY]);
+        let mut written = vec![
+            CANARY.to_owned(),
+            hex::encode(CANARY),
+            hex::encode_upper(CANARY),
+            percent(CANARY.as_bytes(), "-_.~"),
+            percent(CANARY.as_bytes(), "").to_lowercase(),
+            json!({ "x": CANARY }).to_string(),
+        ];
+        for before in ["", "a", "ab", "abc", "abcd"] {
+            for after in ["", "z", "zz"] {
+                let text = format!("{before}{CANARY}{after}");
+                written.push(STANDARD_NO_PAD.encode(&text));
+                written.push(URL_SAFE_NO_PAD.encode(&text));
+            }
+        }
+        for text in written {
+            let shown = format!("see {text} there");
+            let redacted = redactor.own(&shown);
+            assert!(redacted.contains(OWN), "{shown} stays");
+            assert!(redacted.len() < shown.len() - 10, "{redacted} shows too much of {shown}");
+        }
+        assert_eq!(redactor.own("nothing to see"), "nothing to see");
+        assert!(!format!("{redactor:?}").contains("c4nary"));
+    }
+
+    #[test]
+    fn the_longer_of_two_secrets_is_taken_whole_and_a_short_one_not_at_all() {
+        let redactor = Redactor::new(["123456:abcdef", "123456:abcdef-longer", "abc"]);
+        assert_eq!(redactor.own("bot123456:abcdef-longer/abc"), "bot…/abc");
+    }
+
+    /// S11: the usual kinds of key. All of these are made up.
+    #[test]
+    fn s11_what_looks_like_a_secret_is_redacted() {
+        let redactor = Redactor::default();
+        let long = "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZg";
+        for (secret, around) in [
+            (format!("sk-ant-api03-{long}"), "key {} in use"),
+            (format!("sk-proj-{long}"), "OPENAI {}"),
+            (format!("AIza{}", &long[..35]), "x={}"),
+            (format!("123456789:{}", &long[..35]), "https://api.telegram.org/bot{}/getMe"),
+            (format!("MTIz{}.Gabcde.{}", &long[..20], &long[..30]), "Bot {}"),
+            ("AKIAABCDEFGHIJKLMNOP".to_owned(), "id {}"),
+            (format!("ghp_{}", &long[..36]), "git clone {}"),
+            (format!("github_pat_{long}"), "{}"),
+            (format!("xoxb-1234567890-{}", &long[..12]), "slack {}"),
+            (format!("eyJhbGciOiJI.eyJzdWIiOiIx.{}", &long[..20]), "cookie {}"),
+            ("hunter2hunter2".to_owned(), "postgres://ann:{}@host/db"),
+            ("hunter2hunter2".to_owned(), "postgres://host/db?user=a&password={}&sslmode=require"),
+            ("hunter2hunter2".to_owned(), "DB_PASSWORD={}"),
+            ("hunter2hunter2".to_owned(), "{\"api_key\": \"{}\"}"),
+            ("hunter2hunter2".to_owned(), "password: {}"),
+            (long.to_owned(), "Authorization: Bearer {}"),
+            (
+                format!("-----BEGIN RSA PRIVATE KEY-----\n{long}\n-----END RSA PRIVATE KEY-----"),
+                "{}",
+            ),
+            (format!("-----BEGIN PRIVATE KEY-----\n{long}"), "cut off: {}"),
+        ] {
+            let text = around.replace("{}", &secret);
+            let redacted = redactor.text(&text);
+            assert!(!redacted.contains(&secret), "{text} → {redacted}");
+            assert!(redacted.contains("[redacted: "), "{text} → {redacted}");
+            assert_eq!(redactor.text(&redacted), redacted, "twice is once");
+        }
+        let url = redactor.text("postgres://ann:hunter2@host/db?password=hunter2&x=1");
+        assert_eq!(
+            url,
+            "postgres://ann:[redacted: password]@host/db?password=[redacted: secret]&x=1"
+        );
+    }
+
+    #[test]
+    fn ordinary_words_stay() {
+        let redactor = Redactor::default();
+        for text in [
+            "The password is asked for at the door: nobody gets in without it.",
+            "let secret = read_secret(path);",
+            "password = ${DB_PASSWORD}",
+            "task-force-and-risk-assessment-of-the-year",
+            "at 12:30:22, 2026-05-04T10:00:00Z",
+            "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "https://example.com/a?page=2&keyboard=yes",
+            "user@example.com wrote to mailto:x@example.com",
+        ] {
+            assert_eq!(redactor.text(text), text);
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_called_a_secret_is_one() {
+        let redactor = Redactor::new([CANARY]);
+        let value = json!({ "password": "x1", "note": "fine", "list": [{ "to": CANARY }], "n": 1 });
+        let shown = json!({ "password": "[redacted: secret]", "note": "fine", "list": [{ "to": "…" }], "n": 1 });
+        assert_eq!(redactor.value(&value), shown);
+        assert!(redactor.holds_own(&value));
+        assert!(!redactor.holds_own(&shown));
+    }
+}

@@ -1,0 +1,89 @@
+//! The sections on hooks, limits, redaction and audit.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::{hooks::OnFailure, redact::Results},
+    journal::event::Point,
+};
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    pub messages_per_minute: u32,
+    pub person: DailyEntry,
+    pub conversation: DailyEntry,
+    pub all: DailyEntry,
+    pub tools: Vec<ToolLimitEntry>,
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            messages_per_minute: 30,
+            person: DailyEntry::default(),
+            conversation: DailyEntry::default(),
+            all: DailyEntry::default(),
+            tools: Vec::new(),
+        }
+    }
+}
+
+/// What a UTC day may cost.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DailyEntry {
+    pub messages: Option<u64>,
+    pub tokens: Option<u64>,
+    pub cost: Option<f64>,
+    pub tool_minutes: Option<u64>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolLimitEntry {
+    pub tool: String,
+    pub per_minute: Option<u32>,
+    pub per_hour: Option<u32>,
+    pub max_usage_count: Option<u32>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RedactionConfig {
+    pub results: Results,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AuditConfig {
+    pub keep: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HookEntry {
+    pub name: String,
+    pub on: Point,
+    #[serde(rename = "do")]
+    pub act: Action,
+    pub tool: Option<String>,
+    pub argument: Option<String>,
+    pub pattern: Option<String>,
+    pub text: Option<String>,
+    pub command: Option<Vec<String>>,
+    pub timeout: Option<String>,
+    pub max_bytes: Option<usize>,
+    pub on_failure: Option<OnFailure>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    Redact,
+    Inject,
+    Validate,
+    Filter,
+    Annotate,
+    Run,
+}

@@ -1,0 +1,332 @@
+//! What was judged, decided, run and changed by whom: append-only, each fact bound to the one
+//! before it.
+//!
+//! Every conversation has a chain of its own, so that no two conversations wait for each other; what
+//! has no conversation is in the chain [`ADMIN`]. From time to time a *seal* enters the heads of all
+//! chains that have grown into one more chain, so that a chain cannot vanish as a whole. Whoever
+//! keeps the hash of the last seal elsewhere can prove that nothing before it was changed.
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{Store, Tx, approvals::Approval, at, db::sql};
+use crate::journal::event::{Decider, Decision, Status};
+
+/// The chain of what has no conversation.
+pub const ADMIN: &str = "admin";
+/// The chain of seals.
+pub(super) const SEALS: &str = "seals";
+/// The chains that one seal, or one cut, names at most.
+const AT_ONCE: i64 = 500;
+
+/// Something to be kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    pub kind: &'static str,
+    /// The platform's id of who did it, or for whom it was done.
+    pub person: String,
+    pub tool: String,
+    /// What else there is to say, redacted.
+    pub body: Value,
+}
+
+impl Fact {
+    pub fn new(kind: &'static str, person: &str) -> Self {
+        Self { kind, person: person.to_owned(), tool: String::new(), body: json!({}) }
+    }
+
+    /// A question that came to its end.
+    pub fn decided(approval: &Approval, status: Status, decision: &Decision, by: &Decider) -> Self {
+        let person = match by {
+            Decider::Person(person) => person.id.as_str(),
+            Decider::Timeout | Decider::Undeliverable => "",
+        };
+        Self::settled(approval, status, person)
+            .with("decision", json!(decision))
+            .with("by", json!(by))
+    }
+
+    /// A question that ended without a decision.
+    pub(super) fn withdrawn(approval: &Approval, by: &str) -> Self {
+        Self::settled(approval, Status::Withdrawn, "").with("by", by)
+    }
+
+    fn settled(approval: &Approval, status: Status, person: &str) -> Self {
+        Self::new("decided", person)
+            .of(&approval.tool)
+            .with("approval", approval.id.as_str())
+            .with("call", approval.call.as_str())
+            .with("outcome", status.as_str())
+    }
+
+    #[must_use]
+    pub fn of(mut self, tool: &str) -> Self {
+        tool.clone_into(&mut self.tool);
+        self
+    }
+
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.body[name] = value.into();
+        self
+    }
+}
+
+/// A fact as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    pub chain: String,
+    pub n: i64,
+    pub at: DateTime<Utc>,
+    pub kind: String,
+    pub person: String,
+    pub tool: String,
+    /// JSON, as it was written.
+    pub body: String,
+    pub hash: String,
+}
+
+pub(super) type Columns = (String, i64, i64, String, String, String, String, String);
+
+impl Row {
+    pub(super) fn read((chain, n, ms, kind, person, tool, body, hash): Columns) -> Self {
+        Self { chain, n, at: at(ms), kind, person, tool, body, hash }
+    }
+
+    /// What its hash must be behind that one.
+    pub(super) fn hash_after(&self, previous: &str) -> String {
+        let Self { chain, n, at, kind, person, tool, body, .. } = self;
+        let bound = json!([previous, chain, n, at.timestamp_millis(), kind, person, tool, body])
+            .to_string();
+        hex::encode(Sha256::digest(bound))
+    }
+}
+
+/// What to look for; what is empty does not matter.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    pub conversation: String,
+    pub person: String,
+    pub tool: String,
+    pub kind: String,
+    pub since: Option<DateTime<Utc>>,
+    pub until: Option<DateTime<Utc>>,
+    pub most: usize,
+}
+
+impl Store {
+    /// Keeps something that an operator did.
+    pub async fn note(&self, fact: Fact, now: DateTime<Utc>) -> Result<()> {
+        self.write("note", move |tx| {
+            Box::pin(async move { append(tx, ADMIN, vec![fact], now).await })
+        })
+        .await
+    }
+
+    /// Seals what is new, then cuts off what is older than `keep_from` and sealed. How many chains.
+    pub async fn seal(
+        &self,
+        now: DateTime<Utc>,
+        keep_from: Option<DateTime<Utc>>,
+    ) -> Result<usize> {
+        self.write("seal", move |tx| {
+            Box::pin(async move {
+                let sealed = seal(tx, now).await?;
+                let cut = match keep_from {
+                    Some(from) => cut(tx, from, now).await?,
+                    None => 0,
+                };
+                Ok(sealed + cut)
+            })
+        })
+        .await
+    }
+
+    /// What matches, the newest first.
+    pub async fn audit(&self, query: Query) -> Result<Vec<Row>> {
+        self.read(move |tx| Box::pin(search(tx, query))).await
+    }
+}
+
+/// Appends facts to a chain. Others who would append to it wait for this transaction; where the
+/// conversation's row is held already, nobody does.
+pub async fn append(
+    tx: &mut Tx<'_>,
+    chain: &str,
+    facts: Vec<Fact>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    if facts.is_empty() {
+        return Ok(());
+    }
+    let (mut n, mut hash): (i64, String) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- lock audit head
+        INSERT INTO audit_heads (chain, n, hash, sealed)
+        VALUES ($1, 0, '', 0)
+        ON CONFLICT (chain) DO UPDATE
+        SET n = audit_heads.n
+        RETURNING n, hash",
+        chain
+    );
+    for fact in facts {
+        n += 1;
+        let mut row = Row {
+            chain: chain.to_owned(),
+            n,
+            at: at(now.timestamp_millis()),
+            kind: fact.kind.to_owned(),
+            person: fact.person,
+            tool: fact.tool,
+            body: fact.body.to_string(),
+            hash: String::new(),
+        };
+        row.hash = row.hash_after(&hash);
+        hash.clone_from(&row.hash);
+        insert(tx, row).await?;
+    }
+    sql!(
+        tx,
+        execute,
+        "
+        -- move audit head
+        UPDATE audit_heads
+        SET n = $2, hash = $3
+        WHERE chain = $1",
+        chain,
+        n,
+        hash
+    );
+    Ok(())
+}
+
+async fn insert(tx: &mut Tx<'_>, row: Row) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- insert audit
+        INSERT INTO audit (chain, n, at, kind, person, tool, body, hash)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        row.chain.as_str(),
+        row.n,
+        row.at.timestamp_millis(),
+        row.kind.as_str(),
+        row.person.as_str(),
+        row.tool.as_str(),
+        row.body.as_str(),
+        row.hash.as_str()
+    );
+    Ok(())
+}
+
+async fn seal(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> {
+    let heads: Vec<(String, i64, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- unsealed
+        SELECT chain, n, hash FROM audit_heads
+        WHERE sealed < n AND chain <> $1
+        ORDER BY chain
+        LIMIT $2",
+        SEALS,
+        AT_ONCE
+    );
+    if heads.is_empty() {
+        return Ok(0);
+    }
+    append(tx, SEALS, vec![Fact::new("seal", "").with("heads", json!(heads))], now).await?;
+    for (chain, n, _) in &heads {
+        sql!(
+            tx,
+            execute,
+            "
+            -- seal
+            UPDATE audit_heads
+            SET sealed = $2
+            WHERE chain = $1",
+            chain.as_str(),
+            n
+        );
+    }
+    Ok(heads.len())
+}
+
+/// Cuts the old ends off. The chain of seals says where, and stays whole.
+async fn cut(tx: &mut Tx<'_>, keep_from: DateTime<Utc>, now: DateTime<Utc>) -> Result<usize> {
+    let ends: Vec<(String, i64, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- old ends
+        SELECT a.chain, a.n, a.hash
+        FROM audit a
+        JOIN (
+            SELECT old.chain, MAX(old.n) AS n
+            FROM audit old
+            JOIN audit_heads h ON h.chain = old.chain AND old.n <= h.sealed
+            WHERE old.at < $1 AND old.chain <> $2
+            GROUP BY old.chain
+            ORDER BY old.chain
+            LIMIT $3
+        ) last ON last.chain = a.chain AND last.n = a.n",
+        keep_from.timestamp_millis(),
+        SEALS,
+        AT_ONCE
+    );
+    if ends.is_empty() {
+        return Ok(0);
+    }
+    append(tx, SEALS, vec![Fact::new("cut", "").with("heads", json!(ends))], now).await?;
+    for (chain, n, _) in &ends {
+        sql!(
+            tx,
+            execute,
+            "
+            -- cut
+            DELETE FROM audit
+            WHERE chain = $1 AND n <= $2",
+            chain.as_str(),
+            n
+        );
+    }
+    Ok(ends.len())
+}
+
+async fn search(tx: &mut Tx<'_>, query: Query) -> Result<Vec<Row>> {
+    let ms =
+        |at: Option<DateTime<Utc>>, otherwise| at.map_or(otherwise, |at| at.timestamp_millis());
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- search audit
+        SELECT chain, n, at, kind, person, tool, body, hash FROM audit
+        WHERE at >= $1 AND at < $2
+          AND ($3 = '' OR chain = $3)
+          AND ($4 = '' OR person = $4)
+          AND ($5 = '' OR tool = $5)
+          AND ($6 = '' OR kind = $6)
+        ORDER BY at DESC, chain, n DESC
+        LIMIT $7",
+        ms(query.since, 0),
+        ms(query.until, i64::MAX),
+        query.conversation.as_str(),
+        query.person.as_str(),
+        query.tool.as_str(),
+        query.kind.as_str(),
+        query.most as i64
+    );
+    Ok(rows.into_iter().map(Row::read).collect())
+}
+
+/// The heads that a seal or a cut names.
+pub(super) fn named(row: &Row) -> Result<Vec<(String, i64, String)>> {
+    let body: Value = serde_json::from_str(&row.body).context("a seal")?;
+    serde_json::from_value(body["heads"].clone()).context("the heads in a seal")
+}

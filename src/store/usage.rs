@@ -1,0 +1,360 @@
+//! What was used: how often a person had a tool run, how fast they write, what a day has cost.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{Store, Tx, db::sql};
+use crate::{
+    agent::{
+        catalog::Rate,
+        limits::{self, Spent},
+    },
+    journal::{event::Usage, ids::ConversationId},
+};
+
+/// Something that was used: an answer of a model, or a run of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Used {
+    pub person: String,
+    pub what: What,
+    pub took_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// `messages`: those that the answer answers.
+    Model { id: String, messages: u64, usage: Usage, cost_micros: u64 },
+    /// `counted`: its place in the windows of the rate limit was taken before it ran.
+    Tool { name: String, counted: bool },
+}
+
+/// Whose day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    Person(String),
+    Conversation(ConversationId),
+    All,
+}
+
+/// One line of a day's account.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    pub day: String,
+    pub person: String,
+    /// `model` or `tool`, and which.
+    pub kind: String,
+    pub name: String,
+    pub times: i64,
+    pub usage: Usage,
+    pub cost_micros: i64,
+    pub took_ms: i64,
+}
+
+/// Whether a message is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    Fine,
+    /// Too fast, for the first time: the person is told after how long it goes on.
+    Tell(Duration),
+    /// Still too fast.
+    Drop,
+}
+
+impl Store {
+    /// The calls of the last hour that this person had run, by tool: instants in milliseconds.
+    pub async fn recent_calls(&self, person: &str) -> Result<BTreeMap<String, Vec<i64>>> {
+        let person = person.to_owned();
+        self.read(move |tx| Box::pin(recent_calls(tx, person))).await
+    }
+
+    /// Counts these calls of one person, each that there is room for; how long the others wait.
+    pub async fn admit(
+        &self,
+        person: &str,
+        calls: Vec<(String, Rate)>,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Result<(), Duration>>> {
+        let person = person.to_owned();
+        self.write("admit", move |tx| {
+            Box::pin(async move {
+                let mut admitted = Vec::new();
+                for (tool, rate) in calls {
+                    admitted.push(check_and_increment(tx, &person, &tool, rate, now).await?);
+                }
+                Ok(admitted)
+            })
+        })
+        .await
+    }
+
+    /// What that day has cost so far.
+    pub async fn spent(&self, scope: Scope, now: DateTime<Utc>) -> Result<Spent> {
+        self.read(move |tx| Box::pin(spent(tx, scope, now))).await
+    }
+}
+
+async fn recent_calls(tx: &mut Tx<'_>, person: String) -> Result<BTreeMap<String, Vec<i64>>> {
+    let rows: Vec<(String, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- recent calls
+        SELECT tool, calls FROM rates
+        WHERE person = $1",
+        person
+    );
+    Ok(rows.into_iter().map(|(tool, calls)| (tool, instants(&calls))).collect())
+}
+
+/// Counts the call, or says after how long there is room for it; then it is not counted. Nodes wait
+/// for each other at the row.
+pub async fn check_and_increment(
+    tx: &mut Tx<'_>,
+    person: &str,
+    tool: &str,
+    rate: Rate,
+    now: DateTime<Utc>,
+) -> Result<Result<(), Duration>> {
+    let mut calls = locked(tx, person, tool).await?;
+    if let Err(wait) = limits::room(&mut calls, rate, now) {
+        return Ok(Err(wait));
+    }
+    count(tx, (person, tool), calls, now).await?;
+    Ok(Ok(()))
+}
+
+/// The row, which others who would change it wait for.
+async fn locked(tx: &mut Tx<'_>, person: &str, tool: &str) -> Result<Vec<i64>> {
+    let (calls,): (String,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- calls of person and tool
+        INSERT INTO rates (person, tool, calls, last_at)
+        VALUES ($1, $2, '', 0)
+        ON CONFLICT (person, tool) DO UPDATE
+        SET calls = rates.calls
+        RETURNING calls",
+        person,
+        tool
+    );
+    Ok(instants(&calls))
+}
+
+async fn count(
+    tx: &mut Tx<'_>,
+    (person, tool): (&str, &str),
+    mut calls: Vec<i64>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let now = now.timestamp_millis();
+    calls.push(now);
+    let calls: Vec<_> = calls.iter().map(i64::to_string).collect();
+    sql!(
+        tx,
+        execute,
+        "
+        -- count call
+        UPDATE rates
+        SET calls = $3, last_at = $4
+        WHERE person = $1 AND tool = $2",
+        person,
+        tool,
+        calls.join(","),
+        now
+    );
+    Ok(())
+}
+
+fn instants(calls: &str) -> Vec<i64> {
+    calls.split(',').filter_map(|at| at.parse().ok()).collect()
+}
+
+/// Takes a message, if its writer keeps to so many per minute, of which all may come at once; 0 is
+/// no limit.
+pub async fn flood(
+    tx: &mut Tx<'_>,
+    person: &str,
+    per_minute: u32,
+    now: DateTime<Utc>,
+) -> Result<Flow> {
+    if per_minute == 0 {
+        return Ok(Flow::Fine);
+    }
+    let now = now.timestamp_millis();
+    let each = 60_000 / i64::from(per_minute);
+    let ahead = 60_000 - each;
+    let taken = sql!(
+        tx,
+        execute,
+        "
+        -- take message
+        INSERT INTO floods (person, even_at, refused)
+        VALUES ($1, $2 + $3, 0)
+        ON CONFLICT (person) DO UPDATE
+        SET even_at = CASE WHEN floods.even_at > $2 THEN floods.even_at ELSE $2 END + $3,
+            refused = 0
+        WHERE floods.even_at <= $2 + $4",
+        person,
+        now,
+        each,
+        ahead
+    );
+    if taken > 0 {
+        return Ok(Flow::Fine);
+    }
+    let (even_at, refused): (i64, i64) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- refuse message
+        UPDATE floods
+        SET refused = refused + 1
+        WHERE person = $1
+        RETURNING even_at, refused",
+        person
+    );
+    let wait = (even_at - now - ahead).clamp(1, 60_000) as u64;
+    Ok(if refused == 1 { Flow::Tell(Duration::from_millis(wait)) } else { Flow::Drop })
+}
+
+/// Enters something into the day's account, and into the windows of the rate limit.
+pub(super) async fn enter(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    used: Used,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let (kind, name, messages, usage, cost) = match used.what {
+        What::Model { id, messages, usage, cost_micros } => {
+            ("model", id, messages, usage, cost_micros)
+        }
+        What::Tool { name, counted } => {
+            if !counted {
+                let mut calls = locked(tx, &used.person, &name).await?;
+                calls.retain(|at| *at > now.timestamp_millis() - 3_600_000);
+                count(tx, (&used.person, &name), calls, now).await?;
+            }
+            ("tool", name, 0, Usage::default(), 0)
+        }
+    };
+    sql!(
+        tx,
+        execute,
+        "
+        -- enter usage
+        INSERT INTO usage
+            (day, conversation, person, kind, name, times, messages, input_tokens, output_tokens,
+             cached_tokens, cost_micros, took_ms)
+        VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $9, $10, $11)
+        ON CONFLICT (day, conversation, person, kind, name) DO UPDATE
+        SET times = usage.times + 1,
+            messages = usage.messages + $6,
+            input_tokens = usage.input_tokens + $7,
+            output_tokens = usage.output_tokens + $8,
+            cached_tokens = usage.cached_tokens + $9,
+            cost_micros = usage.cost_micros + $10,
+            took_ms = usage.took_ms + $11",
+        day(now),
+        conversation.as_str(),
+        used.person.as_str(),
+        kind,
+        name,
+        messages as i64,
+        usage.input_tokens as i64,
+        usage.output_tokens as i64,
+        usage.cached_tokens as i64,
+        cost as i64,
+        used.took_ms as i64
+    );
+    Ok(())
+}
+
+fn day(now: DateTime<Utc>) -> String {
+    now.date_naive().to_string()
+}
+
+async fn spent(tx: &mut Tx<'_>, scope: Scope, now: DateTime<Utc>) -> Result<Spent> {
+    let (person, conversation) = match &scope {
+        Scope::Person(person) => (person.as_str(), ""),
+        Scope::Conversation(conversation) => ("", conversation.as_str()),
+        Scope::All => ("", ""),
+    };
+    let (messages, tokens, cost, time): (i64, i64, i64, i64) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- spent
+        SELECT CAST(COALESCE(SUM(messages), 0) AS BIGINT),
+               CAST(COALESCE(SUM(input_tokens + output_tokens), 0) AS BIGINT),
+               CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT),
+               CAST(COALESCE(SUM(CASE WHEN kind = 'tool' THEN took_ms ELSE 0 END), 0) AS BIGINT)
+        FROM usage
+        WHERE day = $1 AND ($2 = '' OR conversation = $2) AND ($3 = '' OR person = $3)",
+        day(now),
+        conversation,
+        person
+    );
+    Ok(Spent {
+        messages: messages as u64,
+        tokens: tokens as u64,
+        cost_micros: cost as u64,
+        tool_ms: time as u64,
+    })
+}
+
+type Columns = (String, String, String, String, i64, i64, i64, i64, i64, i64);
+
+/// The account from that day on, by day, person and what was used.
+pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- account
+        SELECT day, person, kind, name, CAST(SUM(times) AS BIGINT),
+               CAST(SUM(input_tokens) AS BIGINT), CAST(SUM(output_tokens) AS BIGINT),
+               CAST(SUM(cached_tokens) AS BIGINT), CAST(SUM(cost_micros) AS BIGINT),
+               CAST(SUM(took_ms) AS BIGINT)
+        FROM usage
+        WHERE day >= $1
+        GROUP BY day, person, kind, name
+        ORDER BY day, person, kind, name",
+        day(since)
+    );
+    let lines = rows.into_iter().map(|row| {
+        let (day, person, kind, name, times, input, output, cached, cost_micros, took_ms) = row;
+        let usage = Usage {
+            input_tokens: input as u64,
+            output_tokens: output as u64,
+            cached_tokens: cached as u64,
+        };
+        Line { day, person, kind, name, times, usage, cost_micros, took_ms }
+    });
+    Ok(lines.collect())
+}
+
+/// Forgets windows that are empty by now.
+pub async fn forget_idle(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
+    let hour_ago = now.timestamp_millis() - 3_600_000;
+    sql!(
+        tx,
+        execute,
+        "
+        -- forget idle rates
+        DELETE FROM rates
+        WHERE last_at < $1",
+        hour_ago
+    );
+    sql!(
+        tx,
+        execute,
+        "
+        -- forget idle floods
+        DELETE FROM floods
+        WHERE even_at < $1",
+        hour_ago
+    );
+    Ok(())
+}

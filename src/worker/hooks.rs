@@ -1,0 +1,327 @@
+//! Asks the operator's hooks, in their order, and lets what they answer take effect. What came of it
+//! stands in the journal, so that nobody is asked twice after a restart.
+
+use anyhow::Result;
+use serde_json::{Map, Value, json};
+use std::process::Stdio;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    process::{Child, Command},
+};
+
+use super::{
+    Worker,
+    advance::{Flow, Turn},
+};
+use crate::{
+    agent::{
+        hooks::{Act, Answer, Hook, Matter, OnFailure, Program},
+        prompt::{Message, Prompt},
+        redact::mapped,
+    },
+    journal::{
+        event::{Call, Did, Event, Outcome, Point, Seq, Speaker, ToolResult},
+        ids::{CallId, ConversationId},
+        session::{Item, Session},
+    },
+    texts,
+};
+
+/// Where and for whom a hook is asked.
+#[derive(Debug, Clone)]
+pub(super) struct About {
+    pub conversation: ConversationId,
+    pub agent: String,
+    pub person: Option<Speaker>,
+    pub call: Option<CallId>,
+}
+
+/// What came of it.
+pub(super) struct Heard {
+    pub matter: Matter,
+    pub events: Vec<Event>,
+    /// Which hook stopped it, and why.
+    pub stopped: Option<String>,
+}
+
+impl About {
+    pub fn of(turn: &Turn<'_>, person: Option<Speaker>, call: Option<&CallId>) -> Self {
+        let conversation = turn.claimed.lease.conversation().clone();
+        Self { conversation, agent: turn.agent.id.clone(), person, call: call.cloned() }
+    }
+}
+
+/// Asks every hook that this concerns, until one stops it.
+pub(super) async fn ask(worker: &Worker, on: Point, about: &About, mut matter: Matter) -> Heard {
+    let (mut events, mut stopped) = (Vec::new(), None);
+    let tool = matter.tool.clone();
+    let concerned = worker.hooks.iter().filter(|h| h.is_asked() && h.concerns(on, tool.as_deref()));
+    for hook in concerned {
+        let answer = match hook.answer(&matter, &worker.redactor) {
+            Some(answer) => Ok(answer),
+            None => ask_program(worker, hook, about, &matter).await,
+        };
+        let did = answer.and_then(|answer| matter.take(on, answer)).unwrap_or_else(|failed| {
+            tracing::warn!(hook.name = hook.name, failed, "a hook failed");
+            let stops = hook.on_failure == OnFailure::Stop;
+            let stopped = stops.then(|| texts::HOOK_FAILED.to_owned());
+            Did { stopped, failed: Some(failed), ..Did::default() }
+        });
+        stopped = did.stopped.as_ref().map(|why| texts::stopped_by_hook(&hook.name, why));
+        if did != Did::default() || on == Point::BeforeLlm {
+            let (hook, call) = (hook.name.clone(), about.call.clone());
+            events.push(Event::Hooked { hook, on, call, did });
+        }
+        if stopped.is_some() {
+            break;
+        }
+    }
+    Heard { matter, events, stopped }
+}
+
+pub(super) fn any(worker: &Worker, on: Point) -> bool {
+    worker.hooks.iter().any(|hook| hook.on == on && hook.is_asked())
+}
+
+/// `before_llm`: the answers are recorded before the model is asked.
+pub(super) async fn before_llm(turn: &Turn<'_>) -> Result<Flow> {
+    let person = turn.session.speaks_for(turn.session.seq);
+    let about = About::of(turn, person, None);
+    let matter = Matter { text: news(&turn.session), ..Matter::default() };
+    let heard = ask(turn.worker, Point::BeforeLlm, &about, matter).await;
+    match heard.stopped {
+        Some(why) => turn.fail_after(heard.events, &why).await,
+        None => turn.record(turn.change(heard.events, vec![])).await,
+    }
+}
+
+/// What the model has not read yet.
+fn news(session: &Session) -> String {
+    let unread = session.items.iter().rev().take_while(|item| match item {
+        Item::Said { seq, .. } | Item::Note { seq, .. } => *seq > session.answered_upto,
+        _ => false,
+    });
+    let said = unread.filter_map(|item| match item {
+        Item::Said { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    let results = session.items.iter().rev().find_map(|item| match item {
+        Item::Replied { calls, .. } => Some(calls.iter().filter_map(|(_, text)| text.as_deref())),
+        _ => None,
+    });
+    let unread_results = results.into_iter().flatten().filter(|_| session.has_unread_results());
+    let mut texts: Vec<_> = said.collect();
+    texts.reverse();
+    unread_results.chain(texts).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The prompt without the secrets of the configuration, and without what hooks redact: the same in
+/// every prompt, so that each begins with the one before.
+pub(super) fn cleaned(worker: &Worker, mut prompt: Prompt) -> Prompt {
+    let hooks: Vec<_> = worker.hooks.iter().filter(|hook| !hook.is_asked()).collect();
+    let clean = |text: &str| {
+        let own = worker.redactor.own(text).into_owned();
+        hooks.iter().fold(own, |text, hook| hook.cleaned(&text, &worker.redactor).unwrap_or(text))
+    };
+    prompt.system = clean(&prompt.system);
+    for message in &mut prompt.messages {
+        match message {
+            Message::User { text } | Message::Tool { text, .. } => *text = clean(text),
+            Message::Assistant { text, calls } => {
+                *text = clean(text);
+                for call in calls.iter_mut().filter(|_| !hooks.is_empty()) {
+                    call.arguments = mapped(&call.arguments, &|_, text| clean(text));
+                }
+            }
+        }
+    }
+    prompt
+}
+
+/// A reply as its readers get it, and its calls as they are judged.
+pub(super) struct Hooked {
+    pub text: String,
+    pub calls: Vec<Call>,
+    /// What hooks did, and the ends of the calls that they stopped.
+    pub events: Vec<Event>,
+}
+
+/// `after_llm`, then `before_tool` for each call. A call that carries a secret of the configuration
+/// does not run, and the journal does not learn it.
+pub(super) async fn after_llm(
+    turn: &Turn<'_>,
+    upto: Seq,
+    text: String,
+    calls: Vec<Call>,
+) -> Hooked {
+    let person = turn.session.speaks_for(upto);
+    let matter = Matter { text, ..Matter::default() };
+    let about = About::of(turn, person.clone(), None);
+    let heard = ask(turn.worker, Point::AfterLlm, &about, matter).await;
+    let mut hooked = Hooked { text: heard.matter.text, calls: vec![], events: heard.events };
+    match heard.stopped {
+        Some(why) => hooked.text = why,
+        None => {
+            for call in calls {
+                let about = About::of(turn, person.clone(), Some(&call.id));
+                let (call, events) = before_tool(turn.worker, &about, call).await;
+                hooked.calls.push(call);
+                hooked.events.extend(events);
+            }
+        }
+    }
+    hooked.text = turn.worker.redactor.own(&hooked.text).into_owned();
+    hooked
+}
+
+/// From here on these are the arguments: judged, shown, hashed and run.
+async fn before_tool(worker: &Worker, about: &About, mut call: Call) -> (Call, Vec<Event>) {
+    call.arguments = worker.toolbox.tidied(&call.tool, call.arguments.take());
+    if worker.redactor.holds_own(&call.arguments) {
+        call.arguments = worker.redactor.own_value(&call.arguments);
+        let end = denied(&call, texts::CARRIES_SECRET.to_owned());
+        return (call, vec![end]);
+    }
+    let arguments = Some(call.arguments.clone());
+    let matter = Matter { tool: Some(call.tool.clone()), arguments, ..Matter::default() };
+    let Heard { matter, mut events, stopped } = ask(worker, Point::BeforeTool, about, matter).await;
+    let arguments = matter.arguments.unwrap_or_default();
+    call.arguments = worker.toolbox.tidied(&call.tool, arguments);
+    events.extend(stopped.map(|why| denied(&call, why)));
+    (call, events)
+}
+
+fn denied(call: &Call, text: String) -> Event {
+    let outcome = Outcome::Denied;
+    let result = ToolResult { outcome, text, attachments: vec![], seen: vec![], took_ms: 0 };
+    Event::ToolFinished { call: call.id.clone(), result }
+}
+
+/// `after_tool`: what was withheld is neither read by the model nor sent to anybody.
+pub(super) async fn after_tool(
+    worker: &Worker,
+    about: &About,
+    call: &Call,
+    mut result: ToolResult,
+) -> (ToolResult, Vec<Event>) {
+    if !any(worker, Point::AfterTool) {
+        return (result, Vec::new());
+    }
+    let matter = Matter {
+        text: result.text,
+        tool: Some(call.tool.clone()),
+        arguments: Some(call.arguments.clone()),
+    };
+    let heard = ask(worker, Point::AfterTool, about, matter).await;
+    result.text = worker.redactor.own(&heard.matter.text).into_owned();
+    if let Some(why) = heard.stopped {
+        result.text = texts::withheld(&why);
+        result.attachments.clear();
+    }
+    (result, heard.events)
+}
+
+/// `on_error`: the reason as the person is told it.
+pub(super) async fn on_error(turn: &Turn<'_>, reason: &str) -> (String, Vec<Event>) {
+    let matter = Matter { text: reason.to_owned(), ..Matter::default() };
+    let about = About::of(turn, turn.session.requester.clone(), None);
+    let heard = ask(turn.worker, Point::OnError, &about, matter).await;
+    (turn.worker.redactor.own(&heard.matter.text).into_owned(), heard.events)
+}
+
+async fn ask_program(
+    worker: &Worker,
+    hook: &Hook,
+    about: &About,
+    matter: &Matter,
+) -> Result<Answer, String> {
+    let Act::Run(program) = &hook.act else {
+        return Err("it has nothing to do".into());
+    };
+    let mut question = Map::new();
+    let mut say = |name: &str, value: Value| question.insert(name.to_owned(), value);
+    say("hook", json!(hook.name));
+    say("on", json!(hook.on));
+    say("conversation", json!(about.conversation));
+    say("agent", json!(about.agent));
+    say("person", json!(about.person));
+    say("call", json!(about.call));
+    say("tool", json!(matter.tool));
+    say("arguments", json!(matter.arguments));
+    say("text", json!(matter.text));
+    let question = worker.redactor.own_value(&Value::Object(question)).to_string();
+    if question.len() > program.max_bytes {
+        return Err(format!("it would be given {} bytes, more than max_bytes", question.len()));
+    }
+    let answer = run(program, question.as_bytes()).await?;
+    if answer.trim_ascii().is_empty() {
+        return Ok(Answer::default());
+    }
+    serde_json::from_slice(&answer).map_err(|problem| format!("its answer is not valid: {problem}"))
+}
+
+/// Runs the program to its end, or ends it and everything that it has started.
+async fn run(program: &Program, question: &[u8]) -> Result<Vec<u8>, String> {
+    let started = command(program).spawn();
+    let mut group = Group(
+        started.map_err(|problem| format!("{} does not start: {problem}", program.command[0]))?,
+    );
+    let talk = talk(&mut group.0, question, program.max_bytes);
+    let answered = tokio::time::timeout(program.timeout, talk).await;
+    answered.map_err(|_| format!("it took longer than {} s", program.timeout.as_secs_f32()))?
+}
+
+/// The seam for a sandbox: how a hook's program is started. Without our environment, and in a
+/// process group of its own.
+fn command(program: &Program) -> Command {
+    let mut command = Command::new(&program.command[0]);
+    command
+        .args(&program.command[1..])
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .kill_on_drop(true);
+    command
+}
+
+/// A process group, by its leader. It is ended when it is dropped, unless the leader has come to its
+/// end by itself: then its number may be another's.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let leader = self.0.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
+        if let Some(leader) = leader {
+            // Nobody may be left in it.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+async fn talk(child: &mut Child, question: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    let mut stdin = child.stdin.take().expect("piped");
+    let stdout = child.stdout.take().expect("piped");
+    let write = async move {
+        // A program that does not read its question may still answer.
+        let _ = stdin.write_all(question).await;
+        drop(stdin);
+    };
+    let read = async move {
+        let mut answer = Vec::new();
+        stdout.take(most as u64 + 1).read_to_end(&mut answer).await.map(|_| answer)
+    };
+    let ((), answer) = tokio::join!(write, read);
+    let answer = answer.map_err(|problem| format!("its answer cannot be read: {problem}"))?;
+    if answer.len() > most {
+        return Err(format!("it answers with more than {most} bytes"));
+    }
+    let status = child.wait().await.map_err(|problem| problem.to_string())?;
+    if !status.success() {
+        return Err(format!("it ended with {status}"));
+    }
+    Ok(answer)
+}

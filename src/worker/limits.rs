@@ -1,0 +1,195 @@
+//! Holds people, conversations and the whole to what they may use in an hour and in a day.
+
+use anyhow::Result;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use super::advance::{Running, Turn};
+use crate::{
+    agent::{
+        catalog::{Found, Rate},
+        guard::Cleared,
+        limits::{self, Daily, Price},
+    },
+    journal::{
+        event::{Call, Event, Outcome, Seq, ToolResult, Usage},
+        ids::CallId,
+        session::{Item, Session},
+    },
+    store::usage::{Scope, Used, What},
+    texts,
+    tools::ToolError,
+};
+
+/// What the operator allows in a day, and what models cost.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    pub person: Daily,
+    pub conversation: Daily,
+    pub all: Daily,
+    pub prices: BTreeMap<String, Price>,
+}
+
+impl Limits {
+    fn scopes(&self, turn: &Turn<'_>) -> Vec<(Daily, Scope)> {
+        let person = person(turn, turn.session.seq);
+        let conversation = turn.claimed.lease.conversation().clone();
+        let mut scopes = vec![
+            (self.person, Scope::Person(person)),
+            (self.conversation, Scope::Conversation(conversation)),
+            (self.all, Scope::All),
+        ];
+        scopes.retain(|(daily, _)| daily.limits_anything());
+        scopes
+    }
+}
+
+/// The person as accounts and windows know them: ids of two platforms may be the same.
+pub(super) fn person(turn: &Turn<'_>, upto: Seq) -> String {
+    let id = turn.session.speaks_for(upto).map(|by| by.id).unwrap_or_default();
+    format!("{}/{id}", turn.claimed.channel)
+}
+
+/// Why the model may not be asked today, as the person is told.
+pub(super) async fn day_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
+    let gateway = &turn.worker.gateway;
+    let now = gateway.clock.now();
+    for (daily, scope) in turn.worker.limits.scopes(turn) {
+        let spent = gateway.store.spent(scope.clone(), now).await?;
+        if let Some(what) = daily.used_up(&spent) {
+            let whose = whose(&scope);
+            return Ok(Some(texts::day_used_up(whose, what, limits::until_tomorrow(now))));
+        }
+    }
+    Ok(None)
+}
+
+fn whose(scope: &Scope) -> &'static str {
+    match scope {
+        Scope::Person(_) => "you",
+        Scope::Conversation(_) => "this conversation",
+        Scope::All => "everybody together",
+    }
+}
+
+/// The calls that may run now, and the ends of those for which there is no room.
+pub(super) async fn admit(
+    turn: &Turn<'_>,
+    cleared: Vec<Cleared>,
+    running: &mut Running<'_>,
+) -> Result<(Vec<Cleared>, Vec<Event>)> {
+    if let Some(text) = tool_time_used_up(turn).await? {
+        let ends = cleared.iter().map(|c| refused(&c.call().id, text.clone())).collect();
+        return Ok((vec![], ends));
+    }
+    let gateway = &turn.worker.gateway;
+    let (person, now) = (person(turn, turn.session.answered_upto), gateway.clock.now());
+    let recent = gateway.store.recent_calls(&person).await?;
+    // What does not fit the tool is refused by it, and costs nothing.
+    let toolbox = &turn.worker.toolbox;
+    let unfit = cleared.iter().map(Cleared::call);
+    let unfit = unfit.filter(|c| toolbox.prepare(&c.tool, c.arguments.clone()).is_err());
+    running.counted.extend(unfit.map(|call| call.id.clone()));
+    let mut near: Vec<_> = cleared
+        .iter()
+        .filter(|c| !running.counted.contains(&c.call().id))
+        .filter_map(|c| {
+            let tool = &c.call().tool;
+            let rate = rate_of(turn, tool)?;
+            let under_way = under_way(&turn.session, tool, running, &cleared);
+            let known = recent.get(tool).map_or(&[][..], Vec::as_slice);
+            let near = !limits::far_from(known, rate, under_way, now);
+            near.then(|| (c.call().id.clone(), (tool.clone(), rate)))
+        })
+        .collect();
+    if near.is_empty() {
+        return Ok((cleared, vec![]));
+    }
+    // In the order of their rows, so that two nodes never wait for each other.
+    near.sort_by(|(_, (one, _)), (_, (other, _))| one.cmp(other));
+    let (ids, asked): (Vec<_>, Vec<_>) = near.into_iter().unzip();
+    let answers = gateway.store.admit(&person, asked, now).await?;
+    let mut refused = BTreeMap::new();
+    for (id, answer) in ids.into_iter().zip(answers) {
+        match answer {
+            Ok(()) => drop(running.counted.insert(id)),
+            Err(wait) => drop(refused.insert(id, wait)),
+        }
+    }
+    let ends = refused.iter().map(|(id, wait)| rate_limited(id, *wait)).collect();
+    let free = cleared.into_iter().filter(|c| !refused.contains_key(&c.call().id)).collect();
+    Ok((free, ends))
+}
+
+fn rate_of(turn: &Turn<'_>, tool: &str) -> Option<Rate> {
+    match turn.agent.catalog.find(tool) {
+        Found::Tool(spec) => Some(spec.rate),
+        _ => None,
+    }
+}
+
+/// The calls of a tool that are not counted yet: those that run, and those that are about to.
+fn under_way(session: &Session, tool: &str, running: &Running<'_>, cleared: &[Cleared]) -> usize {
+    let of_tool: BTreeSet<&CallId> = session
+        .calls
+        .iter()
+        .filter(|open| open.call.tool == tool)
+        .map(|open| &open.call.id)
+        .collect();
+    let run = running.cancel.keys().filter(|id| of_tool.contains(id)).count();
+    run + cleared.iter().filter(|c| c.call().tool == tool).count()
+}
+
+async fn tool_time_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
+    let gateway = &turn.worker.gateway;
+    let now = gateway.clock.now();
+    for (daily, scope) in turn.worker.limits.scopes(turn) {
+        if daily.tool_ms.is_none() {
+            continue;
+        }
+        let spent = gateway.store.spent(scope, now).await?;
+        if daily.tool_time_used_up(&spent) {
+            return Ok(Some(texts::tool_time_used_up(limits::until_tomorrow(now))));
+        }
+    }
+    Ok(None)
+}
+
+fn rate_limited(call: &CallId, wait: Duration) -> Event {
+    refused(call, ToolError::RateLimited(Some(wait)).to_string())
+}
+
+fn refused(call: &CallId, text: String) -> Event {
+    let outcome = Outcome::Denied;
+    let result = ToolResult { outcome, text, attachments: vec![], seen: vec![], took_ms: 0 };
+    Event::ToolFinished { call: call.clone(), result }
+}
+
+/// An answer of the model for the account; `upto` is what it had read.
+pub(super) fn thought(turn: &Turn<'_>, upto: Seq, usage: Usage) -> Used {
+    let answered = turn.session.answered_upto;
+    let is_new =
+        |item: &&Item| matches!(item, Item::Said { seq, .. } if *seq > answered && *seq <= upto);
+    let messages = turn.session.items.iter().filter(is_new).count() as u64;
+    model_used(turn, upto, messages, usage)
+}
+
+/// A summary for the account.
+pub(super) fn summarised(turn: &Turn<'_>, usage: Usage) -> Used {
+    model_used(turn, turn.session.seq, 0, usage)
+}
+
+fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, usage: Usage) -> Used {
+    let id = turn.agent.model.clone();
+    let price = turn.worker.limits.prices.get(&id).copied().unwrap_or_default();
+    let what = What::Model { id, messages, usage, cost_micros: price.of(&usage) };
+    Used { person: person(turn, upto), what, took_ms: 0 }
+}
+
+/// A run of a tool for the account.
+pub(super) fn ran(turn: &Turn<'_>, call: &Call, result: &ToolResult, counted: bool) -> Used {
+    let what = What::Tool { name: call.tool.clone(), counted };
+    Used { person: person(turn, turn.session.answered_upto), what, took_ms: result.took_ms }
+}

@@ -1,0 +1,187 @@
+//! What was judged, decided and run stands in the audit, and nobody changes it unnoticed.
+
+use chrono::TimeDelta;
+use countersign::{
+    cli::audit::{AuditCommand, run},
+    llm::scripted::{call, calls, say},
+    store::audit::{Fact, Query, Row},
+};
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::{story, world::World};
+
+/// Ann has one file deleted, refuses another, and Bob may not decide.
+async fn lives(world: &mut World) {
+    world.model_will(calls(vec![
+        ("delete".into(), json!({ "path": "a.txt", "password": "hunter2hunter2" })),
+        ("rare".into(), json!({})),
+    ]));
+    world.model_will(say("Done."));
+    world.ann_says("delete a.txt").await;
+    world.bob_presses("Allow once").await;
+    world.ann_presses("Allow once").await;
+    world.model_will(call("delete", json!({ "path": "b.txt" })));
+    world.model_will(say("I leave it."));
+    world.ann_says("delete b.txt").await;
+    world.ann_presses("Deny").await;
+}
+
+async fn rows(world: &World) -> Vec<Row> {
+    let query = Query { most: 1_000, ..Query::default() };
+    let mut rows = world.node().await.gateway.store.audit(query).await.unwrap();
+    rows.reverse();
+    rows.sort_by_key(|row| (row.chain.clone(), row.n));
+    rows
+}
+
+async fn verify(world: &World) -> Result<String, String> {
+    verify_with(world, None).await
+}
+
+async fn verify_with(world: &World, seal: Option<String>) -> Result<String, String> {
+    let store = &world.node().await.gateway.store;
+    run(store, AuditCommand::Verify { seal }).await.map_err(|problem| problem.to_string())
+}
+
+story! {
+    /// Who, what, by which rule, with what outcome: redacted, by the digest of what really ran.
+    async fn the_audit_tells_what_happened(world: &mut World) {
+        lives(world).await;
+        let rows = rows(world).await;
+        let told: Vec<_> = rows.iter().map(|row| (row.kind.as_str(), row.tool.as_str())).collect();
+        assert_eq!(told, [
+            ("asked", "delete"), ("ran", "rare"), ("decided", "delete"), ("started", "delete"),
+            ("ran", "delete"), ("asked", "delete"), ("decided", "delete"), ("refused", "delete"),
+        ]);
+        let body = |n: usize| serde_json::from_str::<Value>(&rows[n].body).unwrap();
+        assert_eq!(body(0)["arguments"], json!({ "path": "a.txt", "password": "[redacted: secret]" }));
+        assert_eq!(body(0)["digest"], body(4)["digest"]);
+        assert_eq!(body(4)["rule"]["allowed"]["person"]["name"], "Ann");
+        assert_eq!(body(4)["outcome"], "done");
+        assert_eq!(body(6)["outcome"], "denied");
+        assert_eq!(body(7)["rule"], "Denied by Ann.");
+        assert!(rows.iter().all(|row| row.person == "1"), "{rows:?}");
+        assert_eq!(verify(world).await.unwrap(), "8 rows in 1 chains are good.");
+
+        let store = &world.node().await.gateway.store;
+        let query = Query { tool: "rare".into(), kind: "ran".into(), most: 9, ..Query::default() };
+        assert_eq!(store.audit(query).await.unwrap().len(), 1);
+        let later = Query { since: Some(rows[0].at + TimeDelta::days(1)), most: 9, ..Query::default() };
+        assert_eq!(store.audit(later).await.unwrap(), []);
+    }
+}
+
+story! {
+    /// Rows that are changed, put elsewhere or taken out are named; so is a chain that is gone.
+    async fn tampering_is_named(world: &mut World) {
+        lives(world).await;
+        let store = world.node().await.gateway.store.clone();
+        let now = "2026-05-04T12:00:00Z".parse().unwrap();
+        store.seal(now, None).await.unwrap();
+        assert!(verify(world).await.is_ok());
+        let chain = rows(world).await[0].chain.clone();
+        for (attack, repair, fault) in [
+            (
+                "UPDATE audit SET person = '9' WHERE n = 3 AND chain <> 'seals'",
+                "UPDATE audit SET person = '1' WHERE n = 3 AND chain <> 'seals'",
+                "row 3 of",
+            ),
+            (
+                "UPDATE audit SET body = body || ' ' WHERE n = 8",
+                "UPDATE audit SET body = trim(body) WHERE n = 8",
+                "row 8 of",
+            ),
+            (
+                "UPDATE audit_heads SET n = 7 WHERE chain <> 'seals'",
+                "UPDATE audit_heads SET n = 8 WHERE chain <> 'seals'",
+                "the head of",
+            ),
+        ] {
+            world.tampers(attack).await;
+            let named = verify(world).await.unwrap_err();
+            assert!(named.contains(fault) && named.contains(&chain), "{attack}: {named}");
+            world.tampers(repair).await;
+            assert!(verify(world).await.is_ok(), "{repair}");
+        }
+        // Two rows change places.
+        for swap in ["n = 99 WHERE n = 2", "n = 2 WHERE n = 3", "n = 3 WHERE n = 99"] {
+            world.tampers(&format!("UPDATE audit SET {swap} AND chain <> 'seals'")).await;
+        }
+        let named = verify(world).await.unwrap_err();
+        assert!(named.contains("row 2 of") && named.contains("row 3 of"), "{named}");
+        world.tampers("DELETE FROM audit WHERE n = 2 AND chain <> 'seals'").await;
+        let named = verify(world).await.unwrap_err();
+        assert!(named.contains(&format!("row 2 of {chain} is missing")), "{named}");
+        world.tampers("DELETE FROM audit WHERE n > 6 AND chain <> 'seals'").await;
+        let named = verify(world).await.unwrap_err();
+        assert!(named.contains(&format!("rows 7 to 8 of {chain} are missing")), "{named}");
+        world.tampers("DELETE FROM audit WHERE chain <> 'seals'").await;
+        world.tampers("DELETE FROM audit_heads WHERE chain <> 'seals'").await;
+        let named = verify(world).await.unwrap_err();
+        assert!(named.contains(&format!("rows 1 to 8 of {chain} are missing")), "{named}");
+    }
+}
+
+story! {
+    /// Whoever rewrites everything is found by a seal that is kept elsewhere.
+    async fn a_seal_that_is_kept_elsewhere_finds_a_rewritten_audit(world: &mut World) {
+        lives(world).await;
+        let store = world.node().await.gateway.store.clone();
+        let now = "2026-05-04T12:00:00Z".parse().unwrap();
+        assert_eq!(store.seal(now, None).await.unwrap(), 1);
+        assert_eq!(store.seal(now, None).await.unwrap(), 0, "nothing is new");
+        let said = verify(world).await.unwrap();
+        let seal = said.split("is ").nth(1).unwrap().split(';').next().unwrap().to_owned();
+        assert!(verify_with(world, Some(seal.clone())).await.is_ok());
+        world.tampers("DELETE FROM audit").await;
+        world.tampers("DELETE FROM audit_heads").await;
+        lives(world).await;
+        store.seal(now + TimeDelta::minutes(1), None).await.unwrap();
+        assert!(verify(world).await.is_ok(), "in itself it is as good as the first");
+        let named = verify_with(world, Some(seal)).await.unwrap_err();
+        assert!(named.contains("there is no seal"), "{named}");
+    }
+}
+
+story! {
+    /// What is older than `audit.keep` goes once it is sealed; what is left is whole.
+    async fn old_rows_go_when_they_are_sealed(world: &mut World) {
+        lives(world).await;
+        let store = world.node().await.gateway.store.clone();
+        world.clock.advance(TimeDelta::days(10));
+        world.model_will(call("rare", json!({})));
+        world.model_will(say("Yes."));
+        world.ann_says("again").await;
+        let now: chrono::DateTime<chrono::Utc> = "2026-05-14T12:00:00Z".parse().unwrap();
+        store.seal(now, None).await.unwrap();
+        while store.seal(now, Some(now - TimeDelta::days(5))).await.unwrap() > 0 {}
+        let left = rows(world).await;
+        let kinds: Vec<_> = left.iter().map(|row| row.kind.as_str()).collect();
+        assert_eq!(kinds, ["ran", "seal", "cut"]);
+        assert!(verify(world).await.unwrap().starts_with("1 rows in 1 chains"));
+        world.model_will(call("rare", json!({})));
+        world.model_will(say("Yes."));
+        world.ann_says("and again").await;
+        assert!(verify(world).await.unwrap().starts_with("2 rows in 1 chains"));
+        world.tampers("DELETE FROM audit WHERE n = 9 AND chain <> 'seals'").await;
+        let named = verify(world).await.unwrap_err();
+        assert!(named.contains("row 9 of"), "{named}");
+    }
+}
+
+story! {
+    /// Two nodes write to one chain at the same time: no number is missing, none stands twice.
+    async fn two_nodes_write_to_one_chain(world: &mut World) {
+        let (one, two) = (world.node().await, world.node().await);
+        let now = "2026-05-04T10:00:00Z".parse().unwrap();
+        let writing = (0..60).map(|n| {
+            let store = if n % 2 == 0 { &one.gateway.store } else { &two.gateway.store };
+            store.note(Fact::new("config", "owner").with("n", n), now)
+        });
+        for noted in join_all(writing).await {
+            noted.unwrap();
+        }
+        assert_eq!(verify(world).await.unwrap(), "60 rows in 1 chains are good.");
+    }
+}

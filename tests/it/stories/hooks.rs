@@ -1,0 +1,217 @@
+//! What an operator has done before and after thinking and acting.
+
+use countersign::{
+    agent::{hooks::OnFailure, prompt::Message},
+    config::limits::{Action, HookEntry},
+    journal::event::{Event, Point},
+    llm::ModelError,
+    llm::scripted::{Gate, call, fail, say, wait},
+};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+use crate::{story, world::World};
+
+fn hook(name: &str, on: Point, act: Action) -> HookEntry {
+    HookEntry {
+        name: name.to_owned(),
+        on,
+        act,
+        tool: None,
+        argument: None,
+        pattern: None,
+        text: None,
+        command: None,
+        timeout: None,
+        max_bytes: None,
+        on_failure: None,
+    }
+}
+
+/// A shell script that keeps what it is given, a line for each time.
+fn script(world: &World, name: &str, on: Point, then: &str) -> (HookEntry, PathBuf) {
+    let given = world.config.data_dir.join(format!("{name}.given"));
+    let script = format!("cat >> {0}; echo >> {0}; {then}", given.display());
+    let command = Some(vec!["/bin/sh".into(), "-c".into(), script]);
+    (HookEntry { command, ..hook(name, on, Action::Run) }, given)
+}
+
+fn questions(given: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(given).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+async fn hooked(world: &World) -> usize {
+    world.journal().await.iter().filter(|e| matches!(e.event, Event::Hooked { .. })).count()
+}
+
+story! {
+    /// `before_tool` comes before the guard: what is judged, shown, hashed and run is the same, and
+    /// over the decision days later, in another process, nobody is asked again.
+    async fn what_a_hook_changed_is_judged_shown_and_run(world: &mut World) {
+        let answer = r#"echo '{"arguments":{"path":"./safe//a.txt"},"note":"moved to safe/"}'"#;
+        let (program, given) = script(world, "mover", Point::BeforeTool, answer);
+        world.config.hooks = vec![HookEntry { tool: Some("del*".into()), ..program }];
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        let question = world.room.messages().last().unwrap().text.clone();
+        assert!(question.contains("`safe/a.txt`") && question.contains("moved to safe/"), "{question}");
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.results().await, ["deleted safe/a.txt"]);
+        let asked = questions(&given);
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert_eq!(asked[0]["on"], "before_tool");
+        assert_eq!(asked[0]["tool"], "delete");
+        assert_eq!(asked[0]["arguments"], json!({ "path": "a.txt" }));
+        assert_eq!(asked[0]["person"]["name"], "Ann");
+        assert_eq!(hooked(world).await, 1);
+    }
+}
+
+story! {
+    /// A hook cannot allow; one that says so, fails or takes too long stops the call, unless the
+    /// operator wants it otherwise; its process group ends with it.
+    async fn a_hook_that_fails_stops_the_call(world: &mut World) {
+        let marks = world.config.data_dir.join("child");
+        let slow = format!("sleep 600 & echo $! > {}; wait", marks.display());
+        for (then, timeout) in [
+            (r#"echo '{"allow":true}'"#, "20s"),
+            ("exit 3", "20s"),
+            ("echo nonsense", "20s"),
+            ("head -c 9000 /dev/zero | tr '\\0' ' '", "20s"),
+            (slow.as_str(), "1s"),
+        ] {
+            let (program, _) = script(world, "gate", Point::BeforeTool, then);
+            let timeout = Some(timeout.to_owned());
+            let program = HookEntry { timeout, max_bytes: Some(8_000), ..program };
+            world.config.hooks = vec![program.clone()];
+            world.model_will(call("delete", json!({ "path": "a.txt" })));
+            world.model_will(say("Not today."));
+            world.ann_says("delete a.txt").await;
+            assert_eq!((world.deletions(), world.last().as_str()), (0, "Not today."), "{then}");
+            let result = world.results().await.pop().unwrap();
+            assert!(result.contains("Stopped by the hook \u{201c}gate\u{201d}"), "{then}: {result}");
+
+            let go_on = Some(OnFailure::GoOn);
+            world.config.hooks = vec![HookEntry { on_failure: go_on, ..program }];
+            world.model_will(call("delete", json!({ "path": "a.txt" })));
+            world.ann_says("delete a.txt").await;
+            assert!(world.last().contains("[Allow once]"), "{then}: {}", world.last());
+            world.ann_says("/stop").await;
+        }
+        let child = std::fs::read_to_string(&marks).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/stat", child.trim()));
+        let gone = status.map_or(true, |stat| stat.contains(") Z "));
+        assert!(gone, "what it had started runs on");
+    }
+}
+
+story! {
+    /// A hook's program gets none of our environment.
+    async fn a_hooks_program_has_no_environment_of_ours(world: &mut World) {
+        let (program, _) = script(world, "env", Point::BeforeTool, r#"printf '{"note":"%s"}' "$(env | sort | tr '\n' ' ' | tr -d '"')""#);
+        world.config.hooks = vec![program];
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        let question = world.room.messages().last().unwrap().text.clone();
+        assert!(question.contains("PATH=/usr/local/bin:/usr/bin:/bin"), "{question}");
+        assert!(!question.contains("CARGO") && !question.contains("HOME="), "{question}");
+    }
+}
+
+story! {
+    /// `before_llm`: what it says is recorded before the model is asked; after a crash in the middle
+    /// of the thought it is not asked again, and the next prompt begins with the last.
+    async fn a_note_before_thinking_outlives_a_crash(world: &mut World) {
+        let (program, given) =
+            script(world, "clock", Point::BeforeLlm, r#"echo '{"note":"It is Monday."}'"#);
+        world.config.hooks = vec![program];
+        let gate = Gate::new();
+        world.model_will(wait(&gate));
+        let dying = world.node().await;
+        let said = world.said("what day is it?");
+        world.takes(&dying, "1", said).await;
+        tokio::select! {
+            _ = dying.worker.advance_ready() => panic!("it stands at the gate"),
+            () = gate.reached() => {}
+        }
+        dying.gateway.store.release_all().await.unwrap();
+        world.model_will(say("Monday."));
+        let app = world.node().await;
+        world.settle(&app).await;
+        assert_eq!(world.last(), "Monday.");
+        let asked = questions(&given);
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert_eq!(asked[0]["text"], "what day is it?");
+        world.model_will(say("Still Monday."));
+        world.ann_says("and now?").await;
+        assert_eq!(questions(&given)[1]["text"], "and now?");
+        let prompts = world.prompts();
+        let noted = |n: usize| prompts[n].messages.iter().filter(|m| {
+            matches!(m, Message::User { text } if text.contains("It is Monday."))
+        }).count();
+        assert_eq!((noted(0), noted(1), noted(2)), (1, 1, 2));
+        assert_eq!(prompts[1].messages, prompts[2].messages[..prompts[1].messages.len()]);
+    }
+}
+
+story! {
+    /// `before_llm` may stop the turn, and may redact what the model sees.
+    async fn a_prompt_is_checked_and_redacted(world: &mut World) {
+        let text = Some("we do not talk about that".to_owned());
+        world.config.hooks = vec![
+            HookEntry {
+                pattern: Some("(?i)project x".into()),
+                text,
+                ..hook("topics", Point::BeforeLlm, Action::Filter)
+            },
+            HookEntry {
+                pattern: Some(r"\d{16}".into()),
+                ..hook("cards", Point::BeforeLlm, Action::Redact)
+            },
+        ];
+        world.ann_says("tell me about Project X").await;
+        assert!(world.shown().contains("we do not talk about that"), "{}", world.shown());
+        assert_eq!(world.prompts().len(), 0);
+        assert_eq!(hooked(world).await, 1, "what stopped it stands in the journal");
+        world.model_will(say("I see no card."));
+        world.ann_says("my card is 4111111111111111").await;
+        let last = world.prompts().pop().unwrap();
+        assert!(!format!("{last:?}").contains("4111"), "{last:?}");
+    }
+}
+
+story! {
+    /// `after_llm`, `after_tool`, `on_error`: what is shown and read is what the hooks leave.
+    async fn replies_results_and_errors_are_changed(world: &mut World) {
+        let text = |text: &str| Some(text.to_owned());
+        world.config.hooks = vec![
+            HookEntry {
+                pattern: text("(?i)darn"),
+                text: text("d***"),
+                ..hook("manners", Point::AfterLlm, Action::Redact)
+            },
+            HookEntry { text: text("Made by a machine."), ..hook("label", Point::AfterLlm, Action::Annotate) },
+            HookEntry {
+                pattern: text("indeed"),
+                text: text("nobody may know"),
+                tool: text("rare"),
+                ..hook("vault", Point::AfterTool, Action::Filter)
+            },
+            HookEntry { text: text("Call 555."), ..hook("help", Point::OnError, Action::Annotate) },
+        ];
+        world.model_will(call("rare", json!({})));
+        world.model_will(say("Darn it."));
+        world.ann_says("look").await;
+        let shown = world.room.messages().last().unwrap().text.clone();
+        assert_eq!(shown, "d*** it.\n\nMade by a machine.");
+        let result = world.results().await.remove(0);
+        assert!(result.contains("withheld") && result.contains("nobody may know"), "{result}");
+        assert!(!result.contains("indeed"));
+        world.model_will(fail(ModelError::Rejected("no".into())));
+        world.ann_says("again").await;
+        let shown = world.room.messages().last().unwrap().text.clone();
+        assert!(shown.contains("Call 555."), "{shown}");
+    }
+}

@@ -1,0 +1,301 @@
+//! What may be used in a minute, an hour, a day, a conversation.
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use countersign::{
+    agent::{
+        catalog::{Rate, ToolSpec},
+        policy::Action,
+    },
+    app::App,
+    config::limits::ToolLimitEntry,
+    journal::event::Event,
+    llm::scripted::{call, calls, say},
+    store::Store,
+    tools::{Context, Output, Tool, ToolError},
+};
+use futures::future::join_all;
+use serde_json::{Value, json};
+use std::sync::{Arc, OnceLock};
+
+use crate::{story, world::World};
+
+fn limit(tool: &str) -> ToolLimitEntry {
+    let tool = tool.to_owned();
+    ToolLimitEntry { tool, per_minute: None, per_hour: None, max_usage_count: None }
+}
+
+fn delete() -> countersign::llm::scripted::Step {
+    call("delete", json!({ "path": "a.txt" }))
+}
+
+story! {
+    /// IC-23, IC-30, IC-32, CV-10: the limit holds over restarts, for each person and tool; what is
+    /// refused does not count, and the model is told when to try again.
+    async fn a_rate_limit_outlives_a_restart(world: &mut World) {
+        world.config.guard.default = Action::Allow;
+        world.config.limits.tools =
+            vec![ToolLimitEntry { per_minute: Some(2), ..limit("del*") }];
+        for _ in 0..2 {
+            world.model_will(delete());
+            world.model_will(say("Done."));
+            world.ann_says("delete it").await;
+        }
+        assert_eq!(world.deletions(), 2);
+        world.model_will(calls(vec![
+            ("delete".into(), json!({ "path": "a.txt" })),
+            ("rare".into(), json!({})),
+        ]));
+        world.model_will(say("Later, then."));
+        world.ann_says("and again").await;
+        assert_eq!(world.deletions(), 2);
+        let results = world.results().await;
+        assert!(results.contains(&"Rate limit exceeded: try again in 60 s".to_owned()), "{results:?}");
+        assert!(results.contains(&"rare indeed".to_owned()), "another tool is unaffected");
+
+        world.model_will(delete());
+        world.model_will(say("Done."));
+        world.bob_says("delete it").await;
+        assert_eq!(world.deletions(), 3, "another person is unaffected");
+
+        world.clock.advance(TimeDelta::seconds(61));
+        world.model_will(delete());
+        world.model_will(say("Done."));
+        world.ann_says("now?").await;
+        assert_eq!(world.deletions(), 4);
+    }
+}
+
+story! {
+    /// IC-33, IC-34: a hundred calls at once on two nodes, sixty are admitted.
+    async fn two_nodes_share_one_limit(world: &mut World) {
+        let (one, two) = (world.node().await, world.node().await);
+        let now = "2026-05-04T10:00:00Z".parse().unwrap();
+        let asking = (0..100).map(|n| {
+            let store = if n % 2 == 0 { &one.gateway.store } else { &two.gateway.store };
+            async move {
+                let calls = vec![("x".to_owned(), Rate::default())];
+                store.admit("room/1", calls, now).await.unwrap().remove(0).is_ok()
+            }
+        });
+        let admitted = join_all(asking).await.into_iter().filter(|admitted| *admitted).count();
+        assert_eq!(admitted, 60);
+    }
+}
+
+story! {
+    /// FO-13: the twenty-first write in a minute; what does not fit the tool costs nothing.
+    async fn the_twenty_first_write_in_a_minute_is_refused(world: &mut World) {
+        world.config.guard.default = Action::Allow;
+        let write = |n: i32| ("write_file".to_owned(), json!({ "path": format!("{n}.txt"), "content": "x" }));
+        let outside = ("write_file".to_owned(), json!({ "path": "../x", "content": "x" }));
+        world.model_will(calls((0..12).map(write).chain([outside]).collect()));
+        world.model_will(calls((12..21).map(write).collect()));
+        world.model_will(say("All but one."));
+        world.ann_says("write them").await;
+        let results = world.results().await;
+        let limited = results.iter().filter(|r| r.starts_with("Rate limit exceeded")).count();
+        assert_eq!((results.len(), limited), (22, 1), "{results:#?}");
+        assert!(results.contains(&"Path not allowed: ../x".to_owned()));
+    }
+}
+
+story! {
+    /// MC-49: what stands before a question runs once, at once; what is asked runs after the decision,
+    /// and nothing runs again.
+    async fn the_calls_around_a_question_run_once(world: &mut World) {
+        world.model_will(calls(vec![
+            ("rare".into(), json!({})),
+            ("delete".into(), json!({ "path": "a.txt" })),
+            ("write_file".into(), json!({ "path": "b.txt", "content": "x" })),
+        ]));
+        world.ann_says("all three").await;
+        assert_eq!(world.results().await, ["rare indeed"]);
+        world.ann_presses("Allow once").await;
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        let results = world.results().await;
+        assert_eq!((results.len(), world.deletions()), (3, 1), "{results:?}");
+    }
+}
+
+story! {
+    /// `max_usage_count`: calls made together count like calls one after the other; `/new` begins
+    /// afresh.
+    async fn a_tool_may_run_so_often_in_a_conversation(world: &mut World) {
+        world.config.limits.tools =
+            vec![ToolLimitEntry { max_usage_count: Some(2), ..limit("rare") }];
+        let rare = |n: usize| (0..n).map(|_| ("rare".to_owned(), json!({}))).collect::<Vec<_>>();
+        world.model_will(calls(rare(3)));
+        world.model_will(say("Twice."));
+        world.ann_says("do it three times").await;
+        let results = world.results().await;
+        assert_eq!(results.iter().filter(|r| *r == "rare indeed").count(), 2, "{results:?}");
+        assert!(results.iter().any(|r| r.contains("may run 2 times")), "{results:?}");
+        world.ann_says("/new").await;
+        world.model_will(calls(rare(1)));
+        world.model_will(say("Again."));
+        world.ann_says("and now").await;
+        assert_eq!(world.results().await.iter().filter(|r| *r == "rare indeed").count(), 3);
+    }
+}
+
+story! {
+    /// S13: the same call with the same result: the model is told, then the turn ends.
+    async fn going_in_circles_ends_the_turn(world: &mut World) {
+        for _ in 0..5 {
+            world.model_will(call("rare", json!({})));
+        }
+        world.ann_says("look").await;
+        let results = world.results().await;
+        assert_eq!(results.iter().filter(|r| *r == "rare indeed").count(), 3);
+        assert!(results[3].contains("given the same result 3 times"), "{results:?}");
+        assert!(world.shown().contains("going in circles with rare"), "{}", world.shown());
+        world.model_will(say("I can still talk."));
+        world.ann_says("and now?").await;
+        assert_eq!(world.last(), "I can still talk.");
+    }
+}
+
+story! {
+    /// S13: tokens, money and messages of a day, for a conversation, a person and all together.
+    async fn a_day_has_its_budget(world: &mut World) {
+        type Set = fn(&mut countersign::config::Config);
+        let sets: [(Set, &str); 4] = [
+            (|c| c.limits.conversation.tokens = Some(200), "the tokens that this conversation"),
+            (|c| c.limits.person.tokens = Some(200), "the tokens that you"),
+            (|c| c.limits.all.messages = Some(2), "the messages that everybody together"),
+            (|c| c.limits.person.cost = Some(0.000_5), "the money that you"),
+        ];
+        world.config.models[0].input_price = 2.0;
+        world.config.models[0].output_price = 10.0;
+        let unlimited = world.config.limits.clone();
+        for (set, expected) in sets {
+            set(&mut world.config);
+            for _ in 0..2 {
+                world.model_will(say("Yes."));
+                world.ann_says("hello").await;
+                assert_eq!(world.last(), "Yes.", "{expected}");
+            }
+            world.ann_says("hello").await;
+            assert!(world.shown().contains(expected), "{expected}: {}", world.shown());
+            assert!(world.shown().contains("in 14 h (at midnight UTC)"), "{}", world.shown());
+            world.config.limits = unlimited.clone();
+            world.clock.advance(TimeDelta::days(1));
+        }
+        let account = account(&world.node().await).await;
+        assert_eq!(account.len(), 4, "a line a day");
+        assert_eq!(account[0].2, 2 * (100 * 2 + 10 * 10), "millionths");
+    }
+}
+
+async fn account(app: &App) -> Vec<(String, String, i64)> {
+    let since = chrono::DateTime::UNIX_EPOCH;
+    let lines = app
+        .gateway
+        .store
+        .read(move |tx| {
+            Box::pin(async move { countersign::store::usage::account(tx, since).await })
+        })
+        .await
+        .unwrap();
+    lines.into_iter().map(|line| (line.person, line.name, line.cost_micros)).collect()
+}
+
+story! {
+    /// S13: the time of tools; the model is told, and goes on without.
+    async fn the_time_of_tools_is_limited(world: &mut World) {
+        world.config.limits.all.tool_minutes = Some(0);
+        world.model_will(call("rare", json!({})));
+        world.model_will(say("Without it, then."));
+        world.ann_says("look").await;
+        assert_eq!(world.last(), "Without it, then.");
+        assert!(world.results().await[0].contains("time for tools is used up. Try again in 14 h"));
+    }
+}
+
+story! {
+    /// S13: a flood of messages is refused with one word, others go on, and so does `/stop`.
+    async fn a_flood_is_refused_with_a_word(world: &mut World) {
+        world.config.limits.messages_per_minute = 3;
+        let app = world.node().await;
+        for n in 0..50 {
+            let said = world.said(&format!("message {n}"));
+            world.takes(&app, "1", said).await;
+        }
+        let said = world.said("me too");
+        world.takes(&app, "2", said).await;
+        let taken: Vec<_> = world.journal().await.into_iter().filter_map(|entry| match entry.event {
+            Event::Said { text, .. } => Some(text),
+            _ => None,
+        }).collect();
+        assert_eq!(taken, ["message 0", "message 1", "message 2", "me too"]);
+        world.model_will(say("I read three."));
+        world.settle(&app).await;
+        let told = world.shown().matches("too fast for me").count();
+        assert_eq!(told, 1, "{}", world.shown());
+        assert!(world.shown().contains("Write again in 21 s"), "{}", world.shown());
+        world.clock.advance(TimeDelta::seconds(21));
+        world.model_will(say("Welcome back."));
+        world.ann_says("again").await;
+        assert_eq!(world.last(), "Welcome back.");
+    }
+}
+
+/// Takes the conversation away from the node on which it runs, as happens to a process that is
+/// paused; once.
+struct Pause {
+    here: OnceLock<Store>,
+    there: Store,
+}
+
+#[async_trait]
+impl Tool for Pause {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::read_only("pause", "Pauses", json!({ "type": "object", "properties": {} }))
+    }
+
+    async fn run(&self, _arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Some(here) = self.here.get() else { return Ok(Output::text("not paused")) };
+        let now = context.now;
+        // In one go: nothing else of that process runs meanwhile.
+        tokio::task::block_in_place(|| {
+            tokio::runtime::Handle::current().block_on(async {
+                here.release_all().await.unwrap();
+                assert_eq!(self.there.claim(1, now).await.unwrap().len(), 1);
+            });
+        });
+        std::future::pending().await
+    }
+}
+
+story! {
+    /// T6, I3: whoever was paused for longer than its lease after it wrote down that a call begins
+    /// does not run it any more.
+    async fn a_worker_that_was_paused_does_not_run_what_is_anothers(world: &mut World) {
+        world.config.guard.default = Action::Allow;
+        let there = world.node().await.gateway.store.clone();
+        let pause = Arc::new(Pause { here: OnceLock::new(), there: there.clone() });
+        let app = world.node_with(vec![pause.clone()]).await;
+        assert!(pause.here.set(app.gateway.store.clone()).is_ok());
+        world.model_will(calls(vec![
+            ("pause".into(), json!({})),
+            ("delete".into(), json!({ "path": "a.txt" })),
+        ]));
+        let said = world.said("delete a.txt");
+        world.takes(&app, "1", said).await;
+        assert_eq!(app.worker.advance_ready().await.unwrap(), 1);
+        assert_eq!(world.deletions(), 0, "the lease was another's");
+
+        there.release_all().await.unwrap();
+        let pause = Pause { here: OnceLock::new(), there };
+        let next = world.node_with(vec![Arc::new(pause)]).await;
+        world.settle(&next).await;
+        assert!(world.shown().contains("was interrupted. Run it again?"), "{}", world.shown());
+        world.model_will(say("Done."));
+        let press = world.press("Run again");
+        world.takes(&next, "1", press).await;
+        world.settle(&next).await;
+        assert_eq!((world.deletions(), world.last().as_str()), (1, "Done."));
+    }
+}

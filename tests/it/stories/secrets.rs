@@ -1,0 +1,166 @@
+//! Secrets of the configuration reach nobody, whatever the model and the tools do.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use countersign::{
+    cli,
+    config::{
+        Config,
+        limits::{Action as Do, HookEntry},
+        secret::Secret,
+    },
+    journal::event::Point,
+    llm::scripted::{call, calls, say},
+};
+use serde_json::json;
+use std::{collections::BTreeMap, path::Path};
+
+use crate::{story, world::World};
+
+const CANARY: &str = "canary-4f9c2b7e51aa";
+
+/// A world whose files and whose model are full of the secret.
+async fn lives(world: &mut World) {
+    let folder = world.config.data_dir.join("workspace");
+    std::fs::create_dir_all(&folder).unwrap();
+    let long = format!("{}{CANARY}\n", "a line of text\n".repeat(2_000));
+    std::fs::write(folder.join("leak.txt"), long.repeat(2)).unwrap();
+    world.config.agents[0].workspace = Some(folder);
+    world.config.agents[0].system_prompt = format!("Never say {CANARY}.");
+    let given = world.config.data_dir.join("hook.given");
+    let keep = format!("cat >> {}", given.display());
+    world.config.hooks =
+        [Point::BeforeLlm, Point::AfterLlm, Point::BeforeTool, Point::AfterTool, Point::OnError]
+            .map(|on| HookEntry {
+                name: format!("{on:?}"),
+                on,
+                act: Do::Run,
+                tool: None,
+                argument: None,
+                pattern: None,
+                text: None,
+                command: Some(vec!["/bin/sh".into(), "-c".into(), keep.clone()]),
+                timeout: None,
+                max_bytes: None,
+                on_failure: None,
+            })
+            .into();
+    let hidden = STANDARD.encode(format!("x{CANARY}y"));
+    world.model_will(call("read_file", json!({ "path": "leak.txt", "offset": 1_990 })));
+    world.model_will(calls(vec![
+        ("delete".into(), json!({ "path": format!("{CANARY}.txt") })),
+        ("delete".into(), json!({ "path": hex::encode(CANARY) })),
+        ("delete".into(), json!({ "path": "a.txt", "note": hidden.clone() })),
+        ("delete".into(), json!({ "path": "b.txt", "note": "x".repeat(3_000) })),
+    ]));
+    world.ann_says(&format!("I think the key is {CANARY}")).await;
+    world.model_will(say(format!("It is {CANARY}, or {hidden}, I believe.")));
+    world.ann_presses("Show everything").await;
+    world.ann_presses("Allow once").await;
+    world.ann_says("/stop").await;
+    world.model_will(say(format!("I said it: {CANARY}")));
+    world.ann_says("say it again").await;
+}
+
+/// Everything below a folder in one text.
+fn files(folder: &Path) -> String {
+    let mut all = String::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            all.push_str(&files(&path));
+        } else {
+            all.push_str(&String::from_utf8_lossy(&std::fs::read(&path).unwrap()));
+        }
+    }
+    all
+}
+
+/// Where a secret may turn up, and what is found there.
+async fn sinks(world: &World) -> Vec<(&'static str, String)> {
+    let data = &world.config.data_dir;
+    let mut sinks = vec![
+        ("prompts", format!("{:?}", world.prompts())),
+        ("chat", format!("{:?} {:?}", world.room.messages(), world.room.toasts())),
+        ("hooks", std::fs::read_to_string(data.join("hook.given")).unwrap()),
+        ("artifacts", files(&data.join("artifacts"))),
+        ("printed configuration", cli::printed(&world.config, &BTreeMap::new()).unwrap()),
+        ("configuration in Debug", format!("{:?}", world.config.models)),
+    ];
+    for table in ["outbox", "approvals", "audit", "usage", "unparsed"] {
+        sinks.push((table, world.rows_of(table).await.join("\n")));
+    }
+    let journal = world.rows_of("events").await;
+    // What a person wrote is what they wrote.
+    let journal = journal.into_iter().filter(|row| !row.contains("I think the key is"));
+    sinks.push(("journal", journal.collect::<Vec<_>>().join("\n")));
+    sinks
+}
+
+fn leaks(text: &str) -> bool {
+    let inner = STANDARD.encode(CANARY);
+    let shifted = STANDARD.encode(format!("x{CANARY}y"));
+    [CANARY, &hex::encode(CANARY), &inner[..20], &shifted[4..24]]
+        .iter()
+        .any(|way| text.contains(way))
+}
+
+story! {
+    /// S11: twelve places are searched for a canary that the model, a file and a person spread.
+    async fn s11_a_canary_of_the_configuration_reaches_nobody(world: &mut World) {
+        world.config.models[0].api_key = Some(Secret::Plain(CANARY.into()));
+        lives(world).await;
+        assert_eq!(world.deletions(), 1, "calls that carry it do not run: {}", world.shown());
+        let found = sinks(world).await;
+        assert!(found.len() >= 12);
+        for (sink, text) in found {
+            let at = text.find(CANARY).map(|at| &text[at.saturating_sub(200)..at + 20]);
+            assert!(!leaks(&text), "{sink}: {at:?}");
+        }
+    }
+}
+
+story! {
+    /// The search finds it, where nobody has said that it is a secret.
+    async fn the_search_for_the_canary_finds_one(world: &mut World) {
+        lives(world).await;
+        let found: Vec<_> =
+            sinks(world).await.into_iter().filter(|(_, text)| leaks(text)).map(|(sink, _)| sink).collect();
+        for sink in [
+            "prompts", "chat", "hooks", "outbox", "approvals", "audit", "journal",
+            "printed configuration",
+        ] {
+            assert!(found.contains(&sink), "{sink} is not searched: {found:?}");
+        }
+    }
+}
+
+story! {
+    /// What looks like a secret is not shown in a question, in what remains of it, or in the file of
+    /// all arguments; the call runs with what was asked for, and the decision is bound to that.
+    async fn a_question_is_redacted_and_the_call_is_not(world: &mut World) {
+        let path = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+        world.model_will(call("delete", json!({ "path": path, "note": format!("{} {path}", "x".repeat(2_000)) })));
+        world.ann_says("delete that token").await;
+        world.ann_presses("Show everything").await;
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        let shown = format!("{:?}", world.room.messages());
+        assert!(shown.contains("[redacted: GitHub token]"), "{shown}");
+        assert!(!shown.contains(path), "{shown}");
+        assert!(!files(&world.config.data_dir.join("artifacts")).contains(path));
+        assert_eq!(world.deletions(), 1);
+        let made = world.rows_of("events").await.join("\n");
+        assert!(made.contains(path), "it ran with what was asked for");
+        assert_eq!(world.results().await, ["deleted [redacted: GitHub token]"]);
+    }
+}
+
+/// Unless the operator wants results as they are.
+#[test]
+fn a_result_may_keep_what_only_looks_like_a_secret() {
+    use countersign::agent::redact::{Redactor, Results};
+    let redactor = Redactor::new([CANARY]).for_results(Results::Own);
+    let text = format!("password=hunter2hunter2 {CANARY}");
+    assert_eq!(redactor.result(text), "password=hunter2hunter2 …");
+    assert_eq!(Config::default().redaction.results, Results::All);
+}
