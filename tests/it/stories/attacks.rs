@@ -190,7 +190,8 @@ impl<'w> Range<'w> {
         let mut found = Vec::new();
         for folder in folders.map(|folder| folder.unwrap().path()) {
             let files = std::fs::read_dir(&folder).unwrap();
-            found.extend(files.map(|file| format!("wrote {:?}", file.unwrap().file_name())));
+            found
+                .extend(files.map(|file| format!("wrote {}", file.unwrap().file_name().display())));
             std::fs::remove_dir_all(&folder).unwrap();
         }
         found

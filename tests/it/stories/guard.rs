@@ -10,7 +10,7 @@ use countersign::{
     clock::Clock as _,
     journal::event::Event,
     llm::scripted::{call, say},
-    store::rules,
+    store::{journal, rules},
     tools::{Context, Output, Tool, ToolError},
 };
 use serde_json::{Value, json};
@@ -178,20 +178,13 @@ story! {
         let write = || call("write_file", json!({ "path": "a.txt", "content": "new" }));
         world.model_will(write());
         world.ann_says("write a.txt").await;
-        let folder = std::fs::read_dir(world.config.data_dir.join("workspaces"));
-        let folder = match folder.ok().and_then(|mut folders| folders.next()) {
-            Some(folder) => folder.unwrap().path(),
-            None => {
-                let store = world.node().await.gateway.store.clone();
-                let found = store.read(|tx| Box::pin(async move {
-                    countersign::store::journal::find_conversation(tx, "room", &World::place()).await
-                }));
-                let id = found.await.unwrap().unwrap();
-                let folder = world.config.data_dir.join("workspaces").join(id.as_str());
-                std::fs::create_dir_all(&folder).unwrap();
-                folder
-            }
-        };
+        let store = world.node().await.gateway.store.clone();
+        let found = store.read(|tx| {
+            Box::pin(async move { journal::find_conversation(tx, "room", &World::place()).await })
+        });
+        let conversation = found.await.unwrap().unwrap();
+        let folder = world.config.data_dir.join("workspaces").join(conversation.as_str());
+        std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("a.txt"), "somebody else's").unwrap();
         world.model_will(say("It has changed."));
         world.ann_presses("Allow once").await;
