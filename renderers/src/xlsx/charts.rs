@@ -2,8 +2,7 @@
 
 use rust_xlsxwriter::{
     Chart as Native, ChartAxisLabelPosition, ChartFormat, ChartLegendPosition, ChartLine,
-    ChartMarker, ChartMarkerType, ChartSeries, ChartSolidFill, ChartType, Color, Worksheet,
-    XlsxError,
+    ChartSeries, ChartSolidFill, ChartType, Color, Worksheet, XlsxError,
 };
 
 use super::look;
@@ -71,11 +70,8 @@ fn paint(series: &mut ChartSeries, chart: &Chart, palette: &[Color], at: usize) 
             line.set_line(ChartLine::new().set_color(color).set_width(2.25));
             series.set_format(&mut line);
         }
-        Kind::Scatter => {
-            let mut marker = ChartMarker::new();
-            marker.set_type(ChartMarkerType::Circle).set_size(7).set_format(&mut fill);
-            series.set_marker(&marker);
-        }
+        // rust_xlsxwriter writes a marker of our own before the line, where the schema refuses it.
+        Kind::Scatter => {}
     }
 }
 
