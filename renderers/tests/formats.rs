@@ -132,7 +132,7 @@ const CHART: &str = "---\ntheme: corporate\ntitle: T\nheader: Head\ncolumns: 2\n
 
 #[test]
 fn charts_and_the_logo_are_in_all_four_formats_and_a_broken_chart_is_named() {
-    let mut document = with_pictures(CHART);
+    let mut document = markdown::read(CHART).unwrap();
     document.logo = Some(include_bytes!("corpus/img/chart.png").to_vec());
     for format in [Format::Docx, Format::Pptx, Format::Xlsx] {
         let rendered = render(&document, format).unwrap();
