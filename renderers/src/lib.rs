@@ -1,4 +1,4 @@
-//! Documents to bytes. Markdown or rows become one [`Document`]; four back ends draw from it.
+//! Documents to bytes, and back. Markdown or rows become one [`Document`]; four back ends draw from it.
 //!
 //! - [`document`]: the model that all formats share
 //! - [`markdown`]: Markdown (CommonMark + GFM, front matter) to the model
@@ -7,6 +7,7 @@
 //! - [`latex`]: formulas, for the formats that draw them
 //! - `package`: what Word and PowerPoint share: the zip of parts, text widths, looks, pictures
 //! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: a folder per format, a file per concern
+//! - [`read`]: the way back, from whatever people upload to Markdown
 //!
 //! Nothing here reads a file, a clock or the network: pictures come in as bytes, and the same input
 //! gives the same bytes on every machine. What cannot be drawn is named in [`Rendered::warnings`].
@@ -19,6 +20,7 @@ pub mod markdown;
 mod package;
 pub mod pdf;
 pub mod pptx;
+pub mod read;
 pub mod rows;
 pub mod xlsx;
 

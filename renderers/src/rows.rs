@@ -35,17 +35,18 @@ pub fn workbook(title: &str, text: &str) -> Result<Rendered, RenderError> {
 /// A document from JSON: a list of objects, a list of lists (the first is the header), or an object
 /// whose members are such lists, each of which becomes a sheet.
 pub fn from_json(title: &str, value: &Value) -> Result<Document, RenderError> {
-    let sheets = match value {
-        Value::Object(sheets) => {
-            let sheets = sheets.iter().map(|(name, rows)| sheet(name, rows));
-            sheets.collect::<Result<Vec<_>, _>>()?
-        }
-        rows => vec![sheet(title, rows)?],
-    };
-    document(title, sheets)
+    document(title, sheets(title, value)?)
 }
 
+/// A name, a header, and the rows beneath it.
 type Sheet = (String, Vec<String>, Vec<Vec<String>>);
+
+pub(crate) fn sheets(title: &str, value: &Value) -> Result<Vec<Sheet>, RenderError> {
+    match value {
+        Value::Object(sheets) => sheets.iter().map(|(name, rows)| sheet(name, rows)).collect(),
+        rows => Ok(vec![sheet(title, rows)?]),
+    }
+}
 
 fn sheet(name: &str, rows: &Value) -> Result<Sheet, RenderError> {
     let odd = || {

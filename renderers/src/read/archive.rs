@@ -1,0 +1,54 @@
+//! The parts of a package, unpacked one at a time and within budgets. Sizes that a package declares
+//! are not believed: what counts is what comes out.
+
+use std::io::{Cursor, Read as _};
+use zip::ZipArchive;
+
+use super::{ReadError, limits};
+
+pub struct Archive<'a> {
+    zip: ZipArchive<Cursor<&'a [u8]>>,
+    left_bytes: u64,
+}
+
+impl<'a> Archive<'a> {
+    pub fn open(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        let zip = ZipArchive::new(Cursor::new(bytes))
+            .map_err(|error| ReadError::Damaged(format!("The package is damaged: {error}.")))?;
+        limits::within(zip.len() as u64, limits::ENTRIES as u64, "parts")?;
+        Ok(Self { zip, left_bytes: limits::UNPACKED_BYTES })
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.zip.index_for_name(name).is_some()
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.zip.file_names().map(str::to_owned).collect()
+    }
+
+    /// The bytes of a part, if it is there.
+    pub fn part(&mut self, name: &str) -> Result<Option<Vec<u8>>, ReadError> {
+        let Some(at) = self.zip.index_for_name(name) else { return Ok(None) };
+        let broken = |error: String| ReadError::Damaged(format!("{name} is damaged: {error}."));
+        let file = self.zip.by_index(at).map_err(|error| broken(error.to_string()))?;
+        let packed = file.compressed_size().max(1);
+        let by_ratio = packed.saturating_mul(limits::RATIO).max(limits::SMALL_BYTES);
+        let most = by_ratio.min(self.left_bytes);
+        let mut bytes = Vec::new();
+        file.take(most + 1).read_to_end(&mut bytes).map_err(|error| broken(error.to_string()))?;
+        if bytes.len() as u64 > most {
+            return Err(ReadError::TooLarge(format!(
+                "{name} unpacks to more than {most} bytes out of {packed}: this is no ordinary \
+                 document."
+            )));
+        }
+        self.left_bytes -= bytes.len() as u64;
+        Ok(Some(bytes))
+    }
+
+    /// Unpacks everything once, for parsers that unpack by themselves.
+    pub fn check_all(&mut self) -> Result<(), ReadError> {
+        self.names().iter().try_for_each(|name| self.part(name).map(drop))
+    }
+}

@@ -1,0 +1,55 @@
+//! E-mail: who wrote what to whom, and what was attached.
+
+use mail_parser::{Address, MessageParser, MimeHeaders as _};
+
+use super::{Kind, ReadError, Reading, html, words::Words};
+
+pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
+    let message = MessageParser::default().parse(bytes);
+    let message = message.ok_or_else(|| ReadError::Damaged("This is no e-mail.".into()))?;
+    let mut words = Words::default();
+    words.heading(1, message.subject().unwrap_or("(no subject)"));
+    let date = message.date().map(mail_parser::DateTime::to_rfc3339);
+    let headers = [
+        ("From", message.from().map(people)),
+        ("To", message.to().map(people)),
+        ("Cc", message.cc().map(people)),
+        ("Date", date),
+    ];
+    for (name, value) in headers.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+        words.entry(0, false, &format!("{name}: {value}"));
+    }
+    let mut bodies = 0;
+    while let Some(text) = message.body_text(bodies).filter(|_| bodies < message.text_body_count())
+    {
+        let part = message.text_part(bodies as u32);
+        let written = part.filter(|part| part.is_text_html()).and_then(|part| part.text_contents());
+        match written {
+            Some(written) => words.paragraph(&html::to_markdown(written)?),
+            None => words.paragraph(text.trim()),
+        }
+        bodies += 1;
+    }
+    let attachments: Vec<String> = message
+        .attachments()
+        .map(|part| {
+            let name = part.attachment_name().unwrap_or("(without a name)");
+            format!("{name}, {} bytes", part.len())
+        })
+        .collect();
+    if !attachments.is_empty() {
+        words.heading(2, "Attachments");
+        for attachment in &attachments {
+            words.entry(0, false, attachment);
+        }
+    }
+    Ok(Reading::of(Kind::Email, words.finish()))
+}
+
+fn people(address: &Address) -> String {
+    let one = |person: &mail_parser::Addr| match (person.name(), person.address()) {
+        (Some(name), Some(address)) => format!("{name} <{address}>"),
+        (name, address) => name.or(address).unwrap_or_default().to_owned(),
+    };
+    address.iter().map(one).collect::<Vec<_>>().join(", ")
+}

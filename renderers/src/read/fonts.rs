@@ -1,0 +1,90 @@
+//! Fonts of a PDF: what their codes mean, and how wide they are.
+
+use lopdf::{Dictionary, Document, Encoding, Object};
+use std::collections::HashMap;
+
+/// A table from codes to text is never larger.
+const TABLE_BYTES: usize = 4 << 20;
+/// Codes whose widths are kept.
+const CODES: usize = 70_000;
+
+pub struct Font<'a> {
+    encoding: Encoding<'a>,
+    /// In parts of the font's size.
+    widths: HashMap<u32, f32>,
+    usual_width: f32,
+    is_wide: bool,
+}
+
+impl<'a> Font<'a> {
+    pub fn of(document: &'a Document, font: &'a Dictionary) -> Option<Self> {
+        let encoding = font.get_font_encoding_with_limit(document, TABLE_BYTES).ok()?;
+        let descendant = font
+            .get_deref(b"DescendantFonts", document)
+            .and_then(Object::as_array)
+            .ok()
+            .and_then(|all| document.dereference(all.first()?).ok()?.1.as_dict().ok());
+        let (widths, usual_width) = match descendant {
+            Some(inner) => (wide(document, inner), number(document, inner, b"DW", 1000.0)),
+            None => (narrow(document, font), 500.0),
+        };
+        let usual_width = usual_width / 1000.0;
+        Some(Self { encoding, widths, usual_width, is_wide: descendant.is_some() })
+    }
+
+    pub fn text(&self, codes: &[u8]) -> String {
+        Document::decode_text(&self.encoding, codes).unwrap_or_default()
+    }
+
+    pub fn width(&self, codes: &[u8]) -> f32 {
+        let of = |code: u32| self.widths.get(&code).copied().unwrap_or(self.usual_width);
+        if self.is_wide {
+            codes.chunks(2).map(|pair| of(pair.iter().fold(0, |c, b| c << 8 | u32::from(*b)))).sum()
+        } else {
+            codes.iter().map(|code| of(u32::from(*code))).sum()
+        }
+    }
+}
+
+fn number(document: &Document, from: &Dictionary, name: &[u8], usual: f32) -> f32 {
+    from.get_deref(name, document).and_then(Object::as_float).unwrap_or(usual)
+}
+
+fn narrow(document: &Document, font: &Dictionary) -> HashMap<u32, f32> {
+    let first = number(document, font, b"FirstChar", 0.0) as u32;
+    let widths = font.get_deref(b"Widths", document).and_then(Object::as_array);
+    let widths = widths.map(Vec::as_slice).unwrap_or_default();
+    let width = |object: &Object| {
+        let object = document.dereference(object).ok()?.1;
+        Some(object.as_float().ok()? / 1000.0)
+    };
+    let coded = (first..).zip(widths).take(256);
+    coded.filter_map(|(code, object)| Some((code, width(object)?))).collect()
+}
+
+/// `first [w w w]`, or `first last w`.
+fn wide(document: &Document, font: &Dictionary) -> HashMap<u32, f32> {
+    let mut widths = HashMap::new();
+    let all = font.get_deref(b"W", document).and_then(Object::as_array);
+    let mut all = all.map(Vec::as_slice).unwrap_or_default().iter();
+    while let (Some(first), Some(next)) = (all.next(), all.next()) {
+        let Ok(first) = first.as_float() else { break };
+        let first = first as u32;
+        match document.dereference(next).map(|(_, object)| object) {
+            Ok(Object::Array(row)) => {
+                let row = row.iter().map(|width| width.as_float().unwrap_or(0.0) / 1000.0);
+                widths.extend((first..).zip(row).take(CODES));
+            }
+            Ok(last) => {
+                let last = last.as_float().unwrap_or(0.0) as u32;
+                let width = all.next().and_then(|w| w.as_float().ok()).unwrap_or(0.0) / 1000.0;
+                widths.extend((first..=last).take(CODES).map(|code| (code, width)));
+            }
+            Err(_) => break,
+        }
+        if widths.len() > CODES {
+            break;
+        }
+    }
+    widths
+}

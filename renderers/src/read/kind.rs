@@ -1,0 +1,107 @@
+//! What a file is: by its content first, by its name where the content does not tell.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ReadError, archive::Archive};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Pdf,
+    Docx,
+    Xlsx,
+    Xlsb,
+    Xls,
+    Pptx,
+    Odt,
+    Ods,
+    Odp,
+    Html,
+    Email,
+    Csv,
+    Json,
+    Text,
+    Picture,
+}
+
+/// How Microsoft's formats before 2007 begin.
+const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+
+pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
+    let start = &bytes[..bytes.len().min(1024)];
+    if start.windows(5).any(|five| five == b"%PDF-") {
+        return Ok(Kind::Pdf);
+    }
+    if bytes.starts_with(b"PK") {
+        return package(bytes);
+    }
+    if bytes.starts_with(COMPOUND) {
+        return compound(&ending);
+    }
+    if infer::is_image(bytes) {
+        return Ok(Kind::Picture);
+    }
+    let wide = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    if !wide && bytes.contains(&0) {
+        return Err(unknown());
+    }
+    Ok(text(&ending, start))
+}
+
+/// The parts say it: a name may lie.
+fn package(bytes: &[u8]) -> Result<Kind, ReadError> {
+    let mut archive = Archive::open(bytes)?;
+    let has = |part: &str| archive.has(part);
+    for (part, kind) in [
+        ("word/document.xml", Kind::Docx),
+        ("xl/workbook.xml", Kind::Xlsx),
+        ("xl/workbook.bin", Kind::Xlsb),
+        ("ppt/presentation.xml", Kind::Pptx),
+    ] {
+        if has(part) {
+            return Ok(kind);
+        }
+    }
+    let mimetype = archive.part("mimetype")?.unwrap_or_default();
+    let mimetype = String::from_utf8_lossy(&mimetype);
+    match mimetype.trim().strip_prefix("application/vnd.oasis.opendocument.") {
+        Some(kind) if kind.starts_with("text") => Ok(Kind::Odt),
+        Some(kind) if kind.starts_with("spreadsheet") => Ok(Kind::Ods),
+        Some(kind) if kind.starts_with("presentation") => Ok(Kind::Odp),
+        _ => Err(ReadError::Unknown(
+            "This is an archive, and what is in archives is not read: unpack it first.".into(),
+        )),
+    }
+}
+
+fn compound(ending: &str) -> Result<Kind, ReadError> {
+    match ending {
+        "xls" | "xlt" | "xla" => Ok(Kind::Xls),
+        _ => Err(ReadError::Unknown(
+            "This is a file of Office before 2007, or a protected one: save it as .docx, .xlsx or \
+             .pptx, without a password."
+                .into(),
+        )),
+    }
+}
+
+fn text(ending: &str, start: &[u8]) -> Kind {
+    let start = String::from_utf8_lossy(start).trim_start().to_lowercase();
+    match ending {
+        "html" | "htm" | "xhtml" => Kind::Html,
+        "eml" => Kind::Email,
+        "csv" | "tsv" => Kind::Csv,
+        "json" => Kind::Json,
+        _ if start.starts_with("<!doctype html") || start.starts_with("<html") => Kind::Html,
+        _ => Kind::Text,
+    }
+}
+
+fn unknown() -> ReadError {
+    ReadError::Unknown(
+        "There is no reader for this: PDF, Word, Excel, PowerPoint, OpenDocument, HTML, e-mail, \
+         CSV, JSON, text and pictures can be read."
+            .into(),
+    )
+}

@@ -1,0 +1,104 @@
+//! Bytes to Markdown: the way back, for documents that anybody may have made.
+//!
+//! - [`kind`]: what a file is, by its content first and its name second
+//! - [`limits`]: budgets, which hold before anything is built
+//! - `archive`, `xml`: parts of a package, and walking through them, with entities off
+//! - `words`: paragraphs, marks, lists and tables as Markdown
+//! - `docx`, `pptx`, `odf`, `sheets`, `pdf` and its `fonts`, `html`, `email`, `rows`, `charset`: a file per format
+//!
+//! Parsers of other people's formats panic, overflow and loop now and then: call this in a process
+//! of its own, with limits on its memory and time.
+
+mod archive;
+mod charset;
+mod docx;
+mod email;
+mod fonts;
+pub mod html;
+pub mod kind;
+pub mod limits;
+mod odf;
+mod pdf;
+mod pptx;
+mod rows;
+mod sheets;
+#[cfg(test)]
+mod tests;
+mod words;
+mod xml;
+
+pub use kind::Kind;
+
+use serde::{Deserialize, Serialize};
+
+/// What a document says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    pub kind: Kind,
+    pub markdown: String,
+    /// Pages, sheets or slides, where there are such.
+    pub pages: usize,
+    /// Pages that show pictures and no text: what they say has to be recognised.
+    pub pictures: usize,
+    /// What was left out; one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Why a document says nothing; each sentence says what can be done.
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+pub enum ReadError {
+    /// It is over a budget.
+    #[error("{0}")]
+    TooLarge(String),
+    /// It is not what it says it is.
+    #[error("{0}")]
+    Damaged(String),
+    /// There is no reader for it.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+impl Reading {
+    fn of(kind: Kind, markdown: String) -> Self {
+        Self { kind, markdown, pages: 0, pictures: 0, warnings: Vec::new() }
+    }
+}
+
+/// The document as Markdown. `name` is the file's name, which decides where the content does not.
+/// A parser that breaks down has found damage.
+pub fn to_markdown(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
+    std::panic::catch_unwind(|| read(name, bytes)).unwrap_or_else(|_| {
+        Err(ReadError::Damaged("The document is damaged: its reader broke down.".into()))
+    })
+}
+
+fn read(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
+    limits::input(bytes)?;
+    let kind = kind::of(name, bytes)?;
+    let reading = match kind {
+        Kind::Pdf => pdf::read(bytes),
+        Kind::Docx => docx::read(bytes),
+        Kind::Pptx => pptx::read(bytes),
+        Kind::Xlsx | Kind::Xlsb | Kind::Xls => sheets::read(kind, bytes),
+        Kind::Odt | Kind::Ods | Kind::Odp => odf::read(kind, bytes),
+        Kind::Html => {
+            html::to_markdown(&charset::decode(bytes)).map(|text| Reading::of(kind, text))
+        }
+        Kind::Email => email::read(bytes),
+        Kind::Csv => Ok(rows::csv(&charset::decode(bytes))),
+        Kind::Json => Ok(rows::json(&charset::decode(bytes))),
+        Kind::Text => Ok(Reading::of(kind, charset::decode(bytes))),
+        Kind::Picture => picture(bytes),
+    }?;
+    Ok(limits::output(reading))
+}
+
+/// Nothing to read yet, but checked before anybody unpacks it.
+fn picture(bytes: &[u8]) -> Result<Reading, ReadError> {
+    let reader = image::ImageReader::new(std::io::Cursor::new(bytes)).with_guessed_format();
+    let size = reader.ok().and_then(|reader| reader.into_dimensions().ok());
+    let (width, height) =
+        size.ok_or_else(|| ReadError::Damaged("The picture does not say how large it is.".into()))?;
+    limits::pixels(width, height)?;
+    Ok(Reading { pages: 1, pictures: 1, ..Reading::of(Kind::Picture, String::new()) })
+}

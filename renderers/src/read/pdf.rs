@@ -1,0 +1,272 @@
+//! PDF: page by page. A page says where each run of glyphs stands; lines and words are what stands
+//! together.
+
+use lopdf::{
+    Dictionary, Document, LoadOptions, Object, ObjectId,
+    content::{Content, Operation},
+};
+use std::{collections::HashMap, rc::Rc};
+
+use super::{Kind, ReadError, Reading, fonts::Font, limits, words::Words};
+
+/// Streams that are unpacked while the document is opened, each.
+const LOADED_BYTES: usize = 32 << 20;
+/// Drawings inside one another.
+const FORMS: usize = 8;
+/// Drawings on one page, each as often as it is drawn.
+const DRAWINGS: usize = 1_000;
+/// Runs of glyphs on one page.
+const RUNS: usize = 200_000;
+
+pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
+    let options =
+        LoadOptions { max_decompressed_size: Some(LOADED_BYTES), ..LoadOptions::default() };
+    let document = Document::load_mem_with_options(bytes, options)
+        .map_err(|error| ReadError::Damaged(format!("The PDF is damaged: {error}.")))?;
+    if document.is_encrypted() {
+        return Err(ReadError::Unknown("The PDF is protected by a password.".into()));
+    }
+    let pages = document.get_pages();
+    limits::within(pages.len() as u64, limits::PAGES as u64, "pages")?;
+    if pages.is_empty() {
+        return Err(ReadError::Damaged("The PDF has no pages.".into()));
+    }
+    let mut words = Words::default();
+    let mut reading = Reading { pages: pages.len(), ..Reading::of(Kind::Pdf, String::new()) };
+    for (number, id) in pages {
+        words.heading(2, &format!("Page {number}"));
+        let mut page = Page::of(&document);
+        if let Err(problem) = page.read(id) {
+            reading.warnings.push(format!("Page {number} is not whole: {problem}."));
+        }
+        words.paragraph(page.text.trim());
+        reading.pictures += usize::from(page.text.trim().is_empty() && page.has_pictures);
+    }
+    reading.markdown = words.finish();
+    Ok(reading)
+}
+
+/// `[a b c d e f]`: what of the page's space a step's space is.
+type Matrix = [f32; 6];
+
+const SAME: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+
+/// First `inner`, then `outer`.
+fn within(inner: Matrix, outer: Matrix) -> Matrix {
+    let across = |x: f32, y: f32| x * outer[0] + y * outer[2];
+    let up = |x: f32, y: f32| x * outer[1] + y * outer[3];
+    [
+        across(inner[0], inner[1]),
+        up(inner[0], inner[1]),
+        across(inner[2], inner[3]),
+        up(inner[2], inner[3]),
+        across(inner[4], inner[5]) + outer[4],
+        up(inner[4], inner[5]) + outer[5],
+    ]
+}
+
+struct Page<'a> {
+    document: &'a Document,
+    text: String,
+    has_pictures: bool,
+    runs: usize,
+    drawings: usize,
+    fonts: HashMap<usize, Option<Rc<Font<'a>>>>,
+    /// Where the last run ended, and how high it was.
+    last: Option<(f32, f32, f32)>,
+}
+
+#[derive(Clone)]
+struct State<'a> {
+    space: Matrix,
+    font: Option<Rc<Font<'a>>>,
+    size: f32,
+    leading: f32,
+    line: Matrix,
+    text: Matrix,
+}
+
+impl<'a> Page<'a> {
+    fn of(document: &'a Document) -> Self {
+        let (text, fonts) = (String::new(), HashMap::new());
+        Self { document, text, has_pictures: false, runs: 0, drawings: 0, fonts, last: None }
+    }
+
+    fn read(&mut self, id: ObjectId) -> lopdf::Result<()> {
+        let content = self.document.get_page_content_with_limit(id, limits::PAGE_BYTES)?;
+        let (own, others) = self.document.get_page_resources(id)?;
+        let others = others.iter().filter_map(|id| self.document.get_dictionary(*id).ok());
+        let resources: Vec<_> = own.into_iter().chain(others).collect();
+        self.draw(&content, &resources, SAME, 0)
+    }
+
+    fn draw(
+        &mut self,
+        content: &[u8],
+        resources: &[&'a Dictionary],
+        space: Matrix,
+        depth: usize,
+    ) -> lopdf::Result<()> {
+        let mut state =
+            State { space, font: None, size: 1.0, leading: 0.0, line: SAME, text: SAME };
+        let mut saved = Vec::new();
+        for operation in Content::decode_iter(content) {
+            let Operation { operator, operands } = operation?;
+            match operator.as_str() {
+                "q" if saved.len() < limits::DEPTH => saved.push(state.clone()),
+                "Q" => state = saved.pop().unwrap_or(state),
+                "cm" => state.space = within(matrix(&operands), state.space),
+                "Tf" => {
+                    state.font = name(&operands).and_then(|name| self.font(resources, name));
+                    state.size = number(&operands, 1);
+                }
+                "Do" if depth < FORMS => {
+                    if let Some(form) = name(&operands).and_then(|n| self.form(resources, n)) {
+                        self.drawings += 1;
+                        let space = within(form.1, state.space);
+                        let inner = form.2.map_or_else(|| resources.to_vec(), |own| vec![own]);
+                        self.draw(&form.0, &inner, space, depth + 1)?;
+                    }
+                }
+                _ => self.write(&operator, &operands, &mut state),
+            }
+            let is_over = self.runs > RUNS || self.drawings > DRAWINGS;
+            if is_over || self.text.len() > limits::PAGE_BYTES {
+                return Err(lopdf::Error::RecursionLimit);
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, operator: &str, operands: &[Object], state: &mut State<'a>) {
+        let mut down = |x: f32, y: f32| {
+            state.line = within([1.0, 0.0, 0.0, 1.0, x, y], state.line);
+            state.text = state.line;
+        };
+        match operator {
+            "BT" => (state.line, state.text) = (SAME, SAME),
+            "Tm" => (state.line, state.text) = (matrix(operands), matrix(operands)),
+            "Td" => down(number(operands, 0), number(operands, 1)),
+            "TD" => {
+                state.leading = -number(operands, 1);
+                down(number(operands, 0), number(operands, 1));
+            }
+            "TL" => state.leading = number(operands, 0),
+            "T*" => down(0.0, -state.leading),
+            "Tj" | "TJ" => self.show(operands, state),
+            "'" => {
+                down(0.0, -state.leading);
+                self.show(operands, state);
+            }
+            "\"" => {
+                down(0.0, -state.leading);
+                self.show(operands.get(2..).unwrap_or_default(), state);
+            }
+            _ => {}
+        }
+    }
+
+    fn show(&mut self, operands: &[Object], state: &mut State<'a>) {
+        for operand in operands {
+            match operand {
+                Object::String(codes, _) => self.run(codes, state),
+                Object::Array(parts) => {
+                    for part in parts {
+                        match part {
+                            Object::String(codes, _) => self.run(codes, state),
+                            other => {
+                                let back = other.as_float().unwrap_or(0.0);
+                                advance(state, -back / 1000.0 * state.size);
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn run(&mut self, codes: &[u8], state: &mut State<'a>) {
+        let Some(font) = state.font.clone() else { return };
+        self.runs += 1;
+        let at = within(state.text, state.space);
+        let (text, width) = (font.text(codes), font.width(codes) * state.size);
+        let height = state.size.abs() * (at[2].abs() + at[3].abs());
+        self.part(at[4], at[5], height);
+        self.text.push_str(&text);
+        advance(state, width);
+        let end = within(state.text, state.space);
+        self.last = Some((end[4], end[5], height));
+    }
+
+    /// Puts between two runs what their places say: nothing, a space, a line, a paragraph.
+    fn part(&mut self, x: f32, y: f32, height: f32) {
+        let Some((last_x, last_y, last_height)) = self.last else { return };
+        let height = height.max(last_height).max(1.0);
+        let (right, down) = (x - last_x, (last_y - y).abs());
+        if down > height * 1.9 {
+            self.text.push_str("\n\n");
+        } else if down > height * 0.5 {
+            self.text.push('\n');
+        } else if !(-height..=height * 0.17).contains(&right) && !self.text.ends_with([' ', '\n']) {
+            self.text.push(' ');
+        }
+    }
+
+    fn font(&mut self, resources: &[&'a Dictionary], name: &[u8]) -> Option<Rc<Font<'a>>> {
+        let font = self.resource(resources, b"Font", name)?.as_dict().ok()?;
+        let key = std::ptr::from_ref(font) as usize;
+        let document = self.document;
+        self.fonts.entry(key).or_insert_with(|| Font::of(document, font).map(Rc::new)).clone()
+    }
+
+    /// What a drawing inside the page does, and with what. Pictures are only counted.
+    fn form(
+        &mut self,
+        resources: &[&'a Dictionary],
+        name: &[u8],
+    ) -> Option<(Vec<u8>, Matrix, Option<&'a Dictionary>)> {
+        let stream = self.resource(resources, b"XObject", name)?.as_stream().ok()?;
+        if stream.dict.get(b"Subtype").and_then(Object::as_name).ok()? != b"Form" {
+            self.has_pictures = true;
+            return None;
+        }
+        let content = stream.get_plain_content_with_limit(limits::PAGE_BYTES).ok()?;
+        let place = stream.dict.get_deref(b"Matrix", self.document).and_then(Object::as_array);
+        let place = place.map_or(SAME, |numbers| matrix(numbers));
+        let own = stream.dict.get_deref(b"Resources", self.document).and_then(Object::as_dict);
+        Some((content, place, own.ok()))
+    }
+
+    fn resource(
+        &self,
+        resources: &[&'a Dictionary],
+        kind: &[u8],
+        name: &[u8],
+    ) -> Option<&'a Object> {
+        resources.iter().find_map(|one| {
+            one.get_deref(kind, self.document)
+                .ok()?
+                .as_dict()
+                .ok()?
+                .get_deref(name, self.document)
+                .ok()
+        })
+    }
+}
+
+fn advance(state: &mut State<'_>, by: f32) {
+    state.text = within([1.0, 0.0, 0.0, 1.0, by, 0.0], state.text);
+}
+
+fn name(operands: &[Object]) -> Option<&[u8]> {
+    operands.first()?.as_name().ok()
+}
+
+fn number(operands: &[Object], at: usize) -> f32 {
+    operands.get(at).and_then(|operand| operand.as_float().ok()).unwrap_or(0.0)
+}
+
+fn matrix(numbers: &[Object]) -> Matrix {
+    if numbers.len() < 6 { SAME } else { std::array::from_fn(|at| number(numbers, at)) }
+}

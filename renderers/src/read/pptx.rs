@@ -1,0 +1,167 @@
+//! PowerPoint: slide by slide, in the order of the show, with the speaker's notes.
+
+use super::{
+    Kind, ReadError, Reading,
+    archive::Archive,
+    docx::links,
+    limits,
+    words::{Line, Marks, Tables, Words},
+    xml::{Element, Node, walk},
+};
+
+pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
+    let mut archive = Archive::open(bytes)?;
+    let slides = slides(&mut archive)?;
+    limits::within(slides.len() as u64, limits::PAGES as u64, "slides")?;
+    let mut words = Words::default();
+    let mut warnings = Vec::new();
+    for (at, part) in slides.iter().enumerate() {
+        words.heading(2, &format!("Slide {}", at + 1));
+        let Some(xml) = archive.part(part)? else { continue };
+        let mut slide = Slide { words, ..Slide::default() };
+        if let Err(problem) = walk(&xml, |node| slide.step(&node)) {
+            warnings.push(format!("Slide {} is not whole. {problem}", at + 1));
+        }
+        words = slide.words;
+        if let Some(notes) = notes(&mut archive, part)? {
+            words.paragraph(&format!("> Notes: {}", notes.replace('\n', "\n> ")));
+        }
+    }
+    let reading = Reading::of(Kind::Pptx, words.finish());
+    Ok(Reading { pages: slides.len(), warnings, ..reading })
+}
+
+/// The parts of the slides, in their order.
+fn slides(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
+    let links = links(archive, "ppt/_rels/presentation.xml.rels")?;
+    let xml = archive.part("ppt/presentation.xml")?.unwrap_or_default();
+    let mut parts = Vec::new();
+    walk(&xml, |node| {
+        if let Node::Open(element) = node
+            && element.name == "sldId"
+            && let Some(target) = element.exactly("r:id").and_then(|id| links.get(id))
+        {
+            parts.push(within("ppt", target));
+        }
+        Ok(())
+    })?;
+    Ok(parts)
+}
+
+/// A target is relative to the folder of the part that names it.
+fn within(folder: &str, target: &str) -> String {
+    match target.strip_prefix('/') {
+        Some(absolute) => absolute.to_owned(),
+        None => match target.strip_prefix("../") {
+            Some(up) => within(folder.rsplit_once('/').map_or("", |(up, _)| up), up),
+            None if folder.is_empty() => target.to_owned(),
+            None => format!("{folder}/{target}"),
+        },
+    }
+}
+
+fn notes(archive: &mut Archive, slide: &str) -> Result<Option<String>, ReadError> {
+    let Some((folder, name)) = slide.rsplit_once('/') else { return Ok(None) };
+    let links = links(archive, &format!("{folder}/_rels/{name}.rels"))?;
+    let notes = links.values().find(|target| target.contains("notesSlide"));
+    let Some(part) = notes.map(|target| within(folder, target)) else { return Ok(None) };
+    let Some(xml) = archive.part(&part)? else { return Ok(None) };
+    let mut slide = Slide { only: Some("body"), ..Slide::default() };
+    let _ = walk(&xml, |node| slide.step(&node));
+    Ok(Some(slide.words.finish()).filter(|text| !text.is_empty()))
+}
+
+#[derive(Default)]
+struct Slide {
+    words: Words,
+    tables: Tables,
+    line: Option<Line>,
+    marks: Marks,
+    depth: usize,
+    bulleted: bool,
+    /// The kind of the placeholder that is open.
+    placeholder: String,
+    /// Only this kind of placeholder is read.
+    only: Option<&'static str>,
+    wide: usize,
+    in_text: bool,
+}
+
+impl Slide {
+    fn step(&mut self, node: &Node<'_>) -> Result<(), ReadError> {
+        match node {
+            Node::Open(element) => self.open(element),
+            Node::Text(text) if self.in_text => {
+                if let Some(line) = &mut self.line {
+                    line.push(text, self.marks);
+                }
+            }
+            Node::Text(_) => {}
+            Node::Close(name) => self.close(name)?,
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, element: &Element) {
+        match element.name.as_str() {
+            "sp" | "pic" | "graphicFrame" => self.placeholder.clear(),
+            "ph" => element.attribute("type").unwrap_or("body").clone_into(&mut self.placeholder),
+            "cNvPr" => {
+                let says = element.attribute("descr").filter(|says| !says.is_empty());
+                if let (Some(says), None) = (says, self.only) {
+                    self.words.paragraph(&format!("![{says}]"));
+                }
+            }
+            "p" => (self.line, self.depth, self.bulleted) = (Some(Line::default()), 0, false),
+            "pPr" => self.depth = element.number("lvl").unwrap_or(0),
+            "buChar" | "buAutoNum" => self.bulleted = true,
+            "rPr" => {
+                let is = |name| matches!(element.attribute(name), Some("1" | "true"));
+                self.marks = Marks { strong: is("b"), emphasis: is("i"), strike: false };
+            }
+            "r" => self.marks = Marks::default(),
+            "t" => self.in_text = true,
+            "br" => {
+                if let Some(line) = &mut self.line {
+                    line.push_plain("\n");
+                }
+            }
+            "tbl" => self.tables.open(),
+            "tr" => self.tables.row(),
+            "tc" => {
+                self.tables.cell();
+                // A merged cell's others are there as well, empty.
+                self.wide = 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, name: &str) -> Result<(), ReadError> {
+        match name {
+            "t" => self.in_text = false,
+            "p" => self.put_down(),
+            "tc" => self.tables.end_cell(self.wide),
+            "tbl" => self.tables.close(&mut self.words)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn put_down(&mut self) {
+        let Some(line) = self.line.take() else { return };
+        if self.only.is_some_and(|only| only != self.placeholder) {
+            return;
+        }
+        let text = line.finish();
+        if self.tables.take(&text) {
+            return;
+        }
+        match self.placeholder.as_str() {
+            "title" | "ctrTitle" => self.words.heading(3, text.trim_matches('*')),
+            "sldNum" | "dt" | "ftr" => {}
+            _ if self.depth > 0 || self.bulleted => self.words.entry(self.depth, false, &text),
+            _ => self.words.paragraph(&text),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! CSV and JSON as tables; what is no table stays as it is.
+
+use serde_json::Value;
+
+use super::{Kind, Reading, words::Words};
+use crate::rows::{records, sheets};
+
+pub fn csv(text: &str) -> Reading {
+    let rows = records(text);
+    table(Kind::Csv, "", rows, text)
+}
+
+/// A list of objects, a list of lists, or an object of such.
+pub fn json(text: &str) -> Reading {
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        let mut reading = Reading::of(Kind::Json, text.to_owned());
+        reading.warnings.push("This is no JSON, though its name says so.".into());
+        return reading;
+    };
+    let mut words = Words::default();
+    let tables = sheets("", &value).ok().map(|sheets| {
+        sheets.into_iter().try_for_each(|(name, header, mut rows)| {
+            rows.insert(0, header);
+            words.heading(2, &name);
+            words.table(&rows)
+        })
+    });
+    match tables {
+        Some(Ok(())) if !words.is_empty() => Reading::of(Kind::Json, words.finish()),
+        _ => {
+            let pretty = serde_json::to_string_pretty(&value).unwrap_or_else(|_| text.to_owned());
+            Reading::of(Kind::Json, format!("```json\n{pretty}\n```"))
+        }
+    }
+}
+
+fn table(kind: Kind, name: &str, rows: Vec<Vec<String>>, text: &str) -> Reading {
+    let mut words = Words::default();
+    words.heading(2, name);
+    match words.table(&rows) {
+        Ok(()) => Reading::of(kind, words.finish()),
+        Err(problem) => Reading {
+            warnings: vec![format!("It is shown as it is. {problem}")],
+            ..Reading::of(kind, text.to_owned())
+        },
+    }
+}

@@ -1,0 +1,109 @@
+//! Excel: each sheet a table. Cells come one after the other, so that one lonely cell far out does
+//! not ask for all those before it.
+
+use calamine::{
+    Data, DataRef, Reader as _, Sheets, Xlsx, open_workbook_auto_from_rs, open_workbook_from_rs,
+};
+use std::{collections::BTreeMap, fmt::Display, io::Cursor};
+
+use super::{Kind, ReadError, Reading, archive::Archive, limits, words::Words};
+
+type Rows = BTreeMap<u32, BTreeMap<u32, String>>;
+
+pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
+    if kind != Kind::Xls {
+        Archive::open(bytes)?.check_all()?;
+    }
+    let mut reading = Reading::of(kind, String::new());
+    let mut words = Words::default();
+    let mut put = |name: &str, rows: Result<Rows, ReadError>| -> Result<(), ReadError> {
+        reading.pages += 1;
+        words.heading(2, name);
+        match rows {
+            Ok(rows) => words.table(&table(&rows, &mut reading.warnings, name)),
+            Err(too_large @ ReadError::TooLarge(_)) => Err(too_large),
+            Err(problem) => {
+                reading.warnings.push(format!("The sheet {name} could not be read. {problem}"));
+                Ok(())
+            }
+        }
+    };
+    if kind == Kind::Xlsx {
+        let mut book: Xlsx<_> = open_workbook_from_rs(Cursor::new(bytes)).map_err(damaged)?;
+        for name in book.sheet_names() {
+            put(&name, cells(&mut book, &name))?;
+        }
+    } else {
+        let mut book = open_workbook_auto_from_rs(Cursor::new(bytes)).map_err(damaged)?;
+        for name in book.sheet_names() {
+            put(&name, range(&mut book, &name))?;
+        }
+    }
+    reading.markdown = words.finish();
+    Ok(reading)
+}
+
+fn cells(book: &mut Xlsx<Cursor<&[u8]>>, name: &str) -> Result<Rows, ReadError> {
+    let mut reader = book.worksheet_cells_reader(name).map_err(damaged)?;
+    let mut rows = Rows::new();
+    let mut count = 0;
+    while let Some(cell) = reader.next_cell().map_err(damaged)? {
+        count += 1;
+        limits::within(count, limits::CELLS as u64, "cells")?;
+        let (row, column) = cell.get_position();
+        let text = match cell.get_value() {
+            DataRef::SharedString(text) => (*text).to_owned(),
+            other => shown(&Data::from(other.clone())),
+        };
+        if !text.is_empty() {
+            rows.entry(row).or_default().insert(column, text);
+        }
+    }
+    Ok(rows)
+}
+
+fn range(book: &mut Sheets<Cursor<&[u8]>>, name: &str) -> Result<Rows, ReadError> {
+    let range = book.worksheet_range(name).map_err(damaged)?;
+    let mut rows = Rows::new();
+    for (row, column, value) in range.used_cells() {
+        rows.entry(row as u32).or_default().insert(column as u32, shown(value));
+    }
+    Ok(rows)
+}
+
+/// Rows without a value are left out, and so are columns before the first value.
+fn table(rows: &Rows, warnings: &mut Vec<String>, name: &str) -> Vec<Vec<String>> {
+    let columns = rows.values().flat_map(BTreeMap::keys);
+    let first = columns.clone().min().copied().unwrap_or(0);
+    let last = columns.max().copied().unwrap_or(0);
+    let most = first + limits::COLUMNS as u32 - 1;
+    if last > most {
+        warnings.push(format!("Columns of the sheet {name} after the 256th are left out."));
+    }
+    let line = |row: &BTreeMap<u32, String>| {
+        let until = row.range(..=most).next_back().map_or(first, |(column, _)| *column);
+        (first..=until).map(|column| row.get(&column).cloned().unwrap_or_default()).collect()
+    };
+    rows.values().map(line).collect()
+}
+
+fn shown(value: &Data) -> String {
+    match value {
+        Data::Empty => String::new(),
+        Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text.clone(),
+        Data::Bool(is) => is.to_string().to_uppercase(),
+        Data::DateTime(moment) if moment.is_datetime() => {
+            let (year, month, day, hour, minute, second, _) = moment.to_ymd_hms_milli();
+            let date = format!("{year:04}-{month:02}-{day:02}");
+            match (hour, minute, second) {
+                (0, 0, 0) => date,
+                _ => format!("{date} {hour:02}:{minute:02}:{second:02}"),
+            }
+        }
+        other => other.to_string(),
+    }
+}
+
+fn damaged(error: impl Display) -> ReadError {
+    ReadError::Damaged(format!("The workbook is damaged or protected: {error}."))
+}

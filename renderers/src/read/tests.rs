@@ -1,0 +1,270 @@
+//! What our own writers write is read back with its words; arbitrary bytes break nothing.
+
+use proptest::prelude::*;
+use std::io::{Cursor, Write as _};
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+use super::*;
+use crate::{Format, markdown, render};
+
+const SOURCE: &str = "\
+# Quarterly figures
+
+The **gross** margin grew *slowly*, see [the page](https://example.org/margins) and Größe.
+
+## What was done
+
+- First entry
+  - Inner entry
+- Second entry
+
+1. Counted one
+2. Counted two
+
+| Region | Amount | Remark |
+| --- | ---: | --- |
+| North | 1250 | fine |
+| South | 980 | a pipe \\| inside |
+
+> Quoted wisdom.
+
+A footnote stands here.[^1]
+
+[^1]: Explained below.
+";
+
+fn back(format: Format, ending: &str) -> Reading {
+    let document = markdown::read(SOURCE).unwrap();
+    let bytes = render(&document, format).unwrap().bytes;
+    to_markdown(&format!("report.{ending}"), &bytes).unwrap()
+}
+
+fn has_words(reading: &Reading, words: &[&str]) {
+    for word in words {
+        assert!(reading.markdown.contains(word), "{word} is missing in {}", reading.markdown);
+    }
+}
+
+const ALL: [&str; 14] = [
+    "Quarterly figures",
+    "gross",
+    "slowly",
+    "Größe",
+    "What was done",
+    "First entry",
+    "Inner entry",
+    "Counted two",
+    "Region",
+    "1250",
+    "South",
+    "Quoted wisdom",
+    "footnote stands",
+    "Explained below",
+];
+
+/// MC-26: a Word document keeps its headings, lists, marks, links and tables.
+#[test]
+fn mc_26_word_is_read_back() {
+    let reading = back(Format::Docx, "docx");
+    has_words(&reading, &ALL);
+    has_words(
+        &reading,
+        &[
+            "# Quarterly figures\n",
+            "## What was done\n",
+            "- First entry\n  - Inner entry\n- Second entry\n",
+            "1. Counted one\n",
+            "**gross**",
+            "*slowly*",
+            "[the page](https://example.org/margins)",
+            "| --- | --- | --- |\n| North | 1250 | fine |\n| South | 980 | a pipe \\| inside |",
+        ],
+    );
+}
+
+#[test]
+fn mc_26_powerpoint_is_read_back() {
+    let reading = back(Format::Pptx, "pptx");
+    has_words(&reading, &ALL);
+    has_words(&reading, &["## Slide 1\n", "| North | 1250 | fine |"]);
+    assert!(reading.pages >= 2);
+}
+
+#[test]
+fn mc_26_excel_is_read_back() {
+    let reading = back(Format::Xlsx, "xlsx");
+    has_words(&reading, &["Region", "Amount", "| North | 1250 | fine |", "South", "980"]);
+}
+
+#[test]
+fn mc_26_pdf_is_read_back_page_by_page() {
+    let reading = back(Format::Pdf, "pdf");
+    has_words(&reading, &ALL);
+    has_words(&reading, &["## Page 1\n", "The gross margin grew slowly, see the page and Größe."]);
+    assert_eq!((reading.pages, reading.pictures), (1, 0));
+}
+
+fn package(parts: &[(&str, &str)]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, text) in parts {
+        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(text.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+fn open_document(kind: &str, body: &str) -> Vec<u8> {
+    let content = format!(
+        "<o:document-content xmlns:o='o' xmlns:t='t' xmlns:table='b' xmlns:s='s' xmlns:fo='f'>\
+         <o:automatic-styles><s:style s:name='B'><s:text-properties fo:font-weight='bold'/></s:style>\
+         </o:automatic-styles><o:body>{body}</o:body></o:document-content>"
+    );
+    let mimetype = format!("application/vnd.oasis.opendocument.{kind}");
+    package(&[("mimetype", &mimetype), ("content.xml", &content)])
+}
+
+#[test]
+fn mc_26_opendocument_is_read() {
+    let text = open_document(
+        "text",
+        "<t:h t:outline-level='2'>Title</t:h><t:p>a<t:s t:c='2'/>b <t:span t:style-name='B'>c</t:span></t:p>\
+         <t:list><t:list-item><t:p>one</t:p><t:list><t:list-item><t:p>two</t:p></t:list-item></t:list>\
+         </t:list-item></t:list><t:tracked-changes><t:p>gone</t:p></t:tracked-changes>",
+    );
+    let reading = to_markdown("x.odt", &text).unwrap();
+    assert_eq!(reading.markdown, "## Title\n\na  b **c**\n\n- one\n  - two");
+    let sheet = open_document(
+        "spreadsheet",
+        "<table:table table:name='S'><table:table-row><table:table-cell><t:p>A</t:p></table:table-cell>\
+         <table:table-cell table:number-columns-repeated='2'/><table:table-cell><t:p>D</t:p>\
+         </table:table-cell><table:table-cell table:number-columns-repeated='16000'/></table:table-row></table:table>",
+    );
+    let reading = to_markdown("x.ods", &sheet).unwrap();
+    assert_eq!(reading.markdown, "## S\n\n| A |  |  | D |\n| --- | --- | --- | --- |");
+}
+
+#[test]
+fn mc_26_mail_pages_and_rows_are_read() {
+    let mail = "From: Ann <ann@example.org>\r\nTo: bob@example.org\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\
+        MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n\
+        Content-Type: text/html; charset=utf-8\r\n\r\n<p>Hello <b>you</b></p>\r\n--x\r\n\
+        Content-Type: application/pdf\r\nContent-Disposition: attachment; filename=a.pdf\r\n\r\nabc\r\n--x--\r\n";
+    let reading = to_markdown("a.eml", mail.as_bytes()).unwrap();
+    has_words(
+        &reading,
+        &["# Grüße", "From: Ann <ann@example.org>", "Hello **you**", "a.pdf, 3 bytes"],
+    );
+    let page = "<html><head><title>t</title></head><body><h1>H</h1><script>bad()</script>\
+        <table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></body></html>";
+    let reading = to_markdown("a.html", page.as_bytes()).unwrap();
+    has_words(&reading, &["# H", "| a", "| 1"]);
+    assert!(!reading.markdown.contains("bad()"));
+    let reading = to_markdown("a.csv", b"n;v\n\xe4;2\n").unwrap();
+    assert_eq!(reading.markdown, "| n | v |\n| --- | --- |\n| ä | 2 |");
+    let reading = to_markdown("a.json", br#"[{"a":1},{"a":2}]"#).unwrap();
+    assert_eq!(reading.markdown, "| a |\n| --- |\n| 1 |\n| 2 |");
+    assert!(to_markdown("a.json", br#"{"a":1}"#).unwrap().markdown.starts_with("```json"));
+}
+
+/// What was deleted with tracked changes is gone; what stands twice stands once.
+#[test]
+fn word_says_what_is_there_and_not_what_was() {
+    let document = "<w:document xmlns:w='w' xmlns:mc='m'><w:body>\
+        <w:p><w:r><w:t>kept</w:t></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del>\
+        <w:ins><w:r><w:t xml:space='preserve'> added</w:t></w:r></w:ins></w:p>\
+        <mc:AlternateContent><mc:Choice><w:p><w:r><w:t>once</w:t></w:r></w:p></mc:Choice>\
+        <mc:Fallback><w:p><w:r><w:t>once</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent>\
+        <w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val='2'/></w:tcPr><w:p><w:r><w:t>wide</w:t></w:r></w:p></w:tc></w:tr>\
+        <w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>\
+        <w:p><w:r><w:t>cut";
+    let reading = to_markdown("x.docx", &package(&[("word/document.xml", document)])).unwrap();
+    let wanted = "kept added\n\nonce\n\n| wide |  |\n| --- | --- |\n| a | b |";
+    assert_eq!(reading.markdown, wanted);
+    assert!(reading.warnings.iter().any(|warning| warning.contains("deleted")), "{reading:?}");
+}
+
+#[test]
+fn mc_25_what_it_is_is_told_by_its_content() {
+    for (name, bytes, kind) in [
+        ("x.txt", &b"%PDF-1.7"[..], Kind::Pdf),
+        ("x.pdf", b"<!DOCTYPE html><p>", Kind::Html),
+        ("x.docx", b"\x89PNG\r\n\x1a\n", Kind::Picture),
+        ("x", b"plain", Kind::Text),
+    ] {
+        assert_eq!(kind::of(name, bytes), Ok(kind), "{name}");
+    }
+    assert!(matches!(kind::of("x.bin", b"a\0b"), Err(ReadError::Unknown(_))));
+    let archive = to_markdown("x.zip", &package(&[("a", "b")])).unwrap_err();
+    assert!(archive.to_string().contains("unpack it first"));
+}
+
+const NAMES: [&str; 10] =
+    ["a.pdf", "a.docx", "a.xlsx", "a.xls", "a.pptx", "a.html", "a.eml", "a.csv", "a.json", "a.txt"];
+
+const STARTS: [&[u8]; 7] = [
+    b"",
+    b"%PDF-1.7\n",
+    b"PK\x03\x04",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    b"\x89PNG\r\n\x1a\n",
+    b"<html>",
+    b"\xff\xfe",
+];
+
+fn real() -> Vec<(&'static str, Vec<u8>)> {
+    let document = markdown::read(SOURCE).unwrap();
+    let of = |format| render(&document, format).unwrap().bytes;
+    vec![
+        ("a.docx", of(Format::Docx)),
+        ("a.xlsx", of(Format::Xlsx)),
+        ("a.pptx", of(Format::Pptx)),
+        ("a.pdf", of(Format::Pdf)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// FO-30, S14: whatever the bytes are, there is a text or a sentence.
+    #[test]
+    fn s14_arbitrary_bytes_break_no_reader(
+        start in prop::sample::select(&STARTS[..]),
+        bytes in prop::collection::vec(any::<u8>(), 0..2000),
+    ) {
+        let bytes = [start, &bytes].concat();
+        for name in NAMES {
+            let _ = to_markdown(name, &bytes);
+        }
+    }
+
+    /// Text of a format's own signs gets further than bytes do.
+    #[test]
+    fn s14_arbitrary_signs_break_no_reader(text in "[<>/&;=\"'a-c{}\\[\\],:|#\\r\\n \\-]{0,400}") {
+        for name in NAMES {
+            let _ = to_markdown(name, text.as_bytes());
+        }
+        for part in ["word/document.xml", "ppt/presentation.xml", "xl/workbook.xml", "content.xml"] {
+            let odt = "application/vnd.oasis.opendocument.text";
+            let _ = to_markdown("a", &package(&[(part, &text), ("mimetype", odt)]));
+        }
+    }
+}
+
+/// Real files, damaged in a few places, in an order that is the same every time.
+#[test]
+fn s14_damaged_files_break_no_reader() {
+    for (name, whole) in real() {
+        let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..60 {
+            let mut bytes = whole.clone();
+            for _ in 0..6 {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let at = (seed >> 20) as usize % bytes.len();
+                bytes[at] = (seed >> 56) as u8;
+            }
+            let cut = (seed >> 33) as usize % (2 * bytes.len());
+            bytes.truncate(cut.max(1));
+            let _ = to_markdown(name, &bytes);
+        }
+    }
+}
