@@ -6,7 +6,7 @@ RUN cargo build --release --locked --bin countersign
 
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji \
+    && apt-get install -y --no-install-recommends bubblewrap ca-certificates fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /data --create-home countersign
 COPY --from=build /build/target/release/countersign /usr/local/bin/countersign

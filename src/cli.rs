@@ -84,6 +84,12 @@ enum Command {
         #[command(subcommand)]
         what: audit::AuditCommand,
     },
+    /// What the gateway starts itself as, to read a document or to run a program in the sandbox
+    #[command(hide = true)]
+    Confine {
+        #[arg(long)]
+        job: String,
+    },
     /// Print a one-time link that signs in to the web chat
     Token {
         /// Who signs in
@@ -146,12 +152,23 @@ enum GuardCommand {
     Remove { name: String },
 }
 
+impl Cli {
+    /// What is to be done in the sandbox, if that is what this process is for.
+    pub fn confined(&self) -> Option<&str> {
+        match &self.command {
+            Some(Command::Confine { job }) => Some(job),
+            _ => None,
+        }
+    }
+}
+
 /// Runs what the command line says.
 pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
     let config = Config::load(cli.config.as_deref(), &variables)?;
     telemetry::start(&cli.log, &app::secrets(&config, &variables))?;
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve(&config, &variables).await,
+        Command::Confine { .. } => anyhow::bail!("only `main` confines, before anything else runs"),
         Command::Check => check(&config, &variables).await,
         Command::Migrate => {
             app::open_store(&config).await?;
@@ -246,13 +263,14 @@ const NO_KEY: &str = "
 ";
 
 async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<()> {
-    App::open(config, variables, Given::default()).await?;
+    let app = App::open(config, variables, Given::default()).await?;
     let list = |ids: Vec<&str>| ids.join(", ");
     say(&format!(
-        "The configuration is good and the database answers.\n  models    {}\n  agents    {}\n  channels  {}",
+        "The configuration is good and the database answers.\n  models    {}\n  agents    {}\n  channels  {}\n  sandbox   {}",
         list(config.models.iter().map(|m| m.id.as_str()).collect()),
         list(config.agents.iter().map(|a| a.id.as_str()).collect()),
         list(config.channels.iter().map(|c| c.id.as_str()).collect()),
+        app.sandbox.missing().unwrap_or("works"),
     ))
 }
 

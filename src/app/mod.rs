@@ -27,7 +27,11 @@ use crate::{
     gateway::{Connected, Gateway},
     llm::Model,
     store::{Store, db, files::Artifacts},
-    tools::{Tool, toolbox::Toolbox},
+    tools::{
+        Tool,
+        sandbox::Sandbox,
+        toolbox::{self, Toolbox},
+    },
     worker::{Worker, Workspaces, scene::RuleBook, sessions::Sessions},
 };
 
@@ -41,6 +45,7 @@ pub struct App {
     pub gateway: Arc<Gateway>,
     pub worker: Arc<Worker>,
     pub admin: Arc<Admin>,
+    pub sandbox: Arc<Sandbox>,
 }
 
 /// What a test gives instead of what the configuration says.
@@ -50,6 +55,7 @@ pub struct Given {
     pub models: BTreeMap<String, Arc<dyn Model>>,
     pub tools: Vec<Arc<dyn Tool>>,
     pub channels: BTreeMap<String, Connected>,
+    pub sandbox: Option<Arc<Sandbox>>,
 }
 
 impl App {
@@ -75,9 +81,14 @@ impl App {
         let secrets = secrets(config, variables);
         let redactor =
             Redactor::new(secrets.iter().map(String::as_str)).for_results(config.redaction.results);
+        let sandbox = match given.sandbox {
+            Some(sandbox) => sandbox,
+            None => Arc::new(Sandbox::probe(&std::env::current_exe()?).await),
+        };
         let toolbox = Arc::new(Toolbox::redacting(redactor.clone()));
         let house = config.documents.clone();
-        for tool in crate::tools::toolbox::builtin(house).into_iter().chain(given.tools) {
+        let confined = toolbox::sandboxed(&sandbox, config.shell.enabled);
+        for tool in toolbox::builtin(house).into_iter().chain(confined).chain(given.tools) {
             toolbox.register(tool)?;
         }
         let models = models::build(config, variables, &given.models)?;
@@ -96,8 +107,8 @@ impl App {
         });
         let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
         let admin = Arc::new(Admin::new(gateway.clone(), webs, demo));
-        let app = Self { gateway, worker, admin };
-        tools::connect_mcp(&app, config, variables).await?;
+        let app = Self { gateway, worker, admin, sandbox: sandbox.clone() };
+        tools::connect_mcp(&app, config, variables, &sandbox).await?;
         Ok(app)
     }
 

@@ -12,7 +12,10 @@ use super::{App, refresh_agents};
 use crate::{
     agent::catalog::Skill,
     config::{AgentEntry, Config, McpEntry},
-    tools::mcp::{self, McpConfig},
+    tools::{
+        mcp::{self, McpConfig},
+        sandbox::{Sandbox, server::ServerWalls},
+    },
     worker::Worker,
 };
 
@@ -26,11 +29,15 @@ pub(super) async fn connect_mcp(
     app: &App,
     config: &Config,
     variables: &BTreeMap<String, String>,
+    sandbox: &Arc<Sandbox>,
 ) -> Result<()> {
     let servers: Vec<_> = config
         .mcp
         .iter()
-        .map(|entry| server(entry, variables).with_context(|| format!("mcp.{}", entry.name)))
+        .map(|entry| {
+            let walls = walls(entry, config, sandbox);
+            server(entry, variables, walls).with_context(|| format!("mcp.{}", entry.name))
+        })
         .collect::<Result<_>>()?;
     let tries = servers.into_iter().map(|server| async {
         let taken = take(&app.worker, server.clone()).await;
@@ -74,7 +81,24 @@ async fn take(worker: &Worker, server: McpConfig) -> bool {
     true
 }
 
-fn server(entry: &McpEntry, variables: &BTreeMap<String, String>) -> Result<McpConfig> {
+/// What is around a local server, unless the configuration says that nothing is to be.
+fn walls(entry: &McpEntry, config: &Config, sandbox: &Arc<Sandbox>) -> Option<ServerWalls> {
+    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    let absolute = |path: &Path| real(path).unwrap_or_else(|_| path.to_owned());
+    let hidden = absolute(&config.data_dir);
+    (entry.sandbox && entry.command.is_some()).then(|| ServerWalls {
+        sandbox: sandbox.clone(),
+        home: hidden.join("mcp").join(&entry.name),
+        hidden,
+        folders: entry.folders.iter().map(|folder| absolute(folder)).collect(),
+    })
+}
+
+fn server(
+    entry: &McpEntry,
+    variables: &BTreeMap<String, String>,
+    walls: Option<ServerWalls>,
+) -> Result<McpConfig> {
     let env = entry
         .env
         .iter()
@@ -90,6 +114,7 @@ fn server(entry: &McpEntry, variables: &BTreeMap<String, String>) -> Result<McpC
         tier: entry.tier,
         bearer: bearer.transpose()?,
         headers: BTreeMap::new(),
+        walls,
     })
 }
 

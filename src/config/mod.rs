@@ -48,6 +48,19 @@ pub struct Config {
     pub channels: Vec<ChannelEntry>,
     pub mcp: Vec<McpEntry>,
     pub hooks: Vec<HookEntry>,
+    pub shell: ShellConfig,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ShellConfig {
+    pub enabled: bool,
+}
+
+impl Default for ShellConfig {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -175,6 +188,10 @@ pub struct McpEntry {
     pub bearer: Option<Secret>,
     #[serde(default = "extension")]
     pub tier: Tier,
+    #[serde(default = "yes")]
+    pub sandbox: bool,
+    #[serde(default)]
+    pub folders: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -205,6 +222,7 @@ impl Default for Config {
             channels: Vec::new(),
             mcp: Vec::new(),
             hooks: Vec::new(),
+            shell: ShellConfig::default(),
         }
     }
 }
@@ -252,6 +270,10 @@ fn default_prompt() -> String {
     "You are a careful, friendly assistant in a chat. Answer briefly and in the language of the \
      person. Use your tools to do what is asked instead of describing how it could be done."
         .into()
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn extension() -> Tier {

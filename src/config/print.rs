@@ -124,6 +124,7 @@ pub const KEYS: &[Key] = &[
         "What tools return: all that looks like a secret is blanked out, or own: only the secrets of this configuration",
     ),
     key("audit.keep", "for ever", "How long audit rows are kept, as in 400d; they go when sealed"),
+    key("shell.enabled", "true", "Whether agents may run commands, in the sandbox"),
     key("models.id", "", "What agents call it"),
     key("models.provider", "", "openai, anthropic, gemini, ollama or demo"),
     key("models.base_url", "the provider's", "For any compatible server"),
@@ -183,6 +184,12 @@ pub const KEYS: &[Key] = &[
     key("mcp.env", "{}", "Variables of the local server, as secrets"),
     key("mcp.bearer", "", "Token for the remote server, as a secret"),
     key("mcp.tier", "extension", "core: in every prompt; extension: after enable_tool"),
+    key(
+        "mcp.sandbox",
+        "true",
+        "Whether the local server is confined: with network, writing only in its own folder",
+    ),
+    key("mcp.folders", "[]", "Folders that the confined server may write"),
     key("hooks.name", "", "What the hook is called in the journal and in logs"),
     key("hooks.on", "", "before_llm, after_llm, before_tool, after_tool or on_error"),
     key(

@@ -20,6 +20,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    ffi::OsString,
     future::Future,
     process::Stdio,
     sync::Arc,
@@ -27,7 +28,7 @@ use std::{
 };
 use tokio::{process::Command, sync::Mutex, time};
 
-use super::{Context, Output, Tool, ToolError};
+use super::{Context, Output, Tool, ToolError, sandbox::server::ServerWalls};
 use crate::agent::catalog::{Approval, EffectClass, Source, Tier, ToolSpec};
 
 const CONNECT_FOR: Duration = Duration::from_secs(15);
@@ -53,6 +54,8 @@ pub struct McpConfig {
     /// Sent as `Authorization: Bearer …`.
     pub bearer: Option<SecretString>,
     pub headers: BTreeMap<String, SecretString>,
+    /// What is around its process.
+    pub walls: Option<ServerWalls>,
 }
 
 /// Connects and lists. The session lives as long as one of the tools. On failure the caller goes
@@ -201,9 +204,19 @@ impl Server {
         let Some((program, arguments)) = command.split_first() else {
             return Err(self.broken("has an empty `command`"));
         };
-        let mut command = Command::new(program);
-        command.args(arguments).env_clear().kill_on_drop(true);
-        command.envs(std::env::vars_os().filter(|(name, _)| INHERITED.iter().any(|i| name == i)));
+        let mut command = if let Some(walls) = &self.config.walls {
+            walls.command(command).map_err(|error| {
+                let name = &self.config.name;
+                self.broken(&format!("is off. {error}. mcp.{name}.sandbox = false trusts it"))
+            })?
+        } else {
+            let mut command = Command::new(program);
+            command.args(arguments).env_clear();
+            let kept = |name: &OsString| INHERITED.iter().any(|i| name == i);
+            command.envs(std::env::vars_os().filter(|(name, _)| kept(name)));
+            command
+        };
+        command.kill_on_drop(true);
         command.envs(self.config.env.iter().map(|(name, value)| (name, value.expose_secret())));
         let spawned = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn();
         let (process, _) =

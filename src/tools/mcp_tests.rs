@@ -29,6 +29,7 @@ fn config(name: &str) -> McpConfig {
         tier: Tier::Extension,
         bearer: None,
         headers: BTreeMap::new(),
+        walls: None,
     }
 }
 

@@ -3,13 +3,17 @@
 //! - [`toolbox`]: all tools by name; checks arguments, runs a call within its limits
 //! - [`arguments`], [`spill`]: with what, and how much comes back
 //! - [`workspace`]: the only way to a file
-//! - [`files`], [`documents`], [`send`], [`time`]: the tools themselves
+//! - [`sandbox`]: what is around programs that we start
+//! - [`files`], [`documents`], [`extract`], [`shell`], [`send`], [`time`]: the tools themselves
 
 pub mod arguments;
 pub mod documents;
+pub mod extract;
 pub mod files;
 pub mod names;
+pub mod sandbox;
 pub mod send;
+pub mod shell;
 pub mod spill;
 #[cfg(test)]
 mod testing;

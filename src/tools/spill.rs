@@ -24,18 +24,19 @@ pub async fn shorten(text: String, context: &Context) -> String {
     let head = &text[..nth(&text, HEAD_CHARS)];
     let tail = &text[nth(&text, chars - TAIL_CHARS)..];
     let left_out = chars - HEAD_CHARS - TAIL_CHARS;
-    let whole = match keep(&text, context).await {
+    let whole = match keep("", text.clone().into_bytes(), context).await {
         Some(path) => format!("The whole result is in {path}: page through it with read_file"),
         None => "The whole result could not be kept: ask for less at a time".to_owned(),
     };
     format!("{head}\n\n[… {left_out} characters are left out here. {whole} …]\n\n{tail}")
 }
 
-async fn keep(text: &str, context: &Context) -> Option<String> {
+/// Keeps the whole in a file, whose name ends in `suffix`, and says which.
+pub async fn keep(suffix: &str, bytes: Vec<u8>, context: &Context) -> Option<String> {
     let call: String =
         context.call.as_str().chars().filter(char::is_ascii_alphanumeric).take(64).collect();
-    let path = format!(".countersign/results/{call}.txt");
-    let (kept, bytes) = (path.clone(), text.as_bytes().to_vec());
+    let path = format!(".countersign/results/{call}{suffix}.txt");
+    let kept = path.clone();
     workspace::beneath(context, move |workspace, cancelled| {
         workspace.replace(&path, &bytes, cancelled)
     })

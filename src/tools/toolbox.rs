@@ -11,7 +11,10 @@ use std::{
 };
 use thiserror::Error;
 
-use super::{Context, Output, Tool, ToolError, arguments, documents, files, send, spill, time};
+use super::{
+    Context, Output, Tool, ToolError, arguments, documents, extract, files, sandbox::Sandbox, send,
+    shell, spill, time,
+};
 use crate::{
     agent::{
         catalog::{self, Subject, ToolSpec},
@@ -57,6 +60,18 @@ pub fn builtin(house: documents::House) -> Vec<Arc<dyn Tool>> {
     tools.extend(documents::tools(house));
     tools.push(Arc::new(send::SendFile));
     tools.push(Arc::new(time::CurrentDatetime));
+    tools
+}
+
+/// The tools that start programs, as far as the sandbox lets them.
+pub fn sandboxed(sandbox: &Arc<Sandbox>, with_shell: bool) -> Vec<Arc<dyn Tool>> {
+    let extract = extract::ExtractDocument { sandbox: sandbox.clone() };
+    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(extract)];
+    match sandbox.missing() {
+        None if with_shell => tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone() })),
+        Some(why) if with_shell => tracing::warn!(why, "there is no shell"),
+        _ => {}
+    }
     tools
 }
 

@@ -7,9 +7,11 @@
 )]
 
 mod config;
+mod documents;
 mod kills;
 mod process;
 mod room;
+mod sandbox;
 mod store;
 mod stories;
 mod tidy;

@@ -19,7 +19,7 @@ use countersign::{
         scripted::{ScriptedModel, Step},
     },
     store::journal,
-    tools::{Context, Output, Tool, ToolError},
+    tools::{Context, Output, Tool, ToolError, sandbox::Sandbox},
 };
 use serde_json::{Value, json};
 use sqlx::Connection as _;
@@ -72,6 +72,8 @@ pub struct World {
     pub language: Option<String>,
     /// More tools than every world has.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// None, unless a story is about it.
+    pub sandbox: Arc<Sandbox>,
     database: Option<Database>,
     _folder: tempfile::TempDir,
     next_key: usize,
@@ -112,6 +114,7 @@ impl World {
             allow: vec!["1".into(), "2".into()],
             language: None,
             tools: vec![],
+            sandbox: Arc::new(Sandbox::off("this story has none")),
             database,
             _folder: folder,
             next_key: 1,
@@ -146,6 +149,7 @@ impl World {
             models: BTreeMap::from([("main".to_owned(), self.model.clone() as Arc<dyn Model>)]),
             tools,
             channels: BTreeMap::from([("room".to_owned(), connected)]),
+            sandbox: Some(self.sandbox.clone()),
         };
         App::open(&self.config, &BTreeMap::new(), given).await.unwrap()
     }

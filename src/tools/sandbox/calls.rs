@@ -1,0 +1,186 @@
+//! The system calls that are left. What is not known here is not there: later kernels' calls, and
+//! other numberings of the same ones.
+
+use anyhow::{Context as _, Result};
+use libc::c_long;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule,
+};
+use std::collections::BTreeMap;
+
+/// The last call that this list was made for, `mseal`.
+const LAST_KNOWN: c_long = 462;
+
+/// Into other processes, into the kernel, into mounts and namespaces; and memory that belongs to
+/// no process, which nobody would count.
+const CLOSED: &[c_long] = &[
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    // Its flags lie in memory, where a filter cannot look. Without it, `clone` is used.
+    libc::SYS_clone3,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_personality,
+    libc::SYS_mbind,
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+    libc::SYS_set_mempolicy,
+    libc::SYS_memfd_create,
+    libc::SYS_memfd_secret,
+    libc::SYS_shmget,
+    libc::SYS_msgget,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+];
+
+/// For a process that only reads its input and writes its output.
+const CLOSED_TO_READERS: &[c_long] = &[
+    libc::SYS_socket,
+    libc::SYS_socketpair,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_kill,
+    libc::SYS_tkill,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_send_signal,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_fork,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_vfork,
+];
+
+const NAMESPACES: u64 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET) as u64;
+
+/// Who is to be left what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// A program, which may start others.
+    Program,
+    /// This process and its threads.
+    Reader,
+}
+
+/// Takes the other calls away from this process and all that it starts, for good.
+pub fn close(reach: Reach) -> Result<()> {
+    let target = std::env::consts::ARCH.try_into().context("seccomp on this processor")?;
+    let missing = SeccompAction::Errno(libc::ENOSYS as u32);
+    let filter = SeccompFilter::new(rules(reach)?, missing, SeccompAction::Allow, target)?;
+    let filter: BpfProgram = filter.try_into()?;
+    seccompiler::apply_filter(&filter).context("seccomp")
+}
+
+/// Open calls, some of them only with arguments that fit.
+fn rules(reach: Reach) -> Result<BTreeMap<i64, Vec<SeccompRule>>> {
+    let mut open: BTreeMap<i64, Vec<SeccompRule>> =
+        (0..=LAST_KNOWN).map(|call| (call, Vec::new())).collect();
+    let reader = if reach == Reach::Reader { CLOSED_TO_READERS } else { &[] };
+    open.retain(|call, _| !CLOSED.contains(call) && !reader.contains(call));
+    let mut only = |call: c_long, rules: Vec<SeccompRule>| {
+        if let Some(rule) = open.get_mut(&call) {
+            *rule = rules;
+        }
+    };
+    let thread = if reach == Reach::Reader { libc::CLONE_THREAD as u64 } else { 0 };
+    let same = SeccompCmpOp::MaskedEq(NAMESPACES | thread);
+    only(libc::SYS_clone, vec![when(0, same, thread)?]);
+    let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
+    only(libc::SYS_socket, all(families.map(|f| when(0, SeccompCmpOp::Eq, f as u64)))?);
+    // Words put into the terminal's mouth.
+    let spoken = [libc::TIOCSTI, libc::TIOCLINUX].map(|put| condition(1, SeccompCmpOp::Ne, put));
+    only(libc::SYS_ioctl, vec![SeccompRule::new(all(spoken)?)?]);
+    Ok(open)
+}
+
+fn all<T>(parts: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    parts.into_iter().collect()
+}
+
+fn when(argument: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompRule> {
+    Ok(SeccompRule::new(vec![condition(argument, is, value)?])?)
+}
+
+/// The kernel looks at 32 bits of these arguments, and so does the filter.
+fn condition(argument: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompCondition> {
+    Ok(SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is, value)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s7_the_filter_fits_into_the_kernel_and_closes_what_it_names() {
+        for reach in [Reach::Program, Reach::Reader] {
+            let rules = rules(reach).unwrap();
+            assert!(CLOSED.iter().all(|call| !rules.contains_key(call)));
+            assert_eq!(rules.contains_key(&libc::SYS_execve), reach == Reach::Program);
+            let filter = SeccompFilter::new(
+                rules,
+                SeccompAction::Errno(38),
+                SeccompAction::Allow,
+                std::env::consts::ARCH.try_into().unwrap(),
+            );
+            let program: BpfProgram = filter.unwrap().try_into().unwrap();
+            assert!(program.len() <= 4096, "{}", program.len());
+        }
+    }
+}

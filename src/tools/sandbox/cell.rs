@@ -1,0 +1,149 @@
+//! The walls, as bubblewrap is told about them.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+use tokio::process::Command;
+
+use super::{Job, MIB};
+
+/// Where the folder of a conversation is within.
+pub const WORKSPACE: &str = "/workspace";
+/// Where a server finds its own folder.
+pub const HOME: &str = "/run/home";
+/// Where our binary is within.
+const CONFINE: &str = "/run/countersign";
+
+const TEMPORARY_BYTES: u64 = 256 * MIB;
+
+/// Programs, and what they need to start: nothing that anybody wrote for himself.
+const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/// Not all of /etc: secrets lie there too.
+const SETTINGS: [&str; 12] = [
+    "alternatives",
+    "ca-certificates",
+    "fonts",
+    "group",
+    "ld.so.cache",
+    "localtime",
+    "magic",
+    "mime.types",
+    "nsswitch.conf",
+    "passwd",
+    "python3",
+    "ssl/certs",
+];
+
+/// One program and what is around it.
+#[derive(Debug)]
+pub struct Cell {
+    pub job: Job,
+    pub files: Files,
+    /// Folders that it may write: here, and where they are within.
+    pub folders: Vec<(PathBuf, PathBuf)>,
+    pub network: bool,
+}
+
+/// What can be read.
+#[derive(Debug)]
+pub enum Files {
+    /// Programs only.
+    Programs,
+    /// What is on this machine, but for this folder of ours and what runs here.
+    Machine { hidden: PathBuf, shown: Vec<PathBuf> },
+}
+
+impl Cell {
+    /// Nothing but programs, and no network.
+    pub fn around(job: Job) -> Self {
+        Self { job, files: Files::Programs, folders: Vec::new(), network: false }
+    }
+
+    /// With the folder of a conversation, in which the program starts.
+    pub fn with_workspace(mut self, folder: &Path) -> Self {
+        self.folders.push((folder.to_owned(), WORKSPACE.into()));
+        self
+    }
+
+    pub fn command(&self, bubblewrap: &Path, program: &Path) -> Command {
+        let mut job = self.job.clone();
+        job.writable = self.folders.iter().map(|(_, within)| within.clone()).collect();
+        job.writable.extend(["/tmp", "/dev/shm"].map(PathBuf::from));
+        let mut command = Command::new(bubblewrap);
+        command.env_clear().envs([
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("HOME", "/tmp"),
+            ("LANG", "C.UTF-8"),
+        ]);
+        command.args([
+            "--unshare-all",
+            "--unshare-user",
+            "--disable-userns",
+            "--uid",
+            "65534",
+            "--gid",
+            "65534",
+            "--hostname",
+            "sandbox",
+            "--cap-drop",
+            "ALL",
+            "--die-with-parent",
+            "--new-session",
+            "--as-pid-1",
+        ]);
+        if self.network {
+            command.arg("--share-net");
+        }
+        self.show(&mut command);
+        command.arg("--ro-bind").arg(program).arg(CONFINE);
+        for (here, within) in &self.folders {
+            command.arg("--bind").arg(here).arg(within);
+        }
+        command.arg("--chdir").arg(self.folders.first().map_or(Path::new("/tmp"), |(_, f)| f));
+        command.args(["--", CONFINE, "confine", "--job"]).arg(job.argument());
+        command
+    }
+
+    fn show(&self, command: &mut Command) {
+        match &self.files {
+            Files::Programs => {
+                for place in PROGRAMS {
+                    show_as_it_is(command, Path::new(place));
+                }
+                for name in SETTINGS {
+                    let place = format!("/etc/{name}");
+                    command.args(["--ro-bind-try", &place, &place]);
+                }
+            }
+            Files::Machine { .. } => {
+                command.args(["--ro-bind", "/", "/"]);
+            }
+        }
+        // To root, though without rights here, some of the kernel's settings would be writable.
+        command.args(["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]);
+        for place in ["/tmp", "/dev/shm"] {
+            command.args(["--size", &TEMPORARY_BYTES.to_string(), "--tmpfs", place]);
+        }
+        if let Files::Machine { hidden, shown } = &self.files {
+            // Sockets of whatever runs here are a way to be it.
+            command.args(["--tmpfs", "/run"]);
+            for kept in ["/run/systemd/resolve", "/run/current-system"] {
+                command.args(["--ro-bind-try", kept, kept]);
+            }
+            command.arg("--tmpfs").arg(hidden);
+            for path in shown {
+                command.arg("--ro-bind").arg(path).arg(path);
+            }
+        }
+    }
+}
+
+/// /bin may be a link to /usr/bin, or a folder of its own.
+fn show_as_it_is(command: &mut Command, place: &Path) {
+    match fs::read_link(place) {
+        Ok(target) => command.args([OsStr::new("--symlink"), target.as_ref(), place.as_ref()]),
+        Err(_) => command.args([OsStr::new("--ro-bind-try"), place.as_ref(), place.as_ref()]),
+    };
+}

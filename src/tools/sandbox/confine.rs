@@ -1,0 +1,124 @@
+//! The other side: what the binary does when it is started again. Alone in its process, without a
+//! runtime or a second thread, it takes from itself what it does not need, and then does its work.
+
+use anyhow::{Context as _, Result, ensure};
+use landlock::{
+    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
+};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::{
+    io::{self, Read as _, Write as _},
+    thread,
+};
+
+use super::{Job, Limits, Work, calls, calls::Reach, watch};
+
+/// What a probe says when everything holds.
+pub const HOLDS: &str = "confined";
+
+/// What is not confined does not start.
+const NOT_CONFINED: i32 = 125;
+
+/// Devices that hold nothing.
+const DEVICES: [&str; 8] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+];
+
+/// Deeply nested documents take deep recursion.
+const STACK_BYTES: usize = 32 * 1024 * 1024;
+
+/// Does the job that was given as JSON; the process is to end with the code that comes back.
+pub fn run(job: &str) -> i32 {
+    confined(job).unwrap_or_else(|problem| {
+        let _ = writeln!(io::stderr(), "{problem:#}");
+        NOT_CONFINED
+    })
+}
+
+fn confined(job: &str) -> Result<i32> {
+    let job: Job = serde_json::from_str(job).context("the job")?;
+    if let Some(limits) = job.limits {
+        limit(limits, &job.work).context("resource limits")?;
+    }
+    close_files(&job).context("Landlock")?;
+    match &job.work {
+        Work::Program(program) => {
+            calls::close(Reach::Program)?;
+            watch::over(program, job.limits)
+        }
+        Work::Probe => {
+            calls::close(Reach::Reader)?;
+            say(HOLDS.as_bytes())
+        }
+        Work::Read(name) => {
+            calls::close(Reach::Reader)?;
+            read(name.clone())
+        }
+    }
+}
+
+/// `memory_bytes` is what is allocated: with the address space, the size of this binary would count.
+fn limit(limits: Limits, work: &Work) -> Result<()> {
+    // Without walls, everything that this user runs would count. A reader starts no process anyway.
+    let starts = matches!(work, Work::Program(_)).then_some((Resource::Nproc, limits.processes));
+    let always = [
+        (Resource::Core, 0),
+        (Resource::Data, limits.memory_bytes),
+        (Resource::Cpu, limits.cpu_seconds),
+        (Resource::Fsize, limits.file_bytes),
+        (Resource::Nofile, 512),
+    ];
+    for (resource, most) in always.into_iter().chain(starts) {
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+    }
+    Ok(())
+}
+
+/// Programs read what the walls show and write where they may; all else touches no file at all.
+fn close_files(job: &Job) -> Result<()> {
+    let newest = ABI::V6;
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ABI::V1))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(newest))?
+        .scope(Scope::from_all(newest))?
+        .create()?;
+    if let Work::Program(_) = job.work {
+        rules = rules
+            .add_rules(path_beneath_rules(["/"], AccessFs::from_read(newest)))?
+            .add_rules(path_beneath_rules(DEVICES, AccessFs::from_all(newest)))?
+            .add_rules(path_beneath_rules(&job.writable, AccessFs::from_all(newest)))?;
+    }
+    let status = rules.restrict_self()?;
+    ensure!(status.ruleset != RulesetStatus::NotEnforced, "this kernel does not enforce it");
+    Ok(())
+}
+
+fn read(name: String) -> Result<i32> {
+    let mut bytes = Vec::new();
+    io::stdin().read_to_end(&mut bytes)?;
+    let reading = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+        let read = renderers::read::to_markdown(&name, &bytes);
+        serde_json::to_vec(&read.map_err(|problem| problem.to_string()))
+    })?;
+    // A panic has told itself on standard error.
+    match reading.join() {
+        Ok(told) => say(&told?),
+        Err(_) => Ok(NOT_CONFINED),
+    }
+}
+
+fn say(bytes: &[u8]) -> Result<i32> {
+    io::stdout().write_all(bytes)?;
+    io::stdout().flush()?;
+    Ok(0)
+}

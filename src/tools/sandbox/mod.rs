@@ -1,0 +1,192 @@
+//! Programs that we start, kept from everything that is not theirs.
+//!
+//! bubblewrap builds the walls: namespaces without network, a root of programs only, an empty
+//! environment. Within them our own binary, started again as `countersign confine`, puts Landlock,
+//! seccomp and resource limits on itself, and only then starts the program. What is missing turns
+//! the tool off, never the sandbox.
+//!
+//! - [`cell`]: the walls, as bubblewrap is told about them
+//! - [`confine`]: the other side: what the binary does when it is started again
+//! - [`calls`]: the system calls that are left
+//! - [`server`]: walls around MCP servers
+//! - [`watch`]: the first process in the walls, which counts the others
+//! - [`run`]: feeding a program, keeping what it says, ending it
+
+pub mod calls;
+pub mod cell;
+pub mod confine;
+pub mod run;
+pub mod server;
+pub mod watch;
+
+use serde::{Deserialize, Serialize};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::process::Command;
+
+use super::ToolError;
+use cell::Cell;
+
+/// How long a machine may take to show what it has.
+const PROBE_FOR: Duration = Duration::from_secs(10);
+
+const MIB: u64 = 1024 * 1024;
+
+/// Where Debian and others put it; not looked up in a `PATH` that somebody may have set.
+const BUBBLEWRAP: [&str; 4] =
+    ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+
+/// What this machine has to confine programs with.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    /// This binary, to be started again.
+    program: PathBuf,
+    /// Where bubblewrap is, or why there are no walls.
+    walls: Result<PathBuf, String>,
+    /// Whether the binary can confine itself, with walls or without.
+    limits: Result<(), String>,
+}
+
+/// What the binary is to do when it is started again. It travels as JSON in an argument.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    pub work: Work,
+    pub limits: Option<Limits>,
+    /// Where it may write, as paths within the walls.
+    pub writable: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Work {
+    /// Show that everything holds.
+    Probe,
+    /// Start this program, and be the first process around it.
+    Program(Vec<String>),
+    /// Read the document of this name from standard input, write JSON to standard output.
+    Read(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// What one process may allocate.
+    pub memory_bytes: u64,
+    /// What all processes together may hold.
+    pub total_bytes: u64,
+    pub processes: u64,
+    pub cpu_seconds: u64,
+    /// The largest file that may be written.
+    pub file_bytes: u64,
+}
+
+impl Limits {
+    /// For commands that an agent runs.
+    pub const COMMAND: Self = Self {
+        memory_bytes: 1024 * MIB,
+        total_bytes: 1536 * MIB,
+        processes: 128,
+        cpu_seconds: 600,
+        file_bytes: 256 * MIB,
+    };
+    /// For the reading of a document that anybody may have made.
+    pub const DOCUMENT: Self = Self {
+        memory_bytes: 256 * MIB,
+        total_bytes: 256 * MIB,
+        processes: 8,
+        cpu_seconds: 10,
+        file_bytes: 0,
+    };
+    /// For the recognition of text in pictures.
+    pub const PICTURES: Self = Self {
+        memory_bytes: 512 * MIB,
+        total_bytes: 768 * MIB,
+        processes: 16,
+        cpu_seconds: 120,
+        file_bytes: 64 * MIB,
+    };
+}
+
+impl Sandbox {
+    /// Tries what there is. `program` is this binary.
+    pub async fn probe(program: &Path) -> Self {
+        let mut found = Self { program: program.to_owned(), ..Self::off("not tried yet") };
+        found.walls = found.probe_walls().await;
+        found.limits = match &found.walls {
+            // Whoever is confined within walls can be so without.
+            Ok(_) => Ok(()),
+            Err(_) => shows(found.bare(&probe_job())).await,
+        };
+        found
+    }
+
+    /// None, for a reason.
+    pub fn off(why: &str) -> Self {
+        Self { program: PathBuf::new(), walls: Err(why.to_owned()), limits: Err(why.to_owned()) }
+    }
+
+    /// Why there are no walls; whatever needs them is off then.
+    pub fn missing(&self) -> Option<&str> {
+        self.walls.as_ref().err().map(String::as_str)
+    }
+
+    /// A program within walls.
+    pub fn walled(&self, cell: &Cell) -> Result<Command, ToolError> {
+        let walls = self.walls.as_ref().map_err(|why| ToolError::Sandbox(why.clone()))?;
+        Ok(cell.command(walls, &self.program))
+    }
+
+    /// The reading of a document: within walls where there are some, else only in a process that
+    /// can neither open a file nor a socket, nor start another.
+    pub fn reader(&self, name: &str) -> Result<Command, ToolError> {
+        let job = Job::new(Work::Read(name.to_owned()), Some(Limits::DOCUMENT));
+        match (&self.walls, &self.limits) {
+            (Ok(walls), _) => Ok(Cell::around(job).command(walls, &self.program)),
+            (Err(_), Ok(())) => Ok(self.bare(&job)),
+            (Err(_), Err(why)) => Err(ToolError::Sandbox(why.clone())),
+        }
+    }
+
+    async fn probe_walls(&self) -> Result<PathBuf, String> {
+        let walls = BUBBLEWRAP.iter().map(PathBuf::from).find(|path| path.exists());
+        let walls =
+            walls.ok_or("bubblewrap is missing: install it (apt-get install bubblewrap)")?;
+        shows(Cell::around(probe_job()).command(&walls, &self.program)).await?;
+        Ok(walls)
+    }
+
+    fn bare(&self, job: &Job) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("confine").arg("--job").arg(job.argument()).env_clear();
+        command
+    }
+}
+
+impl Job {
+    pub fn new(work: Work, limits: Option<Limits>) -> Self {
+        Self { work, limits, writable: Vec::new() }
+    }
+
+    pub fn argument(&self) -> String {
+        serde_json::to_string(self).expect("a job is plain text and numbers")
+    }
+}
+
+fn probe_job() -> Job {
+    Job::new(Work::Probe, Some(Limits::DOCUMENT))
+}
+
+/// The child says so itself: an exit code of zero could be anybody's.
+async fn shows(command: Command) -> Result<(), String> {
+    let ended = run::to_its_end(command, Vec::new(), PROBE_FOR).await.map_err(|e| e.to_string())?;
+    if ended.stdout.text().trim() == confine::HOLDS {
+        return Ok(());
+    }
+    let said = ended.stderr.text();
+    let why = said.trim().lines().last().unwrap_or("it did not answer in time");
+    Err(format!(
+        "the sandbox cannot be set up: {why}. It needs bubblewrap 0.8 with user namespaces (in \
+         Docker: --security-opt seccomp=unconfined --security-opt systempaths=unconfined) and a \
+         kernel with Landlock"
+    ))
+}

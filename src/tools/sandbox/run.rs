@@ -1,0 +1,135 @@
+//! Feeding a program, keeping what it says, ending it.
+
+use std::{process::Stdio, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
+    process::Command,
+    time::timeout,
+};
+
+use crate::tools::ToolError;
+
+/// So much of a stream is kept; of what comes after it only the end.
+pub const KEPT_BYTES: usize = 16 * 1024 * 1024;
+const TAIL_BYTES: usize = 8 * 1024;
+
+/// What came of a program.
+#[derive(Debug)]
+pub struct Ended {
+    /// `None` when it was ended from outside.
+    pub code: Option<i32>,
+    pub stdout: Stream,
+    pub stderr: Stream,
+    pub timed_out: bool,
+}
+
+/// What a program wrote: all of it, or the beginning and the end.
+#[derive(Debug, Default)]
+pub struct Stream {
+    pub head: Vec<u8>,
+    /// What follows the head, not always at once.
+    pub tail: Vec<u8>,
+    pub total_bytes: u64,
+}
+
+impl Stream {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.head).into_owned()
+    }
+
+    pub fn is_whole(&self) -> bool {
+        self.total_bytes == self.head.len() as u64
+    }
+
+    /// The last bytes of all.
+    pub fn end(&self, count: usize) -> Vec<u8> {
+        let last = |bytes: &[u8], count: usize| bytes[bytes.len().saturating_sub(count)..].to_vec();
+        let mut end = last(&self.tail, count);
+        if self.total_bytes == (self.head.len() + self.tail.len()) as u64 {
+            let mut before = last(&self.head, count - end.len());
+            before.append(&mut end);
+            end = before;
+        }
+        end
+    }
+
+    async fn fill(&mut self, from: Option<impl AsyncRead + Unpin>) {
+        let Some(mut from) = from else { return };
+        let mut buffer = vec![0; 64 * 1024];
+        // A pipe that breaks has ended.
+        while let Ok(count @ 1..) = from.read(&mut buffer).await {
+            self.take(&buffer[..count]);
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.total_bytes += bytes.len() as u64;
+        let room = (KEPT_BYTES - self.head.len()).min(bytes.len());
+        self.head.extend_from_slice(&bytes[..room]);
+        self.tail.extend_from_slice(&bytes[room..]);
+        let over = self.tail.len().saturating_sub(TAIL_BYTES);
+        self.tail.drain(..over);
+    }
+}
+
+/// Runs it until it ends or its time is over. Dropping the future ends it too; with the first
+/// process within the walls, all others end.
+pub async fn to_its_end(
+    mut command: Command,
+    input: Vec<u8>,
+    wait: Duration,
+) -> Result<Ended, ToolError> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child =
+        command.process_group(0).kill_on_drop(true).spawn().map_err(|error| {
+            ToolError::Sandbox(format!("the program cannot be started: {error}"))
+        })?;
+    let (mut stdin, said, complained) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (mut stdout, mut stderr) = (Stream::default(), Stream::default());
+    let feeding = async {
+        // Who does not read all of it need not.
+        if let Some(mut pipe) = stdin.take() {
+            let _ = pipe.write_all(&input).await;
+        }
+    };
+    let all = async {
+        tokio::join!(feeding, stdout.fill(said), stderr.fill(complained));
+        child.wait().await
+    };
+    let ended = timeout(wait, all).await;
+    let timed_out = ended.is_err();
+    let code = ended.ok().and_then(Result::ok).and_then(|status| status.code());
+    if timed_out {
+        // It has ended by itself in this moment, or ends now.
+        let _ = child.kill().await;
+    }
+    Ok(Ended { code, stdout, stderr, timed_out })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mc_23_a_stream_without_end_takes_no_memory_without_end() {
+        let mut stream = Stream::default();
+        for _ in 0..300 {
+            stream.take(&vec![b'y'; 64 * 1024]);
+        }
+        stream.take(b"the end");
+        assert_eq!(stream.head.len(), KEPT_BYTES);
+        assert!(stream.tail.len() <= TAIL_BYTES && !stream.is_whole());
+        assert_eq!(stream.total_bytes, 300 * 64 * 1024 + 7);
+        assert_eq!(stream.end(8), b"ythe end");
+    }
+
+    #[test]
+    fn the_end_of_a_whole_stream_is_in_its_head() {
+        let mut stream = Stream::default();
+        stream.take(b"abcdef");
+        assert!(stream.is_whole());
+        assert_eq!(stream.end(3), b"def");
+        assert_eq!(stream.end(30), b"abcdef");
+    }
+}

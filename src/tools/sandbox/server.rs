@@ -1,0 +1,52 @@
+//! MCP servers within walls. They need the network and their own caches, and read what is on the
+//! machine; but they write only into a folder of their own and those that the configuration names,
+//! and see neither our data nor other processes nor the sockets of services.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio::process::Command;
+
+use super::{
+    Job, Sandbox, Work,
+    cell::{Cell, Files, HOME},
+};
+use crate::tools::ToolError;
+
+#[derive(Debug, Clone)]
+pub struct ServerWalls {
+    pub sandbox: Arc<Sandbox>,
+    /// Its own folder, kept from one start to the next.
+    pub home: PathBuf,
+    /// Ours, which it does not see.
+    pub hidden: PathBuf,
+    /// What it may write besides.
+    pub folders: Vec<PathBuf>,
+}
+
+impl ServerWalls {
+    pub fn command(&self, program: &[String]) -> Result<Command, ToolError> {
+        let failed = |error| ToolError::Sandbox(format!("{}: {error}", self.home.display()));
+        std::fs::create_dir_all(&self.home).map_err(failed)?;
+        // What the command line names is meant to be seen, also where the rest is covered.
+        let covered = [Path::new("/tmp"), Path::new("/run"), &self.hidden];
+        let named = program.iter().map(PathBuf::from).filter(|path| path.exists());
+        let shown = named
+            .filter(|path| covered.iter().any(|place| path.starts_with(place)))
+            .filter(|path| !self.folders.contains(path))
+            .collect();
+        let mut folders = vec![(self.home.clone(), PathBuf::from(HOME))];
+        folders.extend(self.folders.iter().map(|folder| (folder.clone(), folder.clone())));
+        let cell = Cell {
+            job: Job::new(Work::Program(program.to_vec()), None),
+            files: Files::Machine { hidden: self.hidden.clone(), shown },
+            folders,
+            network: true,
+        };
+        let mut command = self.sandbox.walled(&cell)?;
+        command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH" || name == "LANG"));
+        command.env("HOME", HOME);
+        Ok(command)
+    }
+}

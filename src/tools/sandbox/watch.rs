@@ -1,0 +1,89 @@
+//! The first process within the walls. It starts the program, buries what is orphaned, and counts:
+//! root is exempt from the kernel's limit of processes, and no limit of the kernel's holds for the
+//! memory of several together. When it ends, the kernel ends all others.
+
+use anyhow::{Context as _, Result};
+use rustix::process::{WaitOptions, WaitStatus, wait};
+use std::{fs, process::Command, thread, time::Duration};
+
+use super::Limits;
+
+/// Between two looks. A program that ends at once is not kept waiting long.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+const LATER_LOOKS: Duration = Duration::from_millis(20);
+
+/// As if it had been killed.
+const KILLED: i32 = 137;
+
+/// Starts the program and waits for its end; the code that it ended with, in a shell's counting.
+pub fn over(program: &[String], limits: Option<Limits>) -> Result<i32> {
+    let (name, arguments) = program.split_first().context("there is no program to start")?;
+    let child = Command::new(name).args(arguments).spawn();
+    let child = child.with_context(|| format!("{name} cannot be started"))?;
+    let mut look = FIRST_LOOK;
+    loop {
+        let how = if limits.is_some() { WaitOptions::NOHANG } else { WaitOptions::empty() };
+        match wait(how)? {
+            Some((ended, status)) if ended.as_raw_nonzero().get() as u32 == child.id() => {
+                return Ok(code(status));
+            }
+            Some(_) => {}
+            None => {
+                if let Some(excess) = limits.and_then(|limits| excess(limits, &standing())) {
+                    complain(&format!("All of it was ended: {excess}."));
+                    return Ok(KILLED);
+                }
+                thread::sleep(look);
+                look = (look * 2).min(LATER_LOOKS);
+            }
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "whoever reads the program's errors is to read this too")]
+fn complain(words: &str) {
+    eprintln!("{words}");
+}
+
+/// What the processes but this one hold in memory, in pages.
+fn standing() -> Vec<u64> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let others = entries.filter_map(|entry| {
+        let id: u32 = entry.file_name().to_str()?.parse().ok()?;
+        (id != 1).then_some(entry)
+    });
+    let resident = |entry: fs::DirEntry| {
+        let sizes = fs::read_to_string(entry.path().join("statm")).ok()?;
+        sizes.split(' ').nth(1)?.parse().ok()
+    };
+    others.map(|entry| resident(entry).unwrap_or(0)).collect()
+}
+
+fn excess(limits: Limits, processes: &[u64]) -> Option<String> {
+    if processes.len() as u64 > limits.processes {
+        return Some(format!("it had more than {} processes", limits.processes));
+    }
+    let bytes = processes.iter().sum::<u64>() * rustix::param::page_size() as u64;
+    (bytes > limits.total_bytes)
+        .then(|| format!("it took more than {} MiB of memory", limits.total_bytes / super::MIB))
+}
+
+fn code(status: WaitStatus) -> i32 {
+    status.exit_status().or_else(|| Some(128 + status.terminating_signal()?)).unwrap_or(KILLED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s7_too_many_and_too_large_are_found() {
+        let limits =
+            Limits { processes: 2, total_bytes: 10 * super::super::MIB, ..Limits::COMMAND };
+        assert_eq!(excess(limits, &[1, 2]), None);
+        assert!(excess(limits, &[1, 2, 3]).unwrap().contains("2 processes"));
+        let pages = 10 * super::super::MIB / rustix::param::page_size() as u64;
+        assert_eq!(excess(limits, &[pages]), None);
+        assert!(excess(limits, &[pages, 1]).unwrap().contains("10 MiB"));
+    }
+}

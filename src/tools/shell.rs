@@ -1,0 +1,119 @@
+//! `shell`: a command in a sandbox, with the folder of the conversation to write in.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    Context, Output, Tool, ToolError,
+    arguments::{parse, schema},
+    sandbox::{
+        Job, Limits, Sandbox, Work,
+        cell::Cell,
+        run::{self, Ended, Stream},
+    },
+    spill, workspace,
+};
+use crate::agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec};
+
+const USUAL_SECONDS: u64 = 60;
+const MOST_SECONDS: u64 = 300;
+/// Around the command's own time: to start and to end the sandbox.
+const AROUND: Duration = Duration::from_secs(10);
+/// Of each stream, in the result.
+const STREAM_BYTES: usize = 10_000;
+const END_BYTES: usize = 4_000;
+/// One argument of a program is never longer than 128 KiB.
+const COMMAND_BYTES: usize = 64 * 1024;
+
+/// `shell`
+pub struct Shell {
+    pub sandbox: Arc<Sandbox>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Arguments {
+    /// The command, as `/bin/sh -c` takes it.
+    command: String,
+    /// Seconds after which it is ended; 60 if left out.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 300))]
+    timeout: Option<u64>,
+}
+
+#[async_trait]
+impl Tool for Shell {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            effect: EffectClass::AtMostOnce,
+            tier: Tier::Extension,
+            approval: Approval::UnlessAllowed,
+            subject: Some(Subject::Text("command")),
+            timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
+            // Files that it shows may be anybody's.
+            untrusted: true,
+            ..ToolSpec::read_only(
+                "shell",
+                "Runs a command with /bin/sh in a sandbox without network. It starts in \
+                 /workspace, the folder of this conversation, and can write there and in /tmp, \
+                 which is gone afterwards. Nothing goes on running when the command has ended. The \
+                 result is JSON: exitCode, stdout, stderr, timedOut.",
+                schema::<Arguments>(),
+            )
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Arguments { command, timeout } = parse(arguments)?;
+        if command.trim().is_empty() || command.len() > COMMAND_BYTES || command.contains('\0') {
+            return Err(ToolError::InvalidParameters(
+                "command must be text of at most 64 KiB: write a script with write_file first"
+                    .into(),
+            ));
+        }
+        let wait = Duration::from_secs(timeout.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS));
+        // Makes the folder when it is first needed.
+        workspace::beneath(context, |_, _| Ok(())).await?;
+        let program = ["/bin/sh", "-c", &command].map(str::to_owned).to_vec();
+        let cell = Cell::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
+            .with_workspace(&context.workspace);
+        let ended = run::to_its_end(self.sandbox.walled(&cell)?, Vec::new(), wait).await?;
+        Ok(Output::text(told(ended, context).await))
+    }
+}
+
+async fn told(ended: Ended, context: &Context) -> String {
+    json!({
+        "exitCode": ended.code,
+        "stdout": shortened(ended.stdout, "stdout", context).await,
+        "stderr": shortened(ended.stderr, "stderr", context).await,
+        "timedOut": ended.timed_out,
+    })
+    .to_string()
+}
+
+/// Both ends, and where the whole is.
+async fn shortened(stream: Stream, name: &str, context: &Context) -> String {
+    if stream.is_whole() && stream.head.len() <= STREAM_BYTES {
+        return stream.text();
+    }
+    let Stream { head, total_bytes, .. } = &stream;
+    let room = STREAM_BYTES - END_BYTES;
+    let start = String::from_utf8_lossy(&head[..head.len().min(room)]).into_owned();
+    let end = stream.end(END_BYTES);
+    let end = String::from_utf8_lossy(&end);
+    let left_out = total_bytes - (STREAM_BYTES as u64).min(*total_bytes);
+    let what = if stream.is_whole() {
+        "The whole".to_owned()
+    } else {
+        format!("Its first {} bytes", head.len())
+    };
+    let kept = match spill::keep(&format!("-{name}"), stream.head, context).await {
+        Some(path) => format!("{what} is in {path}: page through it with read_file"),
+        None => "The whole could not be kept: let it write less".to_owned(),
+    };
+    format!("{start}\n[… {left_out} bytes of {name} are left out here. {kept} …]\n{end}")
+}

@@ -1,0 +1,402 @@
+//! S14, MC-26: documents that anybody may have made, read by the tool as an agent would: those that
+//! want to break something are refused, in bounded time and memory, and the others are read.
+
+use base64::Engine as _;
+use countersign::{
+    journal::{
+        event::Speaker,
+        ids::{CallId, ConversationId},
+    },
+    store::files::Artifacts,
+    tools::{
+        Context, Tool as _, ToolError,
+        extract::ExtractDocument,
+        sandbox::{Job, Limits, Work, run},
+        shell::Shell,
+    },
+};
+use lopdf::{Dictionary, Document, Object, Stream, dictionary};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{Cursor, Write as _},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio_util::sync::CancellationToken;
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+use crate::sandbox::{BINARY, sandbox};
+
+/// A conversation with its folder.
+struct Desk {
+    context: Context,
+    extract: ExtractDocument,
+    shell: Shell,
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let context = Context {
+            conversation: ConversationId::from("c1"),
+            call: CallId::from("call1"),
+            person: Speaker { id: "ann".into(), name: "Ann".into() },
+            workspace: folder.path().join("work"),
+            artifacts: Artifacts::new(folder.path().join("artifacts")),
+            seen: BTreeMap::new(),
+            now: "2026-04-11T12:30:22Z".parse().unwrap(),
+            cancelled: CancellationToken::new(),
+        };
+        let sandbox = Arc::new(sandbox().await);
+        fs::create_dir(&context.workspace).unwrap();
+        let extract = ExtractDocument { sandbox: sandbox.clone() };
+        Self { context, extract, shell: Shell { sandbox }, folder }
+    }
+
+    fn has(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.context.workspace.join(name), bytes).unwrap();
+    }
+
+    async fn reads(&self, arguments: Value) -> Result<(Value, String), ToolError> {
+        let text = self.extract.run(arguments, &self.context).await?.text;
+        let (about, content) = text.split_once('\n').unwrap();
+        Ok((serde_json::from_str(about).unwrap(), content.to_owned()))
+    }
+
+    async fn shell(&self, arguments: Value) -> Value {
+        let text = self.shell.run(arguments, &self.context).await.unwrap().text;
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+fn package(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in parts {
+        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+fn word(document: &str) -> Vec<u8> {
+    package(&[("word/document.xml", document.as_bytes())])
+}
+
+fn sheet(cells: &str) -> Vec<u8> {
+    let types = r#"<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>"#;
+    let rels = |kind: &str, target: &str| {
+        format!(
+            r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/{kind}" Target="{target}"/></Relationships>"#
+        )
+    };
+    let book = r#"<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="S" sheetId="1" r:id="rId1"/></sheets></workbook>"#;
+    let sheet = format!(
+        r#"<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{cells}</worksheet>"#
+    );
+    package(&[
+        ("[Content_Types].xml", types.as_bytes()),
+        ("_rels/.rels", rels("officeDocument", "xl/workbook.xml").as_bytes()),
+        ("xl/workbook.xml", book.as_bytes()),
+        ("xl/_rels/workbook.xml.rels", rels("worksheet", "worksheets/sheet1.xml").as_bytes()),
+        ("xl/worksheets/sheet1.xml", sheet.as_bytes()),
+    ])
+}
+
+/// A PDF of one page that draws `content`, with `resources`.
+fn pdf(content: Stream, resources: impl FnOnce(&mut Document) -> Dictionary) -> Vec<u8> {
+    let mut document = Document::with_version("1.7");
+    let resources = resources(&mut document);
+    let content = document.add_object(content);
+    let pages = document.new_object_id();
+    let page = document.add_object(dictionary! {
+        "Type" => "Page", "Parent" => pages, "Contents" => content, "Resources" => resources,
+        "MediaBox" => vec![0.into(), 0.into(), 595.into(), 842.into()],
+    });
+    let tree = dictionary! { "Type" => "Pages", "Kids" => vec![page.into()], "Count" => 1 };
+    document.objects.insert(pages, Object::Dictionary(tree));
+    let catalog = document.add_object(dictionary! { "Type" => "Catalog", "Pages" => pages });
+    document.trailer.set("Root", catalog);
+    let mut bytes = Vec::new();
+    document.save_to(&mut bytes).unwrap();
+    bytes
+}
+
+fn compressed(bytes: Vec<u8>) -> Stream {
+    let mut stream = Stream::new(Dictionary::new(), bytes);
+    stream.compress().unwrap();
+    stream
+}
+
+/// A drawing that draws itself.
+fn drawing_in_itself() -> Vec<u8> {
+    pdf(Stream::new(Dictionary::new(), b"/X Do".to_vec()), |document| {
+        let id = document.new_object_id();
+        let again = dictionary! { "XObject" => dictionary! { "X" => id } };
+        let form = dictionary! { "Type" => "XObject", "Subtype" => "Form", "Resources" => again };
+        let form = Stream::new(form, b"/X Do ".repeat(50));
+        document.objects.insert(id, Object::Stream(form));
+        dictionary! { "XObject" => dictionary! { "X" => id } }
+    })
+}
+
+/// A part that says that it is small, and is not.
+fn lying() -> Vec<u8> {
+    let huge = vec![b' '; 40 << 20];
+    let mut bytes = package(&[("word/document.xml", &huge)]);
+    let central = bytes.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
+    bytes[central + 24..central + 28].copy_from_slice(&10_u32.to_le_bytes());
+    bytes[22..26].copy_from_slice(&10_u32.to_le_bytes());
+    bytes
+}
+
+/// A picture of which there is only the claim.
+fn huge_picture() -> Vec<u8> {
+    let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    bytes.extend([0, 1, 0x86, 0xa0, 0, 1, 0x86, 0xa0, 8, 2, 0, 0, 0]);
+    bytes.extend([0x27, 0x30, 0x9c, 0x9f]);
+    bytes.extend(b"\0\0\0\0IDAT\x35\xaf\x06\x1e");
+    bytes
+}
+
+fn entities(definition: &str, use_of: &str) -> Vec<u8> {
+    word(&format!(
+        "<!DOCTYPE x [{definition}]><w:document xmlns:w='w'><w:p><w:r><w:t>{use_of}</w:t></w:r></w:p></w:document>"
+    ))
+}
+
+fn laughs() -> Vec<u8> {
+    let entity = |n: usize| format!("<!ENTITY l{n} '{}'>", format!("&l{};", n - 1).repeat(10));
+    let all: Vec<String> = (1..12).map(entity).collect();
+    entities(&format!("<!ENTITY l0 'lol'>{}", all.concat()), "&l11;")
+}
+
+fn many_slides() -> Vec<u8> {
+    let slide = format!("<p:sld xmlns:p='p'><!--{}--></p:sld>", "x ".repeat(1 << 20));
+    let ids = "<p:sldId r:id='r1'/>".repeat(1_900);
+    let show = format!("<p:presentation xmlns:p='p' xmlns:r='r'>{ids}</p:presentation>");
+    package(&[
+        ("ppt/presentation.xml", show.as_bytes()),
+        (
+            "ppt/_rels/presentation.xml.rels",
+            b"<R><Relationship Id='r1' Target='slides/slide1.xml'/></R>",
+        ),
+        ("ppt/slides/slide1.xml", slide.as_bytes()),
+    ])
+}
+
+fn open_sheet(cells: &str) -> Vec<u8> {
+    let content =
+        format!("<o xmlns:t='t'><t:table><t:table-row>{cells}</t:table-row></t:table></o>");
+    package(&[
+        ("mimetype", b"application/vnd.oasis.opendocument.spreadsheet"),
+        ("content.xml", content.as_bytes()),
+    ])
+}
+
+fn mail_in_mail() -> Vec<u8> {
+    let part = |n| format!("Content-Type: multipart/mixed; boundary=b{n}\r\n\r\n--b{n}\r\n");
+    (0..20_000).map(part).collect::<Vec<_>>().concat().into_bytes()
+}
+
+/// Name, document, and a word of the sentence that refuses it: where there is none, what can be
+/// read of it is small.
+type Bomb = (&'static str, Vec<u8>, &'static str);
+
+fn bombs() -> Vec<Bomb> {
+    [packages(), declarations(), others()].into_iter().flatten().collect()
+}
+
+fn packages() -> Vec<Bomb> {
+    let huge = vec![b' '; 40 << 20];
+    let part = vec![b'x'; 3 << 20];
+    let parts: Vec<String> = (0..40).map(|n| format!("xl/{n}.xml")).collect();
+    let mut many: Vec<(&str, &[u8])> =
+        parts.iter().map(|name| (name.as_str(), &part[..])).collect();
+    many.push(("xl/workbook.xml", b"<workbook/>"));
+    let names: Vec<String> = (0..5_001).map(|n| format!("p{n}")).collect();
+    let crowd: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b""[..])).collect();
+    let inner = package(&[("b.docx", &word("<w:p/>"))]);
+    let too_many = "<row><c><v>1</v></c></row>".repeat(200_001);
+    let far = "<dimension ref='A1:XFD1048576'/><sheetData><row r='1'><c r='A1'><v>1</v></c></row>\
+               <row r='1048576'><c r='XFD1048576'><v>2</v></c></row></sheetData>";
+    let repeated =
+        "<t:table-cell t:number-columns-repeated='1000000000'><t:p>x</t:p></t:table-cell>";
+    vec![
+        ("zip.docx", package(&[("word/document.xml", &huge)]), "no ordinary document"),
+        ("parts.xlsx", package(&many), "no ordinary document"),
+        ("crowd.docx", package(&crowd), "5001 parts"),
+        ("zip-in-zip.docx", package(&[("a.zip", &inner)]), "unpack it"),
+        ("lying.docx", lying(), "document.xml"),
+        ("pages.pptx", many_slides(), "no ordinary document"),
+        ("wide.xlsx", sheet(&format!("<sheetData>{too_many}</sheetData>")), "cells"),
+        ("rows.xlsx", sheet(far), ""),
+        ("columns.ods", open_sheet(repeated), ""),
+    ]
+}
+
+fn declarations() -> Vec<Bomb> {
+    let long = format!("<!ENTITY a '{}'>", "a".repeat(100_000));
+    let outside = "<!ENTITY x SYSTEM 'file:///etc/passwd'>";
+    let kind = "declares a document type";
+    vec![
+        ("laughs.docx", laughs(), kind),
+        ("quadratic.docx", entities(&long, &"&a;".repeat(10_000)), kind),
+        ("outside.docx", entities(outside, "&x;"), kind),
+        ("entity.docx", word("<w:p><w:t>&unknown;</w:t></w:p>"), "entity"),
+        ("deep.docx", word(&"<w:p>".repeat(100_000)), "inside one another"),
+        ("deep.html", "<div>".repeat(200_000).into_bytes(), "inside one another"),
+        ("hidden.html", "<p><b>".repeat(1_000).into_bytes(), ""),
+    ]
+}
+
+fn others() -> Vec<Bomb> {
+    let endless = pdf(compressed(b"q Q ".repeat(6 << 20)), |_| Dictionary::new());
+    let nested = [b"%PDF-1.7\n1 0 obj\n".to_vec(), b"[".repeat(4 << 20)].concat();
+    vec![
+        ("picture.png", huge_picture(), "picture"),
+        ("endless.pdf", endless, ""),
+        ("self.pdf", drawing_in_itself(), ""),
+        ("nested.pdf", nested, ""),
+        ("deep.json", b"[".repeat(1 << 20), ""),
+        ("deep.eml", mail_in_mail(), ""),
+        ("wide.csv", b"a,".repeat(2 << 20), ""),
+        ("large.txt", vec![b'x'; (32 << 20) + 1], "too large"),
+    ]
+}
+
+/// Where a document cannot be refused at sight, it is read as far as that goes, within bounds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s14_document_bombs_do_no_harm() {
+    let desk = Desk::new().await;
+    for (name, bytes, words) in bombs() {
+        desk.has(name, bytes);
+        let started = Instant::now();
+        let read = desk.reads(json!({ "path": name })).await;
+        let took = started.elapsed();
+        assert!(took < Duration::from_secs(13), "{name} took {took:?}");
+        match read {
+            Ok((_, text)) => assert!(words.is_empty() && text.len() < 100_000, "{name} was read"),
+            Err(refused) => assert!(refused.to_string().contains(words), "{name}: {refused}"),
+        }
+    }
+}
+
+/// The same, where there is no bubblewrap: the process that reads has nothing to do harm with.
+#[tokio::test]
+async fn s14_a_reader_without_walls_is_confined_too() {
+    let read = |name: &'static str, bytes: Vec<u8>| async move {
+        let job = Job::new(Work::Read(name.into()), Some(Limits::DOCUMENT));
+        let mut command = tokio::process::Command::new(BINARY);
+        command.args(["confine", "--job", &job.argument()]).env_clear();
+        run::to_its_end(command, bytes, Duration::from_secs(13)).await.unwrap()
+    };
+    let ended = read("a.csv", b"a,b\n1,2\n".to_vec()).await;
+    assert!(ended.stdout.text().contains("| 1 | 2 |"), "{ended:?}");
+    let started = Instant::now();
+    for (name, bytes, words) in bombs().into_iter().filter(|(_, bytes, _)| bytes.len() <= 32 << 20)
+    {
+        let ended = read(name, bytes).await;
+        assert!(ended.stdout.text().contains(words), "{name}: {ended:?}");
+    }
+    assert!(started.elapsed() < Duration::from_mins(2));
+}
+
+/// Over 256 MiB there is nothing to be had.
+#[tokio::test]
+async fn s14_a_reader_has_no_more_than_its_memory() {
+    let desk = Desk::new().await;
+    // As sparse as it is, a table of it would hold 250 million cells.
+    let row =
+        |n: usize| format!("<row r='{n}'><c r='A{n}'><v>1</v></c><c r='IV{n}'><v>2</v></c></row>");
+    let rows = (1..50_000).map(row).collect::<Vec<_>>().concat();
+    desk.has("sparse.xlsx", sheet(&format!("<sheetData>{rows}</sheetData>")));
+    let refused = desk.reads(json!({ "path": "sparse.xlsx" })).await.unwrap_err().to_string();
+    assert!(refused.contains("table cells") || refused.contains("memory"), "{refused}");
+}
+
+#[tokio::test]
+async fn mc_26_a_document_is_paged_and_what_was_read_is_kept() {
+    let desk = Desk::new().await;
+    let paragraph = |n| format!("<w:p><w:r><w:t>Paragraph {n}.</w:t></w:r></w:p>");
+    let paragraphs = (0..2_000).map(paragraph).collect::<Vec<_>>().concat();
+    desk.has("long.docx", word(&format!("<w:document xmlns:w='w'>{paragraphs}</w:document>")));
+    let (mut all, mut arguments, mut pages) = (String::new(), json!({ "path": "long.docx" }), 0);
+    loop {
+        let (about, text) = desk.reads(arguments.clone()).await.unwrap();
+        assert_eq!((&about["kind"], &about["total_lines"]), (&json!("docx"), &json!(3999)));
+        all += &(text + "\n");
+        pages += 1;
+        if about["nextStartLine"].is_null() {
+            break;
+        }
+        arguments["startLine"] = about["nextStartLine"].clone();
+    }
+    assert!(pages > 1 && (0..2_000).all(|n| all.contains(&format!("Paragraph {n}."))));
+    let kept = desk.context.workspace.join(".countersign/extracted");
+    assert_eq!(fs::read_dir(kept).unwrap().count(), 1);
+    let past = desk.reads(json!({ "path": "long.docx", "startLine": 9_999 })).await.unwrap_err();
+    assert!(past.to_string().contains("3999 lines"), "{past}");
+    let outside = desk.reads(json!({ "path": "../secret" })).await.unwrap_err();
+    assert!(!outside.to_string().contains("No such file"), "{outside}");
+    assert!(desk.extract.spec().untrusted);
+}
+
+/// Where tesseract is installed its words are there, and where it is not, what to install.
+#[tokio::test]
+async fn mc_26_pictures_are_recognised_or_it_is_said_what_is_missing() {
+    let desk = Desk::new().await;
+    let picture = base64::engine::general_purpose::STANDARD.decode(HELLO).unwrap();
+    desk.has("hello.png", picture);
+    let (about, text) = desk.reads(json!({ "path": "hello.png" })).await.unwrap();
+    let warnings = about["warnings"].to_string();
+    let installed = std::path::Path::new("/usr/bin/tesseract").exists();
+    assert_eq!(installed, text.contains("HELLO"), "{text} {warnings}");
+    assert_eq!(!installed, warnings.contains("apt-get install tesseract-ocr"), "{warnings}");
+}
+
+/// CV-19, MC-23.
+#[tokio::test]
+async fn mc_23_a_command_runs_and_says_how_it_went() {
+    let desk = Desk::new().await;
+    let said = desk.shell(json!({ "command": "echo hello; echo oh >&2; exit 3" })).await;
+    assert_eq!(
+        said,
+        json!({ "exitCode": 3, "stdout": "hello\n", "stderr": "oh\n", "timedOut": false })
+    );
+    let said =
+        desk.shell(json!({ "command": "pwd; echo made >made.txt; cat /workspace/made.txt" })).await;
+    assert_eq!(said["stdout"], "/workspace\nmade\n");
+    assert_eq!(fs::read_to_string(desk.context.workspace.join("made.txt")).unwrap(), "made\n");
+    let said = desk.shell(json!({ "command": "echo begun; sleep 400", "timeout": 1 })).await;
+    assert_eq!(
+        said,
+        json!({ "exitCode": null, "stdout": "begun\n", "stderr": "", "timedOut": true })
+    );
+    let said = desk.shell(json!({ "command": "kill -TERM $$" })).await;
+    assert_eq!(said["exitCode"], 143);
+    for command in ["", "  ", "a\0b", &"x".repeat(70_000)] {
+        let refused = desk.shell.run(json!({ "command": command }), &desk.context).await;
+        assert!(matches!(refused, Err(ToolError::InvalidParameters(_))));
+    }
+    assert!(desk.folder.path().exists());
+}
+
+/// T8, MC-23: of a flood both ends stand in the result, and the rest in a file.
+#[tokio::test]
+async fn t8_a_flood_is_cut_and_kept() {
+    let desk = Desk::new().await;
+    let said = desk.shell(json!({ "command": "echo begin; yes | head -c 100000; echo end" })).await;
+    let stdout = said["stdout"].as_str().unwrap();
+    assert!(stdout.starts_with("begin\ny\n") && stdout.ends_with("y\nend\n"), "{stdout}");
+    assert!(stdout.len() < 10_300 && stdout.contains("90010 bytes of stdout are left out"));
+    let kept = desk.context.workspace.join(".countersign/results/call1-stdout.txt");
+    assert_eq!(fs::metadata(kept).unwrap().len(), 100_010);
+    let said = desk.shell(json!({ "command": "yes", "timeout": 2 })).await;
+    assert!(said["timedOut"].as_bool().unwrap() && said["stdout"].as_str().unwrap().len() < 10_300);
+}
+
+/// A picture of the word HELLO, 312 by 104 points.
+const HELLO: &str = "iVBORw0KGgoAAAANSUhEUgAAATgAAABoAQAAAABN/dGEAAAAUUlEQVR42u3W0QoAEAyF4fP+L00YS0pzoah/tZQ+LnTKlGIlHA73pLNWqXGyX1D3cBE3AS3vi8PdcRbQFkncsSNXuAecx9WXzX+EY67D4b52GWXygzQ2O258AAAAAElFTkSuQmCC";

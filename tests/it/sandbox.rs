@@ -1,0 +1,421 @@
+//! S7: what is confined gets at nothing that is not its own. Each probe says ESCAPED when it got
+//! out; where that does no harm, it is shown that it would, unconfined.
+
+use countersign::{
+    agent::catalog::Tier,
+    tools::{
+        mcp::{self, McpConfig},
+        sandbox::{
+            Job, Limits, Sandbox, Work,
+            cell::Cell,
+            run::{self, Ended},
+            server::ServerWalls,
+        },
+    },
+};
+use std::{
+    collections::BTreeMap,
+    fs,
+    net::TcpListener,
+    os::{
+        linux::net::SocketAddrExt as _,
+        unix::{
+            fs::{MetadataExt as _, PermissionsExt as _},
+            net::{SocketAddr, UnixListener},
+        },
+    },
+    path::Path,
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+pub const BINARY: &str = env!("CARGO_BIN_EXE_countersign");
+
+const WAIT: Duration = Duration::from_secs(30);
+
+/// The sandbox of this machine. Its absence is a failure, not a reason to skip.
+pub async fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::probe(Path::new(BINARY)).await;
+    assert_eq!(sandbox.missing(), None, "tests/run installs bubblewrap");
+    sandbox
+}
+
+/// Two conversations' folders, and somebody's secret beside them.
+struct House {
+    sandbox: Sandbox,
+    folder: TempDir,
+}
+
+impl House {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("mine")).unwrap();
+        fs::create_dir(folder.path().join("yours")).unwrap();
+        fs::write(folder.path().join("yours/secret"), "ESCAPED").unwrap();
+        Self { sandbox: sandbox().await, folder }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_string_lossy().into_owned()
+    }
+
+    async fn runs_for(&self, script: &str, wait: Duration) -> Ended {
+        let program = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
+        let cell = Cell::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
+            .with_workspace(&self.folder.path().join("mine"));
+        run::to_its_end(self.sandbox.walled(&cell).unwrap(), Vec::new(), wait).await.unwrap()
+    }
+
+    /// The probe runs to its end and does not get out.
+    async fn holds(&self, name: &str, script: &str) {
+        let ended = self.runs_for(&format!("{script}\necho DONE"), WAIT).await;
+        let said = format!("{}{}", ended.stdout.text(), ended.stderr.text());
+        assert!(said.contains("DONE"), "{name} did not run: {said}");
+        assert!(!said.contains("ESCAPED"), "{name} got out: {said}");
+    }
+
+    /// And would get out, if nothing held it.
+    async fn holds_what_would_escape(&self, name: &str, script: &str) {
+        let mut free = Command::new("/bin/sh");
+        free.args(["-c", script]).current_dir(self.folder.path().join("mine"));
+        let free = free.output().unwrap();
+        let said = String::from_utf8_lossy(&free.stdout).into_owned();
+        assert!(said.contains("ESCAPED"), "{name} proves nothing: {said} {free:?}");
+        // Of what it left there nothing is to help.
+        fs::remove_dir_all(self.path("mine")).unwrap();
+        fs::create_dir(self.path("mine")).unwrap();
+        self.holds(name, script).await;
+    }
+}
+
+fn python(code: &str) -> String {
+    format!(
+        "python3 -c '\nimport ctypes, os, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n{code}\n'"
+    )
+}
+
+#[tokio::test]
+async fn s7_no_way_to_the_network_leads_out() {
+    let house = House::new().await;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let connect =
+        format!("socket.create_connection((\"127.0.0.1\", {port}), 5)\nprint(\"ESCAPED\")");
+    house.holds_what_would_escape("tcp to this machine", &python(&connect)).await;
+    let name = format!("countersign-{port}");
+    let _abstract =
+        UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let connect =
+        format!("s = socket.socket(socket.AF_UNIX)\ns.connect(\"\\0{name}\")\nprint(\"ESCAPED\")");
+    house.holds_what_would_escape("an abstract socket", &python(&connect)).await;
+    let path = house.path("yours/socket");
+    let _named = UnixListener::bind(&path).unwrap();
+    let connect =
+        format!("s = socket.socket(socket.AF_UNIX)\ns.connect(\"{path}\")\nprint(\"ESCAPED\")");
+    house.holds_what_would_escape("a socket in a folder", &python(&connect)).await;
+    for (name, code) in [
+        ("udp", "socket.socket(2, 2).sendto(b\"x\", (\"192.0.2.1\", 53))"),
+        ("tcp elsewhere", "socket.create_connection((\"1.1.1.1\", 53), 3)"),
+        ("IPv6", "socket.create_connection((\"2606:4700:4700::1111\", 53), 3)"),
+        ("names", "socket.getaddrinfo(\"example.org\", 80)"),
+        ("interfaces", "assert [n for _, n in socket.if_nameindex() if n != \"lo\"]"),
+        ("a raw socket", "socket.socket(2, 3, 1)"),
+        ("a packet socket", "socket.socket(17, 3)"),
+        ("netlink", "socket.socket(16, 3)"),
+        ("a socket of the virtual machine", "socket.socket(40, 1)"),
+        ("the kernel's cryptography", "socket.socket(38, 5)"),
+        ("bluetooth", "socket.socket(31, 3)"),
+    ] {
+        house.holds(name, &python(&format!("{code}\nprint(\"ESCAPED\")"))).await;
+    }
+}
+
+#[tokio::test]
+async fn s7_no_file_of_others_is_read_or_written() {
+    let house = House::new().await;
+    let secret = house.path("yours/secret");
+    for (name, script) in [
+        ("another workspace", format!("cat {secret}")),
+        ("a link out", format!("ln -sf {secret} link; cat link")),
+        ("a second name", format!("ln -f {secret} second; cat second")),
+        ("the way up", "cat ../yours/secret".to_owned()),
+        ("writing elsewhere", format!("echo x >>{secret} && echo ESCAPED")),
+        ("environment", "env | grep -q ^CARGO && echo ESCAPED".to_owned()),
+        (
+            "environment of others",
+            "cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -q ^CARGO && echo ESCAPED"
+                .to_owned(),
+        ),
+        (
+            // Pipes that whoever started us left open for all of us are not ours to close.
+            "descriptors",
+            "readlink /proc/self/fd/* | grep -vE '^(pipe:|/proc/|/dev/)' && echo ESCAPED"
+                .to_owned(),
+        ),
+    ] {
+        match name {
+            // Unconfined there are none either, or the secret would be spoilt for the others.
+            "writing elsewhere" | "descriptors" => house.holds(name, &script).await,
+            _ => house.holds_what_would_escape(name, &script).await,
+        }
+    }
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "ESCAPED");
+    for (name, script) in [
+        ("the root of process 1", format!("cat /proc/1/root{secret} /proc/1/cwd{secret}")),
+        ("/etc/shadow", "test -r /etc/shadow && echo ESCAPED".into()),
+        ("/etc/passwd", "echo x 2>/dev/null >>/etc/passwd && echo ESCAPED".into()),
+        ("/usr", "touch /usr/bin/x 2>/dev/null && echo ESCAPED".into()),
+        ("the root", "touch /x /run/x 2>/dev/null && echo ESCAPED".into()),
+        ("our binary", "echo x 2>/dev/null >/run/countersign && echo ESCAPED".into()),
+        ("homes", "ls /root /home /var /srv /boot /sys 2>/dev/null | grep -q . && echo ESCAPED".into()),
+        ("services", "ls /run/*.sock /var/run 2>/dev/null | grep -q . && echo ESCAPED".into()),
+        (
+            "the kernel's settings",
+            "for f in sys/kernel/core_pattern sys/kernel/hostname sysrq-trigger sys/vm/drop_caches; \
+             do echo 1 2>/dev/null >/proc/$f && echo ESCAPED; done; true".into(),
+        ),
+        ("memory limits of the kernel's", "echo -1000 2>/dev/null >/proc/1/oom_score_adj && echo ESCAPED".into()),
+        ("devices", "ls /dev | grep -E '^(sd|vd|nvme|mem|kmsg|loop|fuse|kvm)' && echo ESCAPED".into()),
+        (
+            "a device of one's own",
+            python("os.mknod(\"/tmp/d\", 0o60600, os.makedev(254, 0))\nopen(\"/tmp/d\", \"rb\").read(1)\nprint(\"ESCAPED\")"),
+        ),
+    ] {
+        house.holds(name, &script).await;
+    }
+}
+
+#[tokio::test]
+async fn s7_no_other_process_is_seen_or_touched() {
+    let house = House::new().await;
+    let us = std::process::id();
+    let script = format!("kill -0 {us} && echo ESCAPED");
+    house.holds_what_would_escape("a signal to us", &script).await;
+    let script = format!("test -d /proc/{us} && echo ESCAPED");
+    house.holds_what_would_escape("the sight of us", &script).await;
+    for (name, script) in [
+        ("killing the first process", "kill -9 1; kill -9 -1 2>/dev/null; sleep 0.1"),
+        ("stopping the first process", "kill -STOP 1; sleep 0.1"),
+        (
+            "capabilities",
+            "grep -E 'Cap(Eff|Prm|Bnd|Amb)' /proc/self/status | grep -v 0000000000000000 && echo ESCAPED",
+        ),
+        (
+            "a program with another owner",
+            "cp /usr/bin/id i; chmod 4755 i; ./i -u | grep -qx 0 && echo ESCAPED; su -c 'echo ESCAPED' </dev/null",
+        ),
+        (
+            "looser limits",
+            "ulimit -d unlimited 2>/dev/null && echo ESCAPED; ulimit -u 100000 2>/dev/null && echo ESCAPED; true",
+        ),
+        (
+            "a sandbox in the sandbox",
+            "bwrap --ro-bind / / true 2>/dev/null && echo ESCAPED; unshare -r true 2>/dev/null && echo ESCAPED; true",
+        ),
+    ] {
+        house.holds(name, script).await;
+    }
+}
+
+/// By number, as nobody's library is in between.
+#[cfg(target_arch = "x86_64")]
+#[tokio::test]
+async fn s7_calls_into_the_kernel_are_closed() {
+    let house = House::new().await;
+    for (name, call) in [
+        ("ptrace", "101, 0, 0, 0, 0"),
+        ("process_vm_readv", "310, 1, 0, 0, 0, 0, 0"),
+        ("pidfd_getfd", "438, 3, 0, 0"),
+        ("mount", "165, b\"none\", b\"/tmp\", b\"tmpfs\", 0, 0"),
+        ("umount", "166, b\"/usr\", 2"),
+        ("remount", "165, 0, b\"/usr\", 0, 32, 0"),
+        ("fsopen", "430, b\"tmpfs\", 0"),
+        ("open_tree", "428, -100, b\"/\", 1"),
+        ("pivot_root", "155, b\".\", b\".\""),
+        ("chroot", "161, b\"/tmp\""),
+        ("unshare user", "272, 0x10000000"),
+        ("unshare mounts", "272, 0x20000"),
+        ("clone user", "56, 0x10000011, 0, 0, 0, 0"),
+        ("clone3", "435, 0, 0"),
+        ("setns", "308, 0, 0"),
+        ("bpf", "321, 0, 0, 0"),
+        ("perf_event_open", "298, 0, 0, -1, -1, 0"),
+        ("userfaultfd", "323, 0"),
+        ("io_uring", "425, 1, 0"),
+        ("keyctl", "250, 0, -3, 1"),
+        ("add_key", "248, b\"user\", b\"x\", b\"y\", 1, -3"),
+        ("open_by_handle_at", "304, -100, 0, 0"),
+        ("kexec_load", "246, 0, 0, 0, 0"),
+        ("init_module", "175, 0, 0, b\"\""),
+        ("memfd_create", "319, b\"x\", 0"),
+        ("shmget", "29, 0, 1000000, 0o1600"),
+        ("personality", "135, 0xffffffff"),
+        ("syslog", "103, 3, 0, 0"),
+        ("clock_settime", "227, 0, 0"),
+        ("sethostname", "170, b\"x\", 1"),
+        ("the other numbering", "0x40000000 + 39"),
+        ("what later kernels have", "500, 0, 0"),
+    ] {
+        let code = format!(
+            "r = libc.syscall({call})\nif r != -1 or ctypes.get_errno() != 38: print(\"ESCAPED\", r, ctypes.get_errno())"
+        );
+        house.holds(name, &python(&code)).await;
+    }
+    let terminal = "import fcntl\nfcntl.ioctl(0, 0x5412, b\"x\")\nprint(\"ESCAPED\")";
+    house.holds("words in the terminal's mouth", &python(terminal)).await;
+}
+
+#[tokio::test]
+async fn s7_bombs_end_and_nothing_else_does() {
+    let house = House::new().await;
+    let started = Instant::now();
+    let ended = house.runs_for(":(){ :|:& };:; sleep 20", WAIT).await;
+    assert!(
+        ended.stderr.text().contains("more than 128 processes") || ended.code != Some(0),
+        "{ended:?}"
+    );
+    for (name, code) in [
+        ("one large block", "b = bytearray(4 << 30)"),
+        ("growing", "b = []\nwhile True: b.append(bytearray(16 << 20))"),
+        (
+            "many that grow",
+            "for _ in range(8):\n  if os.fork() == 0:\n    b = bytearray(600 << 20)\n    import time; time.sleep(20)\nos.wait()",
+        ),
+    ] {
+        let ended = house.runs_for(&format!("exec {}", python(code)), WAIT).await;
+        assert!(!ended.timed_out && ended.code != Some(0), "{name}: {ended:?}");
+    }
+    house.holds("a file without end", "head -c 400M /dev/zero >big; test $(stat -c %s big) -gt 268435456 && echo ESCAPED; rm -f big").await;
+    house.holds("/tmp without end", "for n in 1 2 3; do head -c 200M /dev/zero >/tmp/$n || true; done; test $(du -sm /tmp | cut -f1) -gt 300 && echo ESCAPED").await;
+    house.holds("/dev/shm without end", "for n in 1 2 3; do head -c 200M /dev/zero >/dev/shm/$n || true; done; test $(du -sm /dev/shm | cut -f1) -gt 300 && echo ESCAPED").await;
+    assert!(started.elapsed() < Duration::from_mins(2), "{:?}", started.elapsed());
+}
+
+/// T7: with the command end all that it started, however it hid; so they do when its time is over,
+/// and when nobody waits any more.
+#[tokio::test]
+async fn t7_nothing_goes_on_after_the_end() {
+    let house = House::new().await;
+    let hide = "(setsid nohup sh -c 'sleep 2; touch late' >/dev/null 2>&1 &) ; exit 3";
+    let ended = house.runs_for(hide, WAIT).await;
+    assert_eq!(ended.code, Some(3));
+    let started = Instant::now();
+    let late = "setsid sh -c 'sleep 2; touch late' & sleep 400";
+    let ended = house.runs_for(late, Duration::from_secs(1)).await;
+    assert!(ended.timed_out && ended.code.is_none() && started.elapsed() < Duration::from_secs(10));
+    let dropped = tokio::time::timeout(Duration::from_secs(1), house.runs_for(late, WAIT)).await;
+    assert!(dropped.is_err());
+    // A command of its own passes the time in which the others would have acted.
+    assert_eq!(house.runs_for("sleep 3; ls late", WAIT).await.stdout.text(), "");
+    assert!(!Path::new(&house.path("mine/late")).exists());
+}
+
+/// In the image the gateway is not root: there the walls hold just as well.
+#[tokio::test]
+async fn s7_the_walls_stand_for_root_and_for_others() {
+    let sandbox = sandbox().await;
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let copy = folder.path().join("countersign");
+    if fs::hard_link(BINARY, &copy).is_err() {
+        fs::copy(BINARY, &copy).unwrap();
+    }
+    let program = ["/bin/sh", "-c", "echo works | cat | cat"].map(str::to_owned).to_vec();
+    for (work, said) in [(Work::Probe, "confined"), (Work::Program(program), "works\n")] {
+        let cell = Cell::around(Job::new(work, Some(Limits::COMMAND)));
+        let walled = sandbox.walled(&cell).unwrap();
+        let mut other = Command::new("setpriv");
+        if fs::metadata("/proc/self").unwrap().uid() == 0 {
+            other.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+        }
+        other.arg("--no-new-privs").arg(walled.as_std().get_program());
+        let arguments = walled.as_std().get_args();
+        other.args(arguments.map(|arg| if arg == BINARY { copy.as_os_str() } else { arg }));
+        let ended = other.env_clear().output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&ended.stdout), said, "{ended:?}");
+    }
+}
+
+/// S7: what is missing turns the tool off, with a sentence that says what to install.
+#[tokio::test]
+async fn s7_what_is_missing_is_named_and_nothing_runs_without_it() {
+    let broken = Sandbox::probe(Path::new("/bin/true")).await;
+    let why = broken.missing().unwrap();
+    assert!(why.contains("cannot be set up") && why.contains("bubblewrap"), "{why}");
+    let cell = Cell::around(Job::new(Work::Program(vec!["/bin/true".into()]), None));
+    let refused = broken.walled(&cell).unwrap_err().to_string();
+    assert!(refused.starts_with("Sandbox: "), "{refused}");
+    assert!(broken.reader("a.pdf").is_err());
+}
+
+/// S16: a local MCP server has the network and what is on the machine, but neither our data nor
+/// other people's processes, and writes where it was told to.
+#[tokio::test]
+async fn s16_a_server_is_confined_and_works() {
+    let house = House::new().await;
+    fs::create_dir(house.folder.path().join("named")).unwrap();
+    let walls = ServerWalls {
+        sandbox: Arc::new(house.sandbox.clone()),
+        home: house.folder.path().join("yours/mcp/one"),
+        hidden: house.folder.path().join("yours"),
+        folders: vec![house.folder.path().join("named")],
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let connect =
+        python(&format!("socket.create_connection((\"127.0.0.1\", {port}), 5)\nprint(\"online\")"));
+    let script = format!(
+        "{connect}; echo x >$HOME/kept && echo home; echo x >{named}/made && echo named; \
+         cat {secret}; echo x >{mine}/made && echo ESCAPED; test -d /proc/{us} && echo ESCAPED; \
+         env | grep ^CARGO && echo ESCAPED; ls /run/*.sock && echo ESCAPED; cat {manifest} | head -1",
+        named = house.path("named"),
+        secret = house.path("yours/secret"),
+        mine = house.path("mine"),
+        us = std::process::id(),
+        manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+    );
+    for _ in 0..2 {
+        let program = ["/bin/sh", "-c", &script].map(str::to_owned);
+        let command = walls.command(&program).unwrap();
+        let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
+        assert_eq!(ended.stdout.text(), "online\nhome\nnamed\n[workspace]\n", "{ended:?}");
+    }
+    assert!(Path::new(&house.path("yours/mcp/one/kept")).exists());
+    let off = ServerWalls { sandbox: Arc::new(Sandbox::off("bubblewrap is missing")), ..walls };
+    assert!(off.command(&["/bin/true".to_owned()]).unwrap_err().to_string().contains("missing"));
+}
+
+/// CA-31, S16: the official Python server, confined.
+#[tokio::test]
+async fn s16_the_official_server_works_confined() {
+    let python = std::env::var("COUNTERSIGN_TEST_PYTHON").expect("tests/run names a Python");
+    let house = House::new().await;
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/mcp_server.py");
+    let config = McpConfig {
+        name: "py".into(),
+        command: Some(vec![python, server.into(), "stdio".into()]),
+        url: None,
+        env: BTreeMap::new(),
+        tier: Tier::Extension,
+        bearer: None,
+        headers: BTreeMap::new(),
+        walls: Some(ServerWalls {
+            sandbox: Arc::new(house.sandbox.clone()),
+            home: house.folder.path().join("yours/mcp/py"),
+            hidden: house.folder.path().join("yours"),
+            folders: Vec::new(),
+        }),
+    };
+    let tools = mcp::connect(config.clone()).await.unwrap();
+    assert!(tools.iter().any(|tool| tool.spec().name == "py_add"));
+    let mut off = config;
+    off.walls.as_mut().unwrap().sandbox = Arc::new(Sandbox::off("bubblewrap is missing"));
+    let Err(refused) = mcp::connect(off).await else { panic!("it ran without its sandbox") };
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("bubblewrap is missing") && refused.contains("sandbox = false"),
+        "{refused}"
+    );
+}
