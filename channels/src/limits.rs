@@ -163,7 +163,8 @@ fn with_commands(markdown: &str, approval: &str, choices: &[Choice]) -> String {
 fn command(key: char) -> Option<&'static str> {
     match key {
         'a' | 'r' => Some("allow"),
-        'c' => Some("always"),
+        'c' => Some("here"),
+        'g' => Some("always"),
         'd' | 's' => Some("deny"),
         _ => None,
     }
@@ -224,7 +225,7 @@ mod tests {
     }
 
     fn choices() -> Vec<Choice> {
-        [("Allow", 'a'), ("Always here", 'c'), ("Deny", 'd'), ("Look", 'x')]
+        [("Allow", 'a'), ("In this conversation", 'c'), ("Deny", 'd'), ("Look", 'x')]
             .map(|(label, key)| Choice { label: label.into(), key })
             .to_vec()
     }
@@ -274,7 +275,7 @@ mod tests {
         To answer, type:
 
         • Allow: /allow 89abcdef
-        • Always here: /always 89abcdef
+        • In this conversation: /here 89abcdef
         • Deny: /deny 89abcdef
         ");
     }

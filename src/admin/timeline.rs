@@ -10,7 +10,7 @@ use super::{files::percent, html, place_of};
 use crate::{
     journal::{
         event::{Entry, Event, Seq},
-        ids::ConversationId,
+        ids::{ConversationId, OutboxId},
     },
     store::{
         Store,
@@ -69,7 +69,7 @@ pub struct Timeline {
     channel: String,
     person: String,
     conversation: Option<ConversationId>,
-    /// What is shown already: its place and time, and whether it has found its final form.
+    /// What is shown already: its place and time, and the edit that it is in.
     shown: HashMap<String, Known>,
     heard: Seq,
     /// There is more of the past than is shown.
@@ -79,7 +79,8 @@ pub struct Timeline {
 struct Known {
     order: String,
     at: DateTime<Utc>,
-    settled: bool,
+    /// The newest edit that the page has.
+    edit: String,
 }
 
 impl Timeline {
@@ -155,22 +156,22 @@ impl Timeline {
     /// The row as the page shows it, if that is new to the page.
     fn show(&mut self, row: ShownRow) -> Option<Item> {
         if let Some(edited) = &row.edits {
-            return self.settle(edited.as_str(), row.what);
+            return self.edit(edited.as_str(), &row.id, row.what);
         }
         if self.shown.contains_key(row.id.as_str()) {
             return None;
         }
         let what = shown(row.what)?;
         let (id, order) = (row.id.to_string(), order(row.seq, 1, row.id.as_str()));
-        let known = Known { order: order.clone(), at: row.created_at, settled: false };
+        let known = Known { order: order.clone(), at: row.created_at, edit: String::new() };
         self.shown.insert(id.clone(), known);
         Some(Item { id, order, at: row.created_at, what })
     }
 
     /// An edit keeps the place of what it edits. What is older than the page, the page has not.
-    fn settle(&mut self, edited: &str, what: Outgoing) -> Option<Item> {
-        let known = self.shown.get_mut(edited).filter(|known| !known.settled)?;
-        known.settled = true;
+    fn edit(&mut self, edited: &str, edit: &OutboxId, what: Outgoing) -> Option<Item> {
+        let known = self.shown.get_mut(edited).filter(|k| k.edit.as_str() < edit.as_str())?;
+        edit.as_str().clone_into(&mut known.edit);
         let what = shown(what)?;
         Some(Item { id: edited.to_owned(), order: known.order.clone(), at: known.at, what })
     }
@@ -191,7 +192,9 @@ fn order(seq: Seq, rank: u8, id: &str) -> String {
 fn shown(what: Outgoing) -> Option<Shown> {
     Some(match what {
         Outgoing::Text { markdown, .. } => Shown::Text { html: html::from_markdown(&markdown) },
-        Outgoing::Question { markdown, approval, choices, .. } => {
+        // A settled question whose buttons stay is one, too.
+        Outgoing::Question { markdown, approval, choices, .. }
+        | Outgoing::Settled { markdown, approval: Some(approval), choices } => {
             Shown::Question { html: html::from_markdown(&markdown), approval, choices }
         }
         Outgoing::Settled { markdown, .. } => {

@@ -62,19 +62,29 @@ impl Approvers {
     }
 }
 
+impl Voter {
+    pub fn is_owner(&self) -> bool {
+        self.role.as_deref() == Some("owner")
+    }
+
+    /// Whether they run the chat that they are in.
+    pub fn administers(&self) -> bool {
+        self.platform_roles.iter().any(|role| role == "owner" || role == "admin")
+    }
+}
+
 impl Who {
     fn is(&self, voter: &Voter) -> bool {
-        let on_platform = |role: &str| voter.platform_roles.iter().any(|has| has == role);
         match self {
             Self::Requester => false,
             Self::Members => true,
-            Self::Admins => on_platform("owner") || on_platform("admin"),
+            Self::Admins => voter.administers(),
             Self::Id(id) => match id.split_once('/') {
                 Some((channel, id)) => channel == voter.channel && id == voter.speaker.id,
                 None => *id == voter.speaker.id,
             },
             Self::Role(role) => voter.role.as_ref() == Some(role),
-            Self::PlatformRole(role) => on_platform(role),
+            Self::PlatformRole(role) => voter.platform_roles.contains(role),
         }
     }
 

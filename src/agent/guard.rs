@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use super::{
     approvers::Approvers,
     catalog::{Approval, EffectClass, Subject, ToolSpec},
+    grants,
     policy::{self, Action, Judged, Match, Origin, Policy, Rule, Scene, Severity},
     shell::Command,
     taint,
@@ -21,6 +22,7 @@ use super::{
 use crate::{
     journal::{
         event::{Asks, Call, Decider, Decision},
+        ids::GrantId,
         session::{CallState, OpenCall, Session},
     },
     texts,
@@ -30,11 +32,17 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cleared {
     call: Call,
+    grant: Option<GrantId>,
 }
 
 impl Cleared {
     pub fn call(&self) -> &Call {
         &self.call
+    }
+
+    /// The lasting leave by which it runs: one use of it.
+    pub fn grant(&self) -> Option<&GrantId> {
+        self.grant.as_ref()
     }
 }
 
@@ -84,6 +92,9 @@ pub fn judge(
     scene: &Scene,
 ) -> Verdict {
     let call = &open.call;
+    if session.standing.halted {
+        return halted(open);
+    }
     let ruled = || ruling(call, spec, session, policy, scene);
     match &open.state {
         CallState::New => fresh(call, spec, session, policy, ruled()),
@@ -150,12 +161,31 @@ fn fresh(
     let freed = allowed_before(call, session);
     let tainted_says =
         if tainted && !(allowed && ruled.names_tool) { policy.tainted } else { Action::Allow };
+    // Leave for longer was given before these words were read.
+    let granted = || {
+        let may = lasting && tainted_says == Action::Allow;
+        may.then(|| grants::covering(call, spec, session)).flatten()
+    };
     match default.max(tainted_says) {
         Action::Deny => refused(),
         Action::Ask if freed => run(call),
+        Action::Ask if let Some(grant) = granted() => {
+            Verdict::Run(Cleared { call: call.clone(), grant: Some(grant.id.clone()) })
+        }
         Action::Ask if default == Action::Ask => ask(texts::changes_something(&call.tool), lasting),
         Action::Ask => ask(texts::acts_on_other_words(&call.tool), lasting),
         Action::Allow => run(call),
+    }
+}
+
+/// Nothing begins; what had begun is not begun again, and nobody is told that it has not run.
+fn halted(open: &OpenCall) -> Verdict {
+    match open.state {
+        CallState::Asked { .. } | CallState::Ended => Verdict::Wait,
+        CallState::Started => {
+            Verdict::Refuse(format!("{} {}", texts::HALTED_CALL, texts::OUTCOME_UNKNOWN))
+        }
+        CallState::New | CallState::Decided { .. } => Verdict::Refuse(texts::HALTED_CALL.into()),
     }
 }
 
@@ -277,7 +307,7 @@ fn decided(call: &Call, asks: Asks, decision: &Decision, by: &Decider) -> Verdic
 }
 
 fn run(call: &Call) -> Verdict {
-    Verdict::Run(Cleared { call: call.clone() })
+    Verdict::Run(Cleared { call: call.clone(), grant: None })
 }
 
 /// Binds a decision to exactly this tool with exactly these arguments, in this folder, with the

@@ -8,6 +8,7 @@
 //! - [`import`]: rules of other programs
 //! - [`shell`]: command lines as the programs that they start
 //! - [`taint`]: what other people's words have to do with it
+//! - [`grants`]: which calls a lasting leave covers
 //! - [`catalog`]: the tools and skills there are, and how they are disclosed
 //! - [`prompt`]: what the model is given
 //! - [`compact`], [`limits`]: when to summarise, when to stop
@@ -18,6 +19,7 @@
 pub mod approvers;
 pub mod catalog;
 pub mod compact;
+pub mod grants;
 pub mod guard;
 pub mod hooks;
 pub mod import;

@@ -73,7 +73,6 @@ impl App {
             clock: given.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             artifacts: Artifacts::new(config.data_dir.join("artifacts")),
             channels,
-            approvers: config.guard.approvers.clone(),
             messages_per_minute: config.limits.messages_per_minute,
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),

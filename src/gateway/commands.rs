@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     journal::{
-        event::{Event, Speaker},
+        event::{Event, Speaker, Status},
         ids::ConversationId,
     },
     store::{Tx, approvals as questions, journal, outbox},
@@ -37,7 +37,15 @@ pub(super) async fn obey(
             end_all(tx, desk, conversation, Event::Restarted { by: by.clone() }, by).await?;
             words.fresh.to_owned()
         }
-        "allow" | "always" | "deny" => {
+        "grants" => {
+            let voter = approvals::voter(tx, &desk.channel, by, typed.roles).await?;
+            approvals::lasting::typed(tx, conversation, (rest, &voter), desk.now).await?
+        }
+        "panic" => {
+            let voter = approvals::voter(tx, &desk.channel, by, typed.roles).await?;
+            approvals::halt::typed(tx, rest, &voter, desk.now).await?
+        }
+        "allow" | "here" | "always" | "deny" => {
             let choice = Choice::from_command(&command.to_lowercase(), rest);
             decide_typed(tx, desk, conversation, typed, choice).await?
         }
@@ -63,8 +71,8 @@ async fn end_all(
     event: Event,
     by: &Speaker,
 ) -> Result<()> {
-    let seq = journal::append(tx, conversation, &event, desk.now).await?;
-    questions::withdraw(tx, conversation, seq, &by.name, desk.now).await
+    journal::append(tx, conversation, &event, desk.now).await?;
+    questions::withdraw(tx, conversation, (Status::Withdrawn, &by.name), desk.now).await
 }
 
 /// The question that the command names by the code in it, the one that it replies to, or the only
@@ -78,7 +86,7 @@ async fn decide_typed(
 ) -> Result<String> {
     let mut shown = Vec::new();
     let mut hidden = 0;
-    for question in questions::pending(tx, conversation).await? {
+    for question in questions::shown_in(tx, conversation).await? {
         match outbox::receipt(tx, &question.question).await? {
             Some(receipt) => shown.push((question, receipt.message)),
             None => hidden += 1,
@@ -92,7 +100,8 @@ async fn decide_typed(
     }
     match shown.as_slice() {
         [(one, _)] => {
-            approvals::decide(tx, &desk.approvers, one, (choice, typed.by), desk.now).await
+            let voter = approvals::voter(tx, &desk.channel, typed.by, typed.roles).await?;
+            approvals::decide(tx, one, choice, &voter, desk.now).await
         }
         [] if hidden > 0 => Ok(typed.words.not_shown_yet.to_owned()),
         [] => Ok(typed.words.nothing_pending.to_owned()),

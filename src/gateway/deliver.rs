@@ -11,10 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::{Gateway, approvals};
 use crate::{
-    store::{
-        journal,
-        outbox::{Ended, Sending},
-    },
+    store::outbox::{Ended, Sending},
     texts::Language,
 };
 
@@ -137,9 +134,12 @@ async fn settle(
         Err(SendError::Unknown(reason)) => again(gateway, sending, None, reason).await,
         Err(SendError::Moved { chat }) => {
             let (channel, from) = (sending.channel.clone(), sending.place.chat.clone());
+            let now = gateway.clock.now();
             store
                 .write("move chat", move |tx| {
-                    Box::pin(async move { journal::move_chat(tx, &channel, &from, &chat).await })
+                    Box::pin(async move {
+                        approvals::moves::chat_moved(tx, &channel, (&from, &chat), now).await
+                    })
                 })
                 .await?;
             again(gateway, sending, Some(Duration::ZERO), "the chat has moved".into()).await
@@ -169,11 +169,5 @@ async fn again(
 
 async fn give_up(gateway: &Gateway, sending: &Sending, ended: Ended, reason: String) -> Result<()> {
     tracing::error!(outbox.id = %sending.id, channel.id = sending.channel, reason, "not shown");
-    gateway.store.sent(sending, ended, reason).await?;
-    match &sending.what {
-        Outgoing::Question { approval, .. } => {
-            approvals::undeliverable(gateway, approval.clone()).await
-        }
-        _ => Ok(()),
-    }
+    approvals::moves::given_up(gateway, sending, ended, reason).await
 }

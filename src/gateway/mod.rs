@@ -20,7 +20,6 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    agent::approvers::Approvers,
     clock::Clock,
     store::{Store, files::Artifacts, inbox},
 };
@@ -32,7 +31,6 @@ pub struct Gateway {
     pub clock: Arc<dyn Clock>,
     pub artifacts: Artifacts,
     pub channels: BTreeMap<String, Connected>,
-    pub approvers: Approvers,
     /// How fast one person may write.
     pub messages_per_minute: u32,
     /// What shutdown waits for.

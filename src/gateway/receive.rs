@@ -12,7 +12,6 @@ use super::{
     people::{self, Allow},
 };
 use crate::{
-    agent::approvers::Approvers,
     journal::{
         event::{Event, Speaker},
         ids::ConversationId,
@@ -43,7 +42,6 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
     let desk = Desk {
         channel: channel.to_owned(),
         allow: connected.allow.clone(),
-        approvers: gateway.approvers.clone(),
         messages_per_minute: gateway.messages_per_minute,
         now: gateway.clock.now(),
     };
@@ -85,7 +83,6 @@ async fn say_aside(gateway: Arc<Gateway>, channel: String, aside: Aside) {
 pub(super) struct Desk {
     pub channel: String,
     pub allow: Allow,
-    pub approvers: Approvers,
     pub messages_per_minute: u32,
     pub now: DateTime<Utc>,
 }
@@ -93,6 +90,8 @@ pub(super) struct Desk {
 /// A message that a person typed.
 pub(super) struct Typed<'a> {
     pub by: &'a Speaker,
+    /// What the platform says they are in that place.
+    pub roles: &'a [String],
     pub text: &'a str,
     pub message: &'a str,
     /// The message that it answers.
@@ -110,7 +109,13 @@ async fn take(tx: &mut Tx<'_>, desk: &Desk, incoming: &Incoming) -> Result<Optio
         return Ok(None);
     }
     if let What::Moved { to } = &incoming.what {
-        journal::move_chat(tx, &desk.channel, &incoming.place.chat, to).await?;
+        let chats = (incoming.place.chat.as_str(), to.as_str());
+        approvals::moves::chat_moved(tx, &desk.channel, chats, desk.now).await?;
+        return Ok(None);
+    }
+    if incoming.what == What::Expelled {
+        let chat = &incoming.place.chat;
+        approvals::moves::expelled(tx, &desk.channel, chat, desk.now).await?;
         return Ok(None);
     }
     match &incoming.person {
@@ -134,18 +139,20 @@ async fn take_from(
     match &incoming.what {
         What::Text { text, addressed, message, reply_to, .. } => {
             if *addressed {
-                let reply_to = reply_to.as_deref();
+                let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
                 let conversation =
                     journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
                 let words = spoken(tx, &conversation, person).await?;
-                let typed = Typed { by: &by, text, message, reply_to, words };
+                let typed = Typed { by: &by, roles, text, message, reply_to, words };
                 say(tx, desk, &conversation, typed).await?;
             }
             Ok(None)
         }
-        What::Press { press, message, data, .. } => {
-            let pressed = Press { channel: &desk.channel, place: &incoming.place, message, data };
-            let text = approvals::press(tx, &desk.approvers, pressed, &by, desk.now).await?;
+        What::Press { press, message, data, reason } => {
+            let (channel, reason) = (desk.channel.as_str(), reason.as_deref());
+            let pressed = Press { channel, place: &incoming.place, message, data, reason };
+            let voter = approvals::voter(tx, channel, &by, &person.roles).await?;
+            let text = approvals::press(tx, pressed, &voter, desk.now).await?;
             Ok(Some(toast(&incoming.place, press, text)))
         }
         What::Unsupported { content, .. } if incoming.place.kind == PlaceKind::Private => {

@@ -134,6 +134,10 @@ pub enum Status {
     Denied,
     Expired,
     Withdrawn,
+    /// The request that it was about was changed.
+    Superseded,
+    /// It could not be shown to anybody who may decide.
+    Undeliverable,
 }
 
 impl Status {
@@ -144,13 +148,23 @@ impl Status {
             Self::Denied => "denied",
             Self::Expired => "expired",
             Self::Withdrawn => "withdrawn",
+            Self::Superseded => "superseded",
+            Self::Undeliverable => "undeliverable",
         }
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Pending, Self::Allowed, Self::Denied, Self::Expired, Self::Withdrawn]
-            .into_iter()
-            .find(|status| status.as_str() == text)
+        [
+            Self::Pending,
+            Self::Allowed,
+            Self::Denied,
+            Self::Expired,
+            Self::Withdrawn,
+            Self::Superseded,
+            Self::Undeliverable,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == text)
     }
 }
 

@@ -54,6 +54,10 @@ id!(
     ApprovalId
 );
 id!(
+    /// Leave that a person has given for calls to come.
+    GrantId
+);
+id!(
     /// A row of the outbox.
     OutboxId
 );

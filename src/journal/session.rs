@@ -9,6 +9,7 @@ use super::{
         Usage,
     },
     ids::{ApprovalId, CallId},
+    standing::Standing,
 };
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -45,6 +46,8 @@ pub struct Session {
     pub prepared: bool,
     /// What hooks have remarked on the calls of the last reply.
     pub remarks: BTreeMap<CallId, Vec<String>>,
+    /// Not folded: the worker sets it whenever it has read the journal.
+    pub standing: Standing,
 }
 
 /// What the turn at hand has used so far.

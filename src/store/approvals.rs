@@ -1,10 +1,12 @@
 //! Questions put to people, and the one update that decides each.
 //!
 //! ```text
-//! pending ──► allowed     a person pressed
-//!         ──► denied      a person pressed
-//!         ──► expired     nobody did, in time: counts as denied
-//!         ──► withdrawn   /stop, /new
+//! pending ──► allowed         a person pressed, or as many as it needs
+//!         ──► denied          a person pressed
+//!         ──► expired         nobody did, in time: counts as denied
+//!         ──► withdrawn       /stop, /new
+//!         ──► superseded      the request was changed
+//!         ──► undeliverable   nobody who may decide could see it: counts as denied
 //! ```
 
 use anyhow::{Context as _, Result};
@@ -18,11 +20,14 @@ use super::{
     audit::{self, Fact},
     db::sql,
     outbox::{self, Row},
+    showing,
 };
 use crate::{
+    agent::approvers::Approvers,
     journal::{
         event::{Asks, Seq, Speaker, Status},
         ids::{ApprovalId, CallId, ConversationId, OutboxId},
+        standing::Covers,
     },
     texts,
 };
@@ -39,6 +44,11 @@ pub struct Asked {
     /// The question in one line, for what remains of it when it is settled.
     pub title: String,
     pub requester: Speaker,
+    pub approvers: Approvers,
+    /// What a lasting leave would cover, where one is offered.
+    pub proposal: Option<Covers>,
+    /// The keys of its buttons.
+    pub offers: String,
     pub expires_at: DateTime<Utc>,
     /// What is shown: texts, then the question itself as the last.
     pub shows: Vec<Outgoing>,
@@ -55,8 +65,13 @@ pub struct Approval {
     pub arguments: Value,
     pub title: String,
     pub requester: Speaker,
-    /// The outbox row that shows it.
+    pub approvers: Approvers,
+    /// The keys of its buttons.
+    pub offers: String,
+    pub proposal: Option<Covers>,
+    /// The outbox row that shows it, and the conversation that this stands in.
     pub question: OutboxId,
+    pub shown_in: ConversationId,
     pub status: Status,
     pub expires_at: DateTime<Utc>,
     pub decided_by: Option<String>,
@@ -75,7 +90,27 @@ type Columns = (
     String,
     i64,
     Option<String>,
+    String,
+    String,
+    Option<String>,
+    String,
 );
+
+/// Of whole rows; `a` is the table.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "
+            -- approvals
+            SELECT a.id, a.conversation, a.call, a.asks, a.tool, a.arguments, a.title, a.requester,
+                   a.question, a.status, a.expires_at, a.decided_by, a.approvers, a.offers,
+                   a.proposal, a.shown_in
+            FROM approvals a
+            ",
+            $rest
+        )
+    };
+}
 
 impl Store {
     /// Makes the buttons of that question work with a token, of which only the hash is kept.
@@ -110,7 +145,8 @@ pub(super) async fn ask(
     let first = outbox::next_part(tx, conversation, seq).await?;
     for (what, part) in asked.shows.iter().zip(first..) {
         question = OutboxId::new();
-        let row = Row { id: question.clone(), seq, part, edits: None };
+        let approval = Some(asked.id.clone());
+        let row = Row { id: question.clone(), seq, part, edits: None, approval };
         outbox::insert(tx, conversation, row, what, now).await?;
     }
     sql!(
@@ -120,8 +156,8 @@ pub(super) async fn ask(
         -- ask
         INSERT INTO approvals
             (id, conversation, call, asks, tool, arguments, digest, title, requester, question,
-             status, created_at, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12)",
+             status, created_at, expires_at, approvers, offers, proposal, shown_in)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12, $13, $14, $15, $2)",
         asked.id.as_str(),
         conversation.as_str(),
         asked.call.as_str(),
@@ -133,7 +169,10 @@ pub(super) async fn ask(
         serde_json::to_string(&asked.requester)?,
         question.as_str(),
         now.timestamp_millis(),
-        asked.expires_at.timestamp_millis()
+        asked.expires_at.timestamp_millis(),
+        serde_json::to_string(&asked.approvers)?,
+        asked.offers,
+        asked.proposal.map(|covers| serde_json::to_string(&covers)).transpose()?
     );
     Ok(())
 }
@@ -143,48 +182,81 @@ pub async fn by_token(tx: &mut Tx<'_>, token: &str) -> Result<Option<Approval>> 
     let row: Option<Columns> = sql!(
         tx,
         fetch_optional,
-        "
-        -- approval by token
-        SELECT a.id, a.conversation, a.call, a.asks, a.tool, a.arguments, a.title, a.requester,
-               a.question, a.status, a.expires_at, a.decided_by
-        FROM approvals a
-        JOIN approval_tokens t ON t.approval = a.id
-        WHERE t.hash = $1",
+        select!(
+            "JOIN approval_tokens t ON t.approval = a.id
+            WHERE t.hash = $1"
+        ),
         hash_of(token)
     );
     row.map(approval).transpose()
 }
 
 pub async fn by_id(tx: &mut Tx<'_>, id: &str) -> Result<Option<Approval>> {
-    let row: Option<Columns> = sql!(
-        tx,
-        fetch_optional,
-        "
-        -- approval by id
-        SELECT id, conversation, call, asks, tool, arguments, title, requester,
-               question, status, expires_at, decided_by
-        FROM approvals
-        WHERE id = $1",
-        id
-    );
+    let row: Option<Columns> = sql!(tx, fetch_optional, select!("WHERE a.id = $1"), id);
     row.map(approval).transpose()
 }
 
-/// What is open in a conversation, oldest first.
+/// What a conversation waits for, oldest first.
 pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
     let rows: Vec<Columns> = sql!(
         tx,
         fetch_all,
-        "
-        -- pending approvals
-        SELECT id, conversation, call, asks, tool, arguments, title, requester,
-               question, status, expires_at, decided_by
-        FROM approvals
-        WHERE conversation = $1 AND status = 'pending'
-        ORDER BY id",
+        select!(
+            "WHERE a.conversation = $1 AND a.status = 'pending'
+            ORDER BY a.id"
+        ),
         conversation.as_str()
     );
     rows.into_iter().map(approval).collect()
+}
+
+/// What people can decide in a conversation, oldest first: it need not have asked that itself.
+pub async fn shown_in(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "WHERE a.shown_in = $1 AND a.status = 'pending'
+            ORDER BY a.id"
+        ),
+        conversation.as_str()
+    );
+    rows.into_iter().map(approval).collect()
+}
+
+/// What is open anywhere, so many of it. Each conversation's in a row, always in one order: two who
+/// settle all of it do not wait for each other.
+pub async fn open(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Approval>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "WHERE a.status = 'pending'
+            ORDER BY a.conversation, a.id
+            LIMIT $1"
+        ),
+        most as i64
+    );
+    rows.into_iter().map(approval).collect()
+}
+
+/// How many questions a conversation has asked since then.
+pub async fn asked_since(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    since: DateTime<Utc>,
+) -> Result<usize> {
+    let (count,): (i64,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- asked since
+        SELECT COUNT(*) FROM approvals
+        WHERE conversation = $1 AND created_at > $2",
+        conversation.as_str(),
+        since.timestamp_millis()
+    );
+    Ok(usize::try_from(count).unwrap_or_default())
 }
 
 /// What nobody has answered in time.
@@ -192,14 +264,11 @@ pub async fn due(tx: &mut Tx<'_>, now: DateTime<Utc>, most: usize) -> Result<Vec
     let rows: Vec<Columns> = sql!(
         tx,
         fetch_all,
-        "
-        -- due approvals
-        SELECT id, conversation, call, asks, tool, arguments, title, requester,
-               question, status, expires_at, decided_by
-        FROM approvals
-        WHERE status = 'pending' AND expires_at <= $1
-        ORDER BY expires_at
-        LIMIT $2",
+        select!(
+            "WHERE a.status = 'pending' AND a.expires_at <= $1
+            ORDER BY a.expires_at
+            LIMIT $2"
+        ),
         now.timestamp_millis(),
         most as i64
     );
@@ -234,37 +303,24 @@ pub async fn settle(
 pub async fn withdraw(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    seq: Seq,
-    by: &str,
+    (status, by): (Status, &str),
     now: DateTime<Utc>,
 ) -> Result<()> {
     for open in pending(tx, conversation).await? {
-        if settle(tx, &open.id, Status::Withdrawn, by, now).await? {
+        if settle(tx, &open.id, status, by, now).await? {
             let fact = Fact::withdrawn(&open, by);
             audit::append(tx, conversation.as_str(), vec![fact], now).await?;
-            let text = texts::settled(Status::Withdrawn, &open.title, by);
-            show_settled(tx, &open, seq, text, now).await?;
+            let markdown = texts::settled(status, &open.title, by);
+            let end = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };
+            showing::redraw(tx, &open, end, now).await?;
         }
     }
     Ok(())
 }
 
-/// Replaces the shown question by what became of it.
-pub async fn show_settled(
-    tx: &mut Tx<'_>,
-    approval: &Approval,
-    seq: Seq,
-    markdown: String,
-    now: DateTime<Utc>,
-) -> Result<()> {
-    let part = outbox::next_part(tx, &approval.conversation, seq).await?;
-    let row = Row { id: OutboxId::new(), seq, part, edits: Some(approval.question.clone()) };
-    let settled = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };
-    outbox::insert(tx, &approval.conversation, row, &settled, now).await
-}
-
 fn approval(row: Columns) -> Result<Approval> {
     let (id, conversation, call, asks, tool, arguments, title, requester, question, ..) = &row;
+    let proposal = row.14.as_deref().map(serde_json::from_str).transpose()?;
     Ok(Approval {
         id: ApprovalId(id.clone()),
         conversation: ConversationId(conversation.clone()),
@@ -274,6 +330,10 @@ fn approval(row: Columns) -> Result<Approval> {
         arguments: serde_json::from_str(arguments)?,
         title: title.clone(),
         requester: serde_json::from_str(requester)?,
+        approvers: serde_json::from_str(&row.12)?,
+        offers: row.13.clone(),
+        proposal,
+        shown_in: ConversationId(row.15.clone()),
         question: OutboxId(question.clone()),
         status: Status::parse(&row.9).context("an approval's status")?,
         expires_at: at(row.10),

@@ -262,6 +262,7 @@ fn migrations() -> Migrator {
     let texts = [
         (1, "first", include_str!("../../migrations/0001_first.sql")),
         (2, "positions", include_str!("../../migrations/0002_positions.sql")),
+        (3, "approvals", include_str!("../../migrations/0003_approvals.sql")),
         (4, "rules", include_str!("../../migrations/0004_rules.sql")),
         (5, "limits and audit", include_str!("../../migrations/0005_limits_and_audit.sql")),
         (6, "gateway", include_str!("../../migrations/0006_gateway.sql")),

@@ -5,13 +5,13 @@ use channels::{Outgoing, Place, PlaceKind};
 use chrono::{DateTime, Utc};
 
 use super::{
-    Store, Tx, approvals, approvals::Asked, at, audit, audit::Fact, db::sql, leases::Lease, outbox,
-    usage, usage::Used,
+    Store, Tx, approvals, approvals::Asked, at, audit, audit::Fact, db::sql, grants, leases::Lease,
+    outbox, usage, usage::Used,
 };
 use crate::{
     journal::{
-        event::{Entry, Event, Seq},
-        ids::ConversationId,
+        event::{Entry, Event, Seq, Status},
+        ids::{ConversationId, GrantId},
     },
     texts,
 };
@@ -27,6 +27,8 @@ pub struct Change {
     pub facts: Vec<Fact>,
     /// For the account of the day.
     pub used: Vec<Used>,
+    /// Leave of which the calls that start here take a use each.
+    pub spends: Vec<GrantId>,
     /// The last event that the worker had read.
     pub seen: Seq,
     pub terms: Terms,
@@ -79,7 +81,11 @@ impl Store {
         now: DateTime<Utc>,
     ) -> Result<Recorded> {
         let lease = lease.clone();
-        self.write("record", move |tx| Box::pin(record(tx, lease, change, now))).await
+        let recorded = self.write("record", move |tx| Box::pin(record(tx, lease, change, now)));
+        match recorded.await {
+            Err(problem) if problem.is::<grants::Spent>() => Ok(Recorded::Behind),
+            recorded => recorded,
+        }
     }
 
     /// Gives the lease back, unless something has happened that this worker has not seen.
@@ -144,6 +150,9 @@ async fn record(
         only_at
     );
     let Some((last,)) = allotted else { return refused(tx, &lease).await };
+    for grant in &change.spends {
+        grants::spend(tx, grant, now).await?;
+    }
     for (event, seq) in change.events.iter().zip(last - count + 1..) {
         insert(tx, &lease.conversation, (seq, lease.fence), event, now).await?;
     }
@@ -152,7 +161,8 @@ async fn record(
         approvals::ask(tx, &lease.conversation, last, asked, now).await?;
     }
     if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
-        approvals::withdraw(tx, &lease.conversation, last, texts::THE_BOT, now).await?;
+        let end = (Status::Withdrawn, texts::THE_BOT);
+        approvals::withdraw(tx, &lease.conversation, end, now).await?;
     }
     audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
     for used in change.used {

@@ -7,6 +7,10 @@
 //! - [`leases`]: who may advance what, until when
 //! - [`outbox`]: what is to be shown
 //! - [`approvals`]: questions, and the one update that decides
+//! - [`grants`]: leave for longer; the halt of all tools
+//! - [`places`]: where conversations stand
+//! - [`showing`]: where and how questions are shown
+//! - [`votes`]: who has said yes
 //! - [`people`]: who may talk, pairing codes, access tokens
 //! - [`rules`]: guard rules that people have added
 //! - [`usage`]: how often, how fast, at what cost
@@ -21,15 +25,19 @@ pub mod audit;
 pub mod backup;
 pub mod db;
 pub mod files;
+pub mod grants;
 pub mod history;
 pub mod inbox;
 pub mod journal;
 pub mod leases;
 pub mod outbox;
 pub mod people;
+pub mod places;
 pub mod rules;
+pub mod showing;
 pub mod usage;
 pub mod verify;
+pub mod votes;
 pub mod wake;
 
 use anyhow::{Context as _, Result};

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::journal::{
     event::Seq,
-    ids::{ConversationId, NodeId, OutboxId},
+    ids::{ApprovalId, ConversationId, NodeId, OutboxId},
 };
 
 /// A row that this node may send now.
@@ -92,7 +92,10 @@ impl Store {
 
     pub async fn sent(&self, sending: &Sending, ended: Ended, problem: String) -> Result<()> {
         let sending = sending.clone();
-        self.write("end", move |tx| Box::pin(end(tx, sending, ended, problem))).await
+        self.write("end", move |tx| {
+            Box::pin(async move { end(tx, &sending, ended, problem).await })
+        })
+        .await
     }
 
     /// Leaves the row for another try.
@@ -215,13 +218,13 @@ async fn placed(tx: &mut Tx<'_>, id: OutboxId, receipt: Receipt) -> Result<()> {
     Ok(())
 }
 
-async fn end(tx: &mut Tx<'_>, sending: Sending, ended: Ended, problem: String) -> Result<()> {
+pub async fn end(tx: &mut Tx<'_>, sending: &Sending, ended: Ended, problem: String) -> Result<()> {
     let status = match ended {
         Ended::Sent => "sent",
         Ended::Refused => "refused",
         Ended::Gone => "gone",
     };
-    let receipt = sending.receipt.map(|r| serde_json::to_string(&r)).transpose()?;
+    let receipt = sending.receipt.as_ref().map(serde_json::to_string).transpose()?;
     let sent_at = tx.now_ms().await?;
     sql!(
         tx,
@@ -273,7 +276,7 @@ pub async fn put(
 ) -> Result<()> {
     let first = next_part(tx, conversation, seq).await?;
     for (what, part) in shows.into_iter().zip(first..) {
-        let row = Row { id: OutboxId::new(), seq, part, edits: None };
+        let row = Row { id: OutboxId::new(), seq, part, edits: None, approval: None };
         insert(tx, conversation, row, &what, now).await?;
     }
     Ok(())
@@ -304,6 +307,8 @@ pub(super) struct Row {
     pub seq: Seq,
     pub part: i64,
     pub edits: Option<OutboxId>,
+    /// The question that it is a part of.
+    pub approval: Option<ApprovalId>,
 }
 
 pub(super) async fn insert(
@@ -320,15 +325,77 @@ pub(super) async fn insert(
         -- put into the outbox
         INSERT INTO outbox
             (id, conversation, seq, part, body, edits, status, attempts, not_before,
-             lease_node, lease_until, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, 'waiting', 0, 0, '', 0, $7)",
+             lease_node, lease_until, created_at, approval)
+        VALUES ($1, $2, $3, $4, $5, $6, 'waiting', 0, 0, '', 0, $7, $8)",
         row.id.as_str(),
         conversation.as_str(),
         row.seq,
         row.part,
         serde_json::to_string(what)?,
         row.edits.as_ref().map(OutboxId::as_str),
-        now.timestamp_millis()
+        now.timestamp_millis(),
+        row.approval.as_ref().map(ApprovalId::as_str)
+    );
+    tx.rung.outbox = true;
+    Ok(())
+}
+
+/// What a row belongs to: the question of which it is a part, the row that it edits.
+pub async fn kin(tx: &mut Tx<'_>, id: &OutboxId) -> Result<(Option<ApprovalId>, Option<OutboxId>)> {
+    let (approval, edits): (Option<String>, Option<String>) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- kin of a row
+        SELECT approval, edits FROM outbox
+        WHERE id = $1",
+        id.as_str()
+    );
+    Ok((approval.map(ApprovalId), edits.map(OutboxId)))
+}
+
+/// What that row shows.
+pub async fn what(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Outgoing> {
+    let (body,): (String,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- what a row shows
+        SELECT body FROM outbox
+        WHERE id = $1",
+        id.as_str()
+    );
+    Ok(serde_json::from_str(&body)?)
+}
+
+/// The parts of a question, which are not its parts from here on: what of them was not sent yet
+/// never will be.
+pub(super) async fn take_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<Outgoing>> {
+    let bodies: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- parts of a question
+        SELECT body FROM outbox
+        WHERE approval = $1
+        ORDER BY seq, part, id",
+        approval.as_str()
+    );
+    drop_parts(tx, approval).await?;
+    bodies.into_iter().map(|(body,)| Ok(serde_json::from_str(&body)?)).collect()
+}
+
+/// Keeps what was not sent yet of a question from being sent: its buttons never stand alone.
+pub async fn drop_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- drop the parts of a question
+        UPDATE outbox
+        SET status = CASE WHEN status = 'waiting' THEN 'refused' ELSE status END, approval = NULL
+        WHERE approval = $1",
+        approval.as_str()
     );
     tx.rung.outbox = true;
     Ok(())

@@ -14,7 +14,9 @@ pub(super) const WORDS: Words = Words {
     asked_for: |by, until, code| format!("Im Auftrag von {by}. Offen bis {until}, Code `{code}`."),
     allow_once: "Einmal erlauben",
     allow_conversation: "In dieser Unterhaltung erlauben",
+    allow_always: "Immer…",
     deny: "Ablehnen",
+    deny_with_reason: "Mit Grund ablehnen",
     again: "Noch einmal",
     skip: "Überspringen",
     show_everything: "Alles zeigen",
@@ -23,14 +25,19 @@ pub(super) const WORDS: Words = Words {
     denied_by: |by| format!("Abgelehnt von {by}."),
     nobody_in_time: "Abgelehnt: Niemand hat rechtzeitig geantwortet.",
     withdrawn_by: |by| format!("Zurückgezogen von {by}."),
+    superseded_by: |by| format!("Überholt: {by} hat die Bitte geändert."),
+    undeliverable: "Abgelehnt: Niemandem, der entscheiden darf, konnte es gezeigt werden.",
     still_open: "Diese Frage ist noch offen.",
     allowed: "Erlaubt.",
     denied: "Abgelehnt.",
     expired: "Zu spät: Die Frage war abgelaufen, das gilt als abgelehnt.",
     withdrawn: "Die Frage wurde zurückgezogen.",
+    superseded: "Die Bitte wurde geändert; diese Frage zählt nicht mehr.",
     already_allowed: |by| format!("Schon erlaubt von {by}."),
     already_denied: |by| format!("Schon abgelehnt von {by}."),
     not_yours: "Darüber entscheidet nur, wer darum gebeten hat.",
+    not_your_own: "Darüber muss jemand anderes entscheiden als die Person, die darum gebeten hat.",
+    not_for_you: "Darüber entscheiden andere, so will es die Regel.",
     no_such_button: "Dieser Knopf gilt nicht mehr.",
     nothing_pending: "Hier wartet nichts auf eine Entscheidung.",
     which_one: "Mehrere Fragen sind offen. Nenne eine mit dem Code, den sie zeigt, etwa \
@@ -42,7 +49,7 @@ pub(super) const WORDS: Words = Words {
     help: "Schreib mir einfach. Bevor ich etwas verändere, frage ich mit Knöpfen.\n\n\
         - /new beginnt eine neue Unterhaltung\n\
         - /stop beendet, was ich tue, und zieht offene Fragen zurück\n\
-        - /allow, /always und /deny beantworten eine offene Frage ohne ihre Knöpfe\n\
+        - /allow, /here, /always und /deny beantworten eine offene Frage ohne ihre Knöpfe\n\
         - /status sagt, worauf ich warte\n\
         - /model zeigt die Sprachmodelle und wechselt zu einem\n\
         - /whoami zeigt, als wen ich dich kenne",

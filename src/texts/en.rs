@@ -14,7 +14,9 @@ pub(super) const WORDS: Words = Words {
     asked_for: |by, until, code| format!("Asked for by {by}. Open until {until}, code `{code}`."),
     allow_once: "Allow once",
     allow_conversation: "Allow in this conversation",
+    allow_always: "Always…",
     deny: "Deny",
+    deny_with_reason: "Deny with a reason",
     again: "Run again",
     skip: "Skip",
     show_everything: "Show everything",
@@ -23,14 +25,19 @@ pub(super) const WORDS: Words = Words {
     denied_by: |by| format!("Denied by {by}."),
     nobody_in_time: "Denied: nobody answered in time.",
     withdrawn_by: |by| format!("Withdrawn by {by}."),
+    superseded_by: |by| format!("Superseded: {by} changed the request."),
+    undeliverable: "Denied: it could not be shown to anybody who may decide.",
     still_open: "This question is still open.",
     allowed: "Allowed.",
     denied: "Denied.",
     expired: "Too late: the question had expired, which counts as denied.",
     withdrawn: "The question was withdrawn.",
+    superseded: "The request was changed; this question does not count any more.",
     already_allowed: |by| format!("Already allowed by {by}."),
     already_denied: |by| format!("Already denied by {by}."),
     not_yours: "Only the person who asked for this may decide it.",
+    not_your_own: "You may not decide this: somebody else than the person who asked for it has to.",
+    not_for_you: "You may not decide this: the policy names others for it.",
     no_such_button: "This button is not valid any more.",
     nothing_pending: "Nothing waits for a decision here.",
     which_one: "Several questions are open. Name one by the code that it shows, as in \
@@ -42,7 +49,7 @@ pub(super) const WORDS: Words = Words {
     help: "Write to me in plain words. I ask with buttons before I change anything.\n\n\
         - /new starts a fresh conversation\n\
         - /stop ends what I am doing and withdraws open questions\n\
-        - /allow, /always and /deny answer an open question without its buttons\n\
+        - /allow, /here, /always and /deny answer an open question without its buttons\n\
         - /status says what I am waiting for\n\
         - /model shows the language models, and switches to one\n\
         - /whoami shows how I know you",

@@ -16,7 +16,9 @@ pub(super) const WORDS: Words = Words {
     },
     allow_once: "Permitir una vez",
     allow_conversation: "Permitir en esta conversación",
+    allow_always: "Siempre…",
     deny: "Denegar",
+    deny_with_reason: "Denegar con un motivo",
     again: "Repetir",
     skip: "Omitir",
     show_everything: "Mostrar todo",
@@ -25,14 +27,19 @@ pub(super) const WORDS: Words = Words {
     denied_by: |by| format!("Denegado por {by}."),
     nobody_in_time: "Denegado: nadie respondió a tiempo.",
     withdrawn_by: |by| format!("Retirada por {by}."),
+    superseded_by: |by| format!("Sustituida: {by} cambió la petición."),
+    undeliverable: "Denegado: no se pudo mostrar a nadie que pueda decidirlo.",
     still_open: "Esta pregunta sigue abierta.",
     allowed: "Permitido.",
     denied: "Denegado.",
     expired: "Demasiado tarde: la pregunta había caducado, lo que cuenta como denegada.",
     withdrawn: "La pregunta se retiró.",
+    superseded: "La petición cambió; esta pregunta ya no cuenta.",
     already_allowed: |by| format!("Ya lo permitió {by}."),
     already_denied: |by| format!("Ya lo denegó {by}."),
     not_yours: "Solo puede decidirlo quien lo pidió.",
+    not_your_own: "Tiene que decidirlo otra persona que no sea quien lo pidió.",
+    not_for_you: "No puedes decidirlo: la norma nombra a otras personas.",
     no_such_button: "Este botón ya no es válido.",
     nothing_pending: "Aquí no hay nada pendiente de decisión.",
     which_one: "Hay varias preguntas abiertas. Indica una con el código que muestra, por ejemplo \
@@ -44,7 +51,7 @@ pub(super) const WORDS: Words = Words {
     help: "Escríbeme con naturalidad. Antes de cambiar algo pregunto con botones.\n\n\
         - /new empieza una conversación nueva\n\
         - /stop termina lo que estoy haciendo y retira las preguntas abiertas\n\
-        - /allow, /always y /deny responden a una pregunta abierta sin sus botones\n\
+        - /allow, /here, /always y /deny responden a una pregunta abierta sin sus botones\n\
         - /status dice qué estoy esperando\n\
         - /model muestra los modelos de lenguaje y cambia a uno\n\
         - /whoami muestra cómo te conozco",

@@ -3,13 +3,14 @@
 //! - [`Words`]: what there is to say; a language that leaves a sentence out does not compile
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
 //! - [`question`]: what a question shows
-//! - [`guard`]: why a person is asked
+//! - [`guard`], [`lasting`]: why a person is asked; votes, leave for longer, the halt; in English
 //! - [`model`], [`limits`]: to the model, and what limits say, in English
 
 mod de;
 mod en;
 mod es;
 mod guard;
+mod lasting;
 mod limits;
 mod model;
 mod question;
@@ -20,6 +21,7 @@ use chrono::TimeDelta;
 
 use crate::journal::event::{Asks, Status};
 pub use guard::*;
+pub use lasting::*;
 pub use limits::*;
 pub use model::*;
 pub use question::{QuestionParts, cuts, everything, in_short};
@@ -89,7 +91,10 @@ pub struct Words {
     pub asked_for: Of3,
     pub allow_once: &'static str,
     pub allow_conversation: &'static str,
+    /// Leave for longer, which is shown before it is given.
+    pub allow_always: &'static str,
     pub deny: &'static str,
+    pub deny_with_reason: &'static str,
     pub again: &'static str,
     pub skip: &'static str,
     pub show_everything: &'static str,
@@ -99,14 +104,19 @@ pub struct Words {
     pub denied_by: Of1,
     pub nobody_in_time: &'static str,
     pub withdrawn_by: Of1,
+    pub superseded_by: Of1,
+    pub undeliverable: &'static str,
     pub still_open: &'static str,
     pub allowed: &'static str,
     pub denied: &'static str,
     pub expired: &'static str,
     pub withdrawn: &'static str,
+    pub superseded: &'static str,
     pub already_allowed: Of1,
     pub already_denied: Of1,
     pub not_yours: &'static str,
+    pub not_your_own: &'static str,
+    pub not_for_you: &'static str,
     pub no_such_button: &'static str,
     pub nothing_pending: &'static str,
     pub which_one: &'static str,
@@ -156,6 +166,10 @@ fn plain(text: &str) -> String {
     text::escape(&text::neutralise(text))
 }
 
+fn button(label: &str, key: char) -> Choice {
+    Choice { label: label.to_owned(), key }
+}
+
 impl Words {
     /// A question's first line, and what remains of it when it is settled.
     pub fn question_title(&self, asks: Asks, tool: &str) -> String {
@@ -165,20 +179,22 @@ impl Words {
         }
     }
 
-    /// `lasting`: an answer for the rest of the conversation would count; `cut`: not everything
-    /// could be shown.
-    pub fn choices(&self, asks: Asks, lasting: bool, cut: bool) -> Vec<Choice> {
-        let choice = |label: &str, key| Choice { label: label.to_owned(), key };
-        let mut choices = match asks {
-            Asks::Allow => vec![choice(self.allow_once, 'a')],
-            Asks::Retry => vec![choice(self.again, 'r'), choice(self.skip, 's')],
+    /// `lasting`: an answer for the rest of the conversation would count, and there is leave to give
+    /// for longer; `cut`: not everything could be shown.
+    pub fn choices(&self, asks: Asks, lasting: (bool, bool), cut: bool) -> Vec<Choice> {
+        let (here, always) = lasting;
+        let all = match asks {
+            Asks::Allow => vec![
+                (true, self.allow_once, 'a'),
+                (here, self.allow_conversation, 'c'),
+                (always, self.allow_always, 'g'),
+                (true, self.deny, 'd'),
+                (true, self.deny_with_reason, Choice::WITH_REASON),
+            ],
+            Asks::Retry => vec![(true, self.again, 'r'), (true, self.skip, 's')],
         };
-        if asks == Asks::Allow {
-            choices.extend(lasting.then(|| choice(self.allow_conversation, 'c')));
-            choices.push(choice(self.deny, 'd'));
-        }
-        choices.extend(cut.then(|| choice(self.show_everything, 'e')));
-        choices
+        let offered = all.into_iter().chain([(cut, self.show_everything, 'e')]);
+        offered.filter(|(is, ..)| *is).map(|(_, label, key)| button(label, key)).collect()
     }
 
     /// What becomes of a question.
@@ -189,6 +205,8 @@ impl Words {
             Status::Denied => format!("🚫 {}", (self.denied_by)(&plain(by))),
             Status::Expired => format!("⌛ {}", self.nobody_in_time),
             Status::Withdrawn => (self.withdrawn_by)(&plain(by)),
+            Status::Superseded => (self.superseded_by)(&plain(by)),
+            Status::Undeliverable => format!("🚫 {}", self.undeliverable),
         };
         format!("{title}\n\n{end}")
     }
@@ -201,6 +219,8 @@ impl Words {
             Status::Denied => self.denied,
             Status::Expired => self.expired,
             Status::Withdrawn => self.withdrawn,
+            Status::Superseded => self.superseded,
+            Status::Undeliverable => self.undeliverable,
         }
     }
 
@@ -208,7 +228,7 @@ impl Words {
         match (status, by) {
             (Status::Allowed, Some(by)) => (self.already_allowed)(by),
             (Status::Denied, Some(by)) => (self.already_denied)(by),
-            (Status::Withdrawn, Some(by)) => (self.withdrawn_by)(by),
+            (Status::Withdrawn, Some(by)) if !by.is_empty() => (self.withdrawn_by)(by),
             _ => self.decided(status).to_owned(),
         }
     }
@@ -261,6 +281,8 @@ fn names(all: &[String]) -> String {
 pub const EVERYTHING_NAME: &str = "arguments.json";
 pub const EVERYTHING_SENT: &str = en::WORDS.everything_sent;
 pub const NOT_YOURS: &str = en::WORDS.not_yours;
+pub const NOT_YOUR_OWN: &str = en::WORDS.not_your_own;
+pub const NOT_FOR_YOU: &str = en::WORDS.not_for_you;
 pub const NO_SUCH_BUTTON: &str = en::WORDS.no_such_button;
 pub const NOTHING_PENDING: &str = en::WORDS.nothing_pending;
 pub const WHICH_ONE: &str = en::WORDS.which_one;
@@ -306,7 +328,7 @@ pub fn question(parts: &QuestionParts<'_>) -> String {
     en::WORDS.question(parts)
 }
 
-pub fn choices(asks: Asks, lasting: bool, cut: bool) -> Vec<Choice> {
+pub fn choices(asks: Asks, lasting: (bool, bool), cut: bool) -> Vec<Choice> {
     en::WORDS.choices(asks, lasting, cut)
 }
 

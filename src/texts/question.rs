@@ -11,6 +11,8 @@ use super::{Words, plain};
 /// What a question shows.
 pub struct QuestionParts<'a> {
     pub title: &'a str,
+    /// What the tool does; its first line is shown.
+    pub summary: &'a str,
     pub arguments: &'a Value,
     /// The diff of an edit, in Markdown.
     pub preview: Option<&'a str>,
@@ -29,6 +31,10 @@ impl Words {
     /// visible, and nothing in the arguments acts as Markdown.
     pub fn question(&self, parts: &QuestionParts<'_>) -> String {
         let mut markdown = format!("{}\n", parts.title);
+        if let Some(summary) = parts.summary.lines().next().filter(|line| !line.is_empty()) {
+            let summary: String = summary.chars().take(160).collect();
+            let _ = writeln!(markdown, "{}", plain(&summary));
+        }
         if let Value::Object(fields) = parts.arguments {
             for (name, value) in fields {
                 let shown = self.argument(name, value, parts.preview.is_some());
@@ -42,7 +48,7 @@ impl Words {
         }
         let until = parts.expires_at.format("%Y-%m-%d %H:%M UTC").to_string();
         let asked_for = (self.asked_for)(&plain(parts.requester), &until, parts.code);
-        let _ = write!(markdown, "\n\n{}\n{asked_for}", parts.reason);
+        let _ = write!(markdown, "\n\n{}\n{asked_for}", plain(parts.reason));
         markdown
     }
 

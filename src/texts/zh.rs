@@ -14,7 +14,9 @@ pub(super) const WORDS: Words = Words {
     asked_for: |by, until, code| format!("请求者：{by}。有效期至 {until}，代码 `{code}`。"),
     allow_once: "允许一次",
     allow_conversation: "在此对话中允许",
+    allow_always: "始终允许…",
     deny: "拒绝",
+    deny_with_reason: "拒绝并说明理由",
     again: "再运行一次",
     skip: "跳过",
     show_everything: "显示全部",
@@ -23,14 +25,19 @@ pub(super) const WORDS: Words = Words {
     denied_by: |by| format!("{by} 已拒绝。"),
     nobody_in_time: "已拒绝：没有人及时答复。",
     withdrawn_by: |by| format!("{by} 已撤回。"),
+    superseded_by: |by| format!("已作废：{by} 修改了请求。"),
+    undeliverable: "已拒绝：无法展示给任何有权决定的人。",
     still_open: "这个问题仍待决定。",
     allowed: "已允许。",
     denied: "已拒绝。",
     expired: "太晚了：问题已过期，视为拒绝。",
     withdrawn: "问题已撤回。",
+    superseded: "请求已修改，此问题不再有效。",
     already_allowed: |by| format!("{by} 已经允许了。"),
     already_denied: |by| format!("{by} 已经拒绝了。"),
     not_yours: "只有提出请求的人可以决定。",
+    not_your_own: "必须由提出请求者以外的人决定。",
+    not_for_you: "你无权决定：规则指定了其他人。",
     no_such_button: "这个按钮已失效。",
     nothing_pending: "这里没有待决定的问题。",
     which_one: "有多个问题待决定。请用问题中显示的代码指明，例如 `/allow 1a2b3c4d`。",
@@ -40,7 +47,7 @@ pub(super) const WORDS: Words = Words {
     help: "直接用日常语言写给我。在更改任何东西之前，我会用按钮询问。\n\n\
         - /new 开始新的对话\n\
         - /stop 停止我正在做的事并撤回待决定的问题\n\
-        - /allow、/always 和 /deny 不用按钮回答问题\n\
+        - /allow、/here、/always 和 /deny 不用按钮回答问题\n\
         - /status 说明我在等什么\n\
         - /model 显示语言模型，并可切换\n\
         - /whoami 显示我所知道的你",

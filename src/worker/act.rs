@@ -2,8 +2,10 @@
 
 use anyhow::Result;
 use channels::Outgoing;
+use chrono::TimeDelta;
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -13,16 +15,18 @@ use super::{
 use crate::{
     agent::{
         catalog::{Approval, EffectClass, Found, ToolSpec},
+        grants,
         guard::{self, Cleared},
         next::Question,
     },
     crash,
     gateway::approvals,
     journal::{
-        event::{Asks, Call, Event, Speaker, ToolResult},
+        event::{Asks, Call, Event, Outcome, Speaker, ToolResult},
         ids::{ApprovalId, CallId},
     },
     store::{
+        self,
         approvals::Asked,
         journal::{Change, Recorded, Terms},
     },
@@ -53,15 +57,17 @@ pub(super) async fn run<'w>(
     cleared: Vec<Cleared>,
     running: &mut Running<'w>,
 ) -> Result<Flow> {
-    let (cleared, mut events) = limits::admit(turn, cleared, running).await?;
+    let (cleared, mut events) = limits::admit(turn, one_use_each(cleared), running).await?;
     let mut facts = trail::refused(turn, &[], &events);
-    for call in cleared.iter().map(Cleared::call).filter(|call| changes(turn, call)) {
-        events.push(Event::ToolStarted { call: call.id.clone() });
-        facts.push(trail::started(turn, call));
+    let mut spends = Vec::new();
+    for cleared in cleared.iter().filter(|c| changes(turn, c.call()) || c.grant().is_some()) {
+        events.push(Event::ToolStarted { call: cleared.call().id.clone() });
+        facts.push(trail::started(turn, cleared.call()));
+        spends.extend(cleared.grant().cloned());
     }
     if !events.is_empty() {
         let gateway = &turn.worker.gateway;
-        let change = Change { facts, ..turn.change(events, vec![]) };
+        let change = Change { facts, spends, ..turn.change(events, vec![]) };
         let now = gateway.clock.now();
         let recorded = gateway.store.record(&turn.claimed.lease, change, now).await?;
         if recorded != Recorded::Done {
@@ -76,6 +82,13 @@ pub(super) async fn run<'w>(
         running.cancel.insert(id, cancel);
     }
     Ok(Flow::Around)
+}
+
+/// Of the calls that one leave covers, the first; the others are judged again when it has started,
+/// for it may have been the last that the leave was good for.
+fn one_use_each(cleared: Vec<Cleared>) -> Vec<Cleared> {
+    let mut used = BTreeSet::new();
+    cleared.into_iter().filter(|c| c.grant().is_none_or(|id| used.insert(id.clone()))).collect()
 }
 
 fn run_one<'w>(
@@ -166,7 +179,13 @@ pub(super) async fn finish(turn: &Turn<'_>, done: Done, counted: bool) -> Result
 /// Commits the questions; the turn ends here, and goes on when somebody has decided.
 pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flow> {
     let mut change = turn.change(vec![], vec![]);
+    let mut room = room_for_questions(turn).await?;
     for question in questions {
+        if room == 0 {
+            change.events.push(too_many(&question));
+            continue;
+        }
+        room -= 1;
         let asked = put(turn, &question).await?;
         change.facts.push(trail::asked(turn, &question.call, &question.reason, &asked));
         change.events.push(Event::ApprovalAsked {
@@ -180,8 +199,34 @@ pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flo
     turn.record(change).await
 }
 
+/// The most questions that a conversation may put to people in an hour: who is asked without end
+/// does not read any more.
+const PER_HOUR: usize = 60;
+
+async fn room_for_questions(turn: &Turn<'_>) -> Result<usize> {
+    let gateway = &turn.worker.gateway;
+    let conversation = turn.claimed.lease.conversation().clone();
+    let since = gateway.clock.now() - TimeDelta::hours(1);
+    let count = gateway.store.read(move |tx| {
+        Box::pin(async move { store::approvals::asked_since(tx, &conversation, since).await })
+    });
+    Ok(PER_HOUR.saturating_sub(count.await?))
+}
+
+fn too_many(question: &Question) -> Event {
+    let (call, text) = (question.call.id.clone(), texts::too_many_questions(PER_HOUR));
+    let result = ToolResult {
+        outcome: Outcome::Denied,
+        text,
+        attachments: vec![],
+        seen: vec![],
+        took_ms: 0,
+    };
+    Event::ToolFinished { call, result }
+}
+
 async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
-    let Question { call, asks, reason, lasting, .. } = question;
+    let Question { call, asks, reason, lasting, approvers, .. } = question;
     let id = ApprovalId::new();
     let context = context(turn, call, CancellationToken::new());
     let redactor = &turn.worker.redactor;
@@ -200,8 +245,15 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
     let (requester, words) = (requester(turn), turn.claimed.words());
     let title = words.question_title(*asks, &call.tool);
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
+    // What several have to agree on is agreed on for each call.
+    let lasting = *lasting && approvers.needed == 1;
+    let spec = spec(turn, call);
+    let proposal = spec.filter(|_| lasting).and_then(|spec| grants::propose(spec, call));
+    let choices = words.choices(*asks, (lasting, proposal.is_some()), cut);
+    let offers = choices.iter().map(|choice| choice.key).collect();
     let markdown = words.question(&texts::QuestionParts {
         title: &title,
+        summary: spec.map_or("", |spec| spec.description.as_str()),
         arguments: &arguments,
         preview: preview.as_deref(),
         reason: &reason,
@@ -209,12 +261,7 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
         expires_at,
         code: &approvals::code(&id),
     });
-    let what = Outgoing::Question {
-        markdown,
-        approval: id.to_string(),
-        choices: words.choices(*asks, *lasting, cut),
-        reply_to: None,
-    };
+    let what = Outgoing::Question { markdown, approval: id.to_string(), choices, reply_to: None };
     Ok(Asked {
         id,
         call: call.id.clone(),
@@ -224,10 +271,27 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
         title: settled_title(&title, *asks, &arguments),
         arguments,
         requester,
+        approvers: approvers.clone(),
+        proposal,
+        offers,
         expires_at,
-        shows: turn.fitting(what),
+        shows: parts(turn, what),
     })
 }
+
+/// The parts in which the channel can show it, with room in the last for what is added to it later:
+/// votes, a proposed leave.
+fn parts(turn: &Turn<'_>, question: Outgoing) -> Vec<Outgoing> {
+    let Some(connected) = turn.worker.gateway.channels.get(&turn.claimed.channel) else {
+        return vec![question];
+    };
+    let mut limits = connected.channel.limits().clone();
+    limits.text -= (limits.text / 3).min(ROOM);
+    question.degrade(&limits)
+}
+
+/// In what the channel counts.
+const ROOM: usize = 600;
 
 /// What remains of the question says which call it was about.
 fn settled_title(title: &str, asks: Asks, arguments: &Value) -> String {

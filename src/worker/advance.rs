@@ -19,6 +19,7 @@ use crate::{
     },
     journal::{event::Event, ids::CallId, session::Session},
     store::{
+        grants,
         journal::{Change, Recorded, Terms},
         leases::Claimed,
         wake::Listener,
@@ -97,6 +98,12 @@ impl<'w> Turn<'w> {
         let store = &self.worker.gateway.store;
         for entry in store.events_after(conversation, self.session.seq).await? {
             self.session.apply(&entry);
+        }
+        if self.session.open_calls().next().is_some() {
+            let requester = self.session.requester.as_ref().map_or("", |by| by.id.as_str());
+            let person = grants::person(&self.claimed.channel, requester);
+            let now = self.worker.gateway.clock.now();
+            self.session.standing = store.standing(conversation, person, now).await?;
         }
         Ok(())
     }

@@ -85,12 +85,14 @@ impl State {
         };
         let message = &mut self.messages[place];
         match &shipment.what {
-            Outgoing::Text { markdown, .. } | Outgoing::Settled { markdown, .. } => {
+            Outgoing::Text { markdown, .. } => {
                 message.text.clone_from(markdown);
                 message.buttons.clear();
             }
-            Outgoing::Question { markdown, choices, .. } => {
-                let token = shipment.token.as_ref().expect("a question has a token");
+            Outgoing::Question { markdown, choices, .. }
+            | Outgoing::Settled { markdown, choices, .. } => {
+                let token = shipment.token.as_deref().unwrap_or_default();
+                assert!(choices.is_empty() || !token.is_empty(), "buttons have a token");
                 message.text.clone_from(markdown);
                 message.buttons = choices
                     .iter()

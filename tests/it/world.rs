@@ -18,7 +18,7 @@ use countersign::{
         Model,
         scripted::{ScriptedModel, Step},
     },
-    store::journal,
+    store::{journal, votes},
     tools::{Context, Output, Tool, ToolError, sandbox::Sandbox},
 };
 use serde_json::{Value, json};
@@ -220,11 +220,32 @@ impl World {
         self.settle(&app).await;
     }
 
+    /// The same at another place, by somebody of whom the platform says something.
+    pub async fn happens_at(&mut self, place: Place, (person, roles): (&str, &[&str]), what: What) {
+        let app = self.node().await;
+        let mut incoming = self.incoming(person, what);
+        incoming.place = place;
+        incoming.person.as_mut().unwrap().roles = roles.iter().map(|&r| r.to_owned()).collect();
+        let batch = Batch { incomings: vec![incoming], position: None };
+        receive::receive(&app.gateway, "room", batch).await.unwrap();
+        self.settle(&app).await;
+    }
+
     /// A node writes down what happened.
     pub async fn takes(&mut self, app: &App, person: &str, what: What) {
+        let incoming = self.incoming(person, what);
+        let batch = Batch { incomings: vec![incoming], position: None };
+        receive::receive(&app.gateway, "room", batch).await.unwrap();
+    }
+
+    pub fn incoming(&mut self, person: &str, what: What) -> Incoming {
         self.next_key += 1;
-        let name = if person == "1" { "Ann" } else { "Bob" };
-        let incoming = Incoming {
+        let name = match person {
+            "1" => "Ann",
+            "2" => "Bob",
+            _ => "Eve",
+        };
+        Incoming {
             key: format!("k{}", self.next_key),
             at: "2026-05-04T10:00:00Z".parse().unwrap(),
             place: Self::place(),
@@ -236,9 +257,7 @@ impl World {
                 roles: vec![],
             }),
             what,
-        };
-        let batch = Batch { incomings: vec![incoming], position: None };
-        receive::receive(&app.gateway, "room", batch).await.unwrap();
+        }
     }
 
     /// Until nothing is ready and nothing waits to be shown.
@@ -266,6 +285,25 @@ impl World {
         Place { chat: "7".into(), thread: None, kind: PlaceKind::Private }
     }
 
+    pub fn group() -> Place {
+        Place { chat: "-70".into(), thread: None, kind: PlaceKind::Group }
+    }
+
+    /// A configuration in TOML instead of the usual, but for where the data is.
+    pub fn guard(&mut self, guard: &str) {
+        let variables = [("COUNTERSIGN__GUARD".to_owned(), guard.to_owned())].into();
+        self.config.guard = Config::load(None, &variables).unwrap().guard;
+    }
+
+    /// The bot belongs to that person.
+    pub async fn make_owner(&self, person: &'static str) {
+        let store = self.node().await.gateway.store.clone();
+        let make = store.write("make owner", move |tx| {
+            Box::pin(async move { votes::make(tx, "room", person, "owner").await })
+        });
+        make.await.unwrap();
+    }
+
     /// What stands in the chat, a line each.
     pub fn shown(&self) -> String {
         self.room.messages().iter().map(line).collect::<Vec<_>>().join("\n")
@@ -285,12 +323,14 @@ impl World {
 
     /// The conversation's journal.
     pub async fn journal(&self) -> Vec<Entry> {
+        self.journal_at(Self::place()).await
+    }
+
+    pub async fn journal_at(&self, place: Place) -> Vec<Entry> {
         let store = self.node().await.gateway.store.clone();
         let conversation = store
             .read(|tx| {
-                Box::pin(
-                    async move { journal::find_conversation(tx, "room", &Self::place()).await },
-                )
+                Box::pin(async move { journal::find_conversation(tx, "room", &place).await })
             })
             .await
             .unwrap()

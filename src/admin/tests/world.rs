@@ -61,7 +61,6 @@ impl World {
                 ("web".to_owned(), connected(web.clone())),
                 ("hook".to_owned(), connected(Arc::new(Hook(web.limits().clone())))),
             ]),
-            approvers: Approvers::default(),
             messages_per_minute: 30,
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -165,7 +164,7 @@ impl World {
         let question = Outgoing::Question {
             markdown: "Allow **note_save**?".into(),
             approval: id.to_string(),
-            choices: crate::texts::choices(Asks::Allow, true, false),
+            choices: crate::texts::choices(Asks::Allow, (true, false), false),
             reply_to: None,
         };
         let asked = Asked {
@@ -177,6 +176,9 @@ impl World {
             digest: String::new(),
             title: "Allow **note_save**?".into(),
             requester: Speaker { id: person.to_owned(), name: person.to_owned() },
+            approvers: Approvers::default(),
+            proposal: None,
+            offers: "acd".into(),
             expires_at: self.clock.now() + TimeDelta::minutes(30),
             shows: vec![question],
         };

@@ -1,0 +1,165 @@
+//! What a person chose, by a button or by a typed command.
+
+use chrono::TimeDelta;
+
+use crate::{
+    journal::{
+        event::{Asks, Decision},
+        ids::ApprovalId,
+        standing::Scope,
+    },
+    store::approvals::Approval,
+};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    Once,
+    Conversation,
+    /// Show what "always" would cover; nothing is decided by it.
+    Propose,
+    /// Back from there.
+    Back,
+    /// Give that leave, and with it allow this call.
+    Give(Terms),
+    Deny {
+        reason: Option<String>,
+    },
+}
+
+/// For whom, how long and how often leave is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    pub scope: Scope,
+    pub lasts: TimeDelta,
+    pub uses: Option<i64>,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self { scope: Scope::Person, lasts: TimeDelta::days(30), uses: None }
+    }
+}
+
+/// Leave for longer than that is no different from a rule, which belongs into the configuration.
+const MOST_DAYS: i64 = 366;
+
+impl Choice {
+    /// What a button's key means for a question of that kind.
+    pub fn from_key(asks: Asks, key: char, reason: Option<&str>) -> Option<Self> {
+        let reason = reason.map(str::trim).filter(|r| !r.is_empty()).map(str::to_owned);
+        match (asks, key) {
+            (Asks::Allow, 'a') | (Asks::Retry, 'r') => Some(Self::Once),
+            (Asks::Allow, 'c') => Some(Self::Conversation),
+            (Asks::Allow, 'g') => Some(Self::Propose),
+            (Asks::Allow, 'y') => Some(Self::Give(Terms::default())),
+            (Asks::Allow, 'b') => Some(Self::Back),
+            (Asks::Allow, 'd') | (Asks::Retry, 's') => Some(Self::Deny { reason }),
+            _ => None,
+        }
+    }
+
+    /// `/allow [code]`, `/here [code]`, `/always [code] [yes …]`, `/deny [code] [reason]`: the
+    /// choice and the code.
+    pub fn from_command(command: &str, rest: &str) -> (Self, String) {
+        let (word, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let is_code = word.len() == CODE && word.bytes().all(|b| b.is_ascii_hexdigit());
+        let (code, rest) = if is_code { (word, more) } else { ("", rest) };
+        let rest = rest.trim();
+        let choice = match command {
+            "allow" => Self::Once,
+            "here" => Self::Conversation,
+            "always" => Terms::parse(rest).map_or(Self::Propose, Self::Give),
+            _ => Self::Deny { reason: Some(rest.to_owned()).filter(|r| !r.is_empty()) },
+        };
+        (choice, code.to_lowercase())
+    }
+
+    /// The key of the button that leads there.
+    fn key(&self, asks: Asks) -> char {
+        match (self, asks) {
+            (Self::Once, Asks::Allow) => 'a',
+            (Self::Once, Asks::Retry) => 'r',
+            (Self::Conversation, _) => 'c',
+            (Self::Propose | Self::Back | Self::Give(_), _) => 'g',
+            (Self::Deny { .. }, Asks::Allow) => 'd',
+            (Self::Deny { .. }, Asks::Retry) => 's',
+        }
+    }
+
+    /// Whether that question offers it: a button that is not there cannot be pressed.
+    pub(super) fn is_offered(&self, approval: &Approval) -> bool {
+        approval.offers.contains(self.key(approval.asks))
+    }
+
+    pub(super) fn decision(self) -> Decision {
+        match self {
+            Self::Deny { reason } => Decision::Deny { reason },
+            Self::Conversation => Decision::Conversation,
+            Self::Once | Self::Give(_) | Self::Propose | Self::Back => Decision::Once,
+        }
+    }
+}
+
+impl Terms {
+    /// `yes`, and what is to differ from the usual: `conversation`, `bot`, `7d`, `5x`. What cannot
+    /// be read is no yes.
+    fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split_whitespace();
+        if words.next() != Some("yes") {
+            return None;
+        }
+        let number = |word: &str, unit| word.strip_suffix(unit)?.parse::<i64>().ok();
+        words.try_fold(Self::default(), |terms, word| {
+            if let Some(scope) = Scope::parse(word) {
+                return Some(Self { scope, ..terms });
+            }
+            if let Some(days) = number(word, 'd').filter(|days| (1..=MOST_DAYS).contains(days)) {
+                return Some(Self { lasts: TimeDelta::days(days), ..terms });
+            }
+            let uses = number(word, 'x').filter(|uses| *uses > 0)?;
+            Some(Self { uses: Some(uses), ..terms })
+        })
+    }
+}
+
+const CODE: usize = 8;
+
+/// What a person types to name a question: the end of its id, where ids of one second differ.
+pub fn code(id: &ApprovalId) -> String {
+    end_of(id.as_str()).to_owned()
+}
+
+pub(super) fn end_of(id: &str) -> &str {
+    &id[id.len().saturating_sub(CODE)..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_is_read() {
+        let deny = |reason: &str| Choice::Deny { reason: Some(reason.to_owned()) };
+        let give =
+            |scope, days, uses| Choice::Give(Terms { scope, lasts: TimeDelta::days(days), uses });
+        for (command, rest, choice, code) in [
+            ("allow", "", Choice::Once, ""),
+            ("allow", "1A2b3c4d", Choice::Once, "1a2b3c4d"),
+            ("here", "1a2b3c4d", Choice::Conversation, "1a2b3c4d"),
+            ("deny", "1a2b3c4d too risky", deny("too risky"), "1a2b3c4d"),
+            ("deny", "too risky", deny("too risky"), ""),
+            ("deny", "", Choice::Deny { reason: None }, ""),
+            ("always", "", Choice::Propose, ""),
+            ("always", "1a2b3c4d", Choice::Propose, "1a2b3c4d"),
+            ("always", "yes", give(Scope::Person, 30, None), ""),
+            ("always", "1a2b3c4d yes bot 7d 5x", give(Scope::Bot, 7, Some(5)), "1a2b3c4d"),
+            ("always", "yes conversation", give(Scope::Conversation, 30, None), ""),
+            ("always", "yes please", Choice::Propose, ""),
+            ("always", "yes 0x", Choice::Propose, ""),
+            ("always", "yes 9999d", Choice::Propose, ""),
+        ] {
+            let read = Choice::from_command(command, rest);
+            assert_eq!(read, (choice, code.to_owned()), "/{command} {rest}");
+        }
+    }
+}

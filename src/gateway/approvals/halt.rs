@@ -1,0 +1,57 @@
+//! The halt (`/panic`): no tool runs any more, and nothing that waits for a person will.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::{End, settle};
+use crate::{
+    agent::approvers::Voter,
+    journal::event::{Decider, Decision, Speaker, Status},
+    store::{Tx, approvals as questions, grants},
+    texts,
+};
+
+/// What is denied in one transaction; the sweep goes on with the rest.
+const AT_ONCE: usize = 500;
+
+/// `/panic`, `/panic off`: for the owner of the bot.
+pub async fn typed(
+    tx: &mut Tx<'_>,
+    rest: &str,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    if !voter.is_owner() {
+        return Ok(texts::OWNER_ONLY.to_owned());
+    }
+    match rest {
+        "" => Ok(texts::halted(halt(tx, &voter.speaker, now).await?)),
+        "off" if grants::lift(tx).await? => Ok(texts::LIFTED.to_owned()),
+        "off" => Ok(texts::NOT_HALTED.to_owned()),
+        _ => Ok(texts::PANIC_USAGE.to_owned()),
+    }
+}
+
+/// Stops the tools of all nodes and denies what is open everywhere; how much that was.
+pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<usize> {
+    grants::halt(tx, by, now).await?;
+    deny_open(tx, by, now).await
+}
+
+/// What was asked while the halt was on its way is denied too.
+pub(super) async fn sweep(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> {
+    match grants::halted_by(tx).await? {
+        Some(by) => deny_open(tx, &by, now).await,
+        None => Ok(0),
+    }
+}
+
+async fn deny_open(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<usize> {
+    let open = questions::open(tx, AT_ONCE).await?;
+    for approval in &open {
+        let decision = Decision::Deny { reason: Some(texts::HALTED_BY_OWNER.to_owned()) };
+        let end = End::new(Status::Denied, decision, Decider::Person(by.clone()));
+        settle(tx, approval, end, now).await?;
+    }
+    Ok(open.len())
+}

@@ -1,0 +1,161 @@
+//! Leave for longer: shown before it is given, listed, revoked.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+
+use super::{Terms, end_of};
+use crate::{
+    agent::approvers::Voter,
+    journal::{
+        event::Status,
+        ids::{ConversationId, GrantId},
+        standing::{Grant, Scope},
+    },
+    store::{
+        Tx,
+        approvals::{self as questions, Approval},
+        grants, outbox, places, showing,
+    },
+    texts,
+};
+
+/// Shows in the question's place what "always" would allow, and asks whether to give that.
+pub(super) async fn propose(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let Some(grant) = proposed(tx, approval, Terms::default(), voter, now).await? else {
+        return Ok(texts::NOT_OFFERED.to_owned());
+    };
+    let what = match outbox::what(tx, &approval.question).await? {
+        Outgoing::Question { markdown, approval: id, reply_to, .. } => {
+            let markdown = format!("{markdown}\n\n{}", texts::proposal(&grant));
+            Outgoing::Question { markdown, approval: id, choices: texts::giving(), reply_to }
+        }
+        // Without buttons the answer itself shows it.
+        _ => return Ok(texts::proposal_typed(&grant, end_of(approval.id.as_str()))),
+    };
+    showing::redraw(tx, approval, what, now).await?;
+    Ok(texts::PROPOSED.to_owned())
+}
+
+/// The question as it was.
+pub(super) async fn back(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let what = outbox::what(tx, &approval.question).await?;
+    showing::redraw(tx, approval, what, now).await?;
+    Ok(texts::NOT_GIVEN.to_owned())
+}
+
+/// The leave that the question proposes, on those terms.
+pub(super) async fn proposed(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    terms: Terms,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<Option<Grant>> {
+    let Some(covers) = approval.proposal.clone() else { return Ok(None) };
+    let (channel, _) = places::place(tx, &approval.conversation).await?;
+    let owner = match terms.scope {
+        Scope::Person => grants::person(&channel, &approval.requester.id),
+        Scope::Conversation => approval.conversation.to_string(),
+        Scope::Bot => String::new(),
+    };
+    Ok(Some(Grant {
+        id: GrantId::new(),
+        tool: approval.tool.clone(),
+        covers,
+        scope: terms.scope,
+        owner,
+        given_by: voter.speaker.clone(),
+        expires_at: now + terms.lasts,
+        uses_left: terms.uses,
+    }))
+}
+
+/// `/grants`, `/grants revoke <code>`.
+pub async fn typed(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    (rest, voter): (&str, &Voter),
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let seen = seen_by(tx, conversation, voter, now).await?;
+    match rest.split_whitespace().collect::<Vec<_>>()[..] {
+        [] => Ok(texts::grants(&seen, end_of)),
+        ["revoke", code] => {
+            let code = code.to_lowercase();
+            match seen.iter().find(|grant| end_of(grant.id.as_str()) == code) {
+                Some(grant) => revoke(tx, grant, voter, now).await,
+                None => Ok(texts::NO_SUCH_GRANT.to_owned()),
+            }
+        }
+        _ => Ok(texts::GRANTS_USAGE.to_owned()),
+    }
+}
+
+/// The bot's owner sees all leave there is; others what holds for them, and here.
+async fn seen_by(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<Vec<Grant>> {
+    if voter.is_owner() {
+        return grants::all(tx, now).await;
+    }
+    let person = grants::person(&voter.channel, &voter.speaker.id);
+    grants::in_force(tx, (&person, conversation), now).await
+}
+
+/// The button on the settled question.
+pub(super) async fn revoke_pressed(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    match grants::of_approval(tx, &approval.id, now).await? {
+        Some(grant) => revoke(tx, &grant, voter, now).await,
+        None => Ok(texts::NO_SUCH_GRANT.to_owned()),
+    }
+}
+
+/// Ends leave, at once; the question that gave it says so.
+pub async fn revoke(
+    tx: &mut Tx<'_>,
+    grant: &Grant,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    if !may_revoke(grant, voter) {
+        return Ok(texts::NOT_YOUR_GRANT.to_owned());
+    }
+    let by = &voter.speaker.name;
+    let Some(approval) = grants::revoke(tx, &grant.id, by, now).await? else {
+        return Ok(texts::NO_SUCH_GRANT.to_owned());
+    };
+    if let Some(approval) = questions::by_id(tx, approval.as_str()).await? {
+        let giver = approval.decided_by.as_deref().unwrap_or_default();
+        let settled = texts::settled(Status::Allowed, &approval.title, giver);
+        let markdown = texts::revoked(&settled, by);
+        let what = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };
+        showing::redraw(tx, &approval, what, now).await?;
+    }
+    Ok(texts::REVOKED.to_owned())
+}
+
+/// Who gave it, whom it is for, who owns the bot; and who administers the chat that it is for.
+fn may_revoke(grant: &Grant, voter: &Voter) -> bool {
+    grant.given_by.id == voter.speaker.id
+        || grant.owner == grants::person(&voter.channel, &voter.speaker.id)
+        || grant.scope == Scope::Conversation && voter.administers()
+        || voter.is_owner()
+}

@@ -1,0 +1,346 @@
+//! The one door through which a question is decided: buttons, typed commands, the web, the time.
+//!
+//! Whoever comes through it is checked, then one conditional update decides; with it commit the
+//! event that the agent reads and the question's final form.
+//!
+//! - [`choice`]: what a person chose
+//! - [`lasting`]: leave for longer, shown before it is given
+//! - [`moves`]: questions that cannot be seen where they were asked
+//! - [`halt`]: no tool runs any more
+
+mod choice;
+pub mod halt;
+pub mod lasting;
+pub mod moves;
+
+use anyhow::Result;
+use channels::{Outgoing, Place};
+use chrono::{DateTime, Utc};
+
+use super::{Gateway, secret};
+use crate::{
+    agent::approvers::{Approvers, Voter},
+    journal::{
+        event::{Decider, Decision, Event, Speaker, Status},
+        standing::{Grant, Scope},
+    },
+    store::{
+        Tx,
+        approvals::{self as questions, Approval},
+        audit::{self, Fact},
+        files, grants, journal, outbox, places, showing, votes,
+    },
+    texts,
+};
+use choice::end_of;
+pub use choice::{Choice, Terms, code};
+
+/// What goes in front of the choice's key in the buttons of a question: version, kind, secret.
+pub fn new_token() -> String {
+    format!("1a{}", secret())
+}
+
+/// A button that somebody pressed.
+pub struct Press<'a> {
+    pub channel: &'a str,
+    pub place: &'a Place,
+    pub message: &'a str,
+    pub data: &'a str,
+    /// What they wrote where the platform asked for a reason.
+    pub reason: Option<&'a str>,
+}
+
+/// Somebody, as questions see them.
+pub async fn voter(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    speaker: &Speaker,
+    platform_roles: &[String],
+) -> Result<Voter> {
+    Ok(Voter {
+        speaker: speaker.clone(),
+        channel: channel.to_owned(),
+        role: votes::role(tx, channel, &speaker.id).await?,
+        platform_roles: platform_roles.to_vec(),
+    })
+}
+
+/// Decides by a press. The answer is for the presser alone, and says the true state.
+pub async fn press(
+    tx: &mut Tx<'_>,
+    press: Press<'_>,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let invalid = || Ok(texts::NO_SUCH_BUTTON.to_owned());
+    let Some((at, key)) = press.data.char_indices().next_back() else { return invalid() };
+    let Some(approval) = questions::by_token(tx, &press.data[..at]).await? else {
+        return invalid();
+    };
+    let here = journal::find_conversation(tx, press.channel, press.place).await?;
+    let shown = outbox::receipt(tx, &approval.question).await?;
+    let same_message = shown.is_none_or(|receipt| receipt.message == press.message);
+    if here.as_ref() != Some(&approval.shown_in) || !same_message {
+        return invalid();
+    }
+    answer(tx, &approval, (key, press.reason), voter, now).await
+}
+
+/// What the button of that key does.
+async fn answer(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    (key, reason): (char, Option<&str>),
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    match key {
+        'e' if approval.status == Status::Pending => show_everything(tx, approval, now).await,
+        'v' => lasting::revoke_pressed(tx, approval, voter, now).await,
+        _ => match Choice::from_key(approval.asks, key, reason) {
+            Some(choice) => decide(tx, approval, choice, voter, now).await,
+            None => Ok(texts::NO_SUCH_BUTTON.to_owned()),
+        },
+    }
+}
+
+/// Sends the arguments as a file, whose bytes were stored when the question was asked.
+async fn show_everything(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let whole = texts::everything(&approval.arguments);
+    let file = Outgoing::File {
+        name: texts::EVERYTHING_NAME.to_owned(),
+        media_type: "application/json".to_owned(),
+        size_bytes: whole.len() as u64,
+        digest: files::digest_of(whole.as_bytes()),
+        caption: None,
+        reply_to: None,
+    };
+    let seq = journal::last_seq(tx, &approval.shown_in).await?;
+    outbox::put(tx, &approval.shown_in, seq, vec![file], now).await?;
+    Ok(texts::EVERYTHING_SENT.to_owned())
+}
+
+/// Decides, if that person may and nobody has: what to tell them.
+pub async fn decide(
+    tx: &mut Tx<'_>,
+    asked: &Approval,
+    choice: Choice,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    if !asked.approvers.admit(voter, &asked.requester.id) {
+        tracing::warn!(approval.id = %asked.id, person.id = voter.speaker.id, "may not decide");
+        return Ok(not_yours(&asked.approvers).to_owned());
+    }
+    // The conversation's row first, as everywhere: two transactions never wait for each other.
+    journal::lock(tx, &asked.conversation).await?;
+    let Some(approval) = questions::by_id(tx, asked.id.as_str()).await? else {
+        return Ok(texts::NO_SUCH_BUTTON.to_owned());
+    };
+    if approval.status != Status::Pending {
+        return Ok(texts::already_decided(approval.status, approval.decided_by.as_deref()));
+    }
+    if approval.expires_at <= now {
+        expire(tx, &approval, now).await?;
+        return Ok(texts::decided(Status::Expired).to_owned());
+    }
+    if !choice.is_offered(&approval) {
+        return Ok(texts::NOT_OFFERED.to_owned());
+    }
+    match choice {
+        Choice::Propose => lasting::propose(tx, &approval, voter, now).await,
+        Choice::Back => lasting::back(tx, &approval, now).await,
+        Choice::Deny { .. } => {
+            let by = Decider::Person(voter.speaker.clone());
+            let name = name(tx, &approval, voter).await?;
+            let end = End { name, ..End::new(Status::Denied, choice.decision(), by) };
+            settle(tx, &approval, end, now).await?;
+            Ok(texts::decided(Status::Denied).to_owned())
+        }
+        Choice::Once | Choice::Conversation | Choice::Give(_) => {
+            allow(tx, &approval, choice, voter, now).await
+        }
+    }
+}
+
+fn not_yours(approvers: &Approvers) -> &'static str {
+    match approvers {
+        _ if *approvers == Approvers::default() => texts::NOT_YOURS,
+        Approvers { but_requester: true, .. } => texts::NOT_YOUR_OWN,
+        _ => texts::NOT_FOR_YOU,
+    }
+}
+
+/// Says yes; it is allowed when as many have as it needs.
+async fn allow(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    choice: Choice,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    if grants::halted_by(tx).await?.is_some() {
+        return Ok(texts::HALTED.to_owned());
+    }
+    let mut name = name(tx, approval, voter).await?;
+    if approval.approvers.needed > 1 {
+        let names = votes::vote(tx, &approval.id, voter, now).await?;
+        if names.len() < approval.approvers.needed {
+            return show_votes(tx, approval, &names, now).await;
+        }
+        name = texts::all_of(&names);
+    }
+    let mut grant = None;
+    if let Choice::Give(terms) = choice {
+        if terms.scope == Scope::Bot && !voter.is_owner() {
+            return Ok(texts::OWNER_ONLY.to_owned());
+        }
+        grant = lasting::proposed(tx, approval, terms, voter, now).await?;
+    }
+    let by = Decider::Person(voter.speaker.clone());
+    let end = End { name, grant, ..End::new(Status::Allowed, choice.decision(), by) };
+    settle(tx, approval, end, now).await?;
+    Ok(texts::decided(Status::Allowed).to_owned())
+}
+
+/// Who it was, and through which other door.
+async fn name(tx: &mut Tx<'_>, approval: &Approval, voter: &Voter) -> Result<String> {
+    let (channel, _) = places::place(tx, &approval.shown_in).await?;
+    Ok(if channel == voter.channel {
+        voter.speaker.name.clone()
+    } else {
+        texts::from_elsewhere(&voter.speaker.name, &voter.channel)
+    })
+}
+
+async fn show_votes(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    names: &[String],
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let votes = texts::votes(names, approval.approvers.needed);
+    let mut what = outbox::what(tx, &approval.question).await?;
+    if let Outgoing::Question { markdown, .. } | Outgoing::Text { markdown, .. } = &mut what {
+        *markdown = format!("{markdown}\n\n{votes}");
+    }
+    showing::redraw(tx, approval, what, now).await?;
+    Ok(votes)
+}
+
+/// How a question ends.
+struct End {
+    status: Status,
+    decision: Decision,
+    by: Decider,
+    /// As it is shown.
+    name: String,
+    /// The leave that is given with it.
+    grant: Option<Grant>,
+}
+
+impl End {
+    fn new(status: Status, decision: Decision, by: Decider) -> Self {
+        let name = match &by {
+            Decider::Person(person) => person.name.clone(),
+            Decider::Timeout | Decider::Undeliverable => String::new(),
+        };
+        Self { status, decision, by, name, grant: None }
+    }
+}
+
+/// Nobody has decided in time: that is a no.
+async fn expire(tx: &mut Tx<'_>, approval: &Approval, now: DateTime<Utc>) -> Result<bool> {
+    let end = End::new(Status::Expired, Decision::Deny { reason: None }, Decider::Timeout);
+    settle(tx, approval, end, now).await
+}
+
+/// The update, the event, the leave and the question's final form: together, once.
+async fn settle(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    end: End,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let End { status, decision, by, name, grant } = end;
+    journal::lock(tx, &approval.conversation).await?;
+    if !questions::settle(tx, &approval.id, status, &name, now).await? {
+        return Ok(false);
+    }
+    let fact = Fact::decided(approval, status, &decision, &by);
+    audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
+    let event = Event::ApprovalDecided {
+        approval: approval.id.clone(),
+        call: approval.call.clone(),
+        decision,
+        by,
+    };
+    journal::append(tx, &approval.conversation, &event, now).await?;
+    let mut markdown = texts::settled(status, &approval.title, &name);
+    let (mut id, mut choices) = (None, Vec::new());
+    if let Some(grant) = grant {
+        grants::give(tx, &grant, &approval.id, now).await?;
+        markdown = texts::settled_for_longer(&markdown, &grant);
+        (id, choices) = (Some(approval.id.to_string()), texts::revoking());
+    }
+    let what = Outgoing::Settled { markdown, approval: id, choices };
+    showing::redraw(tx, approval, what, now).await?;
+    Ok(true)
+}
+
+/// Decides a question of that place by its id, for somebody who is signed in: the web chat.
+pub async fn decide_by_id(
+    gateway: &Gateway,
+    (channel, place): (&str, &Place),
+    (approval, key): (&str, char),
+    by: Speaker,
+) -> Result<String> {
+    let (channel, place, id) = (channel.to_owned(), place.clone(), approval.to_owned());
+    let now = gateway.clock.now();
+    gateway
+        .store
+        .write("decide", move |tx| {
+            Box::pin(async move {
+                let here = journal::find_conversation(tx, &channel, &place).await?;
+                let found = questions::by_id(tx, &id).await?;
+                let Some(approval) = found.filter(|a| here.as_ref() == Some(&a.shown_in)) else {
+                    return Ok(texts::NO_SUCH_BUTTON.to_owned());
+                };
+                let voter = voter(tx, &channel, &by, &[]).await?;
+                answer(tx, &approval, (key, None), &voter, now).await
+            })
+        })
+        .await
+}
+
+/// Expires what is due, each for itself, and denies what a halt has left open. How many that was.
+pub async fn sweep(gateway: &Gateway) -> Result<usize> {
+    let now = gateway.clock.now();
+    let (due, halted) = gateway
+        .store
+        .read(move |tx| {
+            Box::pin(async move {
+                let halted = grants::halted_by(tx).await?.is_some();
+                Ok((questions::due(tx, now, 100).await?, halted))
+            })
+        })
+        .await?;
+    let mut count = due.len();
+    for approval in due {
+        gateway
+            .store
+            .write("expire", move |tx| {
+                Box::pin(async move { expire(tx, &approval, now).await.map(drop) })
+            })
+            .await?;
+    }
+    if halted {
+        let deny = gateway.store.write("halt", move |tx| Box::pin(halt::sweep(tx, now)));
+        count += deny.await?;
+    }
+    Ok(count)
+}

@@ -1,0 +1,144 @@
+//! A question that cannot be seen where it was asked is shown elsewhere, or denied: never stuck.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+
+use super::{End, settle, voter};
+use crate::{
+    agent::approvers::Who,
+    gateway::Gateway,
+    journal::{
+        event::{Decider, Decision, Speaker, Status},
+        ids::ConversationId,
+    },
+    store::{
+        Tx,
+        approvals::{self as questions, Approval},
+        journal,
+        outbox::{self, Ended, Sending},
+        places, showing, votes,
+    },
+    texts,
+};
+
+/// The platform will never take that row. What it was a part of may not stand there without it, and
+/// what it was to edit is said anew.
+pub async fn given_up(
+    gateway: &Gateway,
+    sending: &Sending,
+    ended: Ended,
+    reason: String,
+) -> Result<()> {
+    let (sending, now) = (sending.clone(), gateway.clock.now());
+    gateway
+        .store
+        .write("give up", move |tx| {
+            Box::pin(async move {
+                outbox::end(tx, &sending, ended, reason).await?;
+                match outbox::kin(tx, &sending.id).await? {
+                    (Some(part_of), _) => {
+                        if let Some(approval) = questions::by_id(tx, part_of.as_str()).await? {
+                            elsewhere(tx, &approval, now).await?;
+                        }
+                        Ok(())
+                    }
+                    (None, Some(_)) if matches!(sending.what, Outgoing::Settled { .. }) => {
+                        showing::say_anew(tx, &sending.conversation, &sending.what, now).await
+                    }
+                    _ => Ok(()),
+                }
+            })
+        })
+        .await
+}
+
+/// The bot was shown out of a chat.
+pub async fn expelled(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    chat: &str,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    for conversation in places::of_chat(tx, channel, chat).await? {
+        for approval in questions::shown_in(tx, &conversation).await? {
+            elsewhere(tx, &approval, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The chat goes on under another id. Buttons that stand under the old one are out of reach.
+pub async fn chat_moved(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    (from, to): (&str, &str),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let conversations = places::of_chat(tx, channel, from).await?;
+    journal::move_chat(tx, channel, from, to).await?;
+    for conversation in conversations {
+        let (_, place) = places::place(tx, &conversation).await?;
+        let there = journal::find_conversation(tx, channel, &place).await?;
+        let into = there.unwrap_or_else(|| conversation.clone());
+        for approval in questions::shown_in(tx, &conversation).await? {
+            if outbox::receipt(tx, &approval.question).await?.is_some() || into != conversation {
+                showing::show_again(tx, &approval, (&into, None), now).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// To the private chat of somebody who may decide, once; otherwise nobody can be asked, and that is
+/// a no.
+async fn elsewhere(tx: &mut Tx<'_>, approval: &Approval, now: DateTime<Utc>) -> Result<()> {
+    journal::lock(tx, &approval.conversation).await?;
+    let Some(approval) = questions::by_id(tx, approval.id.as_str()).await? else { return Ok(()) };
+    if approval.status != Status::Pending {
+        return Ok(());
+    }
+    if let Some(into) = private_place(tx, &approval).await? {
+        tracing::warn!(approval.id = %approval.id, "the question moves to a private chat");
+        let ahead = Some(texts::MOVED_HERE.to_owned());
+        return showing::show_again(tx, &approval, (&into, ahead), now).await;
+    }
+    outbox::drop_parts(tx, &approval.id).await?;
+    let decision = Decision::Deny { reason: None };
+    let end = End::new(Status::Undeliverable, decision, Decider::Undeliverable);
+    settle(tx, &approval, end, now).await.map(drop)
+}
+
+/// Where somebody can be asked who may decide alone: a question stands in one place only, and has
+/// moved once at most.
+async fn private_place(tx: &mut Tx<'_>, approval: &Approval) -> Result<Option<ConversationId>> {
+    if approval.shown_in != approval.conversation || approval.approvers.needed > 1 {
+        return Ok(None);
+    }
+    let (channel, _) = places::place(tx, &approval.conversation).await?;
+    for id in named(tx, approval, &channel).await? {
+        let speaker = Speaker { id, name: String::new() };
+        let person = voter(tx, &channel, &speaker, &[]).await?;
+        if !approval.approvers.admit(&person, &approval.requester.id) {
+            continue;
+        }
+        let chat = places::private_with(tx, &channel, &person.speaker.id).await?;
+        if let Some(chat) = chat.filter(|chat| *chat != approval.shown_in) {
+            return Ok(Some(chat));
+        }
+    }
+    Ok(None)
+}
+
+/// The requester, and whom the policy names.
+async fn named(tx: &mut Tx<'_>, approval: &Approval, channel: &str) -> Result<Vec<String>> {
+    let mut ids = vec![approval.requester.id.clone()];
+    for who in &approval.approvers.who {
+        match who {
+            Who::Id(id) => ids.push(id.rsplit('/').next().unwrap_or(id).to_owned()),
+            Who::Role(role) => ids.extend(votes::with_role(tx, channel, role).await?),
+            Who::Requester | Who::Members | Who::Admins | Who::PlatformRole(_) => {}
+        }
+    }
+    Ok(ids)
+}

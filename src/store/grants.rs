@@ -1,0 +1,235 @@
+//! Leave that people have given for longer, and the halt of all tools.
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+
+use super::{Store, Tx, at, db::sql};
+use crate::journal::{
+    event::Speaker,
+    ids::{ApprovalId, ConversationId, GrantId},
+    standing::{Grant, Scope, Standing},
+};
+
+/// A grant that was there when the call was judged is gone, or used up: nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+#[error("a grant was revoked, has expired or is used up")]
+pub struct Spent;
+
+/// The name of the one halt there is.
+const TOOLS: &str = "tools";
+
+/// How a person is named as the owner of a grant.
+pub fn person(channel: &str, id: &str) -> String {
+    format!("{channel}/{id}")
+}
+
+impl Store {
+    /// What holds now for a conversation and the person for whom the agent acts in it.
+    pub async fn standing(
+        &self,
+        conversation: &ConversationId,
+        person: String,
+        now: DateTime<Utc>,
+    ) -> Result<Standing> {
+        let conversation = conversation.clone();
+        self.read(move |tx| {
+            Box::pin(async move {
+                let grants = in_force(tx, (&person, &conversation), now).await?;
+                Ok(Standing { halted: is_halted(tx).await?, grants })
+            })
+        })
+        .await
+    }
+}
+
+type Columns = (String, String, String, String, String, String, i64, Option<i64>);
+
+/// Of grants that hold; `$1` is the time.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "
+            -- grants
+            SELECT id, tool, covers, scope, owner, given_by, expires_at, uses_left FROM grants
+            WHERE revoked_at IS NULL AND expires_at > $1 AND (uses_left IS NULL OR uses_left > 0) ",
+            $rest
+        )
+    };
+}
+
+/// What a person and a conversation are given now, in the order of the giving.
+pub async fn in_force(
+    tx: &mut Tx<'_>,
+    (person, conversation): (&str, &ConversationId),
+    now: DateTime<Utc>,
+) -> Result<Vec<Grant>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "AND ((scope = 'person' AND owner = $2)
+                OR (scope = 'conversation' AND owner = $3)
+                OR scope = 'bot')
+            ORDER BY id"
+        ),
+        now.timestamp_millis(),
+        person,
+        conversation.as_str()
+    );
+    rows.into_iter().map(grant).collect()
+}
+
+/// All that hold, for the owner of the bot.
+pub async fn all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Vec<Grant>> {
+    let rows: Vec<Columns> = sql!(tx, fetch_all, select!("ORDER BY id"), now.timestamp_millis());
+    rows.into_iter().map(grant).collect()
+}
+
+/// What was given by the answer to that question, if it still holds.
+pub async fn of_approval(
+    tx: &mut Tx<'_>,
+    approval: &ApprovalId,
+    now: DateTime<Utc>,
+) -> Result<Option<Grant>> {
+    let row: Option<Columns> = sql!(
+        tx,
+        fetch_optional,
+        select!("AND approval = $2"),
+        now.timestamp_millis(),
+        approval.as_str()
+    );
+    row.map(grant).transpose()
+}
+
+fn grant(row: Columns) -> Result<Grant> {
+    let (id, tool, covers, scope, owner, given_by, expires_at, uses_left) = row;
+    Ok(Grant {
+        id: GrantId(id),
+        tool,
+        covers: serde_json::from_str(&covers)?,
+        scope: Scope::parse(&scope).context("a grant's scope")?,
+        owner,
+        given_by: serde_json::from_str(&given_by)?,
+        expires_at: at(expires_at),
+        uses_left,
+    })
+}
+
+pub async fn give(
+    tx: &mut Tx<'_>,
+    grant: &Grant,
+    approval: &ApprovalId,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- give
+        INSERT INTO grants
+            (id, tool, covers, scope, owner, approval, given_by, given_at, expires_at, uses_left)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        grant.id.as_str(),
+        grant.tool.as_str(),
+        serde_json::to_string(&grant.covers)?,
+        grant.scope.as_str(),
+        grant.owner.as_str(),
+        approval.as_str(),
+        serde_json::to_string(&grant.given_by)?,
+        now.timestamp_millis(),
+        grant.expires_at.timestamp_millis(),
+        grant.uses_left
+    );
+    Ok(())
+}
+
+/// Ends a grant; the question whose answer gave it, if it held until now.
+pub async fn revoke(
+    tx: &mut Tx<'_>,
+    id: &GrantId,
+    by: &str,
+    now: DateTime<Utc>,
+) -> Result<Option<ApprovalId>> {
+    let revoked: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- revoke
+        UPDATE grants
+        SET revoked_at = $1, revoked_by = $2
+        WHERE id = $3 AND revoked_at IS NULL
+        RETURNING approval",
+        now.timestamp_millis(),
+        by,
+        id.as_str()
+    );
+    Ok(revoked.map(|(approval,)| ApprovalId(approval)))
+}
+
+/// Takes one use, in the transaction that records the start of the call. [`Spent`]: that must not
+/// be recorded.
+pub(super) async fn spend(tx: &mut Tx<'_>, id: &GrantId, now: DateTime<Utc>) -> Result<()> {
+    let spent = sql!(
+        tx,
+        execute,
+        "
+        -- spend
+        UPDATE grants
+        SET uses_left = uses_left - 1
+        WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2
+        AND (uses_left IS NULL OR uses_left > 0)",
+        id.as_str(),
+        now.timestamp_millis()
+    );
+    anyhow::ensure!(spent > 0, Spent);
+    Ok(())
+}
+
+/// From here on no tool begins, on any node. Whether any could until now.
+pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<bool> {
+    let halted = sql!(
+        tx,
+        execute,
+        "
+        -- halt
+        INSERT INTO halts (name, by_whom, since)
+        VALUES ($1, $2, $3)
+        ON CONFLICT (name) DO NOTHING",
+        TOOLS,
+        serde_json::to_string(by)?,
+        now.timestamp_millis()
+    );
+    Ok(halted > 0)
+}
+
+/// Lifts the halt. Whether there was one.
+pub async fn lift(tx: &mut Tx<'_>) -> Result<bool> {
+    let lifted = sql!(
+        tx,
+        execute,
+        "
+        -- lift
+        DELETE FROM halts
+        WHERE name = $1",
+        TOOLS
+    );
+    Ok(lifted > 0)
+}
+
+/// Who has halted the tools, if they are.
+pub async fn halted_by(tx: &mut Tx<'_>) -> Result<Option<Speaker>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- halted by
+        SELECT by_whom FROM halts
+        WHERE name = $1",
+        TOOLS
+    );
+    Ok(found.map(|(by,)| serde_json::from_str(&by)).transpose()?)
+}
+
+async fn is_halted(tx: &mut Tx<'_>) -> Result<bool> {
+    Ok(halted_by(tx).await?.is_some())
+}

@@ -1,0 +1,89 @@
+//! Who has said yes, and what the bot has made of people: what decides whose word counts.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::{Tx, db::sql};
+use crate::{agent::approvers::Voter, journal::ids::ApprovalId};
+
+/// Notes that this person says yes, once; who has, in the order of their saying so.
+pub async fn vote(
+    tx: &mut Tx<'_>,
+    approval: &ApprovalId,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<Vec<String>> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- vote
+        INSERT INTO votes (approval, channel, person, name, at)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (approval, channel, person) DO NOTHING",
+        approval.as_str(),
+        voter.channel.as_str(),
+        voter.speaker.id.as_str(),
+        voter.speaker.name.replace('\0', ""),
+        now.timestamp_millis()
+    );
+    let names: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- votes
+        SELECT name FROM votes
+        WHERE approval = $1
+        ORDER BY at, person",
+        approval.as_str()
+    );
+    Ok(names.into_iter().map(|(name,)| name).collect())
+}
+
+/// What the bot has made of that person: `member`, `owner`, …
+pub async fn role(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<Option<String>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- role
+        SELECT role FROM people
+        WHERE channel = $1 AND person = $2",
+        channel,
+        person
+    );
+    Ok(found.map(|(role,)| role))
+}
+
+/// Who has that role on a channel.
+pub async fn with_role(tx: &mut Tx<'_>, channel: &str, role: &str) -> Result<Vec<String>> {
+    let people: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- with role
+        SELECT person FROM people
+        WHERE channel = $1 AND role = $2
+        ORDER BY since",
+        channel,
+        role
+    );
+    Ok(people.into_iter().map(|(person,)| person).collect())
+}
+
+/// Gives somebody a role.
+pub async fn make(tx: &mut Tx<'_>, channel: &str, person: &str, role: &str) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- make
+        INSERT INTO people (channel, person, name, role, since)
+        VALUES ($1, $2, '', $3, 0)
+        ON CONFLICT (channel, person) DO UPDATE SET role = $3",
+        channel,
+        person,
+        role
+    );
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! Leave for longer, and the halt of everything.
+
+use chrono::TimeDelta;
+use countersign::{
+    journal::event::{Event, Outcome},
+    llm::scripted::{Gate, call, calls, say, wait},
+};
+use serde_json::json;
+
+use crate::{story, world::World};
+
+async fn asks_to_delete(world: &mut World, path: &str) {
+    world.model_will(call("delete", json!({ "path": path })));
+    world.ann_says(&format!("delete {path}")).await;
+}
+
+/// Ann gives leave for the folder `notes`; one call has run then.
+async fn leave_is_given(world: &mut World) {
+    asks_to_delete(world, "notes/a.txt").await;
+    world.ann_presses("Always…").await;
+    assert_eq!(world.deletions(), 0, "it was shown, not given");
+    let question = world.room.messages().last().unwrap().text.clone();
+    assert!(question.contains("only paths below `notes/`"), "{question}");
+    assert!(question.contains("until 2026-06-03"), "{question}");
+    assert!(world.last().ends_with("[Give] [Back] [Deny]"), "{}", world.last());
+    world.model_will(say("Done."));
+    world.ann_presses("Give").await;
+    assert_eq!(world.deletions(), 1);
+}
+
+story! {
+    /// A11, IC-27: leave is shown before it is given, covers what was shown, for that person, in
+    /// every chat; and nothing beside it.
+    async fn leave_covers_what_was_shown(world: &mut World) {
+        leave_is_given(world).await;
+        world.model_will(say("That too."));
+        asks_to_delete(world, "notes/deep/b.txt").await;
+        world.model_will(call("delete", json!({ "path": "notes/c.txt" })));
+        world.model_will(say("And that."));
+        let said = world.said("delete notes/c.txt");
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        assert_eq!(world.deletions(), 3);
+        for (person, path) in [("1", "other/a.txt"), ("1", "notes/../x.txt"), ("2", "notes/d.txt")] {
+            world.model_will(call("delete", json!({ "path": path })));
+            let said = world.said(path);
+            world.happens(person, said).await;
+            assert_eq!(world.deletions(), 3, "{path} for {person}");
+            world.model_will(say("Then not."));
+            let deny = world.said("/deny");
+            world.happens(person, deny).await;
+        }
+    }
+}
+
+story! {
+    /// A11: revoked by the button on the settled question, effective at once.
+    async fn leave_is_revoked_by_its_button(world: &mut World) {
+        leave_is_given(world).await;
+        world.bob_presses("Revoke").await;
+        assert_eq!(world.room.toasts().last().unwrap(), "You may not revoke this leave.");
+        world.ann_presses("Revoke").await;
+        assert_eq!(world.room.toasts().last().unwrap(), "Revoked: I ask again from now on.");
+        assert!(world.shown().contains("revoked by Ann"), "{}", world.shown());
+        assert!(!world.shown().contains("[Revoke]"), "{}", world.shown());
+        asks_to_delete(world, "notes/b.txt").await;
+        assert_eq!(world.deletions(), 1, "it asks again");
+    }
+}
+
+story! {
+    /// A11: listed and revoked by typing; leave for whom it is not is neither shown nor touched.
+    async fn leave_is_listed_and_revoked_by_typing(world: &mut World) {
+        leave_is_given(world).await;
+        world.bob_says("/grants").await;
+        assert_eq!(world.last(), "Nothing is allowed for longer.");
+        world.ann_says("/grants").await;
+        let list = world.room.messages().last().unwrap().text.clone();
+        assert!(list.contains("only paths below `notes/`; for `room/1`"), "{list}");
+        let code = list.split("- `").nth(1).unwrap()[..8].to_owned();
+        world.bob_says(&format!("/grants revoke {code}")).await;
+        assert_eq!(world.last(), "This leave does not hold any more.");
+        world.ann_says(&format!("/grants revoke {code}")).await;
+        assert_eq!(world.last(), "Revoked: I ask again from now on.");
+        asks_to_delete(world, "notes/b.txt").await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
+
+story! {
+    /// A11: leave ends with its time and its uses; two calls of one reply do not share the last use.
+    async fn leave_ends_by_itself(world: &mut World) {
+        asks_to_delete(world, "notes/a.txt").await;
+        world.model_will(say("Done."));
+        world.ann_says("/always yes 2x 1d").await;
+        assert_eq!(world.deletions(), 1);
+        let file = |name: &str| ("delete".to_owned(), json!({ "path": format!("notes/{name}") }));
+        world.model_will(calls(vec![file("b"), file("c"), file("d")]));
+        world.ann_says("delete three").await;
+        assert_eq!(world.deletions(), 3, "two uses");
+        world.model_will(say("Then not."));
+        world.ann_presses("Deny").await;
+
+        asks_to_delete(world, "notes/a.txt").await;
+        world.model_will(say("Done."));
+        world.ann_says("/always yes 1d").await;
+        world.time_passes(TimeDelta::hours(25)).await;
+        asks_to_delete(world, "notes/e.txt").await;
+        assert_eq!(world.deletions(), 4, "its day is over");
+    }
+}
+
+story! {
+    /// A11: back is no decision; and leave for everybody is the owner's to give.
+    async fn back_decides_nothing(world: &mut World) {
+        asks_to_delete(world, "notes/a.txt").await;
+        let before = world.last();
+        world.ann_presses("Always…").await;
+        world.ann_presses("Back").await;
+        assert_eq!((world.last(), world.deletions()), (before, 0));
+        world.ann_says("/always yes bot").await;
+        assert_eq!(world.last(), "Only the owner of this bot may do that.");
+        assert_eq!(world.deletions(), 0);
+    }
+}
+
+story! {
+    /// A12: the owner's `/panic` denies what is open everywhere, visibly, and no tool begins on any
+    /// node until it is lifted.
+    async fn panic_halts_everything(world: &mut World) {
+        asks_to_delete(world, "a.txt").await;
+        world.model_will(call("delete", json!({ "path": "b.txt" })));
+        let said = world.said("delete b.txt");
+        world.happens_at(World::group(), ("2", &[]), said).await;
+        world.ann_says("/panic").await;
+        assert_eq!(world.last(), "Only the owner of this bot may do that.");
+
+        world.make_owner("1").await;
+        world.model_will(say("One."));
+        world.model_will(say("Two."));
+        world.ann_says("/panic").await;
+        assert!(world.shown().contains("Questions denied: 2"), "{}", world.shown());
+        assert_eq!(world.shown().matches("🚫 Denied by Ann.").count(), 2, "{}", world.shown());
+
+        world.model_will(call("get_current_datetime", json!({})));
+        world.model_will(say("I may not."));
+        world.bob_says("what time is it?").await;
+        let results = world.results().await;
+        assert!(results.last().unwrap().contains("halted all tools"), "{results:?}");
+
+        world.ann_says("/panic off").await;
+        asks_to_delete(world, "c.txt").await;
+        world.model_will(say("Now."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
+
+story! {
+    /// A12: a question that another node puts while the halt is on its way is denied too.
+    async fn a_question_asked_during_the_halt_is_denied(world: &mut World) {
+        world.make_owner("1").await;
+        let gate = Gate::new();
+        world.model_will(wait(&gate));
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.model_will(say("I may not."));
+        let (one, two) = (world.node().await, world.node().await);
+        let said = world.said("delete a.txt");
+        world.takes(&one, "2", said).await;
+        let panic = world.said("/panic");
+        let advancing = one.worker.advance_ready();
+        let meanwhile = async {
+            gate.reached().await;
+            world.takes(&two, "1", panic).await;
+            gate.open();
+        };
+        let (advanced, ()) = tokio::join!(advancing, meanwhile);
+        advanced.unwrap();
+        world.settle(&two).await;
+        assert_eq!(world.deletions(), 0);
+        let denied = world.journal().await.into_iter().any(|entry| matches!(
+            entry.event, Event::ToolFinished { result, .. } if result.outcome == Outcome::Denied
+        ));
+        assert!(denied);
+        assert_eq!(world.last(), "I may not.");
+    }
+}
+
+story! {
+    /// S18: who is asked without end does not read any more.
+    async fn questions_are_limited_by_the_hour(world: &mut World) {
+        let all = (0..70).map(|n| ("delete".to_owned(), json!({ "path": format!("{n}") })));
+        world.model_will(calls(all.collect()));
+        world.ann_says("delete everything").await;
+        let questions = world.room.messages().iter().filter(|m| !m.buttons.is_empty()).count();
+        assert_eq!(questions, 60);
+        assert_eq!(world.results().await.len(), 10);
+        assert!(world.results().await[0].contains("60 questions"));
+    }
+}

@@ -1,0 +1,132 @@
+//! Questions that cannot be seen where they were asked, and what is said then: never stuck.
+
+use channels::{Place, PlaceKind, SendError, What};
+use countersign::{
+    journal::event::{Decider, Event},
+    llm::scripted::{call, say},
+};
+use serde_json::json;
+
+use crate::{room::Fault, story, world::World};
+
+fn private() -> Place {
+    Place { chat: "1".into(), thread: None, kind: PlaceKind::Private }
+}
+
+async fn asked_in_group(world: &mut World) {
+    world.model_will(call("delete", json!({ "path": "a.txt" })));
+    let said = world.said("delete a.txt");
+    world.happens_at(World::group(), ("1", &[]), said).await;
+}
+
+/// Ann has talked to the bot alone before.
+async fn ann_is_known(world: &mut World) {
+    world.model_will(say("Hello."));
+    let said = world.said("hello");
+    world.happens_at(private(), ("1", &[]), said).await;
+}
+
+fn undeliverable(entries: Vec<countersign::journal::event::Entry>) -> usize {
+    let is =
+        |event: &Event| matches!(event, Event::ApprovalDecided { by: Decider::Undeliverable, .. });
+    entries.iter().filter(|entry| is(&entry.event)).count()
+}
+
+story! {
+    /// A6: shown out of the group, the bot asks the one who may decide in their private chat; the
+    /// decision counts there.
+    async fn the_question_follows_the_approver(world: &mut World) {
+        ann_is_known(world).await;
+        asked_in_group(world).await;
+        world.happens_at(World::group(), ("3", &[]), What::Expelled).await;
+        let messages = world.room.messages();
+        let last = messages.last().unwrap();
+        assert_eq!(last.chat, "1");
+        assert!(messages[messages.len() - 2].text.contains("I ask you here"), "{}", world.shown());
+        world.model_will(say("Done."));
+        let press = world.press("Allow once");
+        world.happens_at(World::group(), ("1", &[]), press.clone()).await;
+        assert_eq!(world.deletions(), 0, "not from where it stood before");
+        world.happens_at(private(), ("1", &[]), press).await;
+        assert_eq!(world.deletions(), 1);
+        assert!(world.shown().contains("✅ Allowed by Ann."), "{}", world.shown());
+    }
+}
+
+story! {
+    /// A6: where nobody can be asked, that is a no, with its reason.
+    async fn without_a_private_chat_it_is_denied(world: &mut World) {
+        asked_in_group(world).await;
+        world.model_will(say("I could not ask."));
+        world.happens_at(World::group(), ("3", &[]), What::Expelled).await;
+        assert_eq!(undeliverable(world.journal_at(World::group()).await), 1);
+        assert_eq!(world.deletions(), 0);
+        assert!(world.shown().contains("could not be shown to anybody"), "{}", world.shown());
+    }
+}
+
+story! {
+    /// A6: a topic that is closed, or a person who has blocked the bot: the platform refuses the
+    /// question, which moves once, and if nobody takes it there either, is denied.
+    async fn a_refused_question_moves_once(world: &mut World) {
+        ann_is_known(world).await;
+        for _ in 0..2 {
+            world.room.fails_next(Fault::Before(SendError::Gone("closed".into())));
+        }
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.model_will(say("I could not ask."));
+        let said = world.said("delete a.txt");
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        let shown = world.room.messages();
+        assert!(shown.iter().all(|m| m.buttons.is_empty()), "{}", world.shown());
+        assert_eq!(undeliverable(world.journal_at(World::group()).await), 1);
+    }
+}
+
+story! {
+    /// A8: when a part of a question is refused, its buttons are never shown alone.
+    async fn buttons_do_not_stand_alone(world: &mut World) {
+        let why = "many words ".repeat(130);
+        let fields = json!({ "path": "a.txt", "b": why, "c": why, "d": why, "e": why });
+        world.room.fails_next(Fault::Before(SendError::Rejected("too odd".into())));
+        world.model_will(call("delete", fields));
+        world.model_will(say("I could not ask."));
+        world.ann_says("delete it").await;
+        assert!(world.room.messages().iter().all(|m| m.buttons.is_empty()), "{}", world.shown());
+        assert_eq!(undeliverable(world.journal().await), 1);
+        assert_eq!(world.last(), "I could not ask.");
+    }
+}
+
+story! {
+    /// A6: the message is deleted: what became of the question is said anew.
+    async fn a_deleted_question_ends_in_a_new_message(world: &mut World) {
+        asked_in_group(world).await;
+        let before = world.room.messages().len();
+        world.room.fails_next(Fault::Before(SendError::Rejected("message to edit not found".into())));
+        world.model_will(say("Done."));
+        let allow = world.said("/allow");
+        world.happens_at(World::group(), ("1", &[]), allow).await;
+        assert_eq!(world.deletions(), 1);
+        let new: Vec<_> = world.room.messages().split_off(before);
+        assert!(new.iter().any(|m| m.text.contains("✅ Allowed by Ann.")), "{}", world.shown());
+    }
+}
+
+story! {
+    /// A6, M9: the group becomes a supergroup: the question is asked there again, and works.
+    async fn a_question_moves_with_its_chat(world: &mut World) {
+        asked_in_group(world).await;
+        let old = world.press("Allow once");
+        world.happens_at(World::group(), ("1", &[]), What::Moved { to: "-100".into() }).await;
+        let last = world.room.messages().last().unwrap().clone();
+        assert_eq!((last.chat.as_str(), last.buttons.len()), ("-100", 4), "{}", world.shown());
+        world.happens_at(World::group(), ("1", &[]), old).await;
+        assert_eq!(world.deletions(), 0);
+        world.model_will(say("Done."));
+        let press = world.press("Allow once");
+        let new = Place { chat: "-100".into(), ..World::group() };
+        world.happens_at(new, ("1", &[]), press).await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
