@@ -80,6 +80,7 @@ async fn say_aside(gateway: Arc<Gateway>, channel: String, aside: Aside) {
 }
 
 /// What is needed to take something in.
+#[derive(Clone)]
 pub(super) struct Desk {
     pub channel: String,
     pub allow: Allow,

@@ -11,11 +11,13 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
-use std::{panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
+use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
 use super::wake::Rung;
 
+/// How long a transaction that gave way to another waits before it is tried again, each time.
+const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
 /// The transactions that one commit takes at most.
 const GROUP: usize = 128;
 
@@ -119,7 +121,7 @@ impl Db {
     pub(super) async fn write<T, F>(&self, work: F) -> Result<(T, Rung)>
     where
         T: Send + 'static,
-        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
         match self {
             Self::Sqlite { writer, .. } => {
@@ -129,12 +131,18 @@ impl Db {
                 wait.await.map_err(|_| anyhow!("the database did not take the transaction"))?
             }
             Self::Postgres(pool) => {
-                let mut open = pool.begin().await?;
-                let mut tx = Tx { conn: Conn::Postgres(&mut open), rung: Rung::default() };
-                let value = work(&mut tx).await?;
-                let rung = std::mem::take(&mut tx.rung);
-                open.commit().await?;
-                Ok((value, rung))
+                for wait in WAITS_MS {
+                    match write_on(pool, work.clone()).await {
+                        Err(problem) if gave_way(&problem) => {
+                            tracing::warn!(problem = format!("{problem:#}"), "once more");
+                            // So that the other, who was preferred, is served first.
+                            let wait = Duration::from_millis(wait);
+                            let _ = tokio::time::timeout(wait, pending::<()>()).await;
+                        }
+                        result => return result,
+                    }
+                }
+                write_on(pool, work).await
             }
         }
     }
@@ -155,6 +163,28 @@ impl Db {
             }
         }
     }
+}
+
+async fn write_on<T, F>(pool: &PgPool, work: F) -> Result<(T, Rung)>
+where
+    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
+{
+    let mut open = pool.begin().await?;
+    let mut tx = Tx { conn: Conn::Postgres(&mut open), rung: Rung::default() };
+    let value = work(&mut tx).await?;
+    let rung = std::mem::take(&mut tx.rung);
+    open.commit().await?;
+    Ok((value, rung))
+}
+
+/// Whether PostgreSQL has ended the transaction in favour of another that waited for it: nothing
+/// of it stands, and it may be tried again as it is.
+fn gave_way(problem: &anyhow::Error) -> bool {
+    let code = problem.chain().find_map(|cause| match cause.downcast_ref()? {
+        sqlx::Error::Database(database) => database.code().map(std::borrow::Cow::into_owned),
+        _ => None,
+    });
+    matches!(code.as_deref(), Some("40P01" | "40001"))
 }
 
 /// A transaction on its way to the writing connection: says whether it is good, and is told what

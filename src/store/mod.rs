@@ -78,12 +78,13 @@ impl Store {
     }
 
     /// Runs `work` in one transaction; when it returns, all of it is on disk, or nothing is. On
-    /// SQLite, what others commit at the same time shares the fsync. `name` stands in errors and
+    /// SQLite, what others commit at the same time shares the fsync; PostgreSQL may end one of two
+    /// that wait for each other, which is then run again. `name` stands in errors and
     /// names two crash points.
     pub async fn write<T, F>(&self, name: &'static str, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
         crash::point(name, "before commit");
         let (value, rung) = self.db.write(work).await.context(name)?;

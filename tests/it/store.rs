@@ -13,6 +13,12 @@ use countersign::{
     },
 };
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+use tokio::sync::Barrier;
+
 use crate::{story, world::World};
 
 fn now() -> DateTime<Utc> {
@@ -124,4 +130,33 @@ story! {
             assert_eq!(found.is_some(), n % 3 != 0, "conversation {n}");
         }
     }
+}
+
+/// R4: of two transactions that wait for each other PostgreSQL ends one; that one is run again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transaction_that_gave_way_is_run_again() {
+    let world = World::on_postgres().await;
+    let store = world.node().await.gateway.store.clone();
+    let (a, b) = (begin(&store, "1").await, begin(&store, "2").await);
+    let (both, tries) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
+    let crossing = |first: ConversationId, second: ConversationId| {
+        let (store, both, tries) = (store.clone(), both.clone(), tries.clone());
+        async move {
+            let work = store.write("cross", move |tx| {
+                Box::pin(async move {
+                    journal::lock(tx, &first).await?;
+                    if tries.fetch_add(1, Ordering::SeqCst) < 2 {
+                        both.wait().await;
+                    }
+                    journal::lock(tx, &second).await
+                })
+            });
+            work.await
+        }
+    };
+    let (one, two) = tokio::join!(crossing(a.clone(), b.clone()), crossing(b, a));
+    one.unwrap();
+    two.unwrap();
+    assert!(tries.load(Ordering::SeqCst) > 2, "one of them was run again");
+    world.end().await;
 }

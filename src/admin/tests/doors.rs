@@ -3,6 +3,8 @@
 use chrono::TimeDelta;
 use reqwest::{StatusCode, header};
 use serde_json::Value;
+use std::sync::Arc;
+use tokio::sync::Notify;
 
 use super::world::World;
 use crate::{journal::event::Event, store::journal};
@@ -181,18 +183,19 @@ async fn what_cannot_be_committed_is_told_so() {
     let world = World::new().await;
     let cookie = world.signed_in("ann").await;
     let other = world.other_node().await;
-    let (locked, is_locked) = tokio::sync::oneshot::channel();
-    let (free, is_free) = tokio::sync::oneshot::channel::<()>();
+    let (is_locked, is_free) = <(Arc<Notify>, Arc<Notify>)>::default();
+    let (locked, free) = (is_locked.clone(), is_free.clone());
     let holding = world.gateway.tasks.spawn(async move {
         let held = other.write("test", move |_| {
             Box::pin(async move {
-                locked.send(()).unwrap();
-                Ok(is_free.await?)
+                locked.notify_one();
+                is_free.notified().await;
+                Ok(())
             })
         });
         held.await
     });
-    is_locked.await.unwrap();
+    is_locked.notified().await;
     let id = uuid::Uuid::new_v4().to_string();
     let hook = world.post("/channels/hook/webhook").header("x-secret", "right").body("hi");
     let (hook, said) = tokio::join!(hook.send(), world.say(&cookie, &id, "hi"));
@@ -200,7 +203,7 @@ async fn what_cannot_be_committed_is_told_so() {
     assert_eq!(said.status(), StatusCode::SERVICE_UNAVAILABLE);
     let words: Value = said.json().await.unwrap();
     assert!(words["error"].as_str().unwrap().contains("not saved"));
-    free.send(()).unwrap();
+    free.notify_one();
     holding.await.unwrap().unwrap();
     assert_eq!(world.say(&cookie, &id, "hi").await.status(), StatusCode::NO_CONTENT);
     assert_eq!(world.events("ann").await.len(), 1);
