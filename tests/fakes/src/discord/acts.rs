@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     APPLICATION_ID, BOT_ID, Shared,
     gateway::gateway_url,
-    objects,
+    interactions, objects,
     rules::{self, Refusal, refusal},
     state::{State, number},
     wire::{Asked, Done},
@@ -15,7 +15,6 @@ use super::{
 
 /// How long the platform knows a nonce again.
 const NONCE_FOR: Duration = Duration::from_mins(3);
-const EPHEMERAL: u64 = 1 << 6;
 
 pub(super) fn perform(shared: &Shared, asked: &Asked) -> Done {
     let mut state = shared.state();
@@ -34,9 +33,14 @@ pub(super) fn perform(shared: &Shared, asked: &Asked) -> Done {
         "send" => send(state, asked),
         "edit" => edit(state, asked),
         "delete" => delete(state, asked),
-        "typing" => channel(state, asked).map(|_| Value::Null),
-        "callback" => callback(state, asked),
-        "followup" => followup(state, asked),
+        "message" => one(state, asked),
+        "thread" => reopen(state, asked),
+        "typing" => open(state, asked).map(|_| Value::Null),
+        "commands" => commands(state, asked),
+        "register" => register(state, asked),
+        "callback" => interactions::callback(state, asked),
+        "followup" => interactions::followup(state, asked),
+        "original" => interactions::revise_original(state, asked),
         _ => Err(refusal(404, 0, "404: Not Found")),
     }
 }
@@ -50,6 +54,66 @@ fn channel(state: &State, asked: &Asked) -> Result<u64, Refusal> {
         return Err(refusal(403, 50001, "Missing Access"));
     }
     Ok(id)
+}
+
+/// One in which something can be done: a thread that was laid aside is not.
+fn open(state: &State, asked: &Asked) -> Result<u64, Refusal> {
+    let id = channel(state, asked)?;
+    if state.channels[&id]["thread_metadata"]["archived"] == true {
+        return Err(refusal(400, 50083, "Thread is archived"));
+    }
+    Ok(id)
+}
+
+/// Takes a thread up again.
+fn reopen(state: &mut State, asked: &Asked) -> Done {
+    let id = channel(state, asked)?;
+    let thread = state.channels.get_mut(&id).expect("it is there");
+    if !thread["thread_metadata"].is_object() || asked.body != json!({ "archived": false }) {
+        return Err(refusal(400, 50035, "Invalid Form Body"));
+    }
+    if thread["thread_metadata"]["locked"] == true {
+        return Err(refusal(403, 50013, "Missing Permissions"));
+    }
+    thread["thread_metadata"]["archived"] = false.into();
+    Ok(thread.clone())
+}
+
+fn one(state: &State, asked: &Asked) -> Done {
+    let at = (channel(state, asked)?, asked.id(3));
+    let unknown = || refusal(404, 10008, "Unknown Message");
+    state.messages.get(&at).cloned().ok_or_else(unknown)
+}
+
+fn ours(asked: &Asked) -> Result<(), Refusal> {
+    let known = asked.id(1) == APPLICATION_ID;
+    known.then_some(()).ok_or_else(|| refusal(404, 10002, "Unknown Application"))
+}
+
+/// The names in other languages are told only to who asks for them.
+fn commands(state: &State, asked: &Asked) -> Done {
+    ours(asked)?;
+    let mut all = state.commands.clone();
+    if asked.query("with_localizations") != Some("true") {
+        for command in &mut all {
+            command["description_localizations"] = Value::Null;
+        }
+    }
+    Ok(all.into())
+}
+
+fn register(state: &mut State, asked: &Asked) -> Done {
+    ours(asked)?;
+    rules::commands(&asked.body)?;
+    let mut all = asked.body.as_array().cloned().unwrap_or_default();
+    for command in &mut all {
+        command["id"] = state.snowflake().to_string().into();
+        command["version"] = state.snowflake().to_string().into();
+        command["application_id"] = APPLICATION_ID.to_string().into();
+        command["nsfw"] = false.into();
+    }
+    state.commands.clone_from(&all);
+    Ok(all.into())
 }
 
 /// The messages right behind an id, or the newest; the newest first.
@@ -73,7 +137,8 @@ fn read(state: &State, asked: &Asked) -> Done {
 
 fn send(state: &mut State, asked: &Asked) -> Done {
     let channel = channel(state, asked)?;
-    check(asked)?;
+    take_up(state, channel)?;
+    check(state, asked, channel)?;
     rules::not_empty(&asked.body, asked.files.len())?;
     let nonce = nonce(&asked.body);
     if let Some((id, at)) = nonce.as_ref().and_then(|n| state.nonces.get(&(channel, n.clone())))
@@ -93,10 +158,23 @@ fn send(state: &mut State, asked: &Asked) -> Done {
     Ok(message)
 }
 
-fn check(asked: &Asked) -> Result<(), Refusal> {
+/// Whoever writes into a thread that was laid aside takes it up again, if it is not locked.
+fn take_up(state: &mut State, channel: u64) -> Result<(), Refusal> {
+    let thread = state.channels.get_mut(&channel).expect("it is there");
+    if thread["thread_metadata"]["locked"] == true {
+        return Err(refusal(400, 160_005, "Thread is locked"));
+    }
+    if thread["thread_metadata"].is_object() {
+        thread["thread_metadata"]["archived"] = false.into();
+    }
+    Ok(())
+}
+
+pub(super) fn check(state: &State, asked: &Asked, channel: u64) -> Result<(), Refusal> {
+    let most = state.upload_bytes(channel);
     let files: Vec<_> =
         asked.files.iter().map(|(n, name, b)| (*n, name.as_str(), b.len())).collect();
-    rules::message(&asked.body, &files)
+    rules::message(&asked.body, &files, most)
 }
 
 fn nonce(body: &Value) -> Option<String> {
@@ -108,7 +186,7 @@ fn nonce(body: &Value) -> Option<String> {
 }
 
 /// The bot's message, with what was sent along.
-fn compose(state: &mut State, asked: &Asked, (channel, id): (u64, u64)) -> Value {
+pub(super) fn compose(state: &mut State, asked: &Asked, (channel, id): (u64, u64)) -> Value {
     let author = state.users[&BOT_ID].clone();
     let text = asked.body["content"].as_str().unwrap_or_default().trim().to_owned();
     let mut message = objects::message(id, channel, &author, &text);
@@ -140,7 +218,7 @@ fn attach(state: &mut State, asked: &Asked) -> Value {
     for (_, name, bytes) in &asked.files {
         let id = state.snowflake();
         let name = name.replace(' ', "_");
-        let url = format!("{}/cdn/{id}/{name}", state.base);
+        let url = state.address(id, &name);
         attachments.push(objects::attachment(id, (&name, bytes.len()), &url));
         state.files.insert(id, (name, bytes.clone()));
     }
@@ -165,7 +243,7 @@ fn refer(state: &State, message: &mut Value, channel: u64, to: &Value) -> Result
 }
 
 fn own(state: &State, asked: &Asked) -> Result<(u64, u64), Refusal> {
-    let at = (channel(state, asked)?, asked.id(3));
+    let at = (open(state, asked)?, asked.id(3));
     let message = state.messages.get(&at).ok_or_else(|| refusal(404, 10008, "Unknown Message"))?;
     if number(&message["author"]["id"]) != BOT_ID {
         return Err(refusal(403, 50005, "Cannot edit a message authored by another user"));
@@ -175,11 +253,11 @@ fn own(state: &State, asked: &Asked) -> Result<(u64, u64), Refusal> {
 
 fn edit(state: &mut State, asked: &Asked) -> Done {
     let at = own(state, asked)?;
-    check(asked)?;
+    check(state, asked, at.0)?;
     revise(state, asked, at, &asked.body)
 }
 
-fn revise(state: &mut State, asked: &Asked, at: (u64, u64), body: &Value) -> Done {
+pub(super) fn revise(state: &mut State, asked: &Asked, at: (u64, u64), body: &Value) -> Done {
     let mut message = state.messages[&at].clone();
     if let Some(text) = body["content"].as_str() {
         message["content"] = text.trim().into();
@@ -206,76 +284,4 @@ fn delete(state: &mut State, asked: &Asked) -> Done {
     let (channel, id) = own(state, asked)?;
     state.messages.remove(&(channel, id));
     Ok(Value::Null)
-}
-
-/// The first answer to an interaction: within three seconds, and once.
-fn callback(state: &mut State, asked: &Asked) -> Done {
-    let id = asked.id(1);
-    let unknown = || refusal(404, 10062, "Unknown interaction");
-    let interaction = state.interactions.get_mut(&id).ok_or_else(unknown)?;
-    let took = interaction.at.elapsed();
-    if asked.path[2] != interaction.token || took > interaction.patience {
-        return Err(unknown());
-    }
-    if interaction.answer.is_some() {
-        return Err(refusal(400, 40060, "Interaction has already been acknowledged."));
-    }
-    let kind = asked.body["type"].as_u64().unwrap_or(0);
-    let at = (interaction.channel, interaction.message);
-    match kind {
-        4 | 7 => rules::message(&asked.body["data"], &[])?,
-        5 | 6 => {}
-        _ => return Err(refusal(400, 50035, "Invalid Form Body")),
-    }
-    if kind == 4 && asked.body["data"]["flags"].as_u64().unwrap_or(0) & EPHEMERAL != 0 {
-        interaction.whispers.push(asked.body["data"].clone());
-    }
-    interaction.answer = Some((kind, took));
-    let mut resource = json!({ "type": kind });
-    if kind == 7 {
-        resource["message"] = revise(state, asked, at, &asked.body["data"])?;
-    } else if kind == 4 {
-        resource["message"] = whole(state, at.0, &asked.body["data"]);
-    }
-    if asked.query("with_response").is_none_or(|wanted| wanted != "true" && wanted != "1") {
-        return Ok(Value::Null);
-    }
-    Ok(json!({ "interaction": { "id": id.to_string(), "type": 3 }, "resource": resource }))
-}
-
-/// What the presser alone sees, as a message.
-fn whole(state: &mut State, channel: u64, data: &Value) -> Value {
-    let id = state.snowflake();
-    let text = data["content"].as_str().unwrap_or_default();
-    let mut message = objects::message(id, channel, &state.users[&BOT_ID].clone(), text);
-    message["flags"] = data["flags"].as_u64().unwrap_or(0).into();
-    message["webhook_id"] = APPLICATION_ID.to_string().into();
-    message["application_id"] = APPLICATION_ID.to_string().into();
-    message
-}
-
-fn followup(state: &mut State, asked: &Asked) -> Done {
-    let unknown = || refusal(404, 10015, "Unknown Webhook");
-    if asked.id(1) != APPLICATION_ID {
-        return Err(unknown());
-    }
-    check(asked)?;
-    rules::not_empty(&asked.body, asked.files.len())?;
-    let interaction = state
-        .interactions
-        .values_mut()
-        .find(|interaction| interaction.token == asked.path[2] && interaction.answer.is_some())
-        .ok_or_else(unknown)?;
-    if interaction.at.elapsed() > Duration::from_mins(15) {
-        return Err(refusal(401, 50027, "Invalid Webhook Token"));
-    }
-    let channel = interaction.channel;
-    if asked.body["flags"].as_u64().unwrap_or(0) & EPHEMERAL != 0 {
-        interaction.whispers.push(asked.body.clone());
-        return Ok(whole(state, channel, &asked.body));
-    }
-    let id = state.snowflake();
-    let message = compose(state, asked, (channel, id));
-    state.post(channel, message.clone());
-    Ok(message)
 }

@@ -1,7 +1,7 @@
 //! Connections of the gateway: HELLO, IDENTIFY, READY, heartbeats, RESUME with replay, and the ways
 //! in which they end.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use serde_json::{Value, json};
@@ -108,8 +108,16 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
     };
     wire.send(Out::Frame(hello)).ok();
     let mut session = None;
+    // Who is silent for so long is taken for dead.
+    let patience = 2 * shared.state().gateway.heartbeat;
+    let mut heard_at = Instant::now();
     loop {
         tokio::select! {
+            () = tokio::time::sleep_until((heard_at + patience).into()) => {
+                let frame = CloseFrame { code: 4009, reason: "".into() };
+                socket.send(Message::Close(Some(frame))).await.ok();
+                break;
+            }
             out = outs.recv() => match out {
                 Some(Out::Frame(frame)) => {
                     if socket.send(Message::text(frame.to_string())).await.is_err() {
@@ -124,7 +132,10 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
                 Some(Out::Abort) | None => break,
             },
             heard = socket.recv() => match heard {
-                Some(Ok(Message::Text(text))) => hear(&shared, &wire, &mut session, &text),
+                Some(Ok(Message::Text(text))) => {
+                    heard_at = Instant::now();
+                    hear(&shared, &wire, &mut session, &text);
+                }
                 Some(Ok(Message::Close(_)) | Err(_)) | None => break,
                 Some(Ok(_)) => {}
             },

@@ -1,7 +1,8 @@
 //! A Discord with state: REST v10, gateway, files. It refuses what the platform refuses, and fails
 //! when told to.
 //!
-//! - [`people`]: what the users of the platform do, and what they see
+//! - [`people`]: what the users of the platform say, and what they see; [`operators`]: what is done
+//!   to the guild and to connections; [`interactions`]: buttons, commands, windows
 //! - [`faults`]: what goes wrong in REST; `gateway`: connections, and what goes wrong with them
 //! - `wire`: requests as they arrive; `rules`: what they may hold; `acts`: what they do
 //! - `state`: what there is; `objects`: how the platform writes it
@@ -9,7 +10,9 @@
 mod acts;
 pub mod faults;
 mod gateway;
+pub mod interactions;
 mod objects;
+pub mod operators;
 pub mod people;
 mod rules;
 mod state;

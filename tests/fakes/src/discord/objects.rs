@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{APPLICATION_ID, BOT_ID, GUILD_ID};
+use super::{APPLICATION_ID, GUILD_ID};
 
 pub(super) const JOINED: &str = "2024-01-01T00:00:00.000000+00:00";
 
@@ -14,9 +14,9 @@ pub(super) fn user(id: u64, name: &str, bot: bool) -> Value {
     })
 }
 
-pub(super) fn member(user: &Value) -> Value {
+pub(super) fn member(user: &Value, roles: &[String]) -> Value {
     json!({
-        "user": user, "nick": null, "avatar": null, "roles": [], "joined_at": JOINED,
+        "user": user, "nick": null, "avatar": null, "roles": roles, "joined_at": JOINED,
         "premium_since": null, "deaf": false, "mute": false, "flags": 0, "pending": false,
         "communication_disabled_until": null,
     })
@@ -61,24 +61,27 @@ pub(super) fn attachment(id: u64, (name, size): (&str, usize), url: &str) -> Val
     })
 }
 
-pub(super) fn guild(channels: Vec<Value>, threads: Vec<Value>, members: Vec<Value>) -> Value {
-    let everyone = json!({
-        "id": GUILD_ID.to_string(), "name": "@everyone", "color": 0, "hoist": false, "icon": null,
-        "unicode_emoji": null, "position": 0, "permissions": "2248473465835073", "managed": false,
-        "mentionable": false, "flags": 0,
-    });
+pub(super) fn role(id: u64, name: &str, permissions: u64) -> Value {
+    json!({
+        "id": id.to_string(), "name": name, "color": 0, "hoist": false, "icon": null,
+        "unicode_emoji": null, "position": 0, "permissions": permissions.to_string(),
+        "managed": false, "mentionable": false, "flags": 0,
+    })
+}
+
+/// What there is in the guild is put in by whoever knows.
+pub(super) fn guild() -> Value {
     json!({
         "id": GUILD_ID.to_string(), "name": "Lab", "icon": null, "splash": null,
-        "discovery_splash": null, "owner_id": BOT_ID.to_string(), "afk_channel_id": null,
+        "discovery_splash": null, "afk_channel_id": null,
         "afk_timeout": 300, "verification_level": 0, "default_message_notifications": 0,
-        "explicit_content_filter": 0, "roles": [everyone], "emojis": [], "stickers": [],
+        "explicit_content_filter": 0, "emojis": [], "stickers": [],
         "features": [], "mfa_level": 0, "application_id": null, "system_channel_id": null,
         "system_channel_flags": 0, "rules_channel_id": null, "vanity_url_code": null,
-        "description": null, "banner": null, "premium_tier": 0, "premium_subscription_count": 0,
+        "description": null, "banner": null, "premium_subscription_count": 0,
         "preferred_locale": "en-US", "public_updates_channel_id": null, "nsfw_level": 0,
         "premium_progress_bar_enabled": false, "safety_alerts_channel_id": null,
-        "joined_at": JOINED, "large": false, "unavailable": false, "member_count": members.len(),
-        "voice_states": [], "members": members, "channels": channels, "threads": threads,
+        "joined_at": JOINED, "large": false, "unavailable": false, "voice_states": [],
         "presences": [], "stage_instances": [], "guild_scheduled_events": [],
     })
 }

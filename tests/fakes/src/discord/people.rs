@@ -1,22 +1,15 @@
-//! What the users of the platform do, and what they see; and what its operators do to connections.
-
-use std::time::{Duration, Instant};
+//! What the users of the platform say, and what they see.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{
-    APPLICATION_ID, BOT_ID, FakeDiscord, GUILD_ID,
-    gateway::Out,
-    objects,
-    state::{Interaction, State, number},
+    BOT_ID, FakeDiscord, objects,
+    state::{State, number},
 };
 
-/// How long the first answer to an interaction may take.
-const PATIENCE: Duration = Duration::from_secs(3);
-
 impl FakeDiscord {
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let changed = change(&mut self.shared.state());
         self.shared.changed();
         changed
@@ -44,6 +37,11 @@ impl FakeDiscord {
             let recipients = json!({ "recipients": [state.users[&person]] });
             state.add_channel(1, "", recipients)
         })
+    }
+
+    /// A forum, in which every post is a thread.
+    pub fn forum(&self, name: &str) -> u64 {
+        self.change(|state| state.add_channel(15, name, json!({ "available_tags": [] })))
     }
 
     pub fn thread(&self, parent: u64, person: u64, name: &str) -> u64 {
@@ -77,15 +75,70 @@ impl FakeDiscord {
     }
 
     /// Sends a file without a word.
-    pub fn attaches(&self, channel: u64, person: u64, (name, bytes): (&str, &[u8])) -> u64 {
+    pub fn attaches(&self, channel: u64, person: u64, file: (&str, &[u8])) -> u64 {
+        self.attaches_all(channel, person, ("", &[file]))
+    }
+
+    /// Sends files, with or without a word.
+    pub fn attaches_all(
+        &self,
+        channel: u64,
+        person: u64,
+        (text, files): (&str, &[(&str, &[u8])]),
+    ) -> u64 {
         self.change(|state| {
-            let id = state.snowflake();
-            let url = format!("{}/cdn/{id}/{name}", state.base);
-            state.files.insert(id, (name.to_owned(), Bytes::copy_from_slice(bytes)));
-            let mut message = said(state, (channel, person), "");
-            message["attachments"] = json!([objects::attachment(id, (name, bytes.len()), &url)]);
+            let mut attachments = Vec::new();
+            for (name, bytes) in files {
+                let id = state.snowflake();
+                let url = state.address(id, name);
+                state.files.insert(id, ((*name).to_owned(), Bytes::copy_from_slice(bytes)));
+                attachments.push(objects::attachment(id, (name, bytes.len()), &url));
+            }
+            let mut message = said(state, (channel, person), text);
+            message["attachments"] = attachments.into();
             state.post(channel, message)
         })
+    }
+
+    /// Sends what only some messages have: a sticker, a poll.
+    pub fn posts(&self, channel: u64, person: u64, (text, more): (&str, &Value)) -> u64 {
+        self.change(|state| {
+            let mut message = said(state, (channel, person), text);
+            for (field, value) in more.as_object().into_iter().flatten() {
+                message[field] = value.clone();
+            }
+            state.post(channel, message)
+        })
+    }
+
+    /// Forwards a message of another channel.
+    pub fn forwards(&self, channel: u64, person: u64, (from, message): (u64, u64)) -> u64 {
+        let original = self.shared.state().messages[&(from, message)].clone();
+        let mut snapshot = json!({});
+        for field in [
+            "type",
+            "content",
+            "embeds",
+            "attachments",
+            "timestamp",
+            "edited_timestamp",
+            "flags",
+            "mentions",
+            "mention_roles",
+            "sticker_items",
+            "components",
+        ] {
+            if !original[field].is_null() {
+                snapshot[field] = original[field].clone();
+            }
+        }
+        let reference = json!({
+            "type": 1, "message_id": message.to_string(), "channel_id": from.to_string(),
+        });
+        let more = json!({
+            "message_reference": reference, "message_snapshots": [{ "message": snapshot }],
+        });
+        self.posts(channel, person, ("", &more))
     }
 
     pub fn edits(&self, channel: u64, message: u64, text: &str) {
@@ -111,39 +164,6 @@ impl FakeDiscord {
         self.change(|state| state.messages.remove(&(channel, message)));
     }
 
-    /// Takes from the bot what it may do in a channel.
-    pub fn closes(&self, channel: u64) {
-        self.change(|state| state.closed.insert(channel));
-    }
-
-    /// Presses the button with that label: an interaction's id.
-    pub fn presses(&self, channel: u64, person: u64, (message, label): (u64, &str)) -> u64 {
-        self.presses_with_patience(channel, person, (message, label, PATIENCE))
-    }
-
-    pub fn presses_with_patience(
-        &self,
-        channel: u64,
-        person: u64,
-        (message, label, patience): (u64, &str, Duration),
-    ) -> u64 {
-        self.change(|state| {
-            let press = press(state, (channel, person), (message, label), patience);
-            state.dispatch("INTERACTION_CREATE", &press);
-            number(&press["id"])
-        })
-    }
-
-    /// A press that is not told over the gateway: what the platform would push.
-    pub fn pushed_press(&self, channel: u64, person: u64, (message, label): (u64, &str)) -> Value {
-        self.change(|state| press(state, (channel, person), (message, label), PATIENCE))
-    }
-
-    /// An event of any content.
-    pub fn tells(&self, event: &str, content: &Value) {
-        self.change(|state| state.dispatch(event, content));
-    }
-
     /// What stands in a channel, oldest first.
     pub fn messages(&self, channel: u64) -> Vec<Value> {
         let state = self.shared.state();
@@ -162,87 +182,6 @@ impl FakeDiscord {
         let id = number(&message["attachments"][0]["id"]);
         self.shared.state().files.get(&id).cloned()
     }
-
-    /// The type of an interaction's first answer, and how long it took.
-    pub fn answer(&self, interaction: u64) -> Option<(u64, Duration)> {
-        self.shared.state().interactions.get(&interaction)?.answer
-    }
-
-    /// What the presser alone was shown.
-    pub fn whispers(&self, interaction: u64) -> Vec<String> {
-        let state = self.shared.state();
-        let whispers = state.interactions.get(&interaction).map(|i| i.whispers.clone());
-        let text = |w: Value| w["content"].as_str().unwrap_or_default().to_owned();
-        whispers.unwrap_or_default().into_iter().map(text).collect()
-    }
-
-    /// A channel takes so many messages in that time.
-    pub fn limit(&self, most: usize, within: Duration) {
-        self.change(|state| {
-            state.pace.most = most;
-            state.pace.within = within;
-        });
-    }
-
-    pub fn beats_every(&self, heartbeat: Duration) {
-        self.change(|state| state.gateway.heartbeat = heartbeat);
-    }
-
-    /// The portal does not grant the intent to read every message.
-    pub fn grants_no_message_content(&self) {
-        self.change(|state| state.gateway.reads_all = false);
-    }
-
-    /// Whether a session is connected.
-    pub fn is_connected(&self) -> bool {
-        self.shared.state().sessions.values().any(|session| session.wire.is_some())
-    }
-
-    /// How often a session was begun, resumed, and a connection made.
-    pub fn introductions(&self) -> (usize, usize, u64) {
-        let state = self.shared.state();
-        let gateway = &state.gateway;
-        (gateway.identifies.len(), gateway.resumes.len(), gateway.connections)
-    }
-
-    /// All connections end without a word.
-    pub fn hangs_up(&self) {
-        self.change(State::hang_up);
-    }
-
-    pub fn closes_connections(&self, code: u16) {
-        self.change(|state| state.say_to_all(|| Out::Close(code)));
-    }
-
-    /// Op 7.
-    pub fn asks_to_reconnect(&self) {
-        self.change(|state| state.say_to_all(|| Out::Frame(json!({ "op": 7, "d": null }))));
-    }
-
-    /// Op 9: all sessions are over.
-    pub fn invalidates(&self) {
-        self.change(|state| {
-            state.say_to_all(|| Out::Frame(json!({ "op": 9, "d": false })));
-            state.sessions.clear();
-        });
-    }
-
-    /// All sessions are over, and their connections too.
-    pub fn forgets_sessions(&self) {
-        self.change(|state| {
-            state.hang_up();
-            state.sessions.clear();
-        });
-    }
-
-    /// The connections stand, and nothing is heard or said on them any more.
-    pub fn falls_silent(&self) {
-        self.change(|state| {
-            for session in state.sessions.values_mut() {
-                session.silent = true;
-            }
-        });
-    }
 }
 
 fn said(state: &mut State, (channel, person): (u64, u64), text: &str) -> Value {
@@ -254,52 +193,7 @@ fn said(state: &mut State, (channel, person): (u64, u64), text: &str) -> Value {
     let mentioned: Vec<Value> =
         state.users.keys().filter(named).map(|id| state.users[id].clone()).collect();
     message["mentions"] = mentioned.into();
+    let roles = state.roles.keys().filter(|id| text.contains(&format!("<@&{id}>")));
+    message["mention_roles"] = roles.map(u64::to_string).collect::<Vec<_>>().into();
     message
-}
-
-fn press(
-    state: &mut State,
-    (channel, person): (u64, u64),
-    (message, label): (u64, &str),
-    patience: Duration,
-) -> Value {
-    let shown = state.messages[&(channel, message)].clone();
-    let rows = shown["components"].as_array().into_iter().flatten();
-    let mut buttons = rows.flat_map(|row| row["components"].as_array().into_iter().flatten());
-    let button = buttons.find(|button| button["label"] == label);
-    let button = button.unwrap_or_else(|| panic!("no button says {label}: {shown:#}"));
-    let id = state.snowflake();
-    let token = format!("aW50ZXJhY3Rpb24-{id}_token");
-    let user = state.users[&person].clone();
-    let mut told = json!({
-        "id": id.to_string(), "application_id": APPLICATION_ID.to_string(), "type": 3,
-        "token": token, "version": 1, "channel_id": channel.to_string(),
-        "channel": state.channels[&channel], "message": shown, "locale": "de",
-        "data": { "id": button["id"], "component_type": 2, "custom_id": button["custom_id"] },
-        "app_permissions": "2248473465835073", "entitlements": [],
-        "authorizing_integration_owners": {}, "attachment_size_limit": 10_485_760,
-    });
-    if state.is_private(channel) {
-        told["user"] = user;
-        told["context"] = 1.into();
-    } else {
-        let mut member = objects::member(&user);
-        member["permissions"] = "2248473465835073".into();
-        told["member"] = member;
-        told["guild_id"] = GUILD_ID.to_string().into();
-        told["guild_locale"] = "en-US".into();
-        told["guild"] = json!({ "id": GUILD_ID.to_string(), "features": [], "locale": "en-US" });
-        told["context"] = 0.into();
-    }
-    let interaction = Interaction {
-        token,
-        at: Instant::now(),
-        patience,
-        channel,
-        message,
-        answer: None,
-        whispers: Vec::new(),
-    };
-    state.interactions.insert(id, interaction);
-    told
 }

@@ -44,8 +44,6 @@ const FIELDS: [&str; 17] = [
 ];
 const TEXT: usize = 2000;
 const NONCE: usize = 25;
-/// Of all files of a message, in a guild without boosts.
-const UPLOAD_BYTES: usize = 10 * 1024 * 1024;
 const FILES: usize = 10;
 /// No previews, only for the presser, without a sound.
 const FLAGS: u64 = 1 << 2 | 1 << 6 | 1 << 12;
@@ -53,8 +51,8 @@ const FLAGS: u64 = 1 << 2 | 1 << 6 | 1 << 12;
 /// A file of a form: its number, name and size.
 pub(super) type Uploaded<'a> = (u64, &'a str, usize);
 
-/// A message as it may be sent or edited.
-pub(super) fn message(body: &Value, files: &[Uploaded<'_>]) -> Result<(), Refusal> {
+/// A message as it may be sent or edited, with files of at most so many bytes.
+pub(super) fn message(body: &Value, files: &[Uploaded<'_>], most: usize) -> Result<(), Refusal> {
     let fields = body
         .as_object()
         .ok_or_else(|| refusal(400, 50109, "The request body contains invalid JSON."))?;
@@ -66,6 +64,9 @@ pub(super) fn message(body: &Value, files: &[Uploaded<'_>]) -> Result<(), Refusa
     flags(&body["flags"])?;
     mentions(&body["allowed_mentions"])?;
     components(&body["components"])?;
+    if files.iter().any(|(_, _, size)| *size > most) {
+        return Err(refusal(413, 40005, "Request entity too large"));
+    }
     attachments(&body["attachments"], files)
 }
 
@@ -161,9 +162,6 @@ fn attachments(listed: &Value, files: &[Uploaded<'_>]) -> Result<(), Refusal> {
     if files.len() > FILES {
         return Err(refusal(400, 30015, "Maximum number of attachments in a message reached (10)"));
     }
-    if files.iter().map(|(_, _, size)| size).sum::<usize>() > UPLOAD_BYTES {
-        return Err(refusal(413, 40005, "Request entity too large"));
-    }
     for attachment in listed.as_array().into_iter().flatten() {
         let id = attachment["id"].as_u64().or_else(|| attachment["id"].as_str()?.parse().ok());
         let known = files.iter().any(|(number, _, _)| Some(*number) == id);
@@ -175,6 +173,72 @@ fn attachments(listed: &Value, files: &[Uploaded<'_>]) -> Result<(), Refusal> {
                 "There is no such file in the form.",
             ));
         }
+    }
+    Ok(())
+}
+
+fn length(value: &Value) -> usize {
+    value.as_str().map_or(0, |text| text.chars().count())
+}
+
+/// A window with fields for text.
+pub(super) fn window(data: &Value) -> Result<(), Refusal> {
+    let bad = |field: &str| invalid(field, "BASE_TYPE_BAD_LENGTH", "Must have another length.");
+    if !(1..=100).contains(&length(&data["custom_id"])) {
+        return Err(bad("custom_id"));
+    }
+    if !(1..=45).contains(&length(&data["title"])) {
+        return Err(bad("title"));
+    }
+    let rows = data["components"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_field = |row: &Value| {
+        let field = &row["components"][0];
+        row["type"] == 1
+            && row["components"].as_array().is_some_and(|fields| fields.len() == 1)
+            && field["type"] == 4
+            && matches!(field["style"].as_u64(), Some(1 | 2))
+            && (1..=100).contains(&length(&field["custom_id"]))
+            && (1..=45).contains(&length(&field["label"]))
+            && field["max_length"].as_u64().is_none_or(|most| (1..=4000).contains(&most))
+    };
+    let fits = (1..=5).contains(&rows.len()) && rows.iter().all(is_field);
+    fits.then_some(()).ok_or_else(|| bad("components"))
+}
+
+/// Some of the languages that the platform speaks.
+const LOCALES: [&str; 7] = ["de", "en-GB", "en-US", "es-419", "es-ES", "fr", "zh-CN"];
+
+/// The slash commands of an application.
+pub(super) fn commands(all: &Value) -> Result<(), Refusal> {
+    let all = all.as_array().ok_or_else(|| refusal(400, 50035, "Invalid Form Body"))?;
+    let names: HashSet<_> = all.iter().map(|command| command["name"].as_str()).collect();
+    if all.len() > 100 || names.len() != all.len() {
+        return Err(invalid("name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Names must differ."));
+    }
+    for command in all {
+        named(command)?;
+        for option in command["options"].as_array().into_iter().flatten() {
+            named(option)?;
+        }
+    }
+    Ok(())
+}
+
+fn named(command: &Value) -> Result<(), Refusal> {
+    let bad = |field: &str, text: &str| Err(invalid(field, "STRING_TYPE_REGEX", text));
+    let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    let name = command["name"].as_str().unwrap_or_default();
+    if !(1..=32).contains(&name.len()) || !name.chars().all(lower) {
+        return bad("name", "String value did not match validation regex.");
+    }
+    let others = command["description_localizations"].as_object();
+    let mut said = others.into_iter().flatten().map(|(_, text)| text);
+    let fits = |text: &Value| (1..=100).contains(&length(text));
+    if !fits(&command["description"]) || !said.all(fits) {
+        return bad("description", "Must be between 1 and 100 in length.");
+    }
+    if others.into_iter().flatten().any(|(locale, _)| !LOCALES.contains(&locale.as_str())) {
+        return bad("description_localizations", "Locale is not one of the platform's.");
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use axum::{
         DefaultBodyLimit, FromRequest, FromRequestParts, Multipart, Request, State as Extracted,
         ws::WebSocketUpgrade,
     },
-    http::{HeaderMap, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
@@ -56,11 +56,15 @@ pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 
 async fn route(Extracted(shared): Extracted<Arc<Shared>>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
+    let query = request.uri().query().unwrap_or_default().to_owned();
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
     match segments.as_slice() {
         ["gateway"] => upgrade(shared, request).await,
         ["cdn", id, _] => {
-            let file = id.parse().ok().and_then(|id: u64| shared.state().files.get(&id).cloned());
+            let state = shared.state();
+            let file = id.parse().ok().and_then(|id: u64| state.files.get(&id).cloned());
+            let file = file.filter(|_| state.is_signed(&query));
+            drop(state);
             file.map_or_else(|| StatusCode::NOT_FOUND.into_response(), |f| f.1.into_response())
         }
         ["api", "v10", path @ ..] => {
@@ -91,13 +95,18 @@ fn act(method: &Method, path: &[String]) -> Option<&'static str> {
         ("GET", ["users", "@me"]) => "me",
         ("GET", ["oauth2", "applications", "@me"] | ["applications", "@me"]) => "application",
         ("GET", ["channels", _]) => "channel",
+        ("PATCH", ["channels", _]) => "thread",
         ("GET", ["channels", _, "messages"]) => "read",
+        ("GET", ["channels", _, "messages", _]) => "message",
         ("POST", ["channels", _, "messages"]) => "send",
         ("PATCH", ["channels", _, "messages", _]) => "edit",
         ("DELETE", ["channels", _, "messages", _]) => "delete",
         ("POST", ["channels", _, "typing"]) => "typing",
         ("POST", ["interactions", _, _, "callback"]) => "callback",
         ("POST", ["webhooks", _, _]) => "followup",
+        ("PATCH", ["webhooks", _, _, "messages", "@original"]) => "original",
+        ("GET", ["applications", _, "commands"]) => "commands",
+        ("PUT", ["applications", _, "commands"]) => "register",
         _ => return None,
     })
 }
@@ -155,7 +164,11 @@ fn fail(shared: &Shared, asked: &Result<Asked, Refusal>, trouble: Trouble) -> An
         }
         Trouble::Page { status } => {
             let code = StatusCode::from_u16(status).expect("a fault has a status");
-            let page = (code, "<html><body>Bad Gateway</body></html>").into_response();
+            let page = "<html><body>Bad Gateway</body></html>";
+            let mut page = (code, page).into_response();
+            if status == 429 {
+                page.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("30"));
+            }
             (status, "a page".to_owned(), page)
         }
         Trouble::TooMany { retry_after, global } => {
@@ -168,7 +181,7 @@ fn fail(shared: &Shared, asked: &Result<Asked, Refusal>, trouble: Trouble) -> An
 
 /// Only the bot, and only under a name as the platform wants it. Interactions name themselves.
 fn admitted(act: &str, headers: &HeaderMap) -> Result<(), Refusal> {
-    if matches!(act, "callback" | "followup") {
+    if matches!(act, "callback" | "followup" | "original") {
         return Ok(());
     }
     let shown = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -223,14 +236,15 @@ async fn read(act: &'static str, path: Vec<String>, request: Request) -> Result<
     Ok(asked)
 }
 
-/// The limit on messages of one channel: the headers of the answer, or how long to wait.
+/// The limit on what is written into one channel, new messages and edits each for themselves: the
+/// headers of the answer, or how long to wait.
 fn pace(shared: &Shared, asked: &Asked) -> Option<Result<HeaderMap, f64>> {
-    if asked.act != "send" {
+    if !matches!(asked.act, "send" | "edit") {
         return None;
     }
     let mut state = shared.state();
     let (most, within) = (state.pace.most, state.pace.within);
-    let sent = state.pace.sent.entry(asked.id(1)).or_default();
+    let sent = state.pace.sent.entry((asked.act, asked.id(1))).or_default();
     let now = std::time::Instant::now();
     while sent.front().is_some_and(|first| now.duration_since(*first) >= within) {
         sent.pop_front();
@@ -247,7 +261,7 @@ fn pace(shared: &Shared, asked: &Asked) -> Option<Result<HeaderMap, f64>> {
         ("x-ratelimit-limit", most.to_string()),
         ("x-ratelimit-remaining", left.to_string()),
         ("x-ratelimit-reset-after", format!("{after:.3}")),
-        ("x-ratelimit-bucket", "messages".to_owned()),
+        ("x-ratelimit-bucket", format!("of-{}", asked.act)),
     ] {
         headers.insert(name, value.parse().expect("digits are a header"));
     }
@@ -278,10 +292,18 @@ fn too_many(retry_after: f64, global: bool) -> Response {
     let body = json!({
         "message": "You are being rate limited.", "retry_after": retry_after, "global": global,
     });
-    let headers = [
-        (header::CONTENT_TYPE, "application/json".to_owned()),
-        (header::RETRY_AFTER, retry_after.ceil().to_string()),
-    ];
+    let scope = if global { "global" } else { "user" };
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        ("content-type", "application/json"),
+        ("retry-after", &retry_after.ceil().to_string()),
+        ("x-ratelimit-scope", scope),
+    ] {
+        headers.insert(name, value.parse().expect("a header's value"));
+    }
+    if global {
+        headers.insert("x-ratelimit-global", HeaderValue::from_static("true"));
+    }
     (StatusCode::TOO_MANY_REQUESTS, headers, body.to_string()).into_response()
 }
 
