@@ -2,12 +2,12 @@
 
 use anyhow::{Context as _, Result};
 use channels::{
-    discord::{Discord, DiscordConfig},
     telegram::{Menu, Mode, Telegram, TelegramConfig},
     web::Web,
 };
 use std::{collections::BTreeMap, sync::Arc};
 
+use super::discord;
 use crate::{
     config::{ChannelEntry, ChannelKind, ChannelMode, Config},
     gateway::{Connected, people::Allow},
@@ -30,8 +30,8 @@ pub async fn connect(
                 telegram(entry, variables).with_context(|| format!("channels.{}", entry.id))?,
             ),
             ChannelKind::Discord => {
-                let discord =
-                    discord(entry, variables).with_context(|| format!("channels.{}", entry.id))?;
+                let discord = discord::connect(entry, variables)
+                    .with_context(|| format!("channels.{}", entry.id))?;
                 discord.remember(private_chats(store, &entry.id).await?);
                 Arc::new(discord)
             }
@@ -98,14 +98,4 @@ fn menus() -> Vec<Menu> {
     };
     let others = Language::ALL.into_iter().filter(|language| *language != Language::English);
     std::iter::once(None).chain(others.map(Some)).map(menu).collect()
-}
-
-fn discord(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<Discord> {
-    let token = entry.token.as_ref().context("token is missing")?;
-    Ok(Discord::new(DiscordConfig {
-        id: entry.id.clone(),
-        token: token.reveal(variables).context("token")?,
-        api_url: entry.api_url.clone(),
-        public_key: entry.public_key.clone(),
-    }))
 }

@@ -6,6 +6,7 @@
 
 pub mod backup;
 pub mod channels;
+mod discord;
 pub mod models;
 pub mod rules;
 pub mod tools;

@@ -165,6 +165,7 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         webhook_secret: None,
         webhook_secret_before: None,
         public_key: None,
+        ca_file: None,
         allow: vec!["*".into()],
     }
 }

@@ -157,6 +157,7 @@ pub struct ChannelEntry {
     pub webhook_secret: Option<Secret>,
     pub webhook_secret_before: Option<Secret>,
     pub public_key: Option<String>,
+    pub ca_file: Option<PathBuf>,
     #[serde(default)]
     pub allow: Vec<String>,
 }

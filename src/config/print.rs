@@ -177,6 +177,11 @@ pub const KEYS: &[Key] = &[
         "Discord: the application's key; with it, pushed interactions are taken at \
          <admin.listen>/channels/<id>/webhook",
     ),
+    key(
+        "channels.ca_file",
+        "",
+        "Discord: authorities (PEM) that may vouch for the platform besides the usual ones, for a proxy",
+    ),
     key("channels.allow", "[]", "Numeric platform ids, or [\"*\"]; others need a pairing code"),
     key("mcp.name", "", "In front of its tools' names"),
     key("mcp.command", "", "Program and arguments of a local server"),

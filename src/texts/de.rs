@@ -45,6 +45,8 @@ pub(super) const WORDS: Words = Words {
     waiting_for_you: "Ich warte noch auf eine Entscheidung über die Frage oben. Deine Nachricht \
         habe ich notiert und lese sie danach. /stop zieht die Frage zurück.",
     the_bot: "dem Bot, der die Aufgabe aufgeben musste",
+    why_not: "Warum nicht?",
+    unreadable: "Das konnte hier nicht gelesen werden, und nichts ist geschehen. Bitte schreib eine Nachricht.",
     not_shown_yet: "Eine Frage ist unterwegs zu dir. Bitte lies sie, bevor du entscheidest.",
     help: "Schreib mir einfach. Bevor ich etwas verändere, frage ich mit Knöpfen.\n\n\
         - /new beginnt eine neue Unterhaltung\n\

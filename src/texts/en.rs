@@ -45,6 +45,8 @@ pub(super) const WORDS: Words = Words {
     waiting_for_you: "I am still waiting for a decision on the question above. I have noted your \
         message and read it after that. /stop withdraws the question.",
     the_bot: "the bot, which had to give the task up",
+    why_not: "Why not?",
+    unreadable: "This could not be read here, and nothing was done. Please write a message instead.",
     not_shown_yet: "A question is on its way to you. Please read it before you decide.",
     help: "Write to me in plain words. I ask with buttons before I change anything.\n\n\
         - /new starts a fresh conversation\n\

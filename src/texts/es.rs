@@ -47,6 +47,8 @@ pub(super) const WORDS: Words = Words {
     waiting_for_you: "Sigo esperando una decisión sobre la pregunta de arriba. He anotado tu \
         mensaje y lo leeré después. /stop retira la pregunta.",
     the_bot: "el bot, que tuvo que abandonar la tarea",
+    why_not: "¿Por qué no?",
+    unreadable: "Esto no se pudo leer aquí y no se ha hecho nada. Escribe un mensaje, por favor.",
     not_shown_yet: "Te está llegando una pregunta. Léela antes de decidir.",
     help: "Escríbeme con naturalidad. Antes de cambiar algo pregunto con botones.\n\n\
         - /new empieza una conversación nueva\n\

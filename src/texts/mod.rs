@@ -123,6 +123,10 @@ pub struct Words {
     pub waiting_for_you: &'static str,
     /// Who ends a question when a turn breaks.
     pub the_bot: &'static str,
+    /// Above the field for a reason.
+    pub why_not: &'static str,
+    /// To a press or a command that cannot be read.
+    pub unreadable: &'static str,
     pub not_shown_yet: &'static str,
     // Commands and strangers.
     pub help: &'static str,

@@ -43,6 +43,8 @@ pub(super) const WORDS: Words = Words {
     which_one: "有多个问题待决定。请用问题中显示的代码指明，例如 `/allow 1a2b3c4d`。",
     waiting_for_you: "我还在等待对上面问题的决定。你的消息我已记下，之后会读。/stop 可撤回问题。",
     the_bot: "机器人（不得不放弃任务）",
+    why_not: "为什么不行？",
+    unreadable: "无法识别此操作，未执行任何动作。请改为发送消息。",
     not_shown_yet: "有一个问题正在发给你。请先阅读再决定。",
     help: "直接用日常语言写给我。在更改任何东西之前，我会用按钮询问。\n\n\
         - /new 开始新的对话\n\

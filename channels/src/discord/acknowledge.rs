@@ -1,15 +1,21 @@
 //! The first answer to an interaction, which the platform wants within three seconds.
 
-use std::time::Duration;
+use std::{
+    collections::HashSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use tracing::warn;
 
 use super::{
+    Discord,
     api::{Api, Body, Failure, Route},
-    receive,
+    interaction::{Act, REASON, read},
 };
+use crate::{Unit, text};
 
 /// A little less than the platform waits.
 const WITHIN: Duration = Duration::from_millis(2800);
@@ -17,31 +23,82 @@ const WITHIN: Duration = Duration::from_millis(2800);
 const PAUSE: Duration = Duration::from_millis(200);
 /// Flags of a message that only the presser sees.
 pub(super) const EPHEMERAL: u64 = 1 << 6;
+/// Of the words in a window, in characters.
+const WORDS: usize = 45;
+/// Of a reason, in characters.
+const REASON_CHARS: u64 = 1000;
 
-const UNREADABLE: &str =
-    "This could not be read here, and nothing was done. Please write a message instead.";
+/// The interactions whose first answer is on its way.
+#[derive(Default)]
+pub(super) struct Underway(Mutex<HashSet<String>>);
 
-/// Says that a press has arrived; to what cannot be read, that it was not. A failure is logged and
-/// changes nothing else: the press is taken all the same.
-pub(super) async fn acknowledge(api: &Api, interaction: &Value) {
-    let id = interaction["id"].as_str().unwrap_or_default();
-    let token = interaction["token"].as_str().unwrap_or_default();
-    let answer = answer(interaction);
-    let failed = match timeout(WITHIN, insist(api, (id, token), &answer)).await {
-        Ok(Ok(())) => return,
-        Ok(Err(reason)) => reason,
-        Err(_) => "no answer in time".to_owned(),
-    };
-    warn!(interaction.id = id, reason = failed, "Discord: an interaction was not acknowledged");
+impl Underway {
+    pub(super) fn begin(&self, interaction: &Value) {
+        self.ids().insert(interaction["id"].as_str().unwrap_or_default().to_owned());
+    }
+
+    fn end(&self, id: &str) {
+        self.ids().remove(id);
+    }
+
+    pub(super) fn holds(&self, id: &str) -> bool {
+        self.ids().contains(id)
+    }
+
+    fn ids(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// The callback that this interaction gets at once.
-fn answer(interaction: &Value) -> Value {
-    match interaction["type"].as_u64() {
-        // What completes while a person types can have no message.
-        Some(4) => json!({ "type": 8, "data": { "choices": [] } }),
-        _ if receive::is_press(interaction) => json!({ "type": 6 }),
-        _ => json!({ "type": 4, "data": { "content": UNREADABLE, "flags": EPHEMERAL } }),
+impl Discord {
+    /// Says that a press has arrived; to what cannot be read, that it was not. A failure is logged
+    /// and changes nothing else: the press is taken all the same.
+    pub(super) async fn acknowledge(&self, interaction: &Value) {
+        let id = interaction["id"].as_str().unwrap_or_default();
+        let token = interaction["token"].as_str().unwrap_or_default();
+        let answer = self.first_answer(interaction);
+        let failed = match timeout(WITHIN, insist(&self.api, (id, token), &answer)).await {
+            Ok(Ok(())) => None,
+            Ok(Err(reason)) => Some(reason),
+            Err(_) => Some("no answer in time".to_owned()),
+        };
+        self.underway.end(id);
+        if let Some(reason) = failed {
+            warn!(interaction.id = id, reason, "Discord: an interaction was not acknowledged");
+        }
+    }
+
+    /// The callback that this interaction gets at once.
+    fn first_answer(&self, interaction: &Value) -> Value {
+        let locale = interaction["locale"].as_str().unwrap_or_default();
+        match read(interaction, &self.commands) {
+            Some(Act::Press(_) | Act::Reason { .. }) => json!({ "type": 6 }),
+            Some(Act::AskReason(data)) => self.window(data, locale),
+            Some(Act::Command { command, .. }) => {
+                json!({ "type": 5, "data": { "flags": if command.private { EPHEMERAL } else { 0 } } })
+            }
+            // What completes while a person types can have no message.
+            None if interaction["type"] == 4 => json!({ "type": 8, "data": { "choices": [] } }),
+            None => {
+                let content = self.words.unreadable.to(locale);
+                json!({ "type": 4, "data": { "content": content, "flags": EPHEMERAL } })
+            }
+        }
+    }
+
+    /// Asks for the reason of a denial: what is typed there comes back as a press of `d`.
+    fn window(&self, data: &str, locale: &str) -> Value {
+        let cut = |text: &str| text::cut(text, WORDS, Unit::Chars);
+        let field = json!({
+            "type": 4, "custom_id": REASON, "style": 2, "required": true,
+            "label": cut(self.words.reason.to(locale)), "max_length": REASON_CHARS,
+        });
+        let rows = json!([{ "type": 1, "components": [field] }]);
+        let title = cut(self.words.denial.to(locale));
+        json!({
+            "type": 9,
+            "data": { "custom_id": format!("{data}d"), "title": title, "components": rows },
+        })
     }
 }
 

@@ -6,16 +6,15 @@
 
 use std::{
     borrow::Cow,
-    collections::HashMap,
     fmt::Write,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
 use reqwest::{
     Client, Method, Response,
-    header::{AUTHORIZATION, HeaderMap},
+    header::AUTHORIZATION,
     multipart::{Form, Part},
     redirect::Policy,
 };
@@ -23,15 +22,17 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::time::Instant;
 use url::Url;
+
+use super::{
+    config::Roots,
+    pauses::{Bucket, Pauses, seconds, seconds_of, text},
+};
 
 /// For everything that is not a file.
 const USUAL: Duration = Duration::from_secs(20);
 /// For a file of the largest size over a slow line.
 const LARGE: Duration = Duration::from_mins(3);
-/// How many waits are remembered before those that are over are thrown away.
-const MANY: usize = 1024;
 
 /// What a call came to, other than its result. No text in it carries a token.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ pub(super) enum Failure {
 }
 
 /// One request, but for its body.
+#[derive(Clone)]
 pub(super) struct Route {
     method: Method,
     /// Below `/api/v10`, without a slash in front.
@@ -55,6 +57,7 @@ pub(super) struct Route {
     unsigned: bool,
 }
 
+#[derive(Clone)]
 pub(super) enum Body {
     Empty,
     Json(Value),
@@ -67,13 +70,6 @@ pub(super) struct Api {
     base: Url,
     token: SecretString,
     pauses: Mutex<Pauses>,
-}
-
-/// Until when the platform wants to be left alone.
-#[derive(Default)]
-struct Pauses {
-    everywhere: Option<Instant>,
-    routes: HashMap<String, Instant>,
 }
 
 #[derive(Deserialize, Default)]
@@ -99,6 +95,10 @@ impl Route {
         Self { method: Method::PATCH, ..Self::get(path) }
     }
 
+    pub(super) fn put(path: String) -> Self {
+        Self { method: Method::PUT, ..Self::get(path) }
+    }
+
     pub(super) fn query(self, query: String) -> Self {
         Self { query: Some(query), ..self }
     }
@@ -106,21 +106,11 @@ impl Route {
     pub(super) fn unsigned(self) -> Self {
         Self { unsigned: true, ..self }
     }
-
-    /// What shares a limit: the method, and the path up to its first id and the word behind it.
-    fn bucket(&self) -> String {
-        let mut bucket = self.method.to_string();
-        for segment in self.path.split('/').take(3) {
-            bucket.push(' ');
-            bucket.push_str(segment);
-        }
-        bucket
-    }
 }
 
 impl Api {
-    pub(super) fn new(token: SecretString, url: &Url) -> Self {
-        let tls = tls();
+    pub(super) fn new(token: SecretString, url: &Url, roots: &Roots) -> Self {
+        let tls = tls(roots);
         let client = Client::builder()
             .tls_backend_preconfigured(tls.clone())
             .redirect(Policy::none())
@@ -146,8 +136,8 @@ impl Api {
 
     /// An answer without a body is `null`.
     pub(super) async fn call(&self, route: Route, body: Body) -> Result<Value, Failure> {
-        let bucket = route.bucket();
-        if let Some(after) = self.pause(&bucket, route.unsigned) {
+        let bucket = Bucket::of(&route.method, &route.path);
+        if let Some(after) = self.pauses().left(&bucket, route.unsigned) {
             let message = "the platform's limit is reached".to_owned();
             return Err(Failure::Refused { status: 429, code: 0, message, after: Some(after) });
         }
@@ -164,25 +154,32 @@ impl Api {
         };
         let sent = request.send().await;
         let response = sent.map_err(|e| self.failure(e.is_connect(), &e.without_url()))?;
-        self.read(response, bucket).await
+        self.read(response, &bucket).await
     }
 
-    async fn read(&self, response: Response, bucket: String) -> Result<Value, Failure> {
+    async fn read(&self, response: Response, bucket: &Bucket) -> Result<Value, Failure> {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = response.bytes().await.map_err(|e| self.failure(false, &e.without_url()))?;
+        self.pauses().note(bucket, &headers);
         if (200..300).contains(&status) {
-            self.heed(bucket, exhausted(&headers), false);
             return match body.as_ref() {
                 [] => Ok(Value::Null),
                 body => serde_json::from_slice(body)
                     .map_err(|_| Failure::Lost("the answer is not Discord's".to_owned())),
             };
         }
-        let refusal: Refusal = serde_json::from_slice(&body).unwrap_or_default();
-        let header = || seconds(headers.get("retry-after")?.to_str().ok()?.parse().ok()?);
+        let refusal = serde_json::from_slice::<Refusal>(&body);
+        // What stands in front of the platform refuses in words of its own, and the whole bot.
+        let everywhere = text(&headers, "x-ratelimit-global") == Some("true") || refusal.is_err();
+        let refusal = refusal.unwrap_or_default();
+        let header = || seconds_of(text(&headers, "retry-after")?);
         let after = refusal.retry_after.and_then(seconds).or_else(header);
-        if status == 429 {
-            self.heed(bucket, after, refusal.global);
+        if let (429, Some(after)) = (status, after) {
+            if refusal.global || everywhere {
+                self.pauses().hold_everything(after);
+            } else {
+                self.pauses().hold(bucket, after);
+            }
         }
         let message = self.redact(&explained(status, &refusal)).into_owned();
         Err(Failure::Refused { status, code: refusal.code, message, after })
@@ -224,27 +221,8 @@ impl Api {
         url
     }
 
-    /// How long this bucket, or the whole bot, still has to wait.
-    fn pause(&self, bucket: &str, unsigned: bool) -> Option<Duration> {
-        let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
-        let everywhere = pauses.everywhere.filter(|_| !unsigned);
-        let until = everywhere.into_iter().chain(pauses.routes.get(bucket).copied()).max()?;
-        let left = until.saturating_duration_since(Instant::now());
-        (!left.is_zero()).then_some(left)
-    }
-
-    fn heed(&self, bucket: String, after: Option<Duration>, global: bool) {
-        let Some(after) = after else { return };
-        let now = Instant::now();
-        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
-        if global {
-            pauses.everywhere = Some(now + after);
-            return;
-        }
-        if pauses.routes.len() >= MANY {
-            pauses.routes.retain(|_, until| *until > now);
-        }
-        pauses.routes.insert(bucket, now + after);
+    fn pauses(&self) -> MutexGuard<'_, Pauses> {
+        self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failure(&self, unsent: bool, error: &dyn std::error::Error) -> Failure {
@@ -272,9 +250,10 @@ impl Api {
     }
 }
 
-/// One configuration for REST and the gateway: ring, and the roots that browsers trust.
-fn tls() -> ClientConfig {
-    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+/// One configuration for REST and the gateway: ring, the roots that browsers trust, and ours.
+fn tls(more: &Roots) -> ClientConfig {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    roots.add_parsable_certificates(more.0.iter().cloned());
     ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .expect("ring speaks the default versions")
@@ -287,19 +266,6 @@ fn form(fields: &Value, name: String, media_type: &str, bytes: Bytes) -> Form {
     let part = || Part::stream_with_length(bytes.clone(), length).file_name(name.clone());
     let typed = part().mime_str(media_type).unwrap_or_else(|_| part());
     Form::new().text("payload_json", fields.to_string()).part("files[0]", typed)
-}
-
-/// The time to wait where this answer was the last that the limit grants.
-fn exhausted(headers: &HeaderMap) -> Option<Duration> {
-    let value = |name: &str| headers.get(name)?.to_str().ok();
-    (value("x-ratelimit-remaining")? == "0")
-        .then(|| seconds(value("x-ratelimit-reset-after")?.parse().ok()?))
-        .flatten()
-}
-
-/// At most a day: more is no time that a platform names in earnest.
-fn seconds(seconds: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(seconds.clamp(0.0, 86_400.0)).ok()
 }
 
 fn explained(status: u16, refusal: &Refusal) -> String {
@@ -317,7 +283,7 @@ mod tests {
 
     fn api() -> Api {
         let url = Url::parse("http://127.0.0.1:1/prefix/").expect("a URL");
-        Api::new("MTIz.secret.token".to_owned().into(), &url)
+        Api::new("MTIz.secret.token".to_owned().into(), &url, &Roots::default())
     }
 
     /// O1
@@ -335,21 +301,6 @@ mod tests {
             url.as_str(),
             "http://127.0.0.1:1/prefix/api/v10/interactions/1/a%3Fb%23c/callback"
         );
-    }
-
-    /// M4
-    #[tokio::test(start_paused = true)]
-    async fn a_limit_that_is_used_up_holds_its_chat_and_a_global_one_the_bot() {
-        let api = api();
-        let bucket = |chat: u8| Route::post(format!("channels/{chat}/messages")).bucket();
-        api.heed(bucket(1), Some(Duration::from_secs(3)), false);
-        assert_eq!(api.pause(&bucket(1), false), Some(Duration::from_secs(3)));
-        assert_eq!(api.pause(&bucket(2), false), None);
-        tokio::time::advance(Duration::from_secs(3)).await;
-        assert_eq!(api.pause(&bucket(1), false), None);
-        api.heed(bucket(1), Some(Duration::from_secs(2)), true);
-        assert_eq!(api.pause(&bucket(2), false), Some(Duration::from_secs(2)));
-        assert_eq!(api.pause(&bucket(2), true), None, "an acknowledgement is not held up");
     }
 
     /// S8

@@ -6,7 +6,7 @@
 use serde_json::Value;
 use serenity::interactions_endpoint::Verifier;
 
-use super::{acknowledge::acknowledge, api::Api, receive};
+use super::Discord;
 use crate::{Incoming, WebhookError, WebhookRequest};
 
 /// A push that is larger is not Discord's.
@@ -47,22 +47,24 @@ impl Key {
     }
 }
 
-pub(super) async fn take(
-    api: &Api,
-    key: &Key,
-    request: &WebhookRequest,
-) -> Result<Vec<Incoming>, WebhookError> {
-    if request.body.len() > PUSH_BYTES {
-        return Err(WebhookError::Malformed("larger than 1 MiB".to_owned()));
+impl Discord {
+    pub(super) async fn take_push(
+        &self,
+        request: &WebhookRequest,
+    ) -> Result<Vec<Incoming>, WebhookError> {
+        if request.body.len() > PUSH_BYTES {
+            return Err(WebhookError::Malformed("larger than 1 MiB".to_owned()));
+        }
+        self.key.signed(request)?;
+        let push: Value = serde_json::from_slice(&request.body)
+            .map_err(|e| WebhookError::Malformed(e.to_string()))?;
+        if push["type"] == 1 {
+            return Ok(Vec::new());
+        }
+        self.underway.begin(&push);
+        self.acknowledge(&push).await;
+        Ok(self.interaction(&push).into_iter().collect())
     }
-    key.signed(request)?;
-    let push: Value = serde_json::from_slice(&request.body)
-        .map_err(|e| WebhookError::Malformed(e.to_string()))?;
-    if push["type"] == 1 {
-        return Ok(Vec::new());
-    }
-    acknowledge(api, &push).await;
-    Ok(vec![receive::interaction(&push)])
 }
 
 fn bytes(hex: &str) -> Option<[u8; 32]> {

@@ -33,7 +33,7 @@ use tokio_tungstenite::{
 use url::Url;
 
 use super::{
-    acknowledge::acknowledge,
+    Discord,
     api::{Api, Body, Failure, Route},
 };
 
@@ -48,6 +48,8 @@ const MESSAGE_CONTENT: u64 = 1 << 15;
 #[derive(Debug)]
 pub(super) struct Dispatch {
     pub(super) name: String,
+    /// The same whenever it is replayed, and no other's.
+    pub(super) mark: String,
     pub(super) content: Value,
 }
 
@@ -68,7 +70,7 @@ pub(super) enum Ended {
 
 /// What lives longer than one connection.
 pub(super) struct Line<'a> {
-    api: &'a Api,
+    discord: &'a Discord,
     queue: mpsc::Sender<Dispatch>,
     session: Option<Session>,
     acknowledgements: FuturesUnordered<BoxFuture<'a, ()>>,
@@ -86,9 +88,9 @@ struct Session {
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 impl<'a> Line<'a> {
-    pub(super) fn new(api: &'a Api, queue: mpsc::Sender<Dispatch>) -> Self {
+    pub(super) fn new(discord: &'a Discord, queue: mpsc::Sender<Dispatch>) -> Self {
         let acknowledgements = FuturesUnordered::new();
-        Self { api, queue, session: None, acknowledgements, reads_all: true, greeted: false }
+        Self { discord, queue, session: None, acknowledgements, reads_all: true, greeted: false }
     }
 
     /// Connects, and stays until it ends.
@@ -107,7 +109,7 @@ impl<'a> Line<'a> {
     }
 
     async fn open(&mut self) -> Result<Connection, Ended> {
-        let api = self.api;
+        let api = &self.discord.api;
         let base = match &self.session {
             Some(session) => session.url.clone(),
             None => address(api).await?,
@@ -135,7 +137,7 @@ impl<'a> Line<'a> {
     }
 
     fn introduction(&self) -> Value {
-        let token = self.api.token();
+        let token = self.discord.api.token();
         if let Some(Session { id, seen, .. }) = &self.session {
             return json!({ "op": 6, "d": { "token": token, "session_id": id, "seq": seen } });
         }
@@ -218,10 +220,14 @@ impl<'a> Line<'a> {
         }
         if name == "INTERACTION_CREATE" {
             let interaction = content.clone();
-            let api = self.api;
-            self.acknowledgements.push(async move { acknowledge(api, &interaction).await }.boxed());
+            let discord = self.discord;
+            discord.underway.begin(&interaction);
+            self.acknowledgements
+                .push(async move { discord.acknowledge(&interaction).await }.boxed());
         }
-        permit.send(Dispatch { name, content });
+        let session = self.session.as_ref().map_or(("", 0), |s| (s.id.as_str(), s.seen));
+        let mark = format!("{}:{}", session.0, session.1);
+        permit.send(Dispatch { name, mark, content });
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     receive,
     rooms::{Missed, Rooms},
 };
-use crate::{Batch, Incoming, Intake, ListenError};
+use crate::{Batch, Incoming, Intake, ListenError, What};
 
 /// Events that were received and not yet committed; more are left with the platform.
 const QUEUE: usize = 1000;
@@ -38,12 +38,13 @@ impl Discord {
             () = stop.cancelled() => Ok(()),
             ended = self.stay_connected(queue) => ended,
             ended = self.take(dispatches, &intake, from) => ended,
+            never = self.offer_commands() => match never {},
         }
     }
 
     /// Never gives up but for what a person has to mend.
     async fn stay_connected(&self, queue: mpsc::Sender<Dispatch>) -> Result<(), ListenError> {
-        let mut line = Line::new(&self.api, queue);
+        let mut line = Line::new(self, queue);
         let mut wait = Wait::new();
         loop {
             let ended = line.hold().await;
@@ -86,29 +87,46 @@ impl Discord {
         let mut heard = Vec::new();
         while dispatches.recv_many(&mut heard, TOGETHER).await > 0 {
             let mut taken = Vec::new();
-            for Dispatch { name, content } in heard.drain(..) {
-                let missed = match name.as_str() {
-                    "READY" => rooms.begin(&content),
-                    "GUILD_CREATE" => rooms.arrive(&content),
+            for dispatch in heard.drain(..) {
+                let missed = match dispatch.name.as_str() {
+                    "READY" => rooms.begin(&dispatch.content),
+                    "GUILD_CREATE" => rooms.arrive(&dispatch.content),
                     _ => Vec::new(),
                 };
+                let news = self.translate(&dispatch, &mut rooms);
                 if !missed.is_empty() {
                     commit(intake, std::mem::take(&mut taken), &rooms).await?;
                     self.catch_up(missed, &mut rooms, intake).await?;
                 }
-                match name.as_str() {
+                if matches!(dispatch.name.as_str(), "GUILD_CREATE" | "GUILD_DELETE") {
                     // One that is only out of order comes back, and is caught up with then.
-                    "GUILD_DELETE" if content["unavailable"] == true => {}
-                    "GUILD_CREATE" | "GUILD_DELETE" => rooms.caught_up(&content),
-                    "CHANNEL_DELETE" | "THREAD_DELETE" => rooms.forget(&content),
-                    _ => {}
+                    if dispatch.content["unavailable"] != true {
+                        rooms.caught_up(&dispatch.content);
+                    }
                 }
-                let incoming = receive::incoming(&name, &content, rooms.me);
-                taken.extend(incoming.and_then(|incoming| rooms.take(incoming)));
+                taken.extend(news.into_iter().filter_map(|incoming| rooms.take(incoming)));
             }
             commit(intake, taken, &rooms).await?;
         }
         Ok(())
+    }
+
+    /// What an event tells: a message, a press, or channels that were opened or closed to the bot.
+    fn translate(&self, dispatch: &Dispatch, rooms: &mut Rooms) -> Vec<Incoming> {
+        let Dispatch { name, mark, content } = dispatch;
+        if name == "INTERACTION_CREATE" {
+            return self.interaction(content).into_iter().collect();
+        }
+        let mut guilds = self.guilds();
+        let mark = (mark.as_str(), rooms.time());
+        let opened = guilds.hear(name, content);
+        let closed = guilds.lose(name, content);
+        for room in &closed {
+            rooms.forget(*room);
+        }
+        let opened = opened.into_iter().map(|room| receive::moved(room, What::Admitted, mark));
+        let closed = closed.into_iter().map(|room| receive::moved(room, What::Expelled, mark));
+        opened.chain(closed).chain(receive::incoming(name, content, &guilds)).collect()
     }
 
     /// Reads what came while no session was there, channel by channel, oldest first.
@@ -122,8 +140,8 @@ impl Discord {
             while let Some(page) = self.page(channel, after).await {
                 let full = page.len() >= PAGE;
                 let kind = rooms.kind(channel);
-                let mut found: Vec<Incoming> =
-                    page.iter().filter_map(|m| receive::found(m, kind, rooms.me)).collect();
+                let found = |message| receive::found(message, kind, &self.guilds());
+                let mut found: Vec<Incoming> = page.iter().filter_map(found).collect();
                 found.sort_by_key(|incoming| receive::snowflake(&incoming.key));
                 let newest = found.last().and_then(|last| receive::snowflake(&last.key));
                 let fresh = found.into_iter().filter_map(|i| rooms.take(i)).collect();
@@ -180,22 +198,22 @@ async fn commit(
 }
 
 /// How long to wait after a failure: twice as long each time.
-struct Wait {
+pub(super) struct Wait {
     next: Duration,
 }
 
 impl Wait {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { next: SHORTEST_WAIT }
     }
 
-    async fn once(&mut self) {
+    pub(super) async fn once(&mut self) {
         let wait = self.next;
         self.next = (self.next * 2).min(LONGEST_WAIT);
         idle(wait).await;
     }
 }
 
-async fn idle(wait: Duration) {
+pub(super) async fn idle(wait: Duration) {
     timeout(wait, std::future::pending::<()>()).await.ok();
 }

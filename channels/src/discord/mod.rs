@@ -1,28 +1,36 @@
 //! Discord: serenity's types stay inside this folder.
 //!
 //! - [`config`]: what an account needs
-//! - `api`: calls of the REST API, and where the token is taken out of every text
+//! - `api`: calls of the REST API, and where the token is taken out of every text; `pauses`: when
 //! - `gateway`: one connection, from HELLO to its end; `listen`: our loop over connections
-//! - `rooms`: how far each channel has been read
-//! - `acknowledge`: the answer to a press, before anything else
-//! - `endpoint`: interactions that are pushed to us
-//! - `receive`: an event → [`Incoming`]
+//! - `rooms`: how far each channel has been read; `guilds`: owners, roles, sizes
+//! - `receive`: an event → [`Incoming`]; `content`: what a message holds; `files`: their bytes
+//! - `interaction`: a button, a reason, a command; `endpoint`: those that are pushed to us
+//! - `acknowledge`: their first answer, before anything else; `answer`: what follows it
+//! - `commands`: the slash commands that people are offered
 //! - `send`: a [`Shipment`] → calls
 
 mod acknowledge;
+mod answer;
 mod api;
+mod commands;
 mod config;
+mod content;
 mod endpoint;
+mod files;
 mod fold;
 mod gateway;
+mod guilds;
+mod interaction;
 mod listen;
+mod pauses;
 mod receive;
 mod rooms;
 mod send;
 
 use std::{
     collections::BTreeSet,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -31,18 +39,17 @@ use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-pub use config::DiscordConfig;
+pub use config::{Command, DiscordConfig, Roots, Worded, Words};
 pub use endpoint::pong;
 
 use crate::{
     Channel, FileRef, Incoming, Intake, Limits, ListenError, Receipt, SendError, Shipment, Unit,
     WebhookError, WebhookRequest, limits::Repeat,
 };
+use acknowledge::Underway;
 use api::Api;
 use endpoint::Key;
-
-/// Of one file that is fetched.
-const DOWNLOAD_BYTES: u64 = 25 * 1024 * 1024;
+use guilds::Guilds;
 
 /// One bot account on Discord.
 pub struct Discord {
@@ -50,6 +57,10 @@ pub struct Discord {
     api: Api,
     key: Key,
     limits: Limits,
+    commands: Vec<Command>,
+    words: Words,
+    guilds: Mutex<Guilds>,
+    underway: Underway,
     /// Private chats that are known from before this start.
     private: Mutex<BTreeSet<u64>>,
 }
@@ -57,11 +68,19 @@ pub struct Discord {
 impl Discord {
     /// Does no I/O: a platform that is down is met, and waited for, in [`Channel::listen`].
     pub fn new(config: DiscordConfig) -> Self {
-        let DiscordConfig { id, token, api_url, public_key } = config;
         let usual = || Url::parse("https://discord.com").expect("a constant");
-        let api = Api::new(token, &api_url.unwrap_or_else(usual));
-        let key = Key::of(public_key.as_deref());
-        Self { id, api, key, limits: limits(), private: Mutex::default() }
+        let url = config.api_url.unwrap_or_else(usual);
+        Self {
+            id: config.id,
+            api: Api::new(config.token, &url, &config.roots),
+            key: Key::of(config.public_key.as_deref()),
+            limits: limits(),
+            commands: config.commands,
+            words: config.words,
+            guilds: Mutex::default(),
+            underway: Underway::default(),
+            private: Mutex::default(),
+        }
     }
 
     /// Private chats to look into when listening begins: the platform does not tell a bot which it
@@ -70,25 +89,30 @@ impl Discord {
         self.private.lock().unwrap_or_else(PoisonError::into_inner).extend(private_chats);
     }
 
+    fn guilds(&self) -> MutexGuard<'_, Guilds> {
+        self.guilds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn remembered(&self) -> BTreeSet<u64> {
         self.private.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// <https://discord.com/developers/docs/resources/message#create-message>: code points are counted,
-/// those of marks and addresses too. 10 MiB is what a guild without boosts takes.
+/// those of marks and addresses too. How large a file may be depends on the guild: `send` says so
+/// where one takes less than the most.
 fn limits() -> Limits {
     Limits {
         text: send::TEXT,
         caption: send::TEXT,
         unit: Unit::Discord,
-        upload_bytes: 10 * 1024 * 1024,
+        upload_bytes: guilds::MOST_BYTES,
         buttons: true,
         repeat: Repeat::NativeKey,
         typing_for: Some(Duration::from_secs(10)),
-        drafts: None,
+        drafts: Some(Duration::from_millis(1200)),
         own_drafts: false,
-        reasons: false,
+        reasons: true,
     }
 }
 
@@ -112,25 +136,14 @@ impl Channel for Discord {
     }
 
     async fn webhook(&self, request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError> {
-        endpoint::take(&self.api, &self.key, request).await
+        self.take_push(request).await
     }
 
     async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
-        send::send(&self.api, shipment).await
+        self.show(shipment).await
     }
 
-    /// A file's id is its address.
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
-        let rejected = |reason: &str| SendError::Rejected(reason.to_owned());
-        let too_large = || rejected("files up to 25 MiB are fetched");
-        if file.size_bytes.is_some_and(|size| size > DOWNLOAD_BYTES) {
-            return Err(too_large());
-        }
-        let url = Url::parse(&file.id).map_err(|_| rejected("the file has no address"))?;
-        if !self.api.is_ours(&url) {
-            return Err(rejected("the file does not stand at one of Discord's addresses"));
-        }
-        let bytes = self.api.download(url, DOWNLOAD_BYTES).await.map_err(send::repeatable)?;
-        bytes.ok_or_else(too_large)
+        self.download(file).await
     }
 }

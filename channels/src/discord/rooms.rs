@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::receive;
@@ -17,7 +18,6 @@ const REMEMBERED: usize = 4096;
 const WITH_MESSAGES: [u64; 8] = [0, 1, 2, 5, 10, 11, 12, 13];
 
 pub(super) struct Rooms {
-    pub(super) me: u64,
     /// The position that was committed before this start.
     from: Option<u64>,
     highest: u64,
@@ -46,7 +46,6 @@ impl Rooms {
         let from = from.and_then(|from| u64::try_from(from).ok());
         let room = |id| (id, Room { kind: PlaceKind::Private, last: None });
         Self {
-            me: 0,
             from,
             highest: from.unwrap_or(0),
             known: private.into_iter().map(room).collect(),
@@ -58,7 +57,6 @@ impl Rooms {
     /// A new session: whatever came since the last one is missed. Private chats can be read now,
     /// those of a guild once it is announced.
     pub(super) fn begin(&mut self, ready: &Value) -> Vec<Missed> {
-        self.me = id(&ready["user"]["id"]).unwrap_or(0);
         if let Some(position) = self.position() {
             self.from = u64::try_from(position).ok();
         }
@@ -99,10 +97,13 @@ impl Rooms {
         }
     }
 
-    pub(super) fn forget(&mut self, channel: &Value) {
-        if let Some(id) = id(&channel["id"]) {
-            self.known.remove(&id);
-        }
+    pub(super) fn forget(&mut self, channel: u64) {
+        self.known.remove(&channel);
+    }
+
+    /// When the newest event was, by the platform's clock.
+    pub(super) fn time(&self) -> DateTime<Utc> {
+        receive::time(self.highest)
     }
 
     pub(super) fn kind(&self, channel: u64) -> PlaceKind {
@@ -167,7 +168,6 @@ pub(super) fn id(value: &Value) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
     use serde_json::json;
 
     use super::*;

@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    acknowledge::{EPHEMERAL, callback},
+    Discord,
+    answer::Call,
     api::{Api, Body, Failure, Route},
     fold::fold,
+    guilds::USUAL_BYTES,
 };
-use crate::{Choice, Outgoing, Receipt, SendError, Shipment, Unit, text};
+use crate::{Choice, Limits, Outgoing, Receipt, SendError, Shipment, Unit, text};
 
 /// Of a message, in characters.
 pub(super) const TEXT: usize = 2000;
@@ -18,35 +20,98 @@ const LABEL: usize = 80;
 const BUTTONS_IN_A_ROW: usize = 5;
 const ROWS: usize = 5;
 /// Flags of a message: no previews of the links in it, which would be fetched for all to see.
-const NO_PREVIEW: u64 = 1 << 2;
+pub(super) const NO_PREVIEW: u64 = 1 << 2;
 
-pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, SendError> {
-    let target = Target::of(shipment)?;
-    match &shipment.what {
-        Outgoing::Text { markdown, reply_to } => {
-            target
-                .show(api, Show { reply_to: number(reply_to.as_deref())?, ..Show::of(markdown) })
-                .await
+impl Discord {
+    pub(super) async fn show(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
+        let target = Target::of(shipment)?;
+        let reply_to = shipment.what.reply_to();
+        let show = |markdown: &str| Ok(Show { reply_to: reply(reply_to)?, ..Show::of(markdown) });
+        match &shipment.what {
+            Outgoing::Text { markdown, .. } => {
+                let show = show(markdown)?;
+                if let (None, Some(call)) = (target.message, reply_to.and_then(Call::of))
+                    && let Some(receipt) = self.answer(&call, show.fields()).await?
+                {
+                    return Ok(receipt);
+                }
+                target.show(&self.api, &show).await.map_err(once)
+            }
+            Outgoing::Question { markdown, choices, .. }
+            | Outgoing::Settled { markdown, choices, .. } => {
+                let token = shipment.token.as_deref();
+                let rows = if choices.is_empty() { Vec::new() } else { rows(choices, token)? };
+                target.show(&self.api, &Show { rows, ..show(markdown)? }).await.map_err(once)
+            }
+            Outgoing::Draft { markdown } => match target.message {
+                Some(message) => {
+                    let edited = target.edit(&self.api, message, &Show::of(markdown)).await;
+                    edited.map_err(repeatable)
+                }
+                None => Err(rejected("a draft needs a message to stand in")),
+            },
+            Outgoing::Placeholder { .. } => target.show(&self.api, &show("…")?).await.map_err(once),
+            Outgoing::File { .. } => self.file(&target, shipment).await,
+            Outgoing::Typing => {
+                let route = Route::post(format!("channels/{}/typing", target.chat));
+                let called = target.write(&self.api, route, Body::Empty).await;
+                called.map(|_| nowhere()).map_err(repeatable)
+            }
+            Outgoing::Toast { press, text, .. } => self.toast(press, text).await,
         }
-        Outgoing::Question { markdown, choices, .. }
-        | Outgoing::Settled { markdown, choices, .. } => {
-            let token = shipment.token.as_deref();
-            let rows = if choices.is_empty() { Vec::new() } else { rows(choices, token)? };
-            let reply_to = number(shipment.what.reply_to())?;
-            target.show(api, Show { rows, reply_to, ..Show::of(markdown) }).await
+    }
+
+    /// One that is too large for that guild is told of instead: nothing vanishes without a word.
+    async fn file(&self, target: &Target, shipment: &Shipment) -> Result<Receipt, SendError> {
+        let Outgoing::File { name, media_type, size_bytes, caption, reply_to, .. } = &shipment.what
+        else {
+            return Err(rejected("not a file"));
+        };
+        let most = self.guilds().upload_bytes(target.chat);
+        if *size_bytes > most {
+            return self.too_large(target, shipment, most).await;
         }
-        Outgoing::Draft { markdown } => match target.message {
-            Some(message) => target.edit(api, message, Show::of(markdown)).await,
-            None => Err(rejected("a draft needs a message to stand in")),
-        },
-        Outgoing::Placeholder { .. } => target.show(api, Show::of("…")).await,
-        Outgoing::File { .. } => target.show(api, file(shipment)?).await,
-        Outgoing::Typing => {
-            let route = Route::post(format!("channels/{}/typing", target.chat));
-            let called = api.call(route, Body::Empty).await;
-            called.map(|_| nowhere()).map_err(repeatable)
+        let bytes =
+            shipment.bytes.clone().ok_or_else(|| rejected("the file's bytes are missing"))?;
+        let file = File { name: name.clone(), media_type: media_type.clone(), bytes };
+        let show = Show {
+            file: Some(file),
+            reply_to: reply(reply_to.as_deref())?,
+            ..Show::of(caption.as_deref().unwrap_or_default())
+        };
+        match target.show(&self.api, &show).await {
+            // The guild has lost its boosts.
+            Err(Failure::Refused { code: 40005, .. }) if *size_bytes > USUAL_BYTES => {
+                self.too_large(target, shipment, USUAL_BYTES).await
+            }
+            shown => shown.map_err(once),
         }
-        Outgoing::Toast { press, text, .. } => toast(api, press, text).await,
+    }
+
+    async fn too_large(
+        &self,
+        target: &Target,
+        shipment: &Shipment,
+        most: u64,
+    ) -> Result<Receipt, SendError> {
+        let limits = Limits { upload_bytes: most, ..self.limits.clone() };
+        let mut first = None;
+        for (at, part) in shipment.what.clone().degrade(&limits).into_iter().enumerate() {
+            let Outgoing::Text { markdown, reply_to } = part else { continue };
+            let part = Target {
+                message: target.message.filter(|_| at == 0),
+                nonce: if at == 0 {
+                    target.nonce.clone()
+                } else {
+                    fold(&format!("{}.{at}", shipment.key))
+                },
+                ..*target
+            };
+            let show = Show { reply_to: reply(reply_to.as_deref())?, ..Show::of(&markdown) };
+            let shown = part.show(&self.api, &show).await.map_err(once)?;
+            first.get_or_insert(shown);
+        }
+        first.ok_or_else(|| rejected("the file is too large"))
     }
 }
 
@@ -91,12 +156,15 @@ impl Show {
         fields
     }
 
-    fn body(self, fields: Value) -> Body {
-        match self.file {
+    fn body(&self, fields: Value) -> Body {
+        match &self.file {
             None => Body::Json(fields),
-            Some(File { name, media_type, bytes }) => {
-                Body::File { fields, name, media_type, bytes }
-            }
+            Some(File { name, media_type, bytes }) => Body::File {
+                fields,
+                name: name.clone(),
+                media_type: media_type.clone(),
+                bytes: bytes.clone(),
+            },
         }
     }
 }
@@ -106,34 +174,25 @@ impl Target {
         let place = &shipment.place;
         // A thread is a channel of its own.
         let chat = number(place.thread.as_deref().or(Some(place.chat.as_str())))?;
-        let message = number(shipment.receipt.as_ref().map(|receipt| receipt.message.as_str()))?;
+        let message = shipment.receipt.as_ref().map(|receipt| receipt.message.as_str());
+        let message = number(message)?;
         let chat = chat.ok_or_else(|| rejected("the channel's id is missing"))?;
         Ok(Self { chat, message, nonce: fold(&shipment.key) })
     }
 
     /// By an edit where there is a message. One that was deleted meanwhile is sent anew: what is
     /// to be shown must not vanish with it.
-    async fn show(&self, api: &Api, show: Show) -> Result<Receipt, SendError> {
-        let Some(message) = self.message else { return self.create(api, show).await };
-        let again = Show {
-            content: show.content.clone(),
-            rows: show.rows.clone(),
-            reply_to: None,
-            file: show.file.as_ref().map(|file| File {
-                name: file.name.clone(),
-                media_type: file.media_type.clone(),
-                bytes: file.bytes.clone(),
-            }),
-        };
-        match self.edit(api, message, show).await {
-            Err(SendError::Rejected(reason)) if reason.contains("/10008:") => {
-                self.create(api, again).await
-            }
-            edited => edited,
+    async fn show(&self, api: &Api, show: &Show) -> Result<Receipt, Failure> {
+        match self.message {
+            Some(message) => match self.edit(api, message, show).await {
+                Err(Failure::Refused { code: 10008, .. }) => self.create(api, show).await,
+                edited => edited,
+            },
+            None => self.create(api, show).await,
         }
     }
 
-    async fn create(&self, api: &Api, show: Show) -> Result<Receipt, SendError> {
+    async fn create(&self, api: &Api, show: &Show) -> Result<Receipt, Failure> {
         let mut fields = show.fields();
         fields["nonce"] = self.nonce.clone().into();
         fields["enforce_nonce"] = true.into();
@@ -143,57 +202,29 @@ impl Target {
             });
         }
         let route = Route::post(format!("channels/{}/messages", self.chat));
-        let sent = api.call(route, show.body(fields)).await;
-        let id = sent.map_err(once)?["id"].as_str().map(str::to_owned);
-        id.map(|message| Receipt { message })
-            .ok_or_else(|| SendError::Unknown("the answer names no message".to_owned()))
+        message_id(&self.write(api, route, show.body(fields)).await?)
     }
 
-    async fn edit(&self, api: &Api, message: u64, show: Show) -> Result<Receipt, SendError> {
+    async fn edit(&self, api: &Api, message: u64, show: &Show) -> Result<Receipt, Failure> {
         let route = Route::patch(format!("channels/{}/messages/{message}", self.chat));
-        let fields = show.fields();
-        api.call(route, show.body(fields)).await.map_err(repeatable)?;
-        Ok(Receipt { message: message.to_string() })
-    }
-}
-
-fn file(shipment: &Shipment) -> Result<Show, SendError> {
-    let Outgoing::File { name, media_type, caption, .. } = &shipment.what else {
-        return Err(rejected("not a file"));
-    };
-    let bytes = shipment.bytes.clone().ok_or_else(|| rejected("the file's bytes are missing"))?;
-    let file = File { name: name.clone(), media_type: media_type.clone(), bytes };
-    Ok(Show { file: Some(file), ..Show::of(caption.as_deref().unwrap_or_default()) })
-}
-
-/// What only the presser sees, behind the acknowledgement; instead of it, where that had failed.
-/// One that comes too late has nobody to reach any more.
-async fn toast(api: &Api, press: &str, text: &str) -> Result<Receipt, SendError> {
-    if text.is_empty() {
-        return Ok(nowhere());
-    }
-    let mut parts = press.split(':');
-    let (Some(id), Some(token), Some(application)) = (parts.next(), parts.next(), parts.next())
-    else {
-        return Err(rejected("the press is none of Discord's"));
-    };
-    let content = text::cut(&text::discord(&text::escape(text)), TEXT, Unit::Chars);
-    let message = json!({
-        "content": content, "flags": EPHEMERAL | NO_PREVIEW, "allowed_mentions": { "parse": [] },
-    });
-    let route = Route::post(format!("webhooks/{application}/{token}")).unsigned();
-    match api.call(route, Body::Json(message.clone())).await {
-        Ok(_) => Ok(nowhere()),
-        // Not acknowledged, or over after its 15 minutes.
-        Err(Failure::Refused { status: 401 | 404, .. } | Failure::Refused { code: 50027, .. }) => {
-            let answer = json!({ "type": 4, "data": message });
-            match api.call(callback(id, token), Body::Json(answer)).await {
-                Ok(_) | Err(Failure::Refused { status: 400..429, .. }) => Ok(nowhere()),
-                Err(failure) => Err(repeatable(failure)),
-            }
+        match self.write(api, route, show.body(show.fields())).await {
+            Ok(_) => Ok(Receipt { message: message.to_string() }),
+            // It can be repeated, whatever became of it.
+            Err(Failure::Lost(reason)) => Err(Failure::Unsent(reason)),
+            Err(refused) => Err(refused),
         }
-        // A second one would be a second message.
-        Err(failure) => Err(once(failure)),
+    }
+
+    /// A thread that was laid aside is taken up again; in one that was locked nothing can be said.
+    async fn write(&self, api: &Api, route: Route, body: Body) -> Result<Value, Failure> {
+        match api.call(route.clone(), body.clone()).await {
+            Err(Failure::Refused { code: 50083, .. }) => {
+                let thread = Route::patch(format!("channels/{}", self.chat));
+                api.call(thread, Body::Json(json!({ "archived": false }))).await?;
+                api.call(route, body).await
+            }
+            done => done,
+        }
     }
 }
 
@@ -228,12 +259,12 @@ fn style(key: char) -> u8 {
 }
 
 /// What leaves no message behind.
-fn nowhere() -> Receipt {
+pub(super) fn nowhere() -> Receipt {
     Receipt { message: String::new() }
 }
 
 /// For what has a nonce, or none and may be sent only once: without an answer nobody knows.
-fn once(failure: Failure) -> SendError {
+pub(super) fn once(failure: Failure) -> SendError {
     match failure {
         Failure::Lost(reason) => SendError::Unknown(reason),
         other => repeatable(other),
@@ -246,13 +277,28 @@ pub(super) fn repeatable(failure: Failure) -> SendError {
     match failure {
         Failure::Unsent(reason) | Failure::Lost(reason) => SendError::Retry { after: None, reason },
         Failure::Refused { status, code, message, after } => match (status, code) {
-            // A token that is refused is a person's to replace; what waits for it is not lost.
-            (401 | 408 | 429 | 500.., _) => SendError::Retry { after, reason: message },
-            // Unknown channel, no access, no private messages, no permission; a locked thread.
-            (403, _) | (_, 10003 | 50001 | 50007 | 50013 | 160_005) => SendError::Gone(message),
+            // A token that is refused is a person's to replace; what waits for it is not lost. A
+            // 403 that is not Discord's own comes from what stands in front of it.
+            (401 | 408 | 429 | 500.., _) | (403, 0 | 40333) => {
+                SendError::Retry { after, reason: message }
+            }
+            // Unknown channel, no access, no private messages, no permission, no guild in common;
+            // a locked thread.
+            (_, 10003 | 50001 | 50007 | 50013 | 50278 | 160_005) => SendError::Gone(message),
             _ => SendError::Rejected(message),
         },
     }
+}
+
+pub(super) fn message_id(shown: &Value) -> Result<Receipt, Failure> {
+    let id = shown["id"].as_str().map(str::to_owned);
+    let lost = || Failure::Lost("the answer names no message".to_owned());
+    id.map(|message| Receipt { message }).ok_or_else(lost)
+}
+
+/// The message that is answered; a command is none.
+fn reply(to: Option<&str>) -> Result<Option<u64>, SendError> {
+    number(to.filter(|to| Call::of(to).is_none()))
 }
 
 fn number(id: Option<&str>) -> Result<Option<u64>, SendError> {
@@ -260,6 +306,6 @@ fn number(id: Option<&str>) -> Result<Option<u64>, SendError> {
     parsed.map_err(|_| rejected("an id that is not a number"))
 }
 
-fn rejected(reason: &str) -> SendError {
+pub(super) fn rejected(reason: &str) -> SendError {
     SendError::Rejected(reason.to_owned())
 }

@@ -57,7 +57,7 @@ async fn edits_files_and_what_cannot_be_read_are_told_apart() {
     let (events, position) = listening.events(5).await;
     assert!(matches!(&events[1].what, What::Edited { text, .. } if text == "first"));
     assert_ne!(events[0].key, events[1].key);
-    assert!(matches!(&events[2].what, What::Unsupported { content, .. } if content == "photo"));
+    assert!(matches!(&events[2].what, What::Text { files, .. } if files[0].name == "cat.png"));
     assert!(matches!(&events[3].what, What::Unparsed { raw } if raw.contains("\"author\":[]")));
     assert_eq!(text_of(events[4].what.clone()), "last");
     let last = &events[4].key[1..];
@@ -90,10 +90,11 @@ async fn a_broken_connection_is_resumed_and_nothing_is_lost_or_doubled() {
     let mut listening = Listening::connected(&fake).await;
     fake.says(general, ann, "before");
     assert_eq!(listening.texts(1).await, ["before"]);
-    for step in 0..3 {
+    for step in 0..4 {
         match step {
             0 => fake.hangs_up(),
             1 => fake.asks_to_reconnect(),
+            2 => fake.invalidates_for_now(),
             _ => fake.closes_connections(4000),
         }
         let resumed = fake.introductions().1;
@@ -103,7 +104,7 @@ async fn a_broken_connection_is_resumed_and_nothing_is_lost_or_doubled() {
         fake.until(FakeDiscord::is_connected).await;
     }
     let (identified, resumed, _) = fake.introductions();
-    assert_eq!((identified, resumed), (1, 3));
+    assert_eq!((identified, resumed), (1, 4));
     listening.end().await.expect("it ends well");
 }
 

@@ -2,7 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
 
+mod commands;
 mod endpoint;
+mod files;
+mod guilds;
 mod listening;
 mod peer;
 mod presses;
@@ -26,8 +29,8 @@ const BUTTON_TOKEN: &str = "1aAAAAAAAAAAAAAAAAAAAAAA";
 
 fn discord_at(url: &str, token: &str, public_key: Option<String>) -> Arc<Discord> {
     let api_url = Some(url.parse().expect("a URL"));
-    let id = "dc".to_owned();
-    Arc::new(Discord::new(DiscordConfig { id, token: token.into(), api_url, public_key }))
+    let usual = DiscordConfig::new("dc", token.into());
+    Arc::new(Discord::new(DiscordConfig { api_url, public_key, ..usual }))
 }
 
 fn discord(fake: &FakeDiscord) -> Arc<Discord> {

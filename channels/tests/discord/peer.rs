@@ -1,5 +1,6 @@
 //! The adapter against a Discord that somebody else wrote; `tests/peers/discord_check.sh` starts it.
 
+use channels::discord::{Command, Roots};
 use serde_json::{Value, json};
 
 use super::*;
@@ -39,6 +40,19 @@ impl Peer {
         tokio::time::timeout(Duration::from_secs(10), live).await.expect("it connects");
     }
 
+    async fn interaction(&self, of: &Value) -> Value {
+        self.look(&format!("interaction/{}", of["interaction"].as_str().expect("an id"))).await
+    }
+
+    async fn answered(&self, interaction: &Value) {
+        let answered = async {
+            while self.interaction(interaction).await["responded"] != true {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), answered).await.expect("it is answered");
+    }
+
     async fn says(&self, text: &str) {
         self.act("say", json!({ "user": "alice", "text": text })).await;
     }
@@ -54,47 +68,137 @@ async fn by_a_person(listening: &mut Listening) -> Incoming {
     }
 }
 
-/// R10, A2
+fn set(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.into_string().expect("it is text"))
+}
+
+/// Behind the peer's own certificate, where it has one.
+fn speaking_to(url: &str) -> Arc<Discord> {
+    let roots = set("COUNTERSIGN_PEER_CA").map(|file| std::fs::read(file).expect("it is there"));
+    let roots = roots.map(|pem| Roots::from_pem(&pem).expect("an authority"));
+    let help = Command {
+        name: "help".to_owned(),
+        description: "Say what I can do".into(),
+        argument: Some(("topic".to_owned(), "About what".into())),
+        private: true,
+    };
+    Arc::new(Discord::new(DiscordConfig {
+        api_url: Some(url.parse().expect("a URL")),
+        roots: roots.unwrap_or_default(),
+        commands: vec![help],
+        ..DiscordConfig::new("dc", "lab-token".into())
+    }))
+}
+
+/// Waits as long as the platform wants; the one shipment again and again.
+async fn insist(channel: &Discord, shipment: &Shipment) -> Receipt {
+    loop {
+        match channel.send(shipment).await {
+            Ok(receipt) => return receipt,
+            Err(SendError::Retry { after, .. }) => {
+                let wait = after.unwrap_or(Duration::from_millis(50));
+                tokio::time::timeout(wait, std::future::pending::<()>()).await.ok();
+            }
+            Err(problem) => panic!("{problem}"),
+        }
+    }
+}
+
+async fn shows(channel: &Discord, chat: u64, key: &str, what: Outgoing) -> Receipt {
+    insist(channel, &Shipment { key: key.to_owned(), ..shipment(chat, what, None) }).await
+}
+
+/// R10, A2, A10, M4
 #[tokio::test]
 #[ignore = "needs a peer: tests/peers/discord_check.sh"]
 async fn somebody_elses_discord_is_spoken_to() {
-    let url = std::env::var_os("COUNTERSIGN_PEER_URL").expect("discord_check.sh sets it");
-    let url = url.into_string().expect("it is text");
-    let peer = Peer::new(url.clone());
-    let channel = discord_at(&url, "lab-token", None);
+    let peer = Peer::new(set("COUNTERSIGN_PEER_USERS").expect("discord_check.sh sets it"));
+    let channel = speaking_to(&set("COUNTERSIGN_PEER_URL").expect("discord_check.sh sets it"));
     let chat = peer.look("state").await["channel"].as_str().and_then(|c| c.parse().ok());
     let chat: u64 = chat.expect("a channel");
     let mut listening = Listening::begin(&channel, None);
     peer.is_live().await;
-
-    peer.says("hello").await;
-    assert_eq!(text_of(by_a_person(&mut listening).await.what), "hello");
-    peer.act("dm", json!({ "user": "alice", "text": "in private" })).await;
-    let private = by_a_person(&mut listening).await;
-    assert_eq!(private.place.kind, PlaceKind::Private);
-
-    let asked = show(&channel, chat, question("Delete **it**?")).await.expect("sent");
-    let click = json!({ "user": "alice", "label": "Allow", "message_id": asked.message });
-    let clicked = peer.act("click", click).await;
-    let event = by_a_person(&mut listening).await;
-    let What::Press { press, data, .. } = event.what else { panic!("{event:?}") };
-    assert_eq!(data, format!("{BUTTON_TOKEN}a"));
-    let toast = Outgoing::Toast { press, text: "Done.".to_owned(), alert: false };
-    show(&channel, chat, toast).await.expect("said");
-    let interaction = clicked["interaction"].as_str().expect("an id");
-    let life = peer.look(&format!("interaction/{interaction}")).await;
-    assert_eq!(life["responded"], true, "{life}");
+    talk(&peer, &mut listening).await;
+    let asked = press(&peer, &channel, (chat, &mut listening)).await;
     let settled =
         Outgoing::Settled { markdown: "Allowed.".to_owned(), approval: None, choices: vec![] };
     channel.send(&shipment(chat, settled, Some(asked))).await.expect("edited");
-    show(&channel, chat, file("a.txt", Some("Here"))).await.expect("sent");
-    show(&channel, chat, Outgoing::Typing).await.expect("shown");
+    shows(&channel, chat, "file", file("a.txt", Some("Here"))).await;
+    shows(&channel, chat, "typing", Outgoing::Typing).await;
+    command(&peer, &channel, (chat, &mut listening)).await;
+    for n in 0..8 {
+        shows(&channel, chat, &format!("n{n}"), text(&format!("number {n}"))).await;
+    }
+    let log = peer.look("log").await;
+    let limited = log.as_array().expect("a list").iter().filter(|call| call["status"] == 429);
+    assert_eq!(limited.count(), 0, "no limit was run into");
 
     for action in ["abort", "op7", "op9"] {
         peer.act("ws", json!({ "action": action })).await;
         peer.says(&format!("after {action}")).await;
-        assert_eq!(text_of(by_a_person(&mut listening).await.what), format!("after {action}"));
+        let said = text_of(by_a_person(&mut listening).await.what);
+        assert_eq!(said, format!("after {action}"));
         peer.is_live().await;
     }
     listening.end().await.expect("it ends well");
+}
+
+async fn talk(peer: &Peer, listening: &mut Listening) {
+    peer.says("hello").await;
+    assert_eq!(text_of(by_a_person(listening).await.what), "hello");
+    // "hello", in base64.
+    let files = json!([["a.txt", "aGVsbG8="]]);
+    peer.act("say", json!({ "user": "alice", "text": "a file", "files": files })).await;
+    let event = by_a_person(listening).await;
+    let What::Text { files, .. } = event.what else { panic!("{event:?}") };
+    assert_eq!(files[0].name, "a.txt");
+    let channel = speaking_to(&set("COUNTERSIGN_PEER_URL").expect("it was read before"));
+    assert_eq!(channel.fetch(&files[0]).await.expect("fetched"), "hello");
+    peer.act("dm", json!({ "user": "alice", "text": "in private" })).await;
+    assert_eq!(by_a_person(listening).await.place.kind, PlaceKind::Private);
+}
+
+/// The question that was pressed.
+async fn press(
+    peer: &Peer,
+    channel: &Discord,
+    (chat, listening): (u64, &mut Listening),
+) -> Receipt {
+    let mut asking = question("Delete **it**?");
+    if let Outgoing::Question { choices, .. } = &mut asking {
+        choices.push(Choice { label: "Deny, and say why".to_owned(), key: Choice::WITH_REASON });
+    }
+    let asked = shows(channel, chat, "question", asking).await;
+    let click =
+        |label: &str| json!({ "user": "alice", "label": label, "message_id": asked.message });
+    let clicked = peer.act("click", click("Allow")).await;
+    let event = by_a_person(listening).await;
+    let What::Press { press, data, .. } = event.what else { panic!("{event:?}") };
+    assert_eq!(data, format!("{BUTTON_TOKEN}a"));
+    let toast = Outgoing::Toast { press, text: "Done.".to_owned(), alert: false };
+    shows(channel, chat, "toast", toast).await;
+    assert_eq!(peer.interaction(&clicked).await["responded"], true);
+
+    let clicked = peer.act("click", click("Deny, and say why")).await;
+    let interaction = clicked["interaction"].clone();
+    let submit = json!({ "user": "alice", "interaction": interaction, "text": "It is mine." });
+    peer.answered(&clicked).await;
+    peer.act("submit", submit).await;
+    let event = by_a_person(listening).await;
+    let What::Press { data, reason, .. } = event.what else { panic!("{event:?}") };
+    assert_eq!(data, format!("{BUTTON_TOKEN}d"));
+    assert_eq!(reason.as_deref(), Some("It is mine."));
+    asked
+}
+
+async fn command(peer: &Peer, channel: &Discord, (chat, listening): (u64, &mut Listening)) {
+    let call = json!({ "user": "alice", "name": "help", "text": "me" });
+    let called = peer.act("command", call).await;
+    let event = by_a_person(listening).await;
+    let What::Text { message, text, .. } = event.what else { panic!("{event:?}") };
+    assert_eq!(text, "/help me");
+    let answer = Outgoing::Text { markdown: "So.".to_owned(), reply_to: Some(message) };
+    shows(channel, chat, "answer", answer).await;
+    let life = peer.interaction(&called).await;
+    assert_eq!((&life["loading"], &life["ephemeral"]), (&json!(false), &json!(true)), "{life}");
 }

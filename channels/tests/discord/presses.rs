@@ -110,3 +110,38 @@ async fn an_interaction_that_cannot_be_read_is_answered_and_kept() {
     assert_eq!(fake.whispers(interaction).len(), 1);
     listening.end().await.expect("it ends well");
 }
+
+/// A10
+#[tokio::test]
+async fn a_denial_with_a_reason_opens_a_window_and_what_is_typed_there_is_the_press() {
+    let fake = FakeDiscord::start().await;
+    let mut listening = Listening::connected(&fake).await;
+    let (ann, general) = (fake.person("Ann"), fake.general());
+    let mut asking = question("Delete it?");
+    if let Outgoing::Question { choices, .. } = &mut asking {
+        choices.push(Choice { label: "Deny, and say why".to_owned(), key: Choice::WITH_REASON });
+    }
+    let channel = discord(&fake);
+    assert_eq!(asking.clone().degrade(channel.limits()), [asking.clone()], "the button stays");
+    let message = id(&show(&channel, general, asking).await.expect("sent"));
+    listening.event().await;
+    let pressed = fake.presses(general, ann, (message, "Deny, and say why"));
+    fake.until(|fake| fake.answer(pressed).is_some()).await;
+    let (kind, took) = fake.answer(pressed).expect("answered");
+    assert_eq!(kind, 9, "a window");
+    assert!(took < Duration::from_millis(300), "{took:?}");
+    let window = fake.window(pressed).expect("it is open");
+    assert_eq!(window["custom_id"], format!("{BUTTON_TOKEN}d"));
+    let submitted = fake.submits(pressed, ann, "  It is *mine*.  ");
+    let event = listening.event().await;
+    assert_eq!(event.key, format!("i{submitted}"), "the press on the button was no decision");
+    let What::Press { press, message: on, data, reason } = event.what else { panic!("no press") };
+    assert_eq!((on, data), (message.to_string(), format!("{BUTTON_TOKEN}d")));
+    assert_eq!(reason.as_deref(), Some("It is *mine*."));
+    fake.until(|fake| fake.answer(submitted).is_some()).await;
+    assert_eq!(fake.answer(submitted).map(|(kind, _)| kind), Some(6));
+    let toast = Outgoing::Toast { press, text: "Denied.".to_owned(), alert: false };
+    show(&channel, general, toast).await.expect("said");
+    assert_eq!(fake.whispers(submitted), ["Denied."]);
+    listening.end().await.expect("it ends well");
+}

@@ -81,5 +81,5 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
 
 fn discord_config_of(fake: &FakeDiscord) -> DiscordConfig {
     let api_url = Some(fake.url().parse().expect("a URL"));
-    DiscordConfig { id: "dc".to_owned(), token: TOKEN.into(), api_url, public_key: None }
+    DiscordConfig { api_url, ..DiscordConfig::new("dc", TOKEN.into()) }
 }

@@ -179,11 +179,126 @@ async fn a_file_arrives_as_a_file_and_typing_is_shown() {
     let (name, bytes) = fake.file(&shown).expect("a file");
     assert_eq!((name.as_str(), bytes.as_ref()), ("a_\"b\".txt", b"hello".as_slice()));
     assert_eq!(shown["content"], "**Here**");
-    let url = shown["attachments"][0]["url"].as_str().expect("an address").to_owned();
-    let fetched = channels::FileRef { id: url, name, media_type: None, size_bytes: Some(5) };
-    assert_eq!(channel.fetch(&fetched).await.expect("fetched"), "hello");
-    let elsewhere = channels::FileRef { id: "http://169.254.169.254/".to_owned(), ..fetched };
-    assert!(matches!(channel.fetch(&elsewhere).await, Err(SendError::Rejected(_))));
     show(&channel, general, Outgoing::Typing).await.expect("shown");
     assert_eq!(fake.granted("typing").len(), 1);
+}
+
+/// M12
+#[tokio::test]
+async fn everything_can_answer_a_message_and_all_buttons_are_shown() {
+    let fake = FakeDiscord::start().await;
+    let (ann, general) = (fake.person("Ann"), fake.general());
+    let channel = discord(&fake);
+    let said = fake.says(general, ann, "hi").to_string();
+    let reply_to = || Some(said.clone());
+    let choices: Vec<Choice> =
+        ('f'..='l').map(|key| Choice { label: key.to_string(), key }).collect();
+    let approval = "ap-1".to_owned();
+    let asking =
+        Outgoing::Question { markdown: "?".into(), approval, choices, reply_to: reply_to() };
+    let mut attached = file("a.txt", None);
+    if let Outgoing::File { reply_to: to, .. } = &mut attached {
+        *to = reply_to();
+    }
+    let placeholder = Outgoing::Placeholder { reply_to: reply_to() };
+    let mut asked = None;
+    for what in [asking, attached, placeholder] {
+        asked.get_or_insert(show(&channel, general, what).await.expect("sent"));
+    }
+    let shown = fake.messages(general).split_off(1);
+    assert!(shown.iter().all(|m| m["message_reference"]["message_id"] == said), "{shown:#?}");
+    let rows = shown[0]["components"].as_array().expect("rows");
+    let widths: Vec<_> =
+        rows.iter().map(|row| row["components"].as_array().unwrap().len()).collect();
+    assert_eq!(widths, [5, 2]);
+    let revoke = vec![Choice { label: "Revoke".to_owned(), key: 'v' }];
+    let settled = Outgoing::Settled {
+        markdown: "Allowed always.".to_owned(),
+        approval: Some("ap-1".to_owned()),
+        choices: revoke,
+    };
+    channel.send(&shipment(general, settled, asked)).await.expect("edited");
+    let shown = fake.messages(general).swap_remove(1);
+    assert_eq!(shown["components"][0]["components"][0]["custom_id"], format!("{BUTTON_TOKEN}v"));
+}
+
+/// T4: what a guild does not take is told instead, in the same place, once.
+#[tokio::test]
+async fn a_file_is_as_large_as_the_guild_takes_it() {
+    const MIB: usize = 1024 * 1024;
+    let fake = FakeDiscord::start().await;
+    let general = fake.general();
+    let channel = discord(&fake);
+    let mut listening = Listening::begin(&channel, None);
+    fake.until(FakeDiscord::is_connected).await;
+    // The guild is known once what was said behind it is heard.
+    fake.says(general, fake.person("Ann"), "hi");
+    listening.event().await;
+    let large = |size: usize| {
+        let mut what = file("film.mp4", Some("Here it is"));
+        if let Outgoing::File { size_bytes, .. } = &mut what {
+            *size_bytes = size as u64;
+        }
+        let bytes = Some(Bytes::from(vec![0; size]));
+        Shipment { key: format!("file {size}"), bytes, ..shipment(general, what, None) }
+    };
+    let eleven = large(11 * MIB);
+    for _ in 0..2 {
+        channel.send(&eleven).await.expect("told");
+    }
+    let told = fake.reads(general);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("at most 10.0 MB") && told[0].contains("Here it is"), "{told:?}");
+
+    fake.boosts(2);
+    fake.says(general, fake.person("Bob"), "boosted");
+    listening.events(2).await;
+    let twelve = large(12 * MIB);
+    channel.send(&twelve).await.expect("sent");
+    let shown = fake.messages(general).pop().expect("it is there");
+    assert_eq!(shown["attachments"][0]["size"], 12 * MIB);
+    // Its boosts are gone, and nobody has said so.
+    let lost = Trouble::Refuse { status: 413, code: 40005, message: "too large".to_owned() };
+    fake.fault("send", lost);
+    channel.send(&large(13 * MIB)).await.expect("told");
+    assert!(fake.reads(general).pop().is_some_and(|told| told.contains("at most 10.0 MB")));
+    listening.end().await.expect("it ends well");
+}
+
+/// M4
+#[tokio::test]
+async fn a_growing_text_is_edited_into_its_message() {
+    let fake = FakeDiscord::start().await;
+    let general = fake.general();
+    let channel = discord(&fake);
+    assert!(channel.limits().drafts.is_some_and(|pace| pace >= Duration::from_secs(1)));
+    let placeholder = Outgoing::Placeholder { reply_to: None };
+    let receipt = show(&channel, general, placeholder).await.expect("sent");
+    for text in ["It", "It grows", "It grows **well**"] {
+        let draft = Outgoing::Draft { markdown: text.to_owned() };
+        channel.send(&shipment(general, draft, Some(receipt.clone()))).await.expect("edited");
+    }
+    assert_eq!(fake.reads(general), ["It grows **well**"]);
+    fake.limit(2, Duration::from_mins(1));
+    let last = |text: &str| shipment(general, super::text(text), Some(receipt.clone()));
+    let held = channel.send(&last("The end.")).await;
+    assert!(matches!(held, Err(SendError::Retry { after: Some(_), .. })), "{held:?}");
+    show(&channel, general, text("Something new")).await.expect("edits are counted for themselves");
+}
+
+/// M4, M10
+#[tokio::test]
+async fn who_stands_in_front_of_the_platform_holds_the_whole_bot_and_closes_no_chat() {
+    let fake = FakeDiscord::start().await;
+    let (general, other) = (fake.general(), fake.private(fake.person("Ann")));
+    let channel = discord(&fake);
+    fake.fault("send", Trouble::Page { status: 403 });
+    let told = show(&channel, general, text("x")).await;
+    assert!(matches!(told, Err(SendError::Retry { .. })), "{told:?}");
+    fake.fault("send", Trouble::Page { status: 429 });
+    show(&channel, general, text("x")).await.expect_err("refused");
+    let asked = fake.calls().len();
+    let held = show(&channel, other, text("y")).await;
+    assert!(matches!(held, Err(SendError::Retry { after: Some(_), .. })), "{held:?}");
+    assert_eq!(fake.calls().len(), asked);
 }

@@ -1,0 +1,89 @@
+//! What goes back to an interaction behind its first answer: a private word to a press, and the
+//! answer to a command.
+
+use serde_json::{Value, json};
+
+use super::{
+    Discord,
+    acknowledge::{EPHEMERAL, callback},
+    api::{Body, Failure, Route},
+    send::{NO_PREVIEW, TEXT, message_id, nowhere, once, rejected, repeatable},
+};
+use crate::{Receipt, SendError, Unit, text};
+
+/// For a first answer that is on its way.
+const SOON: std::time::Duration = std::time::Duration::from_millis(250);
+
+/// A command that was called, as the message that stands for it names it.
+pub(super) struct Call<'a> {
+    id: &'a str,
+    application: &'a str,
+    token: &'a str,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn of(message: &'a str) -> Option<Self> {
+        let mut parts = message.strip_prefix("i:")?.splitn(3, ':');
+        Some(Self { id: parts.next()?, application: parts.next()?, token: parts.next()? })
+    }
+}
+
+impl Discord {
+    /// Puts the answer where "is thinking" stands: an edit, which can be repeated. `None` once the
+    /// platform has forgotten the call, 15 minutes later: then it has to be an ordinary message.
+    pub(super) async fn answer(
+        &self,
+        call: &Call<'_>,
+        fields: Value,
+    ) -> Result<Option<Receipt>, SendError> {
+        let underway = self.underway.holds(call.id);
+        let Call { application, token, .. } = call;
+        let path = format!("webhooks/{application}/{token}/messages/@original");
+        match self.api.call(Route::patch(path).unsigned(), Body::Json(fields)).await {
+            Ok(shown) => message_id(&shown).map(Some).map_err(repeatable),
+            Err(
+                Failure::Refused { status: 401 | 404, .. } | Failure::Refused { code: 50027, .. },
+            ) => {
+                if underway {
+                    let reason = "the command is still being acknowledged".to_owned();
+                    return Err(SendError::Retry { after: Some(SOON), reason });
+                }
+                Ok(None)
+            }
+            Err(failure) => Err(repeatable(failure)),
+        }
+    }
+
+    /// What only the presser sees, behind the acknowledgement; instead of it, where that had failed.
+    /// One that comes too late has nobody to reach any more.
+    pub(super) async fn toast(&self, press: &str, text: &str) -> Result<Receipt, SendError> {
+        if text.is_empty() {
+            return Ok(nowhere());
+        }
+        let mut parts = press.split(':');
+        let (Some(id), Some(token), Some(application)) = (parts.next(), parts.next(), parts.next())
+        else {
+            return Err(rejected("the press is none of Discord's"));
+        };
+        let content = text::cut(&text::discord(&text::escape(text)), TEXT, Unit::Chars);
+        let message = json!({
+            "content": content, "flags": EPHEMERAL | NO_PREVIEW, "allowed_mentions": { "parse": [] },
+        });
+        let route = Route::post(format!("webhooks/{application}/{token}")).unsigned();
+        match self.api.call(route, Body::Json(message.clone())).await {
+            Ok(_) => Ok(nowhere()),
+            // Not acknowledged, or over after its 15 minutes.
+            Err(
+                Failure::Refused { status: 401 | 404, .. } | Failure::Refused { code: 50027, .. },
+            ) => {
+                let answer = json!({ "type": 4, "data": message });
+                match self.api.call(callback(id, token), Body::Json(answer)).await {
+                    Ok(_) | Err(Failure::Refused { status: 400..429, .. }) => Ok(nowhere()),
+                    Err(failure) => Err(repeatable(failure)),
+                }
+            }
+            // A second one would be a second message.
+            Err(failure) => Err(once(failure)),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Files that people sent: where they are, and their bytes.
+
+use bytes::Bytes;
+use serde_json::Value;
+use url::Url;
+
+use super::{
+    Discord,
+    api::{Body, Failure, Route},
+    rooms::id,
+    send::{rejected, repeatable},
+};
+use crate::{FileRef, SendError};
+
+/// Of one file that is fetched.
+const MOST: u64 = 25 * 1024 * 1024;
+
+/// The files of a message that is read again `at` a channel and message: an address is good for a
+/// day, and a forwarded file's is found in the message that forwards it.
+pub(super) fn of(message: &Value, at: (&Value, &Value)) -> impl Iterator<Item = FileRef> {
+    let at = format!("{}/{}", text(at.0), text(at.1));
+    let attached =
+        message["attachments"].as_array().into_iter().flatten().map(move |file| FileRef {
+            id: format!("{at}/{} {}", text(&file["id"]), text(&file["url"])),
+            name: text(&file["filename"]).to_owned(),
+            media_type: file["content_type"].as_str().map(bare),
+            size_bytes: file["size"].as_u64(),
+        });
+    attached.chain(message["sticker_items"].as_array().into_iter().flatten().filter_map(sticker))
+}
+
+/// Not those that are drawings in a format of their own.
+/// <https://discord.com/developers/docs/resources/sticker#sticker-object-sticker-format-types>
+fn sticker(sticker: &Value) -> Option<FileRef> {
+    let (host, kind) = match sticker["format_type"].as_u64()? {
+        1 | 2 => ("cdn.discordapp.com", "png"),
+        4 => ("media.discordapp.net", "gif"),
+        _ => return None,
+    };
+    Some(FileRef {
+        id: format!("// https://{host}/stickers/{}.{kind}", id(&sticker["id"])?),
+        name: format!("{}.{kind}", text(&sticker["name"])),
+        media_type: Some(format!("image/{kind}")),
+        size_bytes: None,
+    })
+}
+
+impl Discord {
+    pub(super) async fn download(&self, file: &FileRef) -> Result<Bytes, SendError> {
+        let too_large = || rejected("files up to 25 MiB are fetched");
+        if file.size_bytes.is_some_and(|size| size > MOST) {
+            return Err(too_large());
+        }
+        let (at, url) =
+            file.id.split_once(' ').ok_or_else(|| rejected("the file has no address"))?;
+        let mut fetched = self.bytes_at(url).await;
+        // What is signed for a day and what is gone look the same.
+        if let Err(Failure::Refused { status: 403 | 404, .. }) = fetched
+            && let Some(fresh) = self.read_again(at).await?
+        {
+            fetched = self.bytes_at(&fresh).await;
+        }
+        let bytes = fetched.map_err(repeatable_file)?.ok_or_else(too_large)?;
+        if belies(file.media_type.as_deref().unwrap_or_default(), &bytes) {
+            return Err(rejected("the file's content is not of the kind that its name says"));
+        }
+        Ok(bytes)
+    }
+
+    async fn bytes_at(&self, url: &str) -> Result<Option<Bytes>, Failure> {
+        let refused = |message: &str| Failure::Refused {
+            status: 400,
+            code: 0,
+            message: message.to_owned(),
+            after: None,
+        };
+        let url = Url::parse(url).map_err(|_| refused("the file has no address"))?;
+        if !self.api.is_ours(&url) {
+            return Err(refused("the file does not stand at one of Discord's addresses"));
+        }
+        self.api.download(url, MOST).await
+    }
+
+    /// The file's address as the message shows it today; `None` where the message is gone.
+    async fn read_again(&self, at: &str) -> Result<Option<String>, SendError> {
+        let [channel, message, file] = at.split('/').collect::<Vec<_>>()[..] else {
+            return Ok(None);
+        };
+        if file.is_empty() {
+            return Ok(None);
+        }
+        let route = Route::get(format!("channels/{channel}/messages/{message}"));
+        let message = match self.api.call(route, Body::Empty).await {
+            Ok(message) => message,
+            Err(Failure::Refused { status: 403 | 404, .. }) => return Ok(None),
+            Err(failure) => return Err(repeatable(failure)),
+        };
+        let snapshots = message["message_snapshots"].as_array().into_iter().flatten();
+        let lists =
+            snapshots.map(|s| &s["message"]["attachments"]).chain([&message["attachments"]]);
+        let mut files = lists.filter_map(Value::as_array).flatten();
+        let found = files.find(|found| found["id"] == file);
+        Ok(found.and_then(|found| found["url"].as_str()).map(str::to_owned))
+    }
+}
+
+/// A file that is not there is no chat that is gone.
+fn repeatable_file(failure: Failure) -> SendError {
+    match failure {
+        Failure::Refused { status: 400..=407, message, .. } => SendError::Rejected(message),
+        other => repeatable(other),
+    }
+}
+
+/// Whether it is declared as a picture, a sound, a film or a PDF, and surely is none. Which kind of
+/// picture it is, people's programs often get wrong themselves.
+fn belies(media_type: &str, bytes: &[u8]) -> bool {
+    let begins = |with: &[&[u8]]| with.iter().any(|magic| bytes.starts_with(magic));
+    let boxed = bytes.get(4..8) == Some(b"ftyp");
+    let riff = begins(&[b"RIFF"]);
+    match media_type {
+        "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "image/avif" | "image/heic" => {
+            let known: [&[u8]; 5] =
+                [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0"];
+            !(begins(&known) || riff || boxed)
+        }
+        "video/mp4" | "video/quicktime" | "video/webm" => {
+            let atoms = [b"moov".as_slice(), b"mdat", b"free", b"wide"];
+            let old = bytes.get(4..8).is_some_and(|atom| atoms.contains(&atom));
+            !(boxed || old || begins(&[b"\x1a\x45\xdf\xa3"]))
+        }
+        "audio/ogg" | "audio/mpeg" | "audio/wav" | "audio/x-wav" | "audio/flac" => {
+            let known: [&[u8]; 4] = [b"OggS", b"ID3", b"fLaC", b"\x1a\x45\xdf\xa3"];
+            let frames = bytes.len() > 1 && bytes[0] == 0xff && bytes[1] & 0xe0 == 0xe0;
+            !(begins(&known) || frames || riff || boxed)
+        }
+        "application/pdf" => !bytes[..bytes.len().min(1024)].windows(5).any(|w| w == b"%PDF-"),
+        _ => false,
+    }
+}
+
+/// Without its parameters.
+fn bare(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_lowercase()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_declared_kind_is_held_against_the_first_bytes() {
+        assert!(belies("image/png", b"<html>"));
+        assert!(belies("application/pdf", b"MZ\x90"));
+        assert!(belies("audio/ogg", b"PK\x03\x04"));
+        assert!(belies("video/mp4", b""));
+        assert!(!belies("image/png", b"\xff\xd8\xff\xe0"), "a picture all the same");
+        assert!(!belies("image/jpeg", b"RIFF\0\0\0\0WEBP"));
+        assert!(!belies("application/pdf", b"\n%PDF-1.7"));
+        assert!(!belies("video/mp4", b"\0\0\0\x18ftypmp42"));
+        assert!(!belies("text/plain", b"anything"));
+    }
+
+    #[test]
+    fn a_file_knows_where_to_read_its_address_again() {
+        let message = json!({
+            "attachments": [{
+                "id": "3", "filename": "a.png", "size": 5, "url": "https://cdn.discordapp.com/a",
+                "content_type": "image/png; charset=x",
+            }],
+            "sticker_items": [
+                { "id": "4", "name": "Wave", "format_type": 1 },
+                { "id": "5", "name": "Drawn", "format_type": 3 },
+            ],
+        });
+        let found: Vec<FileRef> = of(&message, (&json!("1"), &json!("2"))).collect();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].id, "1/2/3 https://cdn.discordapp.com/a");
+        assert_eq!(found[0].media_type.as_deref(), Some("image/png"));
+        assert_eq!(found[1].name, "Wave.png");
+        assert!(found[1].id.ends_with(" https://cdn.discordapp.com/stickers/4.png"));
+    }
+}

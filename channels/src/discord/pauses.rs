@@ -1,0 +1,150 @@
+//! Until when the platform wants to be left alone: a bucket of calls, or the whole bot.
+//! <https://discord.com/developers/docs/topics/rate-limits>
+
+use std::{collections::HashMap, time::Duration};
+
+use reqwest::{Method, header::HeaderMap};
+use tokio::time::Instant;
+
+/// How many waits are remembered before those that are over are thrown away.
+const MANY: usize = 1024;
+
+/// What a call shares its limit with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bucket {
+    /// The method and the path, without the ids in it.
+    shape: String,
+    /// What the limit is counted for: the channel, or the interaction.
+    whose: String,
+}
+
+impl Bucket {
+    pub(super) fn of(method: &Method, path: &str) -> Self {
+        let segments: Vec<&str> = path.split('/').collect();
+        let major = if matches!(segments[0], "interactions" | "webhooks") { 3 } else { 2 };
+        let is_id = |(at, segment): (usize, &&str)| {
+            (at == 2 && major == 3) || segment.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let named = |(at, segment)| if is_id((at, &segment)) { "*" } else { segment };
+        let shape: Vec<&str> = segments.iter().copied().enumerate().map(named).collect();
+        let whose = segments[..segments.len().min(major)].join("/");
+        Self { shape: format!("{method} {}", shape.join("/")), whose }
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Pauses {
+    everywhere: Option<Instant>,
+    until: HashMap<(String, String), Instant>,
+    /// Which shapes the platform counts together, by its own name for them.
+    shared: HashMap<String, String>,
+}
+
+impl Pauses {
+    /// How long a call still has to wait. `unsigned`: one that shows no token is not the bot's.
+    pub(super) fn left(&self, bucket: &Bucket, unsigned: bool) -> Option<Duration> {
+        let everywhere = self.everywhere.filter(|_| !unsigned);
+        let here = self.until.get(&self.key(bucket)).copied();
+        let until = everywhere.into_iter().chain(here).max()?;
+        let left = until.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// Notes what an answer says of its bucket, and that it is used up, where it is.
+    pub(super) fn note(&mut self, bucket: &Bucket, headers: &HeaderMap) {
+        if let Some(name) = text(headers, "x-ratelimit-bucket") {
+            self.shared.insert(bucket.shape.clone(), name.to_owned());
+        }
+        if text(headers, "x-ratelimit-remaining") == Some("0")
+            && let Some(after) = text(headers, "x-ratelimit-reset-after").and_then(seconds_of)
+        {
+            self.hold(bucket, after);
+        }
+    }
+
+    pub(super) fn hold(&mut self, bucket: &Bucket, after: Duration) {
+        let now = Instant::now();
+        if self.until.len() >= MANY {
+            self.until.retain(|_, until| *until > now);
+        }
+        self.until.insert(self.key(bucket), now + after);
+    }
+
+    pub(super) fn hold_everything(&mut self, after: Duration) {
+        self.everywhere = Some(Instant::now() + after);
+    }
+
+    fn key(&self, bucket: &Bucket) -> (String, String) {
+        let name = self.shared.get(&bucket.shape).unwrap_or(&bucket.shape);
+        (name.clone(), bucket.whose.clone())
+    }
+}
+
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+pub(super) fn seconds_of(text: &str) -> Option<Duration> {
+    seconds(text.parse().ok()?)
+}
+
+/// At most a day: more is no time that a platform names in earnest.
+pub(super) fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds.clamp(0.0, 86_400.0)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn post(chat: u8) -> Bucket {
+        Bucket::of(&Method::POST, &format!("channels/{chat}/messages"))
+    }
+
+    /// M4
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_that_is_used_up_holds_its_chat_and_a_global_one_the_bot() {
+        let mut pauses = Pauses::default();
+        pauses.hold(&post(1), Duration::from_secs(3));
+        assert_eq!(pauses.left(&post(1), false), Some(Duration::from_secs(3)));
+        assert_eq!(pauses.left(&post(2), false), None);
+        tokio::time::advance(Duration::from_secs(3)).await;
+        assert_eq!(pauses.left(&post(1), false), None);
+        pauses.hold_everything(Duration::from_secs(2));
+        assert_eq!(pauses.left(&post(2), false), Some(Duration::from_secs(2)));
+        assert_eq!(pauses.left(&post(2), true), None, "an acknowledgement is not held up");
+    }
+
+    /// M4
+    #[tokio::test(start_paused = true)]
+    async fn calls_that_the_platform_counts_together_wait_together() {
+        let mut pauses = Pauses::default();
+        let edit =
+            |message: u8| Bucket::of(&Method::PATCH, &format!("channels/1/messages/{message}"));
+        let said = |left: &str| {
+            let named = [
+                ("x-ratelimit-bucket", "abc"),
+                ("x-ratelimit-remaining", left),
+                ("x-ratelimit-reset-after", "1.5"),
+            ];
+            let header = |(name, value): (&'static str, &str)| {
+                (name.parse().expect("a name"), value.parse().expect("a value"))
+            };
+            named.map(header).into_iter().collect::<HeaderMap>()
+        };
+        pauses.note(&post(1), &said("4"));
+        assert_eq!(pauses.left(&post(1), false), None);
+        pauses.note(&edit(7), &said("0"));
+        let wait = Some(Duration::from_millis(1500));
+        assert_eq!([pauses.left(&edit(8), false), pauses.left(&post(1), false)], [wait, wait]);
+        assert_eq!(pauses.left(&post(2), false), None, "another channel's is its own");
+    }
+
+    #[test]
+    fn no_token_of_an_interaction_is_part_of_a_shape() {
+        let bucket = Bucket::of(&Method::POST, "interactions/1/secret/callback");
+        assert_eq!(bucket.shape, "POST interactions/*/*/callback");
+        assert_eq!(bucket.whose, "interactions/1/secret");
+        assert_eq!(Bucket::of(&Method::GET, "gateway/bot").shape, "GET gateway/bot");
+    }
+}

@@ -1,0 +1,136 @@
+//! Guilds: who is what in them, threads, and being thrown out.
+
+use super::*;
+
+fn roles_of(event: &Incoming) -> Vec<String> {
+    event.person.as_ref().expect("somebody").roles.clone()
+}
+
+/// A13
+#[tokio::test]
+async fn a_person_comes_with_their_roles() {
+    let fake = FakeDiscord::start().await;
+    let (ann, bob, eve) = (fake.person("Ann"), fake.person("Bob"), fake.person("Eve"));
+    let general = fake.general();
+    fake.owns(ann);
+    let (admin, plain) = (fake.role("Admins", 1 << 3), fake.role("Cooks", 0));
+    fake.gives_role(bob, admin);
+    fake.gives_role(eve, plain);
+    let mut listening = Listening::connected(&fake).await;
+    let asked = id(&show(&discord(&fake), general, question("Delete?")).await.expect("sent"));
+    listening.event().await;
+    for person in [ann, bob, eve] {
+        fake.says(general, person, "hi");
+        fake.presses(general, person, (asked, "Allow"));
+    }
+    let (events, _) = listening.events(6).await;
+    let expected = [
+        vec!["admin".to_owned(), "owner".to_owned()],
+        vec![admin.to_string(), "admin".to_owned()],
+        vec![plain.to_string()],
+    ];
+    for (pair, expected) in events.chunks(2).zip(expected) {
+        assert_eq!(roles_of(&pair[0]), expected, "by what the guild says");
+        assert_eq!(roles_of(&pair[1]), expected, "by what the press says");
+    }
+    let late = fake.role("Late", 1 << 5);
+    fake.gives_role(eve, late);
+    fake.says(general, eve, "and now?");
+    let event = listening.event().await;
+    assert_eq!(roles_of(&event), [plain.to_string(), late.to_string(), "admin".to_owned()]);
+    fake.says(fake.private(ann), ann, "in private");
+    assert!(roles_of(&listening.event().await).is_empty());
+    listening.end().await.expect("it ends well");
+}
+
+/// M12
+#[tokio::test]
+async fn a_mention_of_the_bots_own_role_is_one_of_the_bot() {
+    let fake = FakeDiscord::start().await;
+    let (ann, general) = (fake.person("Ann"), fake.general());
+    let mut listening = Listening::connected(&fake).await;
+    let (ours, other) = (fake.own_role(), fake.role("Cooks", 0));
+    fake.says(general, ann, &format!("<@&{ours}> hello"));
+    fake.says(general, ann, &format!("<@&{other}> hello"));
+    let (events, _) = listening.events(2).await;
+    let of = |event: &Incoming| match &event.what {
+        What::Text { text, addressed, .. } => (text.clone(), *addressed),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(of(&events[0]), ("hello".to_owned(), true));
+    assert_eq!(of(&events[1]), (format!("<@&{other}> hello"), false));
+    let edited = fake.says(general, ann, "x");
+    fake.edits(general, edited, &format!("<@{}> x", fakes::discord::BOT_ID));
+    let (events, _) = listening.events(2).await;
+    assert!(matches!(&events[1].what, What::Edited { .. }));
+    listening.end().await.expect("it ends well");
+}
+
+/// M12
+#[tokio::test]
+async fn posts_of_a_forum_are_places_of_their_own_and_one_laid_aside_is_taken_up_again() {
+    let fake = FakeDiscord::start().await;
+    let ann = fake.person("Ann");
+    let forum = fake.forum("ideas");
+    let (one, two) = (fake.thread(forum, ann, "one"), fake.thread(forum, ann, "two"));
+    let channel = discord(&fake);
+    let mut listening = Listening::connected(&fake).await;
+    fake.says(one, ann, "first");
+    fake.says(two, ann, "second");
+    let (events, _) = listening.events(2).await;
+    assert_eq!(events[0].place.chat, one.to_string());
+    assert_eq!(events[1].place.chat, two.to_string());
+    let there = Shipment { place: events[0].place.clone(), ..shipment(0, question("Well?"), None) };
+    let asked = channel.send(&there).await.expect("sent");
+    assert_eq!(fake.reads(one), ["Well?"]);
+
+    fake.archives(one, false);
+    let settled =
+        Outgoing::Settled { markdown: "Denied.".to_owned(), approval: None, choices: vec![] };
+    channel.send(&shipment(one, settled.clone(), Some(asked.clone()))).await.expect("taken up");
+    assert_eq!(fake.reads(one), ["Denied."]);
+    fake.archives(one, false);
+    show(&channel, one, text("new")).await.expect("a new message takes it up by itself");
+    fake.archives(one, true);
+    for gone in [
+        show(&channel, one, text("more")).await,
+        channel.send(&shipment(one, settled, Some(asked))).await,
+    ] {
+        assert!(matches!(gone, Err(SendError::Gone(_))), "{gone:?}");
+    }
+    listening.end().await.expect("it ends well");
+}
+
+/// A6, M10
+#[tokio::test]
+async fn places_that_the_bot_is_shown_out_of_and_let_into_are_told() {
+    let fake = FakeDiscord::start().await;
+    let (ann, general) = (fake.person("Ann"), fake.general());
+    let aside = fake.thread(general, ann, "aside");
+    let mut listening = Listening::connected(&fake).await;
+    fake.says(general, ann, "hi");
+    listening.event().await;
+    let mut told = async |count: usize, is: What| {
+        let (events, _) = listening.events(count).await;
+        assert!(events.iter().all(|event| event.what == is), "{events:#?}");
+        let mut chats: Vec<String> = events.iter().map(|e| e.place.chat.clone()).collect();
+        chats.sort();
+        let keys: Vec<String> = events.into_iter().map(|event| event.key).collect();
+        (chats, keys)
+    };
+    let both = vec![general.to_string(), aside.to_string()];
+    fake.kicks();
+    let (chats, first) = told(2, What::Expelled).await;
+    assert_eq!(chats, both);
+    fake.invites();
+    assert_eq!(told(2, What::Admitted).await.0, both);
+    fake.kicks();
+    let (chats, second) = told(2, What::Expelled).await;
+    assert_eq!(chats, both);
+    assert!(first.iter().all(|key| !second.contains(key)), "another time, another event");
+    fake.invites();
+    told(2, What::Admitted).await;
+    fake.removes(general);
+    assert_eq!(told(2, What::Expelled).await.0, both, "a channel goes with its threads");
+    listening.end().await.expect("it ends well");
+}
