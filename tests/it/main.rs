@@ -7,6 +7,7 @@
 )]
 
 mod config;
+mod discord_wires;
 mod documents;
 mod kills;
 mod process;
