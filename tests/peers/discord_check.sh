@@ -9,6 +9,7 @@ environment "$venv" "$here/requirements-discord.txt"
 
 cd "$here/../.."
 cargo build --quiet --workspace --all-features --all-targets --locked
+: >"$scratch/fake"
 "${CARGO_TARGET_DIR:-target}/debug/fake-discord" 0 2>"$scratch/fake" &
 started="$started $!"
 until_said "$scratch/fake" ' channel '
@@ -33,17 +34,41 @@ if ! diff -u "$scratch/expected" "$scratch/short" || grep -q ERROR "$scratch/err
     cat "$scratch/errors" >&2
     exit 1
 fi
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-"$venv/bin/python" "$here/simcord_wire.py" "$port" >"$scratch/peer" 2>&1 &
-started="$started $!"
-tries=0
-until grep -q '^simcord ' "$scratch/peer"; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 300 ] || { echo "the peer did not start:" >&2; cat "$scratch/peer" >&2; exit 1; }
-    sleep 0.1
-done
-COUNTERSIGN_PEER_URL=http://127.0.0.1:$port \
-    timeout 120 cargo test --quiet --workspace --all-features --locked --test discord -- --ignored --exact \
-    peer::somebody_elses_discord_is_spoken_to
+
+# speak_to URL OPTIONS: the adapter against a peer of its own on $port.
+speak_to() {
+    "$venv/bin/python" "$here/simcord_wire.py" "$port" $2 >"$scratch/peer" 2>&1 &
+    peer=$!
+    started="$started $peer"
+    tries=0
+    until grep -q '^simcord ' "$scratch/peer"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || { echo "the peer did not start:" >&2; cat "$scratch/peer" >&2; exit 1; }
+        sleep 0.1
+    done
+    if ! COUNTERSIGN_PEER_USERS=http://127.0.0.1:$port COUNTERSIGN_PEER_URL=$1 timeout 120 \
+        cargo test --quiet --workspace --all-features --locked --test discord -- --ignored --exact \
+        peer::somebody_elses_discord_is_spoken_to >"$scratch/said" 2>&1; then
+        cat "$scratch/said" "$scratch/peer" >&2
+        exit 1
+    fi
+    kill "$peer"
+}
+
+port=$(free_port)
+speak_to "http://127.0.0.1:$port" ""
+
+# Once more with the platform's limits, behind a certificate that nobody else trusts.
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=Peer" \
+    -keyout "$scratch/ca.key" -out "$scratch/ca.pem" 2>/dev/null
+openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=localhost" \
+    -keyout "$scratch/peer.key" -out "$scratch/peer.csr" 2>/dev/null
+printf 'subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n' >"$scratch/peer.ext"
+openssl x509 -req -in "$scratch/peer.csr" -CA "$scratch/ca.pem" -CAkey "$scratch/ca.key" \
+    -CAcreateserial -days 2 -extfile "$scratch/peer.ext" -out "$scratch/peer.pem" 2>/dev/null
+port=$(free_port)
+tls=$(free_port)
+export COUNTERSIGN_PEER_CA="$scratch/ca.pem"
+speak_to "https://localhost:$tls" "--ratelimit --tls $tls $scratch/peer.pem $scratch/peer.key"
 
 echo "the fake Discord and the Discord adapter are as their peers expect"
