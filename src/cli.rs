@@ -53,6 +53,8 @@ pub struct Cli {
 enum Command {
     /// Run the gateway (the default)
     Serve,
+    /// Talk to the agent right here
+    Chat,
     /// Check the configuration and reach the database, then say what would run
     Check,
     /// Bring the database's tables up to date
@@ -169,6 +171,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve(&config, &variables).await,
         Command::Confine { .. } => anyhow::bail!("only `main` confines, before anything else runs"),
+        Command::Chat => chat(config, &variables).await,
         Command::Check => check(&config, &variables).await,
         Command::Migrate => {
             app::open_store(&config).await?;
@@ -215,6 +218,18 @@ async fn serve(config: &Config, variables: &BTreeMap<String, String>) -> Result<
     say(&greeting(config, &link))?;
     signals.next().await;
     tracing::info!("stopping");
+    app.stop().await
+}
+
+async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()> {
+    let mut signals = Signals::heard()?;
+    let (app, terminal) = app::terminal::open(config, variables).await?;
+    say("Write to the agent; /help says how, /file PATH sends a file, Ctrl-C ends it.\n")?;
+    app.start();
+    tokio::select! {
+        () = signals.next() => {}
+        ended = app::terminal::all_is_said(&app, &terminal) => ended?,
+    }
     app.stop().await
 }
 

@@ -6,7 +6,7 @@
 //! - [`limits`]: what a channel can show, and how an `Outgoing` is degraded to fit
 //! - [`text`]: our Markdown in each platform's dialect, and cutting long texts at good places
 //! - [`error`]: failures, named by what the caller does next
-//! - [`discord`], [`telegram`], [`web`]: a module per platform
+//! - [`discord`], [`telegram`], [`terminal`], [`web`]: a module per platform
 
 pub mod discord;
 pub mod error;
@@ -14,6 +14,7 @@ pub mod incoming;
 pub mod limits;
 pub mod outgoing;
 pub mod telegram;
+pub mod terminal;
 pub mod text;
 pub mod web;
 

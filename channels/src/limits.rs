@@ -30,6 +30,24 @@ pub struct Limits {
     pub own_drafts: bool,
     /// Whether a press can ask for a reason by itself (a modal). Elsewhere people reply.
     pub reasons: bool,
+    /// How often the platform may be written to.
+    pub paces: Paces,
+}
+
+/// So many messages in any window of that length; `None` is as many as one likes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Paces {
+    /// To a private chat, and to a group.
+    pub private: Option<Pace>,
+    pub group: Option<Pace>,
+    /// To all chats together.
+    pub bot: Option<Pace>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    pub most: usize,
+    pub within: Duration,
 }
 
 /// What a platform counts.
@@ -201,6 +219,7 @@ mod tests {
             drafts: None,
             own_drafts: false,
             reasons: false,
+            paces: Paces::default(),
         }
     }
 

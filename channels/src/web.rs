@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
-    Shipment, Unit, WebhookError, WebhookRequest, limits::Repeat,
+    Shipment, Unit, WebhookError, WebhookRequest,
+    limits::{Paces, Repeat},
 };
 
 /// How many shown things a slow page may lag behind before it has to read its history again.
@@ -48,6 +49,7 @@ impl Web {
             drafts: Some(Duration::from_millis(120)),
             own_drafts: true,
             reasons: false,
+            paces: Paces::default(),
         };
         let (hub, _) = broadcast::channel(BACKLOG);
         Self { id: id.into(), limits, hub }

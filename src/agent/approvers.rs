@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::journal::event::Speaker;
+use crate::journal::{event::Speaker, role::Role};
 
 /// Whose word counts, and how many of them have to agree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +27,8 @@ pub enum Who {
     Admins,
     /// A numeric platform id, on any channel or on the one before a slash.
     Id(String),
-    /// A role that this bot has given.
-    Role(String),
+    /// A role that this bot has given, or one above it.
+    Role(Role),
     /// A role of the platform, by its id.
     PlatformRole(String),
 }
@@ -39,7 +39,7 @@ pub struct Voter {
     pub speaker: Speaker,
     pub channel: String,
     /// What this bot has made them.
-    pub role: Option<String>,
+    pub role: Option<Role>,
     /// What the platform says they are in that place: `owner`, `admin`, ids of roles.
     pub platform_roles: Vec<String>,
 }
@@ -64,7 +64,7 @@ impl Approvers {
 
 impl Voter {
     pub fn is_owner(&self) -> bool {
-        self.role.as_deref() == Some("owner")
+        self.role == Some(Role::Owner)
     }
 
     /// Whether they run the chat that they are in.
@@ -83,7 +83,7 @@ impl Who {
                 Some((channel, id)) => channel == voter.channel && id == voter.speaker.id,
                 None => *id == voter.speaker.id,
             },
-            Self::Role(role) => voter.role.as_ref() == Some(role),
+            Self::Role(role) => voter.role.is_some_and(|own| own >= *role),
             Self::PlatformRole(role) => voter.platform_roles.contains(role),
         }
     }
@@ -94,7 +94,12 @@ impl Who {
             "members" => Self::Members,
             "admins" => Self::Admins,
             _ => match text.split_once([':', '/']) {
-                Some(("role", role)) if !role.is_empty() => Self::Role(role.into()),
+                Some(("role", name)) => match Role::parse(name) {
+                    Some(role) => Self::Role(role),
+                    None => bail!(
+                        "`{name}` is no role; there are viewer, member, approver, operator and owner"
+                    ),
+                },
                 Some(("platform_role", id)) if !id.is_empty() => Self::PlatformRole(id.into()),
                 Some((channel, id)) if is_word(channel) && is_word(id) && text.contains('/') => {
                     Self::Id(text.into())
@@ -116,7 +121,7 @@ impl Who {
             Self::Members => "members".into(),
             Self::Admins => "admins".into(),
             Self::Id(id) => id.clone(),
-            Self::Role(role) => format!("role:{role}"),
+            Self::Role(role) => format!("role:{}", role.as_str()),
             Self::PlatformRole(id) => format!("platform_role:{id}"),
         }
     }
@@ -202,7 +207,7 @@ mod tests {
         Voter {
             speaker: Speaker { id: id.into(), name: "Requester".into() },
             channel: "telegram".into(),
-            role: role.map(str::to_owned),
+            role: role.and_then(Role::parse),
             platform_roles: platform_roles.iter().map(|&r| r.to_owned()).collect(),
         }
     }
@@ -247,7 +252,7 @@ mod tests {
         let refused =
             |written: Value| serde_json::from_value::<Approvers>(written).unwrap_err().to_string();
         assert!(refused(json!("ann")).contains("`ann` names nobody"));
-        assert!(refused(json!("role:")).contains("names nobody"));
+        assert!(refused(json!("role:king")).contains("is no role"));
         assert!(refused(json!([])).contains("nobody could decide"));
         assert!(refused(json!({ "who": ["1"], "needed": 2 })).contains("only 1 are named"));
         assert!(refused(json!({ "who": ["1"], "needs": 2 })).contains("write a word"));

@@ -19,6 +19,7 @@ use crate::{
     journal::{
         event::{Asks, Call, Event, Outcome, Seq, ToolResult},
         ids::CallId,
+        said::SentFile,
         session::{CallState, OpenCall, Session},
     },
     texts,
@@ -29,6 +30,8 @@ use crate::{
 pub enum Effect {
     /// Nothing, until something happens.
     Rest,
+    /// Fetch what came with the messages.
+    Fetch(Vec<SentFile>),
     /// Ask the model.
     Think,
     /// Summarise what stands up to this event.
@@ -81,6 +84,10 @@ pub fn next(session: &Session, agent: &Agent, running: &BTreeSet<CallId>, scene:
     }
     if let Some(reason) = limits::exhausted(session, &agent.budget, scene.now) {
         return Effect::Fail(reason);
+    }
+    let files: Vec<_> = session.waiting_files().cloned().collect();
+    if !files.is_empty() {
+        return Effect::Fetch(files);
     }
     match compact::due(session, &agent.budget) {
         Some(upto) => Effect::Compact { upto },

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use super::{Agent, catalog::ToolSpec, compact};
 use crate::journal::{
-    event::{Call, Seq},
+    event::{Attachment, Call, Seq},
+    said::{FileState, SentFile},
     session::{Item, Session},
 };
 
@@ -109,10 +110,10 @@ const SKILLS: &str = "\n\n## Skills\nCall `load_skill` with the name before such
 
 fn messages(item: &Item, group: bool) -> Vec<Message> {
     match item {
-        Item::Said { by, text, .. } if group => {
-            vec![Message::User { text: format!("[{}]: {text}", one_line(&by.name)) }]
+        Item::Said { by, text, files, .. } => {
+            let text = if group { attributed(&by.name, text) } else { text.clone() };
+            vec![Message::User { text: with_files(text, files) }]
         }
-        Item::Said { text, .. } => vec![Message::User { text: text.clone() }],
         Item::Summary { text } => {
             vec![Message::User {
                 text: format!("<summary of the conversation so far>\n{text}\n</summary>"),
@@ -136,7 +137,44 @@ fn replied(text: &str, calls: &[(Call, Option<String>)]) -> Vec<Message> {
         .collect()
 }
 
+/// What was written, and a line for each file that came with it.
+fn with_files(text: String, files: &[SentFile]) -> String {
+    let lines = files.iter().map(|sent| match &sent.state {
+        FileState::Waiting => format!("[file: {}, not fetched yet]", one_line(&sent.file.name)),
+        FileState::Taken { path, attachment } => {
+            let Attachment { media_type, size_bytes, .. } = attachment;
+            format!("[file: {}, {}, {}]", one_line(path), one_line(media_type), size(*size_bytes))
+        }
+        FileState::Lost { reason } => {
+            format!("[file: {}, not here: {reason}]", one_line(&sent.file.name))
+        }
+    });
+    let text = Some(text).filter(|text| !text.is_empty());
+    text.into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+/// `12 kB`, rounded up.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
+        _ => format!("{} MB", bytes.div_ceil(1_000_000)),
+    }
+}
+
+/// Whose words these are. Their further lines are set in, so that none of them looks like the
+/// beginning of somebody else's.
+fn attributed(name: &str, text: &str) -> String {
+    let text: String = text.chars().map(|c| if breaks_line(c) { '\n' } else { c }).collect();
+    format!("[{}]: {}", one_line(name), text.replace('\n', "\n  "))
+}
+
 /// A name is data: it cannot end its line and begin another.
 fn one_line(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() || "[]".contains(c) { ' ' } else { c }).collect()
+    let name = channels::text::neutralise(name);
+    name.chars().map(|c| if breaks_line(c) || "[]".contains(c) { ' ' } else { c }).collect()
+}
+
+fn breaks_line(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

@@ -9,8 +9,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::discord;
 use crate::{
-    config::{ChannelEntry, ChannelKind, ChannelMode, Config},
-    gateway::{Connected, people::Allow},
+    config::{ChannelEntry, ChannelKind, ChannelMode, Config, build},
+    gateway::{Connected, Manners, people::Allow},
+    journal::role::Role,
     store::{Store, journal},
     texts::{self, Language},
 };
@@ -45,11 +46,26 @@ pub async fn connect(
             channel,
             allow: Allow::from_list(&entry.allow),
             agent: entry.agent.clone(),
+            model: model_of(config, &entry.agent),
+            manners: manners(entry)?,
             alone: entry.kind != ChannelKind::Web,
         };
         channels.insert(entry.id.clone(), connected);
     }
     Ok((channels, webs))
+}
+
+fn model_of(config: &Config, agent: &str) -> String {
+    let agent = config.agents.iter().find(|entry| entry.id == agent);
+    agent.map(|agent| agent.model.clone()).unwrap_or_default()
+}
+
+fn manners(entry: &ChannelEntry) -> Result<Manners> {
+    let settle =
+        build::duration(&entry.settle).with_context(|| format!("channels.{}.settle", entry.id))?;
+    let owners = entry.owners.iter().map(|id| (id.clone(), Role::Owner));
+    let roles = entry.roles.clone().into_iter().chain(owners).collect();
+    Ok(Manners { queue: entry.queue, settle, roles })
 }
 
 /// Where people have written to this bot in private: Discord does not tell.

@@ -2,6 +2,7 @@
 //!
 //! - [`channels`], [`models`], [`tools`]: each from its section of the configuration
 //! - [`rules`]: guard rules from the command line
+//! - [`terminal`]: a talk on the terminal
 //! - [`backup`]: everything that is remembered, as one file
 
 pub mod backup;
@@ -9,6 +10,7 @@ pub mod channels;
 mod discord;
 pub mod models;
 pub mod rules;
+pub mod terminal;
 pub mod tools;
 
 use anyhow::{Context as _, Result};
@@ -75,6 +77,8 @@ impl App {
             artifacts: Artifacts::new(config.data_dir.join("artifacts")),
             channels,
             messages_per_minute: config.limits.messages_per_minute,
+            models: config.models.iter().map(|model| model.id.clone()).collect(),
+            paces: crate::gateway::pace::Paces::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });

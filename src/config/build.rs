@@ -47,6 +47,7 @@ pub fn duration(text: &str) -> Result<TimeDelta> {
     let (number, unit) = text.split_at(split);
     let number: i64 = number.parse().with_context(wrong)?;
     let delta = match unit {
+        "ms" => TimeDelta::try_milliseconds(number),
         "s" => TimeDelta::try_seconds(number),
         "m" => TimeDelta::try_minutes(number),
         "h" => TimeDelta::try_hours(number),

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 use super::{
-    AgentEntry, ChannelEntry, ChannelKind, ChannelMode, ModelEntry, ProviderName, ToolCallStyle,
+    AgentEntry, ChannelEntry, ChannelKind, ChannelMode, ModelEntry, ProviderName, Queue,
+    ToolCallStyle, default_settle,
 };
 
 /// `COUNTERSIGN__SECTION__KEY`; a number is a place in a list, from 0.
@@ -167,5 +168,10 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         public_key: None,
         ca_file: None,
         allow: vec!["*".into()],
+        // The name in the link that the operator gets.
+        owners: vec!["owner".into()],
+        roles: BTreeMap::new(),
+        queue: Queue::default(),
+        settle: default_settle(),
     }
 }

@@ -23,6 +23,8 @@ use std::{
 
 use crate::{
     agent::{approvers::Approvers, catalog::Tier, policy::Action, rules::RuleEntry},
+    gateway::Queue,
+    journal::role::Role,
     store::db::Durability,
     tools::documents::House,
 };
@@ -160,6 +162,14 @@ pub struct ChannelEntry {
     pub ca_file: Option<PathBuf>,
     #[serde(default)]
     pub allow: Vec<String>,
+    #[serde(default)]
+    pub owners: Vec<String>,
+    #[serde(default)]
+    pub roles: BTreeMap<String, Role>,
+    #[serde(default)]
+    pub queue: Queue,
+    #[serde(default = "default_settle")]
+    pub settle: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -261,6 +271,10 @@ impl ChannelKind {
 
 fn is_public_key(key: &str) -> bool {
     key.trim().len() == 64 && key.trim().bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn default_settle() -> String {
+    "1s".into()
 }
 
 fn default_agent() -> String {

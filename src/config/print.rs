@@ -183,6 +183,28 @@ pub const KEYS: &[Key] = &[
         "Discord: authorities (PEM) that may vouch for the platform besides the usual ones, for a proxy",
     ),
     key("channels.allow", "[]", "Numeric platform ids, or [\"*\"]; others need a pairing code"),
+    key(
+        "channels.owners",
+        "[]",
+        "Ids of people who may do everything; else who redeems the first code",
+    ),
+    key(
+        "channels.roles",
+        "{}",
+        "A person's or a platform role's id, or admin or owner of the chat, to viewer, member, \
+         approver, operator or owner",
+    ),
+    key(
+        "channels.queue",
+        "collect",
+        "A message during a turn: collect reads it after the step at hand, steer thinks anew with \
+         it, interrupt stops the turn",
+    ),
+    key(
+        "channels.settle",
+        "1s",
+        "What follows so quickly is read together; an album and a cut paste wait so long",
+    ),
     key("mcp.name", "", "In front of its tools' names"),
     key("mcp.command", "", "Program and arguments of a local server"),
     key("mcp.url", "", "Address of a remote server"),

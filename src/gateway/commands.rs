@@ -12,8 +12,9 @@ use crate::{
     journal::{
         event::{Event, Speaker, Status},
         ids::ConversationId,
+        role::Role,
     },
-    store::{Tx, approvals as questions, journal, outbox},
+    store::{Tx, approvals as questions, conversations, journal, outbox},
 };
 
 /// Does what the text commands. `false`: it is no command of ours, the agent reads it.
@@ -27,10 +28,10 @@ pub(super) async fn obey(
     let Some((command, rest)) = split(typed.text) else { return Ok(false) };
     let answer = match command.to_lowercase().as_str() {
         "start" | "help" => words.help.to_owned(),
-        "whoami" => words.whoami([&by.name, &by.id, &desk.channel, "member"]),
+        "whoami" => words.whoami([&by.name, &by.id, &desk.channel, typed.role.as_str()]),
         "status" => (words.open_questions)(questions::pending(tx, conversation).await?.len()),
         "stop" => {
-            end_all(tx, desk, conversation, Event::Stopped { by: by.clone() }, by).await?;
+            stop(tx, desk, conversation, by).await?;
             words.stopped.to_owned()
         }
         "new" => {
@@ -38,13 +39,11 @@ pub(super) async fn obey(
             words.fresh.to_owned()
         }
         "grants" => {
-            let voter = approvals::voter(tx, &desk.channel, by, typed.roles).await?;
+            let voter = typed.voter(&desk.channel);
             approvals::lasting::typed(tx, conversation, (rest, &voter), desk.now).await?
         }
-        "panic" => {
-            let voter = approvals::voter(tx, &desk.channel, by, typed.roles).await?;
-            approvals::halt::typed(tx, rest, &voter, desk.now).await?
-        }
+        "panic" => approvals::halt::typed(tx, rest, &typed.voter(&desk.channel), desk.now).await?,
+        "model" => choose_model(tx, desk, conversation, typed, rest).await?,
         "allow" | "here" | "always" | "deny" => {
             let choice = Choice::from_command(&command.to_lowercase(), rest);
             decide_typed(tx, desk, conversation, typed, choice).await?
@@ -52,7 +51,10 @@ pub(super) async fn obey(
         _ => return Ok(false),
     };
     let seq = journal::last_seq(tx, conversation).await?;
-    let shows = vec![Outgoing::Text { markdown: answer, reply_to: None }];
+    // A command of a platform's own kind is answered as such.
+    let names_it = typed.group || typed.message.starts_with("i:");
+    let reply_to = names_it.then(|| typed.message.to_owned());
+    let shows = vec![Outgoing::Text { markdown: answer, reply_to }];
     outbox::put(tx, conversation, seq, shows, desk.now).await?;
     Ok(true)
 }
@@ -62,6 +64,41 @@ fn split(text: &str) -> Option<(&str, &str)> {
     let line = text.trim().strip_prefix('/')?;
     let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     Some((command, rest.trim()))
+}
+
+/// Shows the models, or switches to one.
+async fn choose_model(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    conversation: &ConversationId,
+    typed: &Typed<'_>,
+    name: &str,
+) -> Result<String> {
+    let words = typed.words;
+    if name.is_empty() {
+        let chosen = conversations::chosen_model(tx, conversation).await?;
+        let chosen = chosen.filter(|model| desk.models.contains(model));
+        return Ok(words.models(&chosen.unwrap_or_else(|| desk.model.clone()), &desk.models));
+    }
+    if typed.role < Role::Operator {
+        return Ok((words.may_not)(Role::Operator.as_str()));
+    }
+    let Some(model) = desk.models.iter().find(|model| *model == name) else {
+        return Ok(words.no_such_model(name, &desk.models));
+    };
+    let event = Event::ModelChosen { by: typed.by.clone(), model: model.clone() };
+    journal::append(tx, conversation, &event, desk.now).await?;
+    Ok((words.model_now)(model))
+}
+
+/// Ends the turn at hand, and every question of it.
+pub(super) async fn stop(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    conversation: &ConversationId,
+    by: &Speaker,
+) -> Result<()> {
+    end_all(tx, desk, conversation, Event::Stopped { by: by.clone() }, by).await
 }
 
 async fn end_all(
@@ -100,8 +137,7 @@ async fn decide_typed(
     }
     match shown.as_slice() {
         [(one, _)] => {
-            let voter = approvals::voter(tx, &desk.channel, typed.by, typed.roles).await?;
-            approvals::decide(tx, one, choice, &voter, desk.now).await
+            approvals::decide(tx, one, choice, &typed.voter(&desk.channel), desk.now).await
         }
         [] if hidden > 0 => Ok(typed.words.not_shown_yet.to_owned()),
         [] => Ok(typed.words.nothing_pending.to_owned()),

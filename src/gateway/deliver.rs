@@ -5,13 +5,16 @@
 
 use anyhow::Result;
 use channels::{Channel, Outgoing, Receipt, SendError, Shipment, limits::Repeat};
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
 use super::{Gateway, approvals};
 use crate::{
-    store::outbox::{Ended, Sending},
+    store::{
+        conversations,
+        outbox::{Ended, Sending},
+    },
     texts::Language,
 };
 
@@ -58,6 +61,12 @@ pub async fn deliver_ready(gateway: &Gateway) -> Result<usize> {
 }
 
 async fn ship(gateway: &Gateway, mut sending: Sending) {
+    if let Err(until) = in_time(gateway, &sending) {
+        if let Err(problem) = gateway.store.put_off(&sending.id, until).await {
+            tracing::error!(outbox.id = %sending.id, problem = format!("{problem:#}"), "it lapses");
+        }
+        return;
+    }
     let outcome = match gateway.channels.get(&sending.channel) {
         Some(connected) => show(gateway, connected.channel.as_ref(), &mut sending).await,
         None => Err(SendError::Retry {
@@ -70,6 +79,13 @@ async fn ship(gateway: &Gateway, mut sending: Sending) {
         // The row lapses and is sent once more, which the platform takes for the same.
         tracing::error!(outbox.id = %sending.id, problem, "the end of a send was not recorded");
     }
+}
+
+/// Whether the platform takes this now; otherwise, when to try.
+fn in_time(gateway: &Gateway, sending: &Sending) -> Result<(), DateTime<Utc>> {
+    let Some(connected) = gateway.channels.get(&sending.channel) else { return Ok(()) };
+    let to = (sending.channel.as_str(), &sending.place);
+    gateway.paces.take(to, &connected.channel.limits().paces, gateway.clock.now())
 }
 
 /// Sends, in two steps where the platform needs it.
@@ -130,7 +146,16 @@ async fn settle(
             let sent = Sending { receipt: Some(receipt), ..sending.clone() };
             store.sent(&sent, Ended::Sent, String::new()).await
         }
-        Err(SendError::Retry { after, reason }) => again(gateway, sending, after, reason).await,
+        Err(SendError::Retry { after, reason }) => {
+            if let Some(after) = after {
+                park(gateway, sending, &sending.place.chat, after).await?;
+            }
+            again(gateway, sending, after, reason).await
+        }
+        Err(SendError::Paused { after, reason }) => {
+            park(gateway, sending, "", after).await?;
+            again(gateway, sending, Some(after), reason).await
+        }
         Err(SendError::Unknown(reason)) => again(gateway, sending, None, reason).await,
         Err(SendError::Moved { chat }) => {
             let (channel, from) = (sending.channel.clone(), sending.place.chat.clone());
@@ -147,6 +172,20 @@ async fn settle(
         Err(SendError::Gone(reason)) => give_up(gateway, sending, Ended::Gone, reason).await,
         Err(SendError::Rejected(reason)) => give_up(gateway, sending, Ended::Refused, reason).await,
     }
+}
+
+/// The platform has had enough of us, there or everywhere: nothing more until then.
+async fn park(gateway: &Gateway, sending: &Sending, chat: &str, after: Duration) -> Result<()> {
+    let now = gateway.clock.now();
+    let until = now + TimeDelta::from_std(after).unwrap_or(LONGEST_WAIT);
+    gateway.paces.park((&sending.channel, &sending.place), now, after);
+    let (channel, chat) = (sending.channel.clone(), chat.to_owned());
+    gateway
+        .store
+        .write("park", move |tx| {
+            Box::pin(async move { conversations::park(tx, (&channel, &chat), until, now).await })
+        })
+        .await
 }
 
 async fn again(

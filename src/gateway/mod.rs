@@ -6,21 +6,26 @@
 //! - [`approvals`]: the one door through which a question is decided
 //! - [`deliver`]: what the outbox holds is shown, in order
 //! - [`drafts`]: what is not recorded: growing text, "is typing"
+//! - [`pace`]: how often a platform is written to
 
 pub mod approvals;
 pub mod commands;
 pub mod deliver;
 pub mod drafts;
+pub mod pace;
 pub mod people;
 pub mod receive;
 
 use anyhow::{Context as _, Result};
 use channels::{Channel, Intake, ListenError, Place, SendError, Shipment};
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     clock::Clock,
+    journal::role::Role,
     store::{Store, files::Artifacts, inbox},
 };
 use people::Allow;
@@ -33,6 +38,9 @@ pub struct Gateway {
     pub channels: BTreeMap<String, Connected>,
     /// How fast one person may write.
     pub messages_per_minute: u32,
+    /// The models that a person can choose among.
+    pub models: Vec<String>,
+    pub paces: pace::Paces,
     /// What shutdown waits for.
     pub tasks: TaskTracker,
     pub stop: CancellationToken,
@@ -42,10 +50,42 @@ pub struct Gateway {
 pub struct Connected {
     pub channel: Arc<dyn Channel>,
     pub allow: Allow,
-    /// The agent that answers here.
+    /// The agent that answers here, and the model that it thinks with.
     pub agent: String,
+    pub model: String,
+    pub manners: Manners,
     /// Only one node may listen at a time (a long poll).
     pub alone: bool,
+}
+
+/// What the operator wishes of a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manners {
+    pub queue: Queue,
+    /// What follows so quickly belongs to what went before.
+    pub settle: TimeDelta,
+    /// Who is what: a person or a role of the platform, by id; `owner` and `admin` of a chat.
+    pub roles: BTreeMap<String, Role>,
+}
+
+impl Default for Manners {
+    fn default() -> Self {
+        let settle = TimeDelta::seconds(1);
+        Self { queue: Queue::default(), settle, roles: BTreeMap::new() }
+    }
+}
+
+/// What becomes of a message that comes while the agent works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Queue {
+    /// It is read after the step at hand.
+    #[default]
+    Collect,
+    /// The thought at hand is broken off, and begins anew with it.
+    Steer,
+    /// The turn is stopped, as by `/stop`, and a new one begins.
+    Interrupt,
 }
 
 impl Gateway {

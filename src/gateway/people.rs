@@ -3,9 +3,10 @@
 use anyhow::Result;
 use channels::Person;
 use chrono::{DateTime, Utc};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    journal::role::Role,
     store::{
         Tx,
         people::{self, Pairing},
@@ -29,17 +30,27 @@ impl Allow {
     }
 }
 
-pub async fn may_talk(
+/// What that person may do here; `None`: nothing, they are a stranger.
+///
+/// Ids are given out by the platform, and so can let somebody in. `owner` and `admin` anybody can be
+/// in a chat of their own: they only raise who may talk anyway.
+pub async fn role(
     tx: &mut Tx<'_>,
-    channel: &str,
-    allow: &Allow,
+    (channel, allow): (&str, &Allow),
+    roles: &BTreeMap<String, Role>,
     person: &Person,
-) -> Result<bool> {
-    match allow {
-        Allow::Everybody => Ok(true),
-        Allow::Only(ids) if ids.contains(&person.id) => Ok(true),
-        Allow::Only(_) => people::is_known(tx, channel, &person.id).await,
-    }
+) -> Result<Option<Role>> {
+    let allowed = match allow {
+        Allow::Everybody => true,
+        Allow::Only(ids) => ids.contains(&person.id),
+    };
+    let kept = people::role(tx, channel, &person.id).await?;
+    let is_word = |role: &&String| matches!(role.as_str(), "owner" | "admin");
+    let (words, ids): (Vec<_>, Vec<_>) = person.roles.iter().partition(is_word);
+    let given = |of: &[&String]| of.iter().filter_map(|id| roles.get(*id)).max().copied();
+    let own = roles.get(&person.id).copied();
+    let role = own.max(kept).max(given(&ids)).max(allowed.then_some(Role::Member));
+    Ok(role.map(|role| given(&words).map_or(role, |raised| role.max(raised))))
 }
 
 /// What to say to somebody unknown; a pairing code in the text is tried.
@@ -54,7 +65,8 @@ pub async fn greet_stranger(
     let Some(code) = pairing_code(text) else { return Ok(words.stranger(&person.id)) };
     let who = (person.id.as_str(), person.name.as_str());
     Ok(match people::pair(tx, channel, who, &code, now).await? {
-        Pairing::Paired => words.paired,
+        Pairing::Paired(Role::Owner) => words.paired_owner,
+        Pairing::Paired(_) => words.paired,
         Pairing::Wrong => words.wrong_code,
         Pairing::Locked => words.locked,
     }

@@ -1,22 +1,26 @@
 //! What a channel heard becomes events, before the platform may forget it.
 
 use anyhow::Result;
-use channels::{Batch, Incoming, Outgoing, Person, Place, PlaceKind, What, incoming::Batches};
-use chrono::{DateTime, Utc};
+use channels::{
+    Batch, FileRef, Incoming, Outgoing, Person, Place, PlaceKind, What, incoming::Batches,
+};
+use chrono::{DateTime, TimeDelta, Utc};
 use std::sync::Arc;
 
 use super::{
-    Gateway, approvals,
+    Gateway, Manners, Queue, approvals,
     approvals::Press,
     commands,
     people::{self, Allow},
 };
 use crate::{
+    agent::approvers::Voter,
     journal::{
         event::{Event, Speaker},
         ids::ConversationId,
+        role::Role,
     },
-    store::{self, Tx, inbox, journal, outbox, usage},
+    store::{Tx, conversations, inbox, journal, outbox, usage},
     texts::{self, Language, Words},
 };
 
@@ -42,6 +46,9 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
     let desk = Desk {
         channel: channel.to_owned(),
         allow: connected.allow.clone(),
+        manners: connected.manners.clone(),
+        model: connected.model.clone(),
+        models: gateway.models.clone(),
         messages_per_minute: gateway.messages_per_minute,
         now: gateway.clock.now(),
     };
@@ -84,6 +91,10 @@ async fn say_aside(gateway: Arc<Gateway>, channel: String, aside: Aside) {
 pub(super) struct Desk {
     pub channel: String,
     pub allow: Allow,
+    pub manners: Manners,
+    /// The model of the channel's agent, and those that there are.
+    pub model: String,
+    pub models: Vec<String>,
     pub messages_per_minute: u32,
     pub now: DateTime<Utc>,
 }
@@ -97,7 +108,22 @@ pub(super) struct Typed<'a> {
     pub message: &'a str,
     /// The message that it answers.
     pub reply_to: Option<&'a str>,
+    pub role: Role,
+    /// Whether others read along: then an answer names what it answers.
+    pub group: bool,
     pub words: &'static Words,
+}
+
+impl Typed<'_> {
+    /// Who typed it, as questions see them.
+    pub fn voter(&self, channel: &str) -> Voter {
+        Voter {
+            speaker: self.by.clone(),
+            channel: channel.to_owned(),
+            role: Some(self.role),
+            platform_roles: self.roles.to_vec(),
+        }
+    }
 }
 
 async fn take(tx: &mut Tx<'_>, desk: &Desk, incoming: &Incoming) -> Result<Option<Aside>> {
@@ -115,8 +141,8 @@ async fn take(tx: &mut Tx<'_>, desk: &Desk, incoming: &Incoming) -> Result<Optio
         return Ok(None);
     }
     if incoming.what == What::Expelled {
-        let chat = &incoming.place.chat;
-        approvals::moves::expelled(tx, &desk.channel, chat, desk.now).await?;
+        tracing::warn!(channel.id = desk.channel, "the bot was shown out of a chat");
+        approvals::moves::expelled(tx, &desk.channel, &incoming.place, desk.now).await?;
         return Ok(None);
     }
     match &incoming.person {
@@ -133,26 +159,42 @@ async fn take_from(
     incoming: &Incoming,
     person: &Person,
 ) -> Result<Option<Aside>> {
-    if !people::may_talk(tx, &desk.channel, &desk.allow, person).await? {
+    let here = (desk.channel.as_str(), &desk.allow);
+    let role = people::role(tx, here, &desk.manners.roles, person).await?;
+    let Some(role) = role.filter(|role| *role >= Role::Member) else {
         return from_stranger(tx, desk, incoming, person).await;
-    }
+    };
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
     match &incoming.what {
-        What::Text { text, addressed, message, reply_to, .. } => {
-            if *addressed {
-                let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
-                let conversation =
-                    journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
-                let words = spoken(tx, &conversation, person).await?;
-                let typed = Typed { by: &by, roles, text, message, reply_to, words };
-                say(tx, desk, &conversation, typed).await?;
+        What::Text { text, addressed: true, message, reply_to, files, album } => {
+            let conversation =
+                journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
+            let words = spoken(tx, &conversation, person).await?;
+            let group = incoming.place.kind == PlaceKind::Group;
+            let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
+            let typed = Typed { by: &by, roles, text, message, reply_to, role, group, words };
+            say(tx, desk, &conversation, (typed, files, album.is_some())).await?;
+            Ok(None)
+        }
+        What::Edited { message, text, addressed: true } => {
+            let here = journal::find_conversation(tx, &desk.channel, &incoming.place).await?;
+            if let Some(conversation) = here {
+                let (message, text) = (message.clone(), text.clone());
+                let edited = Event::Edited { by, message, text };
+                journal::append(tx, &conversation, &edited, desk.now).await?;
             }
             Ok(None)
         }
         What::Press { press, message, data, reason } => {
             let (channel, reason) = (desk.channel.as_str(), reason.as_deref());
             let pressed = Press { channel, place: &incoming.place, message, data, reason };
-            let voter = approvals::voter(tx, channel, &by, &person.roles).await?;
+            let roles = person.roles.clone();
+            let voter = Voter {
+                speaker: by,
+                channel: channel.into(),
+                role: Some(role),
+                platform_roles: roles,
+            };
             let text = approvals::press(tx, pressed, &voter, desk.now).await?;
             Ok(Some(toast(&incoming.place, press, text)))
         }
@@ -173,7 +215,7 @@ async fn spoken(
     conversation: &ConversationId,
     person: &Person,
 ) -> Result<&'static Words> {
-    let tag = store::people::language(tx, conversation, person.language.as_deref()).await?;
+    let tag = conversations::language(tx, conversation, person.language.as_deref()).await?;
     Ok(Language::of(Some(&tag)).words())
 }
 
@@ -181,10 +223,13 @@ async fn say(
     tx: &mut Tx<'_>,
     desk: &Desk,
     conversation: &ConversationId,
-    typed: Typed<'_>,
+    (typed, files, album): (Typed<'_>, &[FileRef], bool),
 ) -> Result<()> {
-    if commands::obey(tx, desk, conversation, &typed).await? {
+    if files.is_empty() && commands::obey(tx, desk, conversation, &typed).await? {
         return Ok(());
+    }
+    if desk.manners.queue == Queue::Interrupt && conversations::is_busy(tx, conversation).await? {
+        commands::stop(tx, desk, conversation, typed.by).await?;
     }
     let Typed { by, text, message, .. } = typed;
     let person = format!("{}/{}", desk.channel, by.id);
@@ -197,7 +242,20 @@ async fn say(
     }
     let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
     journal::append(tx, conversation, &said, desk.now).await?;
-    Ok(())
+    for file in files {
+        let sent = Event::FileSent { message: message.to_owned(), file: file.clone() };
+        journal::append(tx, conversation, &sent, desk.now).await?;
+    }
+    let more = album || is_cut(text);
+    let wait = if more { desk.manners.settle } else { TimeDelta::zero() };
+    conversations::read_not_before(tx, conversation, desk.now + wait).await
+}
+
+/// Clients cut what is pasted at their platform's longest text; the rest follows.
+const CUT_AT: usize = 4_000;
+
+fn is_cut(text: &str) -> bool {
+    text.encode_utf16().count() >= CUT_AT
 }
 
 async fn unsupported(

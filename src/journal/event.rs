@@ -1,5 +1,6 @@
 //! One fact of one conversation, in the past tense, never changed.
 
+use channels::FileRef;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -47,6 +48,16 @@ pub enum Event {
     Restarted { by: Speaker },
     /// Everything up to `upto` is now told by `summary`.
     Compacted { upto: Seq, summary: String, usage: Usage },
+    /// With a message came a file, which the platform keeps until it is fetched.
+    FileSent { message: String, file: FileRef },
+    /// It was fetched, and lies in the workspace under `path`.
+    FileTaken { file: Seq, path: String, attachment: Attachment },
+    /// It will never be fetched: why, as the model is told.
+    FileLost { file: Seq, reason: String },
+    /// A person changed what they had written.
+    Edited { by: Speaker, message: String, text: String },
+    /// `/model`: who thinks from here on.
+    ModelChosen { by: Speaker, model: String },
     /// A hook was asked; what came of it stands here and in the event that it was about.
     Hooked { hook: String, on: Point, call: Option<CallId>, did: Did },
 }

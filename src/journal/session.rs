@@ -9,6 +9,7 @@ use super::{
         Usage,
     },
     ids::{ApprovalId, CallId},
+    said::{self, SentFile},
     standing::Standing,
 };
 
@@ -29,6 +30,7 @@ pub struct Session {
     pub seen: BTreeMap<String, String>,
     /// The last message, and the last one that the model (or a notice of failure) has answered.
     pub said_upto: Seq,
+    pub said_at: Option<DateTime<Utc>>,
     pub answered_upto: Seq,
     pub reminded_upto: Seq,
     /// On whose behalf the agent acts: who wrote last of what the last reply had read.
@@ -46,6 +48,8 @@ pub struct Session {
     pub prepared: bool,
     /// What hooks have remarked on the calls of the last reply.
     pub remarks: BTreeMap<CallId, Vec<String>>,
+    /// The model that somebody has chosen.
+    pub model: Option<String>,
     /// Not folded: the worker sets it whenever it has read the journal.
     pub standing: Standing,
 }
@@ -67,6 +71,9 @@ pub enum Item {
         seq: Seq,
         by: Speaker,
         text: String,
+        /// The platform's id of it.
+        message: String,
+        files: Vec<SentFile>,
     },
     Replied {
         upto: Seq,
@@ -120,7 +127,7 @@ impl Session {
         self.seq = entry.seq;
         self.prepared &= !asks_anew(&entry.event);
         match &entry.event {
-            Event::Said { by, text, .. } => self.said(entry, by, text),
+            Event::Said { by, text, message } => self.said(entry, by, text, message),
             Event::Replied { text, calls, upto, usage } => {
                 self.replied(text, calls, *upto, *usage);
             }
@@ -142,11 +149,21 @@ impl Session {
             Event::Stopped { by } => self.stopped(by),
             Event::Restarted { .. } => {
                 let foreign = std::mem::take(&mut self.foreign);
-                let seq = entry.seq;
-                *self = Self { seq, answered_upto: seq, foreign, ..Self::default() };
+                let (seq, model) = (entry.seq, self.model.take());
+                *self = Self { seq, answered_upto: seq, foreign, model, ..Self::default() };
             }
             Event::Compacted { upto, summary, usage } => self.compacted(*upto, summary, *usage),
             Event::Hooked { on, call, did, .. } => self.hooked(*on, call.as_ref(), did),
+            Event::FileSent { message, file } => self.file_sent(entry.seq, message, file),
+            Event::FileTaken { file, path, attachment } => {
+                let (path, attachment) = (path.clone(), attachment.clone());
+                self.set_file(*file, said::FileState::Taken { path, attachment });
+            }
+            Event::FileLost { file, reason } => {
+                self.set_file(*file, said::FileState::Lost { reason: reason.clone() });
+            }
+            Event::Edited { by, message, text } => self.edited(entry.seq, by, message, text),
+            Event::ModelChosen { model, .. } => self.model = Some(model.clone()),
         }
     }
 
@@ -164,12 +181,12 @@ impl Session {
         self.calls.iter().filter(|c| c.state != CallState::Ended)
     }
 
-    fn said(&mut self, entry: &Entry, by: &Speaker, text: &str) {
+    fn said(&mut self, entry: &Entry, by: &Speaker, text: &str, message: &str) {
         if !self.awaits_model() && self.calls.is_empty() {
             self.turn = Turn { started_at: Some(entry.at), ..Turn::default() };
         }
-        self.said_upto = entry.seq;
-        self.items.push(Item::Said { seq: entry.seq, by: by.clone(), text: text.to_owned() });
+        (self.said_upto, self.said_at) = (entry.seq, Some(entry.at));
+        self.say(entry.seq, by, text.to_owned(), message);
     }
 
     /// What was said while the model thought stands behind its reply, so that the next prompt

@@ -1,6 +1,7 @@
 //! Remembers: the only place with SQL, and with the artifact folder.
 //!
 //! - [`db`]: the one file that knows that there are two databases
+//! - [`conversations`]: what is kept of them besides their events
 //! - [`journal`]: conversations and their events
 //! - [`history`]: what a conversation has shown
 //! - [`inbox`]: what platforms have delivered
@@ -23,6 +24,7 @@
 pub mod approvals;
 pub mod audit;
 pub mod backup;
+pub mod conversations;
 pub mod db;
 pub mod files;
 pub mod grants;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use super::{
     Store, Tx, at,
+    conversations::take_draft,
     db::sql,
     leases::{Held, Hold, readable},
 };
@@ -61,6 +62,11 @@ macro_rules! claim {
                 SELECT o.id FROM outbox o
                 WHERE o.status = 'waiting' AND o.lease_until <= $3 AND o.not_before <= $4
                 AND NOT EXISTS (
+                    SELECT 1 FROM parked k
+                    JOIN conversations c ON c.channel = k.channel AND k.chat IN ('', c.chat)
+                    WHERE c.id = o.conversation AND k.until > $4
+                )
+                AND NOT EXISTS (
                     SELECT 1 FROM outbox p
                     WHERE p.conversation = o.conversation AND p.status = 'waiting'
                     AND (p.seq, p.part, p.id) < (o.seq, o.part, o.id)
@@ -96,6 +102,12 @@ impl Store {
             Box::pin(async move { end(tx, &sending, ended, problem).await })
         })
         .await
+    }
+
+    /// Leaves the row for later, untried.
+    pub async fn put_off(&self, id: &OutboxId, until: DateTime<Utc>) -> Result<()> {
+        let id = id.clone();
+        self.write("put off", move |tx| Box::pin(put_off(tx, id, until))).await
     }
 
     /// Leaves the row for another try.
@@ -266,6 +278,21 @@ async fn try_again(
     Ok(())
 }
 
+async fn put_off(tx: &mut Tx<'_>, id: OutboxId, until: DateTime<Utc>) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- put off
+        UPDATE outbox
+        SET lease_until = 0, not_before = $1, attempts = attempts - 1
+        WHERE id = $2 AND status = 'waiting'",
+        until.timestamp_millis(),
+        id.as_str()
+    );
+    Ok(())
+}
+
 /// Puts these behind everything that the conversation has to show already.
 pub async fn put(
     tx: &mut Tx<'_>,
@@ -277,7 +304,29 @@ pub async fn put(
     let first = next_part(tx, conversation, seq).await?;
     for (what, part) in shows.into_iter().zip(first..) {
         let row = Row { id: OutboxId::new(), seq, part, edits: None, approval: None };
+        let id = row.id.clone();
         insert(tx, conversation, row, &what, now).await?;
+        if matches!(what, Outgoing::Text { .. }) && part == first {
+            take_over(tx, conversation, &id).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The message in which the answer has grown becomes the answer.
+async fn take_over(tx: &mut Tx<'_>, conversation: &ConversationId, id: &OutboxId) -> Result<()> {
+    if let Some(receipt) = take_draft(tx, conversation).await? {
+        sql!(
+            tx,
+            execute,
+            "
+            -- take over
+            UPDATE outbox
+            SET receipt = $1
+            WHERE id = $2",
+            receipt,
+            id.as_str()
+        );
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Tx, approvals::hash_of, at, db::sql};
-use crate::journal::ids::ConversationId;
+use crate::journal::role::Role;
 
 /// After so many wrong codes in a row, a person's codes are refused for `LOCKED_FOR`.
 const FAILURES: i64 = 5;
@@ -16,24 +16,25 @@ fn locked_for() -> TimeDelta {
 /// What became of a pairing code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairing {
-    Paired,
+    Paired(Role),
     Wrong,
     /// Too many wrong ones: not even looked at.
     Locked,
 }
 
-pub async fn is_known(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<bool> {
+/// What this bot has made of that person, if it knows them.
+pub async fn role(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<Option<Role>> {
     let found: Option<(String,)> = sql!(
         tx,
         fetch_optional,
         "
-        -- is known
+        -- role
         SELECT role FROM people
         WHERE channel = $1 AND person = $2",
         channel,
         person
     );
-    Ok(found.is_some())
+    Ok(found.and_then(|(role,)| Role::parse(&role)))
 }
 
 /// Makes a code work, once, until it expires. An empty channel means any.
@@ -87,20 +88,36 @@ pub async fn pair(
         count_failure(tx, channel, id, now).await?;
         return Ok(Pairing::Wrong);
     }
+    let role = if any_owner(tx).await? { Role::Member } else { Role::Owner };
     sql!(
         tx,
         execute,
         "
         -- welcome
         INSERT INTO people (channel, person, name, role, since)
-        VALUES ($1, $2, $3, 'member', $4)
+        VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (channel, person) DO NOTHING",
         channel,
         id,
         name.replace('\0', ""),
+        role.as_str(),
         now.timestamp_millis()
     );
-    Ok(Pairing::Paired)
+    Ok(Pairing::Paired(role))
+}
+
+/// Whether somebody owns this gateway: until then, who redeems a code does.
+async fn any_owner(tx: &mut Tx<'_>) -> Result<bool> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- any owner
+        SELECT person FROM people
+        WHERE role = 'owner'
+        LIMIT 1"
+    );
+    Ok(found.is_some())
 }
 
 async fn is_locked(
@@ -236,37 +253,4 @@ pub async fn revoke_session(tx: &mut Tx<'_>, token: &str) -> Result<()> {
         hash_of(token)
     );
     Ok(())
-}
-
-/// What the people of a conversation are spoken to in: what the client of who wrote last told, as
-/// an IETF tag; empty as long as none has.
-pub async fn language(
-    tx: &mut Tx<'_>,
-    conversation: &ConversationId,
-    told: Option<&str>,
-) -> Result<String> {
-    if let Some(told) = told {
-        sql!(
-            tx,
-            execute,
-            "
-            -- speak
-            UPDATE conversations
-            SET language = $1
-            WHERE id = $2 AND language <> $1",
-            told,
-            conversation.as_str()
-        );
-        return Ok(told.to_owned());
-    }
-    let (language,): (String,) = sql!(
-        tx,
-        fetch_one,
-        "
-        -- language
-        SELECT language FROM conversations
-        WHERE id = $1",
-        conversation.as_str()
-    );
-    Ok(language)
 }

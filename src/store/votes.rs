@@ -4,7 +4,10 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 
 use super::{Tx, db::sql};
-use crate::{agent::approvers::Voter, journal::ids::ApprovalId};
+use crate::{
+    agent::approvers::Voter,
+    journal::{ids::ApprovalId, role::Role},
+};
 
 /// Notes that this person says yes, once; who has, in the order of their saying so.
 pub async fn vote(
@@ -40,35 +43,20 @@ pub async fn vote(
     Ok(names.into_iter().map(|(name,)| name).collect())
 }
 
-/// What the bot has made of that person: `member`, `owner`, …
-pub async fn role(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<Option<String>> {
-    let found: Option<(String,)> = sql!(
-        tx,
-        fetch_optional,
-        "
-        -- role
-        SELECT role FROM people
-        WHERE channel = $1 AND person = $2",
-        channel,
-        person
-    );
-    Ok(found.map(|(role,)| role))
-}
-
-/// Who has that role on a channel.
-pub async fn with_role(tx: &mut Tx<'_>, channel: &str, role: &str) -> Result<Vec<String>> {
-    let people: Vec<(String,)> = sql!(
+/// Who has that role on a channel, or one above it.
+pub async fn with_role(tx: &mut Tx<'_>, channel: &str, role: Role) -> Result<Vec<String>> {
+    let people: Vec<(String, String)> = sql!(
         tx,
         fetch_all,
         "
         -- with role
-        SELECT person FROM people
-        WHERE channel = $1 AND role = $2
+        SELECT person, role FROM people
+        WHERE channel = $1
         ORDER BY since",
-        channel,
-        role
+        channel
     );
-    Ok(people.into_iter().map(|(person,)| person).collect())
+    let has = |own: &str| Role::parse(own).is_some_and(|own| own >= role);
+    Ok(people.into_iter().filter(|(_, own)| has(own)).map(|(person, _)| person).collect())
 }
 
 /// Gives somebody a role.

@@ -2,7 +2,7 @@
 //! around again. Nothing is applied from memory: this worker reads its own events like others'.
 
 use anyhow::Result;
-use channels::Outgoing;
+use channels::{Outgoing, PlaceKind};
 use futures::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,14 +10,19 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Worker, act, hooks, scene, think, trail};
+use super::{Worker, act, fetch, hooks, scene, think, trail};
 use crate::{
     agent::{
         Agent,
         next::{Effect, next},
         policy::Scene,
     },
-    journal::{event::Event, ids::CallId, session::Session},
+    gateway::{Manners, drafts::Drafts},
+    journal::{
+        event::Event,
+        ids::CallId,
+        session::{Item, Session},
+    },
     store::{
         grants,
         journal::{Change, Recorded, Terms},
@@ -112,6 +117,7 @@ impl<'w> Turn<'w> {
         match effect {
             Effect::Rest if running.calls.is_empty() => self.rest().await,
             Effect::Rest => self.wait(running).await,
+            Effect::Fetch(files) => fetch::fetch(self, files).await,
             Effect::Think => think::think(self).await,
             Effect::Compact { upto } => think::compact(self, upto).await,
             Effect::Run(cleared) => act::run(self, cleared, running).await,
@@ -133,6 +139,7 @@ impl<'w> Turn<'w> {
     /// Until a call ends or something happens.
     async fn wait(&self, running: &mut Running<'w>) -> Result<Flow> {
         let (_silent, text) = tokio::sync::watch::channel(String::new());
+        let mut drafts = Drafts::new(&self.worker.gateway, self.claimed, None);
         tokio::select! {
             Some(done) = running.calls.next() => {
                 running.cancel.remove(done.id());
@@ -140,9 +147,7 @@ impl<'w> Turn<'w> {
                 act::finish(self, done, counted).await
             }
             () = self.bell.news() => Ok(Flow::Around),
-            () = crate::gateway::drafts::show(&self.worker.gateway, self.place(), text) => {
-                Ok(Flow::Around)
-            }
+            () = drafts.show(text) => Ok(Flow::Around),
         }
     }
 
@@ -195,8 +200,20 @@ impl<'w> Turn<'w> {
         }
     }
 
-    pub fn place(&self) -> (&str, &channels::Place) {
-        (&self.claimed.channel, &self.claimed.place)
+    /// What the channel's operator wishes of this conversation.
+    pub fn manners(&self) -> Manners {
+        let connected = self.worker.gateway.channels.get(&self.claimed.channel);
+        connected.map(|connected| connected.manners.clone()).unwrap_or_default()
+    }
+
+    /// In groups, the message that the next answer is for.
+    pub fn reply_to(&self) -> Option<String> {
+        let of = |item: &Item| match item {
+            Item::Said { message, .. } => Some(message.clone()),
+            _ => None,
+        };
+        let group = self.claimed.place.kind == PlaceKind::Group;
+        group.then(|| self.session.items.iter().rev().find_map(of)).flatten()
     }
 }
 

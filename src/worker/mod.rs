@@ -1,6 +1,7 @@
 //! Does: claims conversations that have something to do, and advances each as far as it goes.
 //!
 //! - [`advance`]: the loop; read this first
+//! - [`fetch`]: gets the files that came with messages
 //! - [`think`]: asks the model
 //! - [`act`]: runs tools, asks people
 //! - [`scene`]: what the guard has to know besides
@@ -12,6 +13,7 @@
 pub mod act;
 pub mod advance;
 pub mod duties;
+pub mod fetch;
 pub mod hooks;
 pub mod limits;
 pub mod scene;

@@ -95,7 +95,13 @@ mod tests {
 
     fn session(seq: i64, text: &str) -> Session {
         let by = Speaker { id: "1".into(), name: "Ann".into() };
-        let items = vec![Item::Said { seq, by, text: text.into() }];
+        let items = vec![Item::Said {
+            seq,
+            by,
+            text: text.into(),
+            message: String::new(),
+            files: Vec::new(),
+        }];
         Session { seq, items, ..Session::default() }
     }
 

@@ -1,19 +1,20 @@
 //! Asks the model, showing its text as it grows, and records what it replied.
 
 use anyhow::Result;
-use channels::PlaceKind;
+use channels::{Outgoing, PlaceKind};
+use chrono::{DateTime, Utc};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 use super::{
-    advance::{self, Flow, Turn},
+    advance::{Flow, Turn},
     hooks::{self, Hooked},
     limits, trail,
 };
 use crate::{
     agent::{compact, prompt, taint},
-    gateway::drafts,
-    journal::event::{Event, Point, Seq},
+    gateway::{Queue, drafts::Drafts},
+    journal::event::{Entry, Event, Point, Seq},
     llm::{Model, ModelError, Reply},
     store::journal::{Change, Recorded, Terms},
 };
@@ -35,11 +36,14 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let drafting = Drafting::of(turn);
     let on_text = |piece: &str| drafting.grow(&draft, piece);
     let gateway = &turn.worker.gateway;
+    let mut drafts = Drafts::new(gateway, turn.claimed, turn.reply_to());
     let replied = tokio::select! {
-        replied = model.reply(&prompt, &on_text) => replied,
-        () = drafts::show(gateway, turn.place(), growing) => return Ok(Flow::Around),
-        () = until_stopped(turn) => return Ok(Flow::Around),
+        replied = model.reply(&prompt, &on_text) => Some(replied),
+        () = drafts.show(growing) => None,
+        () = until_cut_off(turn) => None,
     };
+    drafts.end().await;
+    let Some(replied) = replied else { return Ok(Flow::Around) };
     crate::crash::point("think", "after reply");
     match replied {
         Ok(reply) if reply.text.trim().is_empty() && reply.calls.is_empty() => {
@@ -98,16 +102,18 @@ impl<'t, 'w> Drafting<'t, 'w> {
 }
 
 fn model(turn: &Turn<'_>) -> Option<Arc<dyn Model>> {
-    turn.worker.models.get(&turn.agent.model).cloned()
+    let models = &turn.worker.models;
+    let chosen = turn.session.model.as_ref().and_then(|model| models.get(model));
+    chosen.or_else(|| models.get(&turn.agent.model)).cloned()
 }
 
-/// Returns when a person has stopped the turn. Other news can wait for the reply.
-async fn until_stopped(turn: &Turn<'_>) {
+/// Returns when what is being thought is not wanted any more. Other news can wait for the reply.
+pub(super) async fn until_cut_off(turn: &Turn<'_>) {
     let (store, conversation) = (&turn.worker.gateway.store, turn.claimed.lease.conversation());
     loop {
         turn.bell.news().await;
         match store.events_after(conversation, turn.session.seq).await {
-            Ok(news) if news.iter().any(|entry| stops(&entry.event)) => return,
+            Ok(news) if news.iter().any(|entry| cuts_off(turn, entry)) => return,
             Ok(_) => {}
             // The thought goes on: its reply will be recorded, or not, by itself.
             Err(problem) => tracing::warn!(problem = format!("{problem:#}"), "cannot look"),
@@ -115,8 +121,33 @@ async fn until_stopped(turn: &Turn<'_>) {
     }
 }
 
-fn stops(event: &Event) -> bool {
-    matches!(event, Event::Stopped { .. } | Event::Restarted { .. })
+/// Somebody stopped the turn, or what the thought is about is not what it was. A message that
+/// follows so quickly that it belongs to the ones before is thought about together with them.
+fn cuts_off(turn: &Turn<'_>, news: &Entry) -> bool {
+    match &news.event {
+        Event::Said { .. } => {
+            turn.manners().queue == Queue::Steer || follows_quickly(turn, news.at)
+        }
+        event => voids(turn, event),
+    }
+}
+
+/// Whether a reply to what stood there before is not to be recorded.
+fn voids(turn: &Turn<'_>, event: &Event) -> bool {
+    match event {
+        Event::Stopped { .. } | Event::Restarted { .. } => true,
+        Event::Edited { message, .. } => turn.session.is_unread(message),
+        _ => false,
+    }
+}
+
+/// How often quick messages may begin a thought anew, so that it is thought at last.
+const QUICK_ONES: i32 = 5;
+
+fn follows_quickly(turn: &Turn<'_>, at: DateTime<Utc>) -> bool {
+    let (session, settle) = (&turn.session, turn.manners().settle);
+    session.said_at.is_some_and(|said| at - said <= settle)
+        && session.turn.started_at.is_some_and(|start| at - start <= settle * QUICK_ONES)
 }
 
 /// The reply stands although more was said meanwhile, unless somebody stopped the turn.
@@ -124,7 +155,10 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
     let upto = turn.session.seq;
     let Reply { text, calls, usage } = reply;
     let Hooked { text, calls, events } = hooks::after_llm(turn, upto, text, calls).await;
-    let shown = Some(advance::text(shown(turn, &text))).filter(|_| !text.trim().is_empty());
+    let written = Some(&text).filter(|text| !text.trim().is_empty());
+    let markdown = written.map(|text| shown(turn, text));
+    let reply_to = turn.reply_to();
+    let shown = markdown.map(|markdown| Outgoing::Text { markdown, reply_to });
     let is_last = calls.is_empty();
     let facts = trail::refused(turn, &calls, &events);
     let used = vec![limits::thought(turn, upto, usage)];
@@ -143,7 +177,7 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
         }
         let conversation = turn.claimed.lease.conversation();
         let news = gateway.store.events_after(conversation, turn.session.seq).await?;
-        if news.iter().any(|entry| stops(&entry.event)) {
+        if news.iter().any(|entry| voids(turn, &entry.event)) {
             return Ok(Flow::Around);
         }
         for entry in &news {
@@ -172,7 +206,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
         let prompt = hooks::cleaned(turn.worker, prompt);
         let replied = tokio::select! {
             replied = model.reply(&prompt, &|_| ()) => replied,
-            () = until_stopped(turn) => return Ok(Flow::Around),
+            () = until_cut_off(turn) => return Ok(Flow::Around),
         };
         match replied {
             Ok(reply) => break reply,

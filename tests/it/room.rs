@@ -5,10 +5,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use channels::{
     Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
-    Shipment, Unit, WebhookError, WebhookRequest, limits::Repeat,
+    Shipment, Unit, WebhookError, WebhookRequest,
+    limits::{Paces, Repeat},
 };
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex},
 };
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,7 @@ pub struct Message {
     /// Label and data.
     pub buttons: Vec<(String, String)>,
     pub file: Option<(String, Bytes)>,
+    pub reply_to: Option<String>,
 }
 
 #[derive(Default)]
@@ -27,6 +29,10 @@ struct State {
     messages: Vec<Message>,
     toasts: Vec<String>,
     faults: VecDeque<Fault>,
+    /// What people have sent, by its id.
+    files: BTreeMap<String, Bytes>,
+    /// What is wrong with a chat, for every send to it.
+    chats: BTreeMap<String, SendError>,
 }
 
 /// What goes wrong with the next send.
@@ -41,7 +47,7 @@ pub enum Fault {
 #[derive(Clone)]
 pub struct Room {
     state: Arc<Mutex<State>>,
-    limits: Limits,
+    pub limits: Limits,
 }
 
 impl Room {
@@ -57,6 +63,7 @@ impl Room {
             drafts: None,
             own_drafts: false,
             reasons: false,
+            paces: Paces::default(),
         };
         Self { state: Arc::default(), limits }
     }
@@ -67,6 +74,16 @@ impl Room {
 
     pub fn toasts(&self) -> Vec<String> {
         self.state.lock().unwrap().toasts.clone()
+    }
+
+    /// A person has sent that file.
+    pub fn has_file(&self, id: &str, bytes: impl Into<Bytes>) {
+        self.state.lock().unwrap().files.insert(id.into(), bytes.into());
+    }
+
+    /// From now on every send to that chat ends so.
+    pub fn breaks(&self, chat: &str, problem: SendError) {
+        self.state.lock().unwrap().chats.insert(chat.into(), problem);
     }
 
     pub fn fails_next(&self, fault: Fault) {
@@ -80,7 +97,9 @@ impl State {
             receipt.message.parse().expect("ours")
         } else {
             let chat = shipment.place.chat.clone();
-            self.messages.push(Message { chat, text: String::new(), buttons: vec![], file: None });
+            let reply_to = shipment.what.reply_to().map(str::to_owned);
+            let text = String::new();
+            self.messages.push(Message { chat, text, buttons: vec![], file: None, reply_to });
             self.messages.len() - 1
         };
         let message = &mut self.messages[place];
@@ -143,6 +162,9 @@ impl Channel for Room {
         if matches!(shipment.what, Outgoing::Typing | Outgoing::Draft { .. }) {
             return Ok(Receipt { message: String::new() });
         }
+        if let Some(problem) = state.chats.get(&shipment.place.chat) {
+            return Err(problem.clone());
+        }
         match state.faults.pop_front() {
             Some(Fault::Before(problem)) => Err(problem),
             Some(Fault::After(problem)) => {
@@ -153,7 +175,8 @@ impl Channel for Room {
         }
     }
 
-    async fn fetch(&self, _file: &FileRef) -> Result<Bytes, SendError> {
-        Err(SendError::Rejected("this room has no files".into()))
+    async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
+        let found = self.state.lock().unwrap().files.get(&file.id).cloned();
+        found.ok_or_else(|| SendError::Rejected("no such file".into()))
     }
 }

@@ -12,7 +12,7 @@ use countersign::{
     app::{App, Given},
     clock::HandClock,
     config::Config,
-    gateway::{Connected, approvals, deliver, people::Allow, receive},
+    gateway::{Connected, Manners, approvals, deliver, people::Allow, receive},
     journal::event::{Entry, Event},
     llm::{
         Model,
@@ -68,6 +68,9 @@ pub struct World {
     /// How often the tool `delete` has run; it must not run twice.
     pub deleted: Arc<AtomicUsize>,
     pub allow: Vec<String>,
+    pub manners: Manners,
+    /// What the platform says the people are.
+    pub roles: Vec<String>,
     /// What the people's clients speak.
     pub language: Option<String>,
     /// More tools than every world has.
@@ -112,6 +115,8 @@ impl World {
             room: Room::new(),
             deleted: Arc::default(),
             allow: vec!["1".into(), "2".into()],
+            manners: Manners::default(),
+            roles: vec![],
             language: None,
             tools: vec![],
             sandbox: Arc::new(Sandbox::off("this story has none")),
@@ -138,6 +143,8 @@ impl World {
             channel: Arc::new(self.room.clone()),
             allow: Allow::from_list(&self.allow),
             agent: "default".into(),
+            model: "main".into(),
+            manners: self.manners.clone(),
             alone: false,
         };
         let mut tools: Vec<Arc<dyn Tool>> =
@@ -234,6 +241,16 @@ impl World {
     /// A node writes down what happened.
     pub async fn takes(&mut self, app: &App, person: &str, what: What) {
         let incoming = self.incoming(person, what);
+        self.takes_in(app, incoming).await;
+    }
+
+    /// The same, elsewhere.
+    pub async fn takes_at(&mut self, place: Place, app: &App, person: &str, what: What) {
+        let incoming = Incoming { place, ..self.incoming(person, what) };
+        self.takes_in(app, incoming).await;
+    }
+
+    async fn takes_in(&self, app: &App, incoming: Incoming) {
         let batch = Batch { incomings: vec![incoming], position: None };
         receive::receive(&app.gateway, "room", batch).await.unwrap();
     }
@@ -254,7 +271,7 @@ impl World {
                 name: name.into(),
                 language: self.language.clone(),
                 is_bot: false,
-                roles: vec![],
+                roles: self.roles.clone(),
             }),
             what,
         }

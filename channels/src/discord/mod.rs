@@ -44,7 +44,8 @@ pub use endpoint::pong;
 
 use crate::{
     Channel, FileRef, Incoming, Intake, Limits, ListenError, Receipt, SendError, Shipment, Unit,
-    WebhookError, WebhookRequest, limits::Repeat,
+    WebhookError, WebhookRequest,
+    limits::{Pace, Paces, Repeat},
 };
 use acknowledge::Underway;
 use api::Api;
@@ -113,6 +114,12 @@ fn limits() -> Limits {
         drafts: Some(Duration::from_millis(1200)),
         own_drafts: false,
         reasons: true,
+        // Messages: 5 in 5 seconds a channel; the bot: 50 requests a second.
+        paces: Paces {
+            private: Some(Pace { most: 5, within: Duration::from_secs(5) }),
+            group: Some(Pace { most: 5, within: Duration::from_secs(5) }),
+            bot: Some(Pace { most: 50, within: Duration::from_secs(1) }),
+        },
     }
 }
 

@@ -37,7 +37,8 @@ pub use config::{Menu, Mode, TelegramConfig};
 
 use crate::{
     Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
-    Shipment, Unit, WebhookError, WebhookRequest, limits::Repeat,
+    Shipment, Unit, WebhookError, WebhookRequest,
+    limits::{Pace, Paces, Repeat},
 };
 use api::{Api, USUAL};
 use receive::Me;
@@ -98,6 +99,13 @@ fn limits() -> Limits {
         drafts: Some(Duration::from_secs(1)),
         own_drafts: true,
         reasons: false,
+        // "Avoid sending more than one message per second" to a chat, "20 messages per minute" to a
+        // group, "about 30 messages per second" (core.telegram.org/bots/faq).
+        paces: Paces {
+            private: Some(Pace { most: 5, within: Duration::from_secs(5) }),
+            group: Some(Pace { most: 20, within: Duration::from_mins(1) }),
+            bot: Some(Pace { most: 30, within: Duration::from_secs(1) }),
+        },
     }
 }
 

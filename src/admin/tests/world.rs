@@ -17,7 +17,7 @@ use super::super::{Admin, place_of, serve};
 use crate::{
     agent::approvers::Approvers,
     clock::{Clock as _, HandClock},
-    gateway::{Connected, Gateway, people::Allow},
+    gateway::{Connected, Gateway, Manners, people::Allow},
     journal::{
         event::{Asks, Event, Speaker},
         ids::{ApprovalId, CallId, ConversationId},
@@ -62,6 +62,8 @@ impl World {
                 ("hook".to_owned(), connected(Arc::new(Hook(web.limits().clone())))),
             ]),
             messages_per_minute: 30,
+            models: vec!["main".into()],
+            paces: crate::gateway::pace::Paces::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
@@ -208,7 +210,14 @@ async fn open(folder: &TempDir) -> Store {
 }
 
 fn connected(channel: Arc<dyn Channel>) -> Connected {
-    Connected { channel, allow: Allow::Everybody, agent: "main".into(), alone: false }
+    Connected {
+        channel,
+        allow: Allow::Everybody,
+        agent: "main".into(),
+        model: "main".into(),
+        manners: Manners::default(),
+        alone: false,
+    }
 }
 
 fn http() -> reqwest::Client {

@@ -28,7 +28,7 @@ use crate::{
         Tx,
         approvals::{self as questions, Approval},
         audit::{self, Fact},
-        files, grants, journal, outbox, places, showing, votes,
+        files, grants, journal, outbox, people, places, showing, votes,
     },
     texts,
 };
@@ -60,7 +60,7 @@ pub async fn voter(
     Ok(Voter {
         speaker: speaker.clone(),
         channel: channel.to_owned(),
-        role: votes::role(tx, channel, &speaker.id).await?,
+        role: people::role(tx, channel, &speaker.id).await?,
         platform_roles: platform_roles.to_vec(),
     })
 }

@@ -1,7 +1,7 @@
 //! A question that cannot be seen where it was asked is shown elsewhere, or denied: never stuck.
 
 use anyhow::Result;
-use channels::Outgoing;
+use channels::{Outgoing, Place};
 use chrono::{DateTime, Utc};
 
 use super::{End, settle, voter};
@@ -15,7 +15,7 @@ use crate::{
     store::{
         Tx,
         approvals::{self as questions, Approval},
-        journal,
+        conversations, journal,
         outbox::{self, Ended, Sending},
         places, showing, votes,
     },
@@ -53,17 +53,22 @@ pub async fn given_up(
         .await
 }
 
-/// The bot was shown out of a chat.
+/// The bot was shown out of a chat, or of one topic of it: what waits to be shown there is given up.
 pub async fn expelled(
     tx: &mut Tx<'_>,
     channel: &str,
-    chat: &str,
+    place: &Place,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    for conversation in places::of_chat(tx, channel, chat).await? {
+    for conversation in places::of_chat(tx, channel, &place.chat).await? {
+        let (_, there) = places::place(tx, &conversation).await?;
+        if place.thread.is_some() && there.thread != place.thread {
+            continue;
+        }
         for approval in questions::shown_in(tx, &conversation).await? {
             elsewhere(tx, &approval, now).await?;
         }
+        conversations::close(tx, &conversation).await?;
     }
     Ok(())
 }
@@ -136,7 +141,7 @@ async fn named(tx: &mut Tx<'_>, approval: &Approval, channel: &str) -> Result<Ve
     for who in &approval.approvers.who {
         match who {
             Who::Id(id) => ids.push(id.rsplit('/').next().unwrap_or(id).to_owned()),
-            Who::Role(role) => ids.extend(votes::with_role(tx, channel, role).await?),
+            Who::Role(role) => ids.extend(votes::with_role(tx, channel, *role).await?),
             Who::Requester | Who::Members | Who::Admins | Who::PlatformRole(_) => {}
         }
     }

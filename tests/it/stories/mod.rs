@@ -11,6 +11,7 @@ mod languages;
 mod lasting;
 mod limits;
 mod main_job;
+mod messages;
 mod moved;
 mod nodes;
 mod people;

@@ -1,6 +1,9 @@
 //! Who may talk.
 
-use countersign::{gateway::people::new_code, llm::scripted::say, store::people};
+use countersign::{
+    gateway::people::new_code, journal::role::Role, llm::scripted::say, store::people,
+};
+use std::collections::BTreeMap;
 
 use crate::{story, world::World};
 
@@ -48,5 +51,50 @@ story! {
         world.clock.advance(chrono::TimeDelta::minutes(16));
         world.ann_says(&code).await;
         assert!(world.last().starts_with("Welcome!"));
+    }
+}
+
+story! {
+    /// Who redeems the first code owns the gateway; who comes later is a member. A role of the
+    /// platform raises who may talk, and lets nobody in.
+    async fn roles_come_from_codes_and_from_the_platform(world: &mut World) {
+        world.allow = vec![];
+        world.manners.roles = BTreeMap::from([("admin".into(), Role::Operator)]);
+        world.roles = vec!["admin".into()];
+        world.ann_says("/whoami").await;
+        assert!(world.last().starts_with("I do not know you yet."), "{}", world.last());
+        for (person, welcome) in [("1", "Welcome! You are the first"), ("2", "Welcome! You can")] {
+            let code = new_code();
+            offer(world, &code).await;
+            let what = world.said(&code);
+            world.happens(person, what).await;
+            assert!(world.last().starts_with(welcome), "{}", world.last());
+        }
+        world.ann_says("/whoami").await;
+        assert_eq!(world.last(), "You are Ann (`1`) on `room`, owner.");
+        world.bob_says("/whoami").await;
+        assert_eq!(world.last(), "You are Bob (`2`) on `room`, operator.");
+        world.roles = vec![];
+        world.bob_says("/whoami").await;
+        assert_eq!(world.last(), "You are Bob (`2`) on `room`, member.");
+    }
+}
+
+story! {
+    /// `/model` shows what there is; an operator switches, and the choice outlives `/new`.
+    async fn an_operator_chooses_the_model(world: &mut World) {
+        world.bob_says("/model").await;
+        assert!(world.last().starts_with("This conversation uses `main`. There are: `"));
+        let other = world.config.models[0].id.clone();
+        world.bob_says(&format!("/model {other}")).await;
+        assert_eq!(world.last(), "For that you need the role `operator`. /whoami shows yours.");
+        world.manners.roles = BTreeMap::from([("1".into(), Role::Operator)]);
+        world.ann_says("/model nothing").await;
+        assert!(world.last().starts_with("There is no model nothing."), "{}", world.last());
+        world.ann_says(&format!("/model {other}")).await;
+        assert_eq!(world.last(), format!("From now on this conversation uses `{other}`."));
+        world.ann_says("/new").await;
+        world.ann_says("/model").await;
+        assert!(world.last().starts_with(&format!("This conversation uses `{other}`.")));
     }
 }

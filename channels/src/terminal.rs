@@ -1,0 +1,319 @@
+//! The terminal: a developer talks to the agent line by line. Questions name the commands to type;
+//! files are saved into a folder and named.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use chrono::DateTime;
+use std::{
+    collections::HashSet,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Person, Place, PlaceKind,
+    Receipt, SendError, Shipment, Unit, WebhookError, WebhookRequest, What,
+    incoming::Batch,
+    limits::{Paces, Repeat},
+    text,
+};
+
+/// What goes in front of a path to send a file: `/file notes.txt what is this?`.
+const FILE: &str = "/file ";
+
+/// One terminal with one person in front of it.
+pub struct Terminal {
+    id: String,
+    person: Person,
+    limits: Limits,
+    lines: tokio::sync::Mutex<mpsc::Receiver<String>>,
+    output: Mutex<Output>,
+    /// Where files are saved that the agent sends.
+    folder: PathBuf,
+    ended: CancellationToken,
+}
+
+struct Output {
+    to: Box<dyn Write + Send>,
+    /// What was shown already: a send that is repeated shows nothing twice.
+    shown: HashSet<String>,
+}
+
+impl Terminal {
+    pub fn new(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        lines: mpsc::Receiver<String>,
+        output: Box<dyn Write + Send>,
+        folder: impl Into<PathBuf>,
+    ) -> Self {
+        let name = name.into();
+        let person =
+            Person { id: name.clone(), name, language: None, is_bot: false, roles: Vec::new() };
+        let limits = Limits {
+            text: 100_000,
+            caption: 100_000,
+            unit: Unit::Chars,
+            upload_bytes: 1024 * 1024 * 1024,
+            buttons: false,
+            repeat: Repeat::NativeKey,
+            typing_for: None,
+            drafts: None,
+            own_drafts: false,
+            reasons: false,
+            paces: Paces::default(),
+        };
+        let output = Output { to: output, shown: HashSet::new() };
+        Self {
+            id: id.into(),
+            person,
+            limits,
+            lines: tokio::sync::Mutex::new(lines),
+            output: Mutex::new(output),
+            folder: folder.into(),
+            ended: CancellationToken::new(),
+        }
+    }
+
+    /// Cancelled when there is nothing more to read.
+    pub fn ended(&self) -> CancellationToken {
+        self.ended.clone()
+    }
+
+    /// The one conversation there is.
+    pub fn place() -> Place {
+        Place { chat: "terminal".to_owned(), thread: None, kind: PlaceKind::Private }
+    }
+
+    fn incoming(&self, line: &str, number: u64) -> Incoming {
+        let (text, files) = match line.strip_prefix(FILE) {
+            Some(rest) => {
+                let (path, text) = rest.split_once(' ').unwrap_or((rest, ""));
+                (text.to_owned(), vec![file_of(path)])
+            }
+            None => (line.to_owned(), Vec::new()),
+        };
+        Incoming {
+            key: number.to_string(),
+            // Nobody reads the platform's time, and a channel has no clock.
+            at: DateTime::UNIX_EPOCH,
+            place: Self::place(),
+            person: Some(self.person.clone()),
+            what: What::Text {
+                message: number.to_string(),
+                text,
+                reply_to: None,
+                addressed: true,
+                files,
+                album: None,
+            },
+        }
+    }
+
+    fn print(&self, key: &str, text: &str) -> Result<(), SendError> {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        if output.shown.contains(key) {
+            return Ok(());
+        }
+        // What others have written must not steer the terminal.
+        let text: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
+        writeln!(output.to, "{text}\n")
+            .and_then(|()| output.to.flush())
+            .map_err(|problem| SendError::Gone(problem.to_string()))?;
+        output.shown.insert(key.to_owned());
+        Ok(())
+    }
+
+    fn save(&self, shipment: &Shipment, name: &str) -> Result<String, SendError> {
+        let bytes = shipment.bytes.as_deref().unwrap_or_default();
+        let failed = |problem: std::io::Error| SendError::Rejected(problem.to_string());
+        std::fs::create_dir_all(&self.folder).map_err(failed)?;
+        let path = free_path(&self.folder, name, bytes);
+        std::fs::write(&path, bytes).map_err(failed)?;
+        Ok(format!("[saved: {}]", path.display()))
+    }
+}
+
+fn file_of(path: &str) -> FileRef {
+    let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    FileRef { id: path.to_owned(), name, media_type: None, size_bytes: None }
+}
+
+/// The name alone, in the folder; with a number, if something else has it.
+fn free_path(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let plain = name.rsplit(['/', '\\']).next().filter(|name| !matches!(*name, "" | "." | ".."));
+    let plain = plain.unwrap_or("file");
+    let mut path = folder.join(plain);
+    for number in 2.. {
+        if std::fs::read(&path).map_or(true, |there| there == bytes) {
+            break;
+        }
+        path = folder.join(format!("{number}-{plain}"));
+    }
+    path
+}
+
+#[async_trait]
+impl Channel for Terminal {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The position is how many lines were read, over all starts: so each line has its own key.
+    async fn listen(
+        &self,
+        intake: Intake,
+        from: Option<String>,
+        stop: CancellationToken,
+    ) -> Result<(), ListenError> {
+        let mut number: u64 = from.and_then(|read| read.parse().ok()).unwrap_or_default();
+        let mut lines = self.lines.lock().await;
+        loop {
+            let line = tokio::select! {
+                line = lines.recv() => line,
+                () = stop.cancelled() => return Ok(()),
+            };
+            let Some(line) = line else {
+                self.ended.cancel();
+                stop.cancelled().await;
+                return Ok(());
+            };
+            if line.trim().is_empty() {
+                continue;
+            }
+            number += 1;
+            let incomings = vec![self.incoming(line.trim(), number)];
+            intake.commit(Batch { incomings, position: Some(number.to_string()) }).await?;
+        }
+    }
+
+    async fn webhook(&self, _request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError> {
+        Err(WebhookError::Absent)
+    }
+
+    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
+        let shown = match &shipment.what {
+            Outgoing::Text { markdown, .. }
+            | Outgoing::Question { markdown, .. }
+            | Outgoing::Settled { markdown, .. } => text::format(markdown).text,
+            Outgoing::File { name, caption, .. } => {
+                let saved = self.save(shipment, name)?;
+                let caption = caption.as_deref().map(|caption| text::format(caption).text);
+                caption.into_iter().chain([saved]).collect::<Vec<_>>().join("\n")
+            }
+            Outgoing::Toast { text, .. } => text.clone(),
+            Outgoing::Placeholder { .. } | Outgoing::Draft { .. } | Outgoing::Typing => {
+                return Ok(Receipt { message: shipment.key.clone() });
+            }
+        };
+        self.print(&shipment.key, &shown)?;
+        Ok(Receipt { message: shipment.key.clone() })
+    }
+
+    async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
+        let read = tokio::fs::read(&file.id).await;
+        read.map(Bytes::from)
+            .map_err(|problem| SendError::Rejected(format!("{}: {problem}", file.id)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{io, sync::Arc};
+
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("not poisoned").write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn terminal(lines: &[&str], folder: &Path) -> (Terminal, Paper) {
+        let (paper, (typed, typing)) = (Paper::default(), mpsc::channel(9));
+        for line in lines {
+            typed.try_send((*line).to_owned()).expect("there is room");
+        }
+        (Terminal::new("terminal", "ann", typing, Box::new(paper.clone()), folder), paper)
+    }
+
+    fn shipment(key: &str, what: Outgoing) -> Shipment {
+        Shipment {
+            key: key.into(),
+            place: Terminal::place(),
+            what,
+            receipt: None,
+            bytes: Some(Bytes::from_static(b"bytes")),
+            token: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn each_line_is_a_message_that_counts_on_from_the_last_start() {
+        let (terminal, _) = terminal(&["hello", "", "/file a/b.txt what is it?"], Path::new("/"));
+        let (intake, mut batches) = Intake::new();
+        let stop = CancellationToken::new();
+        let read = async {
+            let expected = [("8", "hello", None), ("9", "what is it?", Some("b.txt"))];
+            for (number, said, file) in expected {
+                let (batch, committed) = batches.recv().await.expect("a line");
+                assert_eq!(batch.position.as_deref(), Some(number));
+                let What::Text { text, files, .. } = &batch.incomings[0].what else { panic!() };
+                assert_eq!((text.as_str(), files.first().map(|f| f.name.as_str())), (said, file));
+                committed.send(()).expect("it listens");
+            }
+            terminal.ended().cancelled().await;
+            stop.cancel();
+        };
+        let listening = terminal.listen(intake, Some("7".into()), stop.clone());
+        let (listened, ()) = tokio::join!(listening, read);
+        listened.expect("it ends well");
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_twice_is_shown_once_and_steers_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (terminal, paper) = terminal(&[], folder.path());
+        let text = Outgoing::Text { markdown: "**red** \u{1b}[31m".into(), reply_to: None };
+        for _ in 0..2 {
+            terminal.send(&shipment("k", text.clone())).await.expect("it prints");
+        }
+        let shown = String::from_utf8(paper.0.lock().expect("ours").clone()).expect("text");
+        assert_eq!(shown, "red [31m\n\n");
+    }
+
+    #[tokio::test]
+    async fn a_file_is_saved_beneath_the_folder_whatever_it_is_called() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (terminal, paper) = terminal(&[], folder.path());
+        std::fs::write(folder.path().join("a.txt"), "mine").expect("writable");
+        for (key, name) in [("1", "a.txt"), ("2", "../../a.txt"), ("3", "..")] {
+            let what = Outgoing::File {
+                name: name.into(),
+                media_type: "text/plain".into(),
+                size_bytes: 5,
+                digest: String::new(),
+                caption: None,
+                reply_to: None,
+            };
+            terminal.send(&shipment(key, what)).await.expect("it saves");
+        }
+        let shown = String::from_utf8(paper.0.lock().expect("ours").clone()).expect("text");
+        assert!(shown.contains("2-a.txt]") && shown.contains("/file]"), "{shown}");
+        let mine = std::fs::read_to_string(folder.path().join("a.txt")).expect("there");
+        assert_eq!(mine, "mine", "nothing is written over");
+    }
+}

@@ -1,0 +1,229 @@
+//! What is kept of a conversation besides its events: its language, what it waits for, the message
+//! in which its answer grows.
+
+use anyhow::Result;
+use channels::Receipt;
+use chrono::{DateTime, Utc};
+
+use super::{Store, Tx, db::sql};
+use crate::journal::{event::Event, ids::ConversationId};
+
+impl Store {
+    /// The message in which the next answer of this conversation grows.
+    pub async fn draft(&self, conversation: &ConversationId) -> Result<Option<Receipt>> {
+        let conversation = conversation.clone();
+        let found =
+            self.read(move |tx| Box::pin(async move { draft_of(tx, &conversation).await })).await?;
+        Ok(found.map(|receipt| serde_json::from_str(&receipt)).transpose()?)
+    }
+
+    /// Keeps that message for the answer, which takes it over.
+    pub async fn keep_draft(&self, conversation: &ConversationId, receipt: &Receipt) -> Result<()> {
+        let (conversation, receipt) = (conversation.clone(), serde_json::to_string(receipt)?);
+        self.write("keep draft", move |tx| {
+            Box::pin(async move {
+                sql!(
+                    tx,
+                    execute,
+                    "
+                    -- keep draft
+                    INSERT INTO drafts (conversation, receipt)
+                    VALUES ($1, $2)
+                    ON CONFLICT (conversation) DO NOTHING",
+                    conversation.as_str(),
+                    receipt
+                );
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+async fn draft_of(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Option<String>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- draft
+        SELECT receipt FROM drafts
+        WHERE conversation = $1",
+        conversation.as_str()
+    );
+    Ok(found.map(|(receipt,)| receipt))
+}
+
+/// The message in which the answer grew, for the row that takes it over.
+pub(super) async fn take_draft(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+) -> Result<Option<String>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- take draft
+        DELETE FROM drafts
+        WHERE conversation = $1
+        RETURNING receipt",
+        conversation.as_str()
+    );
+    Ok(found.map(|(receipt,)| receipt))
+}
+
+/// What the people of a conversation are spoken to in: what the client of who wrote last told, as
+/// an IETF tag; empty as long as none has.
+pub async fn language(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    told: Option<&str>,
+) -> Result<String> {
+    if let Some(told) = told {
+        sql!(
+            tx,
+            execute,
+            "
+            -- speak
+            UPDATE conversations
+            SET language = $1
+            WHERE id = $2 AND language <> $1",
+            told,
+            conversation.as_str()
+        );
+        return Ok(told.to_owned());
+    }
+    let (language,): (String,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- language
+        SELECT language FROM conversations
+        WHERE id = $1",
+        conversation.as_str()
+    );
+    Ok(language)
+}
+
+/// Nobody begins to read before then: more may belong to what was said.
+pub async fn read_not_before(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    at: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- read not before
+        UPDATE conversations
+        SET not_before = $1
+        WHERE id = $2 AND not_before <> $1",
+        at.timestamp_millis(),
+        conversation.as_str()
+    );
+    Ok(())
+}
+
+/// Whether there is something to do, or to wait for a person.
+pub async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<bool> {
+    let found: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- is busy
+        SELECT c.last_seq FROM conversations c
+        WHERE c.id = $1 AND (c.ready_at IS NOT NULL OR EXISTS (
+            SELECT 1 FROM approvals a
+            WHERE a.conversation = c.id AND a.status = 'pending'
+        ))",
+        conversation.as_str()
+    );
+    Ok(found.is_some())
+}
+
+/// The model that somebody has chosen for this conversation.
+pub async fn chosen_model(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+) -> Result<Option<String>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- chosen model
+        SELECT body FROM events
+        WHERE conversation = $1 AND body LIKE '{\"kind\":\"model_chosen\"%'
+        ORDER BY seq DESC
+        LIMIT 1",
+        conversation.as_str()
+    );
+    Ok(match found.map(|(body,)| serde_json::from_str(&body)).transpose()? {
+        Some(Event::ModelChosen { model, .. }) => Some(model),
+        _ => None,
+    })
+}
+
+/// Nothing more is sent to that chat: the bot was shown out.
+pub async fn close(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- close
+        UPDATE outbox
+        SET status = 'gone', problem = 'the bot was shown out', lease_until = 0
+        WHERE status = 'waiting' AND conversation = $1",
+        conversation.as_str()
+    );
+    Ok(())
+}
+
+/// Whether nothing is to be done or shown on a channel.
+pub async fn is_quiet(tx: &mut Tx<'_>, channel: &str) -> Result<bool> {
+    let found: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- is quiet
+        SELECT c.last_seq FROM conversations c
+        WHERE c.channel = $1 AND (c.ready_at IS NOT NULL OR EXISTS (
+            SELECT 1 FROM outbox o
+            WHERE o.conversation = c.id AND o.status = 'waiting'
+        ))
+        LIMIT 1",
+        channel
+    );
+    Ok(found.is_none())
+}
+
+/// Nothing is sent to that chat until then; an empty chat is the whole bot.
+pub async fn park(
+    tx: &mut Tx<'_>,
+    (channel, chat): (&str, &str),
+    until: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- forget what is over
+        DELETE FROM parked
+        WHERE until <= $1",
+        now.timestamp_millis()
+    );
+    sql!(
+        tx,
+        execute,
+        "
+        -- park
+        INSERT INTO parked (channel, chat, until)
+        VALUES ($1, $2, $3)
+        ON CONFLICT (channel, chat) DO UPDATE
+        SET until = CASE WHEN parked.until > $3 THEN parked.until ELSE $3 END",
+        channel,
+        chat,
+        until.timestamp_millis()
+    );
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! Fetches what came with messages: into the workspace, where tools can open it, and among the
+//! artifacts. Nothing is lost by a crash in between: what is not recorded is fetched again.
+
+use anyhow::{Context as _, Result};
+use bytes::Bytes;
+use channels::{FileRef, Outgoing, SendError};
+use std::{path::Path, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    advance::{Flow, Turn, text},
+    think::until_cut_off,
+};
+use crate::{
+    crash,
+    journal::{event::Event, said::SentFile},
+    store::journal::{Change, Terms},
+    tools::{names, workspace::Workspace},
+};
+
+/// The largest file that is taken.
+const MOST_BYTES: u64 = 50 * 1024 * 1024;
+/// How long to wait before each further try, where the platform names no time.
+const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Where files of people lie in the workspace.
+const INBOX: &str = "inbox";
+
+/// What became of one file.
+enum Fetched {
+    Event(Event),
+    Lost { event: Event, told: String },
+}
+
+pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow> {
+    let (mut events, mut shows) = (Vec::new(), Vec::<Outgoing>::new());
+    for sent in files {
+        let fetched = tokio::select! {
+            fetched = one(turn, &sent) => fetched?,
+            () = until_cut_off(turn) => return Ok(Flow::Around),
+            () = turn.worker.gateway.stop.cancelled() => return Ok(Flow::Around),
+        };
+        match fetched {
+            Fetched::Event(event) => events.push(event),
+            Fetched::Lost { event, told } => {
+                events.push(event);
+                shows.push(text(told));
+            }
+        }
+    }
+    crash::point("fetch", "before record");
+    let change = turn.change(events, shows);
+    turn.record(Change { terms: Terms::Always, ..change }).await
+}
+
+async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
+    let (file, words) = (&sent.file, turn.claimed.words());
+    let lost = |reason: String, told| {
+        let event = Event::FileLost { file: sent.seq, reason };
+        Ok(Fetched::Lost { event, told })
+    };
+    let too_large = || {
+        let reason = format!("it is larger than {} MB", MOST_BYTES / (1024 * 1024));
+        lost(reason, words.file_too_large(&file.name, MOST_BYTES))
+    };
+    if file.size_bytes.is_some_and(|size| size > MOST_BYTES) {
+        return too_large();
+    }
+    let bytes = match bytes(turn, file).await {
+        Ok(bytes) if bytes.len() as u64 > MOST_BYTES => return too_large(),
+        Ok(bytes) => bytes,
+        Err(problem) => {
+            tracing::warn!(%problem, channel.id = turn.claimed.channel, "a file was not fetched");
+            let reason = "the platform does not give it out any more".to_owned();
+            return lost(reason, words.file_gone(&file.name));
+        }
+    };
+    let name = names::file_name(&file.name).unwrap_or_else(|_| "file".to_owned());
+    let media_type = names::media_type(&name, &bytes);
+    let artifacts = &turn.worker.gateway.artifacts;
+    let attachment = artifacts.put(&name, &media_type, bytes.to_vec()).await?;
+    let root = turn.worker.workspaces.of(&turn.agent.id, turn.claimed.lease.conversation());
+    let path = tokio::task::spawn_blocking(move || lay_down(&root, &name, &bytes))
+        .await
+        .context("writing into a workspace")??;
+    Ok(Fetched::Event(Event::FileTaken { file: sent.seq, path, attachment }))
+}
+
+async fn bytes(turn: &Turn<'_>, file: &FileRef) -> Result<Bytes, SendError> {
+    let Some(connected) = turn.worker.gateway.channels.get(&turn.claimed.channel) else {
+        return Err(SendError::Gone("the channel is not there any more".to_owned()));
+    };
+    for wait in WAITS {
+        match connected.channel.fetch(file).await {
+            Err(SendError::Retry { after, .. }) => pause(after.unwrap_or(wait)).await,
+            Err(SendError::Unknown(_)) => pause(wait).await,
+            other => return other,
+        }
+    }
+    connected.channel.fetch(file).await
+}
+
+async fn pause(wait: Duration) {
+    // In real time: a platform is waited for, which knows no other.
+    let never = std::future::pending::<()>();
+    let _ = tokio::time::timeout(wait.min(LONGEST_WAIT), never).await;
+}
+
+/// Under its own name, or, where another file has that already, with a number behind it.
+fn lay_down(root: &Path, name: &str, bytes: &[u8]) -> Result<String> {
+    let workspace = Workspace::open(root)?;
+    for number in 1..10_000 {
+        let path = format!("{INBOX}/{}", numbered(name, number));
+        if is_free(&workspace, &path) {
+            workspace.replace(&path, bytes, &CancellationToken::new())?;
+            return Ok(path);
+        }
+        // What an interrupted try has laid down already is that file.
+        if workspace.bytes(&path, MOST_BYTES).is_ok_and(|there| there == bytes) {
+            return Ok(path);
+        }
+    }
+    anyhow::bail!("{INBOX} holds too many files called {name}")
+}
+
+fn is_free(workspace: &Workspace, path: &str) -> bool {
+    let (folder, name) = path.split_once('/').expect("it has a folder");
+    workspace.folder(folder).map_or(true, |folder| folder.symlink_metadata(name).is_err())
+}
+
+fn numbered(name: &str, number: usize) -> String {
+    match (number, name.rsplit_once('.')) {
+        (1, _) => name.to_owned(),
+        (_, Some((stem, ending))) if !stem.is_empty() => format!("{stem}-{number}.{ending}"),
+        _ => format!("{name}-{number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_files_of_one_name_lie_side_by_side_and_the_same_file_once() {
+        let root = tempfile::tempdir().unwrap();
+        let lay = |name: &str, bytes: &str| lay_down(root.path(), name, bytes.as_bytes()).unwrap();
+        assert_eq!(lay("a.txt", "one"), "inbox/a.txt");
+        assert_eq!(lay("a.txt", "two"), "inbox/a-2.txt");
+        assert_eq!(lay("a.txt", "one"), "inbox/a.txt");
+        assert_eq!(lay("a", "x"), "inbox/a");
+        assert_eq!(lay("a", "y"), "inbox/a-2");
+        assert_eq!(std::fs::read_to_string(root.path().join("inbox/a-2.txt")).unwrap(), "two");
+    }
+
+    /// S9: what the agent has linked there leads nowhere.
+    #[test]
+    fn a_link_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("w");
+        std::fs::create_dir_all(root.join("inbox")).unwrap();
+        std::os::unix::fs::symlink("../../secret", root.join("inbox/a.txt")).unwrap();
+        assert_eq!(lay_down(&root, "a.txt", b"x").unwrap(), "inbox/a-2.txt");
+        assert!(!place.path().join("secret").exists());
+    }
+}

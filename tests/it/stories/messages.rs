@@ -1,0 +1,278 @@
+//! What people send becomes turns: files, albums, edits, messages that follow each other.
+
+use channels::{FileRef, Outgoing, Place, PlaceKind, Receipt, SendError, What};
+use chrono::TimeDelta;
+use countersign::{
+    agent::prompt::{Message, Prompt},
+    gateway::{Queue, deliver},
+    llm::scripted::{Gate, call, say, wait},
+    store::journal,
+};
+use serde_json::json;
+
+use crate::{room::Fault, story, world::World};
+
+fn with_file(world: &mut World, text: &str, (id, name): (&str, &str)) -> What {
+    let mut what = world.said(text);
+    if let What::Text { files, .. } = &mut what {
+        let (id, name) = (id.to_owned(), name.to_owned());
+        files.push(FileRef { id, name, media_type: None, size_bytes: None });
+    }
+    what
+}
+
+fn of_album(world: &mut World, text: &str) -> What {
+    let mut what = world.said(text);
+    if let What::Text { album, .. } = &mut what {
+        *album = Some("a1".into());
+    }
+    what
+}
+
+fn edit_of(what: &What, new: &str) -> What {
+    let What::Text { message, .. } = what else { panic!("not a text") };
+    What::Edited { message: message.clone(), text: new.into(), addressed: true }
+}
+
+/// What people said, as the model read it.
+fn read(prompt: &Prompt) -> Vec<&str> {
+    let said = prompt.messages.iter().filter_map(|message| match message {
+        Message::User { text } => Some(text.as_str()),
+        _ => None,
+    });
+    said.collect()
+}
+
+fn group() -> Place {
+    Place { chat: "-9".into(), thread: None, kind: PlaceKind::Group }
+}
+
+story! {
+    /// S13: a file lies in the workspace before the model hears of it; two of one name beside each
+    /// other.
+    async fn a_file_reaches_the_model_and_its_tools(world: &mut World) {
+        world.room.has_file("f1", "one,two\n");
+        world.room.has_file("f2", "three\n");
+        world.model_will(say("Two columns."));
+        let what = with_file(world, "what is it?", ("f1", "../a.csv"));
+        world.happens("1", what).await;
+        assert_eq!(world.last(), "Two columns.");
+        let prompts = world.prompts();
+        assert_eq!(read(&prompts[0]), ["what is it?\n[file: inbox/file, text/plain, 8 bytes]"]);
+        world.model_will(call("send_file", json!({ "filePath": "inbox/a.csv" })));
+        world.model_will(say("One."));
+        let what = with_file(world, "", ("f2", "a.csv"));
+        world.happens("1", what).await;
+        let prompts = world.prompts();
+        assert_eq!(read(&prompts[1]).last(), Some(&"[file: inbox/a.csv, text/csv, 6 bytes]"));
+        assert!(world.results().await[0].starts_with("a.csv (6B) goes to"));
+    }
+}
+
+story! {
+    /// S13, M2: whoever comes after a crash fetches; what is gone for good is said to both.
+    async fn a_file_outlives_a_crash_and_a_lost_one_is_told(world: &mut World) {
+        let app = world.node().await;
+        let there = with_file(world, "this", ("f1", "a.txt"));
+        let gone = with_file(world, "and this", ("f2", "b\u{202e}.txt"));
+        world.takes(&app, "1", there).await;
+        world.takes(&app, "1", gone).await;
+        drop(app);
+        world.room.has_file("f1", "hello");
+        world.model_will(say("I see one."));
+        let app = world.node().await;
+        world.settle(&app).await;
+        let shown = world.shown();
+        let (told, answer) = shown.split_once('\n').expect("two messages");
+        assert!(told.starts_with("I could not fetch the file b"), "{told}");
+        assert_eq!(answer, "I see one.");
+        let prompts = world.prompts();
+        let said = read(&prompts[0]);
+        assert_eq!(said[0], "this\n[file: inbox/a.txt, text/plain, 5 bytes]");
+        assert!(said[1].contains("not here: the platform does not give it out any more"));
+    }
+}
+
+story! {
+    /// M9: an album, and a paste that the client cut, are one turn, across a restart as well; a
+    /// plain message does not wait.
+    async fn what_belongs_together_is_one_turn(world: &mut World) {
+        for (first, second) in [("x".repeat(4_000), "the end".to_owned()), ("1".into(), "2".into())] {
+            let (first, second) = match first.len() {
+                1 => (of_album(world, &first), of_album(world, &second)),
+                _ => (world.said(&first), world.said(&second)),
+            };
+            let before = world.prompts().len();
+            world.model_will(say("Seen."));
+            world.happens("1", first).await;
+            assert_eq!(world.prompts().len(), before, "more may come");
+            world.clock.advance(TimeDelta::milliseconds(400));
+            world.happens("1", second).await;
+            world.time_passes(TimeDelta::seconds(2)).await;
+            let prompts = world.prompts();
+            assert_eq!(prompts.len(), before + 1);
+            assert_eq!(world.last(), "Seen.");
+        }
+        let prompts = world.prompts();
+        assert_eq!(read(&prompts[0])[1], "the end");
+        assert_eq!(read(&prompts[1])[2..], ["1", "2"]);
+    }
+}
+
+/// While the model thinks about what Ann said, that happens; then it answers.
+async fn meanwhile(world: &mut World, (said, then): (What, What), answer: &str) {
+    let gate = Gate::new();
+    world.model_will(wait(&gate));
+    world.model_will(say(answer));
+    let app = world.node().await;
+    world.takes(&app, "1", said).await;
+    let turn = {
+        let worker = app.worker.clone();
+        tokio::spawn(async move { worker.advance_ready().await.unwrap() })
+    };
+    gate.reached().await;
+    world.takes(&app, "1", then).await;
+    // The gate stays shut: what was thought about is not what there is any more.
+    turn.await.unwrap();
+    world.settle(&app).await;
+}
+
+story! {
+    /// M9: a message that follows quickly is thought about together with the one before, which did
+    /// not wait for it.
+    async fn two_quick_messages_are_one_turn(world: &mut World) {
+        let both = (world.said("one"), world.said("two"));
+        meanwhile(world, both, "Both.").await;
+        let prompts = world.prompts();
+        assert_eq!(read(prompts.last().unwrap()), ["one", "two"]);
+        assert_eq!(world.shown(), "Both.");
+    }
+}
+
+story! {
+    /// An edit of what no reply has read is as if it had been written so; a later one is told, and
+    /// makes no answer by itself.
+    async fn an_edit_is_read_as_such(world: &mut World) {
+        world.manners.settle = TimeDelta::zero();
+        let asked = world.said("2 + 3?");
+        let edited = edit_of(&asked, "2 + 2?");
+        meanwhile(world, (asked.clone(), edited), "Four.").await;
+        assert_eq!(read(world.prompts().last().unwrap()), ["2 + 2?"]);
+        assert_eq!(world.shown(), "Four.");
+        let later = edit_of(&asked, "2 + 5?");
+        world.happens("1", later).await;
+        assert_eq!(world.shown(), "Four.");
+        world.model_will(say("Seven."));
+        world.ann_says("and now?").await;
+        let prompts = world.prompts();
+        let said = read(prompts.last().unwrap());
+        assert_eq!(said[1], "(I have changed my earlier message to:) 2 + 5?");
+        assert_eq!(said[2], "and now?");
+        assert_eq!(world.last(), "Seven.");
+    }
+}
+
+story! {
+    /// `interrupt`: a message stops the turn at hand, its open question too, and begins a new one.
+    async fn a_message_interrupts_where_it_is_wished(world: &mut World) {
+        world.manners.queue = Queue::Interrupt;
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        world.model_will(say("Instead."));
+        world.ann_says("no, tell me a joke").await;
+        assert!(world.shown().contains("Withdrawn by Ann."), "{}", world.shown());
+        assert_eq!(world.last(), "Instead.");
+        assert_eq!(world.deletions(), 0);
+    }
+}
+
+story! {
+    /// M12: in a group the answer names the message that it is for, in its first part; privately it
+    /// does not.
+    async fn an_answer_in_a_group_names_what_it_answers(world: &mut World) {
+        let app = world.node().await;
+        let asked = world.said("hello");
+        let What::Text { message, .. } = asked.clone() else { panic!() };
+        world.model_will(say("word ".repeat(1_500)));
+        world.takes_at(group(), &app, "1", asked).await;
+        world.settle(&app).await;
+        let replies: Vec<_> =
+            world.room.messages().iter().map(|shown| shown.reply_to.clone()).collect();
+        assert_eq!(replies, [Some(message), None]);
+        world.model_will(say("Hi."));
+        world.ann_says("hello").await;
+        assert_eq!(world.room.messages().last().unwrap().reply_to, None);
+    }
+}
+
+story! {
+    /// R3: the message in which an answer grew becomes the answer, after a crash too.
+    async fn an_answer_takes_its_draft_over(world: &mut World) {
+        let app = world.node().await;
+        let said = world.said("hello");
+        world.takes(&app, "1", said).await;
+        let place = World::place();
+        let growing = Outgoing::Text { markdown: "Hel".into(), reply_to: None };
+        app.gateway.show_now("room", &place, growing).await.unwrap();
+        let store = app.gateway.store.clone();
+        let conversation = store
+            .read(|tx| {
+                Box::pin(async move {
+                    journal::find_conversation(tx, "room", &World::place()).await
+                })
+            })
+            .await
+            .unwrap()
+            .unwrap();
+        store.keep_draft(&conversation, &Receipt { message: "0".into() }).await.unwrap();
+        drop(app);
+        world.model_will(say("Hello Ann."));
+        let app = world.node().await;
+        world.settle(&app).await;
+        assert_eq!(world.shown(), "Hello Ann.");
+        world.model_will(say("Again."));
+        world.ann_says("and?").await;
+        assert_eq!(world.shown(), "Hello Ann.\nAgain.", "it is taken over once");
+    }
+}
+
+story! {
+    /// M10: where the bot was shown out nothing waits any more, and nobody is told; when it is back
+    /// it works again.
+    async fn a_place_that_shows_the_bot_out_is_left_alone(world: &mut World) {
+        let busy = SendError::Retry { after: None, reason: "busy".into() };
+        world.room.fails_next(Fault::Before(busy));
+        world.model_will(say("one"));
+        world.ann_says("hello").await;
+        world.happens("2", What::Expelled).await;
+        world.time_passes(TimeDelta::hours(1)).await;
+        assert_eq!(world.shown(), "");
+        world.happens("2", What::Admitted).await;
+        world.model_will(say("two"));
+        world.ann_says("back?").await;
+        assert_eq!(world.shown(), "two");
+    }
+}
+
+story! {
+    /// M4, M6: the chats that the platform puts off wait, every thread of them; another chat is
+    /// answered at once, be there five hundred that wait.
+    async fn chats_that_wait_delay_no_other(world: &mut World) {
+        let app = world.node().await;
+        for number in 0..500 {
+            let chat = format!("c{}", number / 2);
+            let busy =
+                SendError::Retry { after: Some(std::time::Duration::from_mins(10)), reason: "429".into() };
+            world.room.breaks(&chat, busy);
+            let thread = Some(number.to_string());
+            let said = world.said("/status");
+            world.takes_at(Place { chat, thread, kind: PlaceKind::Private }, &app, "1", said).await;
+        }
+        while deliver::deliver_ready(&app.gateway).await.unwrap() > 0 {}
+        assert_eq!(world.shown(), "");
+        let said = world.said("/status");
+        world.takes(&app, "1", said).await;
+        assert_eq!(deliver::deliver_ready(&app.gateway).await.unwrap(), 1, "only the new one");
+        assert_eq!(world.shown(), "No question is open.");
+    }
+}
