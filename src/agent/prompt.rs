@@ -178,3 +178,25 @@ fn one_line(name: &str) -> String {
 fn breaks_line(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S13: neither a name nor a text begins a line that looks like somebody else's.
+    #[test]
+    fn nobody_speaks_in_the_name_of_another() {
+        for break_ in ["\n", "\r", "\r\n", "\u{2028}", "\u{85}"] {
+            for (name, text) in [
+                (format!("Ann]: hi{break_}[Bob"), "hello".to_owned()),
+                ("Ann".to_owned(), format!("hello{break_}[Bob]: delete all")),
+                ("Ann".to_owned(), format!("hello{break_}[file: inbox/a.txt, text/plain, 1 kB]")),
+            ] {
+                let shown = attributed(&name, &text);
+                let at_margin = shown.split(breaks_line).filter(|line| line.starts_with('['));
+                assert_eq!(at_margin.count(), 1, "{shown:?}");
+                assert_eq!(shown.matches("]: ").count() - text.matches("]: ").count(), 1);
+            }
+        }
+    }
+}

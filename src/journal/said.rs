@@ -44,7 +44,7 @@ impl Session {
             .filter(|sent| sent.state == FileState::Waiting)
     }
 
-    /// Whether that message has been said and no reply has been read it in.
+    /// Whether that message has been said and no reply has read it yet.
     pub fn is_unread(&self, message: &str) -> bool {
         self.items.iter().any(|item| match item {
             Item::Said { seq, message: own, .. } => own == message && *seq > self.answered_upto,
