@@ -6,7 +6,8 @@ use toml::{Table, Value};
 
 use super::{
     AgentEntry, ChannelEntry, ChannelKind, ChannelMode, ModelEntry, ProviderName, Queue,
-    ToolCallStyle, default_settle,
+    ToolCallStyle,
+    channels::{default_agent as usual_agent, default_settle},
 };
 
 /// `COUNTERSIGN__SECTION__KEY`; a number is a place in a list, from 0.
@@ -140,7 +141,7 @@ pub(super) fn demo() -> ModelEntry {
 
 pub(super) fn default_agent(model: &str) -> AgentEntry {
     AgentEntry {
-        id: super::default_agent(),
+        id: usual_agent(),
         model: model.to_owned(),
         system_prompt: super::default_prompt(),
         workspace: None,

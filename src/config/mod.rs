@@ -4,10 +4,12 @@
 //! - [`secret`]: values that are never shown
 //! - [`environment`]: variables over the file; going live by variables alone
 //! - [`print`]: the configuration in force as a commented file, and the table of all keys
+//! - [`channels`]: the entries of that list
 //! - [`limits`]: hooks, limits, redaction, audit
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
 
 pub mod build;
+pub mod channels;
 pub mod environment;
 pub mod limits;
 pub mod print;
@@ -24,10 +26,10 @@ use std::{
 use crate::{
     agent::{approvers::Approvers, catalog::Tier, policy::Action, rules::RuleEntry},
     gateway::Queue,
-    journal::role::Role,
     store::db::Durability,
     tools::documents::House,
 };
+pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
 use limits::{AuditConfig, HookEntry, LimitsConfig, RedactionConfig};
 use secret::Secret;
 
@@ -146,50 +148,6 @@ pub struct AgentEntry {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ChannelEntry {
-    pub id: String,
-    pub kind: ChannelKind,
-    #[serde(default = "default_agent")]
-    pub agent: String,
-    pub token: Option<Secret>,
-    pub api_url: Option<url::Url>,
-    #[serde(default)]
-    pub mode: ChannelMode,
-    pub webhook_url: Option<url::Url>,
-    pub webhook_secret: Option<Secret>,
-    pub webhook_secret_before: Option<Secret>,
-    pub public_key: Option<String>,
-    pub ca_file: Option<PathBuf>,
-    #[serde(default)]
-    pub allow: Vec<String>,
-    #[serde(default)]
-    pub owners: Vec<String>,
-    #[serde(default)]
-    pub roles: BTreeMap<String, Role>,
-    #[serde(default)]
-    pub queue: Queue,
-    #[serde(default = "default_settle")]
-    pub settle: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChannelKind {
-    Telegram,
-    Discord,
-    Web,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChannelMode {
-    #[default]
-    Poll,
-    Webhook,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct McpEntry {
     pub name: String,
     pub command: Option<Vec<String>>,
@@ -258,29 +216,6 @@ impl Default for GuardConfig {
     }
 }
 
-impl ChannelKind {
-    /// Who gives out the tokens of this platform, if it has any.
-    fn gives_tokens(self) -> Option<&'static str> {
-        match self {
-            Self::Telegram => Some("@BotFather"),
-            Self::Discord => Some("the developer portal (Bot, Reset Token)"),
-            Self::Web => None,
-        }
-    }
-}
-
-fn is_public_key(key: &str) -> bool {
-    key.trim().len() == 64 && key.trim().bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-fn default_settle() -> String {
-    "1s".into()
-}
-
-fn default_agent() -> String {
-    "default".into()
-}
-
 fn default_prompt() -> String {
     "You are a careful, friendly assistant in a chat. Answer briefly and in the language of the \
      person. Use your tools to do what is asked instead of describing how it could be done."
@@ -345,20 +280,7 @@ impl Config {
             if !self.agents.iter().any(|a| a.id == channel.agent) {
                 bail!("channels.{}.agent: there is no agent `{}`", channel.id, channel.agent);
             }
-            if let (Some(giver), None) = (channel.kind.gives_tokens(), &channel.token) {
-                bail!("channels.{}.token: is missing; {giver} gives one", channel.id);
-            }
-            if channel.public_key.as_ref().is_some_and(|key| !is_public_key(key)) {
-                bail!(
-                    "channels.{}.public_key: is not one; the developer portal shows it under \
-                     General Information, 64 hexadecimal digits",
-                    channel.id
-                );
-            }
-            let webhook = channel.mode == ChannelMode::Webhook;
-            if webhook && (channel.webhook_url.is_none() || channel.webhook_secret.is_none()) {
-                bail!("channels.{}: a webhook needs webhook_url and webhook_secret", channel.id);
-            }
+            channel.check()?;
         }
         self.documents.check().map_err(anyhow::Error::msg)?;
         for server in &self.mcp {

@@ -1,0 +1,96 @@
+//! One bot account: what the operator says of it.
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, path::PathBuf};
+
+use super::secret::Secret;
+use crate::{gateway::Queue, journal::role::Role};
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelEntry {
+    pub id: String,
+    pub kind: ChannelKind,
+    #[serde(default = "default_agent")]
+    pub agent: String,
+    pub token: Option<Secret>,
+    pub api_url: Option<url::Url>,
+    #[serde(default)]
+    pub mode: ChannelMode,
+    pub webhook_url: Option<url::Url>,
+    pub webhook_secret: Option<Secret>,
+    pub webhook_secret_before: Option<Secret>,
+    pub public_key: Option<String>,
+    pub ca_file: Option<PathBuf>,
+    #[serde(default)]
+    pub allow: Vec<String>,
+    #[serde(default)]
+    pub owners: Vec<String>,
+    #[serde(default)]
+    pub roles: BTreeMap<String, Role>,
+    #[serde(default)]
+    pub queue: Queue,
+    #[serde(default = "default_settle")]
+    pub settle: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelKind {
+    Telegram,
+    Discord,
+    Web,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelMode {
+    #[default]
+    Poll,
+    Webhook,
+}
+
+impl ChannelEntry {
+    /// What a kind needs is there.
+    pub(super) fn check(&self) -> Result<()> {
+        if let (Some(giver), None) = (self.kind.gives_tokens(), &self.token) {
+            bail!("channels.{}.token: is missing; {giver} gives one", self.id);
+        }
+        if self.public_key.as_ref().is_some_and(|key| !is_public_key(key)) {
+            bail!(
+                "channels.{}.public_key: is not one; the developer portal shows it under \
+                 General Information, 64 hexadecimal digits",
+                self.id
+            );
+        }
+        let webhook = self.mode == ChannelMode::Webhook;
+        if webhook && (self.webhook_url.is_none() || self.webhook_secret.is_none()) {
+            bail!("channels.{}: a webhook needs webhook_url and webhook_secret", self.id);
+        }
+        Ok(())
+    }
+}
+
+impl ChannelKind {
+    /// Who gives out the tokens of this platform, if it has any.
+    fn gives_tokens(self) -> Option<&'static str> {
+        match self {
+            Self::Telegram => Some("@BotFather"),
+            Self::Discord => Some("the developer portal (Bot, Reset Token)"),
+            Self::Web => None,
+        }
+    }
+}
+
+fn is_public_key(key: &str) -> bool {
+    key.trim().len() == 64 && key.trim().bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+pub(super) fn default_settle() -> String {
+    "1s".into()
+}
+
+pub(super) fn default_agent() -> String {
+    "default".into()
+}
