@@ -14,7 +14,7 @@ use super::{
 use crate::{
     agent::{compact, prompt, taint},
     gateway::{Queue, drafts::Drafts},
-    journal::event::{Entry, Event, Point, Seq},
+    journal::event::{Entry, Event, Point, Seq, Speaker},
     llm::{Model, ModelError, Reply},
     store::journal::{Change, Recorded, Terms},
 };
@@ -125,8 +125,8 @@ pub(super) async fn until_cut_off(turn: &Turn<'_>) {
 /// follows so quickly that it belongs to the ones before is thought about together with them.
 fn cuts_off(turn: &Turn<'_>, news: &Entry) -> bool {
     match &news.event {
-        Event::Said { .. } => {
-            turn.manners().queue == Queue::Steer || follows_quickly(turn, news.at)
+        Event::Said { by, .. } => {
+            turn.manners().queue == Queue::Steer || follows_quickly(turn, by, news.at)
         }
         event => voids(turn, event),
     }
@@ -144,9 +144,11 @@ fn voids(turn: &Turn<'_>, event: &Event) -> bool {
 /// How often quick messages may begin a thought anew, so that it is thought at last.
 const QUICK_ONES: i32 = 5;
 
-fn follows_quickly(turn: &Turn<'_>, at: DateTime<Utc>) -> bool {
+/// Only one's own words are gone on with: another's must not become the ones that are acted on.
+fn follows_quickly(turn: &Turn<'_>, by: &Speaker, at: DateTime<Utc>) -> bool {
     let (session, settle) = (&turn.session, turn.manners().settle);
-    session.said_at.is_some_and(|said| at - said <= settle)
+    session.speaks_for(session.seq).is_some_and(|last| last.id == by.id)
+        && session.said_at.is_some_and(|said| at - said <= settle)
         && session.turn.started_at.is_some_and(|start| at - start <= settle * QUICK_ONES)
 }
 

@@ -94,6 +94,8 @@ model = "a-model"
         let more = format!(
             r#"
 {model}
+[limits]
+messages_per_minute = 0
 [[channels]]
 id = "tg"
 kind = "telegram"

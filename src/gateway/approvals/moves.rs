@@ -65,10 +65,10 @@ pub async fn expelled(
         if place.thread.is_some() && there.thread != place.thread {
             continue;
         }
+        conversations::close(tx, &conversation).await?;
         for approval in questions::shown_in(tx, &conversation).await? {
             elsewhere(tx, &approval, now).await?;
         }
-        conversations::close(tx, &conversation).await?;
     }
     Ok(())
 }

@@ -129,6 +129,7 @@ impl<'w> Range<'w> {
     async fn open(world: &'w mut World, shell: Subject) -> Self {
         let ran = Arc::default();
         world.config.guard.rules = leaves();
+        world.config.limits.messages_per_minute = 0;
         world.tools = sinks(&ran, shell);
         let app = world.node().await;
         Self { world, app, ran }

@@ -131,7 +131,7 @@ story! {
 
         world.model_will(call("delete", json!({ "path": "b.txt" })));
         world.ann_says("and b.txt").await;
-        let question = world.room.messages().pop().unwrap().text;
+        let question = world.room.messages().pop().unwrap().text.replace('\\', "");
         assert!(question.contains("This conversation has read what others wrote: page"), "{question}");
         assert_eq!(world.deletions(), 1, "what was allowed before does not count");
 

@@ -54,7 +54,7 @@ story! {
         world.config.hooks = vec![HookEntry { tool: Some("del*".into()), ..program }];
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
-        let question = world.room.messages().last().unwrap().text.clone();
+        let question = world.room.messages().last().unwrap().text.replace('\\', "");
         assert!(question.contains("`safe/a.txt`") && question.contains("moved to safe/"), "{question}");
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
@@ -114,7 +114,7 @@ story! {
         world.config.hooks = vec![program];
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
-        let question = world.room.messages().last().unwrap().text.clone();
+        let question = world.room.messages().last().unwrap().text.replace('\\', "");
         assert!(question.contains("PATH=/usr/local/bin:/usr/bin:/bin"), "{question}");
         assert!(!question.contains("CARGO") && !question.contains("HOME="), "{question}");
     }

@@ -17,7 +17,8 @@ story! {
         world.ann_says("lösch a.txt").await;
         let question = world.last();
         assert!(question.starts_with("**delete** erlauben?"), "{question}");
-        assert!(question.ends_with("[Einmal erlauben] [In dieser Unterhaltung erlauben] [Ablehnen]"));
+        let buttons = "[Einmal erlauben] [In dieser Unterhaltung erlauben] [Immer…] [Ablehnen]";
+        assert!(question.ends_with(buttons), "{question}");
         world.language = Some("es".into());
         world.model_will(say("Hecho."));
         world.ann_says("y ahora?").await;
