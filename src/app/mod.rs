@@ -34,6 +34,7 @@ use crate::{
         Tool,
         sandbox::Sandbox,
         toolbox::{self, Toolbox},
+        web,
     },
     worker::{Worker, Workspaces, scene::RuleBook, sessions::Sessions},
 };
@@ -93,6 +94,9 @@ impl App {
         let house = config.documents.clone();
         let confined = toolbox::sandboxed(&sandbox, config.shell.enabled);
         for tool in toolbox::builtin(house).into_iter().chain(confined).chain(given.tools) {
+            toolbox.register(tool)?;
+        }
+        for tool in web::tools(config.web.build(variables)?)? {
             toolbox.register(tool)?;
         }
         let models = models::build(config, variables, &given.models)?;
@@ -198,6 +202,7 @@ pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSe
     models
         .chain(channels.flatten())
         .chain(mcp)
+        .chain(config.web.secrets())
         .filter_map(|secret| secret.reveal(variables).ok())
         .map(|secret| secret.expose_secret().to_owned())
         .chain(db::passwords(&config.store_url()))

@@ -6,6 +6,7 @@
 //! - [`print`]: the configuration in force as a commented file, and the table of all keys
 //! - [`channels`]: the entries of that list
 //! - [`limits`]: hooks, limits, redaction, audit
+//! - [`web`]: the section of that name
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
 
 pub mod build;
@@ -14,6 +15,7 @@ pub mod environment;
 pub mod limits;
 pub mod print;
 pub mod secret;
+pub mod web;
 
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -53,6 +55,7 @@ pub struct Config {
     pub mcp: Vec<McpEntry>,
     pub hooks: Vec<HookEntry>,
     pub shell: ShellConfig,
+    pub web: web::WebSection,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -192,6 +195,7 @@ impl Default for Config {
             mcp: Vec::new(),
             hooks: Vec::new(),
             shell: ShellConfig::default(),
+            web: web::WebSection::default(),
         }
     }
 }

@@ -240,6 +240,18 @@ pub const KEYS: &[Key] = &[
         "stop for before_tool, else go_on",
         "What happens when the program fails: stop or go_on",
     ),
+    key(
+        "web.inside",
+        "[]",
+        "Hosts that the agent may ask although they are not on the public internet",
+    ),
+    key(
+        "web.search.provider",
+        "duckduckgo",
+        "serper, tavily, brave, searxng or duckduckgo; the next is asked where one fails",
+    ),
+    key("web.search.key", "", "Its key, as a secret"),
+    key("web.search.url", "the service's", "Where your SearXNG answers, with /search"),
 ];
 
 /// The configuration as TOML, each key behind a comment that explains it. Secrets stay out.

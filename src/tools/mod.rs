@@ -4,7 +4,7 @@
 //! - [`arguments`], [`spill`]: with what, and how much comes back
 //! - [`workspace`]: the only way to a file
 //! - [`sandbox`]: what is around programs that we start
-//! - [`files`], [`documents`], [`extract`], [`shell`], [`send`], [`time`]: the tools themselves
+//! - [`files`], [`documents`], [`extract`], [`shell`], [`send`], [`time`], [`web`]: the tools
 
 pub mod arguments;
 pub mod documents;
@@ -19,6 +19,7 @@ pub mod spill;
 mod testing;
 pub mod time;
 pub mod toolbox;
+pub mod web;
 pub mod workspace;
 
 pub mod mcp;

@@ -4,6 +4,7 @@ use htmd::{
     HtmlToMarkdown, Node,
     options::{BulletListMarker, Options},
 };
+use markup5ever_rcdom::NodeData;
 use std::rc::Rc;
 
 use super::{ReadError, limits};
@@ -27,6 +28,62 @@ pub fn to_markdown(html: &str) -> Result<String, ReadError> {
         .map_err(|error| ReadError::Damaged(format!("The page cannot be read: {error}.")))?;
     depth(&tree)?;
     Ok(converter.tree_to_markdown(&tree))
+}
+
+/// An element of a page, with all the text in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Element {
+    pub name: String,
+    pub classes: Vec<String>,
+    pub id: String,
+    pub href: Option<String>,
+    pub text: String,
+}
+
+/// The elements for which `wanted` holds, in the order of the page; of nested ones the outer.
+pub fn elements(html: &str, wanted: impl Fn(&Element) -> bool) -> Result<Vec<Element>, ReadError> {
+    nesting(html)?;
+    let tree = HtmlToMarkdown::builder()
+        .build()
+        .html_to_tree(html)
+        .map_err(|error| ReadError::Damaged(format!("The page cannot be read: {error}.")))?;
+    depth(&tree)?;
+    // The root stays: with it go the children of whatever stands below.
+    let (mut found, mut todo) = (Vec::new(), vec![tree.clone()]);
+    while let Some(node) = todo.pop() {
+        match element(&node).filter(&wanted) {
+            Some(mut element) => {
+                text(&node, &mut element.text);
+                found.push(element);
+            }
+            None => todo.extend(node.children.borrow().iter().rev().cloned()),
+        }
+    }
+    Ok(found)
+}
+
+fn element(node: &Node) -> Option<Element> {
+    let NodeData::Element { name, attrs, .. } = &node.data else { return None };
+    let mut element = Element { name: name.local.to_string(), ..Element::default() };
+    for attribute in attrs.borrow().iter() {
+        let value = attribute.value.to_string();
+        match &*attribute.name.local {
+            "class" => element.classes = value.split_whitespace().map(str::to_owned).collect(),
+            "id" => element.id = value,
+            "href" => element.href = Some(value),
+            _ => {}
+        }
+    }
+    Some(element)
+}
+
+/// The depth is bounded already.
+fn text(node: &Node, into: &mut String) {
+    match &node.data {
+        NodeData::Text { contents } => into.push_str(&contents.borrow()),
+        NodeData::Element { name, .. } if matches!(&*name.local, "script" | "style") => {}
+        _ => node.children.borrow().iter().for_each(|child| text(child, into)),
+    }
 }
 
 /// Elements whose end may be left out, or that have none.

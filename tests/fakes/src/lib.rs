@@ -3,3 +3,4 @@
 pub mod discord;
 pub mod llm;
 pub mod telegram;
+pub mod web;

@@ -1,0 +1,92 @@
+//! Which addresses of the network are everybody's, and which belong to somebody's inside.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Whether the address is one of the public internet. Whatever is not known to be is not: the
+/// registries of special addresses are
+/// <https://www.iana.org/assignments/iana-ipv4-special-registry> and
+/// <https://www.iana.org/assignments/iana-ipv6-special-registry>.
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => is_public_v6(address),
+    }
+}
+
+/// Azure's and Alibaba's metadata stand among public addresses and carriers' ones.
+const METADATA: [Ipv4Addr; 2] =
+    [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200)];
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let special = [
+        ("0.0.0.0", 8),
+        ("10.0.0.0", 8),
+        ("100.64.0.0", 10), // carriers' own
+        ("127.0.0.0", 8),
+        ("169.254.0.0", 16), // this link, and the clouds' metadata
+        ("172.16.0.0", 12),
+        ("192.0.0.0", 24),
+        ("192.0.2.0", 24),   // documentation
+        ("192.88.99.0", 24), // relays to IPv6
+        ("192.168.0.0", 16),
+        ("198.18.0.0", 15), // benchmarks
+        ("198.51.100.0", 24),
+        ("203.0.113.0", 24),
+        ("224.0.0.0", 3), // many at once, and what is reserved
+    ];
+    let bits = address.to_bits();
+    let within = |(net, length): (&str, u32)| {
+        let net: Ipv4Addr = net.parse().expect("a constant");
+        (bits ^ net.to_bits()) >> (32 - length) == 0
+    };
+    !METADATA.contains(&address) && !special.into_iter().any(within)
+}
+
+/// Only 2000::/3 is given out; within it, what carries an IPv4 address is judged by that, and what
+/// is given out for tunnels and documents is left alone.
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    let [first, second, third, ..] = address.segments();
+    let inner = |at: usize| {
+        let octets = address.octets();
+        is_public_v4(Ipv4Addr::new(octets[at], octets[at + 1], octets[at + 2], octets[at + 3]))
+    };
+    match (first, second) {
+        // IPv4 in IPv6's words, whoever wrote it: mapped, and translated (NAT64).
+        (0, 0) if address.to_ipv4_mapped().is_some() => inner(12),
+        (0x64, 0xff9b) if address.segments()[2..6] == [0; 4] => inner(12),
+        (0x2002, _) => inner(2),
+        // Protocols' own (Teredo and ORCHID among them), and documentation.
+        (0x2001, 0..=0x1ff | 0xdb8) | (0x3fff, 0..=0xfff) => false,
+        (0x2620, 0x4f) if third == 0x8000 => false,
+        (0x2000..=0x3fff, _) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S8
+    #[test]
+    fn only_the_public_internet_is_public() {
+        let public = "1.1.1.1 8.8.8.8 93.184.216.34 100.63.255.255 100.128.0.1 172.15.255.255 \
+             172.32.0.1 192.167.1.1 198.17.0.1 223.255.255.255 2606:4700::1111 \
+             2a00:1450:4001::1 2002:0808:0808::1 ::ffff:8.8.8.8 64:ff9b::8.8.8.8";
+        for public in public.split_whitespace() {
+            assert!(is_public(public.parse().unwrap()), "{public}");
+        }
+        let inside = "0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 \
+             100.100.100.200 127.0.0.1 127.255.255.254 168.63.129.16 169.254.169.254 \
+             169.254.170.2 172.16.0.1 172.31.255.255 192.0.0.192 192.0.2.1 192.88.99.1 \
+             192.168.0.1 198.18.0.1 198.19.255.255 198.51.100.7 203.0.113.9 224.0.0.1 \
+             239.255.255.255 240.0.0.1 255.255.255.255 :: ::1 ::127.0.0.1 ::ffff:127.0.0.1 \
+             ::ffff:169.254.169.254 ::ffff:10.0.0.1 ::ffff:0:127.0.0.1 64:ff9b::127.0.0.1 \
+             64:ff9b::10.0.0.1 64:ff9b:1::10.0.0.1 100::1 2001::1 2001:db8::1 2001:10::1 \
+             2001:20::1 2002:7f00:1::1 2002:a00:1::1 2002:a9fe:a9fe::1 3fff::1 5f00::1 \
+             fc00::1 fd00:ec2::254 fe80::1 fec0::1 ff02::1";
+        for inside in inside.split_whitespace() {
+            assert!(!is_public(inside.parse().unwrap()), "{inside}");
+        }
+    }
+}

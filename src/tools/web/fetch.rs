@@ -1,0 +1,199 @@
+//! `web_fetch`: a page as Markdown; what is no page as a file in the workspace.
+
+use async_trait::async_trait;
+use renderers::read::html;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use super::{
+    address,
+    client::{Answer, Ask, Outside},
+};
+use crate::{
+    agent::catalog::{Subject, Tier, ToolSpec},
+    tools::{
+        Context, Output, Tool, ToolError,
+        arguments::{parse, schema},
+        names, workspace,
+    },
+};
+
+/// The largest page or file that is taken.
+const MAX_BYTES: usize = 20 * 1024 * 1024;
+/// The largest page that is turned into Markdown.
+const MAX_PAGE_BYTES: usize = 5 * 1024 * 1024;
+
+/// `web_fetch`
+pub struct WebFetch {
+    pub outside: Outside,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// The address, such as https://example.org/page.
+    url: String,
+}
+
+#[async_trait]
+impl Tool for WebFetch {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            tier: Tier::Extension,
+            subject: Some(Subject::Text("url")),
+            untrusted: true,
+            outward: true,
+            ..ToolSpec::read_only(
+                "web_fetch",
+                "Reads a page of the web as Markdown. A document or picture is put into the \
+                 workspace instead, for extract_document or read_file.",
+                schema::<Arguments>(),
+            )
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Arguments { url } = parse(arguments)?;
+        let answer = self.outside.send(Ask::get(address(&url)?, MAX_BYTES)).await?;
+        if !answer.status.is_success() {
+            let (url, status) = (&answer.url, answer.status);
+            return Err(ToolError::ExternalService(format!("{url} answered {status}")));
+        }
+        let media_type = answer.media_type();
+        let found = format!("[{} · {media_type}]\n\n", answer.url);
+        match media_type.as_str() {
+            "text/html" | "application/xhtml+xml" => {
+                let page = String::from_utf8_lossy(bounded(&answer)?);
+                let markdown = html::to_markdown(&page)
+                    .map_err(|problem| ToolError::ExecutionFailed(problem.to_string()))?;
+                Ok(Output::text(found + &titled(&page, markdown)))
+            }
+            text if is_text(text) => {
+                let text = String::from_utf8_lossy(bounded(&answer)?).into_owned();
+                Ok(Output::text(found + &text))
+            }
+            _ => Ok(Output::text(found + &keep(answer, context).await?)),
+        }
+    }
+}
+
+fn bounded(answer: &Answer) -> Result<&[u8], ToolError> {
+    if answer.is_cut || answer.body.len() > MAX_PAGE_BYTES {
+        let most = names::size(MAX_PAGE_BYTES as u64);
+        return Err(ToolError::ExecutionFailed(format!(
+            "{} is larger than {most}, the most that is read as a page",
+            answer.url
+        )));
+    }
+    Ok(&answer.body)
+}
+
+fn is_text(media_type: &str) -> bool {
+    let data = ["application/json", "application/xml", "application/javascript"];
+    media_type.starts_with("text/")
+        || data.contains(&media_type)
+        || media_type.ends_with("+json")
+        || media_type.ends_with("+xml") && media_type != "image/svg+xml"
+}
+
+/// The title stands in the head, of which nothing else is text.
+fn titled(page: &str, markdown: String) -> String {
+    let found = html::elements(page, |element| element.name == "title").unwrap_or_default();
+    let title = found.first().map(|title| channels::text::neutralise(title.text.trim()));
+    match title {
+        Some(title) if !title.is_empty() && !markdown.contains(&title) => {
+            format!("# {title}\n\n{markdown}")
+        }
+        _ => markdown,
+    }
+}
+
+/// Puts the bytes where the other tools can open them.
+async fn keep(answer: Answer, context: &Context) -> Result<String, ToolError> {
+    if answer.is_cut {
+        let most = names::size(MAX_BYTES as u64);
+        return Err(ToolError::ExecutionFailed(format!(
+            "{} is larger than {most}, the most that is fetched",
+            answer.url
+        )));
+    }
+    let name = file_name(&answer.url, &answer.media_type())?;
+    let size = names::size(answer.body.len() as u64);
+    let folder: String =
+        context.call.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
+    // Each call has a folder of its own, so that nothing is written over.
+    let path = format!("downloads/{folder}/{name}");
+    let kept = path.clone();
+    workspace::beneath(context, move |workspace, cancelled| {
+        workspace.replace(&path, &answer.body, cancelled)
+    })
+    .await?;
+    Ok(format!("Not a page: {size}, kept as {kept}. Open it with extract_document or read_file."))
+}
+
+fn file_name(url: &Url, media_type: &str) -> Result<String, ToolError> {
+    let last = url.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default();
+    let last: String = last.chars().filter(|c| !matches!(c, '%' | '/' | '\\')).collect();
+    let last = if last.is_empty() { "download".to_owned() } else { last };
+    let ending = mime_guess::get_mime_extensions_str(media_type).and_then(|all| all.first());
+    match ending {
+        Some(ending) if !last.contains('.') => names::file_name(&format!("{last}.{ending}")),
+        _ => names::file_name(&last),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Place;
+    use fakes::web::FakeWeb;
+    use serde_json::json;
+
+    async fn fetched(server: &FakeWeb, path: &str, place: &mut Place) -> Result<String, ToolError> {
+        let outside = Outside::new(["127.0.0.1".to_owned()].into()).unwrap();
+        let arguments = json!({ "url": format!("{}{path}", server.url()) });
+        Ok(place.runs(&WebFetch { outside }, arguments).await?.text)
+    }
+
+    /// MC-22's companion: a page without its scripts, its table and links kept.
+    #[tokio::test]
+    async fn a_page_becomes_markdown() {
+        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let text = fetched(&server, "/page", &mut place).await.unwrap();
+        let text = text.replace(&server.url(), "http://site");
+        insta::assert_snapshot!(text, @r"
+        [http://site/page · text/html]
+
+        # Rivers & lakes
+
+        ## Long ones
+
+        The [Elbe](/elbe) is **long**.
+
+        | River | km   |
+        | ----- | ---- |
+        | Elbe  | 1094 |
+        ");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_page_becomes_a_file() {
+        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let text = fetched(&server, "/report.pdf", &mut place).await.unwrap();
+        assert!(text.contains("downloads/call1/report.pdf"), "{text}");
+        assert_eq!(place.content("downloads/call1/report.pdf"), "%PDF-1.7 not really");
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_told() {
+        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        for (path, reason) in [("/gone", "answered 410"), ("/large", "is larger than 5")] {
+            let error = fetched(&server, path, &mut place).await.unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+        let error = fetched(&server, ":x/", &mut place).await.unwrap_err();
+        assert!(matches!(error, ToolError::InvalidParameters(_)), "{error}");
+    }
+}

@@ -1,0 +1,206 @@
+//! A small web: pages, redirects, answers that are too large, and search services that check how
+//! they are asked.
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Query, State},
+    http::{HeaderMap, Method, StatusCode, Uri},
+    response::{Html, IntoResponse, Redirect, Response},
+    routing::{any, get},
+};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    fmt::Write as _,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::{net::TcpListener, task::AbortHandle};
+
+/// A running server; dropping it ends it.
+pub struct FakeWeb {
+    url: String,
+    shared: Shared,
+    task: AbortHandle,
+}
+
+type Shared = Arc<Mutex<Seen>>;
+
+#[derive(Default)]
+struct Seen {
+    asked: Vec<String>,
+    problems: Vec<String>,
+    fails: HashMap<String, u16>,
+}
+
+const PAGE: &str = r#"<!doctype html><html><head><title>Rivers &amp; lakes</title>
+<style>p { color: red }</style></head><body><h2>Long ones</h2>
+<p>The <a href="/elbe">Elbe</a> is <b>long</b>.</p><script>steal()</script>
+<table><tr><th>River</th><th>km</th></tr><tr><td>Elbe</td><td>1094</td></tr></table>
+</body></html>"#;
+
+impl FakeWeb {
+    pub async fn start() -> Self {
+        let shared = Shared::default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let router = Router::new()
+            .route("/page", get(|| async { Html(PAGE) }))
+            .route("/redirect", any(redirect))
+            .route("/round", get(|| async { Redirect::temporary("/round") }))
+            .route("/headers", get(|headers: HeaderMap| async move { written(&headers) }))
+            .route("/echo", any(echo))
+            .route("/large", get(|| async { Html(vec![b'x'; 6 * 1024 * 1024]) }))
+            .route("/bomb", get(bomb))
+            .route("/gone", get(|| async { StatusCode::GONE }))
+            .route("/report.pdf", get(report))
+            .route("/{service}", any(search))
+            .layer(axum::middleware::from_fn_with_state(shared.clone(), note))
+            .with_state(shared.clone());
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, shared, task: serving.abort_handle() }
+    }
+
+    pub fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    /// What was asked for: `GET /page`.
+    pub fn asked(&self) -> Vec<String> {
+        lock(&self.shared).asked.clone()
+    }
+
+    /// What was wrong about how it was asked.
+    pub fn problems(&self) -> Vec<String> {
+        lock(&self.shared).problems.clone()
+    }
+
+    /// From now on this path answers so; 202 is what DuckDuckGo says to programs.
+    pub fn fails(&self, path: &str, status: u16) {
+        lock(&self.shared).fails.insert(path.to_owned(), status);
+    }
+}
+
+impl Drop for FakeWeb {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn lock(shared: &Shared) -> MutexGuard<'_, Seen> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn note(
+    State(shared): State<Shared>,
+    request: axum::extract::Request,
+    next: axum::middleware::Next,
+) -> Response {
+    let path = request.uri().path().to_owned();
+    let fails = {
+        let mut seen = lock(&shared);
+        seen.asked.push(format!("{} {path}", request.method()));
+        seen.fails.get(&path).copied()
+    };
+    match fails {
+        Some(202) => {
+            (StatusCode::ACCEPTED, Html(r#"<form id="challenge-form"></form>"#)).into_response()
+        }
+        Some(status) => StatusCode::from_u16(status).expect("a status").into_response(),
+        None => next.run(request).await,
+    }
+}
+
+async fn redirect(Query(query): Query<HashMap<String, String>>) -> Response {
+    let to = query.get("to").cloned().unwrap_or_default();
+    (StatusCode::FOUND, [("location", to)]).into_response()
+}
+
+fn written(headers: &HeaderMap) -> String {
+    headers.iter().fold(String::new(), |mut text, (name, value)| {
+        let _ = writeln!(text, "{name}: {}", value.to_str().unwrap_or_default());
+        text
+    })
+}
+
+async fn echo(method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> String {
+    format!("{method} {uri}\n{}\n{}", written(&headers), String::from_utf8_lossy(&body))
+}
+
+/// One mebibyte of zeros in about a kilobyte of gzip.
+async fn bomb() -> Response {
+    let packed: Vec<u8> = include_bytes!("bomb.gz").to_vec();
+    ([("content-encoding", "gzip")], Body::from(packed)).into_response()
+}
+
+async fn report() -> Response {
+    ([("content-type", "application/pdf")], "%PDF-1.7 not really").into_response()
+}
+
+/// What a service wants to see: how, and which fields with which values.
+async fn search(
+    State(shared): State<Shared>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let service = uri.path().trim_start_matches('/').to_owned();
+    let query: Query<HashMap<String, String>> = Query::try_from_uri(&uri).unwrap_or_default();
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let header = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let field = |name: &str| query.get(name).map(String::as_str);
+    let fresh = field("q").is_some_and(|q| q == "rivers");
+    let (right, answer) = match service.as_str() {
+        "serper" => (
+            method == Method::POST && body["q"].is_string() && header("x-api-key") == "k-canary",
+            json!({ "organic": hits("link", "snippet") }).to_string(),
+        ),
+        "tavily" => (
+            method == Method::POST
+                && body["query"].is_string()
+                && header("authorization") == "Bearer k-canary",
+            json!({ "results": hits("url", "content") }).to_string(),
+        ),
+        "brave" => (
+            fresh
+                && header("x-subscription-token") == "k-canary"
+                && field("freshness") != Some("week"),
+            json!({ "web": { "results": hits("url", "description") } }).to_string(),
+        ),
+        "searxng" => (
+            fresh && field("format") == Some("json"),
+            json!({ "results": hits("url", "content") }).to_string(),
+        ),
+        "duckduckgo" => (fresh, duckduckgo()),
+        _ => return StatusCode::NOT_FOUND.into_response(),
+    };
+    if !right {
+        lock(&shared).problems.push(format!("{method} {uri} {body}"));
+    }
+    Html(answer).into_response()
+}
+
+fn hits(url: &str, snippet: &str) -> Value {
+    json!([
+        { "title": "The <b>Elbe</b> &amp; others", (url): "https://example.org/elbe", (snippet): "A river\n in Europe." },
+        { "title": "The Elbe again", (url): "https://example.org/elbe", (snippet): "Twice." },
+        { "title": "Second", (url): "https://example.org/two", (snippet): "More." },
+        { "title": "Third", (url): "https://example.org/three", (snippet): "Too many." },
+    ])
+}
+
+fn duckduckgo() -> String {
+    let hits = hits("url", "snippet");
+    let results = hits.as_array().into_iter().flatten().map(|hit| {
+        let target = hit["url"].as_str().unwrap_or_default().replace(':', "%3A").replace('/', "%2F");
+        format!(
+            r#"<div class="result"><a class="result__a" href="//duckduckgo.com/l/?uddg={target}&rut=1">{}</a>
+            <a class="result__snippet">{}</a></div>"#,
+            hit["title"].as_str().unwrap_or_default(),
+            hit["snippet"].as_str().unwrap_or_default()
+        )
+    });
+    let ad = r#"<div class="result result--ad"><a class="result__a" href="https://duckduckgo.com/y.js?ad=1">Ad</a></div>"#;
+    format!("<html><body>{ad}{}</body></html>", results.collect::<String>())
+}
