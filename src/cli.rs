@@ -119,8 +119,9 @@ enum ConfigCommand {
 enum GuardCommand {
     /// Say what the guard would do with a call, which rule decides, and why
     Test {
+        /// The tool's name, as in `shell`
         tool: String,
-        /// The call's arguments, as JSON
+        /// The call's arguments, as JSON: '{"command":"rm -rf x"}'
         arguments: String,
         /// The id of an agent
         #[arg(long, default_value = "default")]
@@ -134,7 +135,7 @@ enum GuardCommand {
         /// That person's role
         #[arg(long)]
         role: Option<String>,
-        /// The conversation has read other people's words
+        /// Suppose that the conversation has read other people's words
         #[arg(long)]
         tainted: bool,
     },
@@ -151,7 +152,10 @@ enum GuardCommand {
     /// Print the rules of the database as one TOML document
     Export,
     /// Take a rule out of the database
-    Remove { name: String },
+    Remove {
+        /// The rule's name, as `guard export` shows it
+        name: String,
+    },
 }
 
 impl Cli {

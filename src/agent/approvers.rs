@@ -60,6 +60,12 @@ impl Approvers {
                 other => other.is(voter),
             })
     }
+
+    /// Whether their word counts whoever asks: others may not be let do by it what they would have
+    /// to be asked about, nor they themselves what another has to decide.
+    pub fn admit_for_all(&self, voter: &Voter) -> bool {
+        !self.but_requester && self.who.iter().any(|who| who.is(voter))
+    }
 }
 
 impl Voter {

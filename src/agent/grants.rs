@@ -1,13 +1,14 @@
 //! Which calls a lasting leave covers, and what leave to propose for a call. Pure.
 //!
 //! A leave is as narrow as the call can be described: the folder of its path, the origin of its
-//! address, the program and subcommand of its command. None is proposed that would let a shell or
-//! an interpreter run whatever it is given.
+//! address, the command itself. For a command that only looks (`git status`) it is the program, the
+//! subcommand and its options, with other operands. None is proposed that would let anything run
+//! whatever it is given: a shell, an interpreter, a script or build of the workspace.
 
 use url::Url;
 
 use super::{
-    catalog::{Subject, ToolSpec},
+    catalog::{EffectClass, Subject, ToolSpec},
     policy,
 };
 use crate::journal::{
@@ -37,7 +38,7 @@ fn covers(covers: &Covers, spec: &ToolSpec, subject: Option<&str>) -> bool {
         (Covers::Exactly(text), Some(subject)) => text == subject,
         (Covers::Origin(origin), Some(address)) => origin_of(address).as_ref() == Some(origin),
         (Covers::Command(begin), Some(command)) => {
-            words(command).is_some_and(|words| words.starts_with(begin))
+            words(command).is_some_and(|words| is_like(&words, begin))
         }
         (_, None) => false,
     }
@@ -45,7 +46,12 @@ fn covers(covers: &Covers, spec: &ToolSpec, subject: Option<&str>) -> bool {
 
 /// What "always" would mean for that call; `None` where it must not be offered.
 pub fn propose(spec: &ToolSpec, call: &Call) -> Option<Covers> {
-    let Some(kind) = &spec.subject else { return Some(Covers::Everything) };
+    let Some(kind) = &spec.subject else {
+        return (!runs_anything(spec)).then_some(Covers::Everything);
+    };
+    if runs_anything(spec) && !matches!(kind, Subject::Command(_)) {
+        return None;
+    }
     let subject = policy::subject(spec, &call.arguments)?;
     if subject.len() > LONGEST {
         return None;
@@ -72,18 +78,41 @@ fn origin_of(address: &str) -> Option<String> {
     plain.then(|| url.origin().ascii_serialization())
 }
 
+/// Whether the tool's name says nothing of what happens: leave for it is leave for all.
+pub fn runs_anything(spec: &ToolSpec) -> bool {
+    const TELLING: &[&str] = &["cmd", "code", "command", "expression", "query", "script", "sql"];
+    match &spec.subject {
+        Some(Subject::Command(_)) => true,
+        // The address of a request does not say what is sent there.
+        Some(Subject::Text(_)) => spec.effect != EffectClass::ReadOnly,
+        Some(Subject::Path(_)) => false,
+        None => spec.parameters["properties"].as_object().is_some_and(|arguments| {
+            arguments.keys().any(|name| TELLING.contains(&name.to_lowercase().as_str()))
+        }),
+    }
+}
+
 fn command(text: &str) -> Option<Covers> {
     let words = words(text)?;
     let program = words.first()?;
-    if runs_what_it_is_given(program) {
-        return None;
-    }
-    match words.get(1) {
-        Some(second) if HAS_SUBCOMMANDS.contains(&program.as_str()) && is_subcommand(second) => {
-            Some(Covers::Command(words[..2].to_vec()))
+    let looks = LOOKS.iter().find(|(name, _)| name == program).map(|(_, looks)| *looks);
+    match (looks, words.get(1)) {
+        (Some(looks), Some(second)) if looks.contains(&second.as_str()) => {
+            let options = words[2..].iter().filter(|word| word.starts_with('-'));
+            Some(Covers::Command(words[..2].iter().chain(options).cloned().collect()))
         }
-        _ => Some(Covers::Exactly(text.to_owned())),
+        (Some(_), _) => None,
+        (None, _) if runs_what_it_is_given(program) => None,
+        (None, _) => Some(Covers::Exactly(text.to_owned())),
     }
+}
+
+/// The same program and subcommand, with no other options: an option may name what is to run.
+fn is_like(words: &[String], begin: &[String]) -> bool {
+    let (named, options) = begin.split_at(begin.len().min(2));
+    words.strip_prefix(named).is_some_and(|rest| {
+        rest.iter().all(|word| !word.starts_with('-') || options.contains(word))
+    })
 }
 
 /// The words of a command in which the shell would find nothing to do: no quotes, variables,
@@ -98,35 +127,27 @@ fn words(command: &str) -> Option<Vec<String>> {
     words.first().is_some_and(|first| !first.contains('=')).then_some(words)
 }
 
-/// A word, and none that runs what stands behind it.
-fn is_subcommand(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_lowercase())
-        && word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
-        && !matches!(word, "run" | "exec" | "x" | "eval" | "shell" | "dlx" | "start" | "config")
-}
-
-/// Programs whose second word says what they do.
-const HAS_SUBCOMMANDS: &[&str] = &[
-    "apt",
-    "apt-get",
-    "brew",
-    "bundle",
-    "cargo",
-    "docker",
-    "gh",
-    "git",
-    "go",
-    "helm",
-    "journalctl",
-    "kubectl",
-    "npm",
-    "pip",
-    "pnpm",
-    "podman",
-    "systemctl",
-    "terraform",
-    "uv",
-    "yarn",
+/// Programs whose second word says what they do, and the words with which they only look. With
+/// others they run what the workspace holds, or change what no operand tells.
+const LOOKS: &[(&str, &[&str])] = &[
+    ("apt", &["list", "search", "show"]),
+    ("brew", &["info", "list", "search"]),
+    ("bundle", &[]),
+    ("cargo", &["search", "tree"]),
+    ("docker", &["images", "inspect", "logs", "ps"]),
+    ("gh", &[]),
+    ("git", &["blame", "describe", "diff", "log", "ls-files", "rev-parse", "show", "status"]),
+    ("go", &["version"]),
+    ("helm", &["list", "status"]),
+    ("kubectl", &["describe", "get", "logs", "top"]),
+    ("npm", &["ls", "outdated", "view"]),
+    ("pip", &["freeze", "list", "show"]),
+    ("pnpm", &["list", "outdated"]),
+    ("podman", &["images", "inspect", "logs", "ps"]),
+    ("systemctl", &["list-units", "status"]),
+    ("terraform", &["version"]),
+    ("uv", &[]),
+    ("yarn", &["info", "list"]),
 ];
 
 /// Shells, interpreters, and programs that start others: their name says nothing of what happens.
@@ -214,7 +235,11 @@ const RUN_ANYTHING: &[&str] = &[
 ];
 
 fn runs_what_it_is_given(program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or(program).to_lowercase();
+    // What a path leads to can be written anew.
+    if program.contains('/') {
+        return true;
+    }
+    let name = program.to_lowercase();
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     let name = name.strip_suffix(".exe").unwrap_or(name);
     name.is_empty() || RUN_ANYTHING.contains(&name)
@@ -265,13 +290,9 @@ mod tests {
                 Some(Covers::Origin("https://example.com".into())),
             ),
             (address("not an address"), Some(Covers::Exactly("not an address".into()))),
-            (shell("git push origin main"), command(&["git", "push"])),
+            (shell("git status"), command(&["git", "status"])),
+            (shell("git log --oneline a.txt"), command(&["git", "log", "--oneline"])),
             (shell("ls -la"), Some(Covers::Exactly("ls -la".into()))),
-            (
-                shell("git -c core.pager=x log"),
-                Some(Covers::Exactly("git -c core.pager=x log".into())),
-            ),
-            (shell("docker run alpine"), Some(Covers::Exactly("docker run alpine".into()))),
             (shell(&format!("ls {}", "x".repeat(300))), None),
             ((spec(None), call(json!({ "any": 1 }))), Some(Covers::Everything)),
         ] {
@@ -279,10 +300,20 @@ mod tests {
         }
     }
 
-    /// S3: no lasting leave for what runs whatever it is given.
+    /// S3, A11: no lasting leave for what runs whatever it is given.
     #[test]
     fn no_leave_is_proposed_for_interpreters_and_shells() {
         for command in [
+            "./build.sh",
+            "bin/ls",
+            "make",
+            "cargo build",
+            "npm test",
+            "git",
+            "git push origin main",
+            "git -c core.pager=x log",
+            "git submodule foreach x",
+            "docker run alpine",
             "bash",
             "sh -c ls",
             "/bin/bash x",
@@ -310,6 +341,20 @@ mod tests {
             let (spec, call) = shell(command);
             assert_eq!(propose(&spec, &call), None, "{command}");
         }
+    }
+
+    /// S3: a tool of a server that runs what it is given is a shell by another name.
+    #[test]
+    fn no_leave_is_proposed_for_tools_that_run_what_they_are_given() {
+        for argument in ["command", "code", "SQL"] {
+            let parameters = json!({ "type": "object", "properties": { argument: {} } });
+            let spec = ToolSpec { parameters, ..spec(None) };
+            assert_eq!(propose(&spec, &call(json!({}))), None, "{argument}");
+        }
+        // Leave that was asked for a GET would be good for a DELETE.
+        let (spec, call) = address("https://example.com/");
+        let spec = ToolSpec { effect: EffectClass::AtMostOnce, ..spec };
+        assert!(runs_anything(&spec) && propose(&spec, &call).is_none());
     }
 
     fn covered(covers: Covers, (spec, call): (ToolSpec, Call)) -> bool {
@@ -348,10 +393,19 @@ mod tests {
         ] {
             assert!(!covered(origin(), address(outside)), "{outside}");
         }
-        let push = || Covers::Command(vec!["git".into(), "push".into()]);
-        assert!(covered(push(), shell("git  push origin main")));
-        for outside in ["git pull", "git push; rm -rf x", "git", "git pushx", "git push $(id)"] {
-            assert!(!covered(push(), shell(outside)), "{outside}");
+        let log = || Covers::Command(vec!["git".into(), "log".into(), "--oneline".into()]);
+        assert!(covered(log(), shell("git  log a.txt --oneline")));
+        assert!(covered(log(), shell("git log")));
+        for outside in [
+            "git pull",
+            "git log; rm -rf x",
+            "git",
+            "git logx",
+            "git log $(id)",
+            "git log --output=x",
+            "git log --oneline -p",
+        ] {
+            assert!(!covered(log(), shell(outside)), "{outside}");
         }
         assert!(covered(Covers::Everything, (spec(None), call(json!({})))));
         // A tool that has learned to say what it acts upon is asked about again.

@@ -53,7 +53,7 @@ pub enum Verdict {
     Ask {
         asks: Asks,
         reason: String,
-        /// Whether an answer for the rest of the conversation would count.
+        /// Whether an answer for more than this call would count.
         lasting: bool,
         severity: Severity,
         /// Who decides.
@@ -98,13 +98,13 @@ pub fn judge(
     let ruled = || ruling(call, spec, session, policy, scene);
     match &open.state {
         CallState::New => fresh(call, spec, session, policy, ruled()),
-        CallState::Decided { digest, .. } if *digest != digest_of(call, scene) => {
-            Verdict::Refuse(texts::CHANGED_SINCE_ASKED.into())
+        CallState::Decided { digest, asks, .. } if *digest != digest_of(call, scene) => {
+            unrun(*asks, texts::CHANGED_SINCE_ASKED.into())
         }
         CallState::Decided { asks, decision, by, .. } => {
             let ruled = ruled();
             if ruled.action == Some(Action::Deny) {
-                return Verdict::Refuse(texts::refused_by_rule(&call.tool, &ruled.name()));
+                return unrun(*asks, texts::refused_by_rule(&call.tool, &ruled.name()));
             }
             decided(call, *asks, decision, by)
         }
@@ -130,14 +130,14 @@ fn fresh(
     ruled: Ruling,
 ) -> Verdict {
     let tainted = taint::concerns(spec, session);
-    let lasting = ruled.severity < Severity::Critical && !is_shell(spec);
+    let lasting = ruled.severity < Severity::Critical;
     let ask = |why: String, lasting| Verdict::Ask {
         asks: Asks::Allow,
-        reason: [why]
+        reason: [Some(why), ruled.severity.told(), tainted.then(|| taint::told(session))]
             .into_iter()
-            .chain(tainted.then(|| taint::told(session)))
+            .flatten()
             .collect::<Vec<_>>()
-            .join(" "),
+            .join("\n"),
         lasting,
         severity: ruled.severity,
         approvers: ruled.approvers(policy),
@@ -158,7 +158,7 @@ fn fresh(
         Approval::UnlessAllowed if !allowed => policy.default,
         _ => Action::Allow,
     };
-    let freed = allowed_before(call, session);
+    let freed = !grants::runs_anything(spec) && allowed_before(call, session);
     let tainted_says =
         if tainted && !(allowed && ruled.names_tool) { policy.tainted } else { Action::Allow };
     // Leave for longer was given before these words were read.
@@ -182,15 +182,19 @@ fn fresh(
 fn halted(open: &OpenCall) -> Verdict {
     match open.state {
         CallState::Asked { .. } | CallState::Ended => Verdict::Wait,
-        CallState::Started => {
-            Verdict::Refuse(format!("{} {}", texts::HALTED_CALL, texts::OUTCOME_UNKNOWN))
+        CallState::Started | CallState::Decided { asks: Asks::Retry, .. } => {
+            unrun(Asks::Retry, texts::HALTED_CALL.into())
         }
         CallState::New | CallState::Decided { .. } => Verdict::Refuse(texts::HALTED_CALL.into()),
     }
 }
 
-fn is_shell(spec: &ToolSpec) -> bool {
-    matches!(spec.subject, Some(Subject::Command(_)))
+/// Does not run now; whether it did before stays unknown where that was asked about.
+fn unrun(asks: Asks, why: String) -> Verdict {
+    Verdict::Refuse(match asks {
+        Asks::Allow => why,
+        Asks::Retry => format!("{why} {}", texts::OUTCOME_UNKNOWN),
+    })
 }
 
 fn allowed_before(call: &Call, session: &Session) -> bool {
@@ -506,6 +510,33 @@ mod tests {
             let spec = spec(Approval::Never, harmless);
             let again = judge(&open, &spec, &session, &Policy::default(), &Scene::default());
             assert!(matches!(again, Verdict::Run(_)));
+        }
+    }
+
+    /// T6, A12: nobody is told that a call has not run of which that is unknown.
+    #[test]
+    fn what_may_have_run_is_told_so_when_it_may_not_run_again() {
+        let by = Decider::Timeout;
+        let retry = |digest: String| {
+            let (asks, decision) = (Asks::Retry, Decision::Once);
+            let state = CallState::Decided { asks, digest, decision, by: by.clone() };
+            OpenCall { call: call(json!({ "path": "a" })), state }
+        };
+        let spec = spec(Approval::Always, EffectClass::AtMostOnce);
+        let good = digest_of(&retry(String::new()).call, &Scene::default());
+        let mut halted = Session::default();
+        halted.standing.halted = true;
+        let forbids = rules(&[rule("*", None, Action::Deny)]);
+        let forbidden = Policy { rules: forbids, ..Policy::default() };
+        let (open, session) = (Policy::default(), Session::default());
+        for (digest, session, policy) in [
+            (good.clone(), &halted, &open),
+            (good, &session, &forbidden),
+            ("another".to_owned(), &session, &open),
+        ] {
+            let verdict = judge(&retry(digest), &spec, session, policy, &Scene::default());
+            let Verdict::Refuse(text) = verdict else { panic!("{verdict:?}") };
+            assert!(text.contains(texts::OUTCOME_UNKNOWN), "{text}");
         }
     }
 

@@ -54,7 +54,7 @@ pub struct Question {
     pub asks: Asks,
     /// Why a person is asked.
     pub reason: String,
-    /// Whether "for the rest of the conversation" is offered.
+    /// Whether leave for more than this call is offered, where its tool lets it.
     pub lasting: bool,
     pub approvers: Approvers,
     pub severity: Severity,
@@ -163,8 +163,10 @@ fn missing(open: &OpenCall, near: &[String]) -> Option<Event> {
     let text = match open.state {
         CallState::Asked { .. } | CallState::Ended => return None,
         CallState::New => texts::no_such_tool(&open.call.tool, near),
+        CallState::Started | CallState::Decided { asks: Asks::Retry, .. } => {
+            texts::OUTCOME_UNKNOWN.to_owned()
+        }
         CallState::Decided { .. } => texts::tool_gone(&open.call.tool),
-        CallState::Started => texts::OUTCOME_UNKNOWN.to_owned(),
     };
     Some(failed(&open.call, text))
 }
@@ -206,7 +208,10 @@ mod tests {
             policy::Policy,
             prompt::{self, Prompt},
         },
-        journal::event::{Entry, Speaker, Usage},
+        journal::{
+            event::{Decider, Decision, Entry, Speaker, Usage},
+            ids::ApprovalId,
+        },
     };
     use chrono::DateTime;
     use proptest::prelude::*;
@@ -342,5 +347,30 @@ mod tests {
                 prop_assert!(later.messages.starts_with(&earlier.messages));
             }
         }
+    }
+
+    /// T3: what was allowed runs although its tool has gone out of sight since.
+    #[test]
+    fn what_was_allowed_runs_although_its_tool_is_out_of_sight() {
+        let mut run = Run::new();
+        run.says("go");
+        let call = run.call("rare");
+        let (upto, usage) = (run.session.seq, Usage::default());
+        let (calls, id) = (vec![call.clone()], call.id.clone());
+        run.record(Event::Replied { text: String::new(), calls, upto, usage });
+        let digest = guard::digest_of(&call, &Scene::default());
+        let (approval, asks) = (ApprovalId::from("a"), Asks::Allow);
+        run.record(Event::ApprovalAsked {
+            approval: approval.clone(),
+            call: id.clone(),
+            digest,
+            asks,
+        });
+        let (decision, by) = (Decision::Once, Decider::Timeout);
+        run.record(Event::ApprovalDecided { approval, call: id, decision, by });
+        assert!(run.session.enabled.is_empty());
+        let effect = next(&run.session, &run.agent, &BTreeSet::new(), &Scene::default());
+        let Effect::Run(cleared) = effect else { panic!("{effect:?}") };
+        assert_eq!(cleared[0].call(), &call);
     }
 }

@@ -19,6 +19,7 @@ use super::{
     paths,
     shell::{self, Command, Script},
 };
+use crate::texts;
 
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -91,6 +92,18 @@ pub enum Severity {
     High,
     /// Nobody's leave for more than this one call is taken.
     Critical,
+}
+
+impl Severity {
+    /// For the question, where it is graver than usual.
+    pub fn told(self) -> Option<String> {
+        let name = match self {
+            Self::Low | Self::Medium => return None,
+            Self::High => "high",
+            Self::Critical => "critical",
+        };
+        Some(texts::severity(name))
+    }
 }
 
 /// Where a rule stands.

@@ -5,8 +5,8 @@
 //! unless a rule names it; what was allowed for the conversation before that is void.
 //!
 //! Not other people's words are: what people write to the bot, as they may talk to it; files of the
-//! workspace, as people sent them here or the agent wrote them, unless it did so while it was under
-//! the influence. Not the outside is this very chat: a tool that never asks, and only shows
+//! workspace, as the agent wrote them, unless it did so while it was under the influence. What
+//! people send as a file may be anybody's. Not the outside is this very chat: a tool that never asks, and only shows
 //! something here.
 
 use comrak::{
@@ -26,16 +26,20 @@ use crate::{
 };
 
 /// Where long results are kept, which may be anybody's words.
-const KEPT_RESULTS: &str = ".countersign/";
+const KEPT_RESULTS: &str = ".countersign";
+/// Where documents of the web are put.
+const DOWNLOADS: &str = "downloads";
+/// Where files are laid that people send.
+pub const INBOX: &str = "inbox";
 
 /// Where the words of this call's result come from, if they are other people's.
 pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String> {
     let about = policy::subject(spec, &call.arguments);
     let foreign = match (&spec.subject, &spec.source) {
         _ if !spec.untrusted => false,
-        (Some(Subject::Path(_)), Source::Builtin) => about
-            .as_ref()
-            .is_none_or(|path| path.starts_with(KEPT_RESULTS) || session.foreign.contains(path)),
+        (Some(Subject::Path(_)), Source::Builtin) => {
+            about.as_ref().is_none_or(|path| is_anybodys(path) || session.foreign.contains(path))
+        }
         _ => true,
     };
     // A shell may read any file there is.
@@ -45,6 +49,11 @@ pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String>
         Some(about) => format!("{} {about}", call.tool),
         None => call.tool.clone(),
     })
+}
+
+fn is_anybodys(path: &str) -> bool {
+    let folder = path.split('/').next().unwrap_or_default();
+    [KEPT_RESULTS, DOWNLOADS, INBOX].contains(&folder)
 }
 
 /// Whether a tainted conversation has to ask before it uses this tool.

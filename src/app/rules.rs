@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::App;
 use crate::{
     agent::{
-        catalog::{Approval, EffectClass, Found, ToolSpec},
+        catalog::{Approval, EffectClass, Found, Subject, ToolSpec},
         guard::{self, Ruling, Verdict},
         import,
         policy::{Action, Origin, Scene},
@@ -18,7 +18,11 @@ use crate::{
         event::{Call, Speaker},
         session::{CallState, OpenCall, Session},
     },
-    store::{Store, rules as stored},
+    store::{
+        Store,
+        audit::{self, Fact},
+        rules as stored,
+    },
 };
 
 /// A call that somebody wants judged, and its circumstances.
@@ -74,12 +78,13 @@ pub async fn explain(app: &App, supposed: Supposed) -> Result<String> {
     Ok(said)
 }
 
-/// A tool of which nothing is known but its name.
+/// A tool of which nothing is known but its name; the shell is one where it cannot be confined.
 fn acting(name: &str) -> ToolSpec {
     ToolSpec {
         effect: EffectClass::AtMostOnce,
         approval: Approval::UnlessAllowed,
         outward: true,
+        subject: (name == "shell").then_some(Subject::Command("command")),
         ..ToolSpec::read_only(name, "", serde_json::json!({}))
     }
 }
@@ -93,6 +98,7 @@ fn told(verdict: &Verdict, ruling: &Ruling) -> String {
     };
     let mut said = format!("The guard {does}.");
     if let Some(why) = why {
+        let why = why.replace('\n', "\n            ");
         let _ = write!(said, "\n  why       {why}");
     }
     let Some(rule) = &ruling.rule else {
@@ -124,6 +130,9 @@ pub fn shipped_names() -> String {
     told.collect::<Vec<_>>().join("\n")
 }
 
+/// Who changes them from here.
+const BY: &str = "command line";
+
 /// The rules of the database, with their version.
 pub async fn export(store: &Store) -> Result<(i64, RuleDocument)> {
     store.read(|tx| Box::pin(async move { stored::all(tx).await })).await
@@ -146,13 +155,17 @@ pub async fn import(store: &Store, name: &str, text: &str, replace: bool) -> Res
     store
         .write("import rules", move |tx| {
             Box::pin(async move {
+                let fact = Fact::new("rules_imported", BY)
+                    .with("replace", replace)
+                    .with("rules", serde_json::to_value(&document)?);
                 if replace {
-                    return stored::replace(tx, &document, "command line", now).await;
+                    stored::replace(tx, &document, BY, now).await?;
+                } else {
+                    for entry in &document.rules {
+                        stored::put(tx, entry, BY, now).await?;
+                    }
                 }
-                for entry in &document.rules {
-                    stored::put(tx, entry, "command line", now).await?;
-                }
-                Ok(())
+                audit::append(tx, audit::ADMIN, vec![fact], now).await
             })
         })
         .await?;
@@ -160,5 +173,17 @@ pub async fn import(store: &Store, name: &str, text: &str, replace: bool) -> Res
 }
 
 pub async fn remove(store: &Store, name: String) -> Result<bool> {
-    store.write("remove rule", |tx| Box::pin(async move { stored::remove(tx, &name).await })).await
+    let now = SystemClock.now();
+    store
+        .write("remove rule", move |tx| {
+            Box::pin(async move {
+                let removed = stored::remove(tx, &name).await?;
+                if removed {
+                    let fact = Fact::new("rule_removed", BY).with("name", name.as_str());
+                    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                }
+                Ok(removed)
+            })
+        })
+        .await
 }

@@ -9,6 +9,7 @@ use crate::{
     journal::role::Role,
     store::{
         Tx,
+        audit::{self, Fact},
         people::{self, Pairing},
     },
     texts::Language,
@@ -64,7 +65,13 @@ pub async fn greet_stranger(
     let words = Language::of(person.language.as_deref()).words();
     let Some(code) = pairing_code(text) else { return Ok(words.stranger(&person.id)) };
     let who = (person.id.as_str(), person.name.as_str());
-    Ok(match people::pair(tx, channel, who, &code, now).await? {
+    let pairing = people::pair(tx, channel, who, &code, now).await?;
+    if let Pairing::Paired(role) = pairing {
+        let fact =
+            Fact::new("paired", &person.id).with("channel", channel).with("role", role.as_str());
+        audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+    }
+    Ok(match pairing {
         Pairing::Paired(Role::Owner) => words.paired_owner,
         Pairing::Paired(_) => words.paired,
         Pairing::Wrong => words.wrong_code,

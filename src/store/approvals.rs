@@ -308,7 +308,7 @@ pub async fn withdraw(
 ) -> Result<()> {
     for open in pending(tx, conversation).await? {
         if settle(tx, &open.id, status, by, now).await? {
-            let fact = Fact::withdrawn(&open, by);
+            let fact = Fact::withdrawn(&open, status, by);
             audit::append(tx, conversation.as_str(), vec![fact], now).await?;
             let markdown = texts::settled(status, &open.title, by);
             let end = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };

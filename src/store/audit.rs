@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{Store, Tx, approvals::Approval, at, db::sql};
-use crate::journal::event::{Decider, Decision, Status};
+use crate::journal::{
+    event::{Decider, Decision, Status},
+    standing::Grant,
+};
 
 /// The chain of what has no conversation.
 pub const ADMIN: &str = "admin";
@@ -49,16 +52,32 @@ impl Fact {
     }
 
     /// A question that ended without a decision.
-    pub(super) fn withdrawn(approval: &Approval, by: &str) -> Self {
-        Self::settled(approval, Status::Withdrawn, "").with("by", by)
+    pub(super) fn withdrawn(approval: &Approval, status: Status, by: &str) -> Self {
+        Self::settled(approval, status, "").with("by", by)
     }
 
     fn settled(approval: &Approval, status: Status, person: &str) -> Self {
-        Self::new("decided", person)
+        Self::about("decided", approval, person).with("outcome", status.as_str())
+    }
+
+    /// Somebody's part in a question.
+    pub fn about(kind: &'static str, approval: &Approval, person: &str) -> Self {
+        Self::new(kind, person)
             .of(&approval.tool)
             .with("approval", approval.id.as_str())
             .with("call", approval.call.as_str())
-            .with("outcome", status.as_str())
+    }
+
+    /// Leave that was given, or taken back.
+    pub fn leave(kind: &'static str, grant: &Grant, person: &str) -> Self {
+        Self::new(kind, person)
+            .of(&grant.tool)
+            .with("grant", grant.id.as_str())
+            .with("covers", json!(grant.covers))
+            .with("scope", grant.scope.as_str())
+            .with("owner", grant.owner.as_str())
+            .with("expires_at", grant.expires_at.to_rfc3339())
+            .with("uses", json!(grant.uses_left))
     }
 
     #[must_use]

@@ -132,6 +132,10 @@ async fn record(
     change: Change,
     now: DateTime<Utc>,
 ) -> Result<Recorded> {
+    let starts = change.events.iter().any(|event| matches!(event, Event::ToolStarted { .. }));
+    if starts && grants::halted_by(tx).await?.is_some() {
+        return Ok(Recorded::Behind);
+    }
     let count = change.events.len() as i64;
     let only_at = if change.terms == Terms::Always { -1 } else { change.seen };
     let allotted: Option<(i64,)> = sql!(

@@ -9,13 +9,31 @@ use crate::{
     journal::{ids::ApprovalId, role::Role},
 };
 
-/// Notes that this person says yes, once; who has, in the order of their saying so.
+/// Who presses again so soon has pressed twice by mistake.
+const TWICE_MS: i64 = 2_000;
+
+/// Notes that this person says yes, or takes that back. Whether they say it now.
 pub async fn vote(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
     voter: &Voter,
     now: DateTime<Utc>,
-) -> Result<Vec<String>> {
+) -> Result<bool> {
+    let taken_back = sql!(
+        tx,
+        execute,
+        "
+        -- take a vote back
+        DELETE FROM votes
+        WHERE approval = $1 AND channel = $2 AND person = $3 AND at <= $4",
+        approval.as_str(),
+        voter.channel.as_str(),
+        voter.speaker.id.as_str(),
+        now.timestamp_millis() - TWICE_MS
+    );
+    if taken_back > 0 {
+        return Ok(false);
+    }
     sql!(
         tx,
         execute,
@@ -30,6 +48,11 @@ pub async fn vote(
         voter.speaker.name.replace('\0', ""),
         now.timestamp_millis()
     );
+    Ok(true)
+}
+
+/// Who says yes, in the order of their saying so.
+pub async fn names(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<String>> {
     let names: Vec<(String,)> = sql!(
         tx,
         fetch_all,

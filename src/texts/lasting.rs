@@ -17,6 +17,9 @@ fn short(name: &str) -> String {
 
 pub fn votes(names: &[String], needed: usize) -> String {
     let names: Vec<_> = names.iter().map(|name| plain(&short(name))).collect();
+    if names.is_empty() {
+        return format!("0 of {needed}");
+    }
     format!("{} of {needed}: {}", names.len(), names.join(", "))
 }
 
@@ -61,7 +64,7 @@ fn covered(covers: &Covers) -> String {
         Covers::Exactly(text) => format!("only {}", code(text)),
         Covers::Origin(origin) => format!("only addresses of {}", code(origin)),
         Covers::Command(words) => {
-            format!("only commands that begin with {}", code(&words.join(" ")))
+            format!("only {}, with no other options", code(&words.join(" ")))
         }
     }
 }
@@ -129,6 +132,8 @@ pub const MOVED_HERE: &str =
     "I cannot show this question where it was asked any more, so I ask you here.";
 
 /// The model reads it.
+pub const NOT_FOR_OTHERS: &str = "Leave for everybody here is for somebody to give who may decide \
+    for everybody here. Leave it out, and it holds for the person who asked.";
 pub const HALTED_CALL: &str =
     "Denied: the owner has halted all tools. Do not try again; tell the person.";
 /// To whom it may concern; the model reads it too.

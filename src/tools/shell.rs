@@ -51,7 +51,7 @@ impl Tool for Shell {
             effect: EffectClass::AtMostOnce,
             tier: Tier::Extension,
             approval: Approval::UnlessAllowed,
-            subject: Some(Subject::Text("command")),
+            subject: Some(Subject::Command("command")),
             timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
             // Files that it shows may be anybody's.
             untrusted: true,
@@ -116,4 +116,16 @@ async fn shortened(stream: Stream, name: &str, context: &Context) -> String {
         None => "The whole could not be kept: let it write less".to_owned(),
     };
     format!("{start}\n[… {left_out} bytes of {name} are left out here. {kept} …]\n{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S3: the guard parses what the shell is given; of any other text it would see but one word.
+    #[test]
+    fn the_guard_sees_a_command() {
+        let spec = Shell { sandbox: Arc::new(Sandbox::off("a test")) }.spec();
+        assert_eq!(spec.subject, Some(Subject::Command("command")));
+    }
 }

@@ -62,7 +62,7 @@ pub(super) async fn run<'w>(
     let mut spends = Vec::new();
     for cleared in cleared.iter().filter(|c| changes(turn, c.call()) || c.grant().is_some()) {
         events.push(Event::ToolStarted { call: cleared.call().id.clone() });
-        facts.push(trail::started(turn, cleared.call()));
+        facts.push(trail::started(turn, cleared));
         spends.extend(cleared.grant().cloned());
     }
     if !events.is_empty() {
@@ -97,7 +97,7 @@ fn run_one<'w>(
     cancel: CancellationToken,
 ) -> BoxFuture<'w, Done> {
     let (worker, lease) = (turn.worker, turn.claimed.lease.clone());
-    let rule = trail::leave(turn, &cleared.call().id);
+    let rule = trail::leave(turn, &cleared);
     let once = spec(turn, cleared.call()).is_some_and(|s| s.effect == EffectClass::AtMostOnce);
     let context = context(turn, cleared.call(), cancel);
     let about = hooks::About::of(turn, Some(context.person.clone()), Some(&context.call));
@@ -248,8 +248,11 @@ async fn put(turn: &Turn<'_>, question: &Question) -> Result<Asked> {
     // What several have to agree on is agreed on for each call.
     let lasting = *lasting && approvers.needed == 1;
     let spec = spec(turn, call);
-    let proposal = spec.filter(|_| lasting).and_then(|spec| grants::propose(spec, call));
-    let choices = words.choices(*asks, (lasting, proposal.is_some()), cut);
+    // A leave is listed and shown to others: it may not hold what is hidden here.
+    let open = lasting && arguments == call.arguments;
+    let proposal = spec.filter(|_| open).and_then(|spec| grants::propose(spec, call));
+    let here = lasting && !spec.is_some_and(grants::runs_anything);
+    let choices = words.choices(*asks, (here, proposal.is_some()), cut);
     let offers = choices.iter().map(|choice| choice.key).collect();
     let markdown = words.question(&texts::QuestionParts {
         title: &title,

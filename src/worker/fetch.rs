@@ -12,6 +12,7 @@ use super::{
     think::until_cut_off,
 };
 use crate::{
+    agent::taint::INBOX,
     crash,
     journal::{event::Event, said::SentFile},
     store::journal::{Change, Terms},
@@ -23,9 +24,6 @@ const MOST_BYTES: u64 = 50 * 1024 * 1024;
 /// How long to wait before each further try, where the platform names no time.
 const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-
-/// Where files of people lie in the workspace.
-const INBOX: &str = "inbox";
 
 /// What became of one file.
 enum Fetched {

@@ -16,6 +16,7 @@ use crate::{
     journal::{
         event::{Call, Event, Outcome, ToolResult},
         ids::CallId,
+        role::Role,
         session::CallState,
     },
     store::{Store, rules as stored},
@@ -25,7 +26,7 @@ use crate::{
 /// A larger file than this is not bound to a decision; it is told by its name.
 const FILE_BYTES: u64 = 20_000_000;
 /// The files that one call names at most, as far as they are looked at.
-const FILES: usize = 32;
+const FILES: usize = 256;
 
 /// The rules of the database, compiled, with their version.
 #[derive(Default)]
@@ -63,7 +64,7 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<Scene> {
         return Ok(scene);
     }
     let person = turn.session.requester.as_ref().map(|r| r.id.clone()).unwrap_or_default();
-    let channel = scene.channel.clone();
+    let (channel, requester) = (scene.channel.clone(), person.clone());
     let (version, role) = gateway
         .store
         .read(move |tx| {
@@ -71,7 +72,9 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<Scene> {
         })
         .await?;
     // Who is let in by the configuration stands in no table.
-    scene.role = role.or_else(|| Some("member".to_owned()));
+    let own = turn.manners().roles.get(&requester).copied();
+    let role = own.max(role.as_deref().and_then(Role::parse)).unwrap_or(Role::Member);
+    scene.role = Some(role.as_str().to_owned());
     scene.stored = turn.worker.rules.at(&gateway.store, version).await?;
     for open in turn.session.open_calls() {
         if matches!(open.state, CallState::Decided { .. }) {
@@ -100,7 +103,8 @@ async fn files(turn: &Turn<'_>, call: &Call) -> Result<Files> {
             let bytes = workspace.bytes(path, FILE_BYTES).ok()?;
             Some((path.clone(), hex::encode(Sha256::digest(bytes))))
         };
-        Ok(paths.iter().take(FILES).filter_map(digest).collect())
+        // Names of no file may not crowd out those that there are.
+        Ok(paths.iter().filter_map(digest).take(FILES).collect())
     });
     // A workspace that is not there has no files.
     Ok(read.await.unwrap_or_default())

@@ -1,13 +1,15 @@
 //! What the worker does, as facts for the audit.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::advance::Turn;
 use crate::{
-    agent::guard,
+    agent::{
+        catalog::Found,
+        guard::{self, Cleared},
+    },
     journal::{
         event::{Call, Event, Outcome, Status, ToolResult},
-        ids::CallId,
         session::CallState,
     },
     store::{approvals::Asked, audit::Fact},
@@ -31,8 +33,8 @@ pub(super) fn asked(turn: &Turn<'_>, call: &Call, reason: &str, asked: &Asked) -
 }
 
 /// Written before anything happens that may not happen twice.
-pub(super) fn started(turn: &Turn<'_>, call: &Call) -> Fact {
-    about(turn, "started", call).with("rule", leave(turn, &call.id))
+pub(super) fn started(turn: &Turn<'_>, cleared: &Cleared) -> Fact {
+    about(turn, "started", cleared.call()).with("rule", leave(turn, cleared))
 }
 
 pub(super) fn ran(turn: &Turn<'_>, call: &Call, rule: Value, result: &ToolResult) -> Fact {
@@ -59,17 +61,23 @@ pub(super) fn refused(turn: &Turn<'_>, made: &[Call], events: &[Event]) -> Vec<F
     .collect()
 }
 
-/// Who let it run.
-pub(super) fn leave(turn: &Turn<'_>, call: &CallId) -> Value {
-    let open = turn.session.calls.iter().find(|open| open.call.id == *call);
-    match open.map(|open| &open.state) {
-        Some(CallState::Decided { by, .. }) => {
-            serde_json::json!({ Status::Allowed.as_str(): by })
-        }
-        _ => Value::from("policy"),
+/// Who or what let it run.
+pub(super) fn leave(turn: &Turn<'_>, cleared: &Cleared) -> Value {
+    let call = cleared.call();
+    let open = turn.session.calls.iter().find(|open| open.call.id == call.id);
+    if let Some(CallState::Decided { by, .. }) = open.map(|open| &open.state) {
+        return json!({ Status::Allowed.as_str(): by });
     }
+    if let Some(grant) = cleared.grant() {
+        return json!({ "grant": grant.as_str() });
+    }
+    let Found::Tool(spec) = turn.agent.catalog.find(&call.tool) else { return json!("policy") };
+    let ruling = guard::ruling(call, spec, &turn.session, &turn.agent.policy, &turn.scene);
+    ruling
+        .rule
+        .map_or_else(|| json!("policy"), |name| json!({ "rule": name, "from": ruling.origin }))
 }
 
 fn outcome(outcome: Outcome) -> Value {
-    serde_json::json!(outcome)
+    json!(outcome)
 }

@@ -8,7 +8,7 @@ use countersign::{
         ids::ConversationId,
     },
     store::{
-        Store,
+        Store, grants,
         journal::{self, Change, Recorded, Terms},
     },
 };
@@ -60,6 +60,29 @@ story! {
         assert_eq!(one.record(&old, change(1, Terms::Always), now()).await.unwrap(), Recorded::Fenced);
         assert_eq!(two.record(&new, change(1, Terms::Always), now()).await.unwrap(), Recorded::Done);
         assert_eq!(two.claim_sends(9, now()).await.unwrap().len(), 1);
+    }
+}
+
+story! {
+    /// A12: a call that was judged before the halt does not begin after it.
+    async fn no_call_begins_once_tools_are_halted(world: &mut World) {
+        let store = world.node().await.gateway.store.clone();
+        begin(&store, "1").await;
+        let lease = store.claim(1, now()).await.unwrap().pop().unwrap().lease;
+        let owner = Speaker { id: "1".into(), name: "Ann".into() };
+        let halt = store.write("halt", move |tx| {
+            let owner = owner.clone();
+            Box::pin(async move { grants::halt(tx, &owner, now()).await })
+        });
+        assert!(halt.await.unwrap());
+        let starts = || {
+            let events = vec![Event::ToolStarted { call: "c".into() }];
+            Change { events, ..change(1, Terms::IfCurrent) }
+        };
+        assert_eq!(store.record(&lease, starts(), now()).await.unwrap(), Recorded::Behind);
+        let lift = store.write("lift", move |tx| Box::pin(async move { grants::lift(tx).await }));
+        assert!(lift.await.unwrap());
+        assert_eq!(store.record(&lease, starts(), now()).await.unwrap(), Recorded::Done);
     }
 }
 

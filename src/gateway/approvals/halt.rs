@@ -7,7 +7,11 @@ use super::{End, settle};
 use crate::{
     agent::approvers::Voter,
     journal::event::{Decider, Decision, Speaker, Status},
-    store::{Tx, approvals as questions, grants},
+    store::{
+        Tx, approvals as questions,
+        audit::{self, Fact},
+        grants,
+    },
     texts,
 };
 
@@ -26,7 +30,10 @@ pub async fn typed(
     }
     match rest {
         "" => Ok(texts::halted(halt(tx, &voter.speaker, now).await?)),
-        "off" if grants::lift(tx).await? => Ok(texts::LIFTED.to_owned()),
+        "off" if grants::lift(tx).await? => {
+            note(tx, Fact::new("lifted", &voter.speaker.id), now).await?;
+            Ok(texts::LIFTED.to_owned())
+        }
         "off" => Ok(texts::NOT_HALTED.to_owned()),
         _ => Ok(texts::PANIC_USAGE.to_owned()),
     }
@@ -35,7 +42,13 @@ pub async fn typed(
 /// Stops the tools of all nodes and denies what is open everywhere; how much that was.
 pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<usize> {
     grants::halt(tx, by, now).await?;
-    deny_open(tx, by, now).await
+    let denied = deny_open(tx, by, now).await?;
+    note(tx, Fact::new("halted", &by.id).with("denied", denied), now).await?;
+    Ok(denied)
+}
+
+async fn note(tx: &mut Tx<'_>, fact: Fact, now: DateTime<Utc>) -> Result<()> {
+    audit::append(tx, audit::ADMIN, vec![fact], now).await
 }
 
 /// What was asked while the halt was on its way is denied too.

@@ -1,7 +1,7 @@
 //! Leave for longer: shown before it is given, listed, revoked.
 
 use anyhow::Result;
-use channels::Outgoing;
+use channels::{Outgoing, PlaceKind};
 use chrono::{DateTime, Utc};
 
 use super::{Terms, end_of};
@@ -15,6 +15,7 @@ use crate::{
     store::{
         Tx,
         approvals::{self as questions, Approval},
+        audit::{self, Fact},
         grants, outbox, places, showing,
     },
     texts,
@@ -80,6 +81,26 @@ pub(super) async fn proposed(
     }))
 }
 
+/// Why that person may not give leave on those terms: what holds for others is given by who may
+/// decide for them.
+pub(super) async fn refused(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    terms: Terms,
+    voter: &Voter,
+) -> Result<Option<&'static str>> {
+    let (_, place) = places::place(tx, &approval.conversation).await?;
+    let alone = place.kind == PlaceKind::Private;
+    Ok(match terms.scope {
+        _ if voter.is_owner() => None,
+        Scope::Bot => Some(texts::OWNER_ONLY),
+        Scope::Conversation if !alone && !approval.approvers.admit_for_all(voter) => {
+            Some(texts::NOT_FOR_OTHERS)
+        }
+        Scope::Conversation | Scope::Person => None,
+    })
+}
+
 /// `/grants`, `/grants revoke <code>`.
 pub async fn typed(
     tx: &mut Tx<'_>,
@@ -142,6 +163,8 @@ pub async fn revoke(
     let Some(approval) = grants::revoke(tx, &grant.id, by, now).await? else {
         return Ok(texts::NO_SUCH_GRANT.to_owned());
     };
+    let fact = Fact::leave("revoked", grant, &voter.speaker.id);
+    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
     if let Some(approval) = questions::by_id(tx, approval.as_str()).await? {
         let giver = approval.decided_by.as_deref().unwrap_or_default();
         let settled = texts::settled(Status::Allowed, &approval.title, giver);

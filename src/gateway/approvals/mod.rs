@@ -22,7 +22,7 @@ use crate::{
     agent::approvers::{Approvers, Voter},
     journal::{
         event::{Decider, Decision, Event, Speaker, Status},
-        standing::{Grant, Scope},
+        standing::Grant,
     },
     store::{
         Tx,
@@ -95,7 +95,9 @@ async fn answer(
     now: DateTime<Utc>,
 ) -> Result<String> {
     match key {
-        'e' if approval.status == Status::Pending => show_everything(tx, approval, now).await,
+        'e' if approval.status == Status::Pending && approval.offers.contains('e') => {
+            show_everything(tx, approval, now).await
+        }
         'v' => lasting::revoke_pressed(tx, approval, voter, now).await,
         _ => match Choice::from_key(approval.asks, key, reason) {
             Some(choice) => decide(tx, approval, choice, voter, now).await,
@@ -133,7 +135,7 @@ pub async fn decide(
     now: DateTime<Utc>,
 ) -> Result<String> {
     if !asked.approvers.admit(voter, &asked.requester.id) {
-        tracing::warn!(approval.id = %asked.id, person.id = voter.speaker.id, "may not decide");
+        turned_away(tx, asked, voter, now).await?;
         return Ok(not_yours(&asked.approvers).to_owned());
     }
     // The conversation's row first, as everywhere: two transactions never wait for each other.
@@ -167,6 +169,20 @@ pub async fn decide(
     }
 }
 
+/// The refusal itself is private.
+async fn turned_away(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    tracing::warn!(approval.id = %approval.id, person.id = voter.speaker.id, "may not decide");
+    journal::lock(tx, &approval.conversation).await?;
+    let fact = Fact::about("turned_away", approval, &voter.speaker.id)
+        .with("channel", voter.channel.as_str());
+    audit::append(tx, approval.conversation.as_str(), vec![fact], now).await
+}
+
 fn not_yours(approvers: &Approvers) -> &'static str {
     match approvers {
         _ if *approvers == Approvers::default() => texts::NOT_YOURS,
@@ -175,7 +191,7 @@ fn not_yours(approvers: &Approvers) -> &'static str {
     }
 }
 
-/// Says yes; it is allowed when as many have as it needs.
+/// Says yes, or takes that back; it is allowed when as many say so as it needs.
 async fn allow(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -188,7 +204,13 @@ async fn allow(
     }
     let mut name = name(tx, approval, voter).await?;
     if approval.approvers.needed > 1 {
-        let names = votes::vote(tx, &approval.id, voter, now).await?;
+        let kind = match votes::vote(tx, &approval.id, voter, now).await? {
+            true => "voted",
+            false => "vote_taken_back",
+        };
+        let fact = Fact::about(kind, approval, &voter.speaker.id);
+        audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
+        let names = votes::names(tx, &approval.id).await?;
         if names.len() < approval.approvers.needed {
             return show_votes(tx, approval, &names, now).await;
         }
@@ -196,8 +218,9 @@ async fn allow(
     }
     let mut grant = None;
     if let Choice::Give(terms) = choice {
-        if terms.scope == Scope::Bot && !voter.is_owner() {
-            return Ok(texts::OWNER_ONLY.to_owned());
+        if let Some(refusal) = lasting::refused(tx, approval, terms, voter).await? {
+            turned_away(tx, approval, voter, now).await?;
+            return Ok(refusal.to_owned());
         }
         grant = lasting::proposed(tx, approval, terms, voter, now).await?;
     }
@@ -271,8 +294,9 @@ async fn settle(
     if !questions::settle(tx, &approval.id, status, &name, now).await? {
         return Ok(false);
     }
-    let fact = Fact::decided(approval, status, &decision, &by);
-    audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
+    let mut facts = vec![Fact::decided(approval, status, &decision, &by)];
+    facts.extend(grant.iter().map(|grant| Fact::leave("granted", grant, &grant.given_by.id)));
+    audit::append(tx, approval.conversation.as_str(), facts, now).await?;
     let event = Event::ApprovalDecided {
         approval: approval.id.clone(),
         call: approval.call.clone(),

@@ -51,24 +51,77 @@ story! {
         let rows = rows(world).await;
         let told: Vec<_> = rows.iter().map(|row| (row.kind.as_str(), row.tool.as_str())).collect();
         assert_eq!(told, [
-            ("asked", "delete"), ("ran", "rare"), ("decided", "delete"), ("started", "delete"),
-            ("ran", "delete"), ("asked", "delete"), ("decided", "delete"), ("refused", "delete"),
+            ("asked", "delete"), ("ran", "rare"), ("turned_away", "delete"), ("decided", "delete"),
+            ("started", "delete"), ("ran", "delete"), ("asked", "delete"), ("decided", "delete"), ("refused", "delete"),
         ]);
         let body = |n: usize| serde_json::from_str::<Value>(&rows[n].body).unwrap();
         assert_eq!(body(0)["arguments"], json!({ "path": "a.txt", "password": "[redacted: secret]" }));
-        assert_eq!(body(0)["digest"], body(4)["digest"]);
-        assert_eq!(body(4)["rule"]["allowed"]["person"]["name"], "Ann");
-        assert_eq!(body(4)["outcome"], "done");
-        assert_eq!(body(6)["outcome"], "denied");
-        assert_eq!(body(7)["rule"], "Denied by Ann.");
-        assert!(rows.iter().all(|row| row.person == "1"), "{rows:?}");
-        assert_eq!(verify(world).await.unwrap(), "8 rows in 1 chains are good.");
+        assert_eq!(body(0)["digest"], body(5)["digest"]);
+        assert_eq!(body(5)["rule"]["allowed"]["person"]["name"], "Ann");
+        assert_eq!(body(5)["outcome"], "done");
+        assert_eq!(body(7)["outcome"], "denied");
+        assert_eq!(body(8)["rule"], "Denied by Ann.");
+        for (n, row) in rows.iter().enumerate() {
+            assert_eq!(row.person, if n == 2 { "2" } else { "1" }, "{row:?}");
+        }
+        assert_eq!(verify(world).await.unwrap(), "9 rows in 1 chains are good.");
 
         let store = &world.node().await.gateway.store;
         let query = Query { tool: "rare".into(), kind: "ran".into(), most: 9, ..Query::default() };
         assert_eq!(store.audit(query).await.unwrap().len(), 1);
         let later = Query { since: Some(rows[0].at + TimeDelta::days(1)), most: 9, ..Query::default() };
         assert_eq!(store.audit(later).await.unwrap(), []);
+    }
+}
+
+story! {
+    /// A13, A11, A12, issue 4.8: whoever is turned away, leave given and taken, the halt.
+    async fn the_audit_tells_who_governs(world: &mut World) {
+        world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
+        world.model_will(say("Done."));
+        world.ann_says("delete it").await;
+        world.bob_presses("Always…").await;
+        world.ann_says("/always yes 2x").await;
+        world.ann_presses("Revoke").await;
+        world.make_owner("1").await;
+        world.ann_says("/panic").await;
+        world.ann_says("/panic off").await;
+        let kinds = ["turned_away", "granted", "revoked", "halted", "lifted"];
+        let rows = rows(world).await;
+        let told: Vec<_> = kinds
+            .iter()
+            .map(|kind| rows.iter().filter(|row| row.kind == *kind).collect::<Vec<_>>())
+            .collect();
+        assert!(told.iter().all(|rows| rows.len() == 1), "{rows:#?}");
+        let persons: Vec<_> = told.iter().map(|rows| rows[0].person.as_str()).collect();
+        assert_eq!(persons, ["2", "1", "1", "1", "1"]);
+        let granted = serde_json::from_str::<Value>(&told[1][0].body).unwrap();
+        assert_eq!((&granted["uses"], &granted["owner"]), (&json!(2), &json!("room/1")));
+        assert!(verify(world).await.is_ok());
+    }
+}
+
+story! {
+    /// MC-44: what let a call run is named: a rule, a leave.
+    async fn the_audit_names_what_let_a_call_run(world: &mut World) {
+        world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
+        world.model_will(say("Done."));
+        world.ann_says("delete it").await;
+        world.ann_says("/always yes").await;
+        world.model_will(call("delete", json!({ "path": "notes/b.txt" })));
+        world.model_will(say("Done."));
+        world.ann_says("and that").await;
+        world.guard("{ rules = [{ name = 'tidy', tool = 'delete', action = 'allow' }] }");
+        world.model_will(call("delete", json!({ "path": "c.txt" })));
+        world.model_will(say("Done."));
+        world.ann_says("and c").await;
+        let rows = rows(world).await;
+        let ran = rows.iter().filter(|row| row.kind == "ran");
+        let by: Vec<_> =
+            ran.map(|row| serde_json::from_str::<Value>(&row.body).unwrap()["rule"].clone()).collect();
+        assert_eq!(by[0]["allowed"]["person"]["name"], "Ann");
+        assert!(by[1]["grant"].is_string(), "{by:?}");
+        assert_eq!(by[2], json!({ "rule": "tidy", "from": "configuration" }));
     }
 }
 
@@ -83,9 +136,9 @@ story! {
         let chain = rows(world).await[0].chain.clone();
         for (attack, repair, fault) in [
             (
-                "UPDATE audit SET person = '9' WHERE n = 3 AND chain <> 'seals'",
-                "UPDATE audit SET person = '1' WHERE n = 3 AND chain <> 'seals'",
-                "row 3 of",
+                "UPDATE audit SET person = '9' WHERE n = 4 AND chain <> 'seals'",
+                "UPDATE audit SET person = '1' WHERE n = 4 AND chain <> 'seals'",
+                "row 4 of",
             ),
             (
                 "UPDATE audit SET body = body || ' ' WHERE n = 8",
@@ -94,7 +147,7 @@ story! {
             ),
             (
                 "UPDATE audit_heads SET n = 7 WHERE chain <> 'seals'",
-                "UPDATE audit_heads SET n = 8 WHERE chain <> 'seals'",
+                "UPDATE audit_heads SET n = 9 WHERE chain <> 'seals'",
                 "the head of",
             ),
         ] {
@@ -115,11 +168,11 @@ story! {
         assert!(named.contains(&format!("row 2 of {chain} is missing")), "{named}");
         world.tampers("DELETE FROM audit WHERE n > 6 AND chain <> 'seals'").await;
         let named = verify(world).await.unwrap_err();
-        assert!(named.contains(&format!("rows 7 to 8 of {chain} are missing")), "{named}");
+        assert!(named.contains(&format!("rows 7 to 9 of {chain} are missing")), "{named}");
         world.tampers("DELETE FROM audit WHERE chain <> 'seals'").await;
         world.tampers("DELETE FROM audit_heads WHERE chain <> 'seals'").await;
         let named = verify(world).await.unwrap_err();
-        assert!(named.contains(&format!("rows 1 to 8 of {chain} are missing")), "{named}");
+        assert!(named.contains(&format!("rows 1 to 9 of {chain} are missing")), "{named}");
     }
 }
 
@@ -164,9 +217,9 @@ story! {
         world.model_will(say("Yes."));
         world.ann_says("and again").await;
         assert!(verify(world).await.unwrap().starts_with("2 rows in 1 chains"));
-        world.tampers("DELETE FROM audit WHERE n = 9 AND chain <> 'seals'").await;
+        world.tampers("DELETE FROM audit WHERE n = 10 AND chain <> 'seals'").await;
         let named = verify(world).await.unwrap_err();
-        assert!(named.contains("row 9 of"), "{named}");
+        assert!(named.contains("row 10 of"), "{named}");
     }
 }
 

@@ -115,6 +115,7 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
         let question = world.room.messages().last().unwrap().text.replace('\\', "");
+        let question = question.replace('\\', "");
         assert!(question.contains("PATH=/usr/local/bin:/usr/bin:/bin"), "{question}");
         assert!(!question.contains("CARGO") && !question.contains("HOME="), "{question}");
     }
@@ -157,7 +158,7 @@ story! {
 }
 
 story! {
-    /// `before_llm` may stop the turn, and may redact what the model sees.
+    /// MC-46: `before_llm` may stop the turn, and may redact what the model sees.
     async fn a_prompt_is_checked_and_redacted(world: &mut World) {
         let text = Some("we do not talk about that".to_owned());
         world.config.hooks = vec![
@@ -183,7 +184,7 @@ story! {
 }
 
 story! {
-    /// `after_llm`, `after_tool`, `on_error`: what is shown and read is what the hooks leave.
+    /// MC-46: `after_llm`, `after_tool`, `on_error`: what is shown and read is what the hooks leave.
     async fn replies_results_and_errors_are_changed(world: &mut World) {
         let text = |text: &str| Some(text.to_owned());
         world.config.hooks = vec![

@@ -124,6 +124,46 @@ story! {
 }
 
 story! {
+    /// A11, A13: leave for everybody in a group is for who may decide for everybody there; else
+    /// the one whom a friend must watch would be free of them.
+    async fn leave_for_others_needs_a_say_over_others(world: &mut World) {
+        for approvers in ["requester", "others"] {
+            world.guard(&format!("{{ approvers = '{approvers}' }}"));
+            world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
+            let said = world.said("delete it");
+            world.happens_at(World::group(), ("1", &[]), said).await;
+            let decider = if approvers == "others" { "2" } else { "1" };
+            let typed = world.said("/always yes conversation");
+            world.happens_at(World::group(), (decider, &["admin"]), typed).await;
+            assert!(world.last().starts_with("Leave for everybody here"), "{}", world.last());
+            assert_eq!(world.deletions(), 0);
+            world.model_will(say("Then not."));
+            let typed = world.said("/deny");
+            world.happens_at(World::group(), (decider, &[]), typed).await;
+        }
+        world.guard("{ approvers = 'members' }");
+        world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
+        let said = world.said("delete it");
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        world.model_will(say("Done."));
+        let typed = world.said("/always yes conversation");
+        world.happens_at(World::group(), ("2", &[]), typed).await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
+
+story! {
+    /// A11, S18: a leave is listed and shown; none is offered that would hold a secret.
+    async fn no_leave_holds_a_secret(world: &mut World) {
+        let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+        asks_to_delete(world, &format!("{token}/a.txt")).await;
+        assert!(!world.shown().contains(&token), "{}", world.shown());
+        assert!(!world.last().contains("Always"), "{}", world.last());
+        assert!(world.last().contains("Allow in this conversation"), "{}", world.last());
+    }
+}
+
+story! {
     /// A12: the owner's `/panic` denies what is open everywhere, visibly, and no tool begins on any
     /// node until it is lifted.
     async fn panic_halts_everything(world: &mut World) {

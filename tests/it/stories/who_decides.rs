@@ -1,6 +1,7 @@
 //! Whose word counts, how many of them it takes, and through which door it comes.
 
 use channels::{Place, PlaceKind, What};
+use chrono::TimeDelta;
 use countersign::{
     gateway::approvals::{self, Choice},
     journal::event::{Decider, Decision, Event},
@@ -72,7 +73,7 @@ story! {
 }
 
 story! {
-    /// A13: two of them; votes are shown, one a person, and a no ends it.
+    /// A13: two of them; votes are shown, one a person, and can be taken back; a no ends it.
     async fn two_people_have_to_agree(world: &mut World) {
         world.guard("{ approvers = { who = ['members'], needed = 2 } }");
         world.allow = vec!["*".into()];
@@ -84,6 +85,14 @@ story! {
             assert_eq!(world.deletions(), 0);
         }
         assert!(world.shown().contains("1 of 2: Ann [Allow once]"), "{}", world.shown());
+        world.clock.advance(TimeDelta::seconds(3));
+        presses(world, ("1", &[]), "Allow once").await;
+        assert!(world.shown().contains("0 of 2 [Allow once]"), "it is taken back: {}", world.shown());
+        presses(world, ("2", &[]), "Allow once").await;
+        assert_eq!(world.deletions(), 0, "one of them alone is not two");
+        world.clock.advance(TimeDelta::seconds(3));
+        presses(world, ("2", &[]), "Allow once").await;
+        presses(world, ("1", &[]), "Allow once").await;
         world.model_will(say("Done."));
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 1);
@@ -121,6 +130,10 @@ story! {
         world.ann_says("/always yes").await;
         assert_eq!(world.deletions(), 0);
         assert_eq!(world.room.toasts(), ["This can only be allowed once, or denied."; 4]);
+        let everything = format!("{}e", &data[..24]);
+        let forged = What::Press { press: "e".into(), message, data: everything, reason: None };
+        world.happens("1", forged).await;
+        assert_eq!(world.room.toasts()[4], countersign::texts::NO_SUCH_BUTTON);
         assert_eq!(world.last(), "This can only be allowed once, or denied.");
     }
 }
