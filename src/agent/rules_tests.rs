@@ -268,7 +268,8 @@ fn mateclaws_rules_behave() {
     }
 }
 
-/// Patterns see decoded arguments at their place; a list is allowed as a whole or not at all.
+/// IC-07: what is asked depends on the arguments, decoded, at their place; a list is allowed as a
+/// whole or not at all.
 #[test]
 fn fields_are_matched_where_they_stand() {
     let allow = json!({ "action": "allow", "fields": { "to": "^[^@]+@example\\.org$" } });

@@ -332,6 +332,7 @@ mod tests {
         assert!(toolbox.find("d").is_none() && toolbox.find("b").is_some());
     }
 
+    /// CV-12: one function lists them.
     #[test]
     fn ic_03_ic_04_cv_18_every_tool_that_comes_with_the_program_is_fit() {
         let toolbox = Toolbox::default();
@@ -413,6 +414,7 @@ mod tests {
         assert_eq!(toolbox.preview(&call, &place.context).await, None);
     }
 
+    /// MC-48: each tool has its time.
     #[tokio::test]
     async fn ic_21_t7_calls_that_time_out_together_cost_the_longest() {
         let toolbox = sample();
@@ -426,6 +428,7 @@ mod tests {
         assert_eq!(second.0, Outcome::Failed);
     }
 
+    /// MC-48: … and can be stopped.
     #[tokio::test]
     async fn a_stopped_call_is_withdrawn() {
         let mut tool = Sample::named("sample");

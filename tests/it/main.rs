@@ -12,6 +12,7 @@ mod documents;
 mod kills;
 mod process;
 mod room;
+mod rows;
 mod sandbox;
 mod store;
 mod stories;

@@ -60,11 +60,13 @@ story! {
 }
 
 story! {
-    /// A5: nobody in time is a no, and the model is told.
+    /// A5, MC-43: nobody in time is a no, to the second, and the model is told.
     async fn a_question_expires(world: &mut World) {
         asked(world).await;
         world.model_will(say("Nobody answered."));
-        world.time_passes(TimeDelta::minutes(31)).await;
+        world.time_passes(TimeDelta::seconds(30 * 60 - 1)).await;
+        assert!(world.results().await.is_empty(), "there is a second left");
+        world.time_passes(TimeDelta::seconds(1)).await;
         assert_eq!(world.results().await, ["Denied: nobody answered in time."]);
         let timeouts = world.journal().await.into_iter().filter(|entry| {
             matches!(entry.event, Event::ApprovalDecided { by: Decider::Timeout, .. })
@@ -75,7 +77,7 @@ story! {
 }
 
 story! {
-    /// A5, never too late: a press after the end, before the sweep, does not count.
+    /// A5, S4, never too late: a press after the end, before the sweep, does not count.
     async fn a_press_after_the_end_does_not_count(world: &mut World) {
         asked(world).await;
         world.clock.advance(TimeDelta::minutes(31));

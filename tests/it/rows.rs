@@ -1,0 +1,120 @@
+//! Every row of what is wanted is named by a test, or listed here as open.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+/// What is wanted, and its rows.
+const WANTED: &[(&str, &str)] = &[(
+    "countersigning",
+    "A1 … A15, T2, T3, T6, S1 … S5, S13, S17, S18, MC-42 … MC-51, IC-07, IC-22 … IC-35, CV-07, \
+     CV-10 … CV-14, CV-19",
+)];
+
+/// Rows that no test proves yet, and why.
+const OPEN: &[(&str, &str)] =
+    &[("IC-29", "tools have no domains: what a program may touch is said by its sandbox")];
+
+/// A test names its rows in its doc comment, or in front of its own name: `ic_21_t7_calls_…`.
+#[test]
+fn every_row_is_proved_or_open() {
+    let mut proved = BTreeSet::new();
+    for folder in ["src", "channels", "renderers", "tests"] {
+        collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut proved);
+    }
+    let open: BTreeMap<_, _> = OPEN.iter().copied().collect();
+    for (what, rows) in WANTED {
+        for row in rows_in(rows) {
+            let (proved, open) = (proved.contains(&row), open.contains_key(row.as_str()));
+            assert!(proved || open, "{what}: no test names {row}");
+            assert!(!(proved && open), "{what}: {row} is proved, and listed as open");
+        }
+    }
+}
+
+fn collect(folder: &Path, proved: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() && !path.ends_with("target") {
+            collect(&path, proved);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            proved.extend(proved_by(&fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+/// The rows that the tests of one file name.
+fn proved_by(text: &str) -> BTreeSet<String> {
+    let mut rows = BTreeSet::new();
+    let (mut said, mut is_test) = (String::new(), false);
+    for line in text.lines().map(str::trim) {
+        if let Some(words) = line.strip_prefix("///") {
+            said += words;
+        } else if line == "story! {"
+            || line.starts_with("#[test]")
+            || line.starts_with("#[tokio::test")
+        {
+            is_test = true;
+        } else if let Some(at) = line.find("fn ").filter(|_| is_test) {
+            rows.extend(rows_in(&said));
+            rows.extend(rows_in_name(&line[at + 3..]));
+            (said, is_test) = (String::new(), false);
+        } else if !line.starts_with("#[") {
+            said.clear();
+        }
+    }
+    rows
+}
+
+/// `A1 … A3, MC-42` are four.
+fn rows_in(text: &str) -> Vec<String> {
+    let mut rows: Vec<(String, u32, usize)> = Vec::new();
+    let mut to = false;
+    for word in text.split_whitespace() {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '…');
+        let digits = word.trim_start_matches(|c: char| c.is_ascii_uppercase() || c == '-');
+        let letters = &word[..word.len() - digits.len()];
+        if let (false, Ok(number)) = (letters.is_empty(), digits.parse::<u32>()) {
+            if let Some((first, from, width)) = rows.last().cloned().filter(|_| to)
+                && first == letters
+            {
+                rows.extend((from + 1..number).map(|n| (first.clone(), n, width)));
+            }
+            rows.push((letters.to_owned(), number, digits.len()));
+        }
+        to = word == "…";
+    }
+    rows.into_iter().map(|(letters, n, width)| format!("{letters}{n:0width$}")).collect()
+}
+
+/// `cv_14_ic_21_t7_a_panic` begins with three.
+fn rows_in_name(name: &str) -> Vec<String> {
+    let mut rows = Vec::new();
+    let mut words = name.split(['_', '(']).peekable();
+    while let Some(word) = words.next() {
+        let is_number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+        let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        if letters.len() < word.len() && letters.len() == 1 {
+            rows.push(word.to_uppercase());
+        } else if let Some(number) = words.next_if(|next| is_number(next)) {
+            rows.push(format!("{word}-{number}").to_uppercase());
+        } else {
+            break;
+        }
+    }
+    rows
+}
+
+#[test]
+fn rows_are_read_from_words_and_names() {
+    assert_eq!(
+        rows_in("A1 … A3, S9: see MC-08 … MC-10."),
+        ["A1", "A2", "A3", "S9", "MC-08", "MC-09", "MC-10"]
+    );
+    assert_eq!(rows_in_name("cv_14_t7_a_panic_is_contained()"), ["CV-14", "T7"]);
+    assert!(rows_in_name("a_panic_of_2_kinds()").is_empty());
+    let comment = ["/// A9: no test", "fn x() {}", "/// A1", "#[test]", "fn s2_y() {}"].join("\n");
+    assert_eq!(proved_by(&comment).into_iter().collect::<Vec<_>>(), ["A1", "S2"]);
+}
