@@ -7,15 +7,20 @@ use std::{
 };
 
 /// What is wanted, and its rows.
-const WANTED: &[(&str, &str)] = &[(
-    "countersigning",
-    "A1 … A15, T2, T3, T6, S1 … S5, S13, S17, S18, MC-42 … MC-51, IC-07, IC-22 … IC-35, CV-07, \
-     CV-10 … CV-14, CV-19",
-)];
+const WANTED: &[(&str, &str)] = &[
+    ("the main job", "M1 … M12, R9, R10, S6, S21"),
+    (
+        "countersigning",
+        "A1 … A15, T2, T3, T6, S1 … S5, S13, S17, S18, MC-42 … MC-51, IC-07, IC-22 … IC-35, \
+         CV-07, CV-10 … CV-14, CV-19",
+    ),
+];
 
 /// Rows that no test proves yet, and why.
-const OPEN: &[(&str, &str)] =
-    &[("IC-29", "tools have no domains: what a program may touch is said by its sandbox")];
+const OPEN: &[(&str, &str)] = &[
+    ("IC-29", "tools have no domains: what a program may touch is said by its sandbox"),
+    ("CV-11", "what is used up is told by name, not as `Action budget exhausted`"),
+];
 
 /// A test names its rows in its doc comment, or in front of its own name: `ic_21_t7_calls_…`.
 #[test]

@@ -204,10 +204,8 @@ async fn allow(
     }
     let mut name = name(tx, approval, voter).await?;
     if approval.approvers.needed > 1 {
-        let kind = match votes::vote(tx, &approval.id, voter, now).await? {
-            true => "voted",
-            false => "vote_taken_back",
-        };
+        let says = votes::vote(tx, &approval.id, voter, now).await?;
+        let kind = if says { "voted" } else { "vote_taken_back" };
         let fact = Fact::about(kind, approval, &voter.speaker.id);
         audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
         let names = votes::names(tx, &approval.id).await?;
