@@ -9,7 +9,9 @@ pub enum SendError {
     /// Nothing was shown: send the same again, not before `after` where the platform named a time.
     #[error("try again{}: {reason}", after.map(|a| format!(" in {} s", a.as_secs())).unwrap_or_default())]
     Retry { after: Option<Duration>, reason: String },
-    /// The same, and until then for everything that this bot sends anywhere.
+    /// The same, and until then for everything that this bot sends anywhere. Only Discord says so:
+    /// Telegram's 429 does not tell the chat's limit from the bot's, so that it holds the chat, and
+    /// each other chat is told for itself.
     #[error("nothing for {} s: {reason}", .after.as_secs())]
     Paused { after: Duration, reason: String },
     /// The chat cannot be written to any more (blocked, kicked, deleted): never try again.

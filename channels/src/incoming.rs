@@ -125,6 +125,36 @@ impl FileRef {
         };
         self.media_type.as_deref().filter(is_text).unwrap_or("text/plain").to_owned()
     }
+    /// What a sender is told of a file that is not fetched because its bytes belie it.
+    pub(crate) const BELIED: &str = "the file's content is not of the kind that it says it is";
+
+    /// Whether it is declared as a picture, a sound, a film or a PDF, and surely is none. Which kind
+    /// of picture it is, people's programs often get wrong themselves.
+    pub(crate) fn belies(&self, bytes: &[u8]) -> bool {
+        let begins = |with: &[&[u8]]| with.iter().any(|magic| bytes.starts_with(magic));
+        let boxed = bytes.get(4..8) == Some(b"ftyp");
+        let riff = begins(&[b"RIFF"]);
+        match self.media_type.as_deref().unwrap_or_default() {
+            "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "image/avif"
+            | "image/heic" => {
+                let known: [&[u8]; 5] =
+                    [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0"];
+                !(begins(&known) || riff || boxed)
+            }
+            "video/mp4" | "video/quicktime" | "video/webm" => {
+                let atoms = [b"moov".as_slice(), b"mdat", b"free", b"wide"];
+                let old = bytes.get(4..8).is_some_and(|atom| atoms.contains(&atom));
+                !(boxed || old || begins(&[b"\x1a\x45\xdf\xa3"]))
+            }
+            "audio/ogg" | "audio/mpeg" | "audio/wav" | "audio/x-wav" | "audio/flac" => {
+                let known: [&[u8]; 4] = [b"OggS", b"ID3", b"fLaC", b"\x1a\x45\xdf\xa3"];
+                let frames = bytes.len() > 1 && bytes[0] == 0xff && bytes[1] & 0xe0 == 0xe0;
+                !(begins(&known) || frames || riff || boxed)
+            }
+            "application/pdf" => !bytes[..bytes.len().min(1024)].windows(5).any(|w| w == b"%PDF-"),
+            _ => false,
+        }
+    }
 }
 
 /// Events that are to be committed together with the position behind them.
@@ -185,5 +215,24 @@ mod tests {
             };
             assert_eq!(file.true_type(bytes), seen, "{claimed}");
         }
+    }
+
+    /// S8
+    #[test]
+    fn a_declared_kind_is_held_against_the_first_bytes() {
+        let belies = |claimed: &str, bytes: &[u8]| {
+            let media_type = Some(claimed.to_owned());
+            FileRef { id: String::new(), name: String::new(), media_type, size_bytes: None }
+                .belies(bytes)
+        };
+        assert!(belies("image/png", b"<html>"));
+        assert!(belies("application/pdf", b"MZ\x90"));
+        assert!(belies("audio/ogg", b"PK\x03\x04"));
+        assert!(belies("video/mp4", b""));
+        assert!(!belies("image/png", b"\xff\xd8\xff\xe0"), "a picture all the same");
+        assert!(!belies("image/jpeg", b"RIFF\0\0\0\0WEBP"));
+        assert!(!belies("application/pdf", b"\n%PDF-1.7"));
+        assert!(!belies("video/mp4", b"\0\0\0\x18ftypmp42"));
+        assert!(!belies("text/plain", b"anything"));
     }
 }

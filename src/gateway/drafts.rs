@@ -141,7 +141,9 @@ impl Growing<'_> {
     async fn send(&self) -> Result<Receipt, SendError> {
         let connected = &self.gateway.channels[&self.channel];
         let sent = connected.channel.send(&self.shipment).await;
-        if let Err(SendError::Retry { after: Some(after), .. }) = &sent {
+        if let Err(SendError::Retry { after: Some(after), .. } | SendError::Paused { after, .. }) =
+            &sent
+        {
             let now = self.gateway.clock.now();
             self.gateway.paces.park((&self.channel, &self.shipment.place), now, *after);
         }

@@ -92,6 +92,7 @@ async fn bytes(turn: &Turn<'_>, file: &FileRef) -> Result<Bytes, SendError> {
     for wait in WAITS {
         match connected.channel.fetch(file).await {
             Err(SendError::Retry { after, .. }) => pause(after.unwrap_or(wait)).await,
+            Err(SendError::Paused { after, .. }) => pause(after).await,
             Err(SendError::Unknown(_)) => pause(wait).await,
             other => return other,
         }

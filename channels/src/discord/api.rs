@@ -26,7 +26,7 @@ use url::Url;
 
 use super::{
     config::Roots,
-    pauses::{Bucket, Pauses, seconds, seconds_of, text},
+    pauses::{Bucket, Left, Pauses, seconds, seconds_of, text},
 };
 
 /// For everything that is not a file.
@@ -37,8 +37,9 @@ const LARGE: Duration = Duration::from_mins(3);
 /// What a call came to, other than its result. No text in it carries a token.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The platform answered, and refused. `code` is Discord's own, 0 without one.
-    Refused { status: u16, code: u64, message: String, after: Option<Duration> },
+    /// The platform answered, and refused. `code` is Discord's own, 0 without one. `everywhere`:
+    /// it is the whole bot that has to wait.
+    Refused { status: u16, code: u64, message: String, after: Option<Duration>, everywhere: bool },
     /// The request surely was not written.
     Unsent(String),
     /// The request may have been written, and no answer came that can be read.
@@ -137,9 +138,9 @@ impl Api {
     /// An answer without a body is `null`.
     pub(super) async fn call(&self, route: Route, body: Body) -> Result<Value, Failure> {
         let bucket = Bucket::of(&route.method, &route.path);
-        if let Some(after) = self.pauses().left(&bucket, route.unsigned) {
-            let message = "the platform's limit is reached".to_owned();
-            return Err(Failure::Refused { status: 429, code: 0, message, after: Some(after) });
+        if let Some(Left { after, everywhere }) = self.pauses().left(&bucket, route.unsigned) {
+            let (message, after) = ("the platform's limit is reached".to_owned(), Some(after));
+            return Err(Failure::Refused { status: 429, code: 0, message, after, everywhere });
         }
         let mut request = self.client.request(route.method.clone(), self.url(&route));
         if !route.unsigned {
@@ -172,17 +173,18 @@ impl Api {
         // What stands in front of the platform refuses in words of its own, and the whole bot.
         let everywhere = text(&headers, "x-ratelimit-global") == Some("true") || refusal.is_err();
         let refusal = refusal.unwrap_or_default();
+        let everywhere = status == 429 && (refusal.global || everywhere);
         let header = || seconds_of(text(&headers, "retry-after")?);
         let after = refusal.retry_after.and_then(seconds).or_else(header);
         if let (429, Some(after)) = (status, after) {
-            if refusal.global || everywhere {
+            if everywhere {
                 self.pauses().hold_everything(after);
             } else {
                 self.pauses().hold(bucket, after);
             }
         }
         let message = self.redact(&explained(status, &refusal)).into_owned();
-        Err(Failure::Refused { status, code: refusal.code, message, after })
+        Err(Failure::Refused { status, code: refusal.code, message, after, everywhere })
     }
 
     /// The bytes at an address of the platform; `None` as soon as they are more than `most`.
@@ -192,7 +194,8 @@ impl Api {
         let status = response.status().as_u16();
         if status != 200 {
             let message = format!("status {status} for the file");
-            return Err(Failure::Refused { status, code: 0, message, after: None });
+            let (code, after, everywhere) = (0, None, false);
+            return Err(Failure::Refused { status, code, message, after, everywhere });
         }
         let mut bytes = BytesMut::new();
         loop {

@@ -32,6 +32,13 @@ impl Bucket {
     }
 }
 
+/// How long a call still has to wait, and whether every other has to as well.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    pub(super) after: Duration,
+    pub(super) everywhere: bool,
+}
+
 #[derive(Default)]
 pub(super) struct Pauses {
     everywhere: Option<Instant>,
@@ -41,13 +48,13 @@ pub(super) struct Pauses {
 }
 
 impl Pauses {
-    /// How long a call still has to wait. `unsigned`: one that shows no token is not the bot's.
-    pub(super) fn left(&self, bucket: &Bucket, unsigned: bool) -> Option<Duration> {
+    /// `unsigned`: a call that shows no token is not the bot's.
+    pub(super) fn left(&self, bucket: &Bucket, unsigned: bool) -> Option<Left> {
         let everywhere = self.everywhere.filter(|_| !unsigned);
         let here = self.until.get(&self.key(bucket)).copied();
         let until = everywhere.into_iter().chain(here).max()?;
-        let left = until.saturating_duration_since(Instant::now());
-        (!left.is_zero()).then_some(left)
+        let after = until.saturating_duration_since(Instant::now());
+        (!after.is_zero()).then_some(Left { after, everywhere: everywhere == Some(until) })
     }
 
     /// Notes what an answer says of its bucket, and that it is used up, where it is.
@@ -106,12 +113,14 @@ mod tests {
     async fn a_limit_that_is_used_up_holds_its_chat_and_a_global_one_the_bot() {
         let mut pauses = Pauses::default();
         pauses.hold(&post(1), Duration::from_secs(3));
-        assert_eq!(pauses.left(&post(1), false), Some(Duration::from_secs(3)));
+        let here = Left { after: Duration::from_secs(3), everywhere: false };
+        assert_eq!(pauses.left(&post(1), false), Some(here));
         assert_eq!(pauses.left(&post(2), false), None);
         tokio::time::advance(Duration::from_secs(3)).await;
         assert_eq!(pauses.left(&post(1), false), None);
         pauses.hold_everything(Duration::from_secs(2));
-        assert_eq!(pauses.left(&post(2), false), Some(Duration::from_secs(2)));
+        let all = Left { after: Duration::from_secs(2), everywhere: true };
+        assert_eq!(pauses.left(&post(2), false), Some(all));
         assert_eq!(pauses.left(&post(2), true), None, "an acknowledgement is not held up");
     }
 
@@ -135,8 +144,10 @@ mod tests {
         pauses.note(&post(1), &said("4"));
         assert_eq!(pauses.left(&post(1), false), None);
         pauses.note(&edit(7), &said("0"));
-        let wait = Some(Duration::from_millis(1500));
-        assert_eq!([pauses.left(&edit(8), false), pauses.left(&post(1), false)], [wait, wait]);
+        for bucket in [edit(8), post(1)] {
+            let left = pauses.left(&bucket, false).map(|left| left.after);
+            assert_eq!(left, Some(Duration::from_millis(1500)));
+        }
         assert_eq!(pauses.left(&post(2), false), None, "another channel's is its own");
     }
 

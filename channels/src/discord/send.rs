@@ -276,7 +276,10 @@ pub(super) fn once(failure: Failure) -> SendError {
 pub(super) fn repeatable(failure: Failure) -> SendError {
     match failure {
         Failure::Unsent(reason) | Failure::Lost(reason) => SendError::Retry { after: None, reason },
-        Failure::Refused { status, code, message, after } => match (status, code) {
+        Failure::Refused { status: 429, message, after: Some(after), everywhere: true, .. } => {
+            SendError::Paused { after, reason: message }
+        }
+        Failure::Refused { status, code, message, after, .. } => match (status, code) {
             // A token that is refused is a person's to replace; what waits for it is not lost. A
             // 403 that is not Discord's own comes from what stands in front of it.
             (401 | 408 | 429 | 500.., _) | (403, 0 | 40333) => {

@@ -180,7 +180,11 @@ impl Channel for Telegram {
             return Err(SendError::Rejected(LOCAL_PATH.to_owned()));
         }
         let bytes = self.api.download(path, DOWNLOAD_BYTES).await.map_err(send::repeatable)?;
-        bytes.ok_or_else(too_large)
+        let bytes = bytes.ok_or_else(too_large)?;
+        if file.belies(&bytes) {
+            return Err(SendError::Rejected(FileRef::BELIED.to_owned()));
+        }
+        Ok(bytes)
     }
 }
 

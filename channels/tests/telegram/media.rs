@@ -31,7 +31,7 @@ async fn each_kind_of_file_arrives_with_a_name_and_can_be_fetched() {
         ("sticker", "", "image/webp", "sticker_N.webp"),
     ];
     for (kind, given, media_type, name) in cases {
-        let bytes = format!("the bytes of a {kind}");
+        let bytes = [magic(media_type), kind.as_bytes()].concat();
         let sent = File::new(given, media_type, bytes.clone());
         let (message, id) = fake.user_sends(chat, "Ann", (kind, sent));
         let (text, files, album) = files(listening.what().await);
@@ -45,6 +45,32 @@ async fn each_kind_of_file_arrives_with_a_name_and_can_be_fetched() {
         assert_eq!((&files[..], album), (&[expected][..], None));
         assert_eq!(channel.fetch(&files[0]).await.expect("fetched"), bytes);
     }
+    listening.end().await.expect("it ends well");
+}
+
+/// How a file of that type begins.
+fn magic(media_type: &str) -> &'static [u8] {
+    match media_type {
+        "image/jpeg" => b"\xff\xd8\xff",
+        "image/webp" => b"RIFF\0\0\0\0WEBP",
+        "audio/ogg" => b"OggS",
+        "audio/mpeg" => b"ID3",
+        "video/mp4" => b"\0\0\0\x18ftypmp42",
+        _ => b"",
+    }
+}
+
+/// S8
+#[tokio::test]
+async fn a_file_that_is_not_what_it_says_is_not_fetched() {
+    let fake = FakeTelegram::start().await;
+    let chat = fake.private("Ann");
+    let channel = telegram(&fake);
+    let mut listening = Listening::begin(&channel, None);
+    fake.user_sends_document(chat, "Ann", File::new("cat.png", "image/png", "<script>"));
+    let (_, files, _) = files(listening.what().await);
+    let told = channel.fetch(&files[0]).await;
+    assert!(matches!(&told, Err(SendError::Rejected(why)) if why.contains("kind")), "{told:?}");
     listening.end().await.expect("it ends well");
 }
 
