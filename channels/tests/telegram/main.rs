@@ -2,9 +2,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
 
-#[path = "../conformance/mod.rs"]
-mod conformance;
-mod conforming;
 mod groups;
 mod listening;
 mod media;

@@ -1,12 +1,15 @@
 //! Telegram on the stage that all channels share.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use channels::{Channel, Place, PlaceKind};
-use fakes::telegram::{FakeTelegram, File, Trouble};
+use bytes::Bytes;
+use channels::{
+    Channel, Place, PlaceKind,
+    telegram::{Mode, Telegram, TelegramConfig},
+};
+use fakes::telegram::{FakeTelegram, File, TOKEN, Trouble};
 
-use super::*;
-use crate::conformance::{Seen, Stage, conformance};
+use crate::suite::{Seen, Stage, conformance};
 
 struct OnTelegram {
     fake: FakeTelegram,
@@ -17,7 +20,14 @@ struct OnTelegram {
 async fn stage() -> OnTelegram {
     let fake = FakeTelegram::start().await;
     let chat = fake.private("Ann");
-    let channel = telegram(&fake);
+    let config = TelegramConfig {
+        id: "tg".to_owned(),
+        token: TOKEN.into(),
+        api_url: fake.url().parse().expect("a URL"),
+        mode: Mode::Poll,
+        menus: Vec::new(),
+    };
+    let channel = Arc::new(Telegram::new(config));
     OnTelegram { fake, channel, chat }
 }
 
@@ -34,9 +44,10 @@ impl Stage for OnTelegram {
         self.fake.user_says(self.chat, "Ann", text);
     }
 
-    fn attaches(&self, name: &str, bytes: Bytes) {
-        let file = File::new(name, "text/plain", bytes);
+    fn attaches(&self, bytes: Bytes) -> &'static str {
+        let file = File::new("a b.txt", "text/plain", bytes);
         self.fake.user_sends_document(self.chat, "Ann", file);
+        "a b.txt"
     }
 
     fn presses(&self, label: &str) {
@@ -63,8 +74,9 @@ impl Stage for OnTelegram {
         self.fake.fault("editMessageText", Trouble::TooMany { retry_after: wait.as_secs() });
     }
 
-    fn loses_answer(&self) {
+    fn loses_answer(&self) -> bool {
         self.fake.fault("editMessage*", Trouble::LoseAnswer);
+        true
     }
 }
 

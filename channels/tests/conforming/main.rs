@@ -1,0 +1,10 @@
+//! One suite of what a channel does, on every channel there is.
+
+#![expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
+#![expect(clippy::print_stdout, reason = "what does not apply to a channel is said, not skipped")]
+
+mod discord;
+mod suite;
+mod telegram;
+mod terminal;
+mod web;
