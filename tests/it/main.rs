@@ -9,6 +9,7 @@
 mod config;
 mod discord_wires;
 mod documents;
+mod fault_matrix;
 mod kills;
 mod process;
 mod room;

@@ -20,6 +20,8 @@ pub enum Trouble {
     Refuse { status: u16, code: u64, message: String },
     /// A proxy's page instead of an answer.
     Page { status: u16 },
+    /// It is done, and such a page comes instead of the answer.
+    PageAfter { status: u16 },
     /// The connection is cut and nothing is done.
     Cut,
     /// It is done, and the connection is cut instead of an answer.

@@ -162,6 +162,10 @@ fn fail(shared: &Shared, asked: &Result<Asked, Refusal>, trouble: Trouble) -> An
             let refused = perform(shared, asked).err();
             (0, refused.map_or_else(|| "lost".to_owned(), |refusal| refusal.message), cut())
         }
+        Trouble::PageAfter { status } => {
+            perform(shared, asked).ok();
+            fail(shared, asked, Trouble::Page { status })
+        }
         Trouble::Page { status } => {
             let code = StatusCode::from_u16(status).expect("a fault has a status");
             let page = "<html><body>Bad Gateway</body></html>";

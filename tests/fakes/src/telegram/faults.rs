@@ -20,6 +20,8 @@ pub enum Trouble {
     Refuse { code: u16, description: String },
     /// A gateway's page instead of an answer.
     Page { code: u16 },
+    /// It is done, and such a page comes instead of the answer.
+    PageAfter { code: u16 },
     /// The connection is cut and nothing is done.
     Cut,
     /// It is done, and the connection is cut instead of an answer.

@@ -67,6 +67,10 @@ async fn call(shared: &Shared, method: &str, request: Request) -> Response {
             let text = done.err().map_or_else(|| "lost".to_owned(), |refusal| refusal.description);
             (0, text, cut())
         }
+        Some(Trouble::PageAfter { code }) => {
+            perform(shared, method, read).await.ok();
+            (code, "a page, and done".to_owned(), page(code))
+        }
         Some(Trouble::Page { code }) => (code, "a page".to_owned(), page(code)),
         Some(Trouble::TooMany { retry_after }) => {
             let description = format!("Too Many Requests: retry after {retry_after}");
