@@ -17,6 +17,7 @@ mod rows;
 mod sandbox;
 mod store;
 mod stories;
+mod terminal_wires;
 mod tidy;
 mod wires;
 mod world;

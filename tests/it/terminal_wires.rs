@@ -1,0 +1,61 @@
+//! The talk on the terminal: the program as a child process, over pipes.
+
+use std::{
+    fs::{self, File},
+    process::Stdio,
+};
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::{ChildStdin, Command},
+};
+
+use crate::process::{On, PATIENCE, Site, eventually};
+
+async fn types(keyboard: &mut ChildStdin, line: &str) {
+    keyboard.write_all(format!("{line}\n").as_bytes()).await.expect("it reads");
+}
+
+/// A1, MC-45: asked for a note, it names the command that allows it; then the note is written, and
+/// sent as a file that is where it says. The end of the input ends it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_note_is_allowed_by_a_typed_command_and_its_file_is_saved() {
+    let site = Site::new(On::Sqlite).await;
+    let screen = site.path("screen");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_countersign"))
+        .arg("chat")
+        .current_dir(site.path(""))
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(File::create(&screen).unwrap())
+        .stderr(File::create(site.path("log")).unwrap())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the program is built before its tests");
+    let mut keyboard = child.stdin.take().expect("a pipe");
+    let after = async |begin: &str| {
+        eventually(begin, async || {
+            let shown = fs::read_to_string(&screen).ok()?;
+            let (_, after) = shown.split_once(begin)?;
+            after.split_once('\n').map(|(line, _)| line.to_owned())
+        })
+        .await
+    };
+    types(&mut keyboard, "save a note: buy honey").await;
+    let code = after("/allow ").await;
+    assert!(!site.files().iter().any(|(path, _)| path.ends_with("notes/buy-honey.md")));
+    types(&mut keyboard, &format!("/allow {code}")).await;
+    let named = after("I saved ").await;
+    assert!(named.contains("notes/buy-honey.md"), "{named}");
+    let files = site.files();
+    let note = files.iter().find(|(path, _)| path.ends_with("notes/buy-honey.md"));
+    assert_eq!(note.expect("the file is there").1, b"buy honey\n");
+
+    types(&mut keyboard, "send me notes/buy-honey.md").await;
+    let saved = after("[saved: ").await;
+    let saved = site.path("").join(saved.trim_end_matches(']'));
+    assert_eq!(fs::read(saved).expect("where it says"), b"buy honey\n");
+    drop(keyboard);
+    let ended = tokio::time::timeout(PATIENCE, child.wait()).await.expect("it ends").unwrap();
+    assert!(ended.success(), "{}", fs::read_to_string(site.path("log")).unwrap());
+    site.end().await;
+}
