@@ -198,6 +198,9 @@ fn place_is_inner(head: &str) -> bool {
 /// looks like a heading, a list, a rule or a definition only because a line begins with it now.
 fn guarded(tail: &str, inner: bool) -> String {
     let tail = if inner { tail.trim_start() } else { tail.trim_start_matches('\n') };
+    if let Some(items) = (!inner).then(|| outdented(tail)).flatten() {
+        return items;
+    }
     let line = tail.lines().next().unwrap_or("").trim_end();
     let first = line.chars().next();
     let rest = line.trim_start_matches(|c| Some(c) == first);
@@ -210,6 +213,27 @@ fn guarded(tail: &str, inner: bool) -> String {
         _ => false,
     };
     if definition || (inner && marker) { format!("\\{tail}") } else { tail.to_owned() }
+}
+
+/// An inner item of a list, and what belongs to it, as an outer one: without the list around it, its
+/// indentation would make code of it.
+fn outdented(tail: &str) -> Option<String> {
+    let body = tail.trim_start_matches(' ');
+    let indent = tail.len() - body.len();
+    let marker = body.split(' ').next()?;
+    let number = marker.trim_end_matches(['.', ')']);
+    let is_item = matches!(marker, "-" | "*" | "+")
+        || (number.len() + 1 == marker.len() && number.bytes().all(|b| b.is_ascii_digit()));
+    if indent < 4 || !is_item {
+        return None;
+    }
+    let mut inside = true;
+    let lines = tail.split_inclusive('\n').map(|line| {
+        inside &= line.starts_with([' ', '\n']);
+        let spaces = line.len() - line.trim_start_matches(' ').len();
+        if inside { &line[spaces.min(indent)..] } else { line }
+    });
+    Some(lines.collect())
 }
 
 /// Positions behind empty lines, outside of code.
@@ -288,6 +312,15 @@ mod tests {
             let shown: String = parts.iter().map(|part| format(part).text + " ").collect();
             assert!(!shown.contains(['*', '[', ']']), "{limit}: {parts:?}");
         }
+    }
+
+    /// M5
+    #[test]
+    fn an_inner_item_does_not_become_code() {
+        let text = "1. one **b**\n   - two **b**\n     - three **b**\n       - four **b**\n\nend";
+        let parts = split(text, 12, Unit::Utf16);
+        let shown: Vec<String> = parts.iter().map(|part| format(part).text).collect();
+        assert_eq!(shown, ["1. one b", "• two b", "• three b", "• four b", "end"]);
     }
 
     #[test]
