@@ -38,13 +38,12 @@ pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String>
     let foreign = match (&spec.subject, &spec.source) {
         _ if !spec.untrusted => false,
         (Some(Subject::Path(_)), Source::Builtin) => {
-            about.as_ref().is_none_or(|path| is_anybodys(path) || session.foreign.contains(path))
+            about.as_ref().is_none_or(|path| is_anybodys(path) || session.is_foreign(path))
         }
         _ => true,
     };
     // A shell may read any file there is.
-    let through_shell =
-        matches!(spec.subject, Some(Subject::Command(_))) && !session.foreign.is_empty();
+    let through_shell = matches!(spec.subject, Some(Subject::Command(_))) && session.has_foreign();
     (foreign || through_shell).then(|| match about {
         Some(about) => format!("{} {about}", call.tool),
         None => call.tool.clone(),

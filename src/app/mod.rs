@@ -36,7 +36,7 @@ use crate::{
         toolbox::{self, Toolbox},
         web,
     },
-    worker::{Worker, Workspaces, scene::RuleBook, sessions::Sessions},
+    worker::{Worker, Workspaces, fetch::Room, scene::RuleBook, sessions::Sessions},
 };
 
 /// How long a stop waits for turns to end by themselves; what has not ended by then goes on after
@@ -112,6 +112,7 @@ impl App {
             limits: build::limits(config),
             keep_audit: build::keep(&config.audit)?,
             rules: RuleBook::default(),
+            fetching: Room::default(),
         });
         let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
         let admin = Arc::new(Admin::new(gateway.clone(), webs, demo));

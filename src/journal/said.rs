@@ -52,6 +52,41 @@ impl Session {
         })
     }
 
+    /// Whether the turn at hand acts on that message of that person.
+    pub fn acts_on(&self, of: &str, person: &Speaker) -> bool {
+        self.items.iter().any(|item| match item {
+            Item::Said { seq, message, by, .. } => {
+                let read = (self.turn.began..=self.answered_upto).contains(seq);
+                read && message == of && by.id == person.id
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether other people's words may stand in that file: it was touched under their influence,
+    /// or sent by somebody else than whom the agent acts for.
+    pub fn is_foreign(&self, path: &str) -> bool {
+        self.foreign.contains(path) || self.sent.get(path).is_some_and(|by| self.is_other(by))
+    }
+
+    pub fn has_foreign(&self) -> bool {
+        !self.foreign.is_empty() || self.sent.values().any(|by| self.is_other(by))
+    }
+
+    fn is_other(&self, person: &str) -> bool {
+        self.requester.as_ref().is_none_or(|requester| requester.id != person)
+    }
+
+    pub(super) fn file_taken(&mut self, of: Seq, path: &str) {
+        let by = self.items.iter().find_map(|item| match item {
+            Item::Said { by, files, .. } if files.iter().any(|sent| sent.seq == of) => Some(by),
+            _ => None,
+        });
+        if let Some(by) = by {
+            self.sent.insert(path.to_owned(), by.id.clone());
+        }
+    }
+
     pub(super) fn say(&mut self, seq: Seq, by: &Speaker, text: String, message: &str) {
         let (by, message) = (by.clone(), message.to_owned());
         self.items.push(Item::Said { seq, by, text, message, files: Vec::new() });

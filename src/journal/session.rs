@@ -40,6 +40,8 @@ pub struct Session {
     pub taint: Vec<String>,
     /// Files that were written or seen since such words came; they stay what they are afterwards.
     pub foreign: BTreeSet<String>,
+    /// Files that people have sent, and who.
+    pub sent: BTreeMap<String, String>,
     /// Skills that were loaded before the last compaction, which must outlive it.
     pub pinned: Vec<String>,
     /// How often each tool has run.
@@ -58,6 +60,8 @@ pub struct Session {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Turn {
     pub started_at: Option<DateTime<Utc>>,
+    /// The message that began it.
+    pub began: Seq,
     pub steps: u32,
     pub tokens: u64,
     /// How long the turn has waited for people; and since when it does now.
@@ -149,13 +153,15 @@ impl Session {
             Event::Stopped { by } => self.stopped(by),
             Event::Restarted { .. } => {
                 let foreign = std::mem::take(&mut self.foreign);
+                let sent = std::mem::take(&mut self.sent);
                 let (seq, model) = (entry.seq, self.model.take());
-                *self = Self { seq, answered_upto: seq, foreign, model, ..Self::default() };
+                *self = Self { seq, answered_upto: seq, foreign, sent, model, ..Self::default() };
             }
             Event::Compacted { upto, summary, usage } => self.compacted(*upto, summary, *usage),
             Event::Hooked { on, call, did, .. } => self.hooked(*on, call.as_ref(), did),
             Event::FileSent { message, file } => self.file_sent(entry.seq, message, file),
             Event::FileTaken { file, path, attachment } => {
+                self.file_taken(*file, path);
                 let (path, attachment) = (path.clone(), attachment.clone());
                 self.set_file(*file, said::FileState::Taken { path, attachment });
             }
@@ -183,7 +189,8 @@ impl Session {
 
     fn said(&mut self, entry: &Entry, by: &Speaker, text: &str, message: &str) {
         if !self.awaits_model() && self.calls.is_empty() {
-            self.turn = Turn { started_at: Some(entry.at), ..Turn::default() };
+            let (started_at, began) = (Some(entry.at), entry.seq);
+            self.turn = Turn { started_at, began, ..Turn::default() };
         }
         (self.said_upto, self.said_at) = (entry.seq, Some(entry.at));
         self.say(entry.seq, by, text.to_owned(), message);

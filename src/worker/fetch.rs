@@ -5,6 +5,7 @@ use anyhow::{Context as _, Result};
 use bytes::Bytes;
 use channels::{FileRef, Outgoing, SendError};
 use std::{path::Path, time::Duration};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -21,6 +22,27 @@ use crate::{
 
 /// The largest file that is taken.
 const MOST_BYTES: u64 = 50 * 1024 * 1024;
+/// What is fetched at once, by all conversations together, in units of [`UNIT`] bytes.
+const AT_ONCE: u32 = 256 * 1024;
+const UNIT: u64 = 1024;
+
+/// The room for what is fetched, on the whole node.
+pub struct Room(Semaphore);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(Semaphore::new(AT_ONCE as usize))
+    }
+}
+
+impl Room {
+    /// Waits for room for that file; one whose size nobody has told may be as large as any.
+    async fn take(&self, size_bytes: Option<u64>) -> SemaphorePermit<'_> {
+        let units = size_bytes.unwrap_or(MOST_BYTES).div_ceil(UNIT).min(AT_ONCE.into()) as u32;
+        self.0.acquire_many(units).await.expect("never closed")
+    }
+}
+
 /// How long to wait before each further try, where the platform names no time.
 const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -65,6 +87,7 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     if file.size_bytes.is_some_and(|size| size > MOST_BYTES) {
         return too_large();
     }
+    let _room = turn.worker.fetching.take(file.size_bytes).await;
     let bytes = match bytes(turn, file).await {
         Ok(bytes) if bytes.len() as u64 > MOST_BYTES => return too_large(),
         Ok(bytes) => bytes,
@@ -150,6 +173,20 @@ mod tests {
         assert_eq!(lay("a", "x"), "inbox/a");
         assert_eq!(lay("a", "y"), "inbox/a-2");
         assert_eq!(std::fs::read_to_string(root.path().join("inbox/a-2.txt")).unwrap(), "two");
+    }
+
+    /// S13: what a node fetches at once is bounded by its bytes; small files pass.
+    #[tokio::test]
+    async fn files_of_unknown_size_wait_for_each_other() {
+        let room = Room::default();
+        let mut taken = Vec::new();
+        for _ in 0..AT_ONCE as u64 * UNIT / MOST_BYTES {
+            taken.push(room.take(None).await);
+        }
+        let mut next = std::pin::pin!(room.take(None));
+        assert!(futures::poll!(next.as_mut()).is_pending());
+        taken.pop();
+        assert!(futures::poll!(next).is_ready());
     }
 
     /// S9: what the agent has linked there leads nowhere.

@@ -63,6 +63,7 @@ pub struct Worker {
     /// Each conversation has a folder below.
     pub workspaces: Workspaces,
     pub rules: RuleBook,
+    pub fetching: fetch::Room,
     pub hooks: Vec<Hook>,
     pub redactor: Redactor,
     pub limits: Limits,
