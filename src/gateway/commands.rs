@@ -52,8 +52,8 @@ pub(super) async fn obey(
     };
     let seq = journal::last_seq(tx, conversation).await?;
     // A command of a platform's own kind is answered as such.
-    let names_it = typed.group || typed.message.starts_with("i:");
-    let reply_to = names_it.then(|| typed.message.to_owned());
+    let in_group = typed.group.then(|| typed.message.to_owned());
+    let reply_to = in_group.or_else(|| typed.platform_command());
     let shows = vec![Outgoing::Text { markdown: answer, reply_to }];
     outbox::put(tx, conversation, seq, shows, desk.now).await?;
     Ok(true)

@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 use channels::{
-    Batch, FileRef, Incoming, Outgoing, Person, Place, PlaceKind, What, incoming::Batches,
+    Batch, FileRef, Incoming, Outgoing, Person, Place, PlaceKind, SendError, What,
+    incoming::Batches,
 };
 use chrono::{DateTime, TimeDelta, Utc};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::{
     Gateway, Manners, Queue, approvals,
@@ -79,10 +80,28 @@ pub struct Aside {
     pub what: Outgoing,
 }
 
+/// How long to wait before each further try, where the platform names no time: nobody waits longer
+/// for an answer to a press.
+const ASIDE_WAITS: [Duration; 3] =
+    [Duration::from_millis(200), Duration::from_millis(600), Duration::from_secs(2)];
+const LONGEST_ASIDE: Duration = Duration::from_secs(10);
+
 async fn say_aside(gateway: Arc<Gateway>, channel: String, aside: Aside) {
-    if let Err(problem) = gateway.show_now(&channel, &aside.place, aside.what).await {
-        let problem = problem.to_string();
-        tracing::warn!(channel.id = channel, problem, "a private answer was not shown");
+    let mut waits = ASIDE_WAITS.into_iter();
+    while let Err(problem) = gateway.show_now(&channel, &aside.place, aside.what.clone()).await {
+        let wait = waits.next().and_then(|wait| match &problem {
+            SendError::Retry { after, .. } => Some(after.unwrap_or(wait).min(LONGEST_ASIDE)),
+            // A text could be shown twice.
+            SendError::Unknown(_) if matches!(aside.what, Outgoing::Toast { .. }) => Some(wait),
+            _ => None,
+        });
+        let Some(wait) = wait else {
+            let problem = problem.to_string();
+            tracing::warn!(channel.id = channel, problem, "a private answer was not shown");
+            return;
+        };
+        // In real time: a platform is waited for, which knows no other.
+        let _ = tokio::time::timeout(wait, gateway.stop.cancelled()).await;
     }
 }
 
@@ -115,6 +134,11 @@ pub(super) struct Typed<'a> {
 }
 
 impl Typed<'_> {
+    /// The message, if it is a command of a platform's own kind, which wants an answer as such.
+    pub fn platform_command(&self) -> Option<String> {
+        is_platform_command(self.message).then(|| self.message.to_owned())
+    }
+
     /// Who typed it, as questions see them.
     pub fn voter(&self, channel: &str) -> Voter {
         Voter {
@@ -173,15 +197,14 @@ async fn take_from(
             let group = incoming.place.kind == PlaceKind::Group;
             let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
             let typed = Typed { by: &by, roles, text, message, reply_to, role, group, words };
-            say(tx, desk, &conversation, (typed, files, album.is_some())).await?;
+            let album = album.as_deref();
+            say(tx, desk, &conversation, (typed, files, album)).await?;
             Ok(None)
         }
         What::Edited { message, text, addressed: true } => {
             let here = journal::find_conversation(tx, &desk.channel, &incoming.place).await?;
             if let Some(conversation) = here {
-                let (message, text) = (message.clone(), text.clone());
-                let edited = Event::Edited { by, message, text };
-                journal::append(tx, &conversation, &edited, desk.now).await?;
+                approvals::edits::edited(tx, &conversation, (by, message, text), desk.now).await?;
             }
             Ok(None)
         }
@@ -223,7 +246,7 @@ async fn say(
     tx: &mut Tx<'_>,
     desk: &Desk,
     conversation: &ConversationId,
-    (typed, files, album): (Typed<'_>, &[FileRef], bool),
+    (typed, files, album): (Typed<'_>, &[FileRef], Option<&str>),
 ) -> Result<()> {
     if files.is_empty() && commands::obey(tx, desk, conversation, &typed).await? {
         return Ok(());
@@ -231,24 +254,73 @@ async fn say(
     if desk.manners.queue == Queue::Interrupt && conversations::is_busy(tx, conversation).await? {
         commands::stop(tx, desk, conversation, typed.by).await?;
     }
-    let Typed { by, text, message, .. } = typed;
-    let person = format!("{}/{}", desk.channel, by.id);
-    match usage::flood(tx, &person, desk.messages_per_minute, desk.now).await? {
-        usage::Flow::Fine => {}
-        usage::Flow::Tell(wait) => {
-            return answer(tx, desk, conversation, texts::too_fast(wait)).await;
-        }
-        usage::Flow::Drop => return Ok(()),
+    if !in_time(tx, desk, conversation, (&typed, album)).await? {
+        return Ok(());
     }
+    let Typed { by, text, message, .. } = typed;
     let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
     journal::append(tx, conversation, &said, desk.now).await?;
     for file in files {
         let sent = Event::FileSent { message: message.to_owned(), file: file.clone() };
         journal::append(tx, conversation, &sent, desk.now).await?;
     }
-    let more = album || is_cut(text);
+    let more = album.is_some() || is_cut(text);
     let wait = if more { desk.manners.settle } else { TimeDelta::zero() };
-    conversations::read_not_before(tx, conversation, desk.now + wait).await
+    conversations::read_after(tx, conversation, wait, desk.now).await
+}
+
+/// Whether its writer keeps to the pace; otherwise they are told, once. An album and what a client
+/// has cut count as one message: all of it is taken, or none.
+async fn in_time(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    conversation: &ConversationId,
+    (typed, album): (&Typed<'_>, Option<&str>),
+) -> Result<bool> {
+    let person = format!("{}/{}", desk.channel, typed.by.id);
+    let [taken, refused] =
+        ["taken", "refused"].map(|end| album.map(|album| format!("album {end} {person} {album}")));
+    if let (Some(taken), Some(refused)) = (&taken, &refused) {
+        if inbox::was_seen(tx, &desk.channel, taken).await? {
+            return Ok(true);
+        }
+        if inbox::was_seen(tx, &desk.channel, refused).await? {
+            return Ok(false);
+        }
+    } else if goes_on(tx, desk, conversation, typed.by).await? {
+        return Ok(true);
+    }
+    let flow = usage::flood(tx, &person, desk.messages_per_minute, desk.now).await?;
+    let kept = if flow == usage::Flow::Fine { taken } else { refused };
+    if let Some(kept) = kept {
+        inbox::first_seen(tx, &desk.channel, &kept, desk.now).await?;
+    }
+    if let usage::Flow::Tell(wait) = flow {
+        let markdown = texts::too_fast(wait);
+        answer(tx, desk, conversation, (markdown, typed.platform_command())).await?;
+    }
+    Ok(flow == usage::Flow::Fine)
+}
+
+/// The parts of one paste that count as one message; what follows counts again.
+const PARTS: usize = 8;
+
+/// Whether this follows so quickly upon what the client of the same person has cut that it is the
+/// rest of that.
+async fn goes_on(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    conversation: &ConversationId,
+    by: &Speaker,
+) -> Result<bool> {
+    let mut next_at = desk.now;
+    let lately = conversations::said_lately(tx, conversation, PARTS).await?;
+    let parts = lately.into_iter().take_while(|(at, own, text)| {
+        let follows = own.id == by.id && is_cut(text) && next_at - *at <= desk.manners.settle;
+        next_at = *at;
+        follows
+    });
+    Ok((1..PARTS).contains(&parts.count()))
 }
 
 /// Clients cut what is pasted at their platform's longest text; the rest follows.
@@ -267,21 +339,26 @@ async fn unsupported(
 ) -> Result<()> {
     let conversation = journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
     let markdown = spoken(tx, &conversation, person).await?.unsupported(content);
-    answer(tx, desk, &conversation, markdown).await
+    answer(tx, desk, &conversation, (markdown, None)).await
 }
 
 async fn answer(
     tx: &mut Tx<'_>,
     desk: &Desk,
     conversation: &ConversationId,
-    markdown: String,
+    (markdown, reply_to): (String, Option<String>),
 ) -> Result<()> {
     let seq = journal::last_seq(tx, conversation).await?;
-    let shows = vec![Outgoing::Text { markdown, reply_to: None }];
+    let shows = vec![Outgoing::Text { markdown, reply_to }];
     outbox::put(tx, conversation, seq, shows, desk.now).await
 }
 
-/// In groups a stranger is not answered: nobody there has asked for it.
+fn is_platform_command(message: &str) -> bool {
+    message.starts_with("i:")
+}
+
+/// In groups a stranger is not answered, nobody there has asked for it; but for a command of the
+/// platform's own kind, whose answer they alone see.
 async fn from_stranger(
     tx: &mut Tx<'_>,
     desk: &Desk,
@@ -295,10 +372,13 @@ async fn from_stranger(
             press,
             Language::of(person.language.as_deref()).words().not_yours.to_owned(),
         ))),
-        What::Text { text, .. } if place.kind == PlaceKind::Private => {
+        What::Text { text, message, .. }
+            if place.kind == PlaceKind::Private || is_platform_command(message) =>
+        {
             let markdown =
                 people::greet_stranger(tx, &desk.channel, person, text, desk.now).await?;
-            let what = Outgoing::Text { markdown, reply_to: None };
+            let reply_to = is_platform_command(message).then(|| message.clone());
+            let what = Outgoing::Text { markdown, reply_to };
             Ok(Some(Aside { place: place.clone(), what }))
         }
         _ => Ok(None),

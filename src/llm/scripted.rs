@@ -34,7 +34,7 @@ struct State {
 pub struct Step(Act);
 
 enum Act {
-    Answer { text: String, calls: Vec<(String, Value)> },
+    Answer { text: String, calls: Vec<(String, Value)>, gate: Option<Gate> },
     Fail(ModelError),
     Wait(Gate),
     Think(Thought),
@@ -43,7 +43,7 @@ enum Act {
 type Thought = Box<dyn FnOnce(&Prompt) -> Result<Reply, ModelError> + Send>;
 
 pub fn say(text: impl Into<String>) -> Step {
-    Step(Act::Answer { text: text.into(), calls: Vec::new() })
+    Step(Act::Answer { text: text.into(), calls: Vec::new(), gate: None })
 }
 
 pub fn call(tool: impl Into<String>, arguments: Value) -> Step {
@@ -52,7 +52,7 @@ pub fn call(tool: impl Into<String>, arguments: Value) -> Step {
 
 /// Several calls in one answer.
 pub fn calls(calls: Vec<(String, Value)>) -> Step {
-    Step(Act::Answer { text: String::new(), calls })
+    Step(Act::Answer { text: String::new(), calls, gate: None })
 }
 
 pub fn fail(error: ModelError) -> Step {
@@ -89,6 +89,15 @@ impl Step {
         }
         self
     }
+
+    /// Says all but the last letters, and those when the gate is opened.
+    #[must_use]
+    pub fn pausing(mut self, at: &Gate) -> Self {
+        if let Act::Answer { gate, .. } = &mut self.0 {
+            *gate = Some(at.clone());
+        }
+        self
+    }
 }
 
 /// Holds a model in the middle of its thinking.
@@ -113,6 +122,11 @@ impl Gate {
     /// Waits until a model stands at the gate.
     pub async fn reached(&self) {
         pass(&self.reached).await;
+    }
+
+    async fn stand(&self) {
+        self.reached.add_permits(1);
+        pass(&self.opened).await;
     }
 
     /// Lets one model through.
@@ -163,20 +177,23 @@ impl Model for ScriptedModel {
 
     async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
         self.state().prompts.push(prompt.clone());
-        let reply = loop {
+        let (reply, gate) = loop {
             match self.next() {
                 None => return Err(ModelError::Rejected("(the script is over)".to_owned())),
                 Some(Act::Fail(error)) => return Err(error),
-                Some(Act::Answer { text, calls }) => break answer(text, calls),
-                Some(Act::Think(of)) => break of(prompt)?,
-                Some(Act::Wait(gate)) => {
-                    gate.reached.add_permits(1);
-                    pass(&gate.opened).await;
-                }
+                Some(Act::Answer { text, calls, gate }) => break (answer(text, calls), gate),
+                Some(Act::Think(of)) => break (of(prompt)?, None),
+                Some(Act::Wait(gate)) => gate.stand().await,
             }
         };
         let letters: Vec<char> = reply.text.chars().collect();
-        letters.chunks(5).for_each(|piece| on_text(&piece.iter().collect::<String>()));
+        let pieces: Vec<String> = letters.chunks(5).map(|piece| piece.iter().collect()).collect();
+        for (place, piece) in pieces.iter().enumerate() {
+            if let Some(gate) = gate.as_ref().filter(|_| place + 1 == pieces.len()) {
+                gate.stand().await;
+            }
+            on_text(piece);
+        }
         Ok(reply)
     }
 }

@@ -3,10 +3,13 @@
 
 use anyhow::Result;
 use channels::Receipt;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Store, Tx, db::sql};
-use crate::journal::{event::Event, ids::ConversationId};
+use super::{Store, Tx, at, db::sql};
+use crate::journal::{
+    event::{Event, Speaker},
+    ids::ConversationId,
+};
 
 impl Store {
     /// The message in which the next answer of this conversation grows.
@@ -104,21 +107,24 @@ pub async fn language(
     Ok(language)
 }
 
-/// Nobody begins to read before then: more may belong to what was said.
-pub async fn read_not_before(
+/// Nobody begins to read before that time is over: more may belong to what was said.
+pub async fn read_after(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    at: DateTime<Utc>,
+    wait: TimeDelta,
+    now: DateTime<Utc>,
 ) -> Result<()> {
+    let settles_in = wait.to_std().ok().filter(|wait| !wait.is_zero());
+    tx.rung.settles_in = tx.rung.settles_in.max(settles_in);
     sql!(
         tx,
         execute,
         "
-        -- read not before
+        -- read after
         UPDATE conversations
         SET not_before = $1
         WHERE id = $2 AND not_before <> $1",
-        at.timestamp_millis(),
+        (now + wait).timestamp_millis(),
         conversation.as_str()
     );
     Ok(())
@@ -139,6 +145,33 @@ pub async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<b
         conversation.as_str()
     );
     Ok(found.is_some())
+}
+
+/// What was said last, the newest first: when, by whom, what.
+pub async fn said_lately(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    most: usize,
+) -> Result<Vec<(DateTime<Utc>, Speaker, String)>> {
+    let rows: Vec<(i64, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- said lately
+        SELECT at, body FROM events
+        WHERE conversation = $1 AND body LIKE '{\"kind\":\"said\"%'
+        ORDER BY seq DESC
+        LIMIT $2",
+        conversation.as_str(),
+        most as i64
+    );
+    let mut lately = Vec::new();
+    for (ms, body) in rows {
+        if let Event::Said { by, text, .. } = serde_json::from_str(&body)? {
+            lately.push((at(ms), by, text));
+        }
+    }
+    Ok(lately)
 }
 
 /// The model that somebody has chosen for this conversation.

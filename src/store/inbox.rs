@@ -27,6 +27,21 @@ pub async fn first_seen(
     Ok(inserted > 0)
 }
 
+/// Whether that has been remembered.
+pub async fn was_seen(tx: &mut Tx<'_>, channel: &str, delivery: &str) -> Result<bool> {
+    let found: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- was seen
+        SELECT at FROM deliveries
+        WHERE channel = $1 AND delivery = $2",
+        channel,
+        delivery
+    );
+    Ok(found.is_some())
+}
+
 /// Keeps what could not be read, as it came.
 pub async fn keep_unparsed(
     tx: &mut Tx<'_>,

@@ -101,7 +101,7 @@ impl Store {
     }
 }
 
-async fn events_after(
+pub async fn events_after(
     tx: &mut Tx<'_>,
     conversation: ConversationId,
     seq: Seq,

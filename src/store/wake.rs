@@ -2,11 +2,11 @@
 //! also looks from time to time, because other processes cannot ring.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 use crate::journal::ids::ConversationId;
 
@@ -21,17 +21,25 @@ const TURN_LOOKS_EVERY: Duration = Duration::from_secs(3);
 pub struct Rung {
     pub(super) conversations: Vec<ConversationId>,
     pub(super) outbox: bool,
+    /// After how long a conversation that waits for more of what was said becomes ready.
+    pub(super) settles_in: Option<Duration>,
 }
 
 #[derive(Debug, Default)]
 pub struct Bell {
     ready: Notify,
     outbox: Notify,
+    /// When conversations that wait for more become ready.
+    settled: Mutex<BTreeSet<Instant>>,
     turns: Mutex<HashMap<ConversationId, Arc<Notify>>>,
 }
 
 impl Bell {
     pub(super) fn ring(&self, rung: &Rung) {
+        if let Some(wait) = rung.settles_in {
+            // The clock that says when it is over counts whole milliseconds.
+            self.settled().insert(Instant::now() + wait + Duration::from_millis(1));
+        }
         for conversation in &rung.conversations {
             if let Some(turn) = self.turns().get(conversation) {
                 turn.notify_one();
@@ -47,7 +55,12 @@ impl Bell {
 
     /// Waits until some conversation may be ready to be advanced.
     pub async fn ready(&self) {
-        let _ = tokio::time::timeout(LOOK_EVERY, self.ready.notified()).await;
+        let looks_at = Instant::now() + LOOK_EVERY;
+        let settled = self.settled().first().copied();
+        let until = settled.map_or(looks_at, |at| at.min(looks_at));
+        let _ = tokio::time::timeout_at(until, self.ready.notified()).await;
+        let now = Instant::now();
+        self.settled().retain(|at| *at > now);
     }
 
     /// Waits until something may be waiting in the outbox.
@@ -59,6 +72,10 @@ impl Bell {
     pub fn listen(self: &Arc<Self>, conversation: &ConversationId) -> Listener {
         let heard = self.turns().entry(conversation.clone()).or_default().clone();
         Listener { bell: self.clone(), conversation: conversation.clone(), heard }
+    }
+
+    fn settled(&self) -> MutexGuard<'_, BTreeSet<Instant>> {
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn turns(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Notify>>> {
@@ -84,5 +101,26 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         self.bell.turns().remove(&self.conversation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// M9: the end of a wait for more is heard when it comes, the next one too.
+    #[tokio::test]
+    async fn the_bell_rings_when_a_wait_ends() {
+        let bell = Bell::default();
+        let begun = Instant::now();
+        for ms in [40, 80] {
+            let settles_in = Some(Duration::from_millis(ms));
+            bell.ring(&Rung { settles_in, ..Rung::default() });
+        }
+        for ms in [40, 80] {
+            bell.ready().await;
+            assert!(begun.elapsed() >= Duration::from_millis(ms));
+        }
+        assert!(begun.elapsed() < LOOK_EVERY, "{:?}", begun.elapsed());
     }
 }

@@ -45,3 +45,5 @@ pub fn tools_enabled(names: &[String]) -> String {
     }
     format!("Enabled for this conversation: {}.", names.join(", "))
 }
+
+pub const REQUEST_CHANGED: &str = "the request was changed meanwhile; see the new one";

@@ -12,6 +12,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex},
 };
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +30,11 @@ struct State {
     messages: Vec<Message>,
     toasts: Vec<String>,
     faults: VecDeque<Fault>,
+    /// What goes wrong with the next toasts.
+    toast_faults: VecDeque<SendError>,
+    /// What the growing messages have shown.
+    drafts: Vec<String>,
+    typing: usize,
     /// What people have sent, by its id.
     files: BTreeMap<String, Bytes>,
     /// What is wrong with a chat, for every send to it.
@@ -47,6 +53,8 @@ pub enum Fault {
 #[derive(Clone)]
 pub struct Room {
     state: Arc<Mutex<State>>,
+    /// Told of drafts and of typing.
+    lively: Arc<Notify>,
     pub limits: Limits,
 }
 
@@ -65,7 +73,7 @@ impl Room {
             reasons: false,
             paces: Paces::default(),
         };
-        Self { state: Arc::default(), limits }
+        Self { state: Arc::default(), lively: Arc::default(), limits }
     }
 
     pub fn messages(&self) -> Vec<Message> {
@@ -74,6 +82,24 @@ impl Room {
 
     pub fn toasts(&self) -> Vec<String> {
         self.state.lock().unwrap().toasts.clone()
+    }
+
+    pub fn drafts(&self) -> Vec<String> {
+        self.state.lock().unwrap().drafts.clone()
+    }
+
+    /// How often "is typing" was shown.
+    pub fn typing(&self) -> usize {
+        self.state.lock().unwrap().typing
+    }
+
+    /// Until a draft or "is typing" is shown.
+    pub async fn moves(&self) {
+        self.lively.notified().await;
+    }
+
+    pub fn fails_next_toast(&self, problem: SendError) {
+        self.state.lock().unwrap().toast_faults.push_back(problem);
     }
 
     /// A person has sent that file.
@@ -123,7 +149,8 @@ impl State {
                 message.file = Some((name.clone(), bytes));
             }
             Outgoing::Placeholder { .. } => message.text = "…".into(),
-            Outgoing::Draft { .. } | Outgoing::Typing | Outgoing::Toast { .. } => unreachable!(),
+            Outgoing::Draft { markdown } => message.text.clone_from(markdown),
+            Outgoing::Typing | Outgoing::Toast { .. } => unreachable!(),
         }
         Receipt { message: place.to_string() }
     }
@@ -156,11 +183,20 @@ impl Channel for Room {
     async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
         let mut state = self.state.lock().unwrap();
         if let Outgoing::Toast { text, .. } = &shipment.what {
+            if let Some(problem) = state.toast_faults.pop_front() {
+                return Err(problem);
+            }
             state.toasts.push(text.clone());
             return Ok(Receipt { message: String::new() });
         }
-        if matches!(shipment.what, Outgoing::Typing | Outgoing::Draft { .. }) {
+        if matches!(shipment.what, Outgoing::Typing) {
+            state.typing += 1;
+            self.lively.notify_one();
             return Ok(Receipt { message: String::new() });
+        }
+        if let Outgoing::Draft { markdown } = &shipment.what {
+            state.drafts.push(markdown.clone());
+            self.lively.notify_one();
         }
         if let Some(problem) = state.chats.get(&shipment.place.chat) {
             return Err(problem.clone());

@@ -6,9 +6,11 @@
 //! - [`choice`]: what a person chose
 //! - [`lasting`]: leave for longer, shown before it is given
 //! - [`moves`]: questions that cannot be seen where they were asked
+//! - [`edits`]: who changes the request takes the question back
 //! - [`halt`]: no tool runs any more
 
 mod choice;
+pub mod edits;
 pub mod halt;
 pub mod lasting;
 pub mod moves;

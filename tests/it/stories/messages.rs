@@ -5,10 +5,12 @@ use chrono::TimeDelta;
 use countersign::{
     agent::prompt::{Message, Prompt},
     gateway::{Queue, deliver},
+    journal::event::Event,
     llm::scripted::{Gate, call, say, wait},
     store::journal,
 };
 use serde_json::json;
+use std::time::Duration;
 
 use crate::{room::Fault, story, world::World};
 
@@ -202,6 +204,166 @@ story! {
         world.model_will(say("Hi."));
         world.ann_says("hello").await;
         assert_eq!(world.room.messages().last().unwrap().reply_to, None);
+    }
+}
+
+story! {
+    /// `steer`: a message breaks off the thought at hand, however old it is, which begins anew with
+    /// it.
+    async fn a_message_steers_where_it_is_wished(world: &mut World) {
+        world.manners.queue = Queue::Steer;
+        world.manners.settle = TimeDelta::zero();
+        let both = (world.said("a poem"), world.said("about rain"));
+        meanwhile(world, both, "Drops.").await;
+        assert_eq!(read(world.prompts().last().unwrap()), ["a poem", "about rain"]);
+        assert_eq!(world.prompts().len(), 2);
+        assert_eq!(world.shown(), "Drops.");
+    }
+}
+
+story! {
+    /// M8, R3: an answer grows in a message of its own, which becomes the answer.
+    async fn an_answer_grows_where_it_will_stand(world: &mut World) {
+        world.room.limits.drafts = Some(Duration::from_millis(1));
+        let gate = Gate::new();
+        world.model_will(say("One two three").pausing(&gate));
+        let app = world.node().await;
+        let said = world.said("count");
+        world.takes(&app, "1", said).await;
+        let turn = {
+            let worker = app.worker.clone();
+            tokio::spawn(async move { worker.advance_ready().await.unwrap() })
+        };
+        gate.reached().await;
+        while world.room.drafts().is_empty() {
+            world.room.moves().await;
+        }
+        assert_eq!(world.room.drafts()[0].trim(), "One two");
+        assert_eq!(world.room.messages().len(), 1);
+        gate.open();
+        turn.await.unwrap();
+        world.settle(&app).await;
+        assert_eq!(world.shown(), "One two three");
+    }
+}
+
+story! {
+    /// M11: typing is shown again and again while the agent works, and not while it waits for a
+    /// person.
+    async fn typing_is_shown_while_the_agent_works(world: &mut World) {
+        world.room.limits.typing_for = Some(Duration::from_millis(2));
+        let gate = Gate::new();
+        world.model_will(wait(&gate));
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        let app = world.node().await;
+        let said = world.said("delete a.txt");
+        world.takes(&app, "1", said).await;
+        let turn = {
+            let worker = app.worker.clone();
+            tokio::spawn(async move { worker.advance_ready().await.unwrap() })
+        };
+        gate.reached().await;
+        while world.room.typing() < 5 {
+            world.room.moves().await;
+        }
+        gate.open();
+        turn.await.unwrap();
+        world.settle(&app).await;
+        let until_asked = world.room.typing();
+        let asked = app.worker.advance_ready().await.unwrap();
+        assert_eq!((asked, world.room.typing()), (0, until_asked), "nobody works on it");
+        assert!(world.last().contains("[Deny]"), "{}", world.last());
+    }
+}
+
+story! {
+    /// M9: an album and a cut paste count as one message, however many may be written; all of an
+    /// album is taken or none, and the next message counts again.
+    async fn what_belongs_together_counts_once(world: &mut World) {
+        world.config.limits.messages_per_minute = 2;
+        let app = world.node().await;
+        for text in ["1", "2", "3", "4"] {
+            let part = of_album(world, text);
+            world.takes(&app, "1", part).await;
+        }
+        for text in ["x".repeat(4_000), "y".repeat(4_000), "the end".to_owned()] {
+            let part = world.said(&text);
+            world.takes(&app, "1", part).await;
+        }
+        let more = world.said("too much");
+        world.takes(&app, "1", more).await;
+        world.clock.advance(TimeDelta::seconds(2));
+        world.model_will(say("Seen."));
+        world.settle(&app).await;
+        let prompts = world.prompts();
+        let said = read(&prompts[0]);
+        assert_eq!((said.len(), said[3], said[6]), (7, "4", "the end"));
+        assert!(world.shown().contains("That was too fast for me"), "{}", world.shown());
+    }
+}
+
+story! {
+    /// S4: who changes what they asked for takes back the question that came of it, visibly; the
+    /// agent reads what they want now. Other people's edits, and of other messages, do not.
+    async fn an_edit_takes_the_question_back(world: &mut World) {
+        world.model_will(say("Hello."));
+        let before = world.said("hello");
+        world.happens("1", before.clone()).await;
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        let asked = world.said("delete a.txt");
+        world.happens("1", asked.clone()).await;
+        let (other, stolen) = (edit_of(&before, "hi"), edit_of(&asked, "delete all"));
+        world.happens("1", other).await;
+        world.happens("2", stolen).await;
+        assert!(!world.shown().contains("Superseded"), "{}", world.shown());
+        let press = world.press("Allow once");
+        world.model_will(say("Then not."));
+        let edited = edit_of(&asked, "keep a.txt");
+        world.happens("1", edited).await;
+        assert!(world.shown().contains("Superseded: Ann changed the request."), "{}", world.shown());
+        assert_eq!(world.last(), "Then not.");
+        let prompts = world.prompts();
+        let said = read(prompts.last().unwrap());
+        assert_eq!(said.last(), Some(&"(I have changed my earlier message to:) keep a.txt"));
+        world.happens("1", press).await;
+        assert_eq!(world.deletions(), 0);
+        assert!(world.room.toasts()[0].starts_with("The request was changed"), "{:?}", world.room.toasts());
+    }
+}
+
+story! {
+    /// S1: a file that somebody else has sent brings other people's words, one's own does not.
+    async fn a_file_of_somebody_else_is_foreign(world: &mut World) {
+        let app = world.node().await;
+        for (person, name) in [("1", "own.txt"), ("2", "other.txt")] {
+            world.room.has_file(name, "orders");
+            let what = with_file(world, "look", (name, name));
+            world.takes_at(group(), &app, person, what).await;
+            let next = world.said("read it");
+            world.takes_at(group(), &app, "1", next).await;
+            let path = format!("inbox/{name}");
+            world.model_will(call("read_file", json!({ "path": path })));
+            world.model_will(say("Read."));
+            world.settle(&app).await;
+            let journal = world.journal_at(group()).await;
+            let tainted = journal.iter().any(|entry| matches!(entry.event, Event::Tainted { .. }));
+            assert_eq!(tainted, person == "2", "sent by {person}");
+        }
+    }
+}
+
+story! {
+    /// A2: an acknowledgement that the platform does not take is tried again, and not for ever.
+    async fn a_failed_acknowledgement_is_tried_again(world: &mut World) {
+        let at_once = || SendError::Retry { after: Some(Duration::ZERO), reason: "busy".into() };
+        for (failures, shown) in [(2, 1), (9, 1)] {
+            for _ in 0..failures {
+                world.room.fails_next_toast(at_once());
+            }
+            let press = world.forged("nothing");
+            world.happens("1", press).await;
+            assert_eq!(world.room.toasts().len(), shown, "after {failures} failures");
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who may talk.
 
+use channels::What;
 use countersign::{
     gateway::people::new_code, journal::role::Role, llm::scripted::say, store::people,
 };
@@ -34,6 +35,24 @@ story! {
         world.ann_says("hello").await;
         assert_eq!(world.last(), "Hello Ann.");
         assert_eq!(world.prompts().len(), 1);
+    }
+}
+
+story! {
+    /// A stranger's command of the platform's own kind is answered, in a group too, where they alone
+    /// see it; what they say there otherwise is not.
+    async fn a_stranger_is_answered_where_the_platform_waits(world: &mut World) {
+        for (message, shown) in [("5", 0), ("i:5:9:token", 1)] {
+            let mut what = world.said("/status");
+            if let What::Text { message: own, .. } = &mut what {
+                *own = message.into();
+            }
+            world.happens_at(World::group(), ("3", &[]), what).await;
+            assert_eq!(world.room.messages().len(), shown);
+        }
+        let answer = &world.room.messages()[0];
+        assert!(answer.text.starts_with("I do not know you yet."), "{}", answer.text);
+        assert_eq!(answer.reply_to.as_deref(), Some("i:5:9:token"));
     }
 }
 
