@@ -12,7 +12,7 @@ use crate::{
     config::{ChannelEntry, ChannelKind, ChannelMode, Config, build},
     gateway::{Connected, Manners, people::Allow},
     journal::role::Role,
-    store::{Store, journal},
+    store::{Store, places},
     texts::{self, Language},
 };
 
@@ -72,7 +72,7 @@ fn manners(entry: &ChannelEntry) -> Result<Manners> {
 async fn private_chats(store: &Store, channel: &str) -> Result<Vec<u64>> {
     let channel = channel.to_owned();
     let chats = store
-        .read(move |tx| Box::pin(async move { journal::private_chats(tx, &channel).await }))
+        .read(move |tx| Box::pin(async move { places::private_chats(tx, &channel).await }))
         .await?;
     Ok(chats.iter().filter_map(|chat| chat.parse().ok()).collect())
 }

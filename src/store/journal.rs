@@ -1,7 +1,7 @@
 //! Conversations and their events.
 
 use anyhow::{Context as _, Result};
-use channels::{Outgoing, Place, PlaceKind};
+use channels::{Outgoing, Place};
 use chrono::{DateTime, Utc};
 
 use super::{
@@ -390,21 +390,4 @@ pub async fn lock(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> 
         conversation.as_str()
     );
     Ok(())
-}
-
-/// The chats of a channel in which one person talks to the bot.
-pub async fn private_chats(tx: &mut Tx<'_>, channel: &str) -> Result<Vec<String>> {
-    let rows: Vec<(String, String)> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- chats of a channel
-        SELECT chat, place FROM conversations
-        WHERE channel = $1",
-        channel
-    );
-    let private = rows.into_iter().filter(|(_, place)| {
-        serde_json::from_str::<Place>(place).is_ok_and(|place| place.kind == PlaceKind::Private)
-    });
-    Ok(private.map(|(chat, _)| chat).collect())
 }

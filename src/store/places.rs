@@ -71,3 +71,20 @@ pub async fn private_with(
     }
     Ok(None)
 }
+
+/// The chats of a channel in which one person talks to the bot.
+pub async fn private_chats(tx: &mut Tx<'_>, channel: &str) -> Result<Vec<String>> {
+    let rows: Vec<(String, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- chats of a channel
+        SELECT chat, place FROM conversations
+        WHERE channel = $1",
+        channel
+    );
+    let private = rows.into_iter().filter(|(_, place)| {
+        serde_json::from_str::<Place>(place).is_ok_and(|place| place.kind == PlaceKind::Private)
+    });
+    Ok(private.map(|(chat, _)| chat).collect())
+}

@@ -180,7 +180,7 @@ mod tests {
     async fn files_of_unknown_size_wait_for_each_other() {
         let room = Room::default();
         let mut taken = Vec::new();
-        for _ in 0..AT_ONCE as u64 * UNIT / MOST_BYTES {
+        for _ in 0..u64::from(AT_ONCE) * UNIT / MOST_BYTES {
             taken.push(room.take(None).await);
         }
         let mut next = std::pin::pin!(room.take(None));

@@ -126,6 +126,10 @@ impl World {
         }
     }
 
+    pub fn is_on_sqlite(&self) -> bool {
+        self.database.is_none()
+    }
+
     pub async fn end(self) {
         if let Some(Database { server, name }) = &self.database {
             administer(server, format!("DROP DATABASE {name} WITH (FORCE)")).await;

@@ -4,6 +4,7 @@
 
 use async_trait::async_trait;
 use channels::What;
+use chrono::TimeDelta;
 use comrak::nodes::NodeValue;
 use countersign::{
     agent::{
@@ -181,6 +182,8 @@ impl<'w> Range<'w> {
         }
         self.types("1", "/new").await;
         assert_eq!(self.world.model.left(), 0, "{}: the model was not heard", attack.name);
+        // None is held only because there were too many questions before it.
+        self.world.clock.advance(TimeDelta::minutes(2));
         effects
     }
 
@@ -219,9 +222,13 @@ fn is_live(markdown: &str, address: &str) -> bool {
 }
 
 async fn through(world: &mut World, shell: Subject, family: &str) -> Vec<String> {
+    // The second database sees a part of them: what the guard says does not depend on it.
+    let is_whole = world.is_on_sqlite() || std::env::var_os("COUNTERSIGN_TEST_FULL").is_some();
+    let every = if is_whole { 1 } else { 8 };
     let mut range = Range::open(world, shell).await;
     let mut through = Vec::new();
-    for attack in attacks().into_iter().filter(|attack| attack.family == family) {
+    let attacks = attacks().into_iter().filter(|attack| attack.family == family);
+    for attack in attacks.step_by(every) {
         let effects = range.suffers(&attack).await;
         through.extend((!effects.is_empty()).then(|| format!("{}: {effects:?}", attack.name)));
     }
