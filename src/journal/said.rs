@@ -64,17 +64,13 @@ impl Session {
     }
 
     /// Whether other people's words may stand in that file: it was touched under their influence,
-    /// or sent by somebody else than whom the agent acts for.
+    /// or sent, and what people send may be anybody's.
     pub fn is_foreign(&self, path: &str) -> bool {
-        self.foreign.contains(path) || self.sent.get(path).is_some_and(|by| self.is_other(by))
+        self.foreign.contains(path) || self.sent.contains_key(path)
     }
 
     pub fn has_foreign(&self) -> bool {
-        !self.foreign.is_empty() || self.sent.values().any(|by| self.is_other(by))
-    }
-
-    fn is_other(&self, person: &str) -> bool {
-        self.requester.as_ref().is_none_or(|requester| requester.id != person)
+        !self.foreign.is_empty() || !self.sent.is_empty()
     }
 
     pub(super) fn file_taken(&mut self, of: Seq, path: &str) {

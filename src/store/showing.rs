@@ -11,7 +11,7 @@ use super::{
     journal,
     outbox::{self, Row},
 };
-use crate::journal::ids::{ConversationId, OutboxId};
+use crate::journal::ids::{ApprovalId, ConversationId, OutboxId};
 
 /// Replaces the question, as it is shown.
 pub async fn redraw(
@@ -61,7 +61,7 @@ pub async fn show_again(
     (into, ahead): (&ConversationId, Option<String>),
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let parts = outbox::take_parts(tx, &approval.id).await?;
+    let parts = take_parts(tx, &approval.id).await?;
     let ahead = ahead.map(|markdown| Outgoing::Text { markdown, reply_to: None });
     let seq = journal::last_seq(tx, into).await?;
     let first = outbox::next_part(tx, into, seq).await?;
@@ -84,5 +84,66 @@ pub async fn show_again(
         into.as_str(),
         approval.id.as_str()
     );
+    Ok(())
+}
+
+/// What a row belongs to: the question of which it is a part, the row that it edits.
+pub async fn kin(tx: &mut Tx<'_>, id: &OutboxId) -> Result<(Option<ApprovalId>, Option<OutboxId>)> {
+    let (approval, edits): (Option<String>, Option<String>) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- kin of a row
+        SELECT approval, edits FROM outbox
+        WHERE id = $1",
+        id.as_str()
+    );
+    Ok((approval.map(ApprovalId), edits.map(OutboxId)))
+}
+
+/// What that row shows.
+pub async fn what(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Outgoing> {
+    let (body,): (String,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- what a row shows
+        SELECT body FROM outbox
+        WHERE id = $1",
+        id.as_str()
+    );
+    Ok(serde_json::from_str(&body)?)
+}
+
+/// The parts of a question, which are not its parts from here on: what of them was not sent yet
+/// never will be.
+pub(super) async fn take_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<Outgoing>> {
+    let bodies: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- parts of a question
+        SELECT body FROM outbox
+        WHERE approval = $1
+        ORDER BY seq, part, id",
+        approval.as_str()
+    );
+    drop_parts(tx, approval).await?;
+    bodies.into_iter().map(|(body,)| Ok(serde_json::from_str(&body)?)).collect()
+}
+
+/// Keeps what was not sent yet of a question from being sent: its buttons never stand alone.
+pub async fn drop_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- drop the parts of a question
+        UPDATE outbox
+        SET status = CASE WHEN status = 'waiting' THEN 'refused' ELSE status END, approval = NULL
+        WHERE approval = $1",
+        approval.as_str()
+    );
+    tx.rung.outbox = true;
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::{
         Tx,
         approvals::{self as questions, Approval},
         audit::{self, Fact},
-        grants, outbox, places, showing,
+        grants, places, showing,
     },
     texts,
 };
@@ -31,7 +31,7 @@ pub(super) async fn propose(
     let Some(grant) = proposed(tx, approval, Terms::default(), voter, now).await? else {
         return Ok(texts::NOT_OFFERED.to_owned());
     };
-    let what = match outbox::what(tx, &approval.question).await? {
+    let what = match showing::what(tx, &approval.question).await? {
         Outgoing::Question { markdown, approval: id, reply_to, .. } => {
             let markdown = format!("{markdown}\n\n{}", texts::proposal(&grant));
             Outgoing::Question { markdown, approval: id, choices: texts::giving(), reply_to }
@@ -49,7 +49,7 @@ pub(super) async fn back(
     approval: &Approval,
     now: DateTime<Utc>,
 ) -> Result<String> {
-    let what = outbox::what(tx, &approval.question).await?;
+    let what = showing::what(tx, &approval.question).await?;
     showing::redraw(tx, approval, what, now).await?;
     Ok(texts::NOT_GIVEN.to_owned())
 }

@@ -247,7 +247,7 @@ async fn show_votes(
     now: DateTime<Utc>,
 ) -> Result<String> {
     let votes = texts::votes(names, approval.approvers.needed);
-    let mut what = outbox::what(tx, &approval.question).await?;
+    let mut what = showing::what(tx, &approval.question).await?;
     if let Outgoing::Question { markdown, .. } | Outgoing::Text { markdown, .. } = &mut what {
         *markdown = format!("{markdown}\n\n{votes}");
     }

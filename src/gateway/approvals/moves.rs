@@ -36,7 +36,7 @@ pub async fn given_up(
         .write("give up", move |tx| {
             Box::pin(async move {
                 outbox::end(tx, &sending, ended, reason).await?;
-                match outbox::kin(tx, &sending.id).await? {
+                match showing::kin(tx, &sending.id).await? {
                     (Some(part_of), _) => {
                         if let Some(approval) = questions::by_id(tx, part_of.as_str()).await? {
                             elsewhere(tx, &approval, now).await?;
@@ -108,7 +108,7 @@ async fn elsewhere(tx: &mut Tx<'_>, approval: &Approval, now: DateTime<Utc>) -> 
         let ahead = Some(texts::MOVED_HERE.to_owned());
         return showing::show_again(tx, &approval, (&into, ahead), now).await;
     }
-    outbox::drop_parts(tx, &approval.id).await?;
+    showing::drop_parts(tx, &approval.id).await?;
     let decision = Decision::Deny { reason: None };
     let end = End::new(Status::Undeliverable, decision, Decider::Undeliverable);
     settle(tx, &approval, end, now).await.map(drop)

@@ -5,7 +5,6 @@ use chrono::TimeDelta;
 use countersign::{
     agent::prompt::{Message, Prompt},
     gateway::{Queue, deliver},
-    journal::event::Event,
     llm::scripted::{Gate, call, say, wait},
     store::journal,
 };
@@ -328,27 +327,6 @@ story! {
         world.happens("1", press).await;
         assert_eq!(world.deletions(), 0);
         assert!(world.room.toasts()[0].starts_with("The request was changed"), "{:?}", world.room.toasts());
-    }
-}
-
-story! {
-    /// S1: a file that somebody else has sent brings other people's words, one's own does not.
-    async fn a_file_of_somebody_else_is_foreign(world: &mut World) {
-        let app = world.node().await;
-        for (person, name) in [("1", "own.txt"), ("2", "other.txt")] {
-            world.room.has_file(name, "orders");
-            let what = with_file(world, "look", (name, name));
-            world.takes_at(group(), &app, person, what).await;
-            let next = world.said("read it");
-            world.takes_at(group(), &app, "1", next).await;
-            let path = format!("inbox/{name}");
-            world.model_will(call("read_file", json!({ "path": path })));
-            world.model_will(say("Read."));
-            world.settle(&app).await;
-            let journal = world.journal_at(group()).await;
-            let tainted = journal.iter().any(|entry| matches!(entry.event, Event::Tainted { .. }));
-            assert_eq!(tainted, person == "2", "sent by {person}");
-        }
     }
 }
 

@@ -56,6 +56,8 @@ story! {
     /// The loop reads what others wrote while it thought; the next prompt still begins with the
     /// last one.
     async fn a_message_during_a_thought_is_answered_too(world: &mut World) {
+        // Nothing follows so quickly that it is read together.
+        world.manners.settle = chrono::TimeDelta::zero();
         let gate = Gate::new();
         world.model_will(wait(&gate));
         world.model_will(say("First."));
