@@ -3,7 +3,10 @@
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::journal::{event::Speaker, role::Role};
+use crate::{
+    journal::{event::Speaker, role::Role},
+    texts::{Language, Words},
+};
 
 /// Whose word counts, and how many of them have to agree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +45,8 @@ pub struct Voter {
     pub role: Option<Role>,
     /// What the platform says they are in that place: `owner`, `admin`, ids of roles.
     pub platform_roles: Vec<String>,
+    /// What they are spoken to in.
+    pub language: Language,
 }
 
 impl Default for Approvers {
@@ -69,6 +74,10 @@ impl Approvers {
 }
 
 impl Voter {
+    pub fn words(&self) -> &'static Words {
+        self.language.words()
+    }
+
     pub fn is_owner(&self) -> bool {
         self.role == Some(Role::Owner)
     }
@@ -215,6 +224,7 @@ mod tests {
             channel: "telegram".into(),
             role: role.and_then(Role::parse),
             platform_roles: platform_roles.iter().map(|&r| r.to_owned()).collect(),
+            language: Language::default(),
         }
     }
 

@@ -25,7 +25,7 @@ use crate::{
         ids::GrantId,
         session::{CallState, OpenCall, Session},
     },
-    texts,
+    texts::{self, Words},
 };
 
 /// A call that passed the guard. Only this module can make one.
@@ -91,13 +91,13 @@ pub fn judge(
     policy: &Policy,
     scene: &Scene,
 ) -> Verdict {
-    let call = &open.call;
+    let (call, words) = (&open.call, scene.language.words());
     if session.standing.halted {
         return halted(open);
     }
     let ruled = || ruling(call, spec, session, policy, scene);
     match &open.state {
-        CallState::New => fresh(call, spec, session, policy, ruled()),
+        CallState::New => fresh(call, spec, (session, words), policy, ruled()),
         CallState::Decided { digest, asks, .. } if *digest != digest_of(call, scene) => {
             unrun(*asks, texts::CHANGED_SINCE_ASKED.into())
         }
@@ -110,7 +110,7 @@ pub fn judge(
         }
         CallState::Started if spec.effect == EffectClass::AtMostOnce => Verdict::Ask {
             asks: Asks::Retry,
-            reason: texts::OUTCOME_UNKNOWN.into(),
+            reason: words.why.outcome_unknown.into(),
             lasting: false,
             severity: Severity::Medium,
             approvers: ruled().approvers(policy),
@@ -125,7 +125,7 @@ pub fn judge(
 fn fresh(
     call: &Call,
     spec: &ToolSpec,
-    session: &Session,
+    (session, words): (&Session, &Words),
     policy: &Policy,
     ruled: Ruling,
 ) -> Verdict {
@@ -133,11 +133,15 @@ fn fresh(
     let lasting = ruled.severity < Severity::Critical;
     let ask = |why: String, lasting| Verdict::Ask {
         asks: Asks::Allow,
-        reason: [Some(why), ruled.severity.told(), tainted.then(|| taint::told(session))]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join("\n"),
+        reason: [
+            Some(why),
+            ruled.severity.told(words),
+            tainted.then(|| taint::told(session, words)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("\n"),
         lasting,
         severity: ruled.severity,
         approvers: ruled.approvers(policy),
@@ -149,9 +153,9 @@ fn fresh(
             return Verdict::Refuse(texts::refused_by_rule(&call.tool, &ruled.name()));
         }
         _ if spec.approval == Approval::Always => {
-            return ask(texts::tool_always_asks(&call.tool), false);
+            return ask((words.why.always_asks)(&call.tool), false);
         }
-        Some(Action::Ask) => return ask(ruled.reason(), false),
+        Some(Action::Ask) => return ask(ruled.reason(words), false),
         _ => {}
     }
     let default = match spec.approval {
@@ -172,8 +176,8 @@ fn fresh(
         Action::Ask if let Some(grant) = granted() => {
             Verdict::Run(Cleared { call: call.clone(), grant: Some(grant.id.clone()) })
         }
-        Action::Ask if default == Action::Ask => ask(texts::changes_something(&call.tool), lasting),
-        Action::Ask => ask(texts::acts_on_other_words(&call.tool), lasting),
+        Action::Ask if default == Action::Ask => ask((words.why.changes)(&call.tool), lasting),
+        Action::Ask => ask((words.why.outside)(&call.tool), lasting),
         Action::Allow => run(call),
     }
 }
@@ -297,8 +301,8 @@ impl Ruling {
     }
 
     /// Why a person is asked.
-    pub fn reason(&self) -> String {
-        texts::ruled(self.rule.as_deref(), self.unclear.as_deref(), self.program.as_deref())
+    pub fn reason(&self, words: &Words) -> String {
+        words.ruled(self.rule.as_deref(), self.unclear.as_deref(), self.program.as_deref())
     }
 }
 

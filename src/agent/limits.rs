@@ -3,13 +3,16 @@
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use std::time::Duration;
 
-use super::catalog::{Rate, ToolSpec};
+use super::{
+    catalog::{Rate, ToolSpec},
+    policy::Scene,
+};
 use crate::{
     journal::{
         event::{Call, Usage},
         session::{CallState, Item, Session},
     },
-    texts,
+    texts::{self, Words},
 };
 
 /// So often the same call may give the same result in one turn; then it is not run again, and
@@ -43,16 +46,16 @@ impl Default for Budget {
 }
 
 /// Why this turn may not go on, as the person is told.
-pub fn exhausted(session: &Session, budget: &Budget, now: DateTime<Utc>) -> Option<String> {
-    let turn = &session.turn;
+pub fn exhausted(session: &Session, budget: &Budget, scene: &Scene) -> Option<String> {
+    let (turn, words) = (&session.turn, scene.language.words());
     if turn.steps >= budget.steps {
-        return Some(texts::out_of_steps(budget.steps));
+        return Some((words.out_of_steps)(budget.steps));
     }
     if turn.tokens >= budget.tokens {
-        return Some(texts::out_of_tokens(budget.tokens));
+        return Some((words.out_of_tokens)(budget.tokens));
     }
     let since = turn.started_at?;
-    (now - since - turn.waited > budget.time).then(|| texts::out_of_time(budget.time))
+    (scene.now - since - turn.waited > budget.time).then(|| words.out_of_time(budget.time))
 }
 
 /// How a call stands to those before it in its turn.
@@ -109,14 +112,14 @@ pub fn worn_out(session: &Session, spec: &ToolSpec, call: &Call) -> Option<Strin
 }
 
 /// Why the turn ends, if the model makes a call of which it was told that it leads nowhere.
-pub fn circling(session: &Session) -> Option<String> {
+pub fn circling(session: &Session, words: &Words) -> Option<String> {
     if session.open_calls().any(|open| open.state != CallState::New) {
         return None;
     }
     session
         .open_calls()
         .find(|open| repeated(session, &open.call) == Repeated::Told)
-        .map(|open| texts::going_in_circles(&open.call.tool))
+        .map(|open| (words.circles)(&open.call.tool))
 }
 
 /// How long until one more call is within both windows. `calls` are instants in milliseconds, in

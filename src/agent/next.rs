@@ -63,7 +63,7 @@ pub struct Question {
 /// `running` are the calls that this worker runs right now; a started call that is not among them
 /// was left behind by a crash.
 pub fn next(session: &Session, agent: &Agent, running: &BTreeSet<CallId>, scene: &Scene) -> Effect {
-    if let Some(reason) = limits::circling(session) {
+    if let Some(reason) = limits::circling(session, scene.language.words()) {
         return Effect::Fail(reason);
     }
     let plan = Plan::of(session, agent, running, scene);
@@ -82,7 +82,7 @@ pub fn next(session: &Session, agent: &Agent, running: &BTreeSet<CallId>, scene:
     if !session.awaits_model() && !session.has_unread_results() {
         return Effect::Rest;
     }
-    if let Some(reason) = limits::exhausted(session, &agent.budget, scene.now) {
+    if let Some(reason) = limits::exhausted(session, &agent.budget, scene) {
         return Effect::Fail(reason);
     }
     let files: Vec<_> = session.waiting_files().cloned().collect();

@@ -19,7 +19,7 @@ use super::{
     paths,
     shell::{self, Command, Script},
 };
-use crate::texts;
+use crate::texts::Words;
 
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -59,6 +59,8 @@ pub struct Scene {
     /// The requester's role.
     pub role: Option<String>,
     pub now: DateTime<Utc>,
+    /// What its people are spoken to in.
+    pub language: crate::texts::Language,
     /// The rules of the database, as they are at this moment.
     pub stored: std::sync::Arc<Vec<Rule>>,
     /// The conversation's folder, by a name that is the same on every node.
@@ -96,13 +98,12 @@ pub enum Severity {
 
 impl Severity {
     /// For the question, where it is graver than usual.
-    pub fn told(self) -> Option<String> {
-        let name = match self {
-            Self::Low | Self::Medium => return None,
-            Self::High => "high",
-            Self::Critical => "critical",
-        };
-        Some(texts::severity(name))
+    pub fn told(self, words: &Words) -> Option<String> {
+        match self {
+            Self::Low | Self::Medium => None,
+            Self::High => Some(words.why.severity_high.to_owned()),
+            Self::Critical => Some(words.why.severity_critical.to_owned()),
+        }
     }
 }
 

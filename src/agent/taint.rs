@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     journal::{event::Call, session::Session},
-    texts,
+    texts::Words,
 };
 
 /// Where long results are kept, which may be anybody's words.
@@ -62,8 +62,8 @@ pub fn concerns(spec: &ToolSpec, session: &Session) -> bool {
 }
 
 /// What the question says about it.
-pub fn told(session: &Session) -> String {
-    texts::tainted(&session.taint)
+pub fn told(session: &Session, words: &Words) -> String {
+    words.tainted(&session.taint)
 }
 
 /// What a reader or a platform may take for an address, with or without a scheme.

@@ -24,7 +24,7 @@ pub(super) async fn obey(
     conversation: &ConversationId,
     typed: &Typed<'_>,
 ) -> Result<bool> {
-    let (by, words) = (typed.by, typed.words);
+    let (by, words) = (typed.by, typed.words());
     let Some((command, rest)) = split(typed.text) else { return Ok(false) };
     let answer = match command.to_lowercase().as_str() {
         "start" | "help" => words.help.to_owned(),
@@ -74,7 +74,7 @@ async fn choose_model(
     typed: &Typed<'_>,
     name: &str,
 ) -> Result<String> {
-    let words = typed.words;
+    let words = typed.words();
     if name.is_empty() {
         let chosen = conversations::chosen_model(tx, conversation).await?;
         let chosen = chosen.filter(|model| desk.models.contains(model));
@@ -139,9 +139,9 @@ async fn decide_typed(
         [(one, _)] => {
             approvals::decide(tx, one, choice, &typed.voter(&desk.channel), desk.now).await
         }
-        [] if hidden > 0 => Ok(typed.words.not_shown_yet.to_owned()),
-        [] => Ok(typed.words.nothing_pending.to_owned()),
-        _ => Ok(typed.words.which_one.to_owned()),
+        [] if hidden > 0 => Ok(typed.words().not_shown_yet.to_owned()),
+        [] => Ok(typed.words().nothing_pending.to_owned()),
+        _ => Ok(typed.words().which_one.to_owned()),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
         role::Role,
     },
     store::{Tx, conversations, inbox, journal, outbox, usage},
-    texts::{self, Language, Words},
+    texts::{Language, Words},
 };
 
 /// Takes a channel's batches, in their order, and tells it which are safe.
@@ -130,13 +130,17 @@ pub(super) struct Typed<'a> {
     pub role: Role,
     /// Whether others read along: then an answer names what it answers.
     pub group: bool,
-    pub words: &'static Words,
+    pub language: Language,
 }
 
 impl Typed<'_> {
     /// The message, if it is a command of a platform's own kind, which wants an answer as such.
     pub fn platform_command(&self) -> Option<String> {
         is_platform_command(self.message).then(|| self.message.to_owned())
+    }
+
+    pub fn words(&self) -> &'static Words {
+        self.language.words()
     }
 
     /// Who typed it, as questions see them.
@@ -146,6 +150,7 @@ impl Typed<'_> {
             channel: channel.to_owned(),
             role: Some(self.role),
             platform_roles: self.roles.to_vec(),
+            language: self.language,
         }
     }
 }
@@ -193,10 +198,10 @@ async fn take_from(
         What::Text { text, addressed: true, message, reply_to, files, album } => {
             let conversation =
                 journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
-            let words = spoken(tx, &conversation, person).await?;
+            let language = spoken(tx, &conversation, person).await?;
             let group = incoming.place.kind == PlaceKind::Group;
             let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
-            let typed = Typed { by: &by, roles, text, message, reply_to, role, group, words };
+            let typed = Typed { by: &by, roles, text, message, reply_to, role, group, language };
             let album = album.as_deref();
             say(tx, desk, &conversation, (typed, files, album)).await?;
             Ok(None)
@@ -217,6 +222,7 @@ async fn take_from(
                 channel: channel.into(),
                 role: Some(role),
                 platform_roles: roles,
+                language: presser_language(tx, desk, incoming, person).await?,
             };
             let text = approvals::press(tx, pressed, &voter, desk.now).await?;
             Ok(Some(toast(&incoming.place, press, text)))
@@ -237,9 +243,25 @@ async fn spoken(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     person: &Person,
-) -> Result<&'static Words> {
+) -> Result<Language> {
     let tag = conversations::language(tx, conversation, person.language.as_deref()).await?;
-    Ok(Language::of(Some(&tag)).words())
+    Ok(Language::of(Some(&tag)))
+}
+
+/// Who presses need not be who wrote last: their language does not become that of the conversation.
+async fn presser_language(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    incoming: &Incoming,
+    person: &Person,
+) -> Result<Language> {
+    if let Some(tag) = &person.language {
+        return Ok(Language::of(Some(tag)));
+    }
+    Ok(match journal::find_conversation(tx, &desk.channel, &incoming.place).await? {
+        Some(here) => Language::of(Some(&conversations::language(tx, &here, None).await?)),
+        None => Language::default(),
+    })
 }
 
 async fn say(
@@ -296,7 +318,7 @@ async fn in_time(
         inbox::first_seen(tx, &desk.channel, &kept, desk.now).await?;
     }
     if let usage::Flow::Tell(wait) = flow {
-        let markdown = texts::too_fast(wait);
+        let markdown = (typed.words().too_fast)(wait.as_secs() + 1);
         answer(tx, desk, conversation, (markdown, typed.platform_command())).await?;
     }
     Ok(flow == usage::Flow::Fine)
@@ -338,7 +360,7 @@ async fn unsupported(
     content: &str,
 ) -> Result<()> {
     let conversation = journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
-    let markdown = spoken(tx, &conversation, person).await?.unsupported(content);
+    let markdown = spoken(tx, &conversation, person).await?.words().unsupported(content);
     answer(tx, desk, &conversation, (markdown, None)).await
 }
 

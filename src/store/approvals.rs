@@ -18,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     Store, Tx, at,
     audit::{self, Fact},
+    conversations,
     db::sql,
     outbox::{self, Row},
     showing,
@@ -29,7 +30,6 @@ use crate::{
         ids::{ApprovalId, CallId, ConversationId, OutboxId},
         standing::Covers,
     },
-    texts,
 };
 
 /// A question, as the worker asks it: stored with its row and its place in the outbox at once.
@@ -306,11 +306,12 @@ pub async fn withdraw(
     (status, by): (Status, &str),
     now: DateTime<Utc>,
 ) -> Result<()> {
+    let words = conversations::words(tx, conversation).await?;
     for open in pending(tx, conversation).await? {
         if settle(tx, &open.id, status, by, now).await? {
             let fact = Fact::withdrawn(&open, status, by);
             audit::append(tx, conversation.as_str(), vec![fact], now).await?;
-            let markdown = texts::settled(status, &open.title, by);
+            let markdown = words.settled(status, &open.title, by);
             let end = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };
             showing::redraw(tx, &open, end, now).await?;
         }

@@ -6,9 +6,12 @@ use channels::Receipt;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Store, Tx, at, db::sql};
-use crate::journal::{
-    event::{Event, Speaker},
-    ids::ConversationId,
+use crate::{
+    journal::{
+        event::{Event, Speaker},
+        ids::ConversationId,
+    },
+    texts::{Language, Words},
 };
 
 impl Store {
@@ -105,6 +108,12 @@ pub async fn language(
         conversation.as_str()
     );
     Ok(language)
+}
+
+/// What to say to the people of a conversation.
+pub async fn words(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<&'static Words> {
+    let tag = language(tx, conversation, None).await?;
+    Ok(Language::of(Some(&tag)).words())
 }
 
 /// Nobody begins to read before that time is over: more may belong to what was said.

@@ -5,15 +5,12 @@ use channels::{Outgoing, Place};
 use chrono::{DateTime, Utc};
 
 use super::{
-    Store, Tx, approvals, approvals::Asked, at, audit, audit::Fact, db::sql, grants, leases::Lease,
-    outbox, usage, usage::Used,
+    Store, Tx, approvals, approvals::Asked, at, audit, audit::Fact, conversations, db::sql, grants,
+    leases::Lease, outbox, usage, usage::Used,
 };
-use crate::{
-    journal::{
-        event::{Entry, Event, Seq, Status},
-        ids::{ConversationId, GrantId},
-    },
-    texts,
+use crate::journal::{
+    event::{Entry, Event, Seq, Status},
+    ids::{ConversationId, GrantId},
 };
 
 /// What a worker writes down, all of it or nothing.
@@ -165,7 +162,8 @@ async fn record(
         approvals::ask(tx, &lease.conversation, last, asked, now).await?;
     }
     if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
-        let end = (Status::Withdrawn, texts::THE_BOT);
+        let the_bot = conversations::words(tx, &lease.conversation).await?.the_bot;
+        let end = (Status::Withdrawn, the_bot);
         approvals::withdraw(tx, &lease.conversation, end, now).await?;
     }
     audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;

@@ -44,9 +44,13 @@ pub struct Claimed {
 }
 
 impl Claimed {
+    pub fn language(&self) -> Language {
+        Language::of(Some(&self.language))
+    }
+
     /// What to say to its people.
     pub fn words(&self) -> &'static Words {
-        Language::of(Some(&self.language)).words()
+        self.language().words()
     }
 }
 

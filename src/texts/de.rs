@@ -1,6 +1,6 @@
 //! German.
 
-use super::Words;
+use super::{Lasting, Why, Words};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("**{tool}** erlauben?"),
@@ -127,5 +127,102 @@ pub(super) const WORDS: Words = Words {
     },
     file_too_large: |name, most| {
         format!("Die Datei {name} ist mir zu groß: Ich nehme höchstens {most}.")
+    },
+    lasting: Lasting {
+        votes: |so_far, needed, names| format!("{so_far} von {needed}: {names}"),
+        from_elsewhere: |name, channel| format!("{name}, auf {channel}"),
+        whose_person: "für das, was die Person will, die gefragt hat, in jedem Chat",
+        whose_conversation: "für alle in dieser Unterhaltung",
+        whose_bot: "für alle, in jedem Chat",
+        proposal: |[tool, covered, whose, until, uses]| {
+            format!(
+                "**Immer** würde erlauben, ohne noch einmal zu fragen:\n\n- {tool}: {covered}\n\
+                 - {whose}\n- bis {until}, {uses}\n\nDiese Erlaubnis geben?"
+            )
+        },
+        type_yes: |code| {
+            format!(
+                "Schreib `/always {code} yes`, und dahinter, was anders sein soll: `conversation`, \
+                 `7d`, `5x`."
+            )
+        },
+        everything: "mit beliebigen Argumenten",
+        below: |folder| format!("nur Pfade unter {folder}"),
+        exactly: |text| format!("nur {text}"),
+        origin: |origin| format!("nur Adressen von {origin}"),
+        command: |words| format!("nur {words}, ohne andere Optionen"),
+        uses: |left| match left {
+            None => "beliebig oft".into(),
+            Some(1) => "einmal".into(),
+            Some(n) => format!("{n}-mal"),
+        },
+        give: "Geben",
+        back: "Zurück",
+        revoke: "Widerrufen",
+        from_now_on: |covered, until| format!("Von jetzt an ohne Frage: {covered}, bis {until}."),
+        revoked_by: |by| format!("Die Erlaubnis für spätere Aufrufe hat {by} widerrufen."),
+        nothing: "Nichts ist auf Dauer erlaubt.",
+        list: "Ohne Frage erlaubt:",
+        for_person: |person| format!("für {person}"),
+        in_conversation: "in einer Unterhaltung",
+        for_everybody: "für alle",
+        line: |[whose, until, uses, by]| format!("{whose}, bis {until}, {uses}, gegeben von {by}"),
+        proposed: "Lies, was es erlauben würde, dann gib es oder geh zurück.",
+        not_given: "Nichts wurde entschieden.",
+        not_offered: "Das kann nur einmal erlaubt oder abgelehnt werden.",
+        revoked: "Widerrufen: Ab jetzt frage ich wieder.",
+        no_such_grant: "Diese Erlaubnis gilt nicht mehr.",
+        not_your_grant: "Diese Erlaubnis darfst du nicht widerrufen.",
+        grants_usage: "`/grants revoke 1a2b3c4d` nimmt eine zurück, mit ihrem Code.",
+        not_for_others: "Für alle hier kann nur erlauben, wer für alle hier entscheiden darf. Ohne das gilt es für die Person, die gefragt hat.",
+        owner_only: "Das darf nur, wem dieser Bot gehört.",
+        moved_here: "Diese Frage kann ich dort nicht mehr zeigen, wo sie gestellt wurde, also frage \
+            ich dich hier.",
+        all_halted: "Alle Werkzeuge sind angehalten. Nichts kann erlaubt werden, bis das aufgehoben \
+            ist.",
+        lifted: "Aufgehoben: Die Werkzeuge laufen wieder.",
+        not_halted: "Nichts war angehalten.",
+        panic_usage: "`/panic` hält alle Werkzeuge an und lehnt alle offenen Fragen ab; `/panic off` \
+            hebt das auf.",
+        halted: |denied| {
+            format!(
+                "Alle Werkzeuge sind angehalten, auf jedem Knoten. Abgelehnte Fragen: {denied}. \
+                 /panic off hebt das auf."
+            )
+        },
+    },
+    why: Why {
+        rule_asks: |rule| format!("Die Regel \u{201e}{rule}\u{201c} fragt"),
+        rule_unclear: |rule, why| {
+            format!("Die Regel \u{201e}{rule}\u{201c} kann nicht ausgewertet werden: {why}")
+        },
+        unclear: |why| format!("Keine Regel kann es beurteilen: {why}"),
+        no_rule: "Keine Regel erlaubt es",
+        full_stop: ".",
+        outside: |tool| format!("{tool} wirkt nach außen."),
+        read_others: |sources| {
+            format!(
+                "Diese Unterhaltung hat gelesen, was andere geschrieben haben: {sources}. Es kann \
+                 ihr so aufgetragen worden sein."
+            )
+        },
+        and_more: |more| format!(" und {more} weitere"),
+        always_asks: |tool| format!("{tool} fragt jedes Mal."),
+        changes: |tool| format!("{tool} verändert etwas, und keine Regel erlaubt es."),
+        severity_high: "\u{1f534} Schweregrad: hoch.",
+        severity_critical: "\u{1f534} Schweregrad: kritisch.",
+        outcome_unknown: "Es wurde unterbrochen, und ob es gewirkt hat, ist nicht bekannt.",
+    },
+    circles: |tool| {
+        format!(
+            "Ich habe aufgehört: Ich drehte mich mit {tool} im Kreis, das jedes Mal dasselbe ergab. \
+             Sag mir, wie es weitergehen soll."
+        )
+    },
+    too_fast: |seconds| {
+        format!(
+            "Das war mir zu schnell: Deine letzte Nachricht habe ich nicht gelesen. Schreib in \
+             {seconds} s wieder."
+        )
     },
 };

@@ -1,6 +1,6 @@
 //! English.
 
-use super::Words;
+use super::{Lasting, Why, Words};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("Allow **{tool}**?"),
@@ -124,5 +124,101 @@ pub(super) const WORDS: Words = Words {
     },
     file_too_large: |name, most| {
         format!("The file {name} is too large for me: I take at most {most}.")
+    },
+    lasting: Lasting {
+        votes: |so_far, needed, names| format!("{so_far} of {needed}: {names}"),
+        from_elsewhere: |name, channel| format!("{name}, on {channel}"),
+        whose_person: "for what the person who asked wants, in every chat",
+        whose_conversation: "for everybody in this conversation",
+        whose_bot: "for everybody, in every chat",
+        proposal: |[tool, covered, whose, until, uses]| {
+            format!(
+                "**Always** would allow, without asking again:\n\n- {tool}: {covered}\n- {whose}\n\
+                 - until {until}, {uses}\n\nGive this leave?"
+            )
+        },
+        type_yes: |code| {
+            format!(
+                "Type `/always {code} yes`, and behind it what is to differ: `conversation`, `7d`, \
+                 `5x`."
+            )
+        },
+        everything: "whatever its arguments are",
+        below: |folder| format!("only paths below {folder}"),
+        exactly: |text| format!("only {text}"),
+        origin: |origin| format!("only addresses of {origin}"),
+        command: |words| format!("only {words}, with no other options"),
+        uses: |left| match left {
+            None => "as often as wanted".into(),
+            Some(1) => "once".into(),
+            Some(n) => format!("{n} times"),
+        },
+        give: "Give",
+        back: "Back",
+        revoke: "Revoke",
+        from_now_on: |covered, until| {
+            format!("From now on without asking: {covered}, until {until}.")
+        },
+        revoked_by: |by| format!("Leave for later calls was revoked by {by}."),
+        nothing: "Nothing is allowed for longer.",
+        list: "Allowed without asking:",
+        for_person: |person| format!("for {person}"),
+        in_conversation: "in one conversation",
+        for_everybody: "for everybody",
+        line: |[whose, until, uses, by]| format!("{whose}, until {until}, {uses}, given by {by}"),
+        proposed: "Read what it would allow, then give it or go back.",
+        not_given: "Nothing was decided.",
+        not_offered: "This can only be allowed once, or denied.",
+        revoked: "Revoked: I ask again from now on.",
+        no_such_grant: "This leave does not hold any more.",
+        not_your_grant: "You may not revoke this leave.",
+        grants_usage: "`/grants revoke 1a2b3c4d` takes one back, by its code.",
+        not_for_others: "Leave for everybody here is for somebody to give who may decide for everybody here. Leave it out, and it holds for the person who asked.",
+        owner_only: "Only the owner of this bot may do that.",
+        moved_here: "I cannot show this question where it was asked any more, so I ask you here.",
+        all_halted: "All tools are halted. Nothing can be allowed until the owner lifts that.",
+        lifted: "Lifted: tools run again.",
+        not_halted: "Nothing was halted.",
+        panic_usage: "`/panic` halts all tools and denies all open questions; `/panic off` lifts it.",
+        halted: |denied| {
+            format!(
+                "All tools are halted, on every node. Questions denied: {denied}. /panic off lifts \
+                 it."
+            )
+        },
+    },
+    why: Why {
+        rule_asks: |rule| format!("The rule \u{201c}{rule}\u{201d} asks"),
+        rule_unclear: |rule, why| {
+            format!("The rule \u{201c}{rule}\u{201d} cannot be evaluated: {why}")
+        },
+        unclear: |why| format!("No rule can judge it: {why}"),
+        no_rule: "No rule allows it",
+        full_stop: ".",
+        outside: |tool| format!("{tool} acts on the outside."),
+        read_others: |sources| {
+            format!(
+                "This conversation has read what others wrote: {sources}. It may have been told to \
+                 do this."
+            )
+        },
+        and_more: |more| format!(" and {more} more"),
+        always_asks: |tool| format!("{tool} asks every time."),
+        changes: |tool| format!("{tool} changes something, and no rule allows it."),
+        severity_high: "\u{1f534} Severity: high.",
+        severity_critical: "\u{1f534} Severity: critical.",
+        outcome_unknown: "It was interrupted, and whether it took effect is not known.",
+    },
+    circles: |tool| {
+        format!(
+            "I stopped: I was going in circles with {tool}, which gave the same result every time. \
+             Tell me how to go on."
+        )
+    },
+    too_fast: |seconds| {
+        format!(
+            "That was too fast for me: I have not read your last message. Write again in {seconds} \
+             s."
+        )
     },
 };

@@ -1,6 +1,6 @@
 //! Spanish.
 
-use super::Words;
+use super::{Lasting, Why, Words};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("¿Permitir **{tool}**?"),
@@ -121,5 +121,101 @@ pub(super) const WORDS: Words = Words {
     file_gone: |name| format!("No pude obtener el archivo {name}. Envíalo otra vez."),
     file_too_large: |name, most| {
         format!("El archivo {name} es demasiado grande: acepto como máximo {most}.")
+    },
+    lasting: Lasting {
+        votes: |so_far, needed, names| format!("{so_far} de {needed}: {names}"),
+        from_elsewhere: |name, channel| format!("{name}, en {channel}"),
+        whose_person: "para lo que quiera la persona que lo pidió, en todos los chats",
+        whose_conversation: "para todos en esta conversación",
+        whose_bot: "para todos, en todos los chats",
+        proposal: |[tool, covered, whose, until, uses]| {
+            format!(
+                "**Siempre** permitiría, sin preguntar otra vez:\n\n- {tool}: {covered}\n- {whose}\n\
+                 - hasta {until}, {uses}\n\n¿Dar este permiso?"
+            )
+        },
+        type_yes: |code| {
+            format!(
+                "Escribe `/always {code} yes` y detrás lo que deba ser distinto: `conversation`, \
+                 `7d`, `5x`."
+            )
+        },
+        everything: "con cualquier argumento",
+        below: |folder| format!("solo rutas dentro de {folder}"),
+        exactly: |text| format!("solo {text}"),
+        origin: |origin| format!("solo direcciones de {origin}"),
+        command: |words| format!("solo {words}, sin otras opciones"),
+        uses: |left| match left {
+            None => "tantas veces como se quiera".into(),
+            Some(1) => "una vez".into(),
+            Some(n) => format!("{n} veces"),
+        },
+        give: "Dar",
+        back: "Volver",
+        revoke: "Revocar",
+        from_now_on: |covered, until| {
+            format!("Desde ahora sin preguntar: {covered}, hasta {until}.")
+        },
+        revoked_by: |by| format!("{by} revocó el permiso para llamadas posteriores."),
+        nothing: "No hay nada permitido de forma duradera.",
+        list: "Permitido sin preguntar:",
+        for_person: |person| format!("para {person}"),
+        in_conversation: "en una conversación",
+        for_everybody: "para todos",
+        line: |[whose, until, uses, by]| format!("{whose}, hasta {until}, {uses}, dado por {by}"),
+        proposed: "Lee lo que permitiría; luego dalo o vuelve.",
+        not_given: "No se ha decidido nada.",
+        not_offered: "Esto solo se puede permitir una vez o denegar.",
+        revoked: "Revocado: desde ahora vuelvo a preguntar.",
+        no_such_grant: "Este permiso ya no es válido.",
+        not_your_grant: "No puedes revocar este permiso.",
+        grants_usage: "`/grants revoke 1a2b3c4d` retira uno por su código.",
+        not_for_others: "Solo puede permitirlo para todos aquí quien pueda decidir por todos. Sin eso, vale para la persona que lo pidió.",
+        owner_only: "Solo puede hacerlo el propietario de este bot.",
+        moved_here: "Ya no puedo mostrar esta pregunta donde se hizo, así que te la hago aquí.",
+        all_halted: "Todas las herramientas están detenidas. No se puede permitir nada hasta que el \
+            propietario lo levante.",
+        lifted: "Levantado: las herramientas vuelven a funcionar.",
+        not_halted: "No había nada detenido.",
+        panic_usage: "`/panic` detiene todas las herramientas y deniega todas las preguntas abiertas; \
+            `/panic off` lo levanta.",
+        halted: |denied| {
+            format!(
+                "Todas las herramientas están detenidas, en todos los nodos. Preguntas denegadas: \
+                 {denied}. /panic off lo levanta."
+            )
+        },
+    },
+    why: Why {
+        rule_asks: |rule| format!("La regla «{rule}» pregunta"),
+        rule_unclear: |rule, why| format!("La regla «{rule}» no se puede evaluar: {why}"),
+        unclear: |why| format!("Ninguna regla puede juzgarlo: {why}"),
+        no_rule: "Ninguna regla lo permite",
+        full_stop: ".",
+        outside: |tool| format!("{tool} actúa hacia fuera."),
+        read_others: |sources| {
+            format!(
+                "Esta conversación ha leído lo que otros escribieron: {sources}. Puede que le hayan \
+                 dicho que haga esto."
+            )
+        },
+        and_more: |more| format!(" y {more} más"),
+        always_asks: |tool| format!("{tool} pregunta siempre."),
+        changes: |tool| format!("{tool} cambia algo y ninguna regla lo permite."),
+        severity_high: "\u{1f534} Gravedad: alta.",
+        severity_critical: "\u{1f534} Gravedad: crítica.",
+        outcome_unknown: "Se interrumpió y no se sabe si tuvo efecto.",
+    },
+    circles: |tool| {
+        format!(
+            "Me detuve: estaba dando vueltas con {tool}, que daba siempre el mismo resultado. Dime \
+             cómo seguir."
+        )
+    },
+    too_fast: |seconds| {
+        format!(
+            "Demasiado rápido para mí: no he leído tu último mensaje. Escribe otra vez dentro de \
+             {seconds} s."
+        )
     },
 };

@@ -3,42 +3,57 @@
 use channels::text;
 use std::fmt::Write as _;
 
-/// What the rules say: which of them asks, or why it could not be told, and of which program.
-pub fn ruled(rule: Option<&str>, unclear: Option<&str>, program: Option<&str>) -> String {
-    let mut why = match (rule, unclear) {
-        (Some(rule), None) => format!("The rule \u{201c}{rule}\u{201d} asks"),
-        (Some(rule), Some(unclear)) => {
-            format!("The rule \u{201c}{rule}\u{201d} cannot be evaluated: {unclear}")
+use super::{Of1, Of2, Words};
+
+pub struct Why {
+    pub rule_asks: Of1,
+    pub rule_unclear: Of2,
+    pub unclear: Of1,
+    pub no_rule: &'static str,
+    pub full_stop: &'static str,
+    pub outside: Of1,
+    pub read_others: Of1,
+    pub and_more: fn(usize) -> String,
+    pub always_asks: Of1,
+    pub changes: Of1,
+    pub outcome_unknown: &'static str,
+    pub severity_high: &'static str,
+    pub severity_critical: &'static str,
+}
+
+impl Words {
+    /// What the rules say: which of them asks, or why it could not be told, and of which program.
+    pub fn ruled(
+        &self,
+        rule: Option<&str>,
+        unclear: Option<&str>,
+        program: Option<&str>,
+    ) -> String {
+        let words = &self.why;
+        let mut why = match (rule, unclear) {
+            (Some(rule), None) => (words.rule_asks)(rule),
+            (Some(rule), Some(unclear)) => (words.rule_unclear)(rule, unclear),
+            (None, Some(unclear)) => (words.unclear)(unclear),
+            (None, None) => words.no_rule.to_owned(),
+        };
+        if let Some(program) = program {
+            let short: String = program.chars().filter(|c| *c != '`').take(120).collect();
+            let _ = write!(why, " (`{}`)", text::neutralise(&short).replace('\n', " "));
         }
-        (None, Some(unclear)) => format!("No rule can judge it: {unclear}"),
-        (None, None) => "No rule allows it".to_owned(),
-    };
-    if let Some(program) = program {
-        let short: String = program.chars().filter(|c| *c != '`').take(120).collect();
-        let _ = write!(why, " (`{}`)", text::neutralise(&short).replace('\n', " "));
+        why + words.full_stop
     }
-    why + "."
-}
 
-/// How bad it would be.
-pub fn severity(name: &str) -> String {
-    format!("\u{1f534} Severity: {name}.")
-}
-
-pub fn acts_on_other_words(tool: &str) -> String {
-    format!("{tool} acts on the outside.")
-}
-
-/// What a conversation has read that nobody here has written.
-pub fn tainted(sources: &[String]) -> String {
-    let shown = sources.iter().rev().take(5).map(|source| {
-        let short: String = source.chars().take(80).collect();
-        text::neutralise(&short).replace('\n', " ")
-    });
-    let more = sources.len().saturating_sub(5);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!(
-        "\u{26a0}\u{fe0f} This conversation has read what others wrote: {}{more}. It may have been told to do this.",
-        shown.collect::<Vec<_>>().join(", ")
-    )
+    /// What a conversation has read that nobody here has written.
+    pub fn tainted(&self, sources: &[String]) -> String {
+        let shown = sources.iter().rev().take(5).map(|source| {
+            let short: String = source.chars().take(80).collect();
+            text::neutralise(&short).replace('\n', " ")
+        });
+        let mut shown = shown.collect::<Vec<_>>().join(", ");
+        let more = sources.len().saturating_sub(5);
+        if more > 0 {
+            shown += &(self.why.and_more)(more);
+        }
+        format!("\u{26a0}\u{fe0f} {}", (self.why.read_others)(&shown))
+    }
 }

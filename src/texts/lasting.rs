@@ -3,7 +3,7 @@
 use channels::{Choice, text};
 use std::fmt::Write as _;
 
-use super::{button, plain};
+use super::{Of1, Of2, Words, button, plain};
 use crate::journal::standing::{Covers, Grant, Scope};
 
 /// Inside of a code span, which no backtick and no line end leaves.
@@ -15,138 +15,149 @@ fn short(name: &str) -> String {
     name.chars().take(40).collect()
 }
 
-pub fn votes(names: &[String], needed: usize) -> String {
-    let names: Vec<_> = names.iter().map(|name| plain(&short(name))).collect();
-    if names.is_empty() {
-        return format!("0 of {needed}");
+pub struct Lasting {
+    /// How many have said yes, of how many, their names.
+    pub votes: fn(usize, usize, &str) -> String,
+    /// Name, channel.
+    pub from_elsewhere: Of2,
+    pub whose_person: &'static str,
+    pub whose_conversation: &'static str,
+    pub whose_bot: &'static str,
+    /// Tool, what is covered, whose, until when, how often.
+    pub proposal: fn([&str; 5]) -> String,
+    /// The question's code.
+    pub type_yes: Of1,
+    pub everything: &'static str,
+    pub below: Of1,
+    pub exactly: Of1,
+    pub origin: Of1,
+    pub command: Of1,
+    pub uses: fn(Option<i64>) -> String,
+    pub give: &'static str,
+    pub back: &'static str,
+    pub revoke: &'static str,
+    /// What is covered, until when.
+    pub from_now_on: Of2,
+    pub revoked_by: Of1,
+    pub nothing: &'static str,
+    pub list: &'static str,
+    pub for_person: Of1,
+    pub in_conversation: &'static str,
+    pub for_everybody: &'static str,
+    /// Whose, until when, how often, by whom.
+    pub line: fn([&str; 4]) -> String,
+    pub proposed: &'static str,
+    pub not_given: &'static str,
+    pub not_offered: &'static str,
+    pub revoked: &'static str,
+    pub no_such_grant: &'static str,
+    pub not_your_grant: &'static str,
+    pub grants_usage: &'static str,
+    pub owner_only: &'static str,
+    pub not_for_others: &'static str,
+    pub moved_here: &'static str,
+    pub all_halted: &'static str,
+    pub lifted: &'static str,
+    pub not_halted: &'static str,
+    pub panic_usage: &'static str,
+    /// How many questions were denied.
+    pub halted: fn(usize) -> String,
+}
+
+impl Words {
+    pub fn votes(&self, names: &[String], needed: usize) -> String {
+        let shown: Vec<_> = names.iter().map(|name| plain(&short(name))).collect();
+        let told = (self.lasting.votes)(names.len(), needed, &shown.join(", "));
+        // Without a name, no colon stands in front of one.
+        told.trim_end_matches([' ', ':', '\u{ff1a}']).to_owned()
     }
-    format!("{} of {needed}: {}", names.len(), names.join(", "))
+
+    /// What a lasting leave would cover, in lines.
+    pub fn proposal(&self, grant: &Grant) -> String {
+        let words = &self.lasting;
+        let whose = match grant.scope {
+            Scope::Person => words.whose_person,
+            Scope::Conversation => words.whose_conversation,
+            Scope::Bot => words.whose_bot,
+        };
+        let (tool, covered) = (plain(&grant.tool), words.covered(&grant.covers));
+        (words.proposal)([&tool, &covered, whose, &until(grant), &(words.uses)(grant.uses_left)])
+    }
+
+    /// The same where there are no buttons.
+    pub fn proposal_typed(&self, grant: &Grant, question: &str) -> String {
+        format!("{} {}", self.proposal(grant), (self.lasting.type_yes)(question))
+    }
+
+    pub fn giving(&self) -> Vec<Choice> {
+        let Lasting { give, back, .. } = self.lasting;
+        vec![button(give, 'y'), button(back, 'b'), button(self.deny, 'd')]
+    }
+
+    pub fn revoking(&self) -> Vec<Choice> {
+        vec![button(self.lasting.revoke, 'v')]
+    }
+
+    pub fn settled_for_longer(&self, settled: &str, grant: &Grant) -> String {
+        let covered = self.lasting.covered(&grant.covers);
+        format!("{settled} {}", (self.lasting.from_now_on)(&covered, &until(grant)))
+    }
+
+    pub fn revoked(&self, settled: &str, by: &str) -> String {
+        format!("{settled} {}", (self.lasting.revoked_by)(&plain(by)))
+    }
+
+    /// `end` gives the code by which a grant is named.
+    pub fn grants(&self, grants: &[Grant], end: impl Fn(&str) -> &str) -> String {
+        let words = &self.lasting;
+        if grants.is_empty() {
+            return words.nothing.to_owned();
+        }
+        let mut list = format!("{}\n\n", words.list);
+        for grant in grants {
+            let (code, tool) = (end(grant.id.as_str()), plain(&grant.tool));
+            let (covered, line) = (words.covered(&grant.covers), words.line(grant));
+            let _ = writeln!(list, "- `{code}` {tool}: {covered}; {line}");
+        }
+        format!("{list}\n{}", words.grants_usage)
+    }
+}
+
+impl Lasting {
+    fn covered(&self, covers: &Covers) -> String {
+        match covers {
+            Covers::Everything => self.everything.to_owned(),
+            Covers::Below(folder) => (self.below)(&code(&format!("{folder}/"))),
+            Covers::Exactly(text) => (self.exactly)(&code(text)),
+            Covers::Origin(origin) => (self.origin)(&code(origin)),
+            Covers::Command(words) => (self.command)(&code(&words.join(" "))),
+        }
+    }
+
+    fn line(&self, grant: &Grant) -> String {
+        let whose = match grant.scope {
+            Scope::Person => (self.for_person)(&code(&grant.owner)),
+            Scope::Conversation => self.in_conversation.to_owned(),
+            Scope::Bot => self.for_everybody.to_owned(),
+        };
+        let by = plain(&short(&grant.given_by.name));
+        (self.line)([&whose, &until(grant), &(self.uses)(grant.uses_left), &by])
+    }
+}
+
+fn until(grant: &Grant) -> String {
+    grant.expires_at.format("%Y-%m-%d").to_string()
 }
 
 pub fn all_of(names: &[String]) -> String {
     names.join(", ")
 }
 
-pub fn from_elsewhere(name: &str, channel: &str) -> String {
-    format!("{name}, on {channel}")
-}
-
-/// What a lasting leave would cover, in lines.
-pub fn proposal(grant: &Grant) -> String {
-    let whose = match grant.scope {
-        Scope::Person => "for what the person who asked wants, in every chat",
-        Scope::Conversation => "for everybody in this conversation",
-        Scope::Bot => "for everybody, in every chat",
-    };
-    format!(
-        "**Always** would allow, without asking again:\n\n\
-         - {}: {}\n- {whose}\n- until {}, {}\n\nGive this leave?",
-        plain(&grant.tool),
-        covered(&grant.covers),
-        grant.expires_at.format("%Y-%m-%d"),
-        uses(grant.uses_left)
-    )
-}
-
-/// The same where there are no buttons.
-pub fn proposal_typed(grant: &Grant, question: &str) -> String {
-    format!(
-        "{} Type `/always {question} yes`, and behind it what is to differ: `conversation`, \
-         `7d`, `5x`.",
-        proposal(grant)
-    )
-}
-
-fn covered(covers: &Covers) -> String {
-    match covers {
-        Covers::Everything => "whatever its arguments are".to_owned(),
-        Covers::Below(folder) => format!("only paths below {}", code(&format!("{folder}/"))),
-        Covers::Exactly(text) => format!("only {}", code(text)),
-        Covers::Origin(origin) => format!("only addresses of {}", code(origin)),
-        Covers::Command(words) => {
-            format!("only {}, with no other options", code(&words.join(" ")))
-        }
-    }
-}
-
-fn uses(left: Option<i64>) -> String {
-    match left {
-        None => "as often as wanted".to_owned(),
-        Some(1) => "once".to_owned(),
-        Some(n) => format!("{n} times"),
-    }
-}
-
-pub fn giving() -> Vec<Choice> {
-    vec![button("Give", 'y'), button("Back", 'b'), button("Deny", 'd')]
-}
-
-pub fn revoking() -> Vec<Choice> {
-    vec![button("Revoke", 'v')]
-}
-
-pub fn settled_for_longer(settled: &str, grant: &Grant) -> String {
-    let until = grant.expires_at.format("%Y-%m-%d");
-    format!("{settled} From now on without asking: {}, until {until}.", covered(&grant.covers))
-}
-
-pub fn revoked(settled: &str, by: &str) -> String {
-    format!("{settled} Leave for later calls was revoked by {}.", plain(by))
-}
-
-/// `end` gives the code by which a grant is named.
-pub fn grants(grants: &[Grant], end: impl Fn(&str) -> &str) -> String {
-    if grants.is_empty() {
-        return "Nothing is allowed for longer.".to_owned();
-    }
-    let mut list = String::from("Allowed without asking:\n\n");
-    for grant in grants {
-        let whose = match grant.scope {
-            Scope::Person => format!("for {}", code(&grant.owner)),
-            Scope::Conversation => "in one conversation".to_owned(),
-            Scope::Bot => "for everybody".to_owned(),
-        };
-        let _ = writeln!(
-            list,
-            "- `{}` {}: {}; {whose}, until {}, {}, given by {}",
-            end(grant.id.as_str()),
-            plain(&grant.tool),
-            covered(&grant.covers),
-            grant.expires_at.format("%Y-%m-%d"),
-            uses(grant.uses_left),
-            plain(&short(&grant.given_by.name))
-        );
-    }
-    format!("{list}\n{GRANTS_USAGE}")
-}
-
-pub const PROPOSED: &str = "Read what it would allow, then give it or go back.";
-pub const NOT_GIVEN: &str = "Nothing was decided.";
-pub const NOT_OFFERED: &str = "This can only be allowed once, or denied.";
-pub const REVOKED: &str = "Revoked: I ask again from now on.";
-pub const NO_SUCH_GRANT: &str = "This leave does not hold any more.";
-pub const NOT_YOUR_GRANT: &str = "You may not revoke this leave.";
-pub const GRANTS_USAGE: &str = "`/grants revoke 1a2b3c4d` takes one back, by its code.";
-pub const OWNER_ONLY: &str = "Only the owner of this bot may do that.";
-pub const MOVED_HERE: &str =
-    "I cannot show this question where it was asked any more, so I ask you here.";
-
 /// The model reads it.
-pub const NOT_FOR_OTHERS: &str = "Leave for everybody here is for somebody to give who may decide \
-    for everybody here. Leave it out, and it holds for the person who asked.";
 pub const HALTED_CALL: &str =
     "Denied: the owner has halted all tools. Do not try again; tell the person.";
 /// To whom it may concern; the model reads it too.
 pub const HALTED_BY_OWNER: &str = "all tools are halted";
-pub const HALTED: &str = "All tools are halted. Nothing can be allowed until the owner lifts that.";
-pub const LIFTED: &str = "Lifted: tools run again.";
-pub const NOT_HALTED: &str = "Nothing was halted.";
-pub const PANIC_USAGE: &str =
-    "`/panic` halts all tools and denies all open questions; `/panic off` lifts it.";
-
-pub fn halted(denied: usize) -> String {
-    format!("All tools are halted, on every node. Questions denied: {denied}. /panic off lifts it.")
-}
 
 pub fn too_many_questions(per_hour: usize) -> String {
     format!(
@@ -160,7 +171,7 @@ mod tests {
     use super::*;
     use crate::{
         journal::{event::Asks, event::Speaker, ids::GrantId},
-        texts::{self, QuestionParts},
+        texts::{Language, QuestionParts},
     };
     use channels::text::Style;
     use chrono::DateTime;
@@ -193,8 +204,8 @@ mod tests {
             [name, value, other, reason] in [hostile(), hostile(), hostile(), hostile()],
         ) {
             let arguments = json!({ name: value, "path": other });
-            let markdown = texts::question(&QuestionParts {
-                title: &texts::question_title(Asks::Allow, "delete"),
+            let markdown = Language::English.words().question(&QuestionParts {
+                title: &Language::English.words().question_title(Asks::Allow, "delete"),
                 summary: &reason,
                 arguments: &arguments,
                 preview: None,
@@ -229,7 +240,7 @@ mod tests {
                 expires_at: DateTime::UNIX_EPOCH,
                 uses_left: None,
             };
-            let shown = text::format(&proposal(&grant));
+            let shown = text::format(&Language::English.words().proposal(&grant));
             prop_assert!(!unseen(&shown.text), "{}", shown.text);
             let end = "• until 1970-01-01, as often as wanted\n\nGive this leave?";
             prop_assert!(shown.text.ends_with(end), "{}", shown.text);

@@ -46,25 +46,11 @@ fn in_words(wait: TimeDelta) -> String {
     }
 }
 
-pub fn going_in_circles(tool: &str) -> String {
-    format!(
-        "I stopped: I was going in circles with {tool}, which gave the same result every time. Tell \
-         me how to go on."
-    )
-}
-
 /// `whose`: you, this conversation, everybody together.
 pub fn day_used_up(whose: &str, what: &str, wait: TimeDelta) -> String {
     format!(
         "I cannot go on today: the {what} that {whose} may use in a day are used up. It goes on in \
          {} (at midnight UTC), or when the operator raises the limit.",
         in_words(wait)
-    )
-}
-
-pub fn too_fast(wait: std::time::Duration) -> String {
-    format!(
-        "That was too fast for me: I have not read your last message. Write again in {} s.",
-        wait.as_secs() + 1
     )
 }

@@ -3,8 +3,8 @@
 //! - [`Words`]: what there is to say; a language that leaves a sentence out does not compile
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
 //! - [`question`]: what a question shows
-//! - [`guard`], [`lasting`]: why a person is asked; votes, leave for longer, the halt; in English
-//! - [`model`], [`limits`]: to the model, and what limits say, in English
+//! - [`guard`], [`lasting`]: why a person is asked; votes, leave for longer, the halt
+//! - [`model`], [`limits`]: to the model, and what the limits of a day say, in English
 
 mod de;
 mod en;
@@ -163,6 +163,12 @@ pub struct Words {
     pub file_gone: Of1,
     /// Name, the most that is taken.
     pub file_too_large: Of2,
+    // Votes, leave for longer, the halt; why a person is asked.
+    pub lasting: Lasting,
+    pub why: Why,
+    // Limits.
+    pub circles: Of1,
+    pub too_fast: fn(u64) -> String,
 }
 
 /// Somebody else's words within ours: shown as they are, acting as nothing.
@@ -237,6 +243,10 @@ impl Words {
         }
     }
 
+    pub fn out_of_time(&self, time: TimeDelta) -> String {
+        (self.out_of_minutes)(time.num_minutes())
+    }
+
     pub fn stranger(&self, id: &str) -> String {
         (self.stranger)(&text::escape(id))
     }
@@ -280,93 +290,7 @@ fn names(all: &[String]) -> String {
     all.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-// --- in English, where nobody's language is at hand
-
 pub const EVERYTHING_NAME: &str = "arguments.json";
-pub const EVERYTHING_SENT: &str = en::WORDS.everything_sent;
-pub const NOT_YOURS: &str = en::WORDS.not_yours;
-pub const NOT_YOUR_OWN: &str = en::WORDS.not_your_own;
-pub const NOT_FOR_YOU: &str = en::WORDS.not_for_you;
-pub const NO_SUCH_BUTTON: &str = en::WORDS.no_such_button;
-pub const NOTHING_PENDING: &str = en::WORDS.nothing_pending;
-pub const WHICH_ONE: &str = en::WORDS.which_one;
-pub const WAITING_FOR_YOU: &str = en::WORDS.waiting_for_you;
-pub const THE_BOT: &str = en::WORDS.the_bot;
-pub const NOT_SHOWN_YET: &str = en::WORDS.not_shown_yet;
-pub const HELP: &str = en::WORDS.help;
-pub const STOPPED: &str = en::WORDS.stopped;
-pub const FRESH: &str = en::WORDS.fresh;
-pub const PAIRED: &str = en::WORDS.paired;
-pub const WRONG_CODE: &str = en::WORDS.wrong_code;
-pub const LOCKED: &str = en::WORDS.locked;
-pub const NO_ANSWER: &str = en::WORDS.no_answer;
-pub const MODEL_UNAVAILABLE: &str = en::WORDS.model_unavailable;
-pub const MODEL_REFUSED: &str = en::WORDS.model_refused;
-pub const BROKEN: &str = en::WORDS.broken;
-
-pub fn tool_always_asks(tool: &str) -> String {
-    format!("{tool} asks every time.")
-}
-
-pub fn changes_something(tool: &str) -> String {
-    format!("{tool} changes something, and no rule allows it.")
-}
-
-pub fn out_of_steps(steps: u32) -> String {
-    (en::WORDS.out_of_steps)(steps)
-}
-
-pub fn out_of_tokens(tokens: u64) -> String {
-    (en::WORDS.out_of_tokens)(tokens)
-}
-
-pub fn out_of_time(time: TimeDelta) -> String {
-    (en::WORDS.out_of_minutes)(time.num_minutes())
-}
-
-pub fn question_title(asks: Asks, tool: &str) -> String {
-    en::WORDS.question_title(asks, tool)
-}
-
-pub fn question(parts: &QuestionParts<'_>) -> String {
-    en::WORDS.question(parts)
-}
-
-pub fn choices(asks: Asks, lasting: (bool, bool), cut: bool) -> Vec<Choice> {
-    en::WORDS.choices(asks, lasting, cut)
-}
-
-pub fn settled(status: Status, title: &str, by: &str) -> String {
-    en::WORDS.settled(status, title, by)
-}
-
-pub fn decided(status: Status) -> &'static str {
-    en::WORDS.decided(status)
-}
-
-pub fn already_decided(status: Status, by: Option<&str>) -> String {
-    en::WORDS.already_decided(status, by)
-}
-
-pub fn stranger(id: &str) -> String {
-    en::WORDS.stranger(id)
-}
-
-pub fn unsupported(content: &str) -> String {
-    en::WORDS.unsupported(content)
-}
-
-pub fn status(open: usize) -> String {
-    (en::WORDS.open_questions)(open)
-}
-
-pub fn failed(reason: &str, reference: &str) -> String {
-    en::WORDS.failed(reason, reference)
-}
-
-pub fn file_missing(name: &str) -> String {
-    en::WORDS.file_missing(name)
-}
 
 #[cfg(test)]
 mod tests {
@@ -412,6 +336,16 @@ mod tests {
                 ((words.out_of_steps)(24), "24"),
                 (words.file_too_large("a.zip", 20 * 1024 * 1024), "20 MB"),
                 (words.no_such_model("x", &["big".into()]), "`big`"),
+                ((words.circles)("look"), "look"),
+                ((words.too_fast)(7), "7"),
+                (words.votes(&["Ann".into()], 2), "Ann"),
+                (words.votes(&["Ann".into()], 2), "2"),
+                ((words.lasting.halted)(12), "/panic off"),
+                ((words.lasting.type_yes)("1a2b"), "/always 1a2b yes"),
+                (words.lasting.grants_usage.into(), "/grants revoke"),
+                ((words.lasting.line)(["whose", "until", "uses", "Ann"]), "Ann"),
+                (words.ruled(Some("mail"), Some("odd"), Some("rm")), "(`rm`)"),
+                (words.tainted(&["page".into()]), "page"),
                 ((words.argument_cut)("n", "1", "2", "digest"), "digest"),
                 ((words.asked_for)("Ann", "10:00", "1a2b"), "1a2b"),
             ] {

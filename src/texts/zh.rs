@@ -1,6 +1,6 @@
 //! Simplified Chinese.
 
-use super::Words;
+use super::{Lasting, Why, Words};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("允许 **{tool}** 吗？"),
@@ -101,4 +101,74 @@ pub(super) const WORDS: Words = Words {
     file_missing: |name| format!("文件 {name} 无法发送：其内容丢失或已损坏。"),
     file_gone: |name| format!("我无法从平台取得文件 {name}。请再发一次。"),
     file_too_large: |name, most| format!("文件 {name} 对我来说太大：最多接收 {most}。"),
+    lasting: Lasting {
+        votes: |so_far, needed, names| format!("{so_far}/{needed}：{names}"),
+        from_elsewhere: |name, channel| format!("{name}（{channel}）"),
+        whose_person: "适用于请求者的要求，在所有聊天中",
+        whose_conversation: "适用于此对话中的所有人",
+        whose_bot: "适用于所有人，在所有聊天中",
+        proposal: |[tool, covered, whose, until, uses]| {
+            format!(
+                "**始终允许**将不再询问而允许：\n\n- {tool}：{covered}\n- {whose}\n\
+                 - 有效期至 {until}，{uses}\n\n给予此许可吗？"
+            )
+        },
+        type_yes: |code| {
+            format!("请输入 `/always {code} yes`，后面可写不同的条件：`conversation`、`7d`、`5x`。")
+        },
+        everything: "任何参数",
+        below: |folder| format!("仅限 {folder} 下的路径"),
+        exactly: |text| format!("仅限 {text}"),
+        origin: |origin| format!("仅限 {origin} 的地址"),
+        command: |words| format!("仅限 {words}，不带其他选项"),
+        uses: |left| match left {
+            None => "次数不限".into(),
+            Some(n) => format!("{n} 次"),
+        },
+        give: "给予",
+        back: "返回",
+        revoke: "撤销",
+        from_now_on: |covered, until| format!("今后不再询问：{covered}，有效期至 {until}。"),
+        revoked_by: |by| format!("{by} 已撤销今后的许可。"),
+        nothing: "没有长期许可。",
+        list: "无需询问即允许：",
+        for_person: |person| format!("适用于 {person}"),
+        in_conversation: "在一个对话中",
+        for_everybody: "适用于所有人",
+        line: |[whose, until, uses, by]| format!("{whose}，有效期至 {until}，{uses}，由 {by} 给予"),
+        proposed: "请先阅读它将允许什么，然后给予或返回。",
+        not_given: "尚未作出决定。",
+        not_offered: "此项只能允许一次或拒绝。",
+        revoked: "已撤销：今后我会再次询问。",
+        no_such_grant: "此许可已失效。",
+        not_your_grant: "你无权撤销此许可。",
+        grants_usage: "`/grants revoke 1a2b3c4d` 按代码撤销一项许可。",
+        not_for_others: "只有能替这里所有人决定的人才能为所有人授权。省略它，则只对提出请求的人有效。",
+        owner_only: "只有此机器人的所有者可以这样做。",
+        moved_here: "我无法再在原处显示这个问题，所以在这里问你。",
+        all_halted: "所有工具已停止。在所有者解除之前，无法允许任何操作。",
+        lifted: "已解除：工具恢复运行。",
+        not_halted: "没有任何工具被停止。",
+        panic_usage: "`/panic` 停止所有工具并拒绝所有待决定的问题；`/panic off` 解除。",
+        halted: |denied| {
+            format!("所有节点上的所有工具已停止。已拒绝的问题：{denied}。/panic off 可解除。")
+        },
+    },
+    why: Why {
+        rule_asks: |rule| format!("规则“{rule}”要求询问"),
+        rule_unclear: |rule, why| format!("规则“{rule}”无法判定：{why}"),
+        unclear: |why| format!("没有规则能判定：{why}"),
+        no_rule: "没有规则允许它",
+        full_stop: "。",
+        outside: |tool| format!("{tool} 会影响外部。"),
+        read_others: |sources| format!("此对话读过他人所写的内容：{sources}。这可能是受其指使。"),
+        and_more: |more| format!(" 以及另外 {more} 项"),
+        always_asks: |tool| format!("{tool} 每次都会询问。"),
+        changes: |tool| format!("{tool} 会做出更改，而没有规则允许它。"),
+        severity_high: "\u{1f534} 严重程度：高。",
+        severity_critical: "\u{1f534} 严重程度：极高。",
+        outcome_unknown: "它被中断了，不清楚是否已生效。",
+    },
+    circles: |tool| format!("我停下了：我在 {tool} 上原地打转，每次结果都相同。请告诉我如何继续。"),
+    too_fast: |seconds| format!("太快了：你的上一条消息我没有读。请在 {seconds} 秒后再写。"),
 };

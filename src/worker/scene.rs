@@ -57,6 +57,7 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<Scene> {
         agent: turn.agent.id.clone(),
         channel: turn.claimed.channel.clone(),
         now: gateway.clock.now(),
+        language: turn.claimed.language(),
         folder: turn.worker.workspaces.name_of(&turn.agent.id, turn.claimed.lease.conversation()),
         ..Scene::default()
     };

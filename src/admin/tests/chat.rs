@@ -119,7 +119,7 @@ async fn the_past_is_there_again_in_its_order_also_the_answers_to_commands() {
         .iter()
         .map(|item| item["text"].as_str().or(item["html"].as_str()).unwrap().trim().to_owned())
         .collect();
-    let status = format!("<p>{}</p>", texts::status(0));
+    let status = format!("<p>{}</p>", (texts::Language::English.words().open_questions)(0));
     assert_eq!(shown, ["one", "<p>answer one</p>", &status, "two", "<p>answer two</p>"]);
     assert_eq!(past["begins_late"], false);
 }
@@ -161,8 +161,14 @@ async fn a_press_decides_once_and_the_settled_question_replaces_the_card() {
     assert_eq!(question["approval"], approval.as_str());
     assert_eq!(question["choices"][0], json!({ "label": "Allow once", "key": "a" }));
 
-    assert_eq!(world.press(&bob, &approval, "a").await, texts::NO_SUCH_BUTTON);
-    assert_eq!(world.press(&ann, &approval, "x").await, texts::NO_SUCH_BUTTON);
+    assert_eq!(
+        world.press(&bob, &approval, "a").await,
+        texts::Language::English.words().no_such_button
+    );
+    assert_eq!(
+        world.press(&ann, &approval, "x").await,
+        texts::Language::English.words().no_such_button
+    );
     assert_eq!(world.press(&ann, &approval, "a").await, "Allowed.");
     assert_eq!(world.press(&ann, &approval, "d").await, "Already allowed by ann.");
     let settled = &page.until("items").await["items"][0];

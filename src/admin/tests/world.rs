@@ -166,7 +166,11 @@ impl World {
         let question = Outgoing::Question {
             markdown: "Allow **note_save**?".into(),
             approval: id.to_string(),
-            choices: crate::texts::choices(Asks::Allow, (true, false), false),
+            choices: crate::texts::Language::English.words().choices(
+                Asks::Allow,
+                (true, false),
+                false,
+            ),
             reply_to: None,
         };
         let asked = Asked {

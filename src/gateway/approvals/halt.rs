@@ -26,16 +26,16 @@ pub async fn typed(
     now: DateTime<Utc>,
 ) -> Result<String> {
     if !voter.is_owner() {
-        return Ok(texts::OWNER_ONLY.to_owned());
+        return Ok(voter.words().lasting.owner_only.to_owned());
     }
     match rest {
-        "" => Ok(texts::halted(halt(tx, &voter.speaker, now).await?)),
+        "" => Ok((voter.words().lasting.halted)(halt(tx, &voter.speaker, now).await?)),
         "off" if grants::lift(tx).await? => {
             note(tx, Fact::new("lifted", &voter.speaker.id), now).await?;
-            Ok(texts::LIFTED.to_owned())
+            Ok(voter.words().lasting.lifted.to_owned())
         }
-        "off" => Ok(texts::NOT_HALTED.to_owned()),
-        _ => Ok(texts::PANIC_USAGE.to_owned()),
+        "off" => Ok(voter.words().lasting.not_halted.to_owned()),
+        _ => Ok(voter.words().lasting.panic_usage.to_owned()),
     }
 }
 

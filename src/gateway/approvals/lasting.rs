@@ -16,9 +16,8 @@ use crate::{
         Tx,
         approvals::{self as questions, Approval},
         audit::{self, Fact},
-        grants, places, showing,
+        conversations, grants, places, showing,
     },
-    texts,
 };
 
 /// Shows in the question's place what "always" would allow, and asks whether to give that.
@@ -29,29 +28,31 @@ pub(super) async fn propose(
     now: DateTime<Utc>,
 ) -> Result<String> {
     let Some(grant) = proposed(tx, approval, Terms::default(), voter, now).await? else {
-        return Ok(texts::NOT_OFFERED.to_owned());
+        return Ok(voter.words().lasting.not_offered.to_owned());
     };
     let what = match showing::what(tx, &approval.question).await? {
         Outgoing::Question { markdown, approval: id, reply_to, .. } => {
-            let markdown = format!("{markdown}\n\n{}", texts::proposal(&grant));
-            Outgoing::Question { markdown, approval: id, choices: texts::giving(), reply_to }
+            let words = conversations::words(tx, &approval.shown_in).await?;
+            let markdown = format!("{markdown}\n\n{}", words.proposal(&grant));
+            Outgoing::Question { markdown, approval: id, choices: words.giving(), reply_to }
         }
         // Without buttons the answer itself shows it.
-        _ => return Ok(texts::proposal_typed(&grant, end_of(approval.id.as_str()))),
+        _ => return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str()))),
     };
     showing::redraw(tx, approval, what, now).await?;
-    Ok(texts::PROPOSED.to_owned())
+    Ok(voter.words().lasting.proposed.to_owned())
 }
 
 /// The question as it was.
 pub(super) async fn back(
     tx: &mut Tx<'_>,
     approval: &Approval,
+    voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
     let what = showing::what(tx, &approval.question).await?;
     showing::redraw(tx, approval, what, now).await?;
-    Ok(texts::NOT_GIVEN.to_owned())
+    Ok(voter.words().lasting.not_given.to_owned())
 }
 
 /// The leave that the question proposes, on those terms.
@@ -93,9 +94,9 @@ pub(super) async fn refused(
     let alone = place.kind == PlaceKind::Private;
     Ok(match terms.scope {
         _ if voter.is_owner() => None,
-        Scope::Bot => Some(texts::OWNER_ONLY),
+        Scope::Bot => Some(voter.words().lasting.owner_only),
         Scope::Conversation if !alone && !approval.approvers.admit_for_all(voter) => {
-            Some(texts::NOT_FOR_OTHERS)
+            Some(voter.words().lasting.not_for_others)
         }
         Scope::Conversation | Scope::Person => None,
     })
@@ -110,15 +111,15 @@ pub async fn typed(
 ) -> Result<String> {
     let seen = seen_by(tx, conversation, voter, now).await?;
     match rest.split_whitespace().collect::<Vec<_>>()[..] {
-        [] => Ok(texts::grants(&seen, end_of)),
+        [] => Ok(voter.words().grants(&seen, end_of)),
         ["revoke", code] => {
             let code = code.to_lowercase();
             match seen.iter().find(|grant| end_of(grant.id.as_str()) == code) {
                 Some(grant) => revoke(tx, grant, voter, now).await,
-                None => Ok(texts::NO_SUCH_GRANT.to_owned()),
+                None => Ok(voter.words().lasting.no_such_grant.to_owned()),
             }
         }
-        _ => Ok(texts::GRANTS_USAGE.to_owned()),
+        _ => Ok(voter.words().lasting.grants_usage.to_owned()),
     }
 }
 
@@ -145,7 +146,7 @@ pub(super) async fn revoke_pressed(
 ) -> Result<String> {
     match grants::of_approval(tx, &approval.id, now).await? {
         Some(grant) => revoke(tx, &grant, voter, now).await,
-        None => Ok(texts::NO_SUCH_GRANT.to_owned()),
+        None => Ok(voter.words().lasting.no_such_grant.to_owned()),
     }
 }
 
@@ -157,22 +158,23 @@ pub async fn revoke(
     now: DateTime<Utc>,
 ) -> Result<String> {
     if !may_revoke(grant, voter) {
-        return Ok(texts::NOT_YOUR_GRANT.to_owned());
+        return Ok(voter.words().lasting.not_your_grant.to_owned());
     }
     let by = &voter.speaker.name;
     let Some(approval) = grants::revoke(tx, &grant.id, by, now).await? else {
-        return Ok(texts::NO_SUCH_GRANT.to_owned());
+        return Ok(voter.words().lasting.no_such_grant.to_owned());
     };
     let fact = Fact::leave("revoked", grant, &voter.speaker.id);
     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
     if let Some(approval) = questions::by_id(tx, approval.as_str()).await? {
         let giver = approval.decided_by.as_deref().unwrap_or_default();
-        let settled = texts::settled(Status::Allowed, &approval.title, giver);
-        let markdown = texts::revoked(&settled, by);
+        let words = conversations::words(tx, &approval.shown_in).await?;
+        let settled = words.settled(Status::Allowed, &approval.title, giver);
+        let markdown = words.revoked(&settled, by);
         let what = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };
         showing::redraw(tx, &approval, what, now).await?;
     }
-    Ok(texts::REVOKED.to_owned())
+    Ok(voter.words().lasting.revoked.to_owned())
 }
 
 /// Who gave it, whom it is for, who owns the bot; and who administers the chat that it is for.

@@ -30,9 +30,9 @@ use crate::{
         Tx,
         approvals::{self as questions, Approval},
         audit::{self, Fact},
-        files, grants, journal, outbox, people, places, showing, votes,
+        conversations, files, grants, journal, outbox, people, places, showing, votes,
     },
-    texts,
+    texts::{self, Language, Words},
 };
 use choice::end_of;
 pub use choice::{Choice, Terms, code};
@@ -64,6 +64,7 @@ pub async fn voter(
         channel: channel.to_owned(),
         role: people::role(tx, channel, &speaker.id).await?,
         platform_roles: platform_roles.to_vec(),
+        language: Language::default(),
     })
 }
 
@@ -74,7 +75,7 @@ pub async fn press(
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
-    let invalid = || Ok(texts::NO_SUCH_BUTTON.to_owned());
+    let invalid = || Ok(voter.words().no_such_button.to_owned());
     let Some((at, key)) = press.data.char_indices().next_back() else { return invalid() };
     let Some(approval) = questions::by_token(tx, &press.data[..at]).await? else {
         return invalid();
@@ -98,12 +99,12 @@ async fn answer(
 ) -> Result<String> {
     match key {
         'e' if approval.status == Status::Pending && approval.offers.contains('e') => {
-            show_everything(tx, approval, now).await
+            show_everything(tx, approval, voter, now).await
         }
         'v' => lasting::revoke_pressed(tx, approval, voter, now).await,
         _ => match Choice::from_key(approval.asks, key, reason) {
             Some(choice) => decide(tx, approval, choice, voter, now).await,
-            None => Ok(texts::NO_SUCH_BUTTON.to_owned()),
+            None => Ok(voter.words().no_such_button.to_owned()),
         },
     }
 }
@@ -112,6 +113,7 @@ async fn answer(
 async fn show_everything(
     tx: &mut Tx<'_>,
     approval: &Approval,
+    voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
     let whole = texts::everything(&approval.arguments);
@@ -125,7 +127,7 @@ async fn show_everything(
     };
     let seq = journal::last_seq(tx, &approval.shown_in).await?;
     outbox::put(tx, &approval.shown_in, seq, vec![file], now).await?;
-    Ok(texts::EVERYTHING_SENT.to_owned())
+    Ok(voter.words().everything_sent.to_owned())
 }
 
 /// Decides, if that person may and nobody has: what to tell them.
@@ -138,32 +140,32 @@ pub async fn decide(
 ) -> Result<String> {
     if !asked.approvers.admit(voter, &asked.requester.id) {
         turned_away(tx, asked, voter, now).await?;
-        return Ok(not_yours(&asked.approvers).to_owned());
+        return Ok(not_yours(&asked.approvers, voter.words()).to_owned());
     }
     // The conversation's row first, as everywhere: two transactions never wait for each other.
     journal::lock(tx, &asked.conversation).await?;
     let Some(approval) = questions::by_id(tx, asked.id.as_str()).await? else {
-        return Ok(texts::NO_SUCH_BUTTON.to_owned());
+        return Ok(voter.words().no_such_button.to_owned());
     };
     if approval.status != Status::Pending {
-        return Ok(texts::already_decided(approval.status, approval.decided_by.as_deref()));
+        return Ok(voter.words().already_decided(approval.status, approval.decided_by.as_deref()));
     }
     if approval.expires_at <= now {
         expire(tx, &approval, now).await?;
-        return Ok(texts::decided(Status::Expired).to_owned());
+        return Ok(voter.words().decided(Status::Expired).to_owned());
     }
     if !choice.is_offered(&approval) {
-        return Ok(texts::NOT_OFFERED.to_owned());
+        return Ok(voter.words().lasting.not_offered.to_owned());
     }
     match choice {
         Choice::Propose => lasting::propose(tx, &approval, voter, now).await,
-        Choice::Back => lasting::back(tx, &approval, now).await,
+        Choice::Back => lasting::back(tx, &approval, voter, now).await,
         Choice::Deny { .. } => {
             let by = Decider::Person(voter.speaker.clone());
             let name = name(tx, &approval, voter).await?;
             let end = End { name, ..End::new(Status::Denied, choice.decision(), by) };
             settle(tx, &approval, end, now).await?;
-            Ok(texts::decided(Status::Denied).to_owned())
+            Ok(voter.words().decided(Status::Denied).to_owned())
         }
         Choice::Once | Choice::Conversation | Choice::Give(_) => {
             allow(tx, &approval, choice, voter, now).await
@@ -185,11 +187,11 @@ async fn turned_away(
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await
 }
 
-fn not_yours(approvers: &Approvers) -> &'static str {
+fn not_yours(approvers: &Approvers, words: &Words) -> &'static str {
     match approvers {
-        _ if *approvers == Approvers::default() => texts::NOT_YOURS,
-        Approvers { but_requester: true, .. } => texts::NOT_YOUR_OWN,
-        _ => texts::NOT_FOR_YOU,
+        _ if *approvers == Approvers::default() => words.not_yours,
+        Approvers { but_requester: true, .. } => words.not_your_own,
+        _ => words.not_for_you,
     }
 }
 
@@ -202,7 +204,7 @@ async fn allow(
     now: DateTime<Utc>,
 ) -> Result<String> {
     if grants::halted_by(tx).await?.is_some() {
-        return Ok(texts::HALTED.to_owned());
+        return Ok(voter.words().lasting.all_halted.to_owned());
     }
     let mut name = name(tx, approval, voter).await?;
     if approval.approvers.needed > 1 {
@@ -227,7 +229,7 @@ async fn allow(
     let by = Decider::Person(voter.speaker.clone());
     let end = End { name, grant, ..End::new(Status::Allowed, choice.decision(), by) };
     settle(tx, approval, end, now).await?;
-    Ok(texts::decided(Status::Allowed).to_owned())
+    Ok(voter.words().decided(Status::Allowed).to_owned())
 }
 
 /// Who it was, and through which other door.
@@ -236,7 +238,8 @@ async fn name(tx: &mut Tx<'_>, approval: &Approval, voter: &Voter) -> Result<Str
     Ok(if channel == voter.channel {
         voter.speaker.name.clone()
     } else {
-        texts::from_elsewhere(&voter.speaker.name, &voter.channel)
+        let words = conversations::words(tx, &approval.shown_in).await?;
+        (words.lasting.from_elsewhere)(&voter.speaker.name, &voter.channel)
     })
 }
 
@@ -246,7 +249,8 @@ async fn show_votes(
     names: &[String],
     now: DateTime<Utc>,
 ) -> Result<String> {
-    let votes = texts::votes(names, approval.approvers.needed);
+    let words = conversations::words(tx, &approval.shown_in).await?;
+    let votes = words.votes(names, approval.approvers.needed);
     let mut what = showing::what(tx, &approval.question).await?;
     if let Outgoing::Question { markdown, .. } | Outgoing::Text { markdown, .. } = &mut what {
         *markdown = format!("{markdown}\n\n{votes}");
@@ -304,12 +308,13 @@ async fn settle(
         by,
     };
     journal::append(tx, &approval.conversation, &event, now).await?;
-    let mut markdown = texts::settled(status, &approval.title, &name);
+    let words = conversations::words(tx, &approval.shown_in).await?;
+    let mut markdown = words.settled(status, &approval.title, &name);
     let (mut id, mut choices) = (None, Vec::new());
     if let Some(grant) = grant {
         grants::give(tx, &grant, &approval.id, now).await?;
-        markdown = texts::settled_for_longer(&markdown, &grant);
-        (id, choices) = (Some(approval.id.to_string()), texts::revoking());
+        markdown = words.settled_for_longer(&markdown, &grant);
+        (id, choices) = (Some(approval.id.to_string()), words.revoking());
     }
     let what = Outgoing::Settled { markdown, approval: id, choices };
     showing::redraw(tx, approval, what, now).await?;
@@ -329,12 +334,12 @@ pub async fn decide_by_id(
         .store
         .write("decide", move |tx| {
             Box::pin(async move {
+                let voter = voter(tx, &channel, &by, &[]).await?;
                 let here = journal::find_conversation(tx, &channel, &place).await?;
                 let found = questions::by_id(tx, &id).await?;
                 let Some(approval) = found.filter(|a| here.as_ref() == Some(&a.shown_in)) else {
-                    return Ok(texts::NO_SUCH_BUTTON.to_owned());
+                    return Ok(voter.words().no_such_button.to_owned());
                 };
-                let voter = voter(tx, &channel, &by, &[]).await?;
                 answer(tx, &approval, (key, None), &voter, now).await
             })
         })

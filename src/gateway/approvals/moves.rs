@@ -19,7 +19,6 @@ use crate::{
         outbox::{self, Ended, Sending},
         places, showing, votes,
     },
-    texts,
 };
 
 /// The platform will never take that row. What it was a part of may not stand there without it, and
@@ -105,7 +104,8 @@ async fn elsewhere(tx: &mut Tx<'_>, approval: &Approval, now: DateTime<Utc>) -> 
     }
     if let Some(into) = private_place(tx, &approval).await? {
         tracing::warn!(approval.id = %approval.id, "the question moves to a private chat");
-        let ahead = Some(texts::MOVED_HERE.to_owned());
+        let words = conversations::words(tx, &into).await?;
+        let ahead = Some(words.lasting.moved_here.to_owned());
         return showing::show_again(tx, &approval, (&into, ahead), now).await;
     }
     showing::drop_parts(tx, &approval.id).await?;

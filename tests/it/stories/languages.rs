@@ -38,3 +38,40 @@ story! {
         assert!(world.last().starts_with("Ich kenne dich noch nicht."), "{}", world.last());
     }
 }
+
+story! {
+    /// Who presses is answered in their own language, whatever the others here speak; what all see
+    /// is said in that of who wrote last: why they are asked, and what became of it.
+    async fn questions_and_their_ends_are_in_the_language_of_their_people(world: &mut World) {
+        world.language = Some("de".into());
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("lösch a.txt").await;
+        let question = world.room.messages().last().unwrap().text.clone();
+        assert!(question.contains("verändert etwas"), "{question}");
+        world.language = Some("es".into());
+        world.bob_presses("Einmal erlauben").await;
+        world.language = Some("zh".into());
+        world.model_will(say("Fertig."));
+        world.ann_presses("Ablehnen").await;
+        let decides = ["Solo puede decidirlo quien lo pidió.", "已拒绝。"];
+        assert_eq!(world.room.toasts(), decides);
+        assert!(world.shown().contains("Abgelehnt von Ann."), "{}", world.shown());
+        world.language = Some("de".into());
+        world.ann_says("/grants").await;
+        assert_eq!(world.last(), "Nichts ist auf Dauer erlaubt.");
+        world.ann_says("/panic").await;
+        assert_eq!(world.last(), "Das darf nur, wem dieser Bot gehört.");
+    }
+}
+
+story! {
+    /// Limits speak it too.
+    async fn limits_are_told_in_the_language_of_their_people(world: &mut World) {
+        world.language = Some("de".into());
+        world.config.limits.messages_per_minute = 1;
+        world.model_will(say("Hallo."));
+        world.ann_says("hallo").await;
+        world.ann_says("und?").await;
+        assert!(world.last().starts_with("Das war mir zu schnell"), "{}", world.last());
+    }
+}

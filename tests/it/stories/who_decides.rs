@@ -133,7 +133,7 @@ story! {
         let everything = format!("{}e", &data[..24]);
         let forged = What::Press { press: "e".into(), message, data: everything, reason: None };
         world.happens("1", forged).await;
-        assert_eq!(world.room.toasts()[4], countersign::texts::NO_SUCH_BUTTON);
+        assert_eq!(world.room.toasts()[4], countersign::texts::Language::English.words().no_such_button);
         assert_eq!(world.last(), "This can only be allowed once, or denied.");
     }
 }
