@@ -66,12 +66,22 @@ async fn media(fake: &FakeTelegram, channel: &Arc<Telegram>, listening: &mut Lis
     let (chat, group) = (fake.private("Ann"), fake.group("Other"));
     let bytes = sending::png(8, 8);
     let picture = || File::new("a.png", "image/png", bytes.clone());
-    for kind in
-        ["document", "photo", "voice", "audio", "video", "video_note", "animation", "sticker"]
-    {
-        fake.user_sends(chat, "Ann", (kind, picture()));
+    let sound = || File::new("a.ogg", "audio/ogg", "OggS and so on");
+    let film = || File::new("a.mp4", "video/mp4", "\0\0\0\u{18}ftypmp42 and so on");
+    for (kind, file) in [
+        ("document", picture()),
+        ("photo", picture()),
+        ("voice", sound()),
+        ("audio", sound()),
+        ("video", film()),
+        ("video_note", film()),
+        ("animation", film()),
+        ("sticker", picture()),
+    ] {
+        let sent = file.bytes.clone();
+        fake.user_sends(chat, "Ann", (kind, file));
         let What::Text { files, .. } = listening.what().await else { panic!("a text") };
-        assert_eq!(channel.fetch(&files[0]).await.expect("fetched"), bytes);
+        assert_eq!(channel.fetch(&files[0]).await.expect("fetched"), sent, "{kind}");
     }
     fake.user_sends_album(chat, "Ann", vec![picture(), picture()], "two");
     let answered = fake.user_says(group, "Ann", "/stop");
