@@ -4,11 +4,13 @@
 //! - [`people`]: who may talk; pairing
 //! - [`commands`]: `/new`, `/stop`, …
 //! - [`approvals`]: the one door through which a question is decided
+//! - [`aside`]: private answers
 //! - [`deliver`]: what the outbox holds is shown, in order
 //! - [`drafts`]: what is not recorded: growing text, "is typing"
 //! - [`pace`]: how often a platform is written to
 
 pub mod approvals;
+pub mod aside;
 pub mod commands;
 pub mod deliver;
 pub mod drafts;

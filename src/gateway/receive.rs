@@ -2,15 +2,15 @@
 
 use anyhow::Result;
 use channels::{
-    Batch, FileRef, Incoming, Outgoing, Person, Place, PlaceKind, SendError, What,
-    incoming::Batches,
+    Batch, FileRef, Incoming, Outgoing, Person, Place, PlaceKind, What, incoming::Batches,
 };
 use chrono::{DateTime, TimeDelta, Utc};
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use super::{
     Gateway, Manners, Queue, approvals,
     approvals::Press,
+    aside::{self, Aside},
     commands,
     people::{self, Allow},
 };
@@ -69,40 +69,9 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
         })
         .await?;
     for aside in asides {
-        gateway.tasks.spawn(say_aside(gateway.clone(), channel.to_owned(), aside));
+        gateway.tasks.spawn(aside::say(gateway.clone(), channel.to_owned(), aside));
     }
     Ok(())
-}
-
-/// A private answer that nothing depends on.
-pub struct Aside {
-    pub place: Place,
-    pub what: Outgoing,
-}
-
-/// How long to wait before each further try, where the platform names no time: nobody waits longer
-/// for an answer to a press.
-const ASIDE_WAITS: [Duration; 3] =
-    [Duration::from_millis(200), Duration::from_millis(600), Duration::from_secs(2)];
-const LONGEST_ASIDE: Duration = Duration::from_secs(10);
-
-async fn say_aside(gateway: Arc<Gateway>, channel: String, aside: Aside) {
-    let mut waits = ASIDE_WAITS.into_iter();
-    while let Err(problem) = gateway.show_now(&channel, &aside.place, aside.what.clone()).await {
-        let wait = waits.next().and_then(|wait| match &problem {
-            SendError::Retry { after, .. } => Some(after.unwrap_or(wait).min(LONGEST_ASIDE)),
-            // A text could be shown twice.
-            SendError::Unknown(_) if matches!(aside.what, Outgoing::Toast { .. }) => Some(wait),
-            _ => None,
-        });
-        let Some(wait) = wait else {
-            let problem = problem.to_string();
-            tracing::warn!(channel.id = channel, problem, "a private answer was not shown");
-            return;
-        };
-        // In real time: a platform is waited for, which knows no other.
-        let _ = tokio::time::timeout(wait, gateway.stop.cancelled()).await;
-    }
 }
 
 /// What is needed to take something in.
