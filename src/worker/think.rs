@@ -148,7 +148,7 @@ const QUICK_ONES: i32 = 5;
 fn follows_quickly(turn: &Turn<'_>, by: &Speaker, at: DateTime<Utc>) -> bool {
     let (session, settle) = (&turn.session, turn.manners().settle);
     session.speaks_for(session.seq).is_some_and(|last| last.id == by.id)
-        && session.said_at.is_some_and(|said| at - said <= settle)
+        && session.said_at.is_some_and(|said| at - said < settle)
         && session.turn.started_at.is_some_and(|start| at - start <= settle * QUICK_ONES)
 }
 
