@@ -110,21 +110,6 @@ pub struct FileRef {
 }
 
 impl FileRef {
-    /// What the bytes are. What the sender claims is not believed: it only says which of the texts
-    /// a text is.
-    pub fn true_type(&self, bytes: &[u8]) -> String {
-        if let Some(kind) = infer::get(bytes) {
-            return kind.mime_type().to_owned();
-        }
-        if bytes.contains(&0) || std::str::from_utf8(bytes).is_err() {
-            return "application/octet-stream".to_owned();
-        }
-        let is_text = |claimed: &&str| {
-            let kinds = ["text/", "application/json", "application/xml", "application/yaml"];
-            kinds.iter().any(|kind| claimed.starts_with(kind)) || claimed.ends_with("+xml")
-        };
-        self.media_type.as_deref().filter(is_text).unwrap_or("text/plain").to_owned()
-    }
     /// What a sender is told of a file that is not fetched because its bytes belie it.
     pub(crate) const BELIED: &str = "the file's content is not of the kind that it says it is";
 
@@ -193,29 +178,6 @@ impl Intake {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The bytes decide, not the claim.
-    #[test]
-    fn a_file_is_what_its_bytes_are() {
-        let cases: [(&str, &[u8], &str); 7] = [
-            ("image/png", b"\x89PNG\r\n\x1a\n....", "image/png"),
-            ("image/png", b"%PDF-1.7 ...", "application/pdf"),
-            ("text/plain", b"MZ\x90\0\x03...", "application/vnd.microsoft.portable-executable"),
-            ("text/csv", b"a;b\n1;2\n", "text/csv"),
-            ("image/jpeg", b"just words", "text/plain"),
-            ("text/plain", b"\x01\0\x02", "application/octet-stream"),
-            ("application/pdf", b"\xff\xfd\x80", "application/octet-stream"),
-        ];
-        for (claimed, bytes, seen) in cases {
-            let file = FileRef {
-                id: String::new(),
-                name: String::new(),
-                media_type: Some(claimed.to_owned()),
-                size_bytes: None,
-            };
-            assert_eq!(file.true_type(bytes), seen, "{claimed}");
-        }
-    }
 
     /// S8
     #[test]
