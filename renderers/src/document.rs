@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::brand::Brand;
 use crate::chart::Chart;
+pub use crate::color::Color;
 
 /// A document: what it is, what stands in it, and the pictures it names.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -43,6 +45,10 @@ pub struct Meta {
     pub numbered: bool,
     /// Slides carry their numbers.
     pub paginate: bool,
+    /// The path of the template that the document asks for.
+    pub template: Option<String>,
+    /// What the template says that the document wears.
+    pub brand: Option<Box<Brand>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,45 +79,6 @@ pub enum Theme {
     Neutral,
     Corporate,
     Academic,
-}
-
-/// A colour as six hexadecimal digits, `RRGGBB`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Color([u8; 6]);
-
-impl Color {
-    /// Reads `#0a4f8a` or `0a4f8a`.
-    pub fn read(text: &str) -> Option<Self> {
-        let digits = text.trim().trim_start_matches('#').to_ascii_uppercase();
-        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-        digits.into_bytes().try_into().ok().filter(|_| is_hex).map(Self)
-    }
-
-    /// The same, `share` of the way to white.
-    #[must_use]
-    pub fn lightened(self, share: f64) -> Self {
-        let value = u32::from_str_radix(&self, 16).expect("they are hexadecimal digits");
-        let light = |shift: u32| {
-            let part = f64::from((value >> shift) & 0xff);
-            (part + (255.0 - part) * share) as u32
-        };
-        let text = format!("{:02X}{:02X}{:02X}", light(16), light(8), light(0));
-        Self::read(&text).expect("three bytes are six digits")
-    }
-}
-
-impl std::ops::Deref for Color {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("digits are ASCII")
-    }
-}
-
-impl std::fmt::Display for Color {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self)
-    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -3,6 +3,7 @@
 //! - [`document`]: the model that all formats share
 //! - [`markdown`]: Markdown (CommonMark + GFM, front matter) to the model
 //! - [`rows`]: CSV and JSON rows to the model
+//! - [`brand`]: a company's template, as plain data
 //! - [`chart`]: charts from fenced blocks, and as vector pictures
 //! - [`latex`]: formulas, for the formats that draw them
 //! - `package`: what Word and PowerPoint share: the zip of parts, text widths, looks, pictures
@@ -12,7 +13,9 @@
 //! Nothing here reads a file, a clock or the network: pictures come in as bytes, and the same input
 //! gives the same bytes on every machine. What cannot be drawn is named in [`Rendered::warnings`].
 
+pub mod brand;
 pub mod chart;
+mod color;
 pub mod document;
 pub mod docx;
 pub mod latex;
@@ -28,7 +31,8 @@ pub use document::Document;
 pub use pdf::Fonts;
 
 /// The four formats, by the extension of their files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     Docx,
     Xlsx,

@@ -49,7 +49,7 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
 /// The state of one drawing; the XML goes along beside it.
 struct Draw<'d> {
     document: &'d Document,
-    look: Look,
+    look: Look<'d>,
     package: Package,
     /// Relationships of the part that is being written.
     relations: Relations,
@@ -182,14 +182,18 @@ fn paper(document: &Document) -> (i64, i64) {
     if page.landscape { (height, width) } else { (width, height) }
 }
 
-/// One inch on each side.
-const MARGIN: i64 = 1_440;
+/// Top, right, bottom and left: one inch each, or as the template has them.
+fn margins(document: &Document) -> [i64; 4] {
+    let brand = document.meta.brand.as_deref();
+    brand.and_then(|brand| brand.margins).unwrap_or([1_440; 4])
+}
 
 /// Between two columns of text.
 const GUTTER: i64 = 482;
 
 fn page_width(document: &Document) -> i64 {
-    paper(document).0 - 2 * MARGIN
+    let [_, right, _, left] = margins(document);
+    paper(document).0 - left - right
 }
 
 /// What a line of the text has: the page, or one of its two columns.

@@ -1,6 +1,6 @@
 //! Sections: paper, margins, header and footer, the cover.
 
-use super::{Draw, MARGIN, paper, pictures};
+use super::{Draw, margins, paper, pictures};
 use crate::Document;
 use crate::package::Relations;
 use crate::package::measure::begins_rtl;
@@ -141,7 +141,8 @@ pub fn cover_section(xml: &mut Xml, document: &Document) {
 
 fn page(xml: &mut Xml, document: &Document) {
     let (width, height) = paper(document);
-    let (width, height, margin) = (width.to_string(), height.to_string(), MARGIN.to_string());
+    let (width, height) = (width.to_string(), height.to_string());
+    let [top, right, bottom, left] = margins(document).map(|margin| margin.to_string());
     let mut size = vec![("w:w", width.as_str()), ("w:h", height.as_str())];
     if document.meta.page.landscape {
         size.push(("w:orient", "landscape"));
@@ -150,10 +151,10 @@ fn page(xml: &mut Xml, document: &Document) {
     xml.empty(
         "w:pgMar",
         &[
-            ("w:top", &margin),
-            ("w:right", &margin),
-            ("w:bottom", &margin),
-            ("w:left", &margin),
+            ("w:top", &top),
+            ("w:right", &right),
+            ("w:bottom", &bottom),
+            ("w:left", &left),
             ("w:header", "709"),
             ("w:footer", "709"),
             ("w:gutter", "0"),

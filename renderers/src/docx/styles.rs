@@ -1,5 +1,6 @@
 //! `word/styles.xml`: what each style looks like in each theme.
 
+use crate::brand::Voice;
 use crate::document::Meta;
 use crate::package::look::{self, Look};
 use crate::package::xml::Xml;
@@ -59,9 +60,10 @@ fn defaults(xml: &mut Xml, look: &Look, meta: &Meta) {
         ("w:cs", look.complex),
     ];
     xml.empty("w:rFonts", &fonts);
-    xml.val("w:color", look.ink);
-    xml.val("w:sz", "22");
-    xml.val("w:szCs", "22");
+    xml.val("w:color", &look.ink);
+    let half_points = look.brand.and_then(|brand| brand.half_points).unwrap_or(22).to_string();
+    xml.val("w:sz", &half_points);
+    xml.val("w:szCs", &half_points);
     xml.empty("w:lang", &[("w:val", language), ("w:eastAsia", east), ("w:bidi", bidi)]);
     xml.close();
     xml.close();
@@ -125,10 +127,15 @@ fn headings(look: &Look, numbered: bool) -> Vec<Style> {
     ];
     let rows = names.into_iter().zip(sizes).enumerate();
     rows.map(|(at, (names, (half_points, before, after)))| {
-        let color = if at < 3 { &look.accent } else { look.ink };
-        let marks = if at == 5 { "<w:i/><w:iCs/>" } else { BOLD };
-        let face = fonts(look.headings, look);
-        let run = format!("{face}{marks}<w:color w:val=\"{color}\"/>{}", size(half_points));
+        let color = if at < 3 { look.accent } else { look.ink };
+        let usual = Voice {
+            color: Some(color),
+            half_points: Some(half_points),
+            bold: Some(at != 5),
+            italic: Some(at == 5),
+            face: None,
+        };
+        let run = voice(look, look.brand.map(|brand| &brand.levels[at]), usual);
         let spacing = spacing(before, after, 252);
         let id = super::lists::HEADINGS;
         let number = if numbered {
@@ -143,9 +150,32 @@ fn headings(look: &Look, numbered: bool) -> Vec<Style> {
     .collect()
 }
 
+/// How headings look: as the template has it, or else as usual.
+fn voice(look: &Look, own: Option<&Voice>, usual: Voice) -> String {
+    let own = own.cloned().unwrap_or_default();
+    let is_bold = own.bold.or(usual.bold).unwrap_or_default();
+    let is_italic = own.italic.or(usual.italic).unwrap_or_default();
+    let color = own.color.or(usual.color).unwrap_or(look.accent);
+    format!(
+        "{}{}{}<w:color w:val=\"{color}\"/>{}",
+        fonts(own.face.as_deref().unwrap_or(look.headings), look),
+        if is_bold { BOLD } else { "" },
+        if is_italic { "<w:i/><w:iCs/>" } else { "" },
+        size(own.half_points.or(usual.half_points).unwrap_or(22))
+    )
+}
+
 fn front(look: &Look) -> Vec<Style> {
-    let (face, accent, quiet) = (fonts(look.headings, look), look.accent, look.quiet);
-    let big = |half: u32| format!("{face}{BOLD}<w:color w:val=\"{accent}\"/>{}", size(half));
+    let quiet = look.quiet;
+    let big = |half: u32| {
+        let usual = Voice { bold: Some(true), half_points: Some(half), ..Voice::default() };
+        // Its size is the title's alone.
+        let title = look.brand.map(|brand| Voice {
+            half_points: brand.title.half_points.filter(|_| half == 52),
+            ..brand.title.clone()
+        });
+        voice(look, title.as_ref(), usual)
+    };
     let calm = |half: u32| format!("<w:color w:val=\"{quiet}\"/>{}", size(half));
     let center = "<w:jc w:val=\"center\"/>";
     let keep = "<w:keepNext/><w:keepLines/>";

@@ -120,6 +120,7 @@ fn fill(meta: &mut Meta, key: &str, values: &[String], losses: &mut Losses) {
         "toc" | "contents" => meta.contents = is_on(&text),
         "numbered" => meta.numbered = is_on(&text),
         "paginate" => meta.paginate = is_on(&text),
+        "template" => meta.template = given,
         "header" => meta.header = given,
         "footer" => meta.footer = given,
         "landscape" => meta.page.landscape = is_on(&text),

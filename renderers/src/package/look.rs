@@ -1,40 +1,69 @@
 //! How the three themes look: faces and colours, the same in all four formats.
 
+use crate::brand::Brand;
 use crate::document::{Alert, Color, Meta, Theme};
 
 /// Faces and colours (RRGGBB) of a theme, with the faces that the language asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
-    pub headings: &'static str,
-    pub body: &'static str,
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look<'a> {
+    pub headings: &'a str,
+    pub body: &'a str,
     pub code: &'static str,
-    pub east_asian: &'static str,
-    pub complex: &'static str,
+    pub east_asian: &'a str,
+    pub complex: &'a str,
     pub accent: Color,
     /// The rest of the palette, for charts and alternating shapes.
-    pub accents: [&'static str; 5],
-    pub ink: &'static str,
+    pub accents: [Color; 5],
+    pub ink: Color,
     pub quiet: &'static str,
     /// Shade of table heads.
     pub tint: Color,
     /// Shade of code.
     pub paper: &'static str,
     pub line: &'static str,
-    pub link: &'static str,
+    pub link: Color,
+    /// Of slides.
+    pub background: Color,
+    /// The template, for what only one format has.
+    pub brand: Option<&'a Brand>,
 }
 
-impl Look {
+impl Look<'_> {
     /// The colours of a chart's series, in their order.
     pub fn palette(&self) -> [Color; 6] {
-        let [two, three, four, five, six] = self.accents.map(color);
+        let [two, three, four, five, six] = self.accents;
         [self.accent, two, three, four, five, six]
     }
 }
 
-/// The look of a document.
-pub fn look(meta: &Meta) -> Look {
-    let language = language(meta);
-    let east_asian = east_asian(language);
+/// The look of a document: of its template, or else of its theme.
+pub fn look(meta: &Meta) -> Look<'_> {
+    let look = themed(meta);
+    let Some(brand) = meta.brand.as_deref() else { return look };
+    let accent = brand.accents[0].unwrap_or(look.accent);
+    let mut accents = look.accents;
+    for (at, own) in accents.iter_mut().zip(&brand.accents[1..]) {
+        *at = own.unwrap_or(*at);
+    }
+    let body = brand.body.as_deref().unwrap_or(look.body);
+    Look {
+        headings: brand.headings.as_deref().unwrap_or(body),
+        body,
+        east_asian: brand.east_asian.as_deref().unwrap_or(look.east_asian),
+        complex: brand.complex.as_deref().unwrap_or(look.complex),
+        accent,
+        accents,
+        ink: brand.ink.unwrap_or(look.ink),
+        tint: accent.lightened(0.86),
+        link: brand.link.unwrap_or(look.link),
+        background: brand.background.unwrap_or(look.background),
+        brand: Some(brand),
+        ..look
+    }
+}
+
+fn themed(meta: &Meta) -> Look<'static> {
+    let east_asian = east_asian(language(meta));
     let base = Look {
         headings: "Arial",
         body: "Arial",
@@ -42,13 +71,15 @@ pub fn look(meta: &Meta) -> Look {
         east_asian,
         complex: "Arial",
         accent: color("1F4E79"),
-        accents: ["2E8B7A", "C77C11", "7A4FA3", "B5413C", "5B6770"],
-        ink: "1F2328",
+        accents: ["2E8B7A", "C77C11", "7A4FA3", "B5413C", "5B6770"].map(color),
+        ink: color("1F2328"),
         quiet: "57606A",
         tint: color("E8EEF4"),
         paper: "F6F8FA",
         line: "D0D7DE",
-        link: "0B5CAD",
+        link: color("0B5CAD"),
+        background: color("FFFFFF"),
+        brand: None,
     };
     let accent = meta.accent.unwrap_or(color("0B3D62"));
     match meta.theme {
@@ -57,7 +88,7 @@ pub fn look(meta: &Meta) -> Look {
             headings: "Calibri",
             body: "Calibri",
             accent,
-            accents: ["00857C", "E07B00", "6A5ACD", "A23B3B", "4F5B66"],
+            accents: ["00857C", "E07B00", "6A5ACD", "A23B3B", "4F5B66"].map(color),
             tint: accent.lightened(0.86),
             ..base
         },
@@ -66,7 +97,7 @@ pub fn look(meta: &Meta) -> Look {
             body: "Times New Roman",
             complex: "Times New Roman",
             accent: color("222222"),
-            accents: ["4A6FA5", "8C6D31", "6B4E71", "8B3A3A", "555555"],
+            accents: ["4A6FA5", "8C6D31", "6B4E71", "8B3A3A", "555555"].map(color),
             tint: color("EEEEEE"),
             paper: "F7F7F5",
             ..base

@@ -63,8 +63,21 @@ impl Fonts {
 
     /// The families of the text, in order of preference.
     pub(super) fn body(&self, meta: &Meta) -> Vec<String> {
+        let own = meta.brand.as_deref().and_then(|brand| brand.body.as_deref());
+        self.text(own, meta)
+    }
+
+    pub(super) fn headings(&self, meta: &Meta) -> Vec<String> {
+        let brand = meta.brand.as_deref();
+        self.text(brand.and_then(|b| b.headings.as_deref().or(b.body.as_deref())), meta)
+    }
+
+    /// The template's face, if it is there, or else the theme's.
+    fn text(&self, own: Option<&str>, meta: &Meta) -> Vec<String> {
         let first: &[&str] = if meta.theme == Theme::Academic { &SERIF } else { &SANS };
-        self.present(first.iter().take(SANS.len()).chain(&SERIF).copied(), 1, meta)
+        let alike = own.and_then(metric_twin);
+        let wanted = own.into_iter().chain(alike).chain(first.iter().chain(&SERIF).copied());
+        self.present(wanted, 1, meta)
     }
 
     pub(super) fn mono(&self, meta: &Meta) -> Vec<String> {
@@ -102,6 +115,17 @@ impl Fonts {
     }
 }
 
+/// A free face as wide as one that only an office has.
+fn metric_twin(face: &str) -> Option<&'static str> {
+    Some(match face {
+        "Calibri" => "Carlito",
+        "Cambria" => "Caladea",
+        "Arial" | "Helvetica" => "Liberation Sans",
+        "Times New Roman" => "Liberation Serif",
+        _ => return None,
+    })
+}
+
 /// The files that a document is best drawn with, besides what comes with the program, by their names
 /// without endings: the faces of its theme, and those of the scripts in it.
 pub fn wanted(document: &Document) -> Vec<String> {
@@ -110,6 +134,10 @@ pub fn wanted(document: &Document) -> Vec<String> {
     let mut families: BTreeSet<&str> = BTreeSet::new();
     if !is_academic {
         families.extend(&SANS[..2]);
+    }
+    let brand = document.meta.brand.as_deref();
+    for own in brand.iter().flat_map(|b| [&b.body, &b.headings]).flatten() {
+        families.extend(std::iter::once(own.as_str()).chain(metric_twin(own)));
     }
     families.extend(missing.iter().filter_map(|&c| scripts::of(c)).map(|script| script.family));
     if missing.iter().any(|&c| scripts::is_cjk(c)) {

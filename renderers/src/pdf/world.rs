@@ -103,7 +103,7 @@ fn inputs(document: &Document, fonts: &Fonts) -> Dict {
     set("accent", format!("#{}", look.accent).into_value());
     set("link", format!("#{}", look.link).into_value());
     set("fonts", strings(&fonts.body(meta)));
-    set("headings", strings(&fonts.body(meta)));
+    set("headings", strings(&fonts.headings(meta)));
     set("mono", strings(&fonts.mono(meta)));
     inputs
 }

@@ -142,7 +142,7 @@ fn letters(xml: &mut Xml, look: &Look) {
     xml.open("a:p", &[]);
     xml.open("a:pPr", &[]);
     xml.open("a:defRPr", &[("sz", LETTERS)]);
-    fill(xml, look.ink);
+    fill(xml, &look.ink);
     for _ in 0..2 {
         xml.close();
     }

@@ -56,7 +56,7 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
 /// The state of one drawing.
 struct Deck<'d> {
     document: &'d Document,
-    look: Look,
+    look: Look<'d>,
     geometry: Geometry,
     package: Package,
     warnings: Warnings,

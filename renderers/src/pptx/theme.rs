@@ -30,18 +30,18 @@ fn colors(xml: &mut Xml, look: &Look) {
     let [two, three, four, five, six] = look.accents;
     xml.open("a:clrScheme", &[("name", "Countersign")]);
     for (name, color) in [
-        ("a:dk1", look.ink),
-        ("a:lt1", "FFFFFF"),
+        ("a:dk1", &*look.ink),
+        ("a:lt1", &look.background),
         ("a:dk2", &look.accent),
         ("a:lt2", look.paper),
         ("a:accent1", &look.accent),
-        ("a:accent2", two),
-        ("a:accent3", three),
-        ("a:accent4", four),
-        ("a:accent5", five),
-        ("a:accent6", six),
-        ("a:hlink", look.link),
-        ("a:folHlink", look.link),
+        ("a:accent2", &two),
+        ("a:accent3", &three),
+        ("a:accent4", &four),
+        ("a:accent5", &five),
+        ("a:accent6", &six),
+        ("a:hlink", &look.link),
+        ("a:folHlink", &look.link),
     ] {
         xml.open(name, &[]);
         xml.empty("a:srgbClr", &[("val", color)]);

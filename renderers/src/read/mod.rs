@@ -9,9 +9,9 @@
 //! Parsers of other people's formats panic, overflow and loop now and then: call this in a process
 //! of its own, with limits on its memory and time.
 
-mod archive;
+pub(crate) mod archive;
 mod charset;
-mod docx;
+pub(crate) mod docx;
 mod email;
 mod fonts;
 pub mod html;
@@ -19,13 +19,13 @@ pub mod kind;
 pub mod limits;
 mod odf;
 mod pdf;
-mod pptx;
+pub(crate) mod pptx;
 mod rows;
 mod sheets;
 #[cfg(test)]
 mod tests;
 mod words;
-mod xml;
+pub(crate) mod xml;
 
 pub use kind::Kind;
 

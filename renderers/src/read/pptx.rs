@@ -49,7 +49,7 @@ fn slides(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
 }
 
 /// A target is relative to the folder of the part that names it.
-fn within(folder: &str, target: &str) -> String {
+pub fn within(folder: &str, target: &str) -> String {
     match target.strip_prefix('/') {
         Some(absolute) => absolute.to_owned(),
         None => match target.strip_prefix("../") {

@@ -20,7 +20,7 @@ mod table;
 
 pub use stream::stream;
 
-use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
+use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, XlsxError};
 
 use crate::document::Meta;
 use crate::{Document, Fonts, RenderError, Rendered};
@@ -29,6 +29,10 @@ use crate::{Document, Fonts, RenderError, Rendered};
 pub const SHEETS: usize = 255;
 /// The most characters of a cell, which is Excel's limit.
 pub const CELL_CHARS: usize = 32_767;
+
+/// A row and a column at eleven points, as in Excel's own workbooks.
+const ROW_PIXELS: u32 = 20;
+const COLUMN_PIXELS: u32 = 64;
 
 pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     let mut plan = plan::plan(document);
@@ -43,6 +47,10 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
     warnings.append(&mut plan.warnings);
     let mut workbook = Workbook::new();
     let written = properties(&document.meta).and_then(|properties| {
+        if let Some(face) = document.meta.brand.as_deref().and_then(|brand| brand.body.as_ref()) {
+            let text = Format::new().set_font_name(face).set_font_size(11);
+            workbook.set_default_format(&text, ROW_PIXELS, COLUMN_PIXELS)?;
+        }
         workbook.set_properties(&properties);
         let mut pages = sheet::Pages::new(document, fonts, &mut warnings);
         pages.survey(&plan.sheets);

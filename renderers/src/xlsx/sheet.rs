@@ -32,7 +32,7 @@ pub struct Pages<'a> {
     document: &'a Document,
     pictures: Pictures,
     fonts: &'a Fonts,
-    pub look: Look,
+    pub look: Look<'a>,
     warnings: &'a mut Vec<String>,
     pub links: usize,
     /// All tables, read and not yet written.

@@ -1,0 +1,193 @@
+//! What a Word file says besides its theme: styles, the section, header and footer.
+
+use super::{Brand, Voice, embedded, face, links};
+use crate::document::{Color, Page, PageSize};
+use crate::read::{
+    ReadError,
+    archive::Archive,
+    pptx::within,
+    xml::{Element, Node, walk},
+};
+
+/// Sizes that a text may have, in half points.
+const SIZES: std::ops::RangeInclusive<u32> = 12..=160;
+/// Margins that a page may have, in twips.
+const MARGINS: std::ops::RangeInclusive<i64> = 360..=4_320;
+/// Longer lines belong on the page, not above it.
+const EDGE_CHARS: usize = 200;
+
+pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
+    if let Some(xml) = archive.part("word/styles.xml")? {
+        let mut styles = Styles::default();
+        walk(&xml, |node| {
+            styles.step(&node, brand);
+            Ok(())
+        })?;
+    }
+    let Some(xml) = archive.part("word/document.xml")? else { return Ok(()) };
+    let mut section = Section::default();
+    walk(&xml, |node| {
+        if let Node::Open(element) = node {
+            section.see(element, brand);
+        }
+        Ok(())
+    })?;
+    let links = links(archive, "word/document.xml")?;
+    for (id, is_header) in [(section.header, true), (section.footer, false)] {
+        let Some(target) = id.and_then(|id| links.get(&id).cloned()) else { continue };
+        let part = within("word", &target);
+        let Some(xml) = archive.part(&part)? else { continue };
+        let edge = edge(&xml)?;
+        let text = Some(edge.text.join("  ·  ")).filter(|text| !text.is_empty());
+        let text = text.map(|text| text.chars().take(EDGE_CHARS).collect());
+        *(if is_header { &mut brand.header } else { &mut brand.footer }) = text;
+        if let Some(id) = edge.picture.filter(|_| is_header) {
+            embedded(archive, &part, &id, brand)?;
+        }
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+struct Styles {
+    /// What the style at hand is about.
+    about: About,
+    in_run: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum About {
+    #[default]
+    Nothing,
+    Text,
+    Title,
+    Heading(usize),
+}
+
+impl Styles {
+    fn step(&mut self, node: &Node<'_>, brand: &mut Brand) {
+        match node {
+            Node::Open(element) => match element.name.as_str() {
+                "docDefaults" => self.about = About::Text,
+                "name" => self.about = named(element.attribute("val").unwrap_or_default()),
+                "style" => self.about = About::Nothing,
+                "rPr" => self.in_run = true,
+                _ if self.in_run => self.run(element, brand),
+                _ => {}
+            },
+            Node::Close("rPr") => self.in_run = false,
+            Node::Close("style" | "docDefaults") => self.about = About::Nothing,
+            _ => {}
+        }
+    }
+
+    fn run(&self, element: &Element, brand: &mut Brand) {
+        let mut own = Voice::default();
+        let voice = match self.about {
+            About::Nothing => return,
+            About::Text => &mut own,
+            About::Title => &mut brand.title,
+            About::Heading(at) => &mut brand.levels[at],
+        };
+        match element.name.as_str() {
+            "rFonts" => voice.face = element.attribute("ascii").and_then(face),
+            "color" => voice.color = element.attribute("val").and_then(Color::read),
+            "b" => voice.bold = Some(element.is_on()),
+            "i" => voice.italic = Some(element.is_on()),
+            "sz" => {
+                let size = element.number("val").map(|size| size as u32);
+                voice.half_points = size.filter(|size| SIZES.contains(size));
+            }
+            _ => {}
+        }
+        if self.about == About::Text {
+            brand.body = own.face.or(brand.body.take());
+            brand.half_points = own.half_points.or(brand.half_points);
+            brand.ink = own.color.or(brand.ink);
+        }
+    }
+}
+
+fn named(name: &str) -> About {
+    let name = name.to_lowercase();
+    let level = name.strip_prefix("heading ").and_then(|level| level.parse::<usize>().ok());
+    match (name.as_str(), level) {
+        ("normal", _) => About::Text,
+        ("title", _) => About::Title,
+        (_, Some(level @ 1..=6)) => About::Heading(level - 1),
+        _ => About::Nothing,
+    }
+}
+
+/// The last section counts: it is the text's.
+#[derive(Default)]
+struct Section {
+    header: Option<String>,
+    footer: Option<String>,
+}
+
+impl Section {
+    fn see(&mut self, element: &Element, brand: &mut Brand) {
+        let usual = element.attribute("type") == Some("default");
+        let id = || element.exactly("r:id").map(str::to_owned);
+        match element.name.as_str() {
+            "headerReference" if usual => self.header = id(),
+            "footerReference" if usual => self.footer = id(),
+            "pgSz" => brand.page = paper(element),
+            "pgMar" => {
+                let side = |name| element.attribute(name)?.parse::<i64>().ok();
+                let all = ["top", "right", "bottom", "left"].map(side);
+                let sane = all.iter().all(|s| s.is_some_and(|s| MARGINS.contains(&s)));
+                brand.margins = sane.then(|| all.map(Option::unwrap_or_default));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The nearer of the two sizes that there are.
+fn paper(element: &Element) -> Option<Page> {
+    let (width, height) = (element.number("w")?, element.number("h")?);
+    let (short, long) = (width.min(height), width.max(height));
+    let far = |size: (usize, usize)| short.abs_diff(size.0) + long.abs_diff(size.1);
+    let is_letter = far((12_240, 15_840)) < far((11_906, 16_838));
+    let size = if is_letter { PageSize::Letter } else { PageSize::A4 };
+    Some(Page { size, landscape: width > height, two_columns: false })
+}
+
+#[derive(Default)]
+struct Edge {
+    text: Vec<String>,
+    picture: Option<String>,
+}
+
+/// Lines without fields: the number of the page is written by us.
+fn edge(xml: &[u8]) -> Result<Edge, ReadError> {
+    let (mut edge, mut line, mut in_text, mut has_field) =
+        (Edge::default(), String::new(), false, false);
+    walk(xml, |node| {
+        match node {
+            Node::Open(element) => match element.name.as_str() {
+                "p" => (line, has_field) = (String::new(), false),
+                "t" => in_text = true,
+                "tab" | "br" => line.push(' '),
+                "fldChar" | "fldSimple" => has_field = true,
+                "blip" if edge.picture.is_none() => {
+                    edge.picture = element.exactly("r:embed").map(str::to_owned);
+                }
+                _ => {}
+            },
+            Node::Text(text) if in_text => line.push_str(text),
+            Node::Close("t") => in_text = false,
+            Node::Close("p") => {
+                let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
+                if !has_field && !words.is_empty() {
+                    edge.text.push(words);
+                }
+            }
+            Node::Text(_) | Node::Close(_) => {}
+        }
+        Ok(())
+    })?;
+    Ok(edge)
+}
