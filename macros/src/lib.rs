@@ -1,0 +1,158 @@
+//! `#[tool]`: a documented function becomes a tool.
+
+use heck::ToUpperCamelCase as _;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::{
+    Attribute, Error, Expr, FnArg, Ident, ItemFn, Lit, Meta, MetaNameValue, Pat, PatType, Result,
+    ReturnType, Token, Type, parse::Parser as _, punctuated::Punctuated, spanned::Spanned as _,
+};
+
+/// Makes a tool of a function: `fn factorial` becomes `struct Factorial`, which is a `Tool`.
+///
+/// Its documentation is what the model reads of it, that of each parameter what it reads of that;
+/// the schema comes from their types, which derive `Deserialize` and `JsonSchema` (an `Option` may
+/// be left out). What the function returns is the result: a text as it is, all else as JSON; an
+/// `Err` is a failure that the model is told. It may be `async`, and take a `&Context` besides.
+///
+/// A tool changes nothing and asks nobody, unless it says so: `#[tool(effect =
+/// EffectClass::AtMostOnce, approval = Approval::UnlessAllowed)]` sets fields of its `ToolSpec`.
+#[proc_macro_attribute]
+pub fn tool(
+    options: proc_macro::TokenStream,
+    function: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    let made = syn::parse(function).and_then(|function| made(options.into(), function));
+    made.unwrap_or_else(Error::into_compile_error).into()
+}
+
+type Options = Punctuated<MetaNameValue, Token![,]>;
+
+fn made(options: TokenStream, mut function: ItemFn) -> Result<TokenStream> {
+    let options = Options::parse_terminated.parse2(options)?;
+    let fields = options.iter().map(|MetaNameValue { path, value, .. }| quote!(#path: #value));
+    let signature = &mut function.sig;
+    let (function_name, name) = (signature.ident.clone(), signature.ident.to_string());
+    let about = documented(&function.attrs, &function_name, "what the tool does")?;
+    let parameters = parameters(&mut signature.inputs)?;
+    let passed = parameters.iter().map(|parameter| match parameter {
+        Parameter::Context => quote!(context),
+        Parameter::Argument { name, .. } => quote!(#name),
+    });
+    let mut call = quote!(#function_name(#(#passed),*));
+    if signature.asyncness.is_some() {
+        call = quote!(#call.await);
+    }
+    if returns_result(&signature.output) {
+        call = quote!(house::succeeded(#call)?);
+    }
+    let arguments = parameters.iter().filter_map(Parameter::field);
+    let names = parameters.iter().filter_map(Parameter::name);
+    let tool = format_ident!("{}", name.to_upper_camel_case());
+    let (shown, says) = (&function.vis, format!("`{name}`, as a tool."));
+    Ok(quote! {
+        #function
+
+        #[doc = #says]
+        #shown struct #tool;
+
+        const _: () = {
+            use ::countersign::tools::custom as house;
+
+            #[derive(house::serde::Deserialize, house::schemars::JsonSchema)]
+            #[serde(crate = "::countersign::tools::custom::serde", deny_unknown_fields)]
+            #[schemars(crate = "::countersign::tools::custom::schemars")]
+            struct Arguments { #(#arguments),* }
+
+            #[house::async_trait::async_trait]
+            impl house::Tool for #tool {
+                fn spec(&self) -> house::ToolSpec {
+                    let parameters = house::schema::<Arguments>();
+                    let plain = house::ToolSpec::read_only(#name, #about, parameters);
+                    house::ToolSpec { #(#fields,)* ..plain }
+                }
+
+                async fn run(
+                    &self,
+                    arguments: house::Value,
+                    context: &house::Context,
+                ) -> ::core::result::Result<house::Output, house::ToolError> {
+                    let _ = context;
+                    let Arguments { #(#names),* } = house::parse(arguments)?;
+                    house::told(#call)
+                }
+            }
+        };
+    })
+}
+
+enum Parameter {
+    /// A reference: where and for whom it runs.
+    Context,
+    Argument {
+        name: Ident,
+        field: TokenStream,
+    },
+}
+
+impl Parameter {
+    fn name(&self) -> Option<&Ident> {
+        match self {
+            Self::Context => None,
+            Self::Argument { name, .. } => Some(name),
+        }
+    }
+
+    fn field(&self) -> Option<&TokenStream> {
+        match self {
+            Self::Context => None,
+            Self::Argument { field, .. } => Some(field),
+        }
+    }
+}
+
+/// Takes the documentation away from them, where a function may not have it.
+fn parameters(inputs: &mut Punctuated<FnArg, Token![,]>) -> Result<Vec<Parameter>> {
+    let parameter = |input: &mut FnArg| {
+        let FnArg::Typed(PatType { attrs, pat, ty, .. }) = input else {
+            return Err(Error::new(input.span(), "a tool is a function of its own, without self"));
+        };
+        if matches!(**ty, Type::Reference(_)) {
+            return Ok(Parameter::Context);
+        }
+        let Pat::Ident(known) = &**pat else {
+            return Err(Error::new(pat.span(), "a parameter has a name, which the model sees"));
+        };
+        let name = known.ident.clone();
+        let about = documented(attrs, &name, "what the parameter is")?;
+        attrs.retain(|attribute| !attribute.path().is_ident("doc"));
+        Ok(Parameter::Argument { field: quote!(#[doc = #about] #name: #ty), name })
+    };
+    inputs.iter_mut().map(parameter).collect()
+}
+
+/// The documentation as a text; the model has nothing else to go by.
+fn documented(attributes: &[Attribute], of: &Ident, what: &str) -> Result<String> {
+    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        Meta::NameValue(MetaNameValue { path, value: Expr::Lit(text), .. })
+            if path.is_ident("doc") =>
+        {
+            match &text.lit {
+                Lit::Str(line) => Some(line.value().trim().to_owned()),
+                _ => None,
+            }
+        }
+        _ => None,
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    if text.trim().is_empty() {
+        return Err(Error::new(of.span(), format!("say in a doc comment {what}")));
+    }
+    Ok(text.trim().to_owned())
+}
+
+fn returns_result(output: &ReturnType) -> bool {
+    let ReturnType::Type(_, ty) = output else { return false };
+    let Type::Path(path) = &**ty else { return false };
+    path.path.segments.last().is_some_and(|last| last.ident == "Result")
+}
