@@ -1,0 +1,306 @@
+//! When something that was scheduled is due: once, at intervals, or by the calendar of a time zone.
+//!
+//! Where clocks are changed, a wall-clock time may be missing or come twice. A single time that is
+//! missing is refused, with the reason; of one that comes twice the earlier is meant. A calendar
+//! that names a missing time is due when the clocks have just been changed, and one that names a
+//! time that comes twice is due at the earlier one only, while one that says *every* minute or hour
+//! goes on through both. What was missed while nothing ran is made up for once, however often it
+//! would have been due.
+
+use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone as _, Utc};
+use chrono_tz::Tz;
+use croner::{
+    Cron,
+    parser::{CronParser, Seconds, Year},
+};
+use serde::{Deserialize, Serialize};
+
+/// How it goes on after the first time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    Once,
+    Every { seconds: i64 },
+    Cron { pattern: String, zone: String },
+}
+
+/// When, in the words of a call; one of them is given.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    /// A wall-clock time, or an instant with its offset.
+    pub at: Option<String>,
+    /// After how long.
+    pub after: Option<String>,
+    pub every: Option<String>,
+    pub cron: Option<String>,
+}
+
+/// The occurrences of a calendar that are looked at to find its shortest interval.
+const LOOKED_AT: usize = 100;
+
+/// Farther off, nobody means it.
+const FARTHEST: TimeDelta = TimeDelta::days(10 * 366);
+
+/// The rule, and when it is due first; or what is wrong, for the model.
+pub fn plan(
+    wish: &Wish,
+    (zone, shortest): (Tz, TimeDelta),
+    now: DateTime<Utc>,
+) -> Result<(Rule, DateTime<Utc>), String> {
+    let (rule, due) = match wish {
+        Wish { at: Some(at), after: None, every: None, cron: None } => {
+            (Rule::Once, instant(at, zone)?)
+        }
+        Wish { at: None, after: Some(after), every: None, cron: None } => {
+            (Rule::Once, now + duration(after)?)
+        }
+        Wish { at, after: None, every: Some(every), cron: None } => {
+            let every = duration(every)?;
+            long_enough(every, shortest)?;
+            let first = at.as_ref().map_or(Ok(now + every), |at| instant(at, zone))?;
+            (Rule::Every { seconds: every.num_seconds() }, first)
+        }
+        Wish { at: None, after: None, every: None, cron: Some(cron) } => {
+            by_calendar(cron, (zone, shortest), now)?
+        }
+        _ => {
+            return Err("give one of at, after, every and cron (every may have at, for its first \
+                        time)"
+                .into());
+        }
+    };
+    if due <= now {
+        let due = due.with_timezone(&zone).to_rfc3339();
+        let now = now.with_timezone(&zone).to_rfc3339();
+        return Err(format!("{due} is over: it is {now}"));
+    }
+    if due - now > FARTHEST {
+        return Err("that is more than ten years off".into());
+    }
+    Ok((rule, due))
+}
+
+impl Rule {
+    /// The first time after both.
+    pub fn next(&self, due: DateTime<Utc>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        match self {
+            Self::Once => None,
+            Self::Every { seconds } => {
+                let every = TimeDelta::seconds((*seconds).max(1));
+                let missed = (now - due).num_seconds().max(0) / every.num_seconds();
+                Some(due + every * i32::try_from(missed + 1).ok()?)
+            }
+            Self::Cron { pattern, zone } => {
+                let zone: Tz = zone.parse().ok()?;
+                let after = due.max(now).with_timezone(&zone);
+                let next = parsed(pattern).ok()?.find_next_occurrence(&after, false).ok()?;
+                Some(next.with_timezone(&Utc))
+            }
+        }
+    }
+
+    /// In words that the model can read.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Once => "once".to_owned(),
+            Self::Every { seconds } => {
+                let every = std::time::Duration::from_secs((*seconds).max(1) as u64);
+                format!("every {}", humantime::format_duration(every))
+            }
+            Self::Cron { pattern, zone } => format!("cron {pattern} in {zone}"),
+        }
+    }
+}
+
+fn parsed(pattern: &str) -> Result<Cron, String> {
+    let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
+    let wrong =
+        |why| format!("`{pattern}` is no cron pattern (minute hour day month weekday): {why}");
+    parser.parse(pattern).map_err(wrong)
+}
+
+fn by_calendar(
+    pattern: &str,
+    (zone, shortest): (Tz, TimeDelta),
+    now: DateTime<Utc>,
+) -> Result<(Rule, DateTime<Utc>), String> {
+    let pattern = pattern.trim().to_owned();
+    let times = parsed(&pattern)?;
+    let mut due = None;
+    let mut last = now.with_timezone(&zone);
+    for _ in 0..LOOKED_AT {
+        let Ok(next) = times.find_next_occurrence(&last, false) else { break };
+        if due.is_some() {
+            long_enough(next - last, shortest)?;
+        }
+        due = due.or(Some(next.with_timezone(&Utc)));
+        last = next;
+    }
+    let due = due.ok_or_else(|| format!("`{pattern}` never comes"))?;
+    Ok((Rule::Cron { pattern, zone: zone.name().to_owned() }, due))
+}
+
+fn long_enough(interval: TimeDelta, shortest: TimeDelta) -> Result<(), String> {
+    if interval >= shortest {
+        return Ok(());
+    }
+    let shortest = humantime::format_duration(shortest.to_std().unwrap_or_default());
+    Err(format!("that is too often: {shortest} is the shortest interval here"))
+}
+
+fn duration(text: &str) -> Result<TimeDelta, String> {
+    let wrong = || format!("`{text}` is no duration: write 90s, 20m, 2h or 1day 12h");
+    let text = text.trim().to_lowercase();
+    let found = humantime::parse_duration(text.trim_start_matches("in ")).map_err(|_| wrong())?;
+    let found = TimeDelta::from_std(found).map_err(|_| wrong())?;
+    if found < TimeDelta::seconds(1) || found > FARTHEST {
+        return Err(wrong());
+    }
+    Ok(found)
+}
+
+/// An instant with its offset, or a wall-clock time of the zone.
+fn instant(text: &str, zone: Tz) -> Result<DateTime<Utc>, String> {
+    let text = text.trim();
+    if let Ok(instant) = DateTime::parse_from_rfc3339(text) {
+        return Ok(instant.with_timezone(&Utc));
+    }
+    let forms = ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"];
+    let local = forms.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok());
+    let local = local
+        .ok_or_else(|| format!("`{text}` is no time: write 2026-05-04T18:00, in the time zone"))?;
+    match zone.from_local_datetime(&local) {
+        LocalResult::Single(instant) | LocalResult::Ambiguous(instant, _) => {
+            Ok(instant.with_timezone(&Utc))
+        }
+        LocalResult::None => Err(format!(
+            "{local} does not exist in {}: the clocks are put forward then. Give another time",
+            zone.name()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn utc(text: &str) -> DateTime<Utc> {
+        text.parse().unwrap()
+    }
+
+    fn planned(wish: Wish, now: &str) -> Result<(Rule, DateTime<Utc>), String> {
+        plan(&wish, (Tz::Europe__Berlin, TimeDelta::minutes(1)), utc(now))
+    }
+
+    fn cron(pattern: &str) -> Wish {
+        Wish { cron: Some(pattern.into()), ..Wish::default() }
+    }
+
+    fn at(time: &str) -> Wish {
+        Wish { at: Some(time.into()), ..Wish::default() }
+    }
+
+    /// The next times of a calendar, as the wall clock of Berlin shows them.
+    fn times(pattern: &str, now: &str, count: usize) -> Vec<String> {
+        let (rule, first) = planned(cron(pattern), now).unwrap();
+        let mut times = vec![first];
+        while times.len() < count {
+            let last = times[times.len() - 1];
+            times.push(rule.next(last, last).unwrap());
+        }
+        let local = |time: &DateTime<Utc>| {
+            time.with_timezone(&Tz::Europe__Berlin).format("%d %H:%M %Z").to_string()
+        };
+        times.iter().map(local).collect()
+    }
+
+    const MAY: &str = "2026-05-04T10:00:00Z";
+
+    #[test]
+    fn mc_39_times_are_read_in_the_zone() {
+        for (wish, due) in [
+            (at("2026-05-04T18:00"), "2026-05-04T16:00:00Z"),
+            (at("2026-05-04 18:00:30"), "2026-05-04T16:00:30Z"),
+            (at("2026-05-04T18:00:00+09:00"), ""),
+            (at("2026-12-24T18:00"), "2026-12-24T17:00:00Z"),
+            (
+                Wish { after: Some("in 20 minutes".into()), ..Wish::default() },
+                "2026-05-04T10:20:00Z",
+            ),
+            (Wish { after: Some("1h30m".into()), ..Wish::default() }, "2026-05-04T11:30:00Z"),
+            (cron("0 9 * * MON-FRI"), "2026-05-05T07:00:00Z"),
+            (cron("0 9 L * *"), "2026-05-31T07:00:00Z"),
+        ] {
+            let found = planned(wish.clone(), MAY);
+            match due {
+                "" => assert!(found.unwrap_err().contains("is over"), "{wish:?}"),
+                due => assert_eq!(found.unwrap().1, utc(due), "{wish:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn mc_39_what_cannot_be_meant_is_refused_in_words() {
+        let every = |text: &str| Wish { every: Some(text.into()), ..Wish::default() };
+        for (wish, words) in [
+            (Wish::default(), "give one of"),
+            (Wish { every: Some("1h".into()), ..cron("0 9 * * *") }, "give one of"),
+            (at("tomorrow"), "is no time"),
+            (at("2026-05-04T11:00"), "is over"),
+            (at("2126-05-04T11:00"), "ten years"),
+            (Wish { after: Some("soon".into()), ..Wish::default() }, "is no duration"),
+            (every("30s"), "too often: 1m"),
+            (cron("* * * * * *"), "is no cron pattern"),
+            (cron("61 * * * *"), "is no cron pattern"),
+            (cron("0 0 30 2 *"), "never comes"),
+        ] {
+            let problem = planned(wish.clone(), MAY).unwrap_err();
+            assert!(problem.contains(words), "{wish:?}: {problem}");
+        }
+        let hourly = (Tz::UTC, TimeDelta::hours(1));
+        assert!(plan(&cron("0,30 9 * * *"), hourly, utc(MAY)).unwrap_err().contains("too often"));
+        assert!(plan(&cron("0 * * * *"), hourly, utc(MAY)).is_ok());
+    }
+
+    /// MC-39: the clocks are put forward: 02:00 … 02:59 is missing on 29 March 2026.
+    #[test]
+    fn mc_39_a_time_that_is_missing() {
+        let before = "2026-03-28T20:00:00Z";
+        let problem = planned(at("2026-03-29T02:30"), before).unwrap_err();
+        assert!(problem.contains("does not exist in Europe/Berlin"), "{problem}");
+        assert_eq!(
+            times("30 2 * * *", before, 2),
+            ["29 03:00 CEST", "30 02:30 CEST"],
+            "when the clocks have just been changed"
+        );
+        assert_eq!(
+            times("*/30 * * * *", "2026-03-29T00:10:00Z", 3),
+            ["29 01:30 CET", "29 03:00 CEST", "29 03:30 CEST"]
+        );
+    }
+
+    /// MC-39: the clocks are put back: 02:00 … 02:59 comes twice on 25 October 2026.
+    #[test]
+    fn mc_39_a_time_that_comes_twice() {
+        let before = "2026-10-24T20:00:00Z";
+        let (_, due) = planned(at("2026-10-25T02:30"), before).unwrap();
+        assert_eq!(due, utc("2026-10-25T00:30:00Z"), "the earlier one");
+        assert_eq!(times("30 2 * * *", before, 2), ["25 02:30 CEST", "26 02:30 CET"]);
+        assert_eq!(
+            times("30 * * * *", "2026-10-25T00:10:00Z", 3),
+            ["25 02:30 CEST", "25 02:30 CET", "25 03:30 CET"],
+            "every hour is every hour"
+        );
+    }
+
+    #[test]
+    fn mc_39_what_was_missed_is_made_up_for_once() {
+        let (due, now) = (utc(MAY), utc("2026-05-04T13:20:00Z"));
+        assert_eq!(Rule::Once.next(due, now), None);
+        let hourly = Rule::Every { seconds: 3600 };
+        assert_eq!(hourly.next(due, now), Some(utc("2026-05-04T14:00:00Z")));
+        assert_eq!(hourly.next(due, due), Some(utc("2026-05-04T11:00:00Z")));
+        let daily = Rule::Cron { pattern: "0 9 * * *".into(), zone: "UTC".into() };
+        assert_eq!(daily.next(due, utc("2026-06-01T12:00:00Z")), Some(utc("2026-06-02T09:00:00Z")));
+    }
+}

@@ -1,0 +1,34 @@
+//! The section on what is scheduled.
+
+use anyhow::{Context as _, Result, anyhow};
+use serde::{Deserialize, Serialize};
+
+use super::build;
+use crate::tools::schedule::Terms;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SchedulesSection {
+    pub timezone: String,
+    pub shortest: String,
+    pub per_conversation: usize,
+}
+
+impl Default for SchedulesSection {
+    fn default() -> Self {
+        Self { timezone: "UTC".into(), shortest: "1m".into(), per_conversation: 50 }
+    }
+}
+
+impl SchedulesSection {
+    pub fn build(&self) -> Result<Terms> {
+        let zone = self.timezone.parse();
+        Ok(Terms {
+            zone: zone
+                .map_err(|_| anyhow!("there is no time zone `{}`", self.timezone))
+                .context("schedules.timezone")?,
+            shortest: build::duration(&self.shortest).context("schedules.shortest")?,
+            per_conversation: self.per_conversation,
+        })
+    }
+}

@@ -1,0 +1,348 @@
+//! `remind`, `schedule`, `list_schedules`, `change_schedule`: what is to happen later, in this chat.
+//!
+//! A reminder only shows something here, so it is not asked about; a task for the agent is.
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{fmt::Write as _, sync::Arc};
+
+use super::{
+    Context, Output, Tool, ToolError,
+    arguments::{parse, schema},
+    time,
+};
+use crate::{
+    agent::{
+        catalog::{Approval, EffectClass, Subject, Tier, ToolSpec},
+        times::{self, Wish},
+    },
+    journal::ids::ScheduleId,
+    store::{
+        Store,
+        schedules::{self, Does, Made, Schedule, State},
+    },
+};
+
+const REMIND: &str = "Shows a reminder in this chat at a later time, once or again and again.\nGive \
+    one of at, in, every and cron. Nobody thinks about it then; use schedule for what you have to \
+    do yourself.";
+
+const SCHEDULE: &str = "Schedules a task that you do later (cron), once or again and again, such \
+    as a weekly report.\nGive one of at, in, every and cron. Your answer then is shown in this \
+    chat; answer [SILENT] and nothing else where there is nothing to tell. Use remind to show a \
+    fixed text.";
+
+/// Longer than anything that is said in a reminder or a task.
+const MAX_CHARS: usize = 4_000;
+
+/// What the operator allows.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// Where nobody has named one.
+    pub zone: Tz,
+    pub shortest: TimeDelta,
+    pub per_conversation: usize,
+}
+
+#[derive(Clone)]
+struct Calendar {
+    store: Store,
+    terms: Terms,
+}
+
+/// The four of them.
+pub fn tools(store: &Store, terms: Terms) -> Vec<Arc<dyn Tool>> {
+    let calendar = Calendar { store: store.clone(), terms };
+    vec![
+        Arc::new(Later { calendar: calendar.clone(), does: Does::Remind }),
+        Arc::new(Later { calendar: calendar.clone(), does: Does::Run }),
+        Arc::new(ListSchedules(calendar.clone())),
+        Arc::new(ChangeSchedule(calendar)),
+    ]
+}
+
+/// `remind`, `schedule`
+struct Later {
+    calendar: Calendar,
+    does: Does,
+}
+
+/// `list_schedules`
+struct ListSchedules(Calendar);
+
+/// `change_schedule`
+struct ChangeSchedule(Calendar);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// The reminder, word for word as people will read it; or the task, complete.
+    text: String,
+    /// Local date and time, as 2026-05-04T18:00.
+    #[serde(default)]
+    at: Option<String>,
+    /// How long from now, as 20m, 2h or 1day 12h.
+    #[serde(default, rename = "in")]
+    after: Option<String>,
+    /// Again and again with this interval, as 2h; first after it, or at `at`.
+    #[serde(default)]
+    every: Option<String>,
+    /// Again and again by this cron pattern of five fields, as 0 9 * * MON-FRI.
+    #[serde(default)]
+    cron: Option<String>,
+    /// IANA name of the person's time zone, such as Europe/Berlin; if left out, the one that they
+    /// named last here, else the operator's.
+    #[serde(default)]
+    timezone: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    /// The id that stands in front of it in the list.
+    id: String,
+    /// What becomes of it.
+    action: Action,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Pause,
+    Resume,
+    Delete,
+}
+
+#[async_trait]
+impl Tool for Later {
+    fn spec(&self) -> ToolSpec {
+        let (effect, subject) = (EffectClass::Idempotent, Some(Subject::Text("text")));
+        match self.does {
+            Does::Remind => ToolSpec {
+                effect,
+                subject,
+                tier: Tier::Extension,
+                ..ToolSpec::read_only("remind", REMIND, schema::<Wanted>())
+            },
+            Does::Run => ToolSpec {
+                effect,
+                subject,
+                approval: Approval::UnlessAllowed,
+                tier: Tier::Extension,
+                ..ToolSpec::read_only("schedule", SCHEDULE, schema::<Wanted>())
+            },
+        }
+    }
+
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+        let wanted: Wanted = parse(arguments.clone()).ok()?;
+        match self.calendar.planned(self.does, wanted, context).await {
+            Ok(planned) => Some(when(&planned)),
+            Err(error) => Some(format!("This will fail. {error}")),
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let new = self.calendar.planned(self.does, parse(arguments)?, context).await?;
+        self.calendar.make(new, context.now).await
+    }
+}
+
+#[async_trait]
+impl Tool for ListSchedules {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            tier: Tier::Extension,
+            ..ToolSpec::read_only(
+                "list_schedules",
+                "Lists the reminders and scheduled tasks of this conversation, with their ids.",
+                schema::<Nothing>(),
+            )
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Nothing {} = parse(arguments)?;
+        let all = self.0.all(context).await?;
+        if all.is_empty() {
+            return Ok(Output::text("Nothing is scheduled in this conversation."));
+        }
+        let mut text = String::new();
+        for schedule in &all {
+            let _ = writeln!(text, "{}", told(schedule));
+        }
+        let taint = all.into_iter().flat_map(|schedule| schedule.taint).collect();
+        Ok(Output { foreign: taint, ..Output::text(text.trim_end()) })
+    }
+}
+
+#[async_trait]
+impl Tool for ChangeSchedule {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            effect: EffectClass::Idempotent,
+            approval: Approval::UnlessAllowed,
+            tier: Tier::Extension,
+            subject: Some(Subject::Text("id")),
+            ..ToolSpec::read_only(
+                "change_schedule",
+                "Pauses, resumes or deletes a reminder or a scheduled task of this conversation.\n\
+                 list_schedules tells the ids.",
+                schema::<Change>(),
+            )
+        }
+    }
+
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+        let Change { id, .. } = parse(arguments.clone()).ok()?;
+        match self.0.find(&id, context).await {
+            Ok(schedule) => Some(told(&schedule)),
+            Err(error) => Some(format!("This will fail. {error}")),
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Change { id, action } = parse(arguments)?;
+        let mut schedule = self.0.find(&id, context).await?;
+        let now = context.now;
+        let overdue =
+            || schedule.rule.next(schedule.due_at, now).filter(|_| schedule.due_at <= now);
+        let (state, due_at) = match action {
+            Action::Pause => (State::Paused, schedule.due_at),
+            Action::Resume => (State::Waiting, overdue().unwrap_or(schedule.due_at)),
+            Action::Delete => (State::Deleted, schedule.due_at),
+        };
+        let changed = schedule.clone();
+        let set = self.0.store.write("change schedule", move |tx| {
+            Box::pin(async move { schedules::set(tx, &changed, (state, due_at), now).await })
+        });
+        set.await.map_err(|error| broken(&error))?;
+        (schedule.state, schedule.due_at) = (state, due_at);
+        Ok(Output::text(match action {
+            Action::Delete => format!("Deleted: {}", told(&schedule)),
+            Action::Pause | Action::Resume => told(&schedule),
+        }))
+    }
+}
+
+impl Calendar {
+    async fn make(&self, new: Schedule, now: DateTime<Utc>) -> Result<Output, ToolError> {
+        let (made, most) = (new.clone(), self.terms.per_conversation);
+        let make = self.store.write("make schedule", move |tx| {
+            Box::pin(async move { schedules::make(tx, &made, most, now).await })
+        });
+        match make.await.map_err(|error| broken(&error))? {
+            Made::New => Ok(Output::text(told(&new))),
+            Made::There(there) => {
+                Ok(Output::text(format!("It is there already: {}", told(&there))))
+            }
+            Made::Full => Err(ToolError::ExecutionFailed(format!(
+                "{most} are scheduled in this conversation, the most there may be: delete one \
+                 first (list_schedules, change_schedule)"
+            ))),
+        }
+    }
+
+    async fn planned(
+        &self,
+        does: Does,
+        wanted: Wanted,
+        context: &Context,
+    ) -> Result<Schedule, ToolError> {
+        let Wanted { text, at, after, every, cron, timezone } = wanted;
+        let wish = Wish { at, after, every, cron };
+        let count = text.chars().count();
+        if text.trim().is_empty() || count > MAX_CHARS {
+            return Err(ToolError::InvalidParameters(format!(
+                "the text has {count} characters: 1 to {MAX_CHARS} are possible"
+            )));
+        }
+        let zone = self.zone(timezone, context).await?;
+        let (rule, due_at) = times::plan(&wish, (zone, self.terms.shortest), context.now)
+            .map_err(ToolError::InvalidParameters)?;
+        Ok(Schedule {
+            id: ScheduleId(context.call.to_string()),
+            conversation: context.conversation.clone(),
+            does,
+            text,
+            rule,
+            zone: zone.name().to_owned(),
+            by: context.person.clone(),
+            taint: context.taint.clone(),
+            state: State::Waiting,
+            due_at,
+        })
+    }
+
+    async fn zone(&self, named: Option<String>, context: &Context) -> Result<Tz, ToolError> {
+        if let Some(named) = named {
+            return time::zone(&named);
+        }
+        let (conversation, person) = (context.conversation.clone(), context.person.clone());
+        let known = self.store.read(move |tx| {
+            Box::pin(async move { schedules::zone(tx, &conversation, &person).await })
+        });
+        let known = known.await.map_err(|error| broken(&error))?;
+        Ok(known.and_then(|zone| zone.parse().ok()).unwrap_or(self.terms.zone))
+    }
+
+    async fn all(&self, context: &Context) -> Result<Vec<Schedule>, ToolError> {
+        let conversation = context.conversation.clone();
+        let all = self.store.read(move |tx| {
+            Box::pin(async move { schedules::of_conversation(tx, &conversation).await })
+        });
+        all.await.map_err(|error| broken(&error))
+    }
+
+    async fn find(&self, id: &str, context: &Context) -> Result<Schedule, ToolError> {
+        let all = self.all(context).await?;
+        let found = all.into_iter().find(|schedule| code(schedule) == id.trim());
+        found.ok_or_else(|| {
+            ToolError::InvalidParameters(format!(
+                "nothing with the id {id:?} is scheduled here: list_schedules tells the ids"
+            ))
+        })
+    }
+}
+
+/// The end of the id, which is what differs.
+fn code(schedule: &Schedule) -> &str {
+    let id = schedule.id.as_str();
+    &id[id.len().saturating_sub(8)..]
+}
+
+/// `1a2b3c4d: reminder "Tea", next 2026-05-04 18:00 (Europe/Berlin), every 1h`
+fn told(schedule: &Schedule) -> String {
+    let kind = match schedule.does {
+        Does::Remind => "reminder",
+        Does::Run => "task",
+    };
+    let text: String = schedule.text.chars().take(200).collect();
+    let by = &schedule.by.name;
+    format!("{}: {kind} {text:?} of {by}, {}", code(schedule), when(schedule))
+}
+
+fn when(schedule: &Schedule) -> String {
+    let zone: Tz = schedule.zone.parse().unwrap_or(Tz::UTC);
+    let due = local(schedule.due_at, zone);
+    let state = if schedule.state == State::Paused { "paused, was next" } else { "next" };
+    format!("{state} {due}, {}", schedule.rule.told())
+}
+
+fn local(instant: DateTime<Utc>, zone: Tz) -> String {
+    let time = instant.with_timezone(&zone);
+    format!("{} ({}, UTC{})", time.format("%A %F %H:%M:%S"), zone.name(), time.format("%:z"))
+}
+
+fn broken(error: &anyhow::Error) -> ToolError {
+    tracing::error!(problem = format!("{error:#}"), "the calendar cannot be reached");
+    ToolError::ExecutionFailed("The calendar cannot be reached: try again later".into())
+}

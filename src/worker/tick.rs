@@ -1,0 +1,115 @@
+//! Fires what was scheduled, when it is due: a reminder goes into the outbox, a task into the
+//! journal, in the transaction that moves the due time. Every node looks; the update that moves the
+//! time is conditional, so that one of them fires, and none has to wait for another that died.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
+use std::{sync::Arc, time::Duration};
+
+use super::Worker;
+use crate::{
+    agent::taint,
+    journal::event::Event,
+    store::{
+        Tx, conversations, journal, outbox, places,
+        schedules::{self, Does, Schedule},
+    },
+};
+
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
+const AT_ONCE: usize = 256;
+/// A reminder that comes later than this says when it was due.
+const LATE: TimeDelta = TimeDelta::minutes(1);
+
+pub(super) async fn tick(worker: Arc<Worker>) {
+    let stop = worker.gateway.stop.clone();
+    while !stop.is_cancelled() {
+        match fire_due(&worker).await {
+            // There may be more.
+            Ok(AT_ONCE) => continue,
+            Ok(_) => {}
+            Err(problem) => {
+                tracing::error!(problem = format!("{problem:#}"), "what was scheduled waits");
+            }
+        }
+        let _ = tokio::time::timeout(LOOKS_EVERY, stop.cancelled()).await;
+    }
+}
+
+/// Fires what is due; how many that were.
+pub async fn fire_due(worker: &Arc<Worker>) -> Result<usize> {
+    let due = worker.gateway.store.due_schedules(AT_ONCE, worker.gateway.clock.now()).await?;
+    let firing = due.into_iter().map(|schedule| async move {
+        let id = schedule.id.clone();
+        fire(worker, schedule).await.unwrap_or_else(|problem| {
+            let problem = format!("{problem:#}");
+            tracing::error!(schedule.id = %id, problem, "what was scheduled waits");
+            false
+        })
+    });
+    let fired = futures::future::join_all(firing).await;
+    Ok(fired.into_iter().filter(|fired| *fired).count())
+}
+
+/// `false`: another node has, or it was deleted meanwhile.
+async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
+    let (worker, now) = (worker.clone(), worker.gateway.clock.now());
+    let store = &worker.gateway.store.clone();
+    let next = schedule.rule.next(schedule.due_at, now);
+    let fired = store.write("tick", move |tx| {
+        Box::pin(async move {
+            if !schedules::fire(tx, &schedule, next, now).await? {
+                return Ok(false);
+            }
+            match schedule.does {
+                Does::Remind => remind(tx, &worker, &schedule, now).await?,
+                Does::Run => run(tx, schedule, now).await?,
+            }
+            Ok(true)
+        })
+    });
+    fired.await
+}
+
+async fn remind(
+    tx: &mut Tx<'_>,
+    worker: &Worker,
+    schedule: &Schedule,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let (channel, _) = places::place(tx, &schedule.conversation).await?;
+    let words = conversations::words(tx, &schedule.conversation).await?;
+    let mut text = schedule.text.clone();
+    if !schedule.taint.is_empty() {
+        let agent = worker.gateway.channels.get(&channel).map(|connected| &connected.agent);
+        let agent = agent.and_then(|agent| worker.configured(agent));
+        let hosts = agent.map(|agent| agent.policy.link_hosts.clone()).unwrap_or_default();
+        text = taint::defused(&text, &hosts);
+    }
+    let mut markdown = format!("⏰ {text}");
+    if now - schedule.due_at >= LATE {
+        let zone: Tz = schedule.zone.parse().unwrap_or(Tz::UTC);
+        let due = schedule.due_at.with_timezone(&zone).format("%F %H:%M").to_string();
+        markdown = format!("{markdown}\n\n{}", (words.was_due)(&due));
+    }
+    let what = Outgoing::Text { markdown, reply_to: None };
+    let shows = match worker.gateway.channels.get(&channel) {
+        Some(connected) => what.degrade(connected.channel.limits()),
+        None => vec![what],
+    };
+    let seq = journal::last_seq(tx, &schedule.conversation).await?;
+    outbox::put(tx, &schedule.conversation, seq, shows, now).await
+}
+
+/// What was under the influence of other people's words still is.
+async fn run(tx: &mut Tx<'_>, schedule: Schedule, now: DateTime<Utc>) -> Result<()> {
+    let conversation = schedule.conversation;
+    for source in schedule.taint {
+        journal::append(tx, &conversation, &Event::Tainted { source }, now).await?;
+    }
+    let Schedule { id, by, text, .. } = schedule;
+    let ticked = Event::Ticked { schedule: id, by, text };
+    journal::append(tx, &conversation, &ticked, now).await.map(drop)
+}
