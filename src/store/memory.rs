@@ -1,0 +1,390 @@
+//! What agents remember, on shelves, and the search through it.
+//!
+//! A search finds words, cut by Unicode's rules: letters of scripts without spaces are words of
+//! their own, and what is asked for as one is looked for as a phrase. SQLite looks them up with
+//! FTS5, PostgreSQL with a `tsvector`; neither cuts words by itself, so that both find the same.
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::{Tx, at, db::sql};
+use crate::journal::{event::Speaker, ids::CallId};
+
+/// The longest memory.
+pub const MAX_BYTES: usize = 64 * 1024;
+/// The memories that lie on one shelf.
+pub const MOST: usize = 1_000;
+/// The words of a search that are looked for.
+const TERMS: usize = 16;
+const WORD_CHARS: usize = 64;
+
+/// Whose memories: an agent's, of one chat or, where the scope is empty, of all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shelf {
+    pub agent: String,
+    pub scope: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memory {
+    pub path: String,
+    pub content: String,
+    /// On whose behalf it was written last.
+    pub by: Speaker,
+    /// Where other people's words came from that had been read when it was written.
+    pub taint: Vec<String>,
+    pub changed_at: DateTime<Utc>,
+}
+
+/// What is written, and by which call: one that is run again after a crash changes nothing more.
+#[derive(Debug, Clone)]
+pub struct Note {
+    pub path: String,
+    pub what: Write,
+    pub call: CallId,
+    pub by: Speaker,
+    pub taint: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Write {
+    Whole(String),
+    /// Below what stands there.
+    More(String),
+    /// One place of it.
+    Instead {
+        old: String,
+        new: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// So long is it now.
+    Done {
+        size_bytes: usize,
+    },
+    Missing,
+    /// What was to be replaced stands there so often.
+    Found(usize),
+    TooLong,
+    Full,
+}
+
+type Row = (String, String, String, String, i64);
+
+fn memory((path, content, by, taint, changed_ms): Row) -> Result<Memory> {
+    let (by, taint) = (serde_json::from_str(&by)?, serde_json::from_str(&taint)?);
+    Ok(Memory { path, content, by, taint, changed_at: at(changed_ms) })
+}
+
+pub async fn recall(tx: &mut Tx<'_>, shelf: &Shelf, path: &str) -> Result<Option<Memory>> {
+    let row: Option<Row> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- recall
+        SELECT path, content, by_whom, taint, changed_at FROM memories
+        WHERE agent = $1 AND shelf = $2 AND path = $3",
+        shelf.agent.as_str(),
+        shelf.scope.as_str(),
+        path
+    );
+    row.map(memory).transpose()
+}
+
+/// Everything on a shelf without its content, what was changed last first.
+pub async fn list(tx: &mut Tx<'_>, shelf: &Shelf) -> Result<Vec<Memory>> {
+    let rows: Vec<Row> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- list memories
+        SELECT path, '', by_whom, taint, changed_at FROM memories
+        WHERE agent = $1 AND shelf = $2
+        ORDER BY changed_at DESC, path",
+        shelf.agent.as_str(),
+        shelf.scope.as_str()
+    );
+    rows.into_iter().map(memory).collect()
+}
+
+pub async fn write(
+    tx: &mut Tx<'_>,
+    shelf: &Shelf,
+    note: &Note,
+    now: DateTime<Utc>,
+) -> Result<Written> {
+    let is_new = match note.what {
+        Write::Instead { .. } => false,
+        Write::Whole(_) | Write::More(_) => lay(tx, shelf, note, now).await?,
+    };
+    if is_new && list(tx, shelf).await?.len() > MOST {
+        forget(tx, shelf, &note.path).await?;
+        return Ok(Written::Full);
+    }
+    let Some((id, call)) = locked(tx, shelf, &note.path).await? else {
+        return Ok(Written::Missing);
+    };
+    let old = recall(tx, shelf, &note.path).await?.context("it was just locked")?;
+    if call == note.call.as_str() {
+        return Ok(Written::Done { size_bytes: old.content.len() });
+    }
+    let content = match written(&old.content, &note.what) {
+        Ok(content) => content,
+        Err(refused) => {
+            if is_new {
+                forget(tx, shelf, &note.path).await?;
+            }
+            return Ok(refused);
+        }
+    };
+    let mut taint = note.taint.clone();
+    if !matches!(note.what, Write::Whole(_)) {
+        taint.extend(old.taint);
+        taint.sort();
+        taint.dedup();
+    }
+    let size_bytes = content.len();
+    put(tx, (id, content), Note { taint, ..note.clone() }, now).await?;
+    Ok(Written::Done { size_bytes })
+}
+
+fn written(old: &str, what: &Write) -> Result<String, Written> {
+    let content = match what {
+        Write::Whole(text) => text.clone(),
+        Write::More(text) if old.is_empty() => text.clone(),
+        Write::More(text) => format!("{}\n{text}", old.trim_end()),
+        Write::Instead { old: from, new } => match old.matches(from.as_str()).count() {
+            1 => old.replacen(from.as_str(), new, 1),
+            count => return Err(Written::Found(count)),
+        },
+    };
+    if content.len() > MAX_BYTES { Err(Written::TooLong) } else { Ok(content) }
+}
+
+/// An empty place for it, if there is none.
+async fn lay(tx: &mut Tx<'_>, shelf: &Shelf, note: &Note, now: DateTime<Utc>) -> Result<bool> {
+    let laid = sql!(
+        tx,
+        execute,
+        "
+        -- lay memory
+        INSERT INTO memories
+            (id, agent, shelf, path, content, by_whom, taint, call, changed_at)
+        VALUES ($1, $2, $3, $4, '', $5, '[]', '', $6)
+        ON CONFLICT (agent, shelf, path) DO NOTHING",
+        (uuid::Uuid::new_v4().as_u128() >> 65) as i64,
+        shelf.agent.as_str(),
+        shelf.scope.as_str(),
+        note.path.as_str(),
+        serde_json::to_string(&note.by)?,
+        now.timestamp_millis()
+    );
+    Ok(laid > 0)
+}
+
+/// Its id and the call that wrote it last; others who would write it wait for this transaction.
+async fn locked(tx: &mut Tx<'_>, shelf: &Shelf, path: &str) -> Result<Option<(i64, String)>> {
+    let found = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- lock memory
+        UPDATE memories
+        SET changed_at = changed_at
+        WHERE agent = $1 AND shelf = $2 AND path = $3
+        RETURNING id, call",
+        shelf.agent.as_str(),
+        shelf.scope.as_str(),
+        path
+    );
+    Ok(found)
+}
+
+async fn put(
+    tx: &mut Tx<'_>,
+    (id, content): (i64, String),
+    note: Note,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let content = content.replace('\0', "");
+    let words = words(&format!("{}\n{content}", note.path));
+    sql!(
+        tx,
+        execute,
+        "
+        -- write memory
+        UPDATE memories
+        SET content = $1, by_whom = $2, taint = $3, call = $4, changed_at = $5
+        WHERE id = $6",
+        content,
+        serde_json::to_string(&note.by)?,
+        serde_json::to_string(&note.taint)?,
+        note.call.as_str(),
+        now.timestamp_millis(),
+        id
+    );
+    drop_words(tx, id).await?;
+    let index = tx.either(
+        "
+        -- index memory
+        INSERT INTO memory_words (rowid, words)
+        VALUES ($1, $2)",
+        "
+        -- index memory
+        INSERT INTO memory_words (rowid, words)
+        VALUES ($1, CAST($2 AS TSVECTOR))",
+    );
+    let places = words.iter().zip(1..).map(|(word, place): (_, u32)| format!("'{word}':{place}"));
+    let spelled = tx.either(words.join(" "), places.collect::<Vec<_>>().join(" "));
+    sql!(tx, execute, index, id, spelled.as_str());
+    Ok(())
+}
+
+async fn drop_words(tx: &mut Tx<'_>, id: i64) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- drop words
+        DELETE FROM memory_words
+        WHERE rowid = $1",
+        id
+    );
+    Ok(())
+}
+
+/// Whether it was there.
+pub async fn forget(tx: &mut Tx<'_>, shelf: &Shelf, path: &str) -> Result<bool> {
+    let gone: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- forget memory
+        DELETE FROM memories
+        WHERE agent = $1 AND shelf = $2 AND path = $3
+        RETURNING id",
+        shelf.agent.as_str(),
+        shelf.scope.as_str(),
+        path
+    );
+    if let Some((id,)) = gone {
+        drop_words(tx, id).await?;
+    }
+    Ok(gone.is_some())
+}
+
+/// Takes from all shelves of that scope what was written for whom the pattern describes.
+pub(super) async fn clear(tx: &mut Tx<'_>, scope: &str, by: &str) -> Result<()> {
+    let gone: Vec<(i64,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- clear shelf
+        DELETE FROM memories
+        WHERE shelf = $1 AND by_whom LIKE $2 ESCAPE '!'
+        RETURNING id",
+        scope,
+        by
+    );
+    for (id,) in gone {
+        drop_words(tx, id).await?;
+    }
+    Ok(())
+}
+
+macro_rules! search {
+    ($matches:literal, $order:literal) => {
+        concat!(
+            "
+            -- search memories
+            SELECT m.path, m.content, m.by_whom, m.taint, m.changed_at FROM memory_words
+            JOIN memories m ON m.id = memory_words.rowid
+            WHERE m.agent = $1 AND m.shelf = $2 AND ",
+            $matches,
+            "
+            ORDER BY ",
+            $order,
+            ", m.changed_at DESC
+            LIMIT $4"
+        )
+    };
+}
+
+/// Those that have any of the words, the best first.
+pub async fn search(
+    tx: &mut Tx<'_>,
+    shelf: &Shelf,
+    query: &str,
+    most: usize,
+) -> Result<Vec<Memory>> {
+    let phrases: Vec<_> =
+        query.split_whitespace().take(TERMS).map(words).filter(|words| !words.is_empty()).collect();
+    if phrases.is_empty() {
+        return Ok(Vec::new());
+    }
+    let search = tx.either(
+        search!("memory_words MATCH $3", "bm25(memory_words)"),
+        search!(
+            "memory_words.words @@ CAST($3 AS TSQUERY)",
+            "ts_rank(memory_words.words, CAST($3 AS TSQUERY)) DESC"
+        ),
+    );
+    let all = |phrase: fn(&[String]) -> String, or| {
+        phrases.iter().map(|words| phrase(words)).collect::<Vec<_>>().join(or)
+    };
+    let wanted = tx.either(all(sqlite_phrase, " OR "), all(postgres_phrase, " | "));
+    let rows: Vec<Row> = sql!(
+        tx,
+        fetch_all,
+        search,
+        shelf.agent.as_str(),
+        shelf.scope.as_str(),
+        wanted.as_str(),
+        most as i64
+    );
+    rows.into_iter().map(memory).collect()
+}
+
+/// The last word may go on: `bee` finds `bees`.
+fn sqlite_phrase(words: &[String]) -> String {
+    format!("\"{}\"{}", words.join(" "), if goes_on(words) { "*" } else { "" })
+}
+
+fn postgres_phrase(words: &[String]) -> String {
+    let quoted = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>();
+    format!("({}{})", quoted.join(" <-> "), if goes_on(words) { ":*" } else { "" })
+}
+
+fn goes_on(words: &[String]) -> bool {
+    words.last().is_some_and(|word| word.len() > 2)
+}
+
+/// In lower case, of letters and digits only: nothing in them has a meaning to a database.
+pub fn words(text: &str) -> Vec<String> {
+    let lower: String = text.to_lowercase().chars().flat_map(apart).collect();
+    let cut = lower.unicode_words().flat_map(|word| word.split(|c: char| !c.is_alphanumeric()));
+    let words = cut.filter(|word| !word.is_empty());
+    words.map(|word| word.chars().take(WORD_CHARS).collect()).collect()
+}
+
+/// Katakana are written without spaces, but Unicode takes a run of them for one word.
+fn apart(c: char) -> impl Iterator<Item = char> {
+    let space = matches!(c, '\u{30a1}'..='\u{30fa}' | '\u{30fc}').then_some(' ');
+    std::iter::once(c).chain(space)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_cut_the_same_for_both_databases() {
+        assert_eq!(words("Ann's bees, 3.5 kg!"), ["ann", "s", "bees", "3", "5", "kg"]);
+        assert_eq!(words("我喜欢蜂蜜 ok"), ["我", "喜", "欢", "蜂", "蜜", "ok"]);
+        assert_eq!(words("カタ"), ["カ", "タ"]);
+        assert!(words("'\"*:() <-> NEAR(\\").iter().all(|word| word == "near"));
+    }
+}

@@ -1,0 +1,374 @@
+//! `memory_store`, `memory_edit`, `memory_recall`, `memory_search`, `memory_forget`: notes in
+//! Markdown that outlive a conversation.
+//!
+//! They are rows of the database, so that all nodes share them. A private chat has a shelf of its
+//! own, and so has each conversation of a group: what one person tells does not come up where others
+//! read along, unless the operator lets all of an agent's conversations share one memory. What was
+//! written under the influence of other people's words brings them back when it is recalled.
+
+use async_trait::async_trait;
+use chrono_tz::Tz;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{fmt::Write as _, path::Path, sync::Arc};
+
+use super::{
+    Context, Output, Tool, ToolError,
+    arguments::{parse, schema},
+    files::diff,
+};
+use crate::{
+    agent::{
+        catalog::{EffectClass, Subject, Tier, ToolSpec},
+        paths::normalise,
+    },
+    crash,
+    store::{
+        Store,
+        memory::{self, MAX_BYTES, MOST, Memory, Note, Write, Written},
+    },
+};
+
+const PATH_CHARS: usize = 200;
+const FOUND: usize = 10;
+/// What of a found memory is shown, around the first word that was looked for.
+const EXCERPT_CHARS: usize = 300;
+const LISTED: usize = 200;
+
+#[derive(Clone)]
+struct Shelves {
+    store: Store,
+    /// Whose day it is.
+    zone: Tz,
+}
+
+/// The five of them.
+pub fn tools(store: &Store, zone: Tz) -> Vec<Arc<dyn Tool>> {
+    let shelves = Shelves { store: store.clone(), zone };
+    vec![
+        Arc::new(MemoryStore(shelves.clone())),
+        Arc::new(MemoryEdit(shelves.clone())),
+        Arc::new(MemoryRecall(shelves.clone())),
+        Arc::new(MemorySearch(shelves.clone())),
+        Arc::new(MemoryForget(shelves)),
+    ]
+}
+
+/// `memory_store`
+struct MemoryStore(Shelves);
+
+/// `memory_edit`
+struct MemoryEdit(Shelves);
+
+/// `memory_recall`
+struct MemoryRecall(Shelves);
+
+/// `memory_search`
+struct MemorySearch(Shelves);
+
+/// `memory_forget`
+struct MemoryForget(Shelves);
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    /// MEMORY.md for what you should always know, context/<topic>.md, or daily to add to today's.
+    path: String,
+    /// Markdown, at most 64 KB.
+    content: String,
+    /// Whether it is added below what stands there.
+    #[serde(default)]
+    append: bool,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Edited {
+    /// Path of the note.
+    path: String,
+    /// What is replaced; it must stand in the note exactly once.
+    old_string: String,
+    /// What stands there instead.
+    new_string: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Recalled {
+    /// Path of the note; without it, all are listed.
+    #[serde(default)]
+    path: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Searched {
+    /// Words, any of which a note may have.
+    query: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Forgotten {
+    /// Path of the note.
+    path: String,
+}
+
+/// What changes a memory tells conversations to come: who has read other people's words is asked.
+fn changing(name: &str, description: &str, parameters: Value) -> ToolSpec {
+    ToolSpec {
+        effect: EffectClass::Idempotent,
+        outward: true,
+        subject: Some(Subject::Text("path")),
+        ..ToolSpec::read_only(name, description, parameters)
+    }
+}
+
+#[async_trait]
+impl Tool for MemoryStore {
+    fn spec(&self) -> ToolSpec {
+        changing(
+            "memory_store",
+            "Remembers something for conversations to come, as a note: what people ask you to, and \
+             lasting facts; no secrets.",
+            schema::<Stored>(),
+        )
+    }
+
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+        let Stored { path, content, append } = parse(arguments.clone()).ok()?;
+        Some(match self.0.old(&path, context).await {
+            Ok(Some(old)) if append || is_daily(&path) => {
+                diff::changed(&path, &old.content, &format!("{}\n{content}", old.content))
+            }
+            Ok(Some(old)) => diff::changed(&path, &old.content, &content),
+            Ok(None) => diff::created(&content),
+            Err(error) => format!("This will fail. {error}"),
+        })
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Stored { path, content, append } = parse(arguments)?;
+        let what =
+            if append || is_daily(&path) { Write::More(content) } else { Write::Whole(content) };
+        self.0.write(&path, what, context).await
+    }
+}
+
+#[async_trait]
+impl Tool for MemoryEdit {
+    fn spec(&self) -> ToolSpec {
+        let says = "Replaces one place of a note of your memory.";
+        ToolSpec { tier: Tier::Extension, ..changing("memory_edit", says, schema::<Edited>()) }
+    }
+
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+        let Edited { path, old_string, new_string } = parse(arguments.clone()).ok()?;
+        let old = self.0.old(&path, context).await.ok()??.content;
+        Some(diff::changed(&path, &old, &old.replacen(&old_string, &new_string, 1)))
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Edited { path, old_string: old, new_string: new } = parse(arguments)?;
+        if old.is_empty() {
+            return Err(ToolError::InvalidParameters("old_string is empty".into()));
+        }
+        self.0.write(&path, Write::Instead { old, new }, context).await
+    }
+}
+
+#[async_trait]
+impl Tool for MemoryRecall {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::read_only(
+            "memory_recall",
+            "Reads a note of your memory, or lists them all.",
+            schema::<Recalled>(),
+        )
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Recalled { path } = parse(arguments)?;
+        let Some(path) = path else { return self.0.list(context).await };
+        let found = self.0.old(&path, context).await?;
+        let found = found.ok_or_else(|| missing(&path))?;
+        let text = format!("{}\n{}", source(&found), found.content);
+        Ok(Output { foreign: foreign(&[found]), ..Output::text(text) })
+    }
+}
+
+#[async_trait]
+impl Tool for MemorySearch {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::read_only(
+            "memory_search",
+            "Searches your memory: the notes that fit best, with an excerpt of each.",
+            schema::<Searched>(),
+        )
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Searched { query } = parse(arguments)?;
+        let (shelf, wanted) = (context.shelf.clone(), query.clone());
+        let search = self.0.store.read(move |tx| {
+            Box::pin(async move { memory::search(tx, &shelf, &wanted, FOUND).await })
+        });
+        let found = search.await.map_err(|error| broken(&error))?;
+        if found.is_empty() {
+            return Ok(Output::text("Nothing in your memory has any of these words."));
+        }
+        let mut text = String::new();
+        for memory in &found {
+            let _ = write!(text, "{}\n{}\n\n", source(memory), excerpt(&memory.content, &query));
+        }
+        Ok(Output { foreign: foreign(&found), ..Output::text(text.trim_end()) })
+    }
+}
+
+#[async_trait]
+impl Tool for MemoryForget {
+    fn spec(&self) -> ToolSpec {
+        let says = "Forgets a note of your memory, for good.";
+        ToolSpec { tier: Tier::Extension, ..changing("memory_forget", says, schema::<Forgotten>()) }
+    }
+
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+        let Forgotten { path } = parse(arguments.clone()).ok()?;
+        let old = self.0.old(&path, context).await.ok()??;
+        Some(diff::changed(&path, &old.content, ""))
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Forgotten { path } = parse(arguments)?;
+        let (path, shelf) = (self.0.path(&path, context)?, context.shelf.clone());
+        let gone = path.clone();
+        let forget = self.0.store.write("forget memory", move |tx| {
+            Box::pin(async move { memory::forget(tx, &shelf, &gone).await })
+        });
+        let was_there = forget.await.map_err(|error| broken(&error))?;
+        if was_there {
+            Ok(Output::text(format!("{path} is forgotten.")))
+        } else {
+            Err(missing(&path))
+        }
+    }
+}
+
+impl Shelves {
+    async fn old(&self, path: &str, context: &Context) -> Result<Option<Memory>, ToolError> {
+        let (path, shelf) = (self.path(path, context)?, context.shelf.clone());
+        let recall = self
+            .store
+            .read(move |tx| Box::pin(async move { memory::recall(tx, &shelf, &path).await }));
+        recall.await.map_err(|error| broken(&error))
+    }
+
+    async fn list(&self, context: &Context) -> Result<Output, ToolError> {
+        let shelf = context.shelf.clone();
+        let list =
+            self.store.read(move |tx| Box::pin(async move { memory::list(tx, &shelf).await }));
+        let mut all = list.await.map_err(|error| broken(&error))?;
+        if all.is_empty() {
+            return Ok(Output::text("Your memory is empty."));
+        }
+        let count = all.len();
+        all.truncate(LISTED);
+        let mut text = all.iter().map(source).collect::<Vec<_>>().join("\n");
+        if count > LISTED {
+            let _ = write!(text, "\n… and {} older ones: memory_search finds them", count - LISTED);
+        }
+        Ok(Output { foreign: foreign(&all), ..Output::text(text) })
+    }
+
+    async fn write(&self, path: &str, what: Write, context: &Context) -> Result<Output, ToolError> {
+        let path = self.path(path, context)?;
+        let (shelf, now) = (context.shelf.clone(), context.now);
+        let note = Note {
+            path: path.clone(),
+            what,
+            call: context.call.clone(),
+            by: context.person.clone(),
+            taint: context.taint.clone(),
+        };
+        let write = self.store.write("write memory", move |tx| {
+            Box::pin(async move { memory::write(tx, &shelf, &note, now).await })
+        });
+        let failed = |text: String| Err(ToolError::ExecutionFailed(text));
+        match write.await.map_err(|error| broken(&error))? {
+            Written::Done { size_bytes } => {
+                Ok(Output::text(format!("{path} is kept ({size_bytes} of {MAX_BYTES} bytes).")))
+            }
+            Written::Missing => Err(missing(&path)),
+            Written::Found(0) => failed(format!("old_string does not stand in {path}: recall it")),
+            Written::Found(n) => failed(format!("old_string stands in {path} {n} times: add more")),
+            Written::TooLong => failed(format!(
+                "{path} would be longer than {MAX_BYTES} bytes: shorten it, or begin another note"
+            )),
+            Written::Full => {
+                failed(format!("There are {MOST} notes already, the most: forget some first"))
+            }
+        }
+    }
+
+    /// Of a note: a Markdown file of the memory's tree, whose ending may be left out.
+    fn path(&self, wished: &str, context: &Context) -> Result<String, ToolError> {
+        if is_daily(wished) {
+            let today = context.now.with_timezone(&self.zone).format("%F");
+            return Ok(format!("daily/{today}.md"));
+        }
+        let path = normalise(wished)?;
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let path = if name.contains('.') { path.clone() } else { format!("{path}.md") };
+        let is_note = Path::new(&path).extension().is_some_and(|ending| ending == "md");
+        if !is_note || path.chars().count() > PATH_CHARS {
+            return Err(ToolError::InvalidParameters(format!(
+                "{wished:?} is no note: memory holds .md files only, such as MEMORY.md and \
+                 context/bees.md"
+            )));
+        }
+        Ok(path)
+    }
+}
+
+fn is_daily(path: &str) -> bool {
+    path.trim() == "daily"
+}
+
+fn missing(path: &str) -> ToolError {
+    ToolError::ExecutionFailed(format!(
+        "Not found: {path} is not in your memory; memory_recall without a path lists what is"
+    ))
+}
+
+/// S17: where a note comes from.
+fn source(memory: &Memory) -> String {
+    let when = memory.changed_at.format("%F %H:%M UTC");
+    let read = match memory.taint.as_slice() {
+        [] => String::new(),
+        taint => format!(", after reading {}", taint.join(", ")),
+    };
+    format!("[{}, {when}, for {}{read}]", memory.path, memory.by.name)
+}
+
+fn foreign(memories: &[Memory]) -> Vec<String> {
+    let heeds = |memory: &&Memory| !memory.taint.is_empty() && !crash::planted("memory");
+    let tainted = memories.iter().filter(heeds);
+    tainted.map(|memory| format!("memory {}", memory.path)).collect()
+}
+
+fn excerpt(content: &str, query: &str) -> String {
+    let lower = content.to_lowercase();
+    let places = query.split_whitespace().filter_map(|term| lower.find(&term.to_lowercase()));
+    let chars = lower[..places.min().unwrap_or(0)].chars().count();
+    let from = chars.saturating_sub(EXCERPT_CHARS / 3);
+    let text: String = content.chars().skip(from).take(EXCERPT_CHARS).collect();
+    let ends = |cut: bool| if cut { "…" } else { "" };
+    let cut = content.chars().count() > from + EXCERPT_CHARS;
+    format!("{}{}{}", ends(from > 0), text.trim(), ends(cut))
+}
+
+fn broken(error: &anyhow::Error) -> ToolError {
+    tracing::error!(problem = format!("{error:#}"), "the memory cannot be reached");
+    ToolError::ExecutionFailed("The memory cannot be reached: try again later".into())
+}
