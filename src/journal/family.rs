@@ -1,0 +1,72 @@
+//! Agents that work for one another: what goes down with a task, and up again with its answer.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ids::CallId,
+    session::{CallState, OpenCall, Session},
+};
+
+/// One task for one sub-agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    pub agent: String,
+    pub text: String,
+}
+
+/// What one conversation has read and used, which counts for another of its family too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Heritage {
+    /// Where other people's words have come from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taint: Vec<String>,
+    /// Files of the common workspace in which such words may stand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<String>,
+    /// Only upwards: what a sub-agent's turn has cost is a part of the turn that it was for.
+    pub tokens: u64,
+}
+
+impl Session {
+    pub fn heritage(&self) -> Heritage {
+        let foreign = self.foreign.iter().chain(self.sent.keys()).cloned().collect();
+        Heritage { taint: self.taint.clone(), foreign, tokens: 0 }
+    }
+
+    /// What was allowed before was allowed to an agent that had read nothing.
+    pub(super) fn tainted(&mut self, source: &str) {
+        if self.taint.is_empty() {
+            self.allowed.clear();
+        }
+        if !self.taint.iter().any(|known| known == source) {
+            self.taint.push(source.to_owned());
+        }
+    }
+
+    /// The time that sub-agents take is theirs, as that of people is.
+    pub(super) fn delegated(&mut self, at: DateTime<Utc>, call: &CallId) {
+        self.turn.waits_since.get_or_insert(at);
+        self.set(call, CallState::Delegated);
+    }
+
+    /// The clock of the turn goes on when nobody else is waited for any more.
+    pub(super) fn stop_waiting(&mut self, at: DateTime<Utc>) {
+        let waits =
+            |c: &OpenCall| matches!(c.state, CallState::Asked { .. } | CallState::Delegated);
+        if !self.calls.iter().any(waits)
+            && let Some(since) = self.turn.waits_since.take()
+        {
+            self.turn.waited += at - since;
+        }
+    }
+
+    pub(super) fn inherit(&mut self, heritage: &Heritage) {
+        for source in &heritage.taint {
+            self.tainted(source);
+        }
+        self.foreign.extend(heritage.foreign.iter().cloned());
+        self.turn.tokens += heritage.tokens;
+    }
+}

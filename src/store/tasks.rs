@@ -1,0 +1,308 @@
+//! What sub-agents were given to do, and their answers.
+//!
+//! ```text
+//! open ──► ended     the answer, or why there is none, stands in the parent's journal
+//!      ──► stopped   the parent does not wait for it any more
+//! ```
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{Tx, approvals, conversations, db::sql, journal, leases::Lease};
+use crate::{
+    journal::{
+        event::{Event, Outcome, Speaker, Status, ToolResult},
+        family::{Heritage, Task},
+        ids::{CallId, ConversationId},
+    },
+    texts,
+};
+
+/// The tasks of one call.
+#[derive(Debug, Clone)]
+pub struct Delegation {
+    pub call: CallId,
+    /// Each with the conversation that is begun for it.
+    pub tasks: Vec<(ConversationId, Task)>,
+    /// On whose behalf.
+    pub by: Speaker,
+    pub heritage: Heritage,
+}
+
+/// What came of a task.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Answer {
+    pub result: ToolResult,
+    pub heritage: Heritage,
+}
+
+/// What a conversation has learned, orders or answers, its family hears in the same transaction.
+pub(super) async fn tell_family(
+    tx: &mut Tx<'_>,
+    lease: &Lease,
+    (events, delegates, answer): (&[Event], Vec<Delegation>, Option<Answer>),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let sources = events.iter().filter_map(|event| match event {
+        Event::Tainted { source } => Some(source.clone()),
+        _ => None,
+    });
+    let taint: Vec<_> = sources.collect();
+    if !taint.is_empty() {
+        spread(tx, &lease.conversation, taint, now).await?;
+    }
+    for delegation in delegates {
+        begin(tx, &lease.conversation, delegation, now).await?;
+    }
+    match answer {
+        Some(answer) => hand_up(tx, &lease.conversation, answer, now).await,
+        None => Ok(()),
+    }
+}
+
+async fn begin(
+    tx: &mut Tx<'_>,
+    parent: &ConversationId,
+    delegation: Delegation,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let Delegation { call, tasks, by, heritage } = delegation;
+    for ((child, task), place) in tasks.into_iter().zip(0_i64..) {
+        sql!(
+            tx,
+            execute,
+            "
+            -- begin sub-agent
+            INSERT INTO conversations
+                (id, channel, chat, thread, place, last_seq, lease_node, lease_until, fence,
+                 created_at, language, agent, root, depth)
+            SELECT CAST($1 AS TEXT), channel, id, CAST($1 AS TEXT), place, 0, '', 0, 0,
+                   CAST($2 AS BIGINT), language, CAST($3 AS TEXT), COALESCE(root, id), depth + 1
+            FROM conversations
+            WHERE id = $4",
+            child.as_str(),
+            now.timestamp_millis(),
+            task.agent,
+            parent.as_str()
+        );
+        sql!(
+            tx,
+            execute,
+            "
+            -- give task
+            INSERT INTO tasks (conversation, parent, call, place, status)
+            VALUES ($1, $2, $3, $4, 'open')",
+            child.as_str(),
+            parent.as_str(),
+            call.as_str(),
+            place
+        );
+        if heritage != Heritage::default() {
+            journal::append(tx, &child, &Event::Inherited(heritage.clone()), now).await?;
+        }
+        let said = Event::Said { by: by.clone(), text: task.text, message: String::new() };
+        journal::append(tx, &child, &said, now).await?;
+    }
+    Ok(())
+}
+
+/// Hands an answer to the parent. The last one of a call ends it there.
+async fn hand_up(
+    tx: &mut Tx<'_>,
+    child: &ConversationId,
+    answer: Answer,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let task: Option<(String, String)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- answer task
+        UPDATE tasks
+        SET status = 'ended', answer = $1
+        WHERE conversation = $2 AND status = 'open'
+        RETURNING parent, call",
+        serde_json::to_string(&answer.result)?,
+        child.as_str()
+    );
+    // Nobody waits for it any more.
+    let Some((parent, call)) = task else { return Ok(()) };
+    let parent = ConversationId(parent);
+    // Holds the parent's row: of answers that come at once, the last one sees the others.
+    journal::append(tx, &parent, &Event::Inherited(answer.heritage), now).await?;
+    let rows: Vec<(String, String, Option<String>)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- answers of a call
+        SELECT c.agent, t.status, t.answer FROM tasks t
+        JOIN conversations c ON c.id = t.conversation
+        WHERE t.parent = $1 AND t.call = $2
+        ORDER BY t.place",
+        parent.as_str(),
+        call.as_str()
+    );
+    if rows.iter().any(|(_, status, _)| status == "open") {
+        return Ok(());
+    }
+    let mut results = Vec::new();
+    for (agent, _, body) in rows {
+        let body = body.context("a task that has ended has an answer")?;
+        results.push((agent, serde_json::from_str::<ToolResult>(&body)?));
+    }
+    let event = Event::ToolFinished { call: CallId(call), result: together(results) };
+    journal::append(tx, &parent, &event, now).await.map(drop)
+}
+
+fn together(mut results: Vec<(String, ToolResult)>) -> ToolResult {
+    if results.len() == 1 {
+        return results.remove(0).1;
+    }
+    let done = results.iter().any(|(_, result)| result.outcome == Outcome::Done);
+    let took_ms = results.iter().map(|(_, result)| result.took_ms).max();
+    let texts: Vec<_> = results.into_iter().map(|(agent, result)| (agent, result.text)).collect();
+    ToolResult {
+        outcome: if done { Outcome::Done } else { Outcome::Failed },
+        text: texts::answers(&texts),
+        attachments: vec![],
+        seen: vec![],
+        foreign: vec![],
+        took_ms: took_ms.unwrap_or_default(),
+    }
+}
+
+/// Ends all work that is done for this conversation, whose row is held, at any depth, with its
+/// questions. Each is held before it is asked what it has given to others: it gives nothing more.
+pub async fn stop(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    by: &Speaker,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let mut held = vec![conversation.clone()];
+    while let Some(parent) = held.pop() {
+        for child in under_way(tx, &parent).await? {
+            journal::lock(tx, &child).await?;
+            let stopped = sql!(
+                tx,
+                execute,
+                "
+                -- stop task
+                UPDATE tasks
+                SET status = 'stopped'
+                WHERE conversation = $1 AND status = 'open'",
+                child.as_str()
+            );
+            if stopped > 0 {
+                journal::append(tx, &child, &Event::Stopped { by: by.clone() }, now).await?;
+                approvals::withdraw(tx, &child, (Status::Withdrawn, &by.name), now).await?;
+                held.push(child);
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn under_way(tx: &mut Tx<'_>, parent: &ConversationId) -> Result<Vec<ConversationId>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- work under way
+        SELECT conversation FROM tasks
+        WHERE parent = $1 AND status = 'open'
+        ORDER BY conversation",
+        parent.as_str()
+    );
+    Ok(rows.into_iter().map(|(child,)| ConversationId(child)).collect())
+}
+
+/// Lets everybody else at work in this family know at once what one of them has read: they share a
+/// folder.
+async fn spread(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    taint: Vec<String>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let relatives: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- relatives at work
+        SELECT c.id FROM conversations c
+        JOIN conversations own ON own.id = $1
+        WHERE c.id <> own.id
+        AND (c.id = own.root OR EXISTS (
+            SELECT 1 FROM tasks t
+            WHERE t.conversation = c.id AND t.status = 'open'
+            AND c.root = COALESCE(own.root, own.id)
+        ))
+        ORDER BY c.id",
+        conversation.as_str()
+    );
+    for (relative,) in relatives {
+        let heritage = Heritage { taint: taint.clone(), ..Heritage::default() };
+        journal::append(tx, &ConversationId(relative), &Event::Inherited(heritage), now).await?;
+    }
+    Ok(())
+}
+
+/// The agents that work for a conversation of people right now.
+pub async fn at_work(tx: &mut Tx<'_>, root: &ConversationId) -> Result<Vec<String>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- at work
+        SELECT c.agent FROM conversations c
+        JOIN tasks t ON t.conversation = c.id
+        WHERE c.root = $1 AND t.status = 'open'
+        ORDER BY c.id",
+        root.as_str()
+    );
+    Ok(rows.into_iter().map(|(agent,)| agent).collect())
+}
+
+/// Every conversation that was ever begun for that one.
+pub(super) async fn begun_for(
+    tx: &mut Tx<'_>,
+    root: &ConversationId,
+) -> Result<Vec<ConversationId>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- begun for
+        SELECT id FROM conversations
+        WHERE root = $1
+        ORDER BY id",
+        root.as_str()
+    );
+    Ok(rows.into_iter().map(|(child,)| ConversationId(child)).collect())
+}
+
+/// Where a conversation is shown: a sub-agent's is the one that it works for.
+pub async fn home(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<ConversationId> {
+    let (home,): (String,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- home
+        SELECT COALESCE(root, id) FROM conversations
+        WHERE id = $1",
+        conversation.as_str()
+    );
+    Ok(ConversationId(home))
+}
+
+/// Ends what is done for a conversation whose turn has failed.
+pub(super) async fn abandon(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let name = conversations::words(tx, conversation).await?.the_bot.to_owned();
+    stop(tx, conversation, &Speaker { id: String::new(), name }, now).await
+}

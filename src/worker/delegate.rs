@@ -1,0 +1,76 @@
+//! Begins sub-agents, and says what came of the work that a sub-agent was begun for.
+
+use anyhow::Result;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Worker, act,
+    advance::{Flow, Turn},
+    trail,
+};
+use crate::{
+    agent::{delegation::ANSWER_CHARS, guard::Cleared},
+    journal::{
+        event::{Event, Outcome, ToolResult},
+        family::{Heritage, Task},
+        ids::{CallId, ConversationId},
+        session::Session,
+    },
+    store::{
+        leases::Claimed,
+        tasks::{Answer, Delegation},
+    },
+    texts,
+    tools::spill,
+};
+
+/// Commits the tasks; the turn ends here, and goes on when they have been answered.
+pub(super) async fn delegate(turn: &Turn<'_>, orders: Vec<(Cleared, Vec<Task>)>) -> Result<Flow> {
+    let mut change = turn.change(vec![], vec![]);
+    for (cleared, tasks) in orders {
+        let call = cleared.call().id.clone();
+        let tasks: Vec<_> = tasks.into_iter().map(|task| (ConversationId::new(), task)).collect();
+        let children = tasks.iter().map(|(child, _)| child.clone()).collect();
+        change.facts.push(trail::started(turn, &cleared));
+        change.spends.extend(cleared.grant().cloned());
+        change.events.push(Event::Delegated { call: call.clone(), children });
+        let (by, heritage) = (act::requester(turn), turn.session.heritage());
+        change.delegates.push(Delegation { call, tasks, by, heritage });
+    }
+    turn.record(change).await
+}
+
+/// What a sub-agent's last words are to the agent that it works for; `None`: it works for people.
+/// `tokens` are those that the turn has used besides what stands in the journal.
+pub(super) async fn answer(turn: &Turn<'_>, text: &str, tokens: u64) -> Option<Answer> {
+    turn.claimed.sub_agent.as_ref()?;
+    let whole = CallId(turn.claimed.lease.conversation().to_string());
+    let context = act::context_of(turn, whole, CancellationToken::new());
+    let text = spill::shorten_to(ANSWER_CHARS, text.to_owned(), &context).await;
+    Some(ended(turn.worker, &turn.session, (Outcome::Done, text), tokens))
+}
+
+/// That a sub-agent has not done its work, and why.
+pub(super) fn failure(
+    worker: &Worker,
+    claimed: &Claimed,
+    session: &Session,
+    reason: &str,
+) -> Option<Answer> {
+    let text = texts::coworker_failed(&claimed.sub_agent.as_ref()?.agent, reason);
+    Some(ended(worker, session, (Outcome::Failed, text), 0))
+}
+
+fn ended(
+    worker: &Worker,
+    session: &Session,
+    (outcome, text): (Outcome, String),
+    tokens: u64,
+) -> Answer {
+    let heritage = Heritage { tokens: session.turn.tokens + tokens, ..session.heritage() };
+    let took = session.turn.started_at.map(|began| worker.gateway.clock.now() - began);
+    let took_ms = took.map_or(0, |took| took.num_milliseconds().max(0) as u64);
+    let (attachments, seen, foreign) = (vec![], vec![], vec![]);
+    let result = ToolResult { outcome, text, attachments, seen, foreign, took_ms };
+    Answer { result, heritage }
+}
