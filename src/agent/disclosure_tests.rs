@@ -1,0 +1,144 @@
+//! What stands in the prompt, and what is found.
+
+use super::*;
+use crate::agent::catalog::{Found, Tier};
+
+fn own(name: &str, tier: Tier) -> ToolSpec {
+    let parameters = json!({ "type": "object", "properties": {} });
+    let about = format!("Does {name}\nAnd a zebra explains it");
+    ToolSpec { tier, ..ToolSpec::read_only(name, &about, parameters) }
+}
+
+fn served(server: &str, name: &str, about: &str) -> ToolSpec {
+    let parameters = json!({
+        "type": "object",
+        "properties": { "title": { "type": "string" }, "labels": { "type": "array" } },
+        "required": ["title"],
+    });
+    let source = Source::Mcp { server: server.into(), original_name: name.into() };
+    let name = format!("{server}_{name}");
+    ToolSpec { source, tier: Tier::Extension, ..ToolSpec::read_only(&name, about, parameters) }
+}
+
+fn small() -> Vec<ToolSpec> {
+    vec![
+        own("note", Tier::Core),
+        own("rare", Tier::Extension),
+        served("github", "create_issue", "Opens an issue"),
+        served("mail", "send", "Sends a mail"),
+    ]
+}
+
+/// Those, and so many of one more server.
+fn with(more: usize) -> Catalog {
+    let mut specs = small();
+    specs
+        .extend((0..more).map(|n| served("zoo", &format!("feed_{n}"), &format!("Feeds cage {n}"))));
+    Catalog::new(specs, vec![]).unwrap()
+}
+
+fn schemas(catalog: &Catalog) -> Vec<String> {
+    catalog.disclosed(&[]).iter().map(|spec| spec.name.clone()).collect()
+}
+
+/// MC-05: the schema of a core tool; of an extension tool name, source and one line.
+#[test]
+fn mc_05_the_directory_has_one_line_for_each_extension_tool() {
+    let catalog = with(0);
+    assert_eq!(schemas(&catalog), ["enable_tool", "note"]);
+    insta::assert_snapshot!(directory(&catalog), @"
+    ## More tools
+    Call `enable_tool` with their names before you use them:
+    - rare: Does rare
+    Of the server github:
+    - github_create_issue: Opens an issue
+    Of the server mail:
+    - mail_send: Sends a mail
+    ");
+}
+
+/// MC-05: what a server says about its tool does not fill the prompt.
+#[test]
+fn a_line_is_short_and_ends_with_a_word() {
+    let spec = served("s", "t", &format!("Does {}\nmore", "something ".repeat(50)));
+    assert_eq!(line(&spec), format!("Does {}something", "something ".repeat(8)));
+    let spec = served("s", "t", &"查询天气".repeat(50));
+    assert_eq!(line(&spec).chars().count(), LINE_CHARS);
+}
+
+/// Above sixty the directory says how many there are, and they are searched.
+#[test]
+fn a_large_catalogue_is_counted_and_searched() {
+    let catalog = with(57);
+    assert_eq!(schemas(&catalog), ["enable_tool", "note"], "60 are listed");
+    let catalog = with(58);
+    assert_eq!(schemas(&catalog), ["enable_tool", "find_tool", "note"]);
+    insta::assert_snapshot!(directory(&catalog), @"
+    ## More tools
+    Call `find_tool` with what is to be done, then `enable_tool` with the names of the tools that fit. There are 60 tools of servers: github (1), mail (1), zoo (58).
+    - rare: Does rare
+    ");
+    let found = catalog.finding(&json!({ "query": "open an issue" })).unwrap();
+    insta::assert_snapshot!(told(&catalog, &found, &["github_create_issue".into()]), @"
+    1 of 61 tools, the best first:
+    - github_create_issue: Opens an issue (title, labels?) [callable]
+    ");
+    let found = catalog.finding(&json!({ "query": "feed the animals in a cage" })).unwrap();
+    assert_eq!(found.len(), FOUND);
+    let none = catalog.finding(&json!({ "query": "股票" })).unwrap();
+    assert!(told(&catalog, &none, &[]).starts_with("None of 61 tools"));
+    assert!(catalog.finding(&json!({ "query": "  " })).unwrap_err().contains("/query"));
+}
+
+/// Servers beyond the fortieth are counted together.
+#[test]
+fn many_servers_do_not_fill_the_prompt() {
+    let specs = (0..1000).map(|n| served(&format!("server{:03}", n / 5), &format!("t{n}"), "x"));
+    let catalog = Catalog::new(specs.collect(), vec![]).unwrap();
+    let said = directory(&catalog);
+    assert!(said.ends_with("server039 (5), others (800)."), "{said}");
+    assert!(said.len() < 1_500, "{said}");
+}
+
+/// MC-08: progressive is usual; legacy shows all; direct shows all of a small catalogue.
+#[test]
+fn mc_08_modes() {
+    let names = |more, mode| schemas(&with(more).disclosing(mode));
+    assert_eq!(Disclosure::default(), Disclosure::Progressive);
+    assert_eq!(names(0, Disclosure::Progressive), ["enable_tool", "note"]);
+    let all = ["note", "rare", "github_create_issue", "mail_send"];
+    assert_eq!(names(0, Disclosure::Legacy), all);
+    assert_eq!(names(1000, Disclosure::Legacy).len(), 1004);
+    assert_eq!(names(0, Disclosure::Direct), all);
+    assert_eq!(names(17, Disclosure::Direct).len(), 21, "20 extension tools and a core one");
+    assert_eq!(names(18, Disclosure::Direct), ["enable_tool", "note"]);
+    assert_eq!(directory(&with(1000).disclosing(Disclosure::Legacy)), "");
+}
+
+/// MC-09: only what the agent has can be enabled; the name may be misspelt.
+#[test]
+fn mc_09_enabling_is_within_what_the_agent_has() {
+    let catalog = with(0);
+    let enabling = |name: &str| catalog.enabling(&json!({ "toolName": name }));
+    assert_eq!(enabling("GithubCreateIssue"), Ok(vec!["github_create_issue".to_owned()]));
+    assert_eq!(enabling("note"), Ok(vec![]), "it is callable already");
+    let foreign = enabling("github_create_issues_of_others").unwrap_err();
+    assert!(foreign.starts_with("There is no tool"), "{foreign}");
+    assert!(foreign.contains("github_create_issue"), "{foreign}");
+}
+
+/// CA-17: a name in another spelling is the tool.
+#[test]
+fn a_call_by_another_spelling_means_the_tool() {
+    let catalog = with(0);
+    for (written, meant) in [
+        ("githubCreateIssue", "github_create_issue"),
+        ("EnableTool", "enable_tool"),
+        ("mail_sent", "mail_send"),
+        ("mail-send", "mail_send"),
+        ("none such", "none such"),
+    ] {
+        assert_eq!(catalog.meant(written), meant);
+    }
+    assert_eq!(catalog.find("find_tool"), Found::Find);
+}

@@ -1,0 +1,136 @@
+//! Which tool a name means that a model has written.
+
+const NAME_CHARS: usize = 64;
+
+/// Names that are more alike than this are one, misspelt.
+const ALIKE: f64 = 0.85;
+
+/// `readFile` → `read_file`; what is left are ASCII letters, digits and single `_`.
+pub fn sanitise(name: &str) -> String {
+    let mut clean = String::new();
+    let mut before = ' ';
+    for letter in name.chars().filter(|c| !matches!(c, '"' | '\'' | '`')) {
+        let splits =
+            letter.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit());
+        let letter_or_line = if letter.is_ascii_alphanumeric() { letter } else { '_' };
+        if (splits || letter_or_line == '_') && !clean.ends_with('_') {
+            clean.push('_');
+        }
+        if letter_or_line != '_' {
+            clean.push(letter.to_ascii_lowercase());
+        }
+        before = letter;
+    }
+    clean.trim_matches('_').to_owned()
+}
+
+/// The one of these names that is meant: itself, the same but for its spelling, or the one that is
+/// by far most like it. Where two are as like, nobody guesses.
+pub fn meant<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let clean: String = sanitise(wanted).chars().take(NAME_CHARS).collect();
+    let exact = |name: &str| name == wanted || name == clean;
+    // `DocxRenderTool.renderDocx` is its last part.
+    let last = sanitise(wanted.rsplit('.').next().unwrap_or_default());
+    let named = names.clone().find(|name| exact(name));
+    if let Some(name) = named.or_else(|| names.clone().find(|name| *name == last)) {
+        return Some(name);
+    }
+    let mut scored: Vec<_> = names
+        .map(|name| (likeness(&clean, name), name))
+        .filter(|(score, _)| *score > ALIKE)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    match scored[..] {
+        [(first, _), (second, _), ..] if first <= second => None,
+        _ => scored.first().map(|(_, name)| *name),
+    }
+}
+
+/// At most three names that may have been meant.
+pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let wanted = wanted.to_lowercase();
+    let mut scored: Vec<_> = names
+        .map(|name| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), name))
+        .filter(|(score, _)| *score > 0.75)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// Twice the letters that both have in the same order, over all letters.
+fn likeness(a: &str, b: &str) -> f64 {
+    // Less than the shorter name they cannot have in common.
+    let all = a.len() + b.len();
+    let most = 2 * a.len().min(b.len());
+    if all == 0 || most as f64 / all as f64 <= ALIKE {
+        return 0.0;
+    }
+    let mut row = vec![0_usize; b.len() + 1];
+    for left in a.bytes() {
+        let mut corner = 0;
+        for (place, right) in b.bytes().enumerate() {
+            let above = row[place + 1];
+            row[place + 1] = if left == right { corner + 1 } else { above.max(row[place]) };
+            corner = above;
+        }
+    }
+    2.0 * row[b.len()] as f64 / all as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ca_18_a_name_is_made_plain() {
+        for (written, plain) in [
+            ("WebSearch", "web_search"),
+            ("readFile2Text", "read_file2_text"),
+            ("\"read-file\"", "read_file"),
+            ("  read  file  ", "read_file"),
+            ("naïve.tool", "na_ve_tool"),
+            ("搜索", ""),
+        ] {
+            assert_eq!(sanitise(written), plain, "{written}");
+        }
+    }
+
+    /// CA-17: exact on the plain name before anything else. CA-19: then what is alike by strictly
+    /// more than 0.85.
+    #[test]
+    fn a_misspelt_name_is_understood_and_a_vague_one_is_not() {
+        let names = ["web_search", "search_tools", "search_tool", "delete", "abcdefghijklmnopq"];
+        let meant = |wanted| meant(wanted, names.into_iter());
+        assert_eq!(meant("WebSearch"), Some("web_search"));
+        assert_eq!(meant("search_tool"), Some("search_tool"), "though another is alike");
+        assert_eq!(meant("web_serch"), Some("web_search"));
+        assert_eq!(meant("dele"), None);
+        assert_eq!(meant(""), None);
+        // 2 · 17 of 40 letters is 0.85 and not more.
+        assert_eq!(meant("abcdefghijklmnopqrstuvw"), None);
+        assert_eq!(meant("abcdefghijklmnopqrstu"), Some("abcdefghijklmnopq"));
+    }
+
+    /// MC-27 … MC-31: the sources' own spellings.
+    #[test]
+    fn mc_27_a_tool_is_known_by_the_names_of_the_sources() {
+        let names = ["render_docx", "render_docx_from_file", "render_pdf", "render_pptx"];
+        for (written, plain) in [
+            ("renderDocx", "render_docx"),
+            ("DocxRenderTool.renderDocx", "render_docx"),
+            ("renderDocxFromFile", "render_docx_from_file"),
+            ("PptxRenderTool.renderPptx", "render_pptx"),
+            ("RenderPdf", "render_pdf"),
+        ] {
+            assert_eq!(meant(written, names.into_iter()), Some(plain), "{written}");
+        }
+    }
+
+    /// CA-19: the best wins; of two that are as like none is guessed.
+    #[test]
+    fn the_best_of_several_is_meant_and_a_tie_is_no_answer() {
+        let names = ["read_page_a", "read_page_b", "read_pages_of"];
+        assert_eq!(meant("read_page_", names.into_iter()), None);
+        assert_eq!(meant("read_pages_o", names.into_iter()), Some("read_pages_of"));
+    }
+}

@@ -1,0 +1,216 @@
+//! What a decision is bound to besides the call: the files that it names, as they are.
+//!
+//! A file is told by its bytes. Where these are too many to be read for each question, it is told by
+//! its number, its size and when it was changed, to the nanosecond: whoever writes to it cannot put
+//! that back. A pattern stands for what it matches at that moment. Folders are told by their names.
+
+use cap_fs_ext::OpenOptionsSyncExt as _;
+use cap_std::fs::{Dir, Metadata, MetadataExt as _, OpenOptions};
+use globset::{GlobBuilder, GlobMatcher};
+use sha2::{Digest as _, Sha256};
+use std::{
+    collections::BTreeMap,
+    io::{self, Read as _},
+};
+
+use super::{ToolError, workspace::Workspace};
+use crate::texts;
+
+/// So much of all files that one call names is read; what is more is told by its size and times.
+const READ_BYTES: u64 = 64_000_000;
+/// The files that one call may name.
+const FILES: usize = 4_096;
+
+/// The files behind these names, each with what it is now.
+pub fn bind(
+    workspace: &Workspace,
+    names: &[String],
+) -> Result<BTreeMap<String, String>, ToolError> {
+    let root = workspace.root();
+    let mut left_bytes = READ_BYTES;
+    let mut bound = BTreeMap::new();
+    for name in names {
+        for path in meant(root, name)? {
+            if bound.contains_key(&path) {
+                continue;
+            }
+            if let Some(state) = state(root, &path, &mut left_bytes) {
+                bound.insert(path, state);
+            }
+            if bound.len() > FILES {
+                return Err(too_many());
+            }
+        }
+    }
+    Ok(bound)
+}
+
+fn too_many() -> ToolError {
+    ToolError::ExecutionFailed(texts::too_many_files(FILES))
+}
+
+/// The paths that a shell would make of it; and itself, as there may be a file of just that name.
+fn meant(root: &Dir, name: &str) -> Result<Vec<String>, ToolError> {
+    let mut paths = vec![String::new()];
+    if is_pattern(name) {
+        for part in name.split('/') {
+            paths = below(root, &paths, part)?;
+        }
+    } else {
+        paths.clear();
+    }
+    paths.push(name.to_owned());
+    Ok(paths)
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+
+/// What stands in these folders under names that the part of a pattern matches.
+fn below(root: &Dir, folders: &[String], part: &str) -> Result<Vec<String>, ToolError> {
+    let join = |folder: &str, name: &str| match folder {
+        "" => name.to_owned(),
+        _ => format!("{folder}/{name}"),
+    };
+    if !is_pattern(part) {
+        return Ok(folders.iter().map(|folder| join(folder, part)).collect());
+    }
+    let pattern = matcher(part);
+    let mut found = Vec::new();
+    for folder in folders {
+        let place = if folder.is_empty() { "." } else { folder };
+        let Ok(entries) = root.read_dir(place) else { continue };
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let matching = names.filter(|name| pattern.as_ref().is_none_or(|p| p.is_match(name)));
+        found.extend(matching.map(|name| join(folder, &name)));
+        if found.len() > FILES {
+            return Err(too_many());
+        }
+    }
+    Ok(found)
+}
+
+/// `None`: it may match anything, as far as is known here.
+fn matcher(part: &str) -> Option<GlobMatcher> {
+    let known = !part.contains("[:") && !part.contains("[.") && !part.contains("[=");
+    let glob = known.then(|| GlobBuilder::new(part).literal_separator(true).build());
+    glob?.ok().map(|glob| glob.compile_matcher())
+}
+
+/// Links are followed, as far as they lead to something in the folder.
+fn state(root: &Dir, path: &str, left_bytes: &mut u64) -> Option<String> {
+    let there = root.metadata(path).ok().or_else(|| root.symlink_metadata(path).ok())?;
+    if there.is_dir() {
+        return None;
+    }
+    if there.is_file()
+        && there.len() <= *left_bytes
+        && let Ok(digest) = digest(root, path, there.len())
+    {
+        *left_bytes -= there.len();
+        return Some(digest);
+    }
+    Some(identity(&there))
+}
+
+fn digest(root: &Dir, path: &str, size_bytes: u64) -> io::Result<String> {
+    let mut options = OpenOptions::new();
+    // Without waiting: what is a FIFO by now would hold the opener.
+    options.read(true).nonblock(true);
+    let mut file = root.open_with(path, &options)?.take(size_bytes + 1);
+    let (mut hash, mut piece) = (Sha256::new(), vec![0; 64 * 1024]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hex::encode(hash.finalize())),
+            read => hash.update(&piece[..read]),
+        }
+    }
+}
+
+fn identity(there: &Metadata) -> String {
+    let (size, number) = (there.len(), there.ino());
+    let written = format!("{}.{:09}", there.mtime(), there.mtime_nsec());
+    let changed = format!("{}.{:09}", there.ctime(), there.ctime_nsec());
+    format!("file {number} of {size} bytes, written {written}, changed {changed}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, os::unix::fs::symlink, path::PathBuf};
+
+    fn place() -> (tempfile::TempDir, PathBuf, Workspace) {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().join("work");
+        let workspace = Workspace::open(&root).unwrap();
+        (outer, root, workspace)
+    }
+
+    fn bound(workspace: &Workspace, name: &str) -> BTreeMap<String, String> {
+        bind(workspace, &[name.to_owned()]).unwrap()
+    }
+
+    /// S3: what a pattern matches is bound, and so is that it matches no more.
+    #[test]
+    fn s3_a_pattern_binds_what_it_matches() {
+        let (_outer, root, workspace) = place();
+        fs::create_dir_all(root.join("src/deep")).unwrap();
+        for name in ["src/a.rs", "src/b.rs", "src/c.txt", "src/deep/d.rs"] {
+            fs::write(root.join(name), name).unwrap();
+        }
+        let asked = bound(&workspace, "src/*.rs");
+        assert_eq!(asked.keys().collect::<Vec<_>>(), ["src/a.rs", "src/b.rs"]);
+        assert_eq!(bound(&workspace, "*/deep/?.rs").len(), 1);
+        assert_eq!(bound(&workspace, "src/[[:alpha:]].rs").len(), 3, "rather more than less");
+        fs::write(root.join("src/b.rs"), "other").unwrap();
+        assert_ne!(bound(&workspace, "src/*.rs"), asked);
+        fs::write(root.join("src/b.rs"), "src/b.rs").unwrap();
+        assert_eq!(bound(&workspace, "src/*.rs"), asked);
+        fs::write(root.join("src/e.rs"), "new").unwrap();
+        assert_ne!(bound(&workspace, "src/*.rs"), asked);
+    }
+
+    /// S3: what is too large to be read is bound all the same, and so is what a link leads to.
+    #[test]
+    fn s3_a_large_file_and_a_link_are_bound() {
+        let (outer, root, workspace) = place();
+        let large = fs::File::create(root.join("large")).unwrap();
+        large.set_len(READ_BYTES + 1).unwrap();
+        let asked = bound(&workspace, "large");
+        assert!(asked["large"].contains("64000001 bytes"), "{asked:?}");
+        assert_eq!(bound(&workspace, "large"), asked);
+        let modified = large.metadata().unwrap().modified().unwrap();
+        std::os::unix::fs::FileExt::write_at(&large, b"x", 5).unwrap();
+        large.set_modified(modified).unwrap();
+        assert_ne!(bound(&workspace, "large"), asked, "its time was put back, but not all of it");
+
+        fs::write(root.join("a"), "one").unwrap();
+        symlink("a", root.join("link")).unwrap();
+        fs::hard_link(root.join("a"), root.join("twin")).unwrap();
+        symlink(outer.path(), root.join("out")).unwrap();
+        for name in ["link", "twin"] {
+            fs::write(root.join("a"), "one").unwrap();
+            let asked = bound(&workspace, name);
+            fs::write(root.join("a"), "two").unwrap();
+            assert_ne!(bound(&workspace, name), asked, "{name}");
+        }
+        assert!(bound(&workspace, "out")["out"].contains("bytes"));
+        assert!(bound(&workspace, "missing").is_empty());
+        assert!(bound(&workspace, ".").is_empty());
+    }
+
+    /// S3: more files than can be bound are refused, never left out.
+    #[test]
+    fn s3_too_many_files_are_refused() {
+        let (_outer, root, workspace) = place();
+        for n in 0..=FILES {
+            fs::write(root.join(format!("{n}.x")), "").unwrap();
+        }
+        let refused = bind(&workspace, &["*.x".to_owned()]).unwrap_err().to_string();
+        assert!(refused.contains("4096 files"), "{refused}");
+        let names: Vec<_> = (0..=FILES).map(|n| format!("{n}.x")).collect();
+        assert!(bind(&workspace, &names).is_err());
+        assert_eq!(bound(&workspace, "1?.x").len(), 10);
+    }
+}

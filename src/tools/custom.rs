@@ -1,0 +1,28 @@
+//! Your own tools: what [`tool`] makes of a documented function.
+
+pub use async_trait;
+pub use macros::tool;
+pub use schemars;
+pub use serde;
+pub use serde_json::Value;
+
+pub use super::{
+    Context, Output, Tool, ToolError,
+    arguments::{parse, schema},
+};
+pub use crate::agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec};
+
+/// What a function has returned, as the model reads it: a text as it is, all else as JSON.
+pub fn told(returned: impl serde::Serialize) -> Result<Output, ToolError> {
+    let value = serde_json::to_value(returned)
+        .map_err(|problem| ToolError::ExecutionFailed(problem.to_string()))?;
+    Ok(Output::text(match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }))
+}
+
+/// What a function has returned, unless it has failed.
+pub fn succeeded<T>(returned: Result<T, impl std::fmt::Display>) -> Result<T, ToolError> {
+    returned.map_err(|problem| ToolError::ExecutionFailed(problem.to_string()))
+}

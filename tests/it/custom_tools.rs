@@ -1,0 +1,103 @@
+//! Tools that are made of documented functions.
+
+use countersign::{
+    llm::scripted::{call, say},
+    tools::custom::{Approval, Context, EffectClass, Tool as _, ToolSpec, tool},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::sync::Arc;
+
+use crate::{story, world::World};
+
+/// Multiplies the whole numbers from 1 up to one.
+///
+/// Of 0 that is 1.
+#[tool]
+fn factorial(
+    /// From 0 to 20
+    n: u64,
+) -> Result<u64, &'static str> {
+    (1..=n).try_fold(1, u64::checked_mul).ok_or("That has too many digits: 20 is the most.")
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Point {
+    x: f64,
+    y: f64,
+}
+
+/// Moves a point.
+#[tool(effect = EffectClass::AtMostOnce, approval = Approval::UnlessAllowed)]
+async fn move_point(
+    context: &Context,
+    /// Where it is
+    point: Point,
+    /// How far to the right; not at all if left out
+    right: Option<f64>,
+) -> (String, Point) {
+    let moved = Point { x: point.x + right.unwrap_or_default(), ..point };
+    (std::future::ready(context.person.name.clone()).await, moved)
+}
+
+/// Says the same again.
+#[tool]
+fn echo(
+    /// What to say
+    message: String,
+) -> String {
+    message
+}
+
+#[test]
+fn mc_54_a_function_says_all_that_the_model_is_told() {
+    let spec = Factorial.spec();
+    assert_eq!(spec.name, "factorial");
+    assert_eq!(
+        spec.description,
+        "Multiplies the whole numbers from 1 up to one.\n\nOf 0 that is 1."
+    );
+    let parameters = json!({
+        "type": "object",
+        "properties": { "n": { "type": "integer", "minimum": 0, "description": "From 0 to 20" } },
+        "required": ["n"],
+        "additionalProperties": false,
+    });
+    assert_eq!(spec.parameters, parameters);
+    let plain = ToolSpec::read_only(&spec.name, &spec.description, parameters);
+    assert_eq!(spec, plain, "it changes nothing, unless it says so");
+    let spec = MovePoint.spec();
+    assert_eq!((spec.name.as_str(), spec.effect), ("move_point", EffectClass::AtMostOnce));
+    assert_eq!(spec.approval, Approval::UnlessAllowed);
+    assert_eq!(spec.parameters["required"], json!(["point"]));
+    let right = &spec.parameters["properties"]["right"];
+    assert_eq!(right["description"], "How far to the right; not at all if left out");
+}
+
+story! {
+    /// MC-54, IC-45, CA-09: what the function returns is what the model reads; so are its failure
+    /// and the fault in its arguments. A tool that changes something is asked about.
+    async fn mc_54_a_function_is_a_tool(world: &mut World) {
+        world.tools = vec![Arc::new(Factorial), Arc::new(MovePoint), Arc::new(Echo)];
+        for (tool, arguments) in [
+            ("factorial", json!({ "n": 5 })),
+            ("factorial", json!({ "n": 21 })),
+            ("factorial", json!({ "n": "five" })),
+            ("factorial", json!({})),
+            ("echo", json!({ "message": "hello" })),
+            ("move_point", json!({ "point": { "x": 1.0, "y": 2.0 }, "right": 0.5 })),
+        ] {
+            world.model_will(call(tool, arguments));
+        }
+        world.model_will(say("Done."));
+        world.ann_says("go").await;
+        assert!(world.last().starts_with("Allow **move"), "{}", world.last());
+        world.ann_presses("Allow once").await;
+        let results = world.results().await;
+        assert_eq!(results[..2], ["120", "That has too many digits: 20 is the most."]);
+        assert!(results[2].starts_with("Invalid parameters: /n"), "{results:?}");
+        assert_eq!(results[3], "Invalid parameters: Missing 'n' parameter");
+        assert_eq!(results[4..], ["hello", r#"["Ann",{"x":1.5,"y":2.0}]"#]);
+    }
+}

@@ -1,0 +1,357 @@
+//! What disclosure costs and what it finds: the real agent, prompt and catalogue under a scripted
+//! model, over catalogues of several sizes, in tokens of cl100k.
+//!
+//! Four ways: *everything* puts all schemas into the prompt; *enable_tool* is ours; *found at once*
+//! is ours with `find_tool(enable: true)`; *search–describe–call* is what others do: three tools
+//! that search, describe and call, so that no schema ever comes into the prompt.
+//!
+//! The scripted model reads nothing but the prompt. Of the tools that it sees there it takes the
+//! one whose words (by trigrams, not by what `find_tool` ranks with) are most like what is wanted,
+//! and the next one if that was wrong, three times at most. It measures what is shown to a model
+//! and in which order, not how clever a model is.
+
+mod picking;
+mod tools;
+
+use countersign::{
+    agent::{
+        Agent,
+        catalog::{Catalog, Tier, ToolSpec},
+        disclosure::{self, Disclosure},
+        limits::Budget,
+        next::{Effect, next},
+        policy::{Policy, Scene},
+        prompt::{self, Message, Prompt, ToolSchema},
+    },
+    journal::{
+        event::{Call, Entry, Event, Outcome, Speaker, ToolResult, Usage},
+        session::Session,
+    },
+};
+use picking::{Goal, Model, Way};
+use serde_json::{Value, json};
+use std::collections::{BTreeSet, HashMap};
+
+use crate::world::World;
+
+/// What every prompt has, without a tool of any server: as the program is started.
+async fn own() -> (String, Vec<ToolSpec>) {
+    let world = World::on_sqlite();
+    let app = world.node().await;
+    let specs = app.worker.toolbox.specs().into_iter();
+    // Two tools are the test world's.
+    let specs = specs.filter(|spec| !["delete", "rare"].contains(&spec.name.as_str())).collect();
+    let prompt = world.config.agents[0].system_prompt.clone();
+    world.end().await;
+    (prompt, specs)
+}
+
+fn agent(way: Way, prompt: &str, mut specs: Vec<ToolSpec>, served: usize) -> Agent {
+    match way {
+        Way::Search => specs.extend(searching()),
+        _ => specs.extend(tools::served(served)),
+    }
+    let mode = if way == Way::Everything { Disclosure::Legacy } else { Disclosure::default() };
+    Agent {
+        id: "default".into(),
+        model: "main".into(),
+        system_prompt: prompt.into(),
+        catalog: Catalog::new(specs, vec![]).unwrap().disclosing(mode),
+        policy: Policy::default(),
+        budget: Budget::default(),
+    }
+}
+
+/// The three tools of the fourth way.
+fn searching() -> Vec<ToolSpec> {
+    let tool = |name: &str, about: &str, parameters: &[&str]| {
+        let properties: serde_json::Map<_, _> =
+            parameters.iter().map(|p| ((*p).to_owned(), json!({}))).collect();
+        let schema = json!({ "type": "object", "properties": properties, "required": parameters });
+        ToolSpec { tier: Tier::Core, ..ToolSpec::read_only(name, about, schema) }
+    };
+    vec![
+        tool("search_tools", "Searches the tools there are by words.", &["query"]),
+        tool("describe_tool", "Tells the parameters of a tool that was found.", &["name"]),
+        tool("call_tool", "Calls a tool that was described.", &["name", "arguments"]),
+    ]
+}
+
+/// What one task has cost.
+#[derive(Debug, Default, Clone)]
+struct Cost {
+    trips: usize,
+    tokens: usize,
+    cached: usize,
+    largest: usize,
+    picks: usize,
+    wrong: usize,
+    undone: usize,
+}
+
+impl Cost {
+    fn add(&mut self, other: &Self) {
+        self.trips += other.trips;
+        self.tokens += other.tokens;
+        self.cached += other.cached;
+        self.largest = self.largest.max(other.largest);
+        self.picks += other.picks;
+        self.wrong += other.wrong;
+        self.undone += other.undone;
+    }
+
+    fn cached_share(&self) -> f64 {
+        self.cached as f64 / self.tokens.max(1) as f64
+    }
+
+    fn wrong_share(&self) -> f64 {
+        self.wrong as f64 / self.picks.max(1) as f64
+    }
+}
+
+/// Counts each text once.
+struct Tokens {
+    encoding: &'static tiktoken_rs::CoreBPE,
+    known: HashMap<String, usize>,
+}
+
+impl Tokens {
+    fn of(&mut self, text: String) -> usize {
+        let encoding = self.encoding;
+        *self.known.entry(text).or_insert_with_key(|text| encoding.encode_ordinary(text).len())
+    }
+
+    /// A name stands for one tool.
+    fn of_tool(&mut self, tool: &ToolSchema) -> usize {
+        let key = format!("tool {}", tool.name);
+        if let Some(tokens) = self.known.get(&key) {
+            return *tokens;
+        }
+        let ToolSchema { name, description, parameters } = tool;
+        let all = json!({ "name": name, "description": description, "parameters": parameters });
+        let tokens = self.of(all.to_string());
+        self.known.insert(key, tokens);
+        tokens
+    }
+
+    /// The request in the order in which providers cache it: tools, instructions, dialogue.
+    fn parts(&mut self, prompt: &Prompt) -> Vec<(String, usize)> {
+        let tools = prompt.tools.iter().map(|tool| (tool.name.clone(), self.of_tool(tool)));
+        let mut parts: Vec<_> = tools.collect();
+        let texts = [prompt.system.clone()].into_iter();
+        for text in texts.chain(prompt.messages.iter().map(written)) {
+            parts.push((text.clone(), self.of(text)));
+        }
+        parts
+    }
+}
+
+fn written(message: &Message) -> String {
+    match message {
+        Message::User { text } | Message::Tool { text, .. } => text.clone(),
+        Message::Assistant { text, calls } => {
+            let calls = calls.iter().map(|call| format!("{}{}", call.tool, call.arguments));
+            text.clone() + &calls.collect::<String>()
+        }
+    }
+}
+
+fn sum(parts: &[(String, usize)]) -> usize {
+    parts.iter().map(|(_, tokens)| tokens).sum()
+}
+
+/// A conversation of one task.
+struct Talk<'a> {
+    agent: &'a Agent,
+    /// What `search_tools` searches, in the fourth way.
+    library: &'a Catalog,
+    /// What every conversation of the agent begins with.
+    fixed: &'a [(String, usize)],
+    session: Session,
+}
+
+impl Talk<'_> {
+    fn record(&mut self, event: Event) {
+        let seq = self.session.seq + 1;
+        self.session.apply(&Entry { seq, at: chrono::DateTime::UNIX_EPOCH, event });
+    }
+
+    /// Until the scripted model has nothing more to do.
+    fn goes(&mut self, goals: &[Goal], way: Way, tokens: &mut Tokens) -> Cost {
+        let mut model = Model::new(goals, way);
+        let mut cost = Cost::default();
+        // Other conversations have the same tools and instructions: a provider knows them.
+        let mut before = self.fixed.to_vec();
+        let by = Speaker { id: "1".into(), name: "Ann".into() };
+        let text = goals.iter().map(|goal| goal.says.as_str()).collect::<Vec<_>>().join(", then ");
+        self.record(Event::Said { by, text, message: "m".into() });
+        loop {
+            match next(&self.session, self.agent, &BTreeSet::new(), &Scene::default()) {
+                Effect::Think => {
+                    let prompt = prompt::build(&self.session, self.agent, false);
+                    let parts = tokens.parts(&prompt);
+                    let shared = parts.iter().zip(&before).take_while(|(a, b)| a == b).count();
+                    cost.trips += 1;
+                    cost.tokens += sum(&parts);
+                    cost.cached += sum(&parts[..shared]);
+                    cost.largest = cost.largest.max(sum(&parts));
+                    before = parts;
+                    let id = format!("call{}", self.session.seq);
+                    let calls = model.calls(&prompt).into_iter().map(|(tool, arguments)| Call {
+                        id: id.as_str().into(),
+                        model_id: id.clone(),
+                        tool,
+                        arguments,
+                    });
+                    let (upto, calls) = (self.session.seq, calls.collect());
+                    let (text, usage) = (String::new(), Usage::default());
+                    self.record(Event::Replied { text, calls, upto, usage });
+                }
+                Effect::Settle(events) => events.into_iter().for_each(|event| self.record(event)),
+                Effect::Run(cleared) => {
+                    for cleared in cleared {
+                        let text = self.answer(cleared.call(), &mut model);
+                        let result = ToolResult {
+                            outcome: Outcome::Done,
+                            text,
+                            attachments: vec![],
+                            seen: vec![],
+                            foreign: vec![],
+                            took_ms: 0,
+                        };
+                        let call = cleared.call().id.clone();
+                        self.record(Event::ToolFinished { call, result });
+                    }
+                }
+                Effect::Rest => break,
+                other => panic!("{way:?}: {other:?}"),
+            }
+        }
+        Cost { picks: goals.len(), wrong: model.wrong, undone: model.undone, ..cost }
+    }
+
+    fn answer(&self, call: &Call, model: &mut Model<'_>) -> String {
+        let text = |key: &str| call.arguments[key].as_str().unwrap_or_default();
+        match call.tool.as_str() {
+            "search_tools" => {
+                let found = self.library.finding(&call.arguments).unwrap();
+                disclosure::told(self.library, &found, &[])
+            }
+            "describe_tool" => described(self.library, text("name")).to_string(),
+            "call_tool" => model.ran(text("name")),
+            tool => model.ran(tool),
+        }
+    }
+}
+
+fn described(library: &Catalog, name: &str) -> Value {
+    let spec = library.extensions().find(|spec| spec.name == name).unwrap();
+    json!({ "name": spec.name, "description": spec.description, "parameters": spec.parameters })
+}
+
+/// One line of the table.
+struct Row {
+    served: usize,
+    way: Way,
+    fixed: usize,
+    all: Cost,
+    /// Of tasks that take five requests or more.
+    long: Cost,
+    tasks: usize,
+}
+
+async fn measure(sizes: &[usize], tasks: &[Vec<Goal>]) -> Vec<Row> {
+    let (instructions, own) = own().await;
+    let mut rows = Vec::new();
+    let mut tokens =
+        Tokens { encoding: tiktoken_rs::cl100k_base_singleton(), known: HashMap::new() };
+    for &served in sizes {
+        // Without a server there is nothing to be done but to answer.
+        let tasks = if served == 0 { &[vec![]][..] } else { tasks };
+        for way in [Way::Everything, Way::Enable, Way::FoundAtOnce, Way::Search] {
+            let agent = agent(way, &instructions, own.clone(), served);
+            let library = Catalog::new(tools::served(served), vec![]).unwrap();
+            let fixed = tokens.parts(&prompt::build(&Session::default(), &agent, false));
+            let (mut all, mut long) = (Cost::default(), Cost::default());
+            for goals in tasks {
+                let (agent, library, fixed) = (&agent, &library, fixed.as_slice());
+                let mut talk = Talk { agent, library, fixed, session: Session::default() };
+                let cost = talk.goes(goals, way, &mut tokens);
+                all.add(&cost);
+                if cost.trips >= 5 {
+                    long.add(&cost);
+                }
+            }
+            let fixed = sum(&fixed);
+            rows.push(Row { served, way, fixed, all, long, tasks: tasks.len() });
+        }
+    }
+    rows
+}
+
+fn print(rows: &[Row]) {
+    eprintln!(
+        "\n{:>6}  {:<21} {:>8} {:>11} {:>8} {:>6} {:>7} {:>7} {:>7} {:>7}",
+        "tools",
+        "way",
+        "fixed",
+        "tokens/task",
+        "largest",
+        "trips",
+        "cached",
+        "(long)",
+        "wrong",
+        "undone",
+    );
+    for Row { served, way, fixed, all, long, tasks } in rows {
+        eprintln!(
+            "{served:>6}  {:<21} {fixed:>8} {:>11} {:>8} {:>6.2} {:>6.1}% {:>6.1}% {:>6.1}% {:>7}",
+            way.name(),
+            all.tokens / tasks,
+            all.largest,
+            all.trips as f64 / *tasks as f64,
+            all.cached_share() * 100.0,
+            long.cached_share() * 100.0,
+            all.wrong_share() * 100.0,
+            all.undone,
+        );
+    }
+}
+
+/// The benchmark: prints the table.
+#[tokio::test]
+#[ignore = "takes a minute; README.md says how to run it"]
+async fn disclosure_is_measured() {
+    let tasks = picking::tasks();
+    assert!(tasks.len() >= 60);
+    let rows = measure(&[0, 50, 100, 200, 1000], &tasks).await;
+    print(&rows);
+    promises(&rows);
+}
+
+/// What holds at any size, with fewer tasks.
+#[tokio::test]
+async fn disclosure_keeps_its_promises() {
+    let tasks: Vec<_> = picking::tasks().into_iter().rev().step_by(5).collect();
+    let rows = measure(&[0, 50, 100], &tasks).await;
+    print(&rows);
+    promises(&rows);
+}
+
+fn promises(rows: &[Row]) {
+    let row = |served, way| {
+        rows.iter().find(|row| row.served == served && row.way == way).expect("it was measured")
+    };
+    assert!(row(0, Way::Enable).fixed <= 3_000);
+    let sizes: BTreeSet<_> =
+        rows.iter().map(|row| row.served).filter(|served| *served > 0).collect();
+    for served in sizes {
+        let (everything, ours) = (row(served, Way::Everything), row(served, Way::Enable));
+        assert!(ours.fixed <= 4_000, "{served}");
+        assert!(ours.all.tokens < everything.all.tokens, "{served}");
+        assert!(ours.all.wrong <= everything.all.wrong, "{served}");
+        assert_eq!(ours.all.undone, 0, "{served}");
+        let by_hand = row(served, Way::Search);
+        assert!(ours.all.trips <= by_hand.all.trips, "{served}");
+    }
+}

@@ -1,0 +1,115 @@
+//! What becomes of a call between the model and its result.
+
+use async_trait::async_trait;
+use countersign::{
+    agent::catalog::{EffectClass, ToolSpec},
+    journal::event::Event,
+    llm::scripted::{call, calls, say},
+    tools::{Context, Output, Tool, ToolError},
+};
+use serde_json::{Value, json};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use crate::{story, world::World};
+
+/// Counts how often it runs, and says so.
+struct Count {
+    runs: Arc<AtomicUsize>,
+    spec: ToolSpec,
+}
+
+impl Count {
+    /// One that is like that, and its count.
+    fn with(world: &mut World, like: impl Fn(ToolSpec) -> ToolSpec) -> Arc<AtomicUsize> {
+        let runs = Arc::<AtomicUsize>::default();
+        let parameters = json!({ "type": "object", "properties": {} });
+        let spec = like(ToolSpec::read_only("count", "Counts", parameters));
+        world.tools = vec![Arc::new(Self { runs: runs.clone(), spec })];
+        runs
+    }
+}
+
+#[async_trait]
+impl Tool for Count {
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    async fn run(&self, arguments: Value, _context: &Context) -> Result<Output, ToolError> {
+        let run = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
+        match arguments.get("fail") {
+            Some(_) => Err(ToolError::ExecutionFailed(format!("failed {run}"))),
+            None => Ok(Output::text(format!("run {run}"))),
+        }
+    }
+}
+
+fn count(arguments: &str) -> countersign::llm::scripted::Step {
+    call("count", serde_json::from_str(arguments).unwrap())
+}
+
+story! {
+    /// CA-04, CA-22, CA-41: what a tool has given is given again for the same arguments, in any
+    /// order, over restarts, for this conversation; a failure is not, and what the tool does not
+    /// declare is not.
+    async fn ca_04_ca_22_ca_41_a_result_is_used_again(world: &mut World) {
+        let runs = Count::with(world, |spec| ToolSpec { cache: true, ..spec });
+        for arguments in
+            [r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, r#"{"a":1}"#, r#"{"fail":1}"#, r#"{"fail":1}"#]
+        {
+            world.model_will(count(arguments));
+            world.model_will(say("So."));
+            world.ann_says("count").await;
+        }
+        assert_eq!(runs.load(Ordering::SeqCst), 4);
+        assert_eq!(world.results().await, ["run 1", "run 2", "failed 3", "failed 4"]);
+        let read = format!("{:?}", world.prompts()[3].messages.last());
+        assert!(read.contains("run 1"), "{read}");
+        let reused = world.journal().await.into_iter()
+            .filter(|entry| matches!(entry.event, Event::Reused { .. }));
+        assert_eq!(reused.count(), 1, "and it can be told from one that has run");
+
+        world.ann_says("/new").await;
+        world.model_will(count(r#"{"a":1,"b":2}"#));
+        world.model_will(say("Anew."));
+        world.ann_says("count").await;
+        assert_eq!(runs.load(Ordering::SeqCst), 5);
+    }
+}
+
+story! {
+    /// CA-04, T6: what changes something runs each time that it is called, whatever it declares.
+    async fn ca_04_what_changes_something_runs_each_time(world: &mut World) {
+        let runs = Count::with(world, |spec| {
+            ToolSpec { cache: true, effect: EffectClass::AtMostOnce, ..spec }
+        });
+        for _ in 0..2 {
+            world.model_will(count("{}"));
+            world.model_will(say("So."));
+            world.ann_says("count").await;
+        }
+        assert_eq!(runs.load(Ordering::SeqCst), 2);
+    }
+}
+
+story! {
+    /// CA-02: the result is the answer, and the model is asked once; where the call failed, the
+    /// model says what now.
+    async fn ca_02_a_result_can_be_the_answer(world: &mut World) {
+        Count::with(world, |spec| ToolSpec { result_as_answer: true, ..spec });
+        world.model_will(calls(vec![
+            ("count".into(), json!({})), ("get_current_datetime".into(), json!({})),
+        ]));
+        world.ann_says("count").await;
+        assert_eq!(world.shown(), "run 1");
+        assert_eq!(world.prompts().len(), 1);
+        world.model_will(count(r#"{"fail":1}"#));
+        world.model_will(say("It did not work."));
+        world.ann_says("count").await;
+        assert_eq!(world.shown(), "run 1\nIt did not work.");
+        assert_eq!(world.prompts().len(), 3);
+    }
+}
