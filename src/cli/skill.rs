@@ -1,0 +1,149 @@
+//! `countersign skill`: installs, lists, scans and removes skills.
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, Subcommand};
+use std::path::{Path, PathBuf};
+
+use crate::{
+    config::Config,
+    tools::skills::{
+        folder, front,
+        package::Package,
+        scan::{self, Finding},
+    },
+};
+
+#[derive(Debug, Args)]
+pub struct Skill {
+    /// The id of the agent whose skills these are [default: the first]
+    #[arg(long, global = true)]
+    agent: Option<String>,
+    #[command(subcommand)]
+    what: SkillCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum SkillCommand {
+    /// Install the skills of a folder, a .zip file or a git repository; a running gateway sees them
+    Install {
+        /// A path, or an address with https://, ssh:// or file://
+        source: String,
+        /// Also if the scan has grave findings
+        #[arg(long)]
+        force: bool,
+    },
+    /// Name the skills that there are
+    List,
+    /// Say what in a skill deserves a look, without installing it
+    Scan {
+        /// A skill's name, or what `install` takes
+        source: String,
+    },
+    /// Answer for a skill as it is now: to load it does not taint conversations any more
+    Vouch { name: String },
+    /// Remove a skill
+    Remove { name: String },
+}
+
+/// What to print.
+pub fn run(config: &Config, wish: Skill) -> Result<String> {
+    let agent = match &wish.agent {
+        None => config.agents.first(),
+        Some(id) => config.agents.iter().find(|agent| agent.id == *id),
+    };
+    let folder = config.skills_dir(agent.context("there is no agent of that id")?);
+    match wish.what {
+        SkillCommand::Install { source, force } => install(&folder, &source, force),
+        SkillCommand::List => Ok(list(&folder)),
+        SkillCommand::Scan { source } => scan(&folder, &source),
+        SkillCommand::Vouch { name } => {
+            folder::vouch(&folder, &name)?;
+            Ok(format!("{name} counts as your own word until it is changed."))
+        }
+        SkillCommand::Remove { name } => {
+            folder::remove(&folder, &name)?;
+            Ok(format!("{name} is removed."))
+        }
+    }
+}
+
+fn install(folder: &Path, source: &str, force: bool) -> Result<String> {
+    let skills = package(folder, source)?.skills(&fallback(source))?;
+    let mut said = Vec::new();
+    for (name, skill) in &skills {
+        let findings = scan::scan(skill);
+        said.extend(findings.iter().map(|finding| line(name, finding)));
+        if !force && findings.iter().any(|finding| finding.grave) {
+            bail!("{}\nNothing is installed. --force installs it all the same.", said.join("\n"));
+        }
+        if folder::find(folder, name).is_ok() {
+            bail!("a skill `{name}` is there already: remove it first");
+        }
+    }
+    for (name, skill) in &skills {
+        folder::put(folder, name, skill, source)?;
+        said.push(format!(
+            "{name} is installed. To load it taints a conversation, as it is other people's word: \
+             read it, then `countersign skill vouch {name}`."
+        ));
+    }
+    Ok(said.join("\n"))
+}
+
+fn package(folder: &Path, source: &str) -> Result<Package> {
+    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let scratch = folder.join(format!(".clone-{}", uuid::Uuid::new_v4().simple()));
+    let package = Package::of(source, &scratch);
+    if scratch.exists() {
+        std::fs::remove_dir_all(&scratch)?;
+    }
+    package.with_context(|| format!("reading {source}"))
+}
+
+/// What a skill is called that does not say so itself.
+fn fallback(source: &str) -> String {
+    let path = PathBuf::from(source.trim_end_matches('/').trim_end_matches(".git"));
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn list(folder: &Path) -> String {
+    let line = |kept: folder::Kept| {
+        let whose = match (&kept.origin, kept.skill.foreign) {
+            (None, _) => "your own".to_owned(),
+            (Some(origin), true) => format!("from {}", origin.source),
+            (Some(origin), false) => format!("from {}, vouched for", origin.source),
+        };
+        let mut text = format!("{} ({whose}): {}", kept.skill.name, kept.skill.description);
+        for warning in kept.warnings {
+            text.push_str("\n  warning: ");
+            text.push_str(&warning);
+        }
+        text
+    };
+    folder::all(folder).into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn scan(folder: &Path, source: &str) -> Result<String> {
+    let package = match folder::find(folder, source) {
+        Ok(place) => Package::of_folder(&place)?,
+        Err(_) => package(folder, source)?,
+    };
+    let mut said = Vec::new();
+    for (name, skill) in package.skills(&fallback(source))? {
+        let main = skill.text("SKILL.md").unwrap_or_default();
+        let mut front = front::parse(main).map_err(anyhow::Error::msg)?;
+        let folder = fallback(source);
+        if Path::new(source).is_dir() && skill == package && folder != name {
+            front.warnings.push(format!("its folder is called `{folder}`"));
+        }
+        said.extend(front.warnings.iter().map(|warning| format!("{name}: warning: {warning}")));
+        said.extend(scan::scan(&skill).iter().map(|finding| line(&name, finding)));
+        said.push(format!("{name}: {} files are scanned.", skill.files.len()));
+    }
+    Ok(said.join("\n"))
+}
+
+fn line(name: &str, finding: &Finding) -> String {
+    let weight = if finding.grave { "GRAVE" } else { "note" };
+    format!("{name}: {weight}: {} {}", finding.file, finding.what)
+}

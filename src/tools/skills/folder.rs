@@ -1,0 +1,187 @@
+//! The skills that there are, where they come from, and who vouches for them.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    front,
+    package::{Package, is_plain},
+};
+use crate::agent::catalog::Skill;
+
+/// The largest file that a model can read.
+const TEXT_BYTES: usize = 200_000;
+
+/// Beside a skill that somebody else has made. A skill cannot bring one: see [`is_plain`].
+const ORIGIN: &str = ".origin.json";
+
+/// Where a skill comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    pub source: String,
+    /// Of the content that the operator vouches for.
+    pub vouched: Option<String>,
+}
+
+/// One skill as it lies in its folder.
+pub struct Kept {
+    pub skill: Skill,
+    pub origin: Option<Origin>,
+    pub warnings: Vec<String>,
+}
+
+/// All that can be used. What cannot is logged, and why.
+pub fn all(folder: &Path) -> Vec<Kept> {
+    let mut names = BTreeSet::new();
+    let read = |path: PathBuf| match kept(&path) {
+        Ok(kept) => Some((path, kept)),
+        Err(problem) => {
+            let problem = format!("{problem:#}");
+            tracing::warn!(path = %path.display(), problem, "a skill is left out");
+            None
+        }
+    };
+    let all = places(folder).into_iter().filter_map(read);
+    let all = all.filter(|(path, kept)| {
+        for warning in &kept.warnings {
+            tracing::warn!(path = %path.display(), warning, "a skill departs from the standard");
+        }
+        let fresh = names.insert(kept.skill.name.clone());
+        if !fresh {
+            let name = &kept.skill.name;
+            tracing::warn!(path = %path.display(), name, "another skill has that name already");
+        }
+        fresh
+    });
+    all.map(|(_, kept)| kept).collect()
+}
+
+/// Folders with a `SKILL.md`, in order. None, where there is no folder at all.
+fn places(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let mut places: Vec<_> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join("SKILL.md").is_file() && !is_hidden(path))
+        .collect();
+    places.sort();
+    places
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'))
+}
+
+/// The skill in this folder.
+pub fn kept(place: &Path) -> Result<Kept> {
+    let package = Package::of_folder(place)?;
+    let main = package.text("SKILL.md").context("SKILL.md cannot be read")?;
+    let mut front = front::parse(main).map_err(anyhow::Error::msg)?;
+    let folder_name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if front.name.as_ref().is_some_and(|name| *name != folder_name) {
+        front.warnings.push(format!("its folder is called `{folder_name}`"));
+    }
+    let origin = origin(place)?;
+    let vouched = origin.as_ref().is_none_or(|o| o.vouched.as_ref() == Some(&digest(&package)));
+    let texts = package.files.iter().filter(|(_, file)| file.bytes.len() <= TEXT_BYTES);
+    let texts = texts.filter_map(|(path, _)| Some((path.clone(), package.text(path)?.to_owned())));
+    let skill = Skill {
+        name: front.name.unwrap_or(folder_name),
+        description: front.description.split_whitespace().collect::<Vec<_>>().join(" "),
+        files: texts.collect(),
+        foreign: !vouched,
+    };
+    Ok(Kept { skill, origin, warnings: front.warnings })
+}
+
+fn origin(place: &Path) -> Result<Option<Origin>> {
+    match fs::read(place.join(ORIGIN)) {
+        Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes).context(ORIGIN)?)),
+        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(problem) => Err(problem).context(ORIGIN),
+    }
+}
+
+/// Of all files, their names and who may run them.
+fn digest(package: &Package) -> String {
+    let mut hash = Sha256::new();
+    for (path, file) in &package.files {
+        hash.update(format!("{path}\0{}\0{}\0", file.executable, file.bytes.len()));
+        hash.update(&file.bytes);
+    }
+    hex::encode(hash.finalize())
+}
+
+/// Where the skill of that name lies.
+pub fn find(folder: &Path, name: &str) -> Result<PathBuf> {
+    let named = places(folder).into_iter().find(|place| {
+        place.file_name().is_some_and(|folder| folder.to_string_lossy() == name)
+            || kept(place).is_ok_and(|kept| kept.skill.name == name)
+    });
+    named.with_context(|| format!("there is no skill `{name}` in {}", folder.display()))
+}
+
+/// Puts a skill there, whole or not at all; in place of the one that is there if `origin` of that
+/// is to be replaced.
+pub fn put(folder: &Path, name: &str, package: &Package, source: &str) -> Result<()> {
+    ensure!(front::is_valid(name), "`{name}` is no name for a skill: letters, digits and hyphens");
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let new = folder.join(format!(".new-{}", uuid::Uuid::new_v4().simple()));
+    let written = package.write(&new).and_then(|()| {
+        let origin = Origin { source: source.to_owned(), vouched: None };
+        fs::write(new.join(ORIGIN), serde_json::to_vec_pretty(&origin)?)?;
+        let (place, old) = (folder.join(name), new.with_extension("old"));
+        let replaces = place.exists();
+        if replaces {
+            fs::rename(&place, &old)?;
+        }
+        fs::rename(&new, &place)?;
+        if replaces {
+            fs::remove_dir_all(&old)?;
+        }
+        Ok(())
+    });
+    if written.is_err() {
+        let _ = fs::remove_dir_all(&new);
+    }
+    written.with_context(|| format!("writing the skill `{name}`"))
+}
+
+pub fn remove(folder: &Path, name: &str) -> Result<()> {
+    let place = find(folder, name)?;
+    let old = folder.join(format!(".old-{}", uuid::Uuid::new_v4().simple()));
+    fs::rename(&place, &old)?;
+    fs::remove_dir_all(&old).with_context(|| format!("removing {}", old.display()))
+}
+
+/// The operator has read it, and answers for it as it is now.
+pub fn vouch(folder: &Path, name: &str) -> Result<()> {
+    let place = find(folder, name)?;
+    let Some(mut origin) = origin(&place)? else { bail!("`{name}` is your own already") };
+    origin.vouched = Some(digest(&Package::of_folder(&place)?));
+    let new = place.join(".origin.new");
+    fs::write(&new, serde_json::to_vec_pretty(&origin)?)?;
+    Ok(fs::rename(new, place.join(ORIGIN))?)
+}
+
+/// What changes when any skill does.
+pub fn state(folder: &Path) -> Vec<(PathBuf, u64, Option<std::time::SystemTime>)> {
+    let mut state = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(about) = entry.metadata() else { continue };
+            if about.is_dir() && is_plain(&entry.file_name().to_string_lossy()) {
+                open.push(entry.path());
+            }
+            state.push((entry.path(), about.len(), about.modified().ok()));
+        }
+    }
+    state.sort();
+    state
+}

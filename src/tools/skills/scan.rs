@@ -1,0 +1,80 @@
+//! What in a skill deserves a look before it is installed. It finds what is careless or crude;
+//! whoever hides well is held by the sandbox, the guard and the taint.
+
+use regex::Regex;
+use std::sync::LazyLock;
+
+use super::package::{Package, Packed};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// It is not installed, unless the operator insists.
+    pub grave: bool,
+    pub file: String,
+    pub what: String,
+}
+
+struct Sign {
+    grave: bool,
+    /// Looked for in every text, or in scripts only.
+    anywhere: bool,
+    what: &'static str,
+    pattern: Regex,
+}
+
+static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
+    let sign = |(grave, anywhere, what, pattern): (bool, bool, &'static str, &str)| {
+        let pattern = Regex::new(&format!("(?i){pattern}")).expect("a literal");
+        Sign { grave, anywhere, what, pattern }
+    };
+    [
+        (true, true, "tells the model to forget what it was told", r"(ignore|disregard|forget)\b.{0,20}\b(previous|prior|above|earlier)\b.{0,20}\b(instruction|rule|prompt|message)s?"),
+        (true, true, "tells the model to keep something from people", r"(do not|don't|never)\s+(tell|inform|mention|reveal|show)\b.{0,30}\b(user|person|people|human|operator)"),
+        (true, true, "speaks of going around approvals", r"(bypass|circumvent|without)\b.{0,20}\b(approval|guard|permission|confirmation)s?\b"),
+        (true, true, "pipes what it downloads into a shell", r"(curl|wget)\b[^\n|]*\|\s*(sudo\s+)?(ba|z|da)?sh\b"),
+        (true, true, "runs what it has decoded", r"base64\s+(-d|--decode|-D)\b[^\n]*\|\s*(ba|z|da)?sh\b|(exec|eval)\s*\(\s*[^)\n]*(b64decode|atob|fromhex|decompress)"),
+        (true, false, "deletes whole folders outside of its own", r"rm\s+-[a-z]*[rf][a-z]*\s+[^\n]*(\s|^)?(/|~|\$HOME)(\s|/|\*|$)"),
+        (true, false, "opens a shell to somewhere else", r"/dev/(tcp|udp)/|\bnc\b[^\n]*\s-[a-z]*e\b|\bsocat\b[^\n]*exec"),
+        (true, false, "looks for keys and credentials", r"\.ssh/|\.aws/credentials|\.netrc|id_(rsa|ed25519)|/etc/shadow|\.config/gcloud|\.kube/config"),
+        (false, false, "wants the network, which the sandbox has not", r"\b(requests|urllib|httpx|aiohttp|socket)\b|\b(curl|wget|fetch)\b"),
+        (false, false, "installs packages, for which the sandbox has no network", r"\b(pip3?|npm|apt-get|cargo|gem)\s+(install|i|add)\b"),
+        (false, false, "holds long encoded text", r"[a-z0-9+/=]{1000,}"),
+    ]
+    .map(sign)
+    .into()
+});
+
+/// Everything there is to say about it, by file.
+pub fn scan(package: &Package) -> Vec<Finding> {
+    package.files.iter().flat_map(|(path, file)| of_file(path, file)).collect()
+}
+
+fn of_file(path: &str, file: &Packed) -> Vec<Finding> {
+    let finding =
+        |grave: bool, what: &str| Finding { grave, file: path.to_owned(), what: what.to_owned() };
+    let programs: [&[u8]; 4] = [b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
+    if programs.iter().any(|start| file.bytes.starts_with(start)) {
+        return vec![finding(true, "is a compiled program: nobody can read it")];
+    }
+    let Ok(text) = std::str::from_utf8(&file.bytes) else { return Vec::new() };
+    let mut found = Vec::new();
+    if let Some(hidden) = hidden(text) {
+        let what = format!("hides text from people: U+{:04X}", hidden as u32);
+        found.push(finding(true, &what));
+    }
+    let is_text = [".md", ".txt", ".json", ".yaml", ".yml", ".toml", ".csv", ".html", ".xml"];
+    let is_script = !is_text.iter().any(|ending| path.to_lowercase().ends_with(ending));
+    let signs = SIGNS.iter().filter(|sign| is_script || sign.anywhere);
+    found.extend(signs.filter(|s| s.pattern.is_match(text)).map(|s| finding(s.grave, s.what)));
+    found
+}
+
+/// What turns the reading direction, or cannot be seen; joiners within emoji and scripts that need
+/// them can.
+fn hidden(text: &str) -> Option<char> {
+    text.trim_start_matches('\u{feff}').chars().find(|c| {
+        matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}')
+    })
+}

@@ -1,0 +1,147 @@
+//! `run_skill_script`: a script of a skill, in the sandbox, beside the folder of the conversation.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{Folders, folder, of};
+use crate::{
+    agent::catalog::{Approval, Domain, EffectClass, Subject, Tier, ToolSpec},
+    tools::{
+        Context, Output, Tool, ToolError,
+        arguments::{parse, schema},
+        sandbox::{
+            Job, Limits, Sandbox, Work,
+            cell::{Cell, SKILL},
+            run,
+        },
+        shell, workspace,
+    },
+};
+
+const USUAL_SECONDS: u64 = 60;
+const MOST_SECONDS: u64 = 300;
+/// Around the script's own time: to start and to end the sandbox.
+const AROUND: Duration = Duration::from_secs(10);
+
+/// `run_skill_script`
+pub struct RunSkillScript {
+    pub folders: Folders,
+    pub sandbox: Arc<Sandbox>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Arguments {
+    /// The skill's name.
+    skill: String,
+    /// The script as the skill names it, such as scripts/fill.py.
+    script: String,
+    #[serde(default)]
+    args: Vec<String>,
+    /// What it reads from standard input.
+    #[serde(default)]
+    input: Option<String>,
+    /// Seconds after which it is ended; 60 if left out.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 300))]
+    timeout: Option<u64>,
+}
+
+#[async_trait]
+impl Tool for RunSkillScript {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            effect: EffectClass::AtMostOnce,
+            tier: Tier::Extension,
+            approval: Approval::UnlessAllowed,
+            subject: Some(Subject::Text("script")),
+            timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
+            untrusted: true,
+            domain: Domain::Container,
+            ..ToolSpec::read_only(
+                "run_skill_script",
+                "Runs a script of a loaded skill in a sandbox without network. It starts in \
+                 /workspace, the folder of this conversation, and can write there; the skill is \
+                 /skill, to be read. The result is JSON: exitCode, stdout, stderr, timedOut.",
+                schema::<Arguments>(),
+            )
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Arguments { skill, script, args, input, timeout } = parse(arguments)?;
+        let folder = of(&self.folders, context)?.clone();
+        let found = tokio::task::spawn_blocking(move || command(&folder, &skill, &script)).await;
+        let (place, mut command) = found
+            .unwrap_or_else(|_| Err("The skill cannot be read".into()))
+            .map_err(ToolError::ExecutionFailed)?;
+        command.extend(args);
+        let wait = Duration::from_secs(timeout.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS));
+        // Makes the folder when it is first needed.
+        workspace::beneath(context, |_, _| Ok(())).await?;
+        let cell = Cell::around(Job::new(Work::Program(command), Some(Limits::COMMAND)))
+            .with_workspace(&context.workspace)
+            .showing(&place, Path::new(SKILL));
+        let input = input.unwrap_or_default().into_bytes();
+        let ended = run::to_its_end(self.sandbox.walled(&cell)?, input, wait).await?;
+        Ok(Output::text(shell::told(ended, context).await))
+    }
+}
+
+/// Where the skill is, and what starts its script within the walls.
+fn command(folder: &Path, skill: &str, script: &str) -> Result<(PathBuf, Vec<String>), String> {
+    let place = folder::find(folder, skill).map_err(|problem| format!("{problem:#}"))?;
+    let missing = || format!("The skill `{skill}` has no script `{script}`.");
+    let place = place.canonicalize().map_err(|_| missing())?;
+    let path = place.join(script).canonicalize().map_err(|_| missing())?;
+    let within = path.strip_prefix(&place).map_err(|_| missing())?;
+    let about = path.metadata().map_err(|_| missing())?;
+    if !about.is_file() {
+        return Err(missing());
+    }
+    let program = Path::new(SKILL).join(within).to_string_lossy().into_owned();
+    let interpreter = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("py") => Some("python3"),
+        Some("sh") => Some("/bin/sh"),
+        Some("bash") => Some("bash"),
+        Some("js" | "mjs") => Some("node"),
+        _ if about.permissions().mode() & 0o111 != 0 => None,
+        _ => return Err(format!("`{script}` is no script: .py, .sh, .bash, .js or executable.")),
+    };
+    let command = interpreter.map(str::to_owned).into_iter().chain([program]).collect();
+    Ok((place, command))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn only_scripts_of_the_skill_are_started() {
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path().join("letters");
+        fs::create_dir_all(place.join("scripts")).unwrap();
+        fs::write(place.join("SKILL.md"), "---\nname: letters\ndescription: d\n---\n").unwrap();
+        fs::write(place.join("scripts/a.py"), "print(1)").unwrap();
+        fs::write(place.join("notes.txt"), "x").unwrap();
+        fs::write(home.path().join("outside.py"), "print(2)").unwrap();
+        std::os::unix::fs::symlink("../outside.py", place.join("link.py")).unwrap();
+        let command = |skill: &str, script: &str| command(home.path(), skill, script);
+        let (_, program) = command("letters", "scripts/a.py").unwrap();
+        assert_eq!(program, ["python3", "/skill/scripts/a.py"]);
+        for script in ["../outside.py", "link.py", "scripts", "notes.txt", "/etc/passwd", "none.py"]
+        {
+            assert!(command("letters", script).is_err(), "{script}");
+        }
+        assert!(command("../letters", "scripts/a.py").is_err());
+    }
+}

@@ -1,0 +1,175 @@
+//! Know-how: whose word it is, who may write it, what it may run.
+
+use countersign::{
+    agent::{catalog::Domain, prompt::Prompt},
+    journal::event::Event,
+    llm::scripted::{call, say},
+    tools::skills::{folder, package::Package},
+};
+use serde_json::json;
+use std::{fs, path::PathBuf, sync::Arc};
+
+use crate::{sandbox::sandbox, story, world::World};
+
+const MAIN: &str = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.";
+
+fn skills_dir(world: &World) -> PathBuf {
+    world.config.data_dir.join("skills")
+}
+
+/// Lays a skill there as its owner does.
+fn lay(world: &World, files: &[(&str, &str)]) {
+    for (name, text) in files {
+        let path = skills_dir(world).join("letters").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+async fn taint(world: &World) -> Vec<String> {
+    let sources = world.journal().await.into_iter().filter_map(|entry| match entry.event {
+        Event::Tainted { source } => Some(source),
+        _ => None,
+    });
+    sources.collect()
+}
+
+fn tools(prompt: &Prompt) -> Vec<&str> {
+    prompt.tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+story! {
+    /// S16: what was installed is other people's word, until the operator vouches for it as it is.
+    async fn a_skill_from_elsewhere_taints_until_somebody_vouches_for_it(world: &mut World) {
+        let mut package = Package::default();
+        package.add("SKILL.md", MAIN.as_bytes(), false).unwrap();
+        folder::put(&skills_dir(world), "letters", &package, "https://example.org/x").unwrap();
+        world.model_will(call("load_skill", json!({ "name": "letters" })));
+        world.model_will(say("Dear Ann,"));
+        world.ann_says("write me a letter").await;
+        assert_eq!(taint(world).await, ["load_skill letters"]);
+
+        world.ann_says("/new").await;
+        folder::vouch(&skills_dir(world), "letters").unwrap();
+        world.model_will(call("load_skill", json!({ "name": "letters" })));
+        world.model_will(say("Dear Ann,"));
+        world.ann_says("write me a letter").await;
+        assert_eq!(taint(world).await.len(), 1, "no more than before");
+    }
+}
+
+story! {
+    /// MC-16: without `load_skill` the operator's own skills stand in the prompt; those of others do
+    /// not.
+    async fn mc_16_skills_can_stand_in_the_prompt(world: &mut World) {
+        world.config.skills.load_tool = false;
+        lay(world, &[("SKILL.md", MAIN)]);
+        let mut package = Package::default();
+        let main = MAIN.replace("letters", "others").replace("Dear", "Yo");
+        package.add("SKILL.md", main.as_bytes(), false).unwrap();
+        folder::put(&skills_dir(world), "others", &package, "https://example.org/x").unwrap();
+        world.model_will(call("load_skill", json!({ "name": "letters" })));
+        world.model_will(say("Dear Ann,"));
+        world.ann_says("write me a letter").await;
+        let prompt = world.prompts().remove(0);
+        assert!(prompt.system.contains("## Skill: letters\n---\nname: letters"));
+        assert!(!prompt.system.contains("Begin with Yo") && !prompt.system.contains("## Skills"));
+        assert!(!tools(&prompt).contains(&"load_skill"));
+        assert!(world.results().await[0].starts_with("There is no tool `load_skill`"));
+    }
+}
+
+story! {
+    /// The agent writes a skill down only if a person lets it, who sees all of it; nothing is written
+    /// before.
+    async fn an_agent_writes_a_skill_if_a_person_lets_it(world: &mut World) {
+        let create = json!({ "action": "create", "name": "letters", "content": MAIN });
+        world.model_will(call("skill_manage", create));
+        world.ann_says("remember how we write letters").await;
+        assert!(world.room.messages().last().unwrap().text.contains("Begin with Dear."));
+        assert!(!skills_dir(world).join("letters").exists());
+        world.model_will(say("Written."));
+        world.ann_presses("Allow once").await;
+        world.model_will(call("load_skill", json!({ "name": "letters" })));
+        world.model_will(say("Dear Ann,"));
+        world.ann_says("write one").await;
+        let prompt = world.prompts().pop().unwrap();
+        assert!(prompt.system.contains("- letters: How we write letters"));
+        assert!(world.results().await[1].contains("Begin with Dear."));
+        assert_eq!(taint(world).await, ["load_skill letters"], "it is not the operator's word");
+    }
+}
+
+story! {
+    /// A script of a skill runs in the sandbox, beside the folder of the conversation, when somebody
+    /// has allowed it; it can change neither the skill nor anything else.
+    async fn a_script_of_a_skill_runs_in_the_sandbox(world: &mut World) {
+        world.sandbox = Arc::new(sandbox().await);
+        let script = "import sys, os\n\
+            open('/workspace/made.txt', 'w').write(sys.argv[1] + sys.stdin.read())\n\
+            print(open('/skill/references/a.txt').read())\n\
+            try: open('/skill/SKILL.md', 'w')\n\
+            except OSError: print('kept')\n\
+            print(os.path.exists('/etc/shadow'))";
+        lay(world, &[
+            ("SKILL.md", MAIN),
+            ("references/a.txt", "forms"),
+            ("scripts/make.py", script),
+        ]);
+        let run = json!({
+            "skill": "letters", "script": "scripts/make.py", "args": ["a"], "input": "b"
+        });
+        world.model_will(call("run_skill_script", run));
+        world.model_will(call("read_file", json!({ "path": "made.txt" })));
+        world.model_will(say("Made."));
+        world.ann_says("make it").await;
+        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+        world.ann_presses("Allow once").await;
+        let results = world.results().await;
+        assert!(results[0].contains(r#""stdout":"forms\nkept\nFalse\n""#), "{results:?}");
+        assert!(results[1].contains("ab"), "{results:?}");
+        assert_eq!(fs::read_to_string(skills_dir(world).join("letters/SKILL.md")).unwrap(), MAIN);
+    }
+}
+
+/// What a process says of the namespaces that it runs in.
+const SHOWS: &str = "readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt";
+
+async fn contained(world: &World) -> Vec<String> {
+    let app = world.node().await;
+    let specs = app.worker.toolbox.specs().into_iter();
+    specs.filter(|spec| spec.domain == Domain::Container).map(|spec| spec.name).collect()
+}
+
+story! {
+    /// IC-29: what belongs into a container never runs in this process: it is in namespaces of its
+    /// own, and where there is no sandbox it is not there, or refuses.
+    async fn a_container_tool_never_runs_in_the_main_process(world: &mut World) {
+        assert_eq!(contained(world).await, ["extract_document"]);
+        world.model_will(call("write_file", json!({ "path": "a.html", "content": "<p>words</p>" })));
+        world.model_will(call("extract_document", json!({ "path": "a.html" })));
+        world.model_will(say("It cannot be read."));
+        world.ann_says("read it").await;
+        world.ann_presses("Allow once").await;
+        let results = world.results().await;
+        assert!(results[1].starts_with("Sandbox: "), "{results:?}");
+
+        world.sandbox = Arc::new(sandbox().await);
+        let script = format!("#!/bin/sh\n{SHOWS}\n");
+        lay(world, &[("SKILL.md", MAIN), ("scripts/show.sh", script.as_str())]);
+        assert_eq!(contained(world).await, ["extract_document", "run_skill_script", "shell"]);
+        let run = json!({ "skill": "letters", "script": "scripts/show.sh" });
+        for one in [call("shell", json!({ "command": SHOWS })), call("run_skill_script", run)] {
+            world.model_will(one);
+            world.ann_says("where are you?").await;
+            world.model_will(say("There."));
+            world.ann_presses("Allow once").await;
+            let result = world.results().await.pop().unwrap();
+            assert_eq!(result.matches(":[").count(), 3, "{result}");
+            for space in ["pid", "net", "mnt"] {
+                let ours = fs::read_link(format!("/proc/self/ns/{space}")).unwrap();
+                assert!(!result.contains(ours.to_str().unwrap()), "{space}: {result}");
+            }
+        }
+    }
+}
