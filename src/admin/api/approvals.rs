@@ -1,0 +1,288 @@
+//! Questions: what is open, what was decided, and deciding.
+
+use anyhow::Result;
+use axum::{Json, extract::State, http::StatusCode};
+use channels::Outgoing;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    parts::{Body, Named, Page, Params, PersonView, Slice, none},
+};
+use crate::{
+    admin::{Admin, problem::Problem},
+    gateway::approvals::{Came, Choice, Terms, doors},
+    journal::standing::Scope,
+    store::{
+        approvals as questions,
+        lists::{
+            Stretch,
+            approvals::{Question, Wanted, list},
+        },
+        showing, votes,
+    },
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new().routes(routes!(index)).routes(routes!(show)).routes(routes!(decide))
+}
+
+/// A question to people, open or settled.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApprovalView {
+    pub id: String,
+    pub conversation: String,
+    pub channel: String,
+    /// `allow`: may the call run? `retry`: its outcome is unknown, shall it run again?
+    #[schema(value_type = Object)]
+    pub asks: Value,
+    pub tool: String,
+    /// Without secrets
+    #[schema(value_type = Value)]
+    pub arguments: Value,
+    pub title: String,
+    pub requester: PersonView,
+    /// Who may decide, as in the configuration
+    #[schema(value_type = Value)]
+    pub approvers: Value,
+    /// pending, allowed, denied, expired, withdrawn, superseded or undeliverable
+    pub status: String,
+    pub created_at: DateTime<Utc>,
+    pub expires_at: DateTime<Utc>,
+    pub decided_at: Option<DateTime<Utc>>,
+    pub decided_by: Option<String>,
+}
+
+/// One question, with what its people see.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WholeApproval {
+    #[serde(flatten)]
+    pub approval: ApprovalView,
+    /// The question as it was put, in Markdown
+    pub question: String,
+    /// Who has said yes so far, where several have to
+    pub votes: Vec<String>,
+}
+
+/// How questions stand that are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    Pending,
+    Settled,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Filter {
+    /// Only those that are open, or only those that are settled
+    #[param(inline)]
+    pub status: Option<Standing>,
+    /// Only those of a conversation
+    #[serde(default)]
+    pub conversation: Option<String>,
+}
+
+/// Questions, the newest first.
+pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<ApprovalView>> {
+    let wanted = Wanted {
+        open: filter.status.map(|status| status == Standing::Pending),
+        conversation: filter.conversation.unwrap_or_default(),
+        ..Wanted::default()
+    };
+    let (rows, stretch) = admin
+        .gateway
+        .store
+        .read(move |tx| Box::pin(async move { Ok((list(tx, &wanted, &stretch).await?, stretch)) }))
+        .await?;
+    Ok(Page::of(rows, &stretch, |row| row.id.to_string(), |row| view(admin, row)))
+}
+
+/// One of them, whole.
+pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
+    let wanted = Wanted { id: id.to_owned(), ..Wanted::default() };
+    let found = admin
+        .gateway
+        .store
+        .read(move |tx| {
+            Box::pin(async move {
+                let only = Stretch { most: 1, ..Stretch::default() };
+                let Some(row) = list(tx, &wanted, &only).await?.pop() else { return Ok(None) };
+                let votes = votes::names(tx, &row.id).await?;
+                let parts = showing::parts(tx, &row.id).await?;
+                Ok(Some((row, parts, votes)))
+            })
+        })
+        .await?;
+    Ok(found.map(|(row, parts, votes)| {
+        let texts = parts.iter().filter_map(|part| match part {
+            Outgoing::Text { markdown, .. } | Outgoing::Question { markdown, .. } => {
+                Some(&markdown[..])
+            }
+            _ => None,
+        });
+        let question = texts.collect::<Vec<_>>().join("\n\n");
+        let question = admin.redactor().text(&question).into_owned();
+        WholeApproval { approval: view(admin, row), question, votes }
+    }))
+}
+
+fn view(admin: &Admin, question: Question) -> ApprovalView {
+    ApprovalView {
+        id: question.id.0,
+        conversation: question.conversation.0,
+        channel: question.channel,
+        asks: serde_json::to_value(question.asks).unwrap_or_default(),
+        tool: question.tool,
+        arguments: admin.redactor().value(&question.arguments),
+        title: admin.redactor().text(&question.title).into_owned(),
+        requester: question.requester.into(),
+        approvers: serde_json::to_value(question.approvers).unwrap_or_default(),
+        status: question.status.as_str().to_owned(),
+        created_at: question.created_at,
+        expires_at: question.expires_at,
+        decided_at: question.decided_at,
+        decided_by: question.decided_by,
+    }
+}
+
+/// List questions
+#[utoipa::path(get, path = "/approvals", tag = "approvals", params(Slice, Filter),
+    responses((status = 200, body = Page<ApprovalView>)), extensions(("x-role" = json!("approver"))))]
+async fn index(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+    Params(filter): Params<Filter>,
+) -> Result<Json<Page<ApprovalView>>, Problem> {
+    Ok(Json(page(&admin, filter, slice.stretch()?).await?))
+}
+
+/// Show a question, its text and the votes so far
+#[utoipa::path(get, path = "/approvals/{id}", tag = "approvals", params(("id" = String, Path)),
+    responses((status = 200, body = WholeApproval)), extensions(("x-role" = json!("approver"))))]
+async fn show(
+    State(admin): State<Arc<Admin>>,
+    Named(id): Named<String>,
+) -> Result<Json<WholeApproval>, Problem> {
+    whole(&admin, &id).await?.map(Json).ok_or_else(|| none("approval"))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DecisionBody {
+    pub decision: DecisionName,
+    /// Why not: the model is told
+    #[schema(max_length = 1000)]
+    pub reason: Option<String>,
+    /// With `allow_always`: for whom, how long, how often
+    pub grant: Option<GrantTerms>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecisionName {
+    /// This call; where its outcome is unknown: run it again
+    Allow,
+    /// And the tool for the rest of the conversation
+    AllowForConversation,
+    /// And what the question proposes to allow from here on
+    AllowAlways,
+    /// Not this call; where its outcome is unknown: go on without it
+    Deny,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrantTerms {
+    /// person, conversation or bot
+    #[schema(pattern = "^(person|conversation|bot)$")]
+    pub scope: Option<String>,
+    #[schema(minimum = 1, maximum = 366)]
+    pub days: Option<i64>,
+    #[schema(minimum = 1, maximum = 1_000_000)]
+    pub uses: Option<i64>,
+}
+
+/// What came of a decision.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Decided {
+    pub id: String,
+    /// pending where more people have to agree
+    pub status: String,
+    pub text: String,
+}
+
+/// Decide a question
+///
+/// Who may is the question's own policy, on top of the role: a token counts where `approvers` names
+/// its role (`role:approver`) or everybody.
+#[utoipa::path(post, path = "/approvals/{id}/decision", tag = "approvals",
+    params(("id" = String, Path)), request_body = DecisionBody,
+    responses((status = 200, body = Decided)), extensions(("x-role" = json!("approver"))))]
+async fn decide(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+    Body(body): Body<DecisionBody>,
+) -> Result<Json<Decided>, Problem> {
+    let choice = choice(body)?;
+    let answer = doors::decide_as(&admin.gateway, &id, choice, caller.voter()).await?;
+    let answer = answer.ok_or_else(|| none("approval"))?;
+    match answer.came {
+        Came::Done => {}
+        Came::Refused => return Err(Problem::new(StatusCode::FORBIDDEN, answer.text)),
+        Came::Late | Came::NotNow => return Err(Problem::conflict(answer.text)),
+    }
+    let of = id.clone();
+    let now = admin
+        .gateway
+        .store
+        .read(move |tx| Box::pin(async move { questions::by_id(tx, &of).await }));
+    let status = now.await?.map(|approval| approval.status.as_str().to_owned());
+    Ok(Json(Decided { id, status: status.unwrap_or_default(), text: answer.text }))
+}
+
+fn choice(body: DecisionBody) -> Result<Choice, Problem> {
+    let always = body.decision == DecisionName::AllowAlways;
+    if body.grant.is_some() && !always {
+        return Err(Problem::unfit("`grant` goes with the decision `allow_always` only."));
+    }
+    if body.reason.as_ref().is_some_and(|reason| reason.chars().count() > 1000) {
+        return Err(Problem::unfit("`reason` has 1,000 characters at most."));
+    }
+    Ok(match body.decision {
+        DecisionName::Allow => Choice::Once,
+        DecisionName::AllowForConversation => Choice::Conversation,
+        DecisionName::AllowAlways => Choice::Give(terms(body.grant)?),
+        DecisionName::Deny => {
+            let reason = body.reason.map(|reason| reason.trim().to_owned());
+            Choice::Deny { reason: reason.filter(|reason| !reason.is_empty()) }
+        }
+    })
+}
+
+fn terms(wanted: Option<GrantTerms>) -> Result<Terms, Problem> {
+    let mut terms = Terms::default();
+    let Some(wanted) = wanted else { return Ok(terms) };
+    if let Some(scope) = wanted.scope {
+        let known = Scope::parse(&scope);
+        terms.scope =
+            known.ok_or_else(|| Problem::unfit("`scope` is person, conversation or bot."))?;
+    }
+    if let Some(days) = wanted.days {
+        if !(1..=366).contains(&days) {
+            return Err(Problem::unfit("`days` is a number from 1 to 366."));
+        }
+        terms.lasts = TimeDelta::days(days);
+    }
+    if wanted.uses.is_some_and(|uses| !(1..=1_000_000).contains(&uses)) {
+        return Err(Problem::unfit("`uses` is a number from 1 to 1,000,000."));
+    }
+    terms.uses = wanted.uses;
+    Ok(terms)
+}

@@ -1,0 +1,104 @@
+//! Files that were shown.
+
+use anyhow::Result;
+use axum::{Json, extract::State, http::StatusCode, response::Response};
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::parts::{Named, Page, Params, Slice, none};
+use crate::{
+    admin::{
+        Admin, files,
+        problem::{FILE_GONE, Problem},
+    },
+    store::lists::{
+        Stretch,
+        outbox::{Listed, Which, list},
+    },
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new().routes(routes!(index)).routes(routes!(download))
+}
+
+/// A file that was shown in a conversation.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ArtifactView {
+    pub id: String,
+    pub conversation: String,
+    pub channel: String,
+    pub name: String,
+    pub media_type: String,
+    pub size_bytes: u64,
+    /// SHA-256 of its bytes, in hex
+    pub digest: String,
+    /// waiting, sent, refused or gone
+    pub status: String,
+    pub created_at: DateTime<Utc>,
+}
+
+fn view(row: Listed) -> Option<ArtifactView> {
+    let Outgoing::File { name, media_type, size_bytes, digest, .. } = row.what else { return None };
+    Some(ArtifactView {
+        id: row.id.0,
+        conversation: row.conversation.0,
+        channel: row.channel,
+        name,
+        media_type,
+        size_bytes,
+        digest,
+        status: row.status,
+        created_at: row.created_at,
+    })
+}
+
+/// Files, the newest first; `id` is empty, or the only one wanted.
+async fn rows(admin: &Admin, id: String, stretch: Stretch) -> Result<(Vec<Listed>, Stretch)> {
+    let read = admin.gateway.store.read(move |tx| {
+        Box::pin(async move { Ok((list(tx, (Which::Files, &id), &stretch).await?, stretch)) })
+    });
+    read.await
+}
+
+pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<ArtifactView>> {
+    let (rows, stretch) = rows(admin, String::new(), stretch).await?;
+    let page = Page::of(rows, &stretch, |row| row.id.to_string(), view);
+    Ok(Page { items: page.items.into_iter().flatten().collect(), next: page.next })
+}
+
+pub async fn one(admin: &Admin, id: &str) -> Result<Option<ArtifactView>> {
+    let only = Stretch { most: 1, ..Stretch::default() };
+    let (mut rows, _) = rows(admin, id.to_owned(), only).await?;
+    Ok(rows.pop().and_then(view))
+}
+
+/// List files that were shown
+#[utoipa::path(get, path = "/artifacts", tag = "artifacts", params(Slice),
+    responses((status = 200, body = Page<ArtifactView>)),
+    extensions(("x-role" = json!("operator"))))]
+async fn index(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<ArtifactView>>, Problem> {
+    Ok(Json(page(&admin, slice.stretch()?).await?))
+}
+
+/// Download a file
+#[utoipa::path(get, path = "/artifacts/{id}", tag = "artifacts", params(("id" = String, Path)),
+    responses((status = 200, content_type = "application/octet-stream", body = Vec<u8>)),
+    extensions(("x-role" = json!("operator"))))]
+async fn download(
+    State(admin): State<Arc<Admin>>,
+    Named(id): Named<String>,
+) -> Result<Response, Problem> {
+    let file = one(&admin, &id).await?.ok_or_else(|| none("file"))?;
+    let bytes = admin.gateway.artifacts.read(&file.digest).await.map_err(|problem| {
+        tracing::error!(problem = format!("{problem:#}"), "an artifact cannot be read");
+        Problem::new(StatusCode::NOT_FOUND, FILE_GONE)
+    })?;
+    Ok(files::attached(&file.name, bytes))
+}

@@ -1,0 +1,125 @@
+//! What was judged, decided, run and changed by whom.
+
+use anyhow::Result;
+use axum::{Json, extract::State};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::parts::{Page, Params, Slice};
+use crate::{
+    admin::{Admin, problem::Problem},
+    store::{
+        audit::{Query, Row},
+        lists::Stretch,
+    },
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new().routes(routes!(index)).routes(routes!(verify))
+}
+
+/// A fact.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FactView {
+    /// Its chain: a conversation, `admin` or `seals`
+    pub chain: String,
+    /// Its number there
+    pub number: String,
+    pub at: DateTime<Utc>,
+    /// asked, decided, started, ran, refused, …
+    pub kind: String,
+    /// The platform's id; of a token, `token:` and its name
+    pub person: String,
+    pub tool: String,
+    #[schema(value_type = Value)]
+    pub body: Value,
+    /// Of the fact and all before it in its chain
+    pub hash: String,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Filter {
+    /// A chain: a conversation, `admin` or `seals`
+    #[serde(default)]
+    pub conversation: String,
+    /// The platform's id
+    #[serde(default)]
+    pub person: String,
+    #[serde(default)]
+    pub tool: String,
+    #[serde(default)]
+    pub kind: String,
+    pub since: Option<DateTime<Utc>>,
+    pub until: Option<DateTime<Utc>>,
+}
+
+/// What matches, the newest first.
+pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<FactView>> {
+    let query = Query {
+        conversation: filter.conversation,
+        person: filter.person,
+        tool: filter.tool,
+        kind: filter.kind,
+        since: filter.since,
+        until: filter.until,
+        after: Row::place(&stretch.after),
+        most: stretch.most,
+    };
+    let rows = admin.gateway.store.audit(query).await?;
+    Ok(Page::of(rows, &stretch, Row::own_place, view))
+}
+
+fn view(row: Row) -> FactView {
+    FactView {
+        chain: row.chain,
+        number: row.n.to_string(),
+        at: row.at,
+        kind: row.kind,
+        person: row.person,
+        tool: row.tool,
+        body: serde_json::from_str(&row.body).unwrap_or(Value::String(row.body)),
+        hash: row.hash,
+    }
+}
+
+/// Search the audit
+#[utoipa::path(get, path = "/audit", tag = "audit", params(Slice, Filter),
+    responses((status = 200, body = Page<FactView>)), extensions(("x-role" = json!("operator"))))]
+async fn index(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+    Params(filter): Params<Filter>,
+) -> Result<Json<Page<FactView>>, Problem> {
+    Ok(Json(page(&admin, filter, slice.stretch()?).await?))
+}
+
+/// Whether the audit is as it was written.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct VerifiedView {
+    pub good: bool,
+    pub rows: usize,
+    pub chains: usize,
+    /// The hash of the last seal, to be kept elsewhere
+    pub seal: Option<String>,
+    /// What is not as it was written, each in a sentence
+    pub faults: Vec<String>,
+}
+
+/// Check that no fact was changed, moved or taken out
+#[utoipa::path(get, path = "/audit/verification", tag = "audit",
+    responses((status = 200, body = VerifiedView)), extensions(("x-role" = json!("operator"))))]
+async fn verify(State(admin): State<Arc<Admin>>) -> Result<Json<VerifiedView>, Problem> {
+    let verified = admin.gateway.store.verify_audit().await?;
+    Ok(Json(VerifiedView {
+        good: verified.faults.is_empty(),
+        rows: verified.rows,
+        chains: verified.chains,
+        seal: verified.seal.map(|(_, hash)| hash),
+        faults: verified.faults,
+    }))
+}

@@ -1,0 +1,175 @@
+//! Who calls: a token in the header, or the session of a browser, and what they may do.
+
+use anyhow::Result;
+use axum::{
+    extract::{FromRequestParts, MatchedPath, Request, State},
+    http::{HeaderMap, Method, StatusCode, header, request::Parts, uri::PathAndQuery},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use chrono::TimeDelta;
+use std::sync::Arc;
+
+use super::{Api, idempotency};
+use crate::{
+    admin::{
+        Admin, guard,
+        problem::{FOREIGN, Problem},
+        sign_in,
+    },
+    agent::approvers::Voter,
+    journal::{event::Speaker, role::Role},
+    store::{audit::Fact, people, tokens},
+    texts::Language,
+};
+
+/// The channel that tokens speak on.
+const API: &str = "api";
+/// How exactly it is known when a token was used last.
+const USED_WITHIN: TimeDelta = TimeDelta::minutes(1);
+
+/// Somebody who calls the API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// A token's begins with `token:`, so that it is nobody's id on a platform.
+    pub id: String,
+    pub name: String,
+    /// The web channel whose session it is, or `api`.
+    pub channel: String,
+    pub role: Role,
+}
+
+impl Caller {
+    pub fn speaker(&self) -> Speaker {
+        Speaker { id: self.id.clone(), name: self.name.clone() }
+    }
+
+    /// As questions see them.
+    pub fn voter(&self) -> Voter {
+        Voter {
+            speaker: self.speaker(),
+            channel: self.channel.clone(),
+            role: Some(self.role),
+            platform_roles: Vec::new(),
+            language: Language::default(),
+        }
+    }
+
+    /// Something that they did, for the audit.
+    pub fn did(&self, kind: &'static str) -> Fact {
+        Fact::new(kind, &self.id).with("through", self.channel.as_str())
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(unknown)
+    }
+}
+
+/// Lets pass who has the role that the document asks for the operation. What is in no document is
+/// not served.
+pub async fn admit(State(api): State<Arc<Api>>, mut request: Request, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let method = request.method().clone();
+    let asked = request.uri().path_and_query().map_or("", PathAndQuery::as_str);
+    if asked.contains("%00") {
+        // PostgreSQL has no such character in a text.
+        let text = "The address has a NUL character in it.";
+        return Problem::new(StatusCode::BAD_REQUEST, text).into_response();
+    }
+    let Some(least) = api.least(&method, path) else { return not_allowed(&api, path) };
+    match caller(&api.admin, request.headers(), &method).await {
+        Ok(caller) if caller.role >= least => {
+            request.extensions_mut().insert(caller.clone());
+            idempotency::once(&api.admin, &caller, request, next).await
+        }
+        Ok(_) => too_little(least).into_response(),
+        Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
+            ([(header::WWW_AUTHENTICATE, "Bearer")], problem).into_response()
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn not_allowed(api: &Api, path: &str) -> Response {
+    let status = StatusCode::METHOD_NOT_ALLOWED;
+    let problem = Problem::new(status, "This address does not take that method.");
+    ([(header::ALLOW, api.methods(path))], problem).into_response()
+}
+
+fn too_little(least: Role) -> Problem {
+    let text = format!("This takes the role {}, or one above it.", least.as_str());
+    Problem::new(StatusCode::FORBIDDEN, text)
+}
+
+fn unknown() -> Problem {
+    let text = "Send a token that works, as `Authorization: Bearer …`; `countersign token --api \
+                NAME --role ROLE` makes one.";
+    Problem::new(StatusCode::UNAUTHORIZED, text)
+}
+
+async fn caller(admin: &Admin, headers: &HeaderMap, method: &Method) -> Result<Caller, Problem> {
+    if let Some(authorization) = headers.get(header::AUTHORIZATION) {
+        let secret = authorization.to_str().ok().and_then(bearer).ok_or_else(unknown)?;
+        return by_token(admin, secret).await?.ok_or_else(unknown);
+    }
+    let session = sign_in::session_token(headers).ok_or_else(unknown)?;
+    let person = sign_in::person_of(admin, &session).await?.ok_or_else(unknown)?;
+    if *method != Method::GET && *method != Method::HEAD && !guard::is_own(headers) {
+        return Err(Problem::new(StatusCode::FORBIDDEN, FOREIGN));
+    }
+    by_session(admin, person).await?.ok_or_else(|| too_little(Role::Viewer))
+}
+
+fn bearer(authorization: &str) -> Option<String> {
+    let (scheme, secret) = authorization.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim().to_owned())
+}
+
+async fn by_token(admin: &Admin, secret: String) -> Result<Option<Caller>> {
+    let (store, now) = (&admin.gateway.store, admin.gateway.clock.now());
+    let token = store
+        .read(move |tx| Box::pin(async move { tokens::by_secret(tx, &secret, now).await }))
+        .await?;
+    let Some(token) = token else {
+        tracing::warn!("a request to the API with a token that does not work");
+        return Ok(None);
+    };
+    if token.used_at.is_none_or(|used| now - used >= USED_WITHIN) {
+        let id = token.id.clone();
+        store
+            .write("token used", move |tx| {
+                Box::pin(async move { tokens::used(tx, &id, now).await })
+            })
+            .await?;
+    }
+    Ok(Some(Caller {
+        id: format!("token:{}", token.name),
+        name: token.name,
+        channel: API.to_owned(),
+        role: token.role,
+    }))
+}
+
+/// Who only talks to the bot has nothing to look for here.
+pub async fn by_session(admin: &Admin, person: String) -> Result<Option<Caller>> {
+    let Some((channel, _)) = admin.web() else { return Ok(None) };
+    let configured = admin.gateway.channels.get(channel);
+    let configured = configured.and_then(|connected| connected.manners.roles.get(&person).copied());
+    let (of, who) = (channel.to_owned(), person.clone());
+    let kept = admin
+        .gateway
+        .store
+        .read(move |tx| Box::pin(async move { people::role(tx, &of, &who).await }))
+        .await?;
+    let role = configured.max(kept).filter(|role| *role != Role::Member);
+    Ok(role.map(|role| Caller {
+        id: person.clone(),
+        name: person,
+        channel: channel.to_owned(),
+        role,
+    }))
+}

@@ -1,0 +1,320 @@
+//! Conversations: which there are, what happened in each, all of one as a file; erasing a person.
+
+use anyhow::{Context as _, Result};
+use axum::{Json, extract::State};
+use channels::PlaceKind;
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    approvals::{self, ApprovalView},
+    caller::Caller,
+    parts::{Named, Page, Params, Slice, none},
+};
+use crate::{
+    admin::{Admin, problem::Problem},
+    journal::event::Entry,
+    store::{
+        audit,
+        erase::{self, Erased},
+        history::{self, ShownRow},
+        lists::{
+            Stretch,
+            conversations::{Listed, Wanted, events, list},
+        },
+    },
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new()
+        .routes(routes!(index))
+        .routes(routes!(show))
+        .routes(routes!(timeline))
+        .routes(routes!(export))
+        .routes(routes!(erase_person))
+}
+
+/// A conversation, without what was said in it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ConversationView {
+    pub id: String,
+    pub channel: String,
+    /// The platform's id of the chat, and of the topic in it
+    pub chat: String,
+    pub thread: Option<String>,
+    /// One person alone talks to the bot there
+    pub private: bool,
+    pub events: i64,
+    /// Something is to be done there
+    pub busy: bool,
+    pub created_at: DateTime<Utc>,
+    pub last_at: Option<DateTime<Utc>>,
+}
+
+impl From<Listed> for ConversationView {
+    fn from(listed: Listed) -> Self {
+        Self {
+            id: listed.id.0,
+            channel: listed.channel,
+            private: listed.place.kind == PlaceKind::Private,
+            chat: listed.place.chat,
+            thread: listed.place.thread,
+            events: listed.events,
+            busy: listed.is_ready,
+            created_at: listed.created_at,
+            last_at: listed.last_at,
+        }
+    }
+}
+
+/// An event.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EventView {
+    /// Its number in the conversation
+    pub number: String,
+    pub at: DateTime<Utc>,
+    /// What happened, without secrets; `kind` says which
+    #[schema(value_type = Object)]
+    pub event: Value,
+}
+
+/// Something that was shown.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ShownView {
+    pub id: String,
+    /// The event after which it was shown
+    pub event: String,
+    /// What it replaces
+    pub edits: Option<String>,
+    /// waiting, sent, refused or gone
+    pub status: String,
+    pub at: DateTime<Utc>,
+    #[schema(value_type = Object)]
+    pub what: Value,
+}
+
+/// All of a conversation.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ExportView {
+    pub conversation: ConversationView,
+    pub events: Vec<EventView>,
+    pub shown: Vec<ShownView>,
+    pub approvals: Vec<ApprovalView>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Filter {
+    /// Only of a channel
+    #[serde(default)]
+    pub channel: String,
+    /// Only of a chat, by the platform's id
+    #[serde(default)]
+    pub chat: String,
+}
+
+/// Conversations, the newest first.
+pub async fn page(
+    admin: &Admin,
+    filter: Filter,
+    stretch: Stretch,
+) -> Result<Page<ConversationView>> {
+    let Filter { channel, chat } = filter;
+    let wanted = Wanted { id: String::new(), channel, chat };
+    let (rows, stretch) = admin
+        .gateway
+        .store
+        .read(move |tx| Box::pin(async move { Ok((list(tx, &wanted, &stretch).await?, stretch)) }))
+        .await?;
+    Ok(Page::of(rows, &stretch, |row| row.id.to_string(), Into::into))
+}
+
+pub async fn one(admin: &Admin, id: &str) -> Result<Option<ConversationView>> {
+    let wanted = Wanted { id: id.to_owned(), ..Wanted::default() };
+    let found = admin
+        .gateway
+        .store
+        .read(move |tx| {
+            Box::pin(async move {
+                let only = Stretch { most: 1, ..Stretch::default() };
+                Ok(list(tx, &wanted, &only).await?.pop())
+            })
+        })
+        .await?;
+    Ok(found.map(Into::into))
+}
+
+/// What happened in one, in order.
+pub async fn happened(admin: &Admin, id: &str, stretch: Stretch) -> Result<Page<EventView>> {
+    let conversation = id.into();
+    let (rows, stretch) = admin
+        .gateway
+        .store
+        .read(move |tx| {
+            Box::pin(async move { Ok((events(tx, &conversation, &stretch).await?, stretch)) })
+        })
+        .await?;
+    Ok(Page::of(rows, &stretch, |row| row.seq.to_string(), |row| event(admin, row)))
+}
+
+fn event(admin: &Admin, entry: Entry) -> EventView {
+    EventView {
+        number: entry.seq.to_string(),
+        at: entry.at,
+        event: admin.redactor().value(&serde_json::to_value(entry.event).unwrap_or_default()),
+    }
+}
+
+/// All of one.
+pub async fn whole(admin: &Admin, conversation: ConversationView) -> Result<ExportView> {
+    let id = conversation.id.clone();
+    let everything = || Stretch { after: String::new(), most: usize::MAX >> 1 };
+    let filter = approvals::Filter { conversation: Some(id.clone()), ..Default::default() };
+    let approvals = approvals::page(admin, filter, everything()).await?.items;
+    let events = happened(admin, &id, everything()).await?.items;
+    let shown = admin
+        .gateway
+        .store
+        .read(move |tx| {
+            Box::pin(
+                async move { history::history(tx, &id.as_str().into(), usize::MAX >> 1).await },
+            )
+        })
+        .await?;
+    let shown = shown.into_iter().map(|row| self::shown(admin, row)).collect();
+    Ok(ExportView { conversation, events, shown, approvals })
+}
+
+fn shown(admin: &Admin, row: ShownRow) -> ShownView {
+    ShownView {
+        id: row.id.0,
+        event: row.seq.to_string(),
+        edits: row.edits.map(|edits| edits.0),
+        status: row.status,
+        at: row.created_at,
+        what: admin.redactor().value(&serde_json::to_value(row.what).unwrap_or_default()),
+    }
+}
+
+/// List conversations
+#[utoipa::path(get, path = "/conversations", tag = "conversations", params(Slice, Filter),
+    responses((status = 200, body = Page<ConversationView>)),
+    extensions(("x-role" = json!("operator"))))]
+async fn index(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+    Params(filter): Params<Filter>,
+) -> Result<Json<Page<ConversationView>>, Problem> {
+    Ok(Json(page(&admin, filter, slice.stretch()?).await?))
+}
+
+/// Show where a conversation stands
+#[utoipa::path(get, path = "/conversations/{id}", tag = "conversations",
+    params(("id" = String, Path)), responses((status = 200, body = ConversationView)),
+    extensions(("x-role" = json!("operator"))))]
+async fn show(
+    State(admin): State<Arc<Admin>>,
+    Named(id): Named<String>,
+) -> Result<Json<ConversationView>, Problem> {
+    one(&admin, &id).await?.map(Json).ok_or_else(|| none("conversation"))
+}
+
+/// List what happened in a conversation, event by event
+#[utoipa::path(get, path = "/conversations/{id}/events", tag = "conversations",
+    params(("id" = String, Path), Slice), responses((status = 200, body = Page<EventView>)),
+    extensions(("x-role" = json!("operator"))))]
+async fn timeline(
+    State(admin): State<Arc<Admin>>,
+    Named(id): Named<String>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<EventView>>, Problem> {
+    one(&admin, &id).await?.ok_or_else(|| none("conversation"))?;
+    Ok(Json(happened(&admin, &id, slice.stretch()?).await?))
+}
+
+/// Export all of a conversation
+#[utoipa::path(get, path = "/conversations/{id}/export", tag = "conversations",
+    params(("id" = String, Path)), responses((status = 200, body = ExportView)),
+    extensions(("x-role" = json!("operator"))))]
+async fn export(
+    State(admin): State<Arc<Admin>>,
+    Named(id): Named<String>,
+) -> Result<Json<ExportView>, Problem> {
+    let conversation = one(&admin, &id).await?.ok_or_else(|| none("conversation"))?;
+    Ok(Json(whole(&admin, conversation).await?))
+}
+
+/// What was erased.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErasedView {
+    /// Of which nothing is left
+    pub conversations: Vec<String>,
+    /// Events of conversations with others that say no more what was in them
+    pub events: usize,
+    pub files: usize,
+}
+
+/// Erases what a person said and what was said to them alone. `None`: something of theirs is open.
+pub async fn erase(
+    admin: &Admin,
+    caller: &Caller,
+    (channel, person): (&str, &str),
+) -> Result<Option<ErasedView>> {
+    let (channel, person) = (channel.to_owned(), person.to_owned());
+    let (fact, now) =
+        (caller.did("erased").with("channel", channel.as_str()), admin.gateway.clock.now());
+    let erased = admin
+        .gateway
+        .store
+        .write("erase", move |tx| {
+            Box::pin(async move {
+                let erased = erase::erase(tx, (&channel, &person), now).await?;
+                if let Some(erased) = &erased {
+                    let fact = fact
+                        .with("whom", person.as_str())
+                        .with("conversations", erased.conversations.len())
+                        .with("events", erased.events)
+                        .with("files", erased.files.len());
+                    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                }
+                Ok(erased)
+            })
+        })
+        .await?;
+    let Some(Erased { conversations, events, files }) = erased else { return Ok(None) };
+    for digest in &files {
+        admin.gateway.artifacts.remove(digest).await?;
+    }
+    for conversation in &conversations {
+        let removed = admin.worker.workspaces.remove(conversation).await;
+        removed.with_context(|| format!("removing the workspace of {conversation}"))?;
+    }
+    let conversations = conversations.into_iter().map(|id| id.0).collect();
+    Ok(Some(ErasedView { conversations, events, files: files.len() }))
+}
+
+/// Erase a person: their conversations with the bot, and their words in those with others
+///
+/// What stays: the bot's own words to all, and the audit's rows of conversations with others.
+#[utoipa::path(delete, path = "/people/{channel}/{person}/content", tag = "people",
+    params(("channel" = String, Path), ("person" = String, Path)),
+    responses((status = 200, body = ErasedView)), extensions(("x-role" = json!("owner"))))]
+async fn erase_person(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named((channel, person)): Named<(String, String)>,
+) -> Result<Json<ErasedView>, Problem> {
+    if !admin.gateway.channels.contains_key(&channel) {
+        return Err(none("channel"));
+    }
+    let erased = erase(&admin, &caller, (&channel, &person)).await?;
+    erased.map(Json).ok_or_else(|| {
+        Problem::conflict(
+            "Something of theirs is open or under way. Let it end, or stop it, first.",
+        )
+    })
+}

@@ -1,0 +1,144 @@
+//! What could not be shown: refused by the platform, or sent to a chat that is gone.
+
+use anyhow::Result;
+use axum::{Json, extract::State, http::StatusCode};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    parts::{Named, Page, Params, Slice, none},
+};
+use crate::{
+    admin::{Admin, problem::Problem},
+    store::{
+        audit,
+        lists::{
+            Stretch,
+            outbox::{self, Listed, Which, list},
+        },
+    },
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new().routes(routes!(index)).routes(routes!(replay)).routes(routes!(drop))
+}
+
+/// Something that could not be shown.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DeadLetterView {
+    pub id: String,
+    pub conversation: String,
+    pub channel: String,
+    /// What was to be shown
+    #[schema(value_type = Object)]
+    pub what: Value,
+    /// refused: the platform will never take it; gone: the chat cannot be written to
+    pub status: String,
+    pub attempts: i64,
+    pub problem: String,
+    pub created_at: DateTime<Utc>,
+}
+
+pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<DeadLetterView>> {
+    let (rows, stretch) = admin
+        .gateway
+        .store
+        .read(move |tx| {
+            Box::pin(async move { Ok((list(tx, (Which::GivenUp, ""), &stretch).await?, stretch)) })
+        })
+        .await?;
+    let view = |row: Listed| DeadLetterView {
+        what: admin.redactor().value(&serde_json::to_value(row.what).unwrap_or_default()),
+        id: row.id.0,
+        conversation: row.conversation.0,
+        channel: row.channel,
+        status: row.status,
+        attempts: row.attempts,
+        problem: admin.redactor().text(&row.problem).into_owned(),
+        created_at: row.created_at,
+    };
+    Ok(Page::of(rows, &stretch, |row| row.id.to_string(), view))
+}
+
+/// What becomes of a dead letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Replay,
+    Drop,
+}
+
+/// Whether there was such a letter.
+pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Result<bool> {
+    let kind = if fate == Fate::Replay { "letter_replayed" } else { "letter_dropped" };
+    let fact = caller.did(kind).with("letter", id);
+    let (id, now) = (id.to_owned(), admin.gateway.clock.now());
+    admin
+        .gateway
+        .store
+        .write("settle letter", move |tx| {
+            Box::pin(async move {
+                let settled = match fate {
+                    Fate::Replay => outbox::replay(tx, &id).await?,
+                    Fate::Drop => outbox::drop(tx, &id).await?,
+                };
+                if settled {
+                    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                }
+                Ok(settled)
+            })
+        })
+        .await
+}
+
+async fn settled(
+    admin: &Admin,
+    caller: &Caller,
+    id: &str,
+    fate: Fate,
+) -> Result<StatusCode, Problem> {
+    if settle(admin, caller, id, fate).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(none("dead letter"))
+    }
+}
+
+/// List what could not be shown
+#[utoipa::path(get, path = "/dead-letters", tag = "dead letters", params(Slice),
+    responses((status = 200, body = Page<DeadLetterView>)),
+    extensions(("x-role" = json!("operator"))))]
+async fn index(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<DeadLetterView>>, Problem> {
+    Ok(Json(page(&admin, slice.stretch()?).await?))
+}
+
+/// Try once more to show it
+#[utoipa::path(post, path = "/dead-letters/{id}/replay", tag = "dead letters",
+    params(("id" = String, Path)), responses((status = 204)),
+    extensions(("x-role" = json!("operator"))))]
+async fn replay(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+) -> Result<StatusCode, Problem> {
+    settled(&admin, &caller, &id, Fate::Replay).await
+}
+
+/// Let it rest
+#[utoipa::path(delete, path = "/dead-letters/{id}", tag = "dead letters",
+    params(("id" = String, Path)), responses((status = 204)),
+    extensions(("x-role" = json!("operator"))))]
+async fn drop(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+) -> Result<StatusCode, Problem> {
+    settled(&admin, &caller, &id, Fate::Drop).await
+}

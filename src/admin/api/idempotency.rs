@@ -1,0 +1,131 @@
+//! A request that changes something and carries an `Idempotency-Key` is done once; the same request
+//! again gets the same answer.
+
+use anyhow::Result;
+use axum::{
+    body::{Body, Bytes, to_bytes},
+    extract::Request,
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::CONTENT_TYPE},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use sha2::{Digest as _, Sha256};
+
+use super::caller::Caller;
+use crate::{
+    admin::{Admin, BODY_BYTES, problem::Problem},
+    store::answers::{self, Answer, Before},
+};
+
+pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+/// The longest key.
+const KEY_CHARS: usize = 255;
+
+/// On an answer: it holds a secret, of which nothing may be kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Secret;
+
+/// Does the request, or answers as it was answered before.
+pub async fn once(admin: &Admin, caller: &Caller, request: Request, next: Next) -> Response {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let key = match key(request.headers()) {
+        Ok(Some(key)) if !reads => key,
+        Ok(_) => return next.run(request).await,
+        Err(problem) => return problem.into_response(),
+    };
+    match keyed(admin, (caller.id.clone(), key), request, next).await {
+        Ok(response) => response,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(key) = headers.get(KEY) else { return Ok(None) };
+    let key = key.to_str().ok().filter(|key| (1..=KEY_CHARS).contains(&key.len()));
+    let wrong = "An Idempotency-Key has 1 to 255 visible ASCII characters.";
+    key.map(|key| Some(key.to_owned())).ok_or_else(|| Problem::new(StatusCode::BAD_REQUEST, wrong))
+}
+
+async fn keyed(
+    admin: &Admin,
+    (caller, key): (String, String),
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let too_long = |_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too long.");
+    let body = to_bytes(body, BODY_BYTES).await.map_err(too_long)?;
+    let digest = digest(&format!("{} {}", parts.method, parts.uri), &body);
+    let now = admin.gateway.clock.now();
+    let (who, name) = (caller.clone(), key.clone());
+    let store = &admin.gateway.store;
+    let before = store
+        .write("begin to answer", move |tx| {
+            Box::pin(async move { answers::begin(tx, (&who, &name), &digest, now).await })
+        })
+        .await?;
+    match before {
+        Before::Nothing => {}
+        Before::Answered(answer) => return Ok(again(answer)),
+        Before::UnderWay => {
+            let text = "The same request is under way. Try again in a moment.";
+            return Err(Problem::new(StatusCode::CONFLICT, text));
+        }
+        Before::Other => {
+            let text = "This Idempotency-Key was used for another request. Take a new one.";
+            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text));
+        }
+    }
+    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    let (response, answer) = kept(response).await?;
+    store
+        .write("keep answer", move |tx| {
+            Box::pin(async move { answers::end(tx, (&caller, &key), answer).await })
+        })
+        .await?;
+    Ok(response)
+}
+
+fn digest(head: &str, body: &[u8]) -> String {
+    hex::encode(Sha256::new().chain_update(head).chain_update([0]).chain_update(body).finalize())
+}
+
+/// The answer, and what is kept of it: nothing of a fault of ours, so that it can be tried again.
+async fn kept(response: Response) -> Result<(Response, Option<Answer>), Problem> {
+    let (parts, body) = response.into_parts();
+    let body: Bytes = to_bytes(body, usize::MAX).await.map_err(anyhow::Error::from)?;
+    let media_type = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let answer = Answer {
+        status: parts.status.as_u16(),
+        media_type: media_type.unwrap_or_default().to_owned(),
+        body: String::from_utf8_lossy(&body).into_owned(),
+    };
+    let answer = match parts.extensions.get::<Secret>() {
+        _ if parts.status.is_server_error() => None,
+        None => Some(answer),
+        Some(Secret) => Some(shown_once()),
+    };
+    Ok((Response::from_parts(parts, Body::from(body)), answer))
+}
+
+fn shown_once() -> Answer {
+    let text = "An earlier request with this key has made it, and its secret is shown only once. \
+                Revoke it, and make another with a new key.";
+    let problem = Problem::new(StatusCode::CONFLICT, text);
+    Answer {
+        status: problem.status().as_u16(),
+        media_type: crate::admin::problem::PROBLEM.to_owned(),
+        body: problem.body(),
+    }
+}
+
+fn again(answer: Answer) -> Response {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+    let mut response = (status, answer.body).into_response();
+    if let Ok(kind) = HeaderValue::from_str(&answer.media_type) {
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+    }
+    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    response
+}

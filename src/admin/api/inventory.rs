@@ -1,0 +1,313 @@
+//! What there is: agents, models, skills, hooks, channels, what was used; and the settings.
+
+use anyhow::Result;
+use axum::{Json, extract::State};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    audit::{self, FactView},
+    parts::{Page, Params, Slice},
+    tools::cut,
+};
+use crate::{
+    admin::{Admin, problem::Problem},
+    store::{
+        audit::ADMIN,
+        lists::outbox::{Traffic, traffic},
+        usage::{self, Line},
+    },
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new()
+        .routes(routes!(agents))
+        .routes(routes!(models))
+        .routes(routes!(skills))
+        .routes(routes!(hooks))
+        .routes(routes!(channels))
+        .routes(routes!(used))
+        .routes(routes!(settings))
+        .routes(routes!(changes))
+}
+
+/// An agent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AgentView {
+    pub id: String,
+    /// The id of the model that it thinks with
+    pub model: String,
+    pub system_prompt: String,
+    /// Names of the tools that it has now
+    pub tools: Vec<String>,
+    pub skills: Vec<String>,
+}
+
+pub async fn all_agents(admin: &Admin) -> Result<Vec<AgentView>> {
+    let mut views = Vec::new();
+    for id in admin.worker.agent_ids() {
+        let agent = admin.worker.agent(&id).await?;
+        views.push(AgentView {
+            model: agent.model.clone(),
+            system_prompt: admin.redactor().text(&agent.system_prompt).into_owned(),
+            tools: agent.catalog.names().map(str::to_owned).collect(),
+            skills: agent.catalog.skills().iter().map(|skill| skill.name.clone()).collect(),
+            id,
+        });
+    }
+    Ok(views)
+}
+
+/// A language model, as it is configured.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ModelView {
+    pub id: String,
+    pub provider: String,
+    /// The provider's name for it
+    pub model: String,
+    /// Who is asked when it does not answer
+    pub fallback: Vec<String>,
+    /// Of a million tokens
+    pub input_price: f64,
+    pub output_price: f64,
+}
+
+pub fn all_models(admin: &Admin) -> Result<Vec<ModelView>> {
+    admin.section("models")
+}
+
+/// Know-how that agents load when they need it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SkillView {
+    pub name: String,
+    pub description: String,
+    /// The agents that have it
+    pub agents: Vec<String>,
+    pub files: Vec<String>,
+}
+
+pub async fn all_skills(admin: &Admin) -> Result<Vec<SkillView>> {
+    let mut skills: BTreeMap<String, SkillView> = BTreeMap::new();
+    for id in admin.worker.agent_ids() {
+        let agent = admin.worker.agent(&id).await?;
+        for skill in agent.catalog.skills() {
+            let view = skills.entry(skill.name.clone()).or_insert_with(|| SkillView {
+                name: skill.name.clone(),
+                description: skill.description.clone(),
+                agents: Vec::new(),
+                files: skill.files.keys().cloned().collect(),
+            });
+            view.agents.push(id.clone());
+        }
+    }
+    Ok(skills.into_values().collect())
+}
+
+/// What an operator has done before or after thinking and acting.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct HookView {
+    pub name: String,
+    pub on: String,
+    #[serde(rename = "do")]
+    pub act: String,
+    pub tool: Option<String>,
+}
+
+pub fn all_hooks(admin: &Admin) -> Result<Vec<HookView>> {
+    admin.section("hooks")
+}
+
+/// A channel, and how it does.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ChannelView {
+    pub id: String,
+    pub kind: String,
+    pub agent: String,
+    /// Whether a node listens there now
+    pub listening: bool,
+    /// What waits to be shown, and since when
+    pub waiting: i64,
+    pub waiting_since: Option<DateTime<Utc>>,
+    /// Dead letters
+    pub given_up: i64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Configured {
+    id: String,
+    kind: String,
+}
+
+pub async fn all_channels(admin: &Admin) -> Result<Vec<ChannelView>> {
+    let store = &admin.gateway.store;
+    let traffic = store.read(|tx| Box::pin(async move { traffic(tx).await })).await?;
+    let configured: Vec<Configured> = admin.section("channels")?;
+    let kinds: BTreeMap<_, _> = configured.into_iter().map(|c| (c.id, c.kind)).collect();
+    let view = |(id, connected): (&String, &crate::gateway::Connected)| {
+        let Traffic { listening, waiting, since, given_up } =
+            traffic.get(id).cloned().unwrap_or_default();
+        ChannelView {
+            id: id.clone(),
+            kind: kinds.get(id).cloned().unwrap_or_default(),
+            agent: connected.agent.clone(),
+            listening: listening || !connected.alone,
+            waiting,
+            waiting_since: since,
+            given_up,
+        }
+    };
+    Ok(admin.gateway.channels.iter().map(view).collect())
+}
+
+/// What somebody used on a day.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UsageView {
+    /// In UTC
+    pub day: String,
+    /// channel/id
+    pub person: String,
+    /// model or tool
+    pub kind: String,
+    pub name: String,
+    pub times: i64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cached_tokens: u64,
+    /// In millionths of your currency
+    pub cost_micros: i64,
+    pub took_ms: i64,
+}
+
+impl From<Line> for UsageView {
+    fn from(line: Line) -> Self {
+        Self {
+            day: line.day,
+            person: line.person,
+            kind: line.kind,
+            name: line.name,
+            times: line.times,
+            input_tokens: line.usage.input_tokens,
+            output_tokens: line.usage.output_tokens,
+            cached_tokens: line.usage.cached_tokens,
+            cost_micros: line.cost_micros,
+            took_ms: line.took_ms,
+        }
+    }
+}
+
+/// The account of the last days, today among them.
+pub async fn account(admin: &Admin, days: i64) -> Result<Vec<UsageView>> {
+    let since = admin.gateway.clock.now() - TimeDelta::days(days - 1);
+    let store = &admin.gateway.store;
+    let lines =
+        store.read(move |tx| Box::pin(async move { usage::account(tx, since).await })).await?;
+    Ok(lines.into_iter().map(Into::into).collect())
+}
+
+fn key(line: &UsageView) -> String {
+    [&line.day[..], &line.person, &line.kind, &line.name].join("\u{1}")
+}
+
+fn whole<T>(items: Vec<T>) -> Json<Page<T>> {
+    Json(Page { items, next: None })
+}
+
+/// List agents, with the tools that they have now
+#[utoipa::path(get, path = "/agents", tag = "inventory",
+    responses((status = 200, body = Page<AgentView>)), extensions(("x-role" = json!("viewer"))))]
+async fn agents(State(admin): State<Arc<Admin>>) -> Result<Json<Page<AgentView>>, Problem> {
+    Ok(whole(all_agents(&admin).await?))
+}
+
+/// List models
+#[utoipa::path(get, path = "/models", tag = "inventory",
+    responses((status = 200, body = Page<ModelView>)), extensions(("x-role" = json!("viewer"))))]
+async fn models(State(admin): State<Arc<Admin>>) -> Result<Json<Page<ModelView>>, Problem> {
+    Ok(whole(all_models(&admin)?))
+}
+
+/// List skills
+#[utoipa::path(get, path = "/skills", tag = "inventory",
+    responses((status = 200, body = Page<SkillView>)), extensions(("x-role" = json!("viewer"))))]
+async fn skills(State(admin): State<Arc<Admin>>) -> Result<Json<Page<SkillView>>, Problem> {
+    Ok(whole(all_skills(&admin).await?))
+}
+
+/// List hooks
+#[utoipa::path(get, path = "/hooks", tag = "inventory",
+    responses((status = 200, body = Page<HookView>)), extensions(("x-role" = json!("viewer"))))]
+async fn hooks(State(admin): State<Arc<Admin>>) -> Result<Json<Page<HookView>>, Problem> {
+    Ok(whole(all_hooks(&admin)?))
+}
+
+/// List channels, and how they do
+#[utoipa::path(get, path = "/channels", tag = "inventory",
+    responses((status = 200, body = Page<ChannelView>)), extensions(("x-role" = json!("viewer"))))]
+async fn channels(State(admin): State<Arc<Admin>>) -> Result<Json<Page<ChannelView>>, Problem> {
+    Ok(whole(all_channels(&admin).await?))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Days {
+    /// The last so many days, today among them
+    #[serde(default = "month")]
+    #[param(minimum = 1, maximum = 3660, default = 30)]
+    days: i64,
+}
+
+fn month() -> i64 {
+    30
+}
+
+/// List what was used and what it cost, by day, person and what it was
+#[utoipa::path(get, path = "/usage", tag = "usage", params(Days, Slice),
+    responses((status = 200, body = Page<UsageView>)),
+    extensions(("x-role" = json!("operator"))))]
+async fn used(
+    State(admin): State<Arc<Admin>>,
+    Params(Days { days }): Params<Days>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<UsageView>>, Problem> {
+    if !(1..=3660).contains(&days) {
+        let text = "days is a number from 1 to 3660.";
+        return Err(Problem::new(axum::http::StatusCode::BAD_REQUEST, text));
+    }
+    let stretch = slice.stretch()?;
+    let mut lines = account(&admin, days).await?;
+    // Databases sort texts by customs of their own.
+    lines.sort_by_key(key);
+    Ok(Json(cut(lines, &stretch, key)))
+}
+
+/// The configuration in force.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SettingsView {
+    /// Without its secrets
+    #[schema(value_type = Object)]
+    pub configuration: Value,
+}
+
+/// Show the configuration in force on this node, without its secrets
+#[utoipa::path(get, path = "/settings", tag = "settings",
+    responses((status = 200, body = SettingsView)),
+    extensions(("x-role" = json!("operator"))))]
+async fn settings(State(admin): State<Arc<Admin>>) -> Json<SettingsView> {
+    Json(SettingsView { configuration: admin.configured.clone() })
+}
+
+/// List what operators have changed while the program runs: who, when, what
+#[utoipa::path(get, path = "/settings/changes", tag = "settings", params(Slice),
+    responses((status = 200, body = Page<FactView>)),
+    extensions(("x-role" = json!("operator"))))]
+async fn changes(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<FactView>>, Problem> {
+    let filter = audit::Filter { conversation: ADMIN.to_owned(), ..audit::Filter::default() };
+    Ok(Json(audit::page(&admin, filter, slice.stretch()?).await?))
+}

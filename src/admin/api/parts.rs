@@ -1,0 +1,146 @@
+//! What requests and answers are made of: bodies, parameters, pages of a list.
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{FromRequest, FromRequestParts, Request},
+    http::StatusCode,
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    admin::problem::Problem,
+    journal::{event::Speaker, role::Role},
+    store::lists::Stretch,
+};
+
+/// A JSON body.
+pub struct Body<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), state).await;
+        let bytes = bytes.map_err(|problem| Problem::new(problem.status(), problem.body_text()))?;
+        // PostgreSQL has no such character in a text.
+        if bytes.windows(6).any(|six| six == br"\u0000") {
+            return Err(Problem::unfit("The body has a NUL character in a text."));
+        }
+        let request = Request::from_parts(parts, axum::body::Body::from(bytes));
+        Ok(Self(Json::from_request(request, state).await?.0))
+    }
+}
+
+/// Parameters in the query.
+#[derive(FromRequestParts)]
+#[from_request(via(axum::extract::Query), rejection(Problem))]
+pub struct Params<T>(pub T);
+
+/// Parameters in the path.
+#[derive(FromRequestParts)]
+#[from_request(via(axum::extract::Path), rejection(Problem))]
+pub struct Named<T>(pub T);
+
+const USUAL: usize = 50;
+const MOST: usize = 200;
+
+/// Which part of a list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Slice {
+    /// How many items at most
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    limit: Option<usize>,
+    /// `next` of the page before
+    #[param(min_length = 1)]
+    cursor: Option<String>,
+}
+
+impl Slice {
+    /// One more is read than is shown: whether there is a next page.
+    pub fn stretch(&self) -> Result<Stretch, Problem> {
+        let bad = |text: &str| Problem::new(StatusCode::BAD_REQUEST, text);
+        let limit = self.limit.unwrap_or(USUAL);
+        if !(1..=MOST).contains(&limit) {
+            return Err(bad("limit is a number from 1 to 200."));
+        }
+        let after = match self.cursor.as_deref() {
+            None => String::new(),
+            Some(cursor) => URL_SAFE_NO_PAD
+                .decode(cursor)
+                .ok()
+                .and_then(|bytes| String::from_utf8(bytes).ok())
+                .filter(|after| !after.is_empty() && !after.contains('\0'))
+                .ok_or_else(|| bad("This cursor is not one of ours: take `next` of a page."))?,
+        };
+        Ok(Stretch { after, most: limit + 1 })
+    }
+}
+
+/// A part of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    /// The cursor of the next page, if there is one
+    #[schema(required)]
+    pub next: Option<String>,
+}
+
+impl<T> Page<T> {
+    /// Of rows that were read by that stretch; `key` is what the list is ordered by.
+    pub fn of<R>(
+        mut rows: Vec<R>,
+        stretch: &Stretch,
+        key: impl Fn(&R) -> String,
+        view: impl Fn(R) -> T,
+    ) -> Self {
+        let more = rows.len() == stretch.most;
+        rows.truncate(stretch.most - 1);
+        let next = rows.last().filter(|_| more).map(|row| URL_SAFE_NO_PAD.encode(key(row)));
+        Self { items: rows.into_iter().map(view).collect(), next }
+    }
+}
+
+/// Somebody.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PersonView {
+    /// The platform's id
+    pub id: String,
+    pub name: String,
+}
+
+impl From<Speaker> for PersonView {
+    fn from(Speaker { id, name }: Speaker) -> Self {
+        Self { id, name }
+    }
+}
+
+/// What somebody may do, from least to most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoleName {
+    Viewer,
+    Approver,
+    Operator,
+    Owner,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Self {
+        match name {
+            RoleName::Viewer => Self::Viewer,
+            RoleName::Approver => Self::Approver,
+            RoleName::Operator => Self::Operator,
+            RoleName::Owner => Self::Owner,
+        }
+    }
+}
+
+/// Nothing of the kind.
+pub fn none(what: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, format!("There is no such {what}."))
+}

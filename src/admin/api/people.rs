@@ -1,0 +1,227 @@
+//! People, what the bot has made of them, and codes that let others in.
+
+use anyhow::Result;
+use axum::{Extension, Json, extract::State, http::StatusCode};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    idempotency::Secret,
+    parts::{Body, Named, Page, Params, Slice, none},
+};
+use crate::{
+    admin::{Admin, problem::Problem},
+    gateway::people::new_code,
+    journal::role::Role,
+    store::{
+        audit,
+        lists::{
+            Stretch,
+            people::{Listed, list, put, remove},
+        },
+        people,
+    },
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new()
+        .routes(routes!(index))
+        .routes(routes!(set, show_out))
+        .routes(routes!(offer))
+}
+
+/// Somebody who was let in, or was given a role. Whom the configuration names is not here.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MemberView {
+    pub channel: String,
+    /// The platform's id
+    pub person: String,
+    pub name: String,
+    pub role: Role,
+    pub since: DateTime<Utc>,
+}
+
+impl From<Listed> for MemberView {
+    fn from(Listed { channel, person, name, role, since }: Listed) -> Self {
+        Self { channel, person, name, role, since }
+    }
+}
+
+pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<MemberView>> {
+    let (rows, stretch) = admin
+        .gateway
+        .store
+        .read(move |tx| Box::pin(async move { Ok((list(tx, &stretch).await?, stretch)) }))
+        .await?;
+    let key = |row: &Listed| json!([row.channel, row.person]).to_string();
+    Ok(Page::of(rows, &stretch, key, Into::into))
+}
+
+/// List the people that were let in
+#[utoipa::path(get, path = "/people", tag = "people", params(Slice),
+    responses((status = 200, body = Page<MemberView>)), extensions(("x-role" = json!("operator"))))]
+async fn index(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<MemberView>>, Problem> {
+    Ok(Json(page(&admin, slice.stretch()?).await?))
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoleBody {
+    pub role: Role,
+}
+
+/// Makes somebody something, from their next word on.
+pub async fn make(
+    admin: &Admin,
+    caller: &Caller,
+    (channel, person): (&str, &str),
+    role: Role,
+) -> Result<()> {
+    let (channel, person) = (channel.to_owned(), person.to_owned());
+    let fact = caller
+        .did("role_set")
+        .with("channel", channel.as_str())
+        .with("whom", person.as_str())
+        .with("role", role.as_str());
+    let now = admin.gateway.clock.now();
+    admin
+        .gateway
+        .store
+        .write("set role", move |tx| {
+            Box::pin(async move {
+                put(tx, (&channel, &person), role, now).await?;
+                audit::append(tx, audit::ADMIN, vec![fact], now).await
+            })
+        })
+        .await
+}
+
+/// Give somebody a role; who is not known is let in with it
+#[utoipa::path(put, path = "/people/{channel}/{person}", tag = "people",
+    params(("channel" = String, Path), ("person" = String, Path)), request_body = RoleBody,
+    responses((status = 204)), extensions(("x-role" = json!("owner"))))]
+async fn set(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named((channel, person)): Named<(String, String)>,
+    Body(body): Body<RoleBody>,
+) -> Result<StatusCode, Problem> {
+    if !admin.gateway.channels.contains_key(&channel) {
+        return Err(none("channel"));
+    }
+    make(&admin, &caller, (&channel, &person), body.role).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Shows somebody out. Whether they were there.
+pub async fn dismiss(
+    admin: &Admin,
+    caller: &Caller,
+    (channel, person): (&str, &str),
+) -> Result<bool> {
+    let (channel, person) = (channel.to_owned(), person.to_owned());
+    let fact = caller.did("shown_out");
+    let fact = fact.with("channel", channel.as_str()).with("whom", person.as_str());
+    let now = admin.gateway.clock.now();
+    admin
+        .gateway
+        .store
+        .write("show out", move |tx| {
+            Box::pin(async move {
+                let removed = remove(tx, (&channel, &person)).await?;
+                if removed {
+                    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                }
+                Ok(removed)
+            })
+        })
+        .await
+}
+
+/// Show somebody out; whom the configuration lets in stays
+#[utoipa::path(delete, path = "/people/{channel}/{person}", tag = "people",
+    params(("channel" = String, Path), ("person" = String, Path)), responses((status = 204)),
+    extensions(("x-role" = json!("owner"))))]
+async fn show_out(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named((channel, person)): Named<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    if dismiss(&admin, &caller, (&channel, &person)).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(none("person"))
+    }
+}
+
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OfferBody {
+    /// Only on this channel; else on any
+    #[schema(value_type = Option<String>)]
+    pub channel: Option<String>,
+    /// How many hours the code works
+    #[schema(minimum = 1, maximum = 8760, default = 24)]
+    pub hours: Option<i64>,
+}
+
+/// A code that lets in one person who sends it to the bot. It is shown only here.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OfferView {
+    pub code: String,
+    pub expires_at: DateTime<Utc>,
+}
+
+/// Makes a code that works once.
+pub async fn offer_code(
+    admin: &Admin,
+    caller: &Caller,
+    (channel, lasts): (String, TimeDelta),
+) -> Result<OfferView> {
+    let now = admin.gateway.clock.now();
+    let offer = OfferView { code: new_code(), expires_at: now + lasts };
+    let (code, expires_at) = (offer.code.clone(), offer.expires_at);
+    let fact = caller
+        .did("pairing_offered")
+        .with("channel", channel.as_str())
+        .with("expires_at", expires_at.to_rfc3339());
+    admin
+        .gateway
+        .store
+        .write("offer pairing", move |tx| {
+            Box::pin(async move {
+                people::offer_pairing(tx, &channel, &code, expires_at).await?;
+                audit::append(tx, audit::ADMIN, vec![fact], now).await
+            })
+        })
+        .await?;
+    Ok(offer)
+}
+
+/// Make a pairing code; the first of all who redeems one becomes the owner of the bot
+#[utoipa::path(post, path = "/pairing-codes", tag = "people", request_body = OfferBody,
+    responses((status = 201, body = OfferView)), extensions(("x-role" = json!("owner"))))]
+async fn offer(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Body(body): Body<OfferBody>,
+) -> Result<(StatusCode, Extension<Secret>, Json<OfferView>), Problem> {
+    let hours = body.hours.unwrap_or(24);
+    if !(1..=8760).contains(&hours) {
+        return Err(Problem::unfit("`hours` is a number from 1 to 8760."));
+    }
+    let channel = body.channel.unwrap_or_default();
+    if !channel.is_empty() && !admin.gateway.channels.contains_key(&channel) {
+        return Err(Problem::unfit(format!("There is no channel `{channel}`.")));
+    }
+    let offer = offer_code(&admin, &caller, (channel, TimeDelta::hours(hours))).await?;
+    Ok((StatusCode::CREATED, Extension(Secret), Json(offer)))
+}

@@ -1,0 +1,206 @@
+//! Guard rules of the database: in force at once, on all nodes.
+
+use anyhow::Result;
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse as _, Response},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    parts::{Body, Named, Page, Params, none},
+};
+use crate::{
+    admin::{
+        Admin,
+        problem::Problem,
+        rules::{self, Explained, Put, Supposed},
+    },
+    agent::rules::{RuleDocument, RuleEntry},
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new()
+        .routes(routes!(index, create))
+        .routes(routes!(replace, remove))
+        .routes(routes!(export))
+        .routes(routes!(import))
+        .routes(routes!(test))
+}
+
+/// List the rules of the database, in their order
+#[utoipa::path(get, path = "/guard/rules", tag = "guard",
+    responses((status = 200, body = Page<RuleEntry>)), extensions(("x-role" = json!("operator"))))]
+async fn index(State(admin): State<Arc<Admin>>) -> Result<Json<Page<RuleEntry>>, Problem> {
+    let (_, document) = rules::export(&admin.gateway.store).await?;
+    Ok(Json(Page { items: document.rules, next: None }))
+}
+
+/// Add a rule behind the others
+#[utoipa::path(post, path = "/guard/rules", tag = "guard", request_body = RuleEntry,
+    responses((status = 201, body = RuleEntry)), extensions(("x-role" = json!("owner"))))]
+async fn create(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Body(rule): Body<RuleEntry>,
+) -> Result<(StatusCode, Json<RuleEntry>), Problem> {
+    if put(&admin, &caller, &rule, Put::New).await? {
+        Ok((StatusCode::CREATED, Json(rule)))
+    } else {
+        Err(Problem::conflict("There is a rule of this name. Change it where it stands."))
+    }
+}
+
+/// Change the rule of that name where it stands, or add it
+#[utoipa::path(put, path = "/guard/rules/{name}", tag = "guard", params(("name" = String, Path)),
+    request_body = RuleEntry, responses((status = 200, body = RuleEntry)),
+    extensions(("x-role" = json!("owner"))))]
+async fn replace(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(name): Named<String>,
+    Body(mut rule): Body<RuleEntry>,
+) -> Result<Json<RuleEntry>, Problem> {
+    if rule.name.get_or_insert_with(|| name.clone()) != &name {
+        return Err(Problem::unfit("The rule has another name than its address."));
+    }
+    put(&admin, &caller, &rule, Put::Any).await?;
+    Ok(Json(rule))
+}
+
+async fn put(admin: &Admin, caller: &Caller, rule: &RuleEntry, how: Put) -> Result<bool, Problem> {
+    rules::check(rule).map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
+    let now = admin.gateway.clock.now();
+    Ok(rules::put(&admin.gateway.store, rule.clone(), how, (&caller.id, now)).await?)
+}
+
+/// Take a rule out
+#[utoipa::path(delete, path = "/guard/rules/{name}", tag = "guard",
+    params(("name" = String, Path)), responses((status = 204)),
+    extensions(("x-role" = json!("owner"))))]
+async fn remove(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(name): Named<String>,
+) -> Result<StatusCode, Problem> {
+    let now = admin.gateway.clock.now();
+    if rules::remove(&admin.gateway.store, name, (&caller.id, now)).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(none("rule"))
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Form {
+    #[default]
+    Json,
+    Toml,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Wished {
+    #[serde(default)]
+    #[param(inline)]
+    format: Form,
+}
+
+/// All rules of the database as one document
+#[utoipa::path(get, path = "/guard/export", tag = "guard", params(Wished),
+    responses((status = 200, content((RuleDocument = "application/json"), (String = "application/toml")))),
+    extensions(("x-role" = json!("operator"))))]
+async fn export(
+    State(admin): State<Arc<Admin>>,
+    Params(wished): Params<Wished>,
+) -> Result<Response, Problem> {
+    let (_, document) = rules::export(&admin.gateway.store).await?;
+    if wished.format == Form::Json {
+        return Ok(Json(document).into_response());
+    }
+    let text = toml::to_string_pretty(&document).map_err(anyhow::Error::from)?;
+    Ok(([(CONTENT_TYPE, "application/toml")], text).into_response())
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ImportBody {
+    /// toml, json, or yaml as MateClaw writes it
+    #[schema(pattern = "^(toml|json|yaml)$")]
+    format: String,
+    text: String,
+    /// Instead of those that are there, rather than besides them
+    #[serde(default)]
+    replace: bool,
+}
+
+/// What was taken in.
+#[derive(Debug, Serialize, ToSchema)]
+struct Imported {
+    rules: usize,
+}
+
+/// Take in a document of rules, all of it or nothing
+#[utoipa::path(post, path = "/guard/import", tag = "guard", request_body = ImportBody,
+    responses((status = 200, body = Imported)), extensions(("x-role" = json!("owner"))))]
+async fn import(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Body(body): Body<ImportBody>,
+) -> Result<Json<Imported>, Problem> {
+    let document = rules::read(&body.format, &body.text)
+        .map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
+    let now = admin.gateway.clock.now();
+    let store = &admin.gateway.store;
+    let rules = rules::take_in(store, document, body.replace, (&caller.id, now)).await?;
+    Ok(Json(Imported { rules }))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct TestBody {
+    tool: String,
+    #[schema(value_type = Object)]
+    arguments: Value,
+    /// The id of an agent
+    #[serde(default = "default_agent")]
+    #[schema(default = "default")]
+    agent: String,
+    #[serde(default)]
+    channel: String,
+    /// The requester's id on their platform
+    #[serde(default)]
+    person: String,
+    /// The requester's role
+    role: Option<String>,
+    /// Suppose that the conversation has read other people's words
+    #[serde(default)]
+    tainted: bool,
+}
+
+fn default_agent() -> String {
+    "default".to_owned()
+}
+
+/// Say what the guard would do with a call, and why; nothing runs
+#[utoipa::path(post, path = "/guard/test", tag = "guard", request_body = TestBody,
+    responses((status = 200, body = Explained)), extensions(("x-role" = json!("operator"))))]
+async fn test(
+    State(admin): State<Arc<Admin>>,
+    Body(body): Body<TestBody>,
+) -> Result<Json<Explained>, Problem> {
+    let TestBody { tool, arguments, agent, channel, person, role, tainted } = body;
+    if !admin.worker.has_agent(&agent) {
+        return Err(Problem::unfit(format!("There is no agent `{agent}`.")));
+    }
+    let supposed = Supposed { tool, arguments, agent, channel, person, role, tainted };
+    Ok(Json(rules::explain(&admin.worker, supposed).await?))
+}

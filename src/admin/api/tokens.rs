@@ -1,0 +1,207 @@
+//! Tokens of the API.
+
+use anyhow::Result;
+use axum::{Extension, Json, extract::State, http::StatusCode};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    idempotency::Secret,
+    parts::{Body, Named, Page, Params, RoleName, Slice, none},
+};
+use crate::{
+    admin::{Admin, problem::Problem, sign_in::new_token},
+    journal::role::Role,
+    store::{
+        Store,
+        audit::{self, Fact},
+        lists::Stretch,
+        tokens::{self, ApiToken},
+    },
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new().routes(routes!(index, create)).routes(routes!(revoke))
+}
+
+/// So that a secret in a log or a repository is known for what it is.
+const PREFIX: &str = "cs_";
+const NAME_CHARS: usize = 64;
+
+/// Whether that is a name for a token.
+pub fn is_name(name: &str) -> bool {
+    let fits = (1..=NAME_CHARS).contains(&name.chars().count());
+    fits && name.trim() == name && !name.chars().any(char::is_control)
+}
+
+/// Makes a token, and tells the audit; its secret. `None`: another has that name.
+pub async fn make(
+    store: &Store,
+    token: ApiToken,
+    by: Fact,
+    now: DateTime<Utc>,
+) -> Result<Option<String>> {
+    let secret = format!("{PREFIX}{}", new_token());
+    let own = secret.clone();
+    let fact = by
+        .with("name", token.name.as_str())
+        .with("role", token.role.as_str())
+        .with("expires_at", token.expires_at.map(|at| at.to_rfc3339()));
+    let made = store
+        .write("create token", move |tx| {
+            Box::pin(async move {
+                let created = tokens::create(tx, &token, &own).await?;
+                if created {
+                    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                }
+                Ok(created)
+            })
+        })
+        .await?;
+    Ok(made.then_some(secret))
+}
+
+/// A token that works from now on.
+pub fn new(
+    name: &str,
+    role: Role,
+    days: Option<i64>,
+    (by, now): (&str, DateTime<Utc>),
+) -> ApiToken {
+    ApiToken {
+        id: uuid::Uuid::now_v7().simple().to_string(),
+        name: name.to_owned(),
+        role,
+        created_by: by.to_owned(),
+        created_at: now,
+        expires_at: days.map(|days| now + TimeDelta::days(days)),
+        used_at: None,
+        revoked_at: None,
+    }
+}
+
+/// A token, without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TokenView {
+    pub id: String,
+    pub name: String,
+    /// viewer, approver, operator or owner
+    pub role: String,
+    pub created_by: String,
+    pub created_at: DateTime<Utc>,
+    pub expires_at: Option<DateTime<Utc>>,
+    /// To the minute
+    pub used_at: Option<DateTime<Utc>>,
+    pub revoked_at: Option<DateTime<Utc>>,
+}
+
+impl From<ApiToken> for TokenView {
+    fn from(token: ApiToken) -> Self {
+        let ApiToken { id, name, role, created_by, created_at, expires_at, used_at, revoked_at } =
+            token;
+        let role = role.as_str().to_owned();
+        Self { id, name, role, created_by, created_at, expires_at, used_at, revoked_at }
+    }
+}
+
+/// A new token, with its secret: it is shown only here.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct NewToken {
+    #[serde(flatten)]
+    pub token: TokenView,
+    pub secret: String,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenBody {
+    /// How the audit names it
+    #[schema(min_length = 1, max_length = 64, pattern = r"^\S+( \S+)*$")]
+    pub name: String,
+    pub role: RoleName,
+    /// After so many days it ends
+    #[schema(minimum = 1, maximum = 3650)]
+    pub days: Option<i64>,
+}
+
+/// All there ever were, the newest first.
+pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<TokenView>> {
+    let (rows, stretch) = admin
+        .gateway
+        .store
+        .read(move |tx| Box::pin(async move { Ok((tokens::list(tx, &stretch).await?, stretch)) }))
+        .await?;
+    Ok(Page::of(rows, &stretch, |row| row.id.clone(), Into::into))
+}
+
+/// Ends a token, at once. Whether it had not ended before.
+pub async fn end(admin: &Admin, caller: &Caller, id: &str) -> Result<bool> {
+    let (fact, by) = (caller.did("token_revoked"), caller.name.clone());
+    let (id, now) = (id.to_owned(), admin.gateway.clock.now());
+    admin
+        .gateway
+        .store
+        .write("revoke token", move |tx| {
+            Box::pin(async move {
+                let revoked = tokens::revoke(tx, &id, &by, now).await?;
+                if let Some(name) = &revoked {
+                    let fact = fact.with("name", name.as_str());
+                    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                }
+                Ok(revoked.is_some())
+            })
+        })
+        .await
+}
+
+/// List tokens
+#[utoipa::path(get, path = "/tokens", tag = "tokens", params(Slice),
+    responses((status = 200, body = Page<TokenView>)), extensions(("x-role" = json!("owner"))))]
+async fn index(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<TokenView>>, Problem> {
+    Ok(Json(page(&admin, slice.stretch()?).await?))
+}
+
+/// Make a token; the answer alone shows its secret
+#[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = TokenBody,
+    responses((status = 201, body = NewToken)), extensions(("x-role" = json!("owner"))))]
+async fn create(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Body(body): Body<TokenBody>,
+) -> Result<(StatusCode, Extension<Secret>, Json<NewToken>), Problem> {
+    if !is_name(&body.name) {
+        return Err(Problem::unfit(
+            "`name` has 1 to 64 characters, no control characters, and no space at its ends.",
+        ));
+    }
+    if body.days.is_some_and(|days| !(1..=3650).contains(&days)) {
+        return Err(Problem::unfit("`days` is a number from 1 to 3650."));
+    }
+    let now = admin.gateway.clock.now();
+    let token = new(&body.name, body.role.into(), body.days, (&caller.name, now));
+    let fact = caller.did("token_created");
+    let secret = make(&admin.gateway.store, token.clone(), fact, now).await?;
+    let secret = secret.ok_or_else(|| {
+        Problem::conflict("A token of this name is there. Revoke it first, or take another name.")
+    })?;
+    let made = NewToken { token: token.into(), secret };
+    Ok((StatusCode::CREATED, Extension(Secret), Json(made)))
+}
+
+/// Revoke a token, at once
+#[utoipa::path(delete, path = "/tokens/{id}", tag = "tokens", params(("id" = String, Path)),
+    responses((status = 204)), extensions(("x-role" = json!("owner"))))]
+async fn revoke(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+) -> Result<StatusCode, Problem> {
+    if end(&admin, &caller, &id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(none("token")) }
+}

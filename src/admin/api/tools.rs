@@ -1,0 +1,306 @@
+//! Tools and the servers that they come from: what there is, what is on, in which tier.
+//!
+//! What is set holds at the next turn, on all nodes. The tools of an MCP server go by their server.
+
+use anyhow::Result;
+use axum::{Json, extract::State};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, sync::Arc};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    parts::{Body, Named, Page, Params, Slice, none},
+};
+use crate::{
+    admin::{Admin, problem::Problem},
+    agent::catalog::{EffectClass, Source, Tier, ToolSpec},
+    store::{
+        audit,
+        lists::Stretch,
+        tool_settings::{self, Kind, Setting, Settings},
+    },
+    worker::shelf::setting_of,
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new()
+        .routes(routes!(index))
+        .routes(routes!(show, enable))
+        .routes(routes!(set_tier))
+        .routes(routes!(servers))
+        .routes(routes!(enable_server))
+        .routes(routes!(set_tier_of_server))
+}
+
+/// A tool as agents have it now.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ToolView {
+    /// Its name
+    pub id: String,
+    pub description: String,
+    pub enabled: bool,
+    /// Where its schema is: in every prompt, or one line until it is enabled
+    pub tier: Tier,
+    pub effect: EffectClass,
+    /// The MCP server that it comes from
+    pub server: Option<String>,
+    /// It is set by its server, not by itself
+    pub locked: bool,
+}
+
+/// An MCP server.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ServerView {
+    /// Its name
+    pub id: String,
+    pub enabled: bool,
+    pub tier: Tier,
+    /// Whether it has answered since this node started
+    pub connected: bool,
+    /// Its program or its address
+    pub at: String,
+    pub tools: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EnabledBody {
+    pub enabled: bool,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TierBody {
+    pub tier: Tier,
+}
+
+async fn settings(admin: &Admin) -> Result<Settings> {
+    let store = &admin.gateway.store;
+    let (_, settings) =
+        store.read(|tx| Box::pin(async move { tool_settings::all(tx).await })).await?;
+    Ok(settings)
+}
+
+fn view(settings: &Settings, spec: ToolSpec) -> ToolView {
+    let Setting { enabled, tier } = setting_of(settings, &spec);
+    let server = match spec.source {
+        Source::Builtin => None,
+        Source::Mcp { server, .. } => Some(server),
+    };
+    ToolView {
+        id: spec.name,
+        description: spec.description,
+        enabled,
+        tier: tier.unwrap_or(spec.tier),
+        effect: spec.effect,
+        locked: server.is_some(),
+        server,
+    }
+}
+
+/// All tools, by name.
+pub async fn all(admin: &Admin) -> Result<Vec<ToolView>> {
+    let settings = settings(admin).await?;
+    let specs = admin.worker.toolbox.specs().into_iter();
+    Ok(specs.map(|spec| view(&settings, spec)).collect())
+}
+
+pub async fn one(admin: &Admin, id: &str) -> Result<Option<ToolView>> {
+    Ok(all(admin).await?.into_iter().find(|tool| tool.id == id))
+}
+
+/// What the configuration says of a server.
+#[derive(Debug, Deserialize)]
+struct Configured {
+    name: String,
+    command: Option<Vec<String>>,
+    url: Option<String>,
+    tier: Tier,
+}
+
+pub async fn all_servers(admin: &Admin) -> Result<Vec<ServerView>> {
+    let settings = settings(admin).await?;
+    let mut tools: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for spec in admin.worker.toolbox.specs() {
+        if let Source::Mcp { server, .. } = spec.source {
+            tools.entry(server).or_default().push(spec.name);
+        }
+    }
+    let configured: Vec<Configured> = admin.section("mcp")?;
+    let view = |server: Configured| {
+        let key = (Kind::Mcp, server.name.clone());
+        let Setting { enabled, tier } = settings.get(&key).copied().unwrap_or_default();
+        let tools = tools.remove(&server.name);
+        ServerView {
+            id: server.name,
+            enabled,
+            tier: tier.unwrap_or(server.tier),
+            connected: tools.is_some(),
+            // Arguments of the program may tell more than is to be shown.
+            at: server
+                .url
+                .or(server.command.and_then(|c| c.into_iter().next()))
+                .unwrap_or_default(),
+            tools: tools.unwrap_or_default(),
+        }
+    };
+    Ok(configured.into_iter().map(view).collect())
+}
+
+/// Sets something, and tells the audit.
+pub async fn set(
+    admin: &Admin,
+    caller: &Caller,
+    (kind, name): (Kind, &str),
+    change: Change,
+) -> Result<()> {
+    let (by, name, now) = (caller.id.clone(), name.to_owned(), admin.gateway.clock.now());
+    let fact = caller.did("tool_set").of(&name).with("change", serde_json::to_value(change)?);
+    let fact = fact.with("of", if kind == Kind::Mcp { "server" } else { "tool" });
+    admin
+        .gateway
+        .store
+        .write("set tool", move |tx| {
+            Box::pin(async move {
+                let apply = move |setting: &mut Setting| match change {
+                    Change::Enabled(enabled) => setting.enabled = enabled,
+                    Change::Tier(tier) => setting.tier = Some(tier),
+                };
+                tool_settings::change(tx, (kind, &name), apply, (&by, now)).await?;
+                audit::append(tx, audit::ADMIN, vec![fact], now).await
+            })
+        })
+        .await
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    Enabled(bool),
+    Tier(Tier),
+}
+
+async fn set_tool(
+    admin: &Admin,
+    caller: &Caller,
+    id: &str,
+    change: Change,
+) -> Result<Json<ToolView>, Problem> {
+    let tool = one(admin, id).await?.ok_or_else(|| none("tool"))?;
+    if let Some(server) = tool.server {
+        let text =
+            format!("It comes from the MCP server `{server}`: set it there, for all its tools.");
+        return Err(Problem::conflict(text));
+    }
+    set(admin, caller, (Kind::Tool, id), change).await?;
+    show_tool(admin, id).await
+}
+
+async fn show_tool(admin: &Admin, id: &str) -> Result<Json<ToolView>, Problem> {
+    one(admin, id).await?.map(Json).ok_or_else(|| none("tool"))
+}
+
+async fn server(admin: &Admin, id: &str) -> Result<Json<ServerView>, Problem> {
+    let found = all_servers(admin).await?.into_iter().find(|server| server.id == id);
+    found.map(Json).ok_or_else(|| none("MCP server"))
+}
+
+async fn set_server(
+    admin: &Admin,
+    caller: &Caller,
+    id: &str,
+    change: Change,
+) -> Result<Json<ServerView>, Problem> {
+    let _there = server(admin, id).await?;
+    set(admin, caller, (Kind::Mcp, id), change).await?;
+    server(admin, id).await
+}
+
+/// Of a list that is known whole.
+pub fn cut<T>(items: Vec<T>, stretch: &Stretch, key: impl Fn(&T) -> String) -> Page<T> {
+    let behind = |item: &T| key(item) > stretch.after;
+    let rows = items.into_iter().filter(behind).take(stretch.most).collect();
+    Page::of(rows, stretch, &key, |row| row)
+}
+
+/// List tools
+#[utoipa::path(get, path = "/tools", tag = "tools", params(Slice),
+    responses((status = 200, body = Page<ToolView>)), extensions(("x-role" = json!("viewer"))))]
+async fn index(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<ToolView>>, Problem> {
+    let stretch = slice.stretch()?;
+    Ok(Json(cut(all(&admin).await?, &stretch, |tool| tool.id.clone())))
+}
+
+/// Show a tool
+#[utoipa::path(get, path = "/tools/{id}", tag = "tools", params(("id" = String, Path)),
+    responses((status = 200, body = ToolView)), extensions(("x-role" = json!("viewer"))))]
+async fn show(
+    State(admin): State<Arc<Admin>>,
+    Named(id): Named<String>,
+) -> Result<Json<ToolView>, Problem> {
+    show_tool(&admin, &id).await
+}
+
+/// Turn a tool on or off
+#[utoipa::path(put, path = "/tools/{id}", tag = "tools", params(("id" = String, Path)),
+    request_body = EnabledBody, responses((status = 200, body = ToolView)),
+    extensions(("x-role" = json!("operator"))))]
+async fn enable(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+    Body(body): Body<EnabledBody>,
+) -> Result<Json<ToolView>, Problem> {
+    set_tool(&admin, &caller, &id, Change::Enabled(body.enabled)).await
+}
+
+/// Set where a tool's schema is: `core` in every prompt, `extension` in the directory
+#[utoipa::path(put, path = "/tools/{id}/disclosure-tier", tag = "tools",
+    params(("id" = String, Path)), request_body = TierBody,
+    responses((status = 200, body = ToolView)), extensions(("x-role" = json!("operator"))))]
+async fn set_tier(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+    Body(body): Body<TierBody>,
+) -> Result<Json<ToolView>, Problem> {
+    set_tool(&admin, &caller, &id, Change::Tier(body.tier)).await
+}
+
+/// List MCP servers
+#[utoipa::path(get, path = "/mcp-servers", tag = "tools",
+    responses((status = 200, body = Page<ServerView>)), extensions(("x-role" = json!("viewer"))))]
+async fn servers(State(admin): State<Arc<Admin>>) -> Result<Json<Page<ServerView>>, Problem> {
+    Ok(Json(Page { items: all_servers(&admin).await?, next: None }))
+}
+
+/// Turn all tools of an MCP server on or off
+#[utoipa::path(put, path = "/mcp-servers/{id}", tag = "tools", params(("id" = String, Path)),
+    request_body = EnabledBody, responses((status = 200, body = ServerView)),
+    extensions(("x-role" = json!("operator"))))]
+async fn enable_server(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+    Body(body): Body<EnabledBody>,
+) -> Result<Json<ServerView>, Problem> {
+    set_server(&admin, &caller, &id, Change::Enabled(body.enabled)).await
+}
+
+/// Set the tier of all tools of an MCP server
+#[utoipa::path(put, path = "/mcp-servers/{id}/disclosure-tier", tag = "tools",
+    params(("id" = String, Path)), request_body = TierBody,
+    responses((status = 200, body = ServerView)), extensions(("x-role" = json!("operator"))))]
+async fn set_tier_of_server(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+    Body(body): Body<TierBody>,
+) -> Result<Json<ServerView>, Problem> {
+    set_server(&admin, &caller, &id, Change::Tier(body.tier)).await
+}

@@ -1,0 +1,266 @@
+//! Guard rules for operators: asked, read in, changed, written out. What is changed is in the audit.
+
+use anyhow::{Result, bail, ensure};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt;
+use utoipa::ToSchema;
+
+use crate::{
+    agent::{
+        catalog::{Approval, EffectClass, Found, Subject, ToolSpec},
+        guard::{self, Ruling, Verdict},
+        import,
+        policy::{Action, Origin, Scene, Severity},
+        rules::{RuleDocument, RuleEntry, compile, shipped},
+    },
+    journal::{
+        event::{Call, Speaker},
+        session::{CallState, OpenCall, Session},
+    },
+    store::{
+        Store,
+        audit::{self, Fact},
+        rules as stored,
+    },
+    texts::Language,
+    worker::Worker,
+};
+
+/// A call that somebody wants judged, and its circumstances.
+#[derive(Debug, Clone, Default)]
+pub struct Supposed {
+    pub tool: String,
+    pub arguments: Value,
+    pub agent: String,
+    pub channel: String,
+    pub person: String,
+    pub role: Option<String>,
+    pub tainted: bool,
+}
+
+/// What the guard would do with a call, and why.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Explained {
+    /// runs, asks, waits or refuses
+    pub does: &'static str,
+    pub why: Option<String>,
+    /// The rule that decides, if one matches, where it stands, and what it says
+    pub rule: Option<String>,
+    pub origin: Option<Origin>,
+    pub action: Option<Action>,
+    pub severity: Severity,
+    /// The program of a shell command that it is about
+    pub program: Option<String>,
+    /// What could not be evaluated
+    pub unclear: Option<String>,
+    /// What else there is to know about the call
+    pub notes: Vec<String>,
+}
+
+/// What the guard would do with the call, which rule decides, and why: by the same code.
+pub async fn explain(worker: &Worker, supposed: Supposed) -> Result<Explained> {
+    let agent = worker.agent(&supposed.agent).await?;
+    let arguments = worker.toolbox.tidied(&supposed.tool, supposed.arguments);
+    let mut notes = Vec::new();
+    let unknown = acting(&supposed.tool);
+    let spec = if let Found::Tool(spec) = agent.catalog.find(&supposed.tool) {
+        spec
+    } else {
+        notes.push(format!("There is no tool `{}` now; judged as one that acts.", supposed.tool));
+        &unknown
+    };
+    if let Err(problem) = agent.catalog.check(spec, &arguments) {
+        notes.push(format!("It would not be judged at all: {problem}."));
+    }
+    let (_, document) = export(&worker.gateway.store).await?;
+    let scene = Scene {
+        agent: supposed.agent,
+        channel: supposed.channel,
+        role: supposed.role.or_else(|| Some("member".into())),
+        now: worker.gateway.clock.now(),
+        stored: compile(&document.rules, Origin::Database)?.into(),
+        ..Scene::default()
+    };
+    let session = Session {
+        requester: Some(Speaker { id: supposed.person, name: "you".into() }),
+        taint: supposed.tainted.then(|| "a page".to_owned()).into_iter().collect(),
+        ..Session::default()
+    };
+    let call = Call { id: "test".into(), model_id: "test".into(), tool: supposed.tool, arguments };
+    let ruling = guard::ruling(&call, spec, &session, &agent.policy, &scene);
+    let open = OpenCall { call, state: CallState::New };
+    let verdict = guard::judge(&open, spec, &session, &agent.policy, &scene);
+    Ok(explained(verdict, ruling, notes))
+}
+
+fn explained(verdict: Verdict, ruling: Ruling, notes: Vec<String>) -> Explained {
+    let (does, why) = match verdict {
+        Verdict::Run(_) => ("runs", None),
+        Verdict::Ask { reason, .. } => ("asks", Some(reason)),
+        Verdict::Wait => ("waits", None),
+        Verdict::Refuse(text) => ("refuses", Some(text)),
+    };
+    let Ruling { rule, origin, action, severity, program, unclear, .. } = ruling;
+    let told = |doubt| (Language::English.words().why.doubt)(doubt).to_owned();
+    let unclear = unclear.map(told);
+    Explained { does, why, rule, origin, action, severity, program, unclear, notes }
+}
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for note in &self.notes {
+            writeln!(f, "{note}")?;
+        }
+        write!(f, "The guard {}.", self.does)?;
+        if let Some(why) = &self.why {
+            write!(f, "\n  why       {}", why.replace('\n', "\n            "))?;
+        }
+        let Some(rule) = &self.rule else { return write!(f, "\n  rule      none matches") };
+        let origin = self.origin.map_or(String::new(), |o| format!("{o:?}").to_lowercase());
+        let action = match self.action {
+            Some(Action::Allow) => "allows",
+            Some(Action::Deny) => "forbids",
+            _ => "asks",
+        };
+        write!(f, "\n  rule      {rule} ({origin}), which {action}")?;
+        write!(f, "\n  severity  {}", format!("{:?}", self.severity).to_lowercase())?;
+        if let Some(program) = &self.program {
+            write!(f, "\n  program   {program}")?;
+        }
+        if let Some(unclear) = &self.unclear {
+            write!(f, "\n  unclear   {unclear}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A tool of which nothing is known but its name; the shell is one where it cannot be confined.
+fn acting(name: &str) -> ToolSpec {
+    ToolSpec {
+        effect: EffectClass::AtMostOnce,
+        approval: Approval::UnlessAllowed,
+        outward: true,
+        subject: (name == "shell").then_some(Subject::Command("command")),
+        ..ToolSpec::read_only(name, "", serde_json::json!({}))
+    }
+}
+
+/// The shipped rules, what each does and how grave it is.
+pub fn shipped_names() -> String {
+    let told = shipped(&[]).into_iter().map(|rule| {
+        let does = if rule.action == Action::Deny { "forbids" } else { "asks" };
+        format!("{:<32} {does:<8} {:?}", rule.name, rule.severity).to_lowercase()
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
+/// The rules of the database, with their version.
+pub async fn export(store: &Store) -> Result<(i64, RuleDocument)> {
+    store.read(|tx| Box::pin(async move { stored::all(tx).await })).await
+}
+
+/// Reads a document: TOML, JSON or MateClaw's YAML. What cannot be used is refused with its name.
+pub fn read(form: &str, text: &str) -> Result<RuleDocument> {
+    let mut document: RuleDocument = match form {
+        "toml" => toml::from_str(text)?,
+        "json" => serde_json::from_str(text)?,
+        "yaml" | "yml" => import::mateclaw(text)?,
+        _ => bail!("rules are read from toml, json, yaml"),
+    };
+    for (entry, number) in document.rules.iter_mut().zip(1..) {
+        entry.name.get_or_insert_with(|| format!("rule {number}"));
+    }
+    document.rules.iter().try_for_each(check)?;
+    Ok(document)
+}
+
+/// Whether the rule can be used.
+pub fn check(rule: &RuleEntry) -> Result<()> {
+    let name = rule.name.as_deref().unwrap_or_default();
+    ensure!(!name.trim().is_empty(), "a rule in the database needs a name");
+    // One that is turned off is checked too.
+    let enabled = RuleEntry { enabled: true, ..rule.clone() };
+    compile(&[enabled], Origin::Database)?;
+    Ok(())
+}
+
+/// Takes in a document, adding to what there is or instead of it; how many rules that were.
+pub async fn take_in(
+    store: &Store,
+    document: RuleDocument,
+    replace: bool,
+    (by, now): (&str, DateTime<Utc>),
+) -> Result<usize> {
+    let (count, by) = (document.rules.len(), by.to_owned());
+    store
+        .write("import rules", move |tx| {
+            Box::pin(async move {
+                let fact = Fact::new("rules_imported", &by)
+                    .with("replace", replace)
+                    .with("rules", serde_json::to_value(&document)?);
+                if replace {
+                    stored::replace(tx, &document, &by, now).await?;
+                } else {
+                    for entry in &document.rules {
+                        stored::put(tx, entry, &by, now).await?;
+                    }
+                }
+                audit::append(tx, audit::ADMIN, vec![fact], now).await
+            })
+        })
+        .await?;
+    Ok(count)
+}
+
+/// What a rule is put over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// Nothing: its name must be free.
+    New,
+    /// The one of its name, if there is one.
+    Any,
+}
+
+/// Adds or changes a rule. `false`: its name is taken.
+pub async fn put(
+    store: &Store,
+    entry: RuleEntry,
+    how: Put,
+    (by, now): (&str, DateTime<Utc>),
+) -> Result<bool> {
+    let by = by.to_owned();
+    store
+        .write("put rule", move |tx| {
+            Box::pin(async move {
+                stored::lock(tx).await?;
+                let (_, there) = stored::all(tx).await?;
+                if how == Put::New && there.rules.iter().any(|rule| rule.name == entry.name) {
+                    return Ok(false);
+                }
+                let fact = Fact::new("rule_put", &by).with("rule", serde_json::to_value(&entry)?);
+                stored::put(tx, &entry, &by, now).await?;
+                audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                Ok(true)
+            })
+        })
+        .await
+}
+
+/// Whether there was a rule of that name.
+pub async fn remove(store: &Store, name: String, (by, now): (&str, DateTime<Utc>)) -> Result<bool> {
+    let by = by.to_owned();
+    store
+        .write("remove rule", move |tx| {
+            Box::pin(async move {
+                let removed = stored::remove(tx, &name).await?;
+                if removed {
+                    let fact = Fact::new("rule_removed", &by).with("name", name.as_str());
+                    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                }
+                Ok(removed)
+            })
+        })
+        .await
+}

@@ -1,0 +1,127 @@
+//! Answers kept for a second try of the same request.
+//!
+//! ```text
+//! (none) ──► under way ──► answered      kept for a day
+//!    ▲           └──► (none)             it failed, or nothing was heard of it for a minute
+//! ```
+//! A process that dies between doing and answering leaves the request under way: after a minute it
+//! may be sent again and is done again. What it does then is guarded by itself (a question is
+//! decided once, a rule of one name is made once), but for what is only made (tokens, codes).
+
+use anyhow::Result;
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{Tx, db::sql};
+
+/// What is kept of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub media_type: String,
+    pub body: String,
+}
+
+/// How a request with a key finds things.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Before {
+    /// It is the first: to be done, and its answer kept.
+    Nothing,
+    UnderWay,
+    Answered(Answer),
+    /// The key was used for something else.
+    Other,
+}
+
+fn kept_for() -> TimeDelta {
+    TimeDelta::days(1)
+}
+
+fn under_way_for() -> TimeDelta {
+    TimeDelta::minutes(1)
+}
+
+/// Takes the key for this request, if it is free. `request` is a digest of all that counts.
+pub async fn begin(
+    tx: &mut Tx<'_>,
+    (caller, key): (&str, &str),
+    request: &str,
+    now: DateTime<Utc>,
+) -> Result<Before> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- forget old answers
+        DELETE FROM answers
+        WHERE at <= $1 OR (status IS NULL AND at <= $2)",
+        (now - kept_for()).timestamp_millis(),
+        (now - under_way_for()).timestamp_millis()
+    );
+    let begun = sql!(
+        tx,
+        execute,
+        "
+        -- begin to answer
+        INSERT INTO answers (caller, name, request, media_type, body, at)
+        VALUES ($1, $2, $3, '', '', $4)
+        ON CONFLICT (caller, name) DO NOTHING",
+        caller,
+        key,
+        request,
+        now.timestamp_millis()
+    );
+    if begun > 0 {
+        return Ok(Before::Nothing);
+    }
+    let (own, status, media_type, body): (String, Option<i64>, String, String) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- answer
+        SELECT request, status, media_type, body FROM answers
+        WHERE caller = $1 AND name = $2",
+        caller,
+        key
+    );
+    Ok(match status {
+        _ if own != request => Before::Other,
+        None => Before::UnderWay,
+        Some(status) => Before::Answered(Answer { status: status as u16, media_type, body }),
+    })
+}
+
+/// Keeps the answer; `None` frees the key, for another try.
+pub async fn end(
+    tx: &mut Tx<'_>,
+    (caller, key): (&str, &str),
+    answer: Option<Answer>,
+) -> Result<()> {
+    if let Some(Answer { status, media_type, body }) = answer {
+        sql!(
+            tx,
+            execute,
+            "
+            -- keep answer
+            UPDATE answers
+            SET status = $1, media_type = $2, body = $3
+            WHERE caller = $4 AND name = $5",
+            i64::from(status),
+            media_type,
+            body,
+            caller,
+            key
+        );
+    } else {
+        sql!(
+            tx,
+            execute,
+            "
+            -- forget the try
+            DELETE FROM answers
+            WHERE caller = $1 AND name = $2",
+            caller,
+            key
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! How things stand, in figures.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::{Store, Tx, db::sql};
+
+/// What waits, and since when.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Queue {
+    pub count: i64,
+    /// The age of the oldest.
+    pub oldest_ms: i64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Figures {
+    pub outbox: Queue,
+    pub approvals: Queue,
+    /// Conversations that some node advances, and those that wait for one.
+    pub held: i64,
+    pub ready: i64,
+    /// Duties that some node holds.
+    pub duties: i64,
+}
+
+impl Store {
+    pub async fn figures(&self, now: DateTime<Utc>) -> Result<Figures> {
+        self.read(move |tx| Box::pin(async move { figures(tx, now.timestamp_millis()).await }))
+            .await
+    }
+}
+
+async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Figures> {
+    let lease_now = tx.now_ms().await?;
+    let outbox: (i64, Option<i64>) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- what waits to be shown
+        SELECT COUNT(*), MIN(created_at) FROM outbox
+        WHERE status = 'waiting'"
+    );
+    let approvals: (i64, Option<i64>) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- what waits for people
+        SELECT COUNT(*), MIN(created_at) FROM approvals
+        WHERE status = 'pending'"
+    );
+    let (held, ready): (i64, i64) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- who is advanced
+        SELECT COUNT(CASE WHEN lease_until > $1 THEN 1 END),
+               COUNT(CASE WHEN lease_until <= $1 THEN 1 END)
+        FROM conversations
+        WHERE ready_at IS NOT NULL",
+        lease_now
+    );
+    let (duties,): (i64,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- duties
+        SELECT COUNT(*) FROM leases
+        WHERE until > $1",
+        lease_now
+    );
+    let queue = |(count, oldest): (i64, Option<i64>)| Queue {
+        count,
+        oldest_ms: oldest.map_or(0, |at| (now - at).max(0)),
+    };
+    Ok(Figures { outbox: queue(outbox), approvals: queue(approvals), held, ready, duties })
+}

@@ -1,0 +1,103 @@
+//! Conversations as operators see them, and what happened in one.
+
+use anyhow::Result;
+use channels::{Place, PlaceKind};
+use chrono::{DateTime, Utc};
+
+use super::Stretch;
+use crate::{
+    journal::{event::Entry, ids::ConversationId},
+    store::{Tx, at, db::sql},
+};
+
+/// A conversation, without what was said in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    pub id: ConversationId,
+    pub channel: String,
+    pub place: Place,
+    pub events: i64,
+    /// Somebody works at it, or will.
+    pub is_ready: bool,
+    pub created_at: DateTime<Utc>,
+    /// When the last event happened.
+    pub last_at: Option<DateTime<Utc>>,
+}
+
+/// What is wanted of them; what is empty does not matter.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    pub id: String,
+    pub channel: String,
+    pub chat: String,
+}
+
+type Columns = (String, String, String, i64, Option<i64>, i64, Option<i64>);
+
+/// The newest first.
+pub async fn list(tx: &mut Tx<'_>, wanted: &Wanted, stretch: &Stretch) -> Result<Vec<Listed>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- list conversations
+        SELECT c.id, c.channel, c.place, c.last_seq, c.ready_at, c.created_at, e.at
+        FROM conversations c
+        LEFT JOIN events e ON e.conversation = c.id AND e.seq = c.last_seq
+        WHERE ($1 = '' OR c.id < $1)
+          AND ($2 = '' OR c.id = $2)
+          AND ($3 = '' OR c.channel = $3)
+          AND ($4 = '' OR c.chat = $4)
+        ORDER BY c.id DESC
+        LIMIT $5",
+        stretch.after.as_str(),
+        wanted.id.as_str(),
+        wanted.channel.as_str(),
+        wanted.chat.as_str(),
+        stretch.most as i64
+    );
+    rows.into_iter().map(listed).collect()
+}
+
+fn listed(row: Columns) -> Result<Listed> {
+    let (id, channel, place, events, ready_at, created_ms, last_ms) = row;
+    Ok(Listed {
+        id: ConversationId(id),
+        channel,
+        place: serde_json::from_str(&place)?,
+        events,
+        is_ready: ready_at.is_some(),
+        created_at: at(created_ms),
+        last_at: last_ms.map(at),
+    })
+}
+
+/// What happened in one, in order.
+pub async fn events(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    stretch: &Stretch,
+) -> Result<Vec<Entry>> {
+    let after: i64 = stretch.after.parse().unwrap_or_default();
+    let rows: Vec<(i64, i64, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- list events
+        SELECT seq, at, body FROM events
+        WHERE conversation = $1 AND seq > $2
+        ORDER BY seq
+        LIMIT $3",
+        conversation.as_str(),
+        after,
+        stretch.most as i64
+    );
+    rows.into_iter()
+        .map(|(seq, ms, body)| Ok(Entry { seq, at: at(ms), event: serde_json::from_str(&body)? }))
+        .collect()
+}
+
+/// Whether one person alone talks to the bot there.
+pub fn is_private(listed: &Listed) -> bool {
+    listed.place.kind == PlaceKind::Private
+}

@@ -1,0 +1,157 @@
+//! What was shown, and what could not be: files, and rows that were given up.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+use std::collections::BTreeMap;
+
+use super::Stretch;
+use crate::{
+    journal::ids::{ConversationId, OutboxId},
+    store::{Tx, at, db::sql},
+};
+
+/// A row of the outbox.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    pub id: OutboxId,
+    pub conversation: ConversationId,
+    pub channel: String,
+    pub what: Outgoing,
+    pub status: String,
+    pub attempts: i64,
+    pub problem: String,
+    pub created_at: DateTime<Utc>,
+}
+
+/// Which rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// Those that were given up: refused, or sent to a chat that is gone.
+    GivenUp,
+    Files,
+}
+
+type Columns = (String, String, String, String, String, i64, Option<String>, i64);
+
+/// The newest first; `id` is empty, or the only one wanted.
+pub async fn list(
+    tx: &mut Tx<'_>,
+    (which, id): (Which, &str),
+    stretch: &Stretch,
+) -> Result<Vec<Listed>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- list outbox; what was taken back before it was sent has no problem
+        SELECT o.id, o.conversation, c.channel, o.body, o.status, o.attempts, o.problem,
+               o.created_at
+        FROM outbox o
+        JOIN conversations c ON c.id = o.conversation
+        WHERE ($1 = '' OR o.id < $1)
+          AND ($2 = '' OR o.id = $2)
+          AND (($3 = 1 AND o.status IN ('refused', 'gone') AND COALESCE(o.problem, '') <> '')
+            OR ($3 = 0 AND o.body LIKE '{\"kind\":\"file\"%'))
+        ORDER BY o.id DESC
+        LIMIT $4",
+        stretch.after.as_str(),
+        id,
+        i64::from(which == Which::GivenUp),
+        stretch.most as i64
+    );
+    rows.into_iter()
+        .map(|(id, conversation, channel, body, status, attempts, problem, created_ms)| {
+            Ok(Listed {
+                id: OutboxId(id),
+                conversation: ConversationId(conversation),
+                channel,
+                what: serde_json::from_str(&body)?,
+                status,
+                attempts,
+                problem: problem.unwrap_or_default(),
+                created_at: at(created_ms),
+            })
+        })
+        .collect()
+}
+
+/// Sends a row that was given up once more. Whether it was.
+pub async fn replay(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
+    let replayed = sql!(
+        tx,
+        execute,
+        "
+        -- replay
+        UPDATE outbox
+        SET status = 'waiting', attempts = 0, not_before = 0, lease_until = 0
+        WHERE id = $1 AND status IN ('refused', 'gone') AND COALESCE(problem, '') <> ''",
+        id
+    );
+    tx.rung.outbox = true;
+    Ok(replayed > 0)
+}
+
+/// Lets a row that was given up rest for ever. Whether it was given up.
+pub async fn drop(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
+    let dropped = sql!(
+        tx,
+        execute,
+        "
+        -- drop
+        UPDATE outbox
+        SET problem = NULL
+        WHERE id = $1 AND status IN ('refused', 'gone') AND COALESCE(problem, '') <> ''",
+        id
+    );
+    Ok(dropped > 0)
+}
+
+/// How a channel does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Whether a node holds the right to listen there.
+    pub listening: bool,
+    /// Rows that wait, and since when the oldest does.
+    pub waiting: i64,
+    pub since: Option<DateTime<Utc>>,
+    pub given_up: i64,
+}
+
+/// By channel.
+pub async fn traffic(tx: &mut Tx<'_>) -> Result<BTreeMap<String, Traffic>> {
+    let now = tx.now_ms().await?;
+    let rows: Vec<(String, i64, Option<i64>, i64)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- traffic
+        SELECT c.channel,
+               COUNT(CASE WHEN o.status = 'waiting' THEN 1 END),
+               MIN(CASE WHEN o.status = 'waiting' THEN o.created_at END),
+               COUNT(CASE WHEN o.status <> 'waiting' AND COALESCE(o.problem, '') <> '' THEN 1 END)
+        FROM outbox o
+        JOIN conversations c ON c.id = o.conversation
+        WHERE o.status IN ('waiting', 'refused', 'gone')
+        GROUP BY c.channel"
+    );
+    let mut found: BTreeMap<String, Traffic> = BTreeMap::new();
+    for (channel, waiting, since, given_up) in rows {
+        let since = since.map(at);
+        found.insert(channel, Traffic { waiting, since, given_up, listening: false });
+    }
+    let held: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- who listens
+        SELECT name FROM leases
+        WHERE name LIKE 'listen %' AND until > $1",
+        now
+    );
+    for (name,) in held {
+        let channel = name.trim_start_matches("listen ").to_owned();
+        found.entry(channel).or_default().listening = true;
+    }
+    Ok(found)
+}

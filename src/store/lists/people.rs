@@ -1,0 +1,86 @@
+//! The people whom the bot has made something.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::Stretch;
+use crate::{
+    journal::role::Role,
+    store::{Tx, at, db::sql},
+};
+
+/// Somebody who was let in, or was given a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub channel: String,
+    pub person: String,
+    pub name: String,
+    pub role: Role,
+    pub since: DateTime<Utc>,
+}
+
+/// By channel and id.
+pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<Listed>> {
+    let (channel, person): (String, String) =
+        serde_json::from_str(&stretch.after).unwrap_or_default();
+    let rows: Vec<(String, String, String, String, i64)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- list people
+        SELECT channel, person, name, role, since FROM people
+        WHERE (channel, person) > ($1, $2)
+        ORDER BY channel, person
+        LIMIT $3",
+        channel,
+        person,
+        stretch.most as i64
+    );
+    let people = rows.into_iter().map(|(channel, person, name, role, since)| Listed {
+        channel,
+        person,
+        name,
+        role: Role::parse(&role).unwrap_or(Role::Viewer),
+        since: at(since),
+    });
+    Ok(people.collect())
+}
+
+/// Makes somebody something.
+pub async fn put(
+    tx: &mut Tx<'_>,
+    (channel, person): (&str, &str),
+    role: Role,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- put person
+        INSERT INTO people (channel, person, name, role, since)
+        VALUES ($1, $2, $2, $3, $4)
+        ON CONFLICT (channel, person) DO UPDATE
+        SET role = $3",
+        channel,
+        person,
+        role.as_str(),
+        now.timestamp_millis()
+    );
+    Ok(())
+}
+
+/// Shows somebody out. Whether they were there.
+pub async fn remove(tx: &mut Tx<'_>, (channel, person): (&str, &str)) -> Result<bool> {
+    let removed = sql!(
+        tx,
+        execute,
+        "
+        -- remove person
+        DELETE FROM people
+        WHERE channel = $1 AND person = $2",
+        channel,
+        person
+    );
+    Ok(removed > 0)
+}

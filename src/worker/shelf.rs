@@ -1,0 +1,86 @@
+//! The agents with their tools as operators have set them: in force at the next turn, on all nodes.
+
+use anyhow::{Context as _, Result};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use super::Worker;
+use crate::{
+    agent::{
+        Agent,
+        catalog::{Source, ToolSpec},
+    },
+    store::{
+        leases::Claimed,
+        tool_settings::{self, Kind, Setting, Settings},
+    },
+};
+
+/// Agents as they were arranged last: only a cache.
+#[derive(Default)]
+pub struct Shelf {
+    kept: RwLock<BTreeMap<String, Kept>>,
+}
+
+#[derive(Clone)]
+struct Kept {
+    version: i64,
+    /// As the configuration and the tools have it.
+    from: Arc<Agent>,
+    arranged: Arc<Agent>,
+}
+
+/// What operators have set for a tool: by its server, if it has one.
+pub fn setting_of(settings: &Settings, spec: &ToolSpec) -> Setting {
+    let key = match &spec.source {
+        Source::Builtin => (Kind::Tool, spec.name.clone()),
+        Source::Mcp { server, .. } => (Kind::Mcp, server.clone()),
+    };
+    settings.get(&key).copied().unwrap_or_default()
+}
+
+impl Worker {
+    /// Who answers in a conversation, as they are now: a sub-agent, or the agent of its channel.
+    pub(super) async fn agent_of(&self, claimed: &Claimed) -> Result<Arc<Agent>> {
+        let id = match &claimed.sub_agent {
+            Some(sub_agent) => &sub_agent.agent,
+            None => self.agent_at(&claimed.channel)?,
+        };
+        self.agent(id).await
+    }
+
+    /// The agent of that id, as it is now.
+    pub async fn agent(&self, id: &str) -> Result<Arc<Agent>> {
+        let from = self.configured(id).with_context(|| format!("no agent `{id}`"))?;
+        let store = &self.gateway.store;
+        let version =
+            store.read(|tx| Box::pin(async move { tool_settings::version(tx).await })).await?;
+        let kept = self.shelf.kept.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        if let Some(kept) = kept.filter(|k| k.version == version && Arc::ptr_eq(&k.from, &from)) {
+            return Ok(kept.arranged);
+        }
+        let (version, settings) =
+            store.read(|tx| Box::pin(async move { tool_settings::all(tx).await })).await?;
+        let arranged =
+            if settings.is_empty() { from.clone() } else { Arc::new(arrange(&from, &settings)) };
+        let kept = Kept { version, from, arranged: arranged.clone() };
+        self.shelf.kept.write().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), kept);
+        Ok(arranged)
+    }
+
+    /// The agent of that id before operators set anything.
+    pub(super) fn configured(&self, id: &str) -> Option<Arc<Agent>> {
+        self.agents.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+}
+
+fn arrange(agent: &Agent, settings: &Settings) -> Agent {
+    let catalog = agent.catalog.arranged(|spec| {
+        let setting = setting_of(settings, spec);
+        spec.tier = setting.tier.unwrap_or(spec.tier);
+        setting.enabled
+    });
+    Agent { catalog, ..agent.clone() }
+}

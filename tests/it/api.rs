@@ -1,0 +1,215 @@
+//! The API from outside: who is let in where, and whether the document says what is served.
+
+use countersign::{
+    admin::api::tokens,
+    app::App,
+    journal::role::Role,
+    store::{
+        audit::Fact,
+        people::{self, Access},
+    },
+};
+use reqwest::{Method, RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+use std::{fs, path::Path, time::Duration};
+use tokio::net::TcpListener;
+
+use crate::world::World;
+
+/// A node that serves; it does nothing else.
+pub struct Served {
+    pub app: App,
+    pub base: String,
+    http: reqwest::Client,
+}
+
+impl Served {
+    pub async fn of(world: &World) -> Self {
+        rustls::crypto::ring::default_provider().install_default().ok();
+        let app = world.node().await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        app.serve(listener);
+        let http = reqwest::Client::builder().timeout(Duration::from_mins(1)).build().unwrap();
+        Self { app, base, http }
+    }
+
+    /// A token of that role and name.
+    pub async fn token(&self, name: &str, role: Role) -> String {
+        let now = self.app.gateway.clock.now();
+        let token = tokens::new(name, role, None, ("test", now));
+        let fact = Fact::new("token_created", "test");
+        tokens::make(&self.app.gateway.store, token, fact, now).await.unwrap().unwrap()
+    }
+
+    /// The cookie of a session.
+    pub async fn session(&self, person: &str) -> String {
+        let token = uuid::Uuid::new_v4().to_string();
+        let (name, own, now) = (person.to_owned(), token.clone(), self.app.gateway.clock.now());
+        let ends = now + chrono::TimeDelta::hours(1);
+        let begin = self.app.gateway.store.write("test", move |tx| {
+            Box::pin(async move {
+                people::grant_access(tx, Access::Session, (&name, &own), now, ends).await
+            })
+        });
+        begin.await.unwrap();
+        format!("countersign_session={token}")
+    }
+
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.base))
+    }
+
+    /// Asks with a token: the status, and the answer.
+    pub async fn ask(
+        &self,
+        token: &str,
+        (method, path): (Method, &str),
+        body: Option<Value>,
+    ) -> (StatusCode, Value) {
+        let mut request = self.request(method, &format!("/api/v1{path}")).bearer_auth(token);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        answered(request).await
+    }
+
+    pub async fn get(&self, token: &str, path: &str) -> Value {
+        let (status, answer) = self.ask(token, (Method::GET, path), None).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {answer}");
+        answer
+    }
+
+    pub async fn document(&self) -> Value {
+        answered(self.request(Method::GET, "/openapi.json")).await.1
+    }
+}
+
+pub async fn answered(request: RequestBuilder) -> (StatusCode, Value) {
+    let answer = request.send().await.unwrap();
+    let status = answer.status();
+    let text = answer.text().await.unwrap();
+    (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+}
+
+/// An operation of the document.
+struct Operation {
+    method: Method,
+    path: String,
+    least: Role,
+    has_body: bool,
+}
+
+fn operations(document: &Value) -> Vec<Operation> {
+    let mut found = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let role = operation["x-role"].as_str();
+            let role = role.unwrap_or_else(|| panic!("{method} {path} says no x-role"));
+            found.push(Operation {
+                method: method.to_uppercase().parse().unwrap(),
+                path: path.clone(),
+                least: Role::parse(role).unwrap(),
+                has_body: operation.get("requestBody").is_some(),
+            });
+        }
+    }
+    found
+}
+
+impl Operation {
+    /// About things that there are not, and with nothing to do.
+    fn request(&self, served: &Served) -> RequestBuilder {
+        let path = regex::Regex::new(r"\{\w+\}").unwrap().replace_all(&self.path, "nothing");
+        let request = served.request(self.method.clone(), &path);
+        if self.has_body { request.json(&json!({ "nothing": true })) } else { request }
+    }
+}
+
+/// S10, issue 7: without a token 401, with the role below 403, with it neither.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_operation_takes_its_role_and_no_less() {
+    let world = World::on_sqlite();
+    let served = Served::of(&world).await;
+    let roles = [Role::Viewer, Role::Approver, Role::Operator, Role::Owner];
+    let mut tokens = Vec::new();
+    for role in roles {
+        tokens.push((role, served.token(role.as_str(), role).await));
+    }
+    let stranger = served.session("ann").await;
+    let operations = operations(&served.document().await);
+    assert!(operations.len() >= 12, "{}", operations.len());
+    for operation in &operations {
+        let named = format!("{} {}", operation.method, operation.path);
+        let (status, problem) = answered(operation.request(&served)).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{named}");
+        assert_eq!(problem["status"], 401, "{named}");
+        let guess = operation.request(&served).bearer_auth("cs_guess");
+        assert_eq!(answered(guess).await.0, StatusCode::UNAUTHORIZED, "{named}");
+        let member = operation.request(&served).header("cookie", &stranger);
+        assert_eq!(answered(member).await.0, StatusCode::FORBIDDEN, "{named}");
+        for (role, token) in &tokens {
+            let (status, answer) = answered(operation.request(&served).bearer_auth(token)).await;
+            let refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status);
+            assert_eq!(refused, *role < operation.least, "{named} for {role:?}: {answer}");
+            assert!(!status.is_server_error(), "{named}: {answer}");
+        }
+    }
+}
+
+/// O7: what is declared is in the document, what is in the document is served, and nothing else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o7_the_document_equals_the_routes() {
+    let world = World::on_sqlite();
+    let served = Served::of(&world).await;
+    let owner = served.token("owner", Role::Owner).await;
+    let document = served.document().await;
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    let operations = operations(&document);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/admin/api");
+    let declared: usize = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
+        .map(|text| text.matches("#[utoipa::path(").count())
+        .sum();
+    assert_eq!(operations.len(), declared, "a resource is declared and not mounted");
+    for operation in &operations {
+        let named = format!("{} {}", operation.method, operation.path);
+        let (status, answer) = answered(operation.request(&served).bearer_auth(&owner)).await;
+        assert_ne!(answer["detail"], "There is no such page.", "{named}");
+        assert_ne!(status, StatusCode::METHOD_NOT_ALLOWED, "{named}");
+        let known: Vec<_> = operations.iter().filter(|o| o.path == operation.path).collect();
+        for method in [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+            if known.iter().any(|o| o.method == method) {
+                continue;
+            }
+            let other = Operation { method, path: operation.path.clone(), ..*operation };
+            let answer = other.request(&served).bearer_auth(&owner).send().await.unwrap();
+            assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED, "{named}");
+            let allowed = answer.headers()["allow"].to_str().unwrap().to_owned();
+            assert!(allowed.contains(operation.method.as_str()), "{named}: {allowed}");
+        }
+    }
+    let page = answered(served.request(Method::GET, "/api")).await.1;
+    for operation in &operations {
+        assert!(page.as_str().unwrap().contains(&operation.path), "{}", operation.path);
+    }
+}
+
+/// S10: a browser that is signed in may call too; not at another site's bidding.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s10_a_session_counts_from_our_own_pages_only() {
+    let world = World::on_sqlite();
+    let served = Served::of(&world).await;
+    let owner = served.session("owner").await;
+    let panic = |method| served.request(method, "/api/v1/panic").header("cookie", &owner);
+    assert_eq!(answered(panic(Method::GET)).await.1["halted"], false);
+    let foreign = panic(Method::PUT).header("origin", "https://evil.example");
+    assert_eq!(answered(foreign).await.0, StatusCode::FORBIDDEN);
+    let cross = panic(Method::PUT).header("sec-fetch-site", "cross-site");
+    assert_eq!(answered(cross).await.0, StatusCode::FORBIDDEN);
+    assert_eq!(answered(panic(Method::GET)).await.1["halted"], false);
+    let own = panic(Method::PUT).header("origin", &served.base);
+    let (status, state) = answered(own).await;
+    assert_eq!((status, &state["by"]["name"]), (StatusCode::OK, &json!("owner")));
+}

@@ -1,0 +1,275 @@
+//! What operators do through the API, while people talk.
+
+use chrono::TimeDelta;
+use countersign::{
+    journal::role::Role,
+    llm::scripted::{call, say},
+};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::{
+    api::{Served, answered},
+    story,
+    world::World,
+};
+
+async fn asks_to_delete(world: &mut World, path: &str) {
+    world.model_will(call("delete", json!({ "path": path })));
+    world.ann_says(&format!("delete {path}")).await;
+}
+
+/// The only open question.
+async fn pending(served: &Served, token: &str) -> Value {
+    let page = served.get(token, "/approvals?status=pending").await;
+    assert_eq!(page["items"].as_array().unwrap().len(), 1, "{page}");
+    page["items"][0].clone()
+}
+
+/// Another node does what there is to do.
+async fn settles(world: &World) {
+    let app = world.node().await;
+    world.settle(&app).await;
+}
+
+fn decision(id: &Value) -> String {
+    format!("/approvals/{}/decision", id.as_str().unwrap())
+}
+
+story! {
+    /// A13, issue 7: a question is decided through the API, and the chat shows by whom.
+    async fn a_question_is_decided_through_the_api(world: &mut World) {
+        world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
+        let served = Served::of(world).await;
+        let token = served.token("night shift", Role::Approver).await;
+        asks_to_delete(world, "a.txt").await;
+        let question = pending(&served, &token).await;
+        assert_eq!(question["arguments"], json!({ "path": "a.txt" }));
+        assert_eq!(question["requester"], json!({ "id": "1", "name": "Ann" }));
+        let whole = served.get(&token, &format!("/approvals/{}", question["id"].as_str().unwrap())).await;
+        assert!(whole["question"].as_str().unwrap().contains("a.txt"), "{whole}");
+
+        world.model_will(say("Done."));
+        let path = decision(&question["id"]);
+        let allow = Some(json!({ "decision": "allow" }));
+        let (status, answer) = served.ask(&token, (Method::POST, &path), allow.clone()).await;
+        assert_eq!((status, &answer["status"]), (StatusCode::OK, &json!("allowed")), "{answer}");
+        settles(world).await;
+        assert_eq!(world.deletions(), 1);
+        assert!(world.shown().contains("Allowed by night shift"), "{}", world.shown());
+
+        let (status, problem) = served.ask(&token, (Method::POST, &path), allow).await;
+        assert_eq!(status, StatusCode::CONFLICT, "{problem}");
+        assert_eq!(world.deletions(), 1);
+        let settled = served.get(&token, "/approvals?status=settled").await;
+        assert_eq!(settled["items"][0]["status"], "allowed");
+        let auditor = served.token("auditor", Role::Operator).await;
+        let facts = served.get(&auditor, "/audit?kind=decided").await;
+        assert_eq!(facts["items"][0]["person"], "token:night shift");
+    }
+}
+
+story! {
+    /// A13: a token has no more say than the question's policy gives it, whatever its role and name.
+    async fn a_token_decides_only_where_the_policy_lets_it(world: &mut World) {
+        let served = Served::of(world).await;
+        let owner = served.token("1", Role::Owner).await;
+        // A session that bears the requester's id of another platform.
+        world.config.channels[0].owners.push("1".into());
+        let again = Served::of(world).await;
+        let session = again.session("1").await;
+        asks_to_delete(world, "a.txt").await;
+        let path = decision(&pending(&served, &owner).await["id"]);
+        let allow = json!({ "decision": "allow" });
+        let (status, problem) = served.ask(&owner, (Method::POST, &path), Some(allow.clone())).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{problem}");
+        let request = again.request(Method::POST, &format!("/api/v1{path}"));
+        let (status, problem) = answered(request.header("cookie", session).json(&allow)).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{problem}");
+        settles(world).await;
+        assert_eq!(world.deletions(), 0);
+        let facts = served.get(&owner, "/audit?kind=turned_away").await;
+        assert_eq!(facts["items"].as_array().unwrap().len(), 2, "{facts}");
+    }
+}
+
+story! {
+    /// A denial says why; the model is told.
+    async fn a_denial_through_the_api_says_why(world: &mut World) {
+        world.guard("{ approvers = \"role:approver\" }");
+        let served = Served::of(world).await;
+        let token = served.token("ci", Role::Approver).await;
+        asks_to_delete(world, "a.txt").await;
+        world.model_will(say("Then not."));
+        let path = decision(&pending(&served, &token).await["id"]);
+        let deny = json!({ "decision": "deny", "reason": "it is needed" });
+        let (status, _) = served.ask(&token, (Method::POST, &path), Some(deny)).await;
+        assert_eq!(status, StatusCode::OK);
+        settles(world).await;
+        assert!(world.results().await[0].contains("it is needed"));
+        assert_eq!(world.deletions(), 0);
+    }
+}
+
+story! {
+    /// A11: leave that is revoked through the API binds at once.
+    async fn leave_is_revoked_through_the_api(world: &mut World) {
+        world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
+        let served = Served::of(world).await;
+        let token = served.token("ci", Role::Operator).await;
+        asks_to_delete(world, "notes/a.txt").await;
+        world.model_will(say("Done."));
+        let path = decision(&pending(&served, &token).await["id"]);
+        let always = json!({ "decision": "allow_always", "grant": { "days": 7, "uses": 5 } });
+        let (status, answer) = served.ask(&token, (Method::POST, &path), Some(always)).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        settles(world).await;
+        asks_to_delete(world, "notes/b.txt").await;
+        assert_eq!(world.deletions(), 2, "leave was given");
+        world.model_will(say("That too."));
+        settles(world).await;
+
+        let grants = served.get(&token, "/grants").await;
+        let grant = &grants["items"][0];
+        assert_eq!((&grant["uses_left"], &grant["owner"]), (&json!(4), &json!("room/1")), "{grants}");
+        let path = format!("/grants/{}", grant["id"].as_str().unwrap());
+        let viewer = served.token("viewer", Role::Approver).await;
+        let (status, _) = served.ask(&viewer, (Method::DELETE, &path), None).await;
+        assert_eq!(status, StatusCode::FORBIDDEN);
+        let (status, _) = served.ask(&token, (Method::DELETE, &path), None).await;
+        assert_eq!(status, StatusCode::NO_CONTENT);
+        asks_to_delete(world, "notes/c.txt").await;
+        assert_eq!(world.deletions(), 2, "and is no more");
+        assert_eq!(served.ask(&token, (Method::DELETE, &path), None).await.0, StatusCode::NOT_FOUND);
+        assert_eq!(served.get(&token, "/grants").await["items"], json!([]));
+        assert!(world.shown().contains("ci"), "{}", world.shown());
+    }
+}
+
+story! {
+    /// A12: the halt through the API denies what is open, and stops what would begin.
+    async fn the_halt_is_called_and_lifted_through_the_api(world: &mut World) {
+        let served = Served::of(world).await;
+        let token = served.token("alarm", Role::Owner).await;
+        asks_to_delete(world, "a.txt").await;
+        world.model_will(say("Then not."));
+        let (status, state) = served.ask(&token, (Method::PUT, "/panic"), None).await;
+        assert_eq!((status, &state["by"]["name"]), (StatusCode::OK, &json!("alarm")));
+        settles(world).await;
+        assert!(world.shown().contains("Denied by alarm"), "{}", world.shown());
+        world.model_will(call("rare", json!({})));
+        world.model_will(say("Nothing runs."));
+        world.ann_says("look").await;
+        assert!(!world.results().await.iter().any(|result| result == "rare indeed"));
+
+        let (status, state) = served.ask(&token, (Method::DELETE, "/panic"), None).await;
+        assert_eq!((status, &state["halted"]), (StatusCode::OK, &json!(false)));
+        asks_to_delete(world, "b.txt").await;
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 1);
+        for kind in ["halted", "lifted"] {
+            let facts = served.get(&token, &format!("/audit?kind={kind}")).await;
+            assert_eq!(facts["items"][0]["person"], "token:alarm");
+        }
+    }
+}
+
+story! {
+    /// S10: a token's secret is shown once and kept as a hash; it ends when it is revoked, and by
+    /// itself; the audit names who made and who ended it.
+    async fn tokens_are_made_and_end(world: &mut World) {
+        let served = Served::of(world).await;
+        let owner = served.token("owner", Role::Owner).await;
+        let wish = json!({ "name": "week", "role": "viewer", "days": 7 });
+        let made = served.request(Method::POST, "/api/v1/tokens").bearer_auth(&owner);
+        let (status, token) = answered(made.header("idempotency-key", "1").json(&wish)).await;
+        assert_eq!(status, StatusCode::CREATED, "{token}");
+        let secret = token["secret"].as_str().unwrap();
+        assert!(secret.len() >= 64, "256 bits");
+        let again = served.request(Method::POST, "/api/v1/tokens").bearer_auth(&owner);
+        let (status, problem) = answered(again.header("idempotency-key", "1").json(&wish)).await;
+        assert_eq!(status, StatusCode::CONFLICT, "{problem}");
+        for table in ["api_tokens", "answers", "audit"] {
+            let rows = world.rows_of(table).await;
+            assert!(!rows.iter().any(|row| row.contains(secret)), "{table}: {rows:?}");
+        }
+
+        let unused = served.get(&owner, "/tokens").await["items"][0]["used_at"].clone();
+        assert_eq!(unused, Value::Null);
+        served.get(secret, "/panic").await;
+        let list = served.get(&owner, "/tokens").await;
+        assert_eq!(list["items"][0]["used_at"], "2026-05-04T10:00:00Z", "{list}");
+        world.clock.advance(TimeDelta::days(7));
+        let (status, _) = served.ask(secret, (Method::GET, "/panic"), None).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
+
+        let other = served.token("other", Role::Viewer).await;
+        served.get(&other, "/panic").await;
+        let list = served.get(&owner, "/tokens").await;
+        let path = format!("/tokens/{}", list["items"][0]["id"].as_str().unwrap());
+        let (status, _) = served.ask(&owner, (Method::DELETE, &path), None).await;
+        assert_eq!(status, StatusCode::NO_CONTENT);
+        let (status, _) = served.ask(&other, (Method::GET, "/panic"), None).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
+        for kind in ["token_created", "token_revoked"] {
+            let facts = served.get(&owner, &format!("/audit?person=token:owner&kind={kind}")).await;
+            assert_eq!(facts["items"].as_array().unwrap().len(), 1, "{kind}");
+        }
+        assert_eq!(served.get(&owner, "/audit/verification").await["good"], true);
+    }
+}
+
+story! {
+    /// Issue 7: the same key with the same request is done once and answered alike; with another it
+    /// is refused.
+    async fn a_request_with_a_key_is_done_once(world: &mut World) {
+        world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
+        let served = Served::of(world).await;
+        let token = served.token("ci", Role::Approver).await;
+        asks_to_delete(world, "a.txt").await;
+        let path = decision(&pending(&served, &token).await["id"]);
+        let decide = |decision: &str| {
+            let request = served.request(Method::POST, &format!("/api/v1{path}"));
+            let request = request.bearer_auth(&token).header("idempotency-key", "k");
+            request.json(&json!({ "decision": decision })).send()
+        };
+        let first = decide("allow").await.unwrap();
+        assert_eq!(first.status(), StatusCode::OK);
+        assert!(!first.headers().contains_key("idempotency-replayed"));
+        let again = decide("allow").await.unwrap();
+        assert_eq!((again.status(), &again.headers()["idempotency-replayed"]), (StatusCode::OK, &"true".parse().unwrap()));
+        assert_eq!(first.text().await.unwrap(), again.text().await.unwrap());
+        assert_eq!(decide("deny").await.unwrap().status(), StatusCode::UNPROCESSABLE_ENTITY);
+        world.clock.advance(TimeDelta::days(1));
+        assert_eq!(decide("allow").await.unwrap().status(), StatusCode::CONFLICT, "it is decided");
+    }
+}
+
+story! {
+    /// Issue 7: a list is walked through by its cursor, and nothing comes twice or is left out.
+    async fn lists_are_walked_through(world: &mut World) {
+        let served = Served::of(world).await;
+        let owner = served.token("owner", Role::Owner).await;
+        for n in 0..7 {
+            served.token(&n.to_string(), Role::Viewer).await;
+        }
+        for path in ["/tokens", "/audit"] {
+            let whole = served.get(&owner, path).await;
+            let whole = whole["items"].as_array().unwrap();
+            assert_eq!(whole.len(), 8);
+            let (mut walked, mut cursor) = (Vec::new(), String::new());
+            loop {
+                let page = served.get(&owner, &format!("{path}?limit=3{cursor}")).await;
+                walked.extend(page["items"].as_array().unwrap().clone());
+                let Some(next) = page["next"].as_str() else { break };
+                cursor = format!("&cursor={next}");
+            }
+            assert_eq!(&walked, whole, "{path}");
+        }
+        for query in ["limit=0", "limit=201", "cursor=%00", "cursor=!", "limit=x"] {
+            let (status, _) = served.ask(&owner, (Method::GET, &format!("/tokens?{query}")), None).await;
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{query}");
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! What operators change through the API, and who feels it.
+
+use async_trait::async_trait;
+use channels::SendError;
+use countersign::{
+    agent::catalog::{Source, ToolSpec},
+    journal::{event::Event, role::Role},
+    llm::scripted::{call, say},
+    tools::{Context, Output, Tool, ToolError},
+};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+use crate::{api::Served, room::Fault, story, world::World};
+
+async fn asks_to_delete(world: &mut World, path: &str) {
+    world.model_will(call("delete", json!({ "path": path })));
+    world.ann_says(&format!("delete {path}")).await;
+}
+
+story! {
+    /// Issue 4, 7: a rule that is made through the API is in force at once on another node, and so
+    /// is its end. What cannot be used is refused in words; the audit names the token.
+    async fn a_rule_made_through_the_api_is_in_force_at_once(world: &mut World) {
+        let served = Served::of(world).await;
+        let owner = served.token("rules", Role::Owner).await;
+        let rule = json!({ "name": "no deletes", "tool": "delete", "action": "deny" });
+        let (status, _) = served.ask(&owner, (Method::POST, "/guard/rules"), Some(rule.clone())).await;
+        assert_eq!(status, StatusCode::CREATED);
+        let (status, _) = served.ask(&owner, (Method::POST, "/guard/rules"), Some(rule)).await;
+        assert_eq!(status, StatusCode::CONFLICT);
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.model_will(say("It is forbidden."));
+        world.ann_says("delete a.txt").await;
+        assert_eq!(world.last(), "It is forbidden.");
+        assert!(world.results().await[0].contains("no deletes"), "{:?}", world.results().await);
+
+        let supposed = json!({ "tool": "delete", "arguments": { "path": "b.txt" }, "channel": "room" });
+        let (_, told) = served.ask(&owner, (Method::POST, "/guard/test"), Some(supposed)).await;
+        assert_eq!((&told["does"], &told["rule"]), (&json!("refuses"), &json!("no deletes")), "{told}");
+        let document = served.get(&owner, "/guard/export").await;
+        let (status, _) = served.ask(&owner, (Method::DELETE, "/guard/rules/no%20deletes"), None).await;
+        assert_eq!(status, StatusCode::NO_CONTENT);
+        asks_to_delete(world, "a.txt").await;
+        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+
+        let import = json!({ "format": "json", "text": document.to_string() });
+        let (_, taken) = served.ask(&owner, (Method::POST, "/guard/import"), Some(import)).await;
+        assert_eq!(taken["rules"], 1);
+        let changed = json!({ "tool": "delete", "action": "ask", "severity": "critical" });
+        let path = "/guard/rules/no%20deletes";
+        let (status, _) = served.ask(&owner, (Method::PUT, path), Some(changed)).await;
+        assert_eq!(status, StatusCode::OK);
+        assert_eq!(served.get(&owner, "/guard/rules").await["items"][0]["severity"], "critical");
+        for (rule, says) in [
+            (json!({ "tool": "delete", "action": "deny" }), "needs a name"),
+            (json!({ "name": "x", "tool": "x", "action": "deny", "arg_pattern": "(" }), "arg_pattern"),
+        ] {
+            let (status, problem) = served.ask(&owner, (Method::POST, "/guard/rules"), Some(rule)).await;
+            assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+            assert!(problem["detail"].as_str().unwrap().contains(says), "{problem}");
+        }
+        for kind in ["rule_put", "rule_removed", "rules_imported"] {
+            let facts = served.get(&owner, &format!("/audit?kind={kind}")).await;
+            assert_eq!(facts["items"][0]["person"], "token:rules", "{kind}");
+        }
+    }
+}
+
+/// A tool of a server.
+struct OfServer;
+
+#[async_trait]
+impl Tool for OfServer {
+    fn spec(&self) -> ToolSpec {
+        let source = Source::Mcp { server: "files".into(), original_name: "list".into() };
+        ToolSpec {
+            source,
+            ..ToolSpec::read_only("files_list", "Lists", json!({ "type": "object" }))
+        }
+    }
+
+    async fn run(&self, _: Value, _: &Context) -> Result<Output, ToolError> {
+        Ok(Output::text("none"))
+    }
+}
+
+/// The names of the tools whose schemas the last prompt carried.
+fn disclosed(world: &World) -> Vec<String> {
+    let prompts = world.prompts();
+    prompts.last().unwrap().tools.iter().map(|tool| tool.name.clone()).collect()
+}
+
+story! {
+    /// MC-07, MC-52: a tool is turned off, or moved to another tier, at the next turn and on all
+    /// nodes; the tools of a server go by their server.
+    async fn mc_52_tools_are_set_through_the_api(world: &mut World) {
+        world.tools.push(Arc::new(OfServer));
+        let url = "http://127.0.0.1:9/".parse().ok();
+        let entry = json!({ "name": "files", "url": url.map(|u: url::Url| u.to_string()) });
+        world.config.mcp = vec![serde_json::from_value(entry).unwrap()];
+        let served = Served::of(world).await;
+        world.config.mcp.clear();
+        let token = served.token("tools", Role::Operator).await;
+        let put = async |path: &str, body: Value| served.ask(&token, (Method::PUT, path), Some(body)).await;
+        let (status, _) = served.ask("none", (Method::GET, "/tools"), None).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
+
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        assert!(!disclosed(world).contains(&"rare".to_owned()));
+        let (status, tool) = put("/tools/rare/disclosure-tier", json!({ "tier": "core" })).await;
+        assert_eq!((status, &tool["tier"]), (StatusCode::OK, &json!("core")));
+        world.model_will(say("Hello."));
+        world.ann_says("again").await;
+        assert!(disclosed(world).contains(&"rare".to_owned()), "at the next turn");
+
+        let (status, tool) = put("/tools/rare", json!({ "enabled": false })).await;
+        assert_eq!((status, &tool["enabled"]), (StatusCode::OK, &json!(false)));
+        world.model_will(call("rare", json!({})));
+        world.model_will(say("It is off."));
+        world.ann_says("and now").await;
+        assert!(!disclosed(world).contains(&"rare".to_owned()));
+        assert!(!world.results().await.contains(&"rare indeed".to_owned()));
+        put("/tools/rare", json!({ "enabled": true })).await;
+
+        for (path, body) in [
+            ("/tools/files_list", json!({ "enabled": false })),
+            ("/tools/files_list/disclosure-tier", json!({ "tier": "core" })),
+        ] {
+            let (status, problem) = put(path, body).await;
+            assert_eq!(status, StatusCode::CONFLICT, "{path}: {problem}");
+        }
+        assert_eq!(served.get(&token, "/tools/files_list").await["locked"], true);
+        let (status, server) = put("/mcp-servers/files", json!({ "enabled": false })).await;
+        assert_eq!((status, &server["tools"]), (StatusCode::OK, &json!(["files_list"])));
+        world.model_will(say("Hello."));
+        world.ann_says("once more").await;
+        assert!(!disclosed(world).contains(&"files_list".to_owned()));
+        let (status, _) = put("/tools/nothing", json!({ "enabled": false })).await;
+        assert_eq!(status, StatusCode::NOT_FOUND);
+        let changes = served.get(&token, "/settings/changes").await;
+        assert_eq!(changes["items"][0]["person"], "token:tools", "{changes}");
+    }
+}
+
+/// MC-53: nothing runs a tool but the agent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mc_53_no_address_runs_a_tool() {
+    let world = World::on_sqlite();
+    let served = Served::of(&world).await;
+    let owner = served.token("owner", Role::Owner).await;
+    for path in ["/tools/rare/run", "/tools/rare/test", "/tools/rare/execute", "/tools/run"] {
+        let (status, _) = served.ask(&owner, (Method::POST, path), Some(json!({}))).await;
+        let nowhere = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].contains(&status);
+        assert!(nowhere, "{path}: {status}");
+    }
+}
+
+const KEPT: [&str; 13] = [
+    "events",
+    "outbox",
+    "approvals",
+    "audit",
+    "votes",
+    "people",
+    "usage",
+    "answers",
+    "unparsed",
+    "drafts",
+    "memories",
+    "schedules",
+    "grants",
+];
+
+story! {
+    /// Issue 7: a person is erased: their words are nowhere any more, others' stay, the audit's
+    /// chains are good, and life goes on.
+    async fn a_person_is_erased_and_the_audit_stays_good(world: &mut World) {
+        let served = Served::of(world).await;
+        let owner = served.token("privacy", Role::Owner).await;
+        asks_to_delete(world, "plum.txt").await;
+        let erase = (Method::DELETE, "/people/room/1/content");
+        let (status, problem) = served.ask(&owner, erase.clone(), None).await;
+        assert_eq!(status, StatusCode::CONFLICT, "something is open: {problem}");
+        world.model_will(say("Your plum is gone."));
+        world.ann_presses("Allow once").await;
+        for (person, text) in [("1", "I like plum"), ("2", "I like pears")] {
+            world.model_will(say("Good."));
+            let said = world.said(text);
+            world.happens_at(World::group(), (person, &[]), said).await;
+        }
+        let holding = async |world: &World, word: &str| {
+            let mut tables = Vec::new();
+            for table in KEPT {
+                let rows = world.rows_of(table).await;
+                tables.extend(rows.iter().any(|row| row.contains(word)).then_some(table));
+            }
+            tables
+        };
+        let by = r#"'{"id":"1","name":"Ann"}', '[]'"#;
+        world.tampers(&format!(
+            "INSERT INTO memories (id, agent, shelf, path, content, by_whom, taint, call, changed_at) \
+             VALUES (1, 'default', 'room/7', 'a.md', 'plum', {by}, 'c', 0)"
+        )).await;
+        world.tampers(&format!(
+            "INSERT INTO schedules SELECT 's', id, 'remind', 'plum', '', 'UTC', {by}, 'paused', 0, 0, 0 \
+             FROM conversations WHERE chat = '7'"
+        )).await;
+        let everywhere = ["events", "outbox", "approvals", "audit", "memories", "schedules"];
+        assert_eq!(holding(world, "plum").await, everywhere);
+        assert_eq!(served.get(&owner, "/audit/verification").await["good"], true);
+
+        let (status, erased) = served.ask(&owner, erase, None).await;
+        assert_eq!((status, &erased["events"]), (StatusCode::OK, &json!(1)), "{erased}");
+        assert_eq!(erased["conversations"].as_array().unwrap().len(), 1);
+        assert_eq!(holding(world, "plum").await, [""; 0]);
+        assert_eq!(holding(world, "pears").await, ["events"]);
+        let verified = served.get(&owner, "/audit/verification").await;
+        assert_eq!(verified["good"], true, "{verified}");
+        let facts = served.get(&owner, "/audit?kind=erased").await;
+        assert_eq!(facts["items"][0]["person"], "token:privacy");
+
+        world.model_will(say("Hello, whoever you are."));
+        world.ann_says("hello").await;
+        assert_eq!(world.last(), "Hello, whoever you are.");
+        assert!(matches!(&world.journal().await[0].event, Event::Said { text, .. } if text == "hello"));
+    }
+}
+
+story! {
+    /// Issue 7: what could not be shown is listed, tried again, or let go.
+    async fn dead_letters_are_replayed_or_dropped(world: &mut World) {
+        let served = Served::of(world).await;
+        let token = served.token("post", Role::Operator).await;
+        for word in ["One.", "Two."] {
+            world.room.fails_next(Fault::Before(SendError::Rejected("not today".into())));
+            world.model_will(say(word));
+            world.ann_says("say it").await;
+        }
+        let letters = served.get(&token, "/dead-letters").await;
+        let letters = letters["items"].as_array().unwrap();
+        assert_eq!(letters.len(), 2);
+        assert!(letters[0]["problem"].as_str().unwrap().contains("not today"));
+        assert_eq!(letters[1]["what"]["markdown"], "One.");
+        let path = |n: usize| format!("/dead-letters/{}", letters[n]["id"].as_str().unwrap());
+        let replay = format!("{}/replay", path(1));
+        let (status, _) = served.ask(&token, (Method::POST, &replay), None).await;
+        assert_eq!(status, StatusCode::NO_CONTENT);
+        let (status, _) = served.ask(&token, (Method::DELETE, &path(0)), None).await;
+        assert_eq!(status, StatusCode::NO_CONTENT);
+        let app = world.node().await;
+        world.settle(&app).await;
+        assert_eq!(world.shown(), "One.");
+        assert_eq!(served.get(&token, "/dead-letters").await["items"], json!([]));
+        let (status, _) = served.ask(&token, (Method::POST, &replay), None).await;
+        assert_eq!(status, StatusCode::NOT_FOUND);
+    }
+}
+
+story! {
+    /// Issue 7: people are listed, given roles and shown out; a code lets one in; what was talked
+    /// about can be read, and what it cost.
+    async fn people_and_conversations_are_looked_after(world: &mut World) {
+        world.allow = vec!["1".into()];
+        let served = Served::of(world).await;
+        let owner = served.token("desk", Role::Owner).await;
+        let (status, offer) = served.ask(&owner, (Method::POST, "/pairing-codes"), Some(json!({ "channel": "room" }))).await;
+        assert_eq!(status, StatusCode::CREATED, "{offer}");
+        world.bob_says(&format!("/pair {}", offer["code"].as_str().unwrap())).await;
+        let people = served.get(&owner, "/people").await;
+        assert_eq!((&people["items"][0]["person"], &people["items"][0]["role"]), (&json!("2"), &json!("owner")));
+        let role = Some(json!({ "role": "viewer" }));
+        let (status, _) = served.ask(&owner, (Method::PUT, "/people/room/2"), role).await;
+        assert_eq!(status, StatusCode::NO_CONTENT);
+        assert_eq!(served.get(&owner, "/people").await["items"][0]["role"], "viewer");
+        let (status, _) = served.ask(&owner, (Method::DELETE, "/people/room/2"), None).await;
+        assert_eq!(status, StatusCode::NO_CONTENT);
+        assert_eq!(served.get(&owner, "/people").await["items"], json!([]));
+
+        world.model_will(say("Hello, Ann."));
+        world.ann_says("my key is sk-abcdefghijklmnopqrstuvwxyz123456").await;
+        let found = served.get(&owner, "/conversations?channel=room").await;
+        let conversation = &found["items"][0];
+        assert_eq!((&conversation["chat"], &conversation["private"]), (&json!("7"), &json!(true)));
+        let path = format!("/conversations/{}", conversation["id"].as_str().unwrap());
+        let events = served.get(&owner, &format!("{path}/events?limit=1")).await;
+        assert_eq!(events["items"][0]["event"]["kind"], "said", "{events}");
+        let next = events["next"].as_str().unwrap();
+        let second = served.get(&owner, &format!("{path}/events?limit=1&cursor={next}")).await;
+        assert_eq!(second["items"][0]["event"]["text"], "Hello, Ann.");
+        let export = served.get(&owner, &format!("{path}/export")).await;
+        assert_eq!(export["shown"][0]["what"]["markdown"], "Hello, Ann.");
+        assert!(!export.to_string().contains("sk-abcdef"), "I10: {export}");
+        let usage = served.get(&owner, "/usage").await;
+        assert_eq!(usage["items"][0]["person"], "room/1", "{usage}");
+        let channels = served.get(&owner, "/channels").await;
+        assert!(channels["items"].as_array().unwrap().iter().any(|c| c["id"] == "room"), "{channels}");
+        assert_eq!(served.get(&owner, "/agents").await["items"][0]["id"], "default");
+    }
+}
+
+/// I10, O1, S11: no secret of the configuration comes out of the settings, wherever it stands.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o1_the_settings_show_no_secret() {
+    let mut world = World::on_sqlite();
+    let variables = [
+        ("COUNTERSIGN__MODELS__0__ID", "main"),
+        ("COUNTERSIGN__MODELS__0__PROVIDER", "openai"),
+        ("COUNTERSIGN__MODELS__0__API_KEY", "canary-one-0123456789"),
+        ("COUNTERSIGN__MODELS__0__BASE_URL", "https://ann:canary-two@example.com/v1"),
+        ("COUNTERSIGN__AGENTS__0__ID", "default"),
+        ("COUNTERSIGN__AGENTS__0__MODEL", "main"),
+        ("COUNTERSIGN__AGENTS__0__SYSTEM_PROMPT", "The key is canary-one-0123456789, keep it."),
+    ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let folder = world.config.data_dir.clone();
+    world.config = countersign::config::Config::load(None, &variables).unwrap();
+    world.config.data_dir = folder;
+    let served = Served::of(&world).await;
+    let owner = served.token("owner", Role::Owner).await;
+    for path in ["/settings", "/models", "/agents", "/mcp-servers", "/hooks", "/channels"] {
+        let shown = served.get(&owner, path).await.to_string();
+        assert!(!shown.contains("canary"), "{path}: {shown}");
+    }
+    let settings = served.get(&owner, "/settings").await;
+    assert_eq!(settings["configuration"]["models"][0]["id"], "main");
+}
