@@ -1,0 +1,263 @@
+//! `countersign doctor`: whether everything is there that a gateway needs, and what to do where it
+//! is not.
+
+use anyhow::{Context as _, Result, ensure};
+use chrono::DateTime;
+use clap::Args;
+use renderers::{
+    Document,
+    document::{Block, Inline},
+};
+use secrecy::ExposeSecret as _;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    path::Path,
+    time::Duration,
+};
+
+use super::say;
+use crate::{
+    agent::{
+        prompt::{Message, Prompt},
+        redact::Redactor,
+    },
+    app,
+    clock::{Clock as _, SystemClock},
+    config::{ChannelEntry, ChannelKind, Config, ProviderName, webhooks},
+    store::backup,
+    tools::{documents::fonts, sandbox::Sandbox},
+};
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Ask the models and the platforms too, with a tiny request each
+    #[arg(long)]
+    live: bool,
+}
+
+/// Less than this on the disk is soon full.
+const LOW_BYTES: u64 = 1024 * 1024 * 1024;
+/// A clock that is further from the database's makes questions end at other times than they say.
+const SKEW_MS: i64 = 2_000;
+/// What scripts and signs documents may hold.
+const SAMPLE: &str = "a ä Ω я 中 あ 한 ع א 😀";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Fine,
+    Warning,
+    Fault,
+}
+
+/// One line each.
+#[derive(Default)]
+struct Report {
+    lines: Vec<(Found, String, String)>,
+}
+
+impl Report {
+    fn add(&mut self, found: Found, what: &str, says: impl Into<String>) {
+        self.lines.push((found, what.to_owned(), says.into()));
+    }
+
+    /// What fails is a fault; otherwise there is something to say.
+    fn check(&mut self, what: &str, checked: Result<(Found, String)>) {
+        match checked {
+            Ok((found, says)) => self.add(found, what, says),
+            Err(problem) => self.add(Found::Fault, what, format!("{problem:#}")),
+        }
+    }
+
+    fn shown(&self) -> String {
+        let mut text = String::new();
+        for (found, what, says) in &self.lines {
+            let mark = match found {
+                Found::Fine => "ok",
+                Found::Warning => "warn",
+                Found::Fault => "FAIL",
+            };
+            let _ = writeln!(text, "{mark:<5} {what:<20} {says}");
+        }
+        text
+    }
+}
+
+/// Looks at everything, says it, and ends with a fault if there is one.
+pub async fn run(
+    file: Option<&Path>,
+    variables: &BTreeMap<String, String>,
+    wish: &Doctor,
+) -> Result<()> {
+    let mut report = Report::default();
+    let mut secrets = BTreeSet::new();
+    match Config::load(file, variables) {
+        Err(problem) => report.add(Found::Fault, "configuration", format!("{problem:#}")),
+        Ok(config) => {
+            report.add(Found::Fine, "configuration", "every key is known");
+            secrets = app::secrets(&config, variables);
+            look(&mut report, &config, variables).await;
+            if wish.live {
+                live(&mut report, &config, variables).await;
+            } else {
+                let says = "models and platforms were not asked; --live does";
+                report.add(Found::Warning, "live", says);
+            }
+        }
+    }
+    let redactor = Redactor::new(secrets.iter().map(String::as_str));
+    say(redactor.own(report.shown().trim_end()).as_ref())?;
+    let faults = report.lines.iter().filter(|(found, ..)| *found == Found::Fault).count();
+    ensure!(faults == 0, "{faults} of {} checks have failed", report.lines.len());
+    Ok(())
+}
+
+async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String, String>) {
+    report.check("data_dir", data_dir(&config.data_dir));
+    report.check("database", database(config).await);
+    report.check("sandbox", sandbox().await);
+    report.check("fonts", Ok(fonts(config)));
+    report.check("models", models(config, variables));
+    for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
+        let token = token(entry, variables).map(|_| (Found::Fine, "has its token".to_owned()));
+        report.check(&format!("channel {}", entry.id), token);
+    }
+    report.check("webhooks", webhook_secrets(config, variables));
+    let open = !config.admin.listen.ip().is_loopback() && config.admin.public_url.is_none();
+    let (found, says) = if open {
+        (Found::Warning, "it is open to other machines: put a TLS proxy in front, set public_url")
+    } else {
+        (Found::Fine, "is this machine's, or behind a public_url")
+    };
+    report.add(found, "admin.listen", says);
+}
+
+fn data_dir(folder: &Path) -> Result<(Found, String)> {
+    let shown = folder.display();
+    std::fs::create_dir_all(folder).with_context(|| format!("creating {shown}"))?;
+    let file = folder.join(format!(".doctor-{}", uuid::Uuid::new_v4().simple()));
+    std::fs::write(&file, b"x").with_context(|| format!("{shown} cannot be written: chown it"))?;
+    std::fs::remove_file(&file).context("removing what was written")?;
+    let disk = rustix::fs::statvfs(folder)?;
+    let free = disk.f_bavail * disk.f_frsize;
+    let says = format!("{shown} can be written, {} MiB are free", free / 1024 / 1024);
+    let found = if free < LOW_BYTES { Found::Warning } else { Found::Fine };
+    Ok((found, says))
+}
+
+async fn database(config: &Config) -> Result<(Found, String)> {
+    let store = app::open_store(config).await.context(
+        "store.url: start the database, or correct the address; the tables are brought up to date",
+    )?;
+    if let Some(file) = backup::file_of(&config.store_url()) {
+        backup::check(&file).await.context("restore a backup with `countersign restore`")?;
+    }
+    let theirs = store.read(|tx| Box::pin(async move { tx.now_ms().await })).await?;
+    let skew = (theirs - SystemClock.now().timestamp_millis()).abs();
+    Ok(if skew > SKEW_MS {
+        let at = DateTime::from_timestamp_millis(theirs).unwrap_or_default();
+        (Found::Warning, format!("its clock says {at}, {skew} ms from ours: let NTP set both"))
+    } else {
+        (Found::Fine, "answers, its tables are up to date and whole, its clock is ours".to_owned())
+    })
+}
+
+async fn sandbox() -> Result<(Found, String)> {
+    let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
+    Ok(match sandbox.missing() {
+        Some(missing) => (Found::Warning, format!("no `shell`: {missing}")),
+        None => (Found::Fine, "works".to_owned()),
+    })
+}
+
+fn fonts(config: &Config) -> (Found, String) {
+    let blocks = vec![Block::Paragraph(vec![Inline::Text(SAMPLE.into())])];
+    let document = Document { blocks, ..Document::default() };
+    let missing = fonts::for_document(&document, &config.documents.fonts()).missing(&document);
+    if missing.is_empty() {
+        return (Found::Fine, "have every script that was looked for".to_owned());
+    }
+    let missing: String = missing.into_iter().collect();
+    let says = format!(
+        "PDFs cannot show {missing}: install fonts-noto-core, fonts-noto-cjk and \
+         fonts-noto-color-emoji, or set documents.fonts"
+    );
+    (Found::Warning, says)
+}
+
+fn models(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Found, String)> {
+    app::models::build(config, variables, &BTreeMap::new())?;
+    let demo = config.models.iter().any(|model| model.provider == ProviderName::Demo);
+    Ok(if demo {
+        (Found::Warning, "the demo model answers: set the key of a provider".to_owned())
+    } else {
+        (Found::Fine, "have their keys".to_owned())
+    })
+}
+
+fn token(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<String> {
+    let token = entry.token.as_ref().context("token is missing")?;
+    Ok(token.reveal(variables).context("token")?.expose_secret().to_owned())
+}
+
+fn webhook_secrets(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<(Found, String)> {
+    let taken = webhooks::inlets(config, variables)?;
+    let told = webhooks::subscriptions(config, variables)?;
+    let closed = config.webhooks_in.iter().filter(|entry| !taken.contains_key(&entry.name));
+    let closed: Vec<_> = closed.map(|entry| entry.name.as_str()).collect();
+    Ok(if closed.is_empty() {
+        (Found::Fine, format!("{} are taken, {} are told", taken.len(), told.len()))
+    } else {
+        (Found::Warning, format!("without a secret there is no route: {}", closed.join(", ")))
+    })
+}
+
+/// What costs a little, and needs the network.
+async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String, String>) {
+    let models = app::models::build(config, variables, &BTreeMap::new()).unwrap_or_default();
+    for (id, model) in models {
+        let prompt = Prompt {
+            system: "Answer with one word.".into(),
+            tools: vec![],
+            messages: vec![Message::User { text: "Say yes.".into() }],
+            max_output_tokens: 16,
+        };
+        let replied = model.reply(&prompt, &|_| ()).await;
+        let replied = replied.map(|_| (Found::Fine, "answers".to_owned()));
+        report.check(&format!("model {id}, live"), replied.map_err(anyhow::Error::from));
+    }
+    for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
+        report.check(&format!("channel {}, live", entry.id), asked(entry, variables).await);
+    }
+}
+
+/// Whether the platform knows the token.
+async fn asked(
+    entry: &ChannelEntry,
+    variables: &BTreeMap<String, String>,
+) -> Result<(Found, String)> {
+    let token = token(entry, variables)?;
+    let base = |usual: &str| {
+        let own = entry.api_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
+        own.unwrap_or_else(|| usual.to_owned())
+    };
+    let client = reqwest::Client::builder().timeout(Duration::from_secs(15)).build()?;
+    let request = match entry.kind {
+        ChannelKind::Telegram => {
+            client.get(format!("{}/bot{token}/getMe", base("https://api.telegram.org")))
+        }
+        ChannelKind::Discord => {
+            let url = format!("{}/users/@me", base("https://discord.com/api/v10"));
+            client.get(url).header("authorization", format!("Bot {token}"))
+        }
+        ChannelKind::Web => return Ok((Found::Fine, "needs nobody".to_owned())),
+    };
+    // The address holds the token: it is not told.
+    let answered = request.send().await.map_err(reqwest::Error::without_url)?;
+    let status = answered.status();
+    ensure!(status.is_success(), "the platform answers {status}: is the token right and in force?");
+    Ok((Found::Fine, "the platform knows the token".to_owned()))
+}

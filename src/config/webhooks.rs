@@ -1,0 +1,141 @@
+//! Webhooks that come in, and those that go out.
+
+use anyhow::{Context as _, Result};
+use channels::{Place, PlaceKind};
+use secrecy::ExposeSecret as _;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use super::{Config, secret::Secret, unique};
+use crate::{
+    gateway::webhooks::{
+        sign::{Key, Verify},
+        take::Inlet,
+        tell::Subscription,
+    },
+    journal::{event::Speaker, role::Role},
+    store::topics::Topic,
+};
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookInEntry {
+    pub name: String,
+    #[serde(default)]
+    pub verify: Verify,
+    pub secret: Option<Secret>,
+    pub secret_before: Option<Secret>,
+    pub channel: String,
+    pub chat: String,
+    pub thread: Option<String>,
+    #[serde(default)]
+    pub group: bool,
+    pub person: Option<String>,
+    #[serde(default = "everything")]
+    pub template: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookOutEntry {
+    pub name: String,
+    pub url: url::Url,
+    pub secret: Secret,
+    pub secret_before: Option<Secret>,
+    pub topics: Vec<Topic>,
+    pub role: Option<Role>,
+}
+
+/// Who is told, by name.
+pub fn subscriptions(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, Subscription>> {
+    let subscription = |entry: &WebhookOutEntry| {
+        let secrets = [&Some(entry.secret.clone()), &entry.secret_before];
+        let keys = keys(Verify::Standard, secrets, variables)
+            .with_context(|| format!("webhooks_out.{}", entry.name))?;
+        let (url, topics) = (entry.url.clone(), entry.topics.clone());
+        Ok((entry.name.clone(), Subscription { url, topics, keys, role: entry.role }))
+    };
+    config.webhooks_out.iter().map(subscription).collect()
+}
+
+fn everything() -> String {
+    "{{ payload | tojson(indent=2) }}".into()
+}
+
+/// The doors that are open, by name: one without a secret is none.
+pub fn inlets(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, Inlet>> {
+    let mut inlets = BTreeMap::new();
+    for entry in &config.webhooks_in {
+        let at = || format!("webhooks_in.{}", entry.name);
+        let keys = keys(entry.verify, [&entry.secret, &entry.secret_before], variables);
+        let keys = keys.with_context(at)?;
+        if entry.secret.is_none() {
+            tracing::warn!(webhook.name = entry.name, "it has no secret, so it is not taken");
+            continue;
+        }
+        inlets.insert(entry.name.clone(), entry.inlet(keys).with_context(at)?);
+    }
+    Ok(inlets)
+}
+
+impl Config {
+    /// Names are there once, and what they name is there.
+    pub(super) fn check_webhooks(&self) -> Result<()> {
+        unique("webhooks_in", self.webhooks_in.iter().map(|hook| &hook.name))?;
+        unique("webhooks_out", self.webhooks_out.iter().map(|hook| &hook.name))?;
+        for hook in &self.webhooks_in {
+            let known = self.channels.iter().any(|channel| channel.id == hook.channel);
+            let (name, channel) = (&hook.name, &hook.channel);
+            anyhow::ensure!(known, "webhooks_in.{name}.channel: there is no channel `{channel}`");
+        }
+        Ok(())
+    }
+
+    /// What webhooks are signed with.
+    pub fn webhook_secrets(&self) -> impl Iterator<Item = &Secret> {
+        let taken = self.webhooks_in.iter().flat_map(|hook| [&hook.secret, &hook.secret_before]);
+        let told = self.webhooks_out.iter();
+        let told = told.flat_map(|hook| [Some(&hook.secret), hook.secret_before.as_ref()]);
+        taken.map(Option::as_ref).chain(told).flatten()
+    }
+}
+
+impl WebhookInEntry {
+    fn inlet(&self, keys: Vec<Key>) -> Result<Inlet> {
+        let kind = if self.group { PlaceKind::Group } else { PlaceKind::Private };
+        let place = Place { chat: self.chat.clone(), thread: self.thread.clone(), kind };
+        let person = self.person.clone().unwrap_or_else(|| self.chat.clone());
+        let by = Speaker { id: person, name: self.name.clone() };
+        let what = (self.name.as_str(), self.verify, keys);
+        Inlet::with_template(what, (&self.channel, place, by), &self.template)
+    }
+}
+
+/// The secret in force and the one before it, as far as they are there.
+pub(super) fn keys(
+    verify: Verify,
+    secrets: [&Option<Secret>; 2],
+    variables: &BTreeMap<String, String>,
+) -> Result<Vec<Key>> {
+    let named = ["secret", "secret_before"].into_iter().zip(secrets);
+    let named = named.filter_map(|(name, secret)| Some((name, secret.as_ref()?)));
+    let key = |(name, secret): (&'static str, &Secret)| {
+        let text = secret.reveal(variables).context(name)?;
+        let text = text.expose_secret();
+        match verify {
+            Verify::Standard => Key::standard(text).with_context(|| {
+                format!(
+                    "{name}: is none of Standard Webhooks: whsec_ and at least 16 bytes in base64"
+                )
+            }),
+            _ => Ok(Key::plain(text)),
+        }
+    };
+    named.map(key).collect()
+}

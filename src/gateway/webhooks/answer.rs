@@ -1,0 +1,112 @@
+//! A question is decided by a program that was told of it: at an address of its own for each answer,
+//! which is signed, works once, and ends with the question. Who may decide is the question's own
+//! policy: the program is `webhook:<name>`, of the role that the configuration gives it.
+
+use anyhow::Result;
+use chrono::DateTime;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+use super::tell::Subscription;
+use crate::{
+    agent::approvers::Voter,
+    gateway::{
+        Gateway,
+        approvals::{Answer, Choice, decide},
+    },
+    journal::event::Speaker,
+    store::{approvals, inbox},
+    texts::Language,
+};
+
+/// What stands in such an address.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Sealed {
+    pub approval: String,
+    pub choice: Chosen,
+    /// Until when it works, in seconds.
+    pub until: i64,
+    pub seal: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chosen {
+    Allow,
+    Deny,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Came {
+    Said(Answer),
+    /// It has been used, or its time is over.
+    Over,
+    /// Nobody here has made this address.
+    Unknown,
+}
+
+/// By answer: where to send a POST request, with nothing in it.
+pub(super) fn addresses(
+    base: &str,
+    name: &str,
+    subscription: &Subscription,
+    asked: &Value,
+) -> BTreeMap<&'static str, String> {
+    let approval = asked["approval"].as_str().unwrap_or_default();
+    let until = asked["expires_at"].as_str().and_then(|at| DateTime::parse_from_rfc3339(at).ok());
+    let (Some(until), Some(key)) = (until, subscription.keys.first()) else {
+        return BTreeMap::new();
+    };
+    let until = until.timestamp();
+    let address = |choice: &str| {
+        let seal = key.seal(&bound(name, (approval, choice), until));
+        format!("{base}/hooks/{name}/answers/{approval}/{choice}?until={until}&seal={seal}")
+    };
+    BTreeMap::from([("allow", address("allow")), ("deny", address("deny"))])
+}
+
+fn bound(name: &str, (approval, choice): (&str, &str), until: i64) -> String {
+    format!("answer\n{name}\n{approval}\n{choice}\n{until}")
+}
+
+/// Decides as that address says, through the one door.
+pub async fn answer(
+    gateway: &Gateway,
+    (name, subscription): (&str, &Subscription),
+    sealed: Sealed,
+) -> Result<Came> {
+    let choice = if sealed.choice == Chosen::Allow { "allow" } else { "deny" };
+    let text = bound(name, (&sealed.approval, choice), sealed.until);
+    let known = subscription.keys.iter().any(|key| key.has_sealed(&text, &sealed.seal));
+    let Some(role) = subscription.role.filter(|_| known) else { return Ok(Came::Unknown) };
+    let now = gateway.clock.now();
+    if sealed.until <= now.timestamp() {
+        return Ok(Came::Over);
+    }
+    let speaker = Speaker { id: format!("webhook:{name}"), name: name.to_owned() };
+    let voter = Voter {
+        speaker,
+        channel: "webhook".into(),
+        role: Some(role),
+        platform_roles: vec![],
+        language: Language::default(),
+    };
+    let write = gateway.store.write("answer", move |tx| {
+        Box::pin(async move {
+            let Some(approval) = approvals::by_id(tx, &sealed.approval).await? else {
+                return Ok(Came::Unknown);
+            };
+            if !inbox::first_seen(tx, "answers", &sealed.seal, now).await? {
+                return Ok(Came::Over);
+            }
+            let choice = match sealed.choice {
+                Chosen::Allow => Choice::Once,
+                Chosen::Deny => Choice::Deny { reason: None },
+            };
+            decide(tx, &approval, choice, &voter, now).await.map(Came::Said)
+        })
+    });
+    write.await
+}

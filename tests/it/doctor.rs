@@ -1,0 +1,81 @@
+//! `countersign doctor`, as an operator meets it.
+
+use fakes::telegram::{FakeTelegram, TOKEN};
+
+use crate::process::{On, Site};
+
+async fn a_fresh_place_is_sound(on: On) {
+    let site = Site::new(on).await;
+    site.configure("127.0.0.1:8642", "");
+    let (fine, said) = site.run(&["doctor"]).await;
+    assert!(fine, "{said}");
+    for line in ["ok    configuration", "ok    data_dir", "ok    database", "warn  models"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(!said.contains("FAIL"), "{said}");
+    site.end().await;
+}
+
+/// Issue 7.4
+#[tokio::test]
+async fn doctor_finds_a_fresh_place_sound_on_sqlite() {
+    a_fresh_place_is_sound(On::Sqlite).await;
+}
+
+/// Issue 7.4
+#[tokio::test]
+async fn doctor_finds_a_fresh_place_sound_on_postgres() {
+    a_fresh_place_is_sound(On::Postgres).await;
+}
+
+/// Issue 7.4: each fault has a line that says what to do, and the command fails.
+#[tokio::test]
+async fn doctor_names_each_fault() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("0.0.0.0:8642", "colour = 1");
+    let (fine, said) = site.run(&["doctor"]).await;
+    assert!(!fine && said.contains("FAIL  configuration") && said.contains("colour"), "{said}");
+
+    std::fs::write(site.path("data"), "no folder").unwrap();
+    std::fs::write(site.path("countersign.db"), "no database, but long enough to look like one")
+        .unwrap();
+    let more = "[[webhooks_in]]\nname = \"ci\"\nchannel = \"web\"\nchat = \"ann\"\n\
+                [[webhooks_out]]\nname = \"ops\"\nurl = \"https://example.org/\"\ntopics = []\n\
+                secret = { env = \"NOT_SET\" }\n";
+    site.configure("0.0.0.0:8642", more);
+    let (fine, said) = site.run(&["doctor"]).await;
+    assert!(!fine, "{said}");
+    for line in
+        ["FAIL  data_dir", "FAIL  database", "FAIL  webhooks", "NOT_SET", "warn  admin.listen"]
+    {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    site.end().await;
+}
+
+/// Issue 7.4: with --live the platform is asked; S11: and no token is told, whatever it answers.
+#[tokio::test]
+async fn doctor_asks_the_platform() {
+    let telegram = FakeTelegram::start().await;
+    let mut site = Site::new(On::Sqlite).await;
+    site.variable("TOKEN", TOKEN);
+    let channel = |url: &str| {
+        format!(
+            "[[channels]]\nid = \"tg\"\nkind = \"telegram\"\nallow = []\n\
+             token = {{ env = \"TOKEN\" }}\napi_url = {url:?}\n"
+        )
+    };
+    site.configure("127.0.0.1:8642", &channel(&telegram.url()));
+    let (fine, said) = site.run(&["doctor", "--live"]).await;
+    assert!(fine && said.contains("ok    channel tg, live"), "{said}");
+    for (token, url) in
+        [("1:wrong-token-of-a-bot", telegram.url()), (TOKEN, "http://127.0.0.1:9".into())]
+    {
+        site.variable("TOKEN", token);
+        site.configure("127.0.0.1:8642", &channel(&url));
+        let (fine, said) = site.run(&["doctor", "--live"]).await;
+        assert!(!fine && said.contains("FAIL  channel tg, live"), "{said}");
+        assert!(!said.contains(token), "{said}");
+    }
+    site.end().await;
+}
