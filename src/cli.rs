@@ -1,10 +1,13 @@
 //! The command line.
 
 pub mod audit;
+mod doctor;
+mod pair;
 mod render;
+mod skill;
+mod token;
 
 use anyhow::{Context as _, Result};
-use chrono::TimeDelta;
 use clap::{Parser, Subcommand};
 use std::{
     collections::BTreeMap,
@@ -17,16 +20,14 @@ use tokio::{
 };
 
 use crate::{
+    admin::rules::{self, Supposed},
     agent::redact::Redactor,
     app::{
         self, App, Given,
         backup::{self, Holds},
-        rules::{self, Supposed},
     },
     clock::{Clock as _, SystemClock},
     config::{Config, ProviderName, print},
-    gateway::{people, secret},
-    store::{Store, audit::Fact, people as remembered, people::Access},
     telemetry,
 };
 
@@ -57,6 +58,8 @@ enum Command {
     Chat,
     /// Check the configuration and reach the database, then say what would run
     Check,
+    /// Look whether everything is there that a gateway needs, and say what to do
+    Doctor(doctor::Doctor),
     /// Bring the database's tables up to date
     Migrate,
     /// The configuration
@@ -86,18 +89,16 @@ enum Command {
         #[command(subcommand)]
         what: audit::AuditCommand,
     },
+    /// Know-how for the agents
+    Skill(skill::Skill),
     /// What the gateway starts itself as, to read a document or to run a program in the sandbox
     #[command(hide = true)]
     Confine {
         #[arg(long)]
         job: String,
     },
-    /// Print a one-time link that signs in to the web chat
-    Token {
-        /// Who signs in
-        #[arg(long, default_value = "owner")]
-        name: String,
-    },
+    /// Print a one-time link that signs in to the web chat; or, with --api, a token for programs
+    Token(token::Token),
     /// Print a pairing code that lets one person talk to the bots
     Pair {
         /// Only on this channel [default: any]
@@ -170,11 +171,15 @@ impl Cli {
 
 /// Runs what the command line says.
 pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
+    if let Some(Command::Doctor(wish)) = &cli.command {
+        return doctor::run(cli.config.as_deref(), &variables, wish).await;
+    }
     let config = Config::load(cli.config.as_deref(), &variables)?;
     telemetry::start(&cli.log, &app::secrets(&config, &variables))?;
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve(&config, &variables).await,
         Command::Confine { .. } => anyhow::bail!("only `main` confines, before anything else runs"),
+        Command::Doctor(_) => unreachable!("it loads the configuration itself"),
         Command::Chat => chat(config, &variables).await,
         Command::Check => check(&config, &variables).await,
         Command::Migrate => {
@@ -192,11 +197,13 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
             Ok(())
         }
         Command::Audit { what } => say(&audit::run(&app::open_store(&config).await?, what).await?),
-        Command::Token { name } => {
-            let link = sign_in_link(&config, &app::open_store(&config).await?, name).await?;
-            say(&link)
+        Command::Skill(wish) => say(&skill::run(&config, wish)?),
+        Command::Token(wish) => {
+            say(&token::run(&config, &app::open_store(&config).await?, wish).await?)
         }
-        Command::Pair { channel, hours } => pair(&config, channel, hours).await,
+        Command::Pair { channel, hours } => {
+            say(&pair::offer((&config, &variables), channel, hours).await?)
+        }
     }
 }
 
@@ -218,7 +225,7 @@ async fn serve(config: &Config, variables: &BTreeMap<String, String>) -> Result<
     };
     app.start();
     app.serve(listener);
-    let link = sign_in_link(config, &app.gateway.store, "owner".into()).await?;
+    let link = token::sign_in_link(config, &app.gateway.store, "owner".into()).await?;
     say(&greeting(config, &link))?;
     signals.next().await;
     tracing::info!("stopping");
@@ -321,16 +328,19 @@ async fn guard(
     let open = || App::open(config, variables, Given::default());
     match what {
         GuardCommand::Test { tool, arguments, agent, channel, person, role, tainted } => {
+            let arguments = serde_json::from_str(&arguments).context("the arguments")?;
             let supposed = Supposed { tool, arguments, agent, channel, person, role, tainted };
-            say(&rules::explain(&open().await?, supposed).await?)
+            say(&rules::explain(&open().await?.worker, supposed).await?.to_string())
         }
         GuardCommand::List => say(&rules::shipped_names()),
         GuardCommand::Import { file, replace } => {
             let text = std::fs::read_to_string(&file)
                 .with_context(|| format!("reading {}", file.display()))?;
-            let name = file.display().to_string();
-            let count =
-                rules::import(&app::open_store(config).await?, &name, &text, replace).await?;
+            let form = file.extension().unwrap_or_default().to_string_lossy();
+            let document = rules::read(&form, &text).with_context(|| file.display().to_string())?;
+            let store = app::open_store(config).await?;
+            let by = (COMMAND_LINE, SystemClock.now());
+            let count = rules::take_in(&store, document, replace, by).await?;
             say(&format!("{count} rules are in force."))
         }
         GuardCommand::Export => {
@@ -338,53 +348,19 @@ async fn guard(
             say(toml::to_string_pretty(&document)?.trim_end())
         }
         GuardCommand::Remove { name } => {
-            let removed = rules::remove(&app::open_store(config).await?, name.clone()).await?;
+            let store = app::open_store(config).await?;
+            let by = (COMMAND_LINE, SystemClock.now());
+            let removed = rules::remove(&store, name.clone(), by).await?;
             anyhow::ensure!(removed, "there is no rule `{name}` in the database");
             say("It is removed.")
         }
     }
 }
+
+/// Who changes rules from here.
+const COMMAND_LINE: &str = "command line";
 /// Whoever has the command line.
 const OPERATOR: &str = "operator";
-
-async fn pair(config: &Config, channel: Option<String>, hours: u32) -> Result<()> {
-    if let Some(channel) = &channel {
-        let known = config.channels.iter().any(|c| c.id == *channel);
-        anyhow::ensure!(known, "there is no channel `{channel}` in the configuration");
-    }
-    let code = people::new_code();
-    let expires_at = SystemClock.now() + TimeDelta::hours(hours.into());
-    let (channel, offered) = (channel.unwrap_or_default(), code.clone());
-    let store = app::open_store(config).await?;
-    let fact = Fact::new("pairing_offered", OPERATOR)
-        .with("channel", channel.as_str())
-        .with("expires_at", expires_at.to_rfc3339());
-    store.note(fact, SystemClock.now()).await?;
-    store
-        .write("offer pairing", move |tx| {
-            Box::pin(
-                async move { remembered::offer_pairing(tx, &channel, &offered, expires_at).await },
-            )
-        })
-        .await?;
-    say(&format!("{code}\n\nSend this to the bot. It works once, for {hours} hours."))
-}
-
-async fn sign_in_link(config: &Config, store: &Store, name: String) -> Result<String> {
-    let token = secret();
-    let link = format!("{}/sign-in?token={token}", config.web_url());
-    let now = SystemClock.now();
-    store.note(Fact::new("sign_in_link", OPERATOR).with("name", name.as_str()), now).await?;
-    store
-        .write("sign-in link", move |tx| {
-            Box::pin(async move {
-                let until = now + TimeDelta::hours(1);
-                remembered::grant_access(tx, Access::SignIn, (&name, &token), now, until).await
-            })
-        })
-        .await?;
-    Ok(link)
-}
 
 fn say(text: &str) -> Result<()> {
     Ok(writeln!(io::stdout(), "{text}")?)

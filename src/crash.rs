@@ -1,4 +1,5 @@
-//! Named places at which a test lets the process die, as a power cut would. Not in release builds.
+//! Named places at which a test lets the process die, as a power cut would, and checks that it turns
+//! off, to see that they are what holds. Not in release builds.
 
 #[cfg(debug_assertions)]
 mod armed {
@@ -25,6 +26,13 @@ mod armed {
         OpenOptions::new().create(true).append(true).open(path).ok()
     });
 
+    /// `COUNTERSIGN_FAULT=name`: the check of that name is not made.
+    static FAULT: LazyLock<Option<String>> = LazyLock::new(|| variable("COUNTERSIGN_FAULT"));
+
+    pub fn planted(fault: &str) -> bool {
+        FAULT.as_deref() == Some(fault)
+    }
+
     fn variable(name: &str) -> Option<String> {
         #[expect(
             clippy::disallowed_methods,
@@ -44,6 +52,18 @@ mod armed {
             std::process::abort();
         }
     }
+}
+
+/// Whether a test has turned this check off.
+#[cfg(debug_assertions)]
+pub fn planted(fault: &str) -> bool {
+    armed::planted(fault)
+}
+
+/// Never, in a release build.
+#[cfg(not(debug_assertions))]
+pub fn planted(_fault: &str) -> bool {
+    false
 }
 
 /// Dies here if a test asked for it.

@@ -11,6 +11,9 @@
 //! channels renderers | clock crash journal texts | agent | store | llm | tools | gateway | worker | admin | config | app | cli
 //! ```
 
+// `#[tool]` names this crate as others do.
+extern crate self as countersign;
+
 pub mod admin;
 pub mod agent;
 pub mod app;

@@ -17,8 +17,8 @@ fn main() -> anyhow::Result<()> {
     let variables = std::env::vars().collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ran = runtime.block_on(cli::run(cli, variables));
-    // A document that is still being drawn on a thread of its own is not waited for: the call is
-    // written down as open, and made again.
+    // A file that is still being read or written is not waited for: the call is written down as
+    // open, and made again.
     runtime.shutdown_background();
     ran
 }

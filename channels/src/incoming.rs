@@ -66,6 +66,9 @@ pub enum What {
         files: Vec<FileRef>,
         #[serde(default)]
         album: Option<String>,
+        /// Whose words stand in it besides the person's own: forwarded, answered, made by a bot.
+        #[serde(default)]
+        foreign: Option<String>,
     },
     /// The person changed a message that they had sent.
     Edited {

@@ -55,6 +55,12 @@ pub trait Channel: Send + Sync {
 
     /// The bytes of a file that a person sent.
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError>;
+
+    /// What the platform says that somebody is in a place, as in [`Person::roles`]. Nothing where it
+    /// has no roles, or does not answer; a stale answer is at most a minute old.
+    async fn roles(&self, _place: &Place, _person: &str) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A request that a platform pushed to us, as the web server received it.

@@ -110,9 +110,10 @@ impl Outgoing {
 
 fn texts(markdown: &str, reply_to: Option<String>, limits: &Limits) -> Vec<Outgoing> {
     let parts = text::split(markdown, limits.text, limits.unit);
-    let mut reply_to = reply_to;
-    let text = |markdown| Outgoing::Text { markdown, reply_to: reply_to.take() };
-    parts.into_iter().map(text).collect()
+    let later = reply_to.as_deref().and_then(Outgoing::behind);
+    let replies = std::iter::once(reply_to).chain(std::iter::repeat(later));
+    let text = |(markdown, reply_to)| Outgoing::Text { markdown, reply_to };
+    parts.into_iter().zip(replies).map(text).collect()
 }
 
 /// The buttons stand under the last part, where the reading ends.

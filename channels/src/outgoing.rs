@@ -71,6 +71,12 @@ impl Outgoing {
         }
     }
 
+    /// What the later parts of an answer answer: nothing, but for those to a command of the
+    /// platform's own kind (`i:…`), which are shown to whom the first is shown.
+    pub(crate) fn behind(answered: &str) -> Option<String> {
+        answered.strip_prefix("i:").map(|call| format!("f:{call}"))
+    }
+
     /// The public id of the approval whose buttons this shows.
     pub fn approval(&self) -> Option<&str> {
         match self {

@@ -109,6 +109,7 @@ impl Terminal {
                 addressed: true,
                 files,
                 album: None,
+                foreign: None,
             },
         }
     }

@@ -4,7 +4,7 @@ use axum::{
     Json,
     extract::{Path, State, rejection::JsonRejection},
     http::{
-        StatusCode,
+        HeaderMap, StatusCode,
         header::{CACHE_CONTROL, CONTENT_TYPE},
     },
     response::{Html, IntoResponse as _, Response},
@@ -16,13 +16,13 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{
-    Admin, html, place_of,
+    Admin, html, language, place_of,
     problem::{
         BAD_ID, BAD_REQUEST, EMPTY, NO_SUCH_PAGE, NO_WEB_CHAT, NOT_SAVED, Problem, TOO_LONG,
     },
     sign_in::{self, Signed},
 };
-use crate::{gateway, journal::event::Speaker};
+use crate::{gateway, journal::event::Speaker, texts::Language};
 
 /// The longest message, in characters.
 const TEXT_CHARS: usize = 100_000;
@@ -32,21 +32,34 @@ const BANNER: &str = include_str!("web/demo.html");
 
 pub async fn page(
     State(admin): State<Arc<Admin>>,
+    headers: HeaderMap,
     signed: Result<Signed, Problem>,
 ) -> Result<Response, Problem> {
+    let words = &language::of(&headers).words().page;
     let signed = match signed {
         Ok(signed) => signed,
         Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
-            return Ok(sign_in::told(&admin, StatusCode::UNAUTHORIZED, "You are not signed in."));
+            return Ok(sign_in::told(&admin, StatusCode::UNAUTHORIZED, words, words.signed_out));
         }
         Err(problem) => return Err(problem),
     };
     if admin.web().is_none() {
-        return Ok(sign_in::told(&admin, StatusCode::NOT_FOUND, NO_WEB_CHAT));
+        return Ok(sign_in::told(&admin, StatusCode::NOT_FOUND, words, words.no_web_chat));
     }
-    let page = html::fill(CHAT, &[("bot", &admin.bot), ("person", &signed.person)]);
+    let script = serde_json::to_string(&words.script).unwrap_or_default();
+    // The script that plays the model understands these in English only.
+    let starts = if admin.demo { &Language::English.words().page } else { words };
+    let values = [
+        ("bot", admin.bot.as_str()),
+        ("person", signed.person.as_str()),
+        ("words", script.as_str()),
+        ("start_ask", starts.start_ask),
+        ("start_note", starts.start_note),
+        ("start_report", starts.start_report),
+    ];
     let banner = if admin.demo { BANNER } else { "" };
-    Ok(Html(page.replacen("<!-- banner -->", banner, 1)).into_response())
+    let page = CHAT.replacen("<!-- banner -->", banner, 1);
+    Ok(Html(html::page(&page, words, &values)).into_response())
 }
 
 pub async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
@@ -75,11 +88,13 @@ pub struct Message {
 pub async fn say(
     State(admin): State<Arc<Admin>>,
     signed: Signed,
+    headers: HeaderMap,
     message: Result<Json<Message>, JsonRejection>,
 ) -> Result<StatusCode, Problem> {
     let Json(message) = message.map_err(unreadable)?;
     let (channel, _) = admin.web().ok_or_else(no_web_chat)?;
-    let batch = Batch { incomings: vec![incoming(&admin, &signed, message)?], position: None };
+    let batch =
+        Batch { incomings: vec![incoming(&admin, &signed, &headers, message)?], position: None };
     if let Err(problem) = gateway::receive::receive(&admin.gateway, channel, batch).await {
         let problem = format!("{problem:#}");
         tracing::error!(channel.id = channel, problem, "not taken, the page may try again");
@@ -89,7 +104,12 @@ pub async fn say(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn incoming(admin: &Admin, signed: &Signed, message: Message) -> Result<Incoming, Problem> {
+fn incoming(
+    admin: &Admin,
+    signed: &Signed,
+    headers: &HeaderMap,
+    message: Message,
+) -> Result<Incoming, Problem> {
     let id =
         Uuid::try_parse(&message.id).map_err(|_| Problem::new(StatusCode::BAD_REQUEST, BAD_ID))?;
     if message.text.trim().is_empty() {
@@ -102,7 +122,7 @@ fn incoming(admin: &Admin, signed: &Signed, message: Message) -> Result<Incoming
     let person = Person {
         id: signed.person.clone(),
         name: signed.person.clone(),
-        language: None,
+        language: language::wanted(headers).map(|language| language.tag().to_owned()),
         is_bot: false,
         roles: vec![],
     };
@@ -118,6 +138,7 @@ fn incoming(admin: &Admin, signed: &Signed, message: Message) -> Result<Incoming
             addressed: true,
             files: vec![],
             album: None,
+            foreign: None,
         },
     })
 }
@@ -140,7 +161,8 @@ pub async fn press(
     let by = Speaker { id: signed.person.clone(), name: signed.person.clone() };
     let choice = (pressed.approval.as_str(), pressed.key);
     let text =
-        gateway::approvals::decide_by_id(&admin.gateway, (channel, &place), choice, by).await?;
+        gateway::approvals::doors::decide_by_id(&admin.gateway, (channel, &place), choice, by)
+            .await?;
     admin.changed.send(signed.person).ok();
     Ok(Json(json!({ "text": text })))
 }

@@ -1,6 +1,7 @@
 //! Downloads: only what was shown in the person's own conversation.
 
 use axum::{
+    body::Bytes,
     extract::{Path, State},
     http::{
         HeaderValue, StatusCode,
@@ -29,15 +30,23 @@ pub async fn download(
         tracing::error!(problem = format!("{problem:#}"), "an artifact cannot be read");
         Problem::new(StatusCode::GONE, FILE_GONE)
     })?;
-    let unknown = HeaderValue::from_static("application/octet-stream");
+    let mut response = attached(&name, bytes);
+    if let Ok(media_type) = HeaderValue::from_str(&media_type) {
+        response.headers_mut().insert(CONTENT_TYPE, media_type);
+    }
+    Ok(response)
+}
+
+/// Bytes that a browser saves under that name.
+pub fn attached(name: &str, bytes: Bytes) -> Response {
     let headers = [
-        (CONTENT_TYPE, HeaderValue::from_str(&media_type).unwrap_or(unknown)),
-        (CONTENT_DISPOSITION, attachment(&name)),
+        (CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
+        (CONTENT_DISPOSITION, attachment(name)),
         // Should a browser show it all the same, it can do nothing.
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; sandbox")),
         (CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
     ];
-    Ok((headers, bytes).into_response())
+    (headers, bytes).into_response()
 }
 
 /// The media type of a file that this person was shown under that name.

@@ -47,7 +47,7 @@ pub async fn own_pages_only(request: Request, next: Next) -> Response {
 
 /// Browsers name the site that a request comes from; who names none is no browser, and carries no
 /// cookie that it was not given on purpose.
-fn is_own(headers: &HeaderMap) -> bool {
+pub fn is_own(headers: &HeaderMap) -> bool {
     let text = |name: HeaderName| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
     if let Some(site) = text(HeaderName::from_static("sec-fetch-site")) {
         return site == "same-origin" || site == "none";

@@ -7,6 +7,8 @@ use comrak::{
     parse_document,
 };
 
+use crate::texts::Page;
+
 pub fn from_markdown(markdown: &str) -> String {
     let arena = Arena::new();
     let options = options();
@@ -86,6 +88,17 @@ pub fn escape(text: &str) -> String {
         }
         out
     })
+}
+
+/// A page in that language: first its words, then what they and the page are to be filled with.
+pub fn page(page: &str, words: &Page, values: &[(&str, &str)]) -> String {
+    let said = serde_json::to_value(words).unwrap_or_default();
+    let kept: Vec<_> = values.iter().map(|(name, _)| (*name, format!("{{{{{name}}}}}"))).collect();
+    let kept = kept.iter().map(|(name, own)| (*name, own.as_str()));
+    let said = said.as_object().into_iter().flatten();
+    let said = said.filter_map(|(name, words)| Some((name.as_str(), words.as_str()?)));
+    let words: Vec<_> = kept.chain(said).collect();
+    fill(&fill(page, &words), values)
 }
 
 /// Fills the `{{names}}` of a page. What is filled in is escaped, and not looked at again.

@@ -1,22 +1,30 @@
-//! Shows and steers: the only place with axum. The web chat, sign-in, webhooks, health.
+//! Shows and steers: the only place with axum. The web chat, sign-in, the API, webhooks, health.
 //!
+//! - [`api`]: for programs, and for pages over the same functions
 //! - [`sign_in`]: a one-time link becomes a session; whose session a request carries
 //! - [`chat`]: the page, what a person writes and presses on it
 //! - [`events`]: what an open page is told, as it happens
 //! - [`timeline`]: a conversation as the page shows it
 //! - [`files`]: downloads of what was shown
+//! - [`language`]: what a browser asks to be spoken to in
 //! - [`html`]: Markdown as HTML that cannot act
 //! - [`guard`]: what every request passes and every answer carries
+//! - [`rules`]: guard rules, asked and changed
 //! - [`webhooks`], [`health`]: for platforms and for operators
+//! - [`metrics`]: for Prometheus
 //! - [`problem`]: what a request is told that cannot be served
 
+pub mod api;
 pub mod chat;
 pub mod events;
 pub mod files;
 pub mod guard;
 pub mod health;
 pub mod html;
+pub mod language;
+pub mod metrics;
 pub mod problem;
+pub mod rules;
 pub mod sign_in;
 pub mod timeline;
 pub mod webhooks;
@@ -32,12 +40,25 @@ use axum::{
     routing::{get, post},
 };
 use channels::{Place, PlaceKind, web::Web};
+use secrecy::SecretString;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::broadcast};
 use tokio_util::sync::CancellationToken;
 use tower_http::{catch_panic::CatchPanicLayer, limit::RequestBodyLimitLayer};
 
-use crate::gateway::Gateway;
+use crate::{
+    agent::redact::Redactor,
+    gateway::{
+        Gateway,
+        webhooks::{
+            take::Inlet,
+            tell::{Subscription, Teller},
+        },
+    },
+    worker::Worker,
+};
 
 /// The largest request body.
 const BODY_BYTES: usize = 1024 * 1024;
@@ -47,6 +68,9 @@ const ENDS_WITHIN: Duration = Duration::from_secs(10);
 /// What the web server serves from.
 pub struct Admin {
     pub gateway: Arc<Gateway>,
+    pub worker: Arc<Worker>,
+    /// The configuration, without its secrets.
+    pub configured: Value,
     /// The web channels by their id; the first is served at `/`.
     pub webs: BTreeMap<String, Arc<Web>>,
     /// The name that the page gives the bot.
@@ -55,17 +79,65 @@ pub struct Admin {
     pub demo: bool,
     /// Tells the open pages of a person that something of theirs has changed.
     changed: broadcast::Sender<String>,
+    /// Where webhooks come in, by name.
+    inlets: BTreeMap<String, Inlet>,
+    /// Who is told of questions, and may answer them.
+    subscriptions: BTreeMap<String, Subscription>,
+    /// What opens `/metrics` to other machines.
+    metrics_token: Option<SecretString>,
     wrong: sign_in::Wrong,
     stop: CancellationToken,
 }
 
 impl Admin {
     /// `demo` says that the agent answers from a script, without a language model.
-    pub fn new(gateway: Arc<Gateway>, webs: BTreeMap<String, Arc<Web>>, demo: bool) -> Self {
+    pub fn new(worker: Arc<Worker>, webs: BTreeMap<String, Arc<Web>>, demo: bool) -> Self {
+        let gateway = worker.gateway.clone();
         let (changed, _) = broadcast::channel(64);
         let stop = gateway.stop.child_token();
-        let wrong = sign_in::Wrong::default();
-        Self { gateway, webs, bot: "Countersign".to_owned(), demo, changed, wrong, stop }
+        let (wrong, bot) = (sign_in::Wrong::default(), "Countersign".to_owned());
+        let (inlets, subscriptions) = (BTreeMap::new(), BTreeMap::new());
+        Self {
+            gateway,
+            worker,
+            configured: Value::Null,
+            webs,
+            bot,
+            demo,
+            changed,
+            inlets,
+            subscriptions,
+            metrics_token: None,
+            wrong,
+            stop,
+        }
+    }
+
+    /// The same, showing that configuration.
+    pub fn configured(self, configured: Value) -> Self {
+        Self { configured, ..self }
+    }
+
+    /// A list of the configuration.
+    fn section<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>> {
+        let section = self.configured.get(name).cloned().unwrap_or_else(|| json!([]));
+        serde_json::from_value(section).with_context(|| format!("the configuration of {name}"))
+    }
+
+    /// Takes secrets out of what is shown.
+    pub fn redactor(&self) -> &Redactor {
+        &self.worker.redactor
+    }
+
+    /// The same with doors for webhooks.
+    pub fn taking(self, inlets: BTreeMap<String, Inlet>, teller: &Teller) -> Self {
+        let subscriptions = teller.subscriptions.clone();
+        Self { inlets, subscriptions, ..self }
+    }
+
+    /// The same with metrics for whoever has the token.
+    pub fn measured(self, metrics_token: Option<SecretString>) -> Self {
+        Self { metrics_token, ..self }
     }
 
     /// The same under another name.
@@ -127,13 +199,18 @@ fn router(admin: Arc<Admin>) -> Router {
         .layer(middleware::from_fn(guard::own_pages_only));
     Router::new()
         .merge(pages)
+        .merge(api::router(admin.clone()))
         .route("/channels/{id}/webhook", post(webhooks::receive))
+        .route("/hooks/{name}", post(webhooks::hook))
+        .route("/hooks/{name}/answers/{approval}/{choice}", post(webhooks::answer))
+        .route("/metrics", get(metrics::metrics))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .fallback(problem::no_such_page)
         .layer(DefaultBodyLimit::disable())
         .layer(RequestBodyLimitLayer::new(BODY_BYTES))
         .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(middleware::from_fn(problem::in_their_language))
         .layer(middleware::from_fn(guard::secure))
         .with_state(admin)
 }

@@ -1,47 +1,122 @@
-//! What a request is told that cannot be served: a status and a sentence that says what to do.
+//! What a request is told that cannot be served: a status and a sentence that says what to do, as
+//! RFC 9457 has it.
 
 use axum::{
-    Json,
-    http::StatusCode,
+    extract::{
+        Request,
+        rejection::{JsonRejection, PathRejection, QueryRejection},
+    },
+    http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
+    middleware::Next,
     response::{IntoResponse, Response},
 };
 use serde_json::json;
 use std::any::Any;
 
-pub const SIGNED_OUT: &str =
-    "You are not signed in. Make a new link with `countersign token` and open it.";
-pub const TOO_LONG: &str =
-    "The message is longer than 100,000 characters. Shorten it or send it in parts.";
-pub const EMPTY: &str = "There is nothing to send: write something first.";
-pub const BAD_ID: &str = "The message has no valid id. Reload the page and send it again.";
-pub const BAD_REQUEST: &str = "The request cannot be read. Reload the page and try again.";
-pub const NOT_SAVED: &str = "Your message was not saved. Please try again in a moment.";
-pub const NO_WEB_CHAT: &str =
-    "No web chat is configured here. Add a channel of the kind `web` and restart.";
-pub const NO_SUCH_PAGE: &str = "There is no such page.";
-pub const NO_SUCH_FILE: &str = "There is no such file in your conversation.";
-pub const FILE_GONE: &str =
-    "The stored bytes of this file are gone or damaged. Ask for the file again.";
-pub const FOREIGN: &str = "This request does not come from a page of this server.";
+use super::language;
+use crate::texts::{Language, Page};
+
+/// Which sentence of the page's words it is.
+pub type Says = fn(&Page) -> &'static str;
+
+pub const TOO_LONG: Says = |page| page.too_long;
+pub const EMPTY: Says = |page| page.empty;
+pub const BAD_ID: Says = |page| page.bad_id;
+pub const BAD_REQUEST: Says = |page| page.bad_request;
+pub const NOT_SAVED: Says = |page| page.not_saved;
+pub const NO_WEB_CHAT: Says = |page| page.no_web_chat;
+pub const NO_SUCH_PAGE: Says = |page| page.no_such_page;
+pub const NO_SUCH_FILE: Says = |page| page.no_such_file;
+pub const FILE_GONE: Says = |page| page.file_gone;
+pub const FOREIGN: Says = |page| page.foreign;
+
+/// The media type of a problem.
+pub const PROBLEM: &str = "application/problem+json";
 
 /// An answer that is no success.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Problem {
     status: StatusCode,
-    text: String,
+    text: Text,
+}
+
+/// What is said of it.
+#[derive(Debug, Clone)]
+pub enum Text {
+    Says(Says),
+    /// In English: to a program.
+    Words(String),
+    SignedOut,
+    /// What the log knows it by.
+    Broken(String),
+}
+
+impl From<Says> for Text {
+    fn from(says: Says) -> Self {
+        Self::Says(says)
+    }
+}
+
+impl From<String> for Text {
+    fn from(words: String) -> Self {
+        Self::Words(words)
+    }
+}
+
+impl From<&str> for Text {
+    fn from(words: &str) -> Self {
+        Self::Words(words.to_owned())
+    }
 }
 
 impl Problem {
-    pub fn new(status: StatusCode, text: impl Into<String>) -> Self {
+    pub fn new(status: StatusCode, text: impl Into<Text>) -> Self {
         Self { status, text: text.into() }
     }
 
     pub fn signed_out() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, SIGNED_OUT)
+        Self { status: StatusCode::UNAUTHORIZED, text: Text::SignedOut }
+    }
+
+    /// The request can be read, and cannot be done as it is.
+    pub fn unfit(text: impl Into<Text>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+    }
+
+    /// It does not go with how things stand.
+    pub fn conflict(text: impl Into<Text>) -> Self {
+        Self::new(StatusCode::CONFLICT, text)
     }
 
     pub fn status(&self) -> StatusCode {
         self.status
+    }
+
+    /// As JSON, in English.
+    pub fn body(&self) -> String {
+        self.told(Language::default())
+    }
+
+    fn told(&self, language: Language) -> String {
+        let page = &language.words().page;
+        let detail = match &self.text {
+            Text::Says(says) => says(page).to_owned(),
+            Text::Words(words) => words.clone(),
+            Text::SignedOut => format!("{} {}", page.signed_out, page.new_link),
+            Text::Broken(reference) => format!("{} {reference}", page.broken),
+        };
+        json!({
+            "type": "about:blank",
+            "title": self.status.canonical_reason(),
+            "status": self.status.as_u16(),
+            "detail": detail,
+        })
+        .to_string()
+    }
+
+    fn said(&self, language: Language) -> Response {
+        let kind = HeaderValue::from_static(PROBLEM);
+        (self.status, [(CONTENT_TYPE, kind)], self.told(language)).into_response()
     }
 }
 
@@ -50,14 +125,43 @@ impl From<anyhow::Error> for Problem {
     fn from(problem: anyhow::Error) -> Self {
         let reference = uuid::Uuid::new_v4().simple().to_string()[..8].to_owned();
         tracing::error!(reference, problem = format!("{problem:#}"), "a request failed");
-        let text = format!("Something went wrong on our side. Try again. Reference: {reference}");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, text)
+        Self { status: StatusCode::INTERNAL_SERVER_ERROR, text: Text::Broken(reference) }
+    }
+}
+
+impl From<JsonRejection> for Problem {
+    fn from(rejection: JsonRejection) -> Self {
+        Self::new(rejection.status(), rejection.body_text())
+    }
+}
+
+impl From<QueryRejection> for Problem {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::new(rejection.status(), rejection.body_text())
+    }
+}
+
+impl From<PathRejection> for Problem {
+    fn from(rejection: PathRejection) -> Self {
+        Self::new(rejection.status(), rejection.body_text())
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        (self.status, Json(json!({ "error": self.text }))).into_response()
+        let mut response = self.said(Language::default());
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Says what went wrong in the language that the browser asks for.
+pub async fn in_their_language(request: Request, next: Next) -> Response {
+    let language = language::of(request.headers());
+    let response = next.run(request).await;
+    match response.extensions().get::<Problem>() {
+        Some(problem) => problem.said(language),
+        None => response,
     }
 }
 

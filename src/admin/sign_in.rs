@@ -19,8 +19,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Admin, html, problem::Problem};
-use crate::store::people::{self, Access};
+use super::{Admin, html, language, problem::Problem};
+use crate::{
+    store::people::{self, Access},
+    texts::Page,
+};
 
 const COOKIE_NAME: &str = "countersign_session";
 const SESSION_FOR: TimeDelta = TimeDelta::days(30);
@@ -51,13 +54,15 @@ impl FromRequestParts<Arc<Admin>> for Signed {
     }
 }
 
-async fn person_of(admin: &Admin, token: &str) -> Result<Option<String>> {
+/// Whose session that is.
+pub async fn person_of(admin: &Admin, token: &str) -> Result<Option<String>> {
     let (token, now) = (token.to_owned(), admin.gateway.clock.now());
     let store = &admin.gateway.store;
     store.read(move |tx| Box::pin(async move { people::session(tx, &token, now).await })).await
 }
 
-fn session_token(headers: &HeaderMap) -> Option<String> {
+/// The session that a browser carries.
+pub fn session_token(headers: &HeaderMap) -> Option<String> {
     let cookies = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let mut pairs =
         cookies.flat_map(|line| line.split(';')).filter_map(|c| c.trim().split_once('='));
@@ -71,8 +76,13 @@ pub struct Token {
 }
 
 /// Uses nothing up: link previews and prefetching browsers come here too.
-pub async fn page(State(admin): State<Arc<Admin>>, Query(link): Query<Token>) -> Response {
-    let page = html::fill(SIGN_IN, &[("bot", &admin.bot), ("token", &link.token)]);
+pub async fn page(
+    State(admin): State<Arc<Admin>>,
+    headers: HeaderMap,
+    Query(link): Query<Token>,
+) -> Response {
+    let words = &language::of(&headers).words().page;
+    let page = html::page(SIGN_IN, words, &[("bot", &admin.bot), ("token", &link.token)]);
     // Under no-referrer a browser calls the origin of a form `null`, and the guard could not tell
     // our own page from another's. This policy tells the origin to ourselves alone.
     ([(REFERRER_POLICY, "same-origin")], Html(page)).into_response()
@@ -86,16 +96,15 @@ pub async fn redeem(
     Form(link): Form<Token>,
 ) -> Result<Response, Problem> {
     let now = admin.gateway.clock.now();
+    let words = &language::of(&headers).words().page;
     if admin.wrong.is_too_many(address.ip(), now) {
-        let text = "Too many wrong links. Wait a minute and try again.";
-        let page = told(&admin, StatusCode::TOO_MANY_REQUESTS, text);
+        let page = told(&admin, StatusCode::TOO_MANY_REQUESTS, words, words.too_many_links);
         return Ok(([(RETRY_AFTER, "60")], page).into_response());
     }
     let Some(session) = exchange(&admin, link.token, now).await? else {
         admin.wrong.count(address.ip(), now);
         tracing::warn!(address = %address.ip(), "a wrong sign-in");
-        let text = "This link is not valid. It may have been used or have expired.";
-        return Ok(told(&admin, StatusCode::FORBIDDEN, text));
+        return Ok(told(&admin, StatusCode::FORBIDDEN, words, words.wrong_link));
     };
     let origin = headers.get(ORIGIN).and_then(|value| value.to_str().ok());
     let secure = if origin.is_some_and(|o| o.starts_with("https://")) { "; Secure" } else { "" };
@@ -124,7 +133,7 @@ async fn exchange(admin: &Admin, token: String, now: DateTime<Utc>) -> Result<Op
 }
 
 /// 256 bits.
-fn new_token() -> String {
+pub fn new_token() -> String {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).expect("the operating system has randomness");
     hex::encode(bytes)
@@ -149,8 +158,8 @@ pub async fn sign_out(
 }
 
 /// The page for who is not signed in: how to get a link, and what went wrong.
-pub fn told(admin: &Admin, status: StatusCode, text: &str) -> Response {
-    let page = html::fill(SIGNED_OUT, &[("bot", &admin.bot), ("text", text)]);
+pub fn told(admin: &Admin, status: StatusCode, words: &Page, text: &str) -> Response {
+    let page = html::page(SIGNED_OUT, words, &[("bot", &admin.bot), ("text", text)]);
     (status, Html(page)).into_response()
 }
 

@@ -1,16 +1,28 @@
-//! What platforms push to us: checked and translated by the channel, committed, then answered.
+//! What platforms and other programs push to us: checked, committed, then answered.
 
 use axum::{
+    Json,
     body::Bytes,
-    extract::{Path, State},
-    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+    extract::{Path, Query, State},
+    http::{
+        HeaderMap, StatusCode,
+        header::{CONTENT_TYPE, RETRY_AFTER},
+    },
     response::{IntoResponse, Response},
 };
 use channels::{Batch, WebhookError, WebhookRequest, discord};
+use serde::Deserialize;
+use serde_json::json;
 use std::sync::Arc;
 
-use super::Admin;
-use crate::gateway;
+use super::{Admin, problem::Problem};
+use crate::gateway::{
+    self, approvals,
+    webhooks::{
+        answer::{Came, Chosen, Sealed, answer as decide},
+        take::{Taken, take as take_in},
+    },
+};
 
 /// The answer has no body, but for a platform that asks whether we are there.
 pub async fn receive(
@@ -59,4 +71,67 @@ fn pushed(headers: &HeaderMap, body: Bytes) -> WebhookRequest {
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let headers = headers.iter().map(|(n, v)| (n.as_str().to_owned(), text(v.as_bytes())));
     WebhookRequest { headers: headers.collect(), body }
+}
+
+/// A webhook of another program. The same answer for what is new and for what has come before; the
+/// same for a name without a secret and for one that there is not.
+pub async fn hook(
+    State(admin): State<Arc<Admin>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    let Some(inlet) = admin.inlets.get(&name) else {
+        return Ok(StatusCode::NOT_FOUND.into_response());
+    };
+    let request = pushed(&headers, body);
+    Ok(match take_in(&admin.gateway, inlet, &request).await? {
+        Taken::Yes => Json(json!({ "taken": true })).into_response(),
+        Taken::Challenged(challenge) => Json(json!({ "challenge": challenge })).into_response(),
+        Taken::Refused(refused) => {
+            tracing::warn!(webhook.name = name, reason = %refused, "a webhook was turned away");
+            StatusCode::UNAUTHORIZED.into_response()
+        }
+        Taken::Unreadable(problem) => {
+            tracing::error!(webhook.name = name, problem, "its template does not fit");
+            StatusCode::UNPROCESSABLE_ENTITY.into_response()
+        }
+        Taken::TooFast(wait) => {
+            let wait = (wait.as_secs() + 1).to_string();
+            (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, wait)]).into_response()
+        }
+    })
+}
+
+/// What the address of an answer carries besides its path.
+#[derive(Debug, Deserialize)]
+pub struct Seal {
+    until: i64,
+    seal: String,
+}
+
+/// A question is decided by a program that was told of it. Only what is posted counts: who merely
+/// looks at an address decides nothing.
+pub async fn answer(
+    State(admin): State<Arc<Admin>>,
+    Path((name, approval, choice)): Path<(String, String, Chosen)>,
+    Query(Seal { until, seal }): Query<Seal>,
+) -> Result<Response, Problem> {
+    let Some(subscription) = admin.subscriptions.get(&name) else {
+        return Ok(StatusCode::NOT_FOUND.into_response());
+    };
+    let sealed = Sealed { approval, choice, until, seal };
+    Ok(match decide(&admin.gateway, (&name, subscription), sealed).await? {
+        Came::Said(answer) => {
+            let status = match answer.came {
+                approvals::Came::Done => StatusCode::OK,
+                approvals::Came::Refused => StatusCode::FORBIDDEN,
+                approvals::Came::Late => StatusCode::GONE,
+                approvals::Came::NotNow => StatusCode::CONFLICT,
+            };
+            (status, Json(json!({ "text": answer.text }))).into_response()
+        }
+        Came::Over => StatusCode::GONE.into_response(),
+        Came::Unknown => StatusCode::NOT_FOUND.into_response(),
+    })
 }

@@ -2,9 +2,20 @@
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use std::{collections::BTreeMap, time::Duration};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+use utoipa::ToSchema;
 
+pub use super::domain::{Domain, EffectClass};
+use super::{
+    delegation::Coworker,
+    disclosure::{self, Disclosure},
+    naming,
+    search::Index,
+};
 use crate::texts;
 
 /// What a tool tells about itself.
@@ -31,21 +42,14 @@ pub struct ToolSpec {
     pub untrusted: bool,
     /// It tells somebody outside something, though it changes nothing: it fetches an address.
     pub outward: bool,
+    /// The same arguments give the same result for as long as a conversation lasts.
+    pub cache: bool,
+    /// Its result is the answer to the person; the model does not read it first.
+    pub result_as_answer: bool,
+    pub domain: Domain,
 }
 
-/// What a second run would do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectClass {
-    /// Changes nothing.
-    ReadOnly,
-    /// Changes something; twice is the same as once.
-    Idempotent,
-    /// Must not run twice.
-    AtMostOnce,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// Its schema is in every prompt.
@@ -110,22 +114,36 @@ impl ToolSpec {
             max_usage_count: None,
             untrusted: false,
             outward: false,
+            cache: false,
+            result_as_answer: false,
+            domain: Domain::Orchestrator,
         }
     }
 }
 
 /// Everything there is to use: tools, checked and in their order, and skills.
+#[derive(Clone)]
 pub struct Catalog {
     tools: Vec<Listed>,
     skills: Vec<Skill>,
+    pub(super) coworkers: Vec<Coworker>,
+    index: Index,
     enable_tool: ToolSpec,
+    find_tool: ToolSpec,
     load_skill: ToolSpec,
+    /// Whether `load_skill` is there; without it the prompt holds the skills themselves.
+    loads_skills: bool,
+    mode: Disclosure,
 }
 
+#[derive(Clone)]
 struct Listed {
     spec: ToolSpec,
     arguments: Validator,
 }
+
+/// What a skill begins with.
+pub const MAIN_FILE: &str = "SKILL.md";
 
 /// Know-how, loaded by the model when it needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,6 +152,8 @@ pub struct Skill {
     pub description: String,
     /// By path within the skill; `SKILL.md` is the main one.
     pub files: BTreeMap<String, String>,
+    /// It is other people's word: to load it taints.
+    pub foreign: bool,
 }
 
 /// What a call's tool name stands for.
@@ -141,6 +161,7 @@ pub struct Skill {
 pub enum Found<'a> {
     Tool(&'a ToolSpec),
     Enable,
+    Find,
     LoadSkill,
     /// At most three names that are close.
     Nothing {
@@ -157,38 +178,88 @@ pub enum CatalogError {
     Schema { tool: String, problem: String },
 }
 
-const ENABLE_TOOL: &str = "enable_tool";
-const LOAD_SKILL: &str = "load_skill";
-
 impl Catalog {
     pub fn new(specs: Vec<ToolSpec>, skills: Vec<Skill>) -> Result<Self, CatalogError> {
-        let mut tools: Vec<Listed> = Vec::new();
+        let mut catalog = Self {
+            tools: Vec::new(),
+            skills,
+            coworkers: Vec::new(),
+            index: Index::default(),
+            enable_tool: disclosure::enable_tool(),
+            find_tool: disclosure::find_tool(),
+            load_skill: disclosure::load_skill(),
+            loads_skills: true,
+            mode: Disclosure::default(),
+        };
+        catalog.list(specs)?;
+        Ok(catalog)
+    }
+
+    fn list(&mut self, specs: impl IntoIterator<Item = ToolSpec>) -> Result<(), CatalogError> {
+        let mut taken: BTreeSet<String> = self.names().map(str::to_owned).collect();
+        taken.extend(disclosure::TOOLS.map(str::to_owned));
         for spec in specs {
-            let taken = [ENABLE_TOOL, LOAD_SKILL].contains(&spec.name.as_str());
-            if taken || tools.iter().any(|t| t.spec.name == spec.name) {
+            if !taken.insert(spec.name.clone()) {
                 return Err(CatalogError::Twice(spec.name));
             }
             let arguments =
                 jsonschema::options().offline().build(&spec.parameters).map_err(|problem| {
                     CatalogError::Schema { tool: spec.name.clone(), problem: problem.to_string() }
                 })?;
-            tools.push(Listed { spec, arguments });
+            self.tools.push(Listed { spec, arguments });
         }
-        Ok(Self { tools, skills, enable_tool: enable_tool(), load_skill: load_skill() })
+        self.index = Index::of(self.extensions());
+        Ok(())
+    }
+
+    /// The same, disclosed in this way.
+    pub fn disclosing(mut self, mode: Disclosure) -> Self {
+        if mode.is_at_once(self.extensions().count()) {
+            for listed in &mut self.tools {
+                listed.spec.tier = Tier::Core;
+            }
+        }
+        self.index = Index::of(self.extensions());
+        self.mode = mode;
+        self
+    }
+
+    /// The same, with or without `load_skill`.
+    pub fn loading_skills(mut self, by_tool: bool) -> Self {
+        self.loads_skills = by_tool;
+        self
+    }
+
+    /// The same with these changes: what `change` does not keep is not there.
+    #[must_use]
+    pub fn arranged(&self, mut change: impl FnMut(&mut ToolSpec) -> bool) -> Self {
+        let mut arranged = self.clone();
+        arranged.tools.retain_mut(|listed| change(&mut listed.spec));
+        arranged.disclosing(self.mode)
     }
 
     pub fn find(&self, name: &str) -> Found<'_> {
-        if name == ENABLE_TOOL {
-            return Found::Enable;
+        match name {
+            disclosure::ENABLE_TOOL => return Found::Enable,
+            disclosure::FIND_TOOL => return Found::Find,
+            disclosure::LOAD_SKILL if self.loads_skills => return Found::LoadSkill,
+            _ => {}
         }
-        if name == LOAD_SKILL {
-            return Found::LoadSkill;
+        match self.tools.iter().find(|t| t.spec.name == name) {
+            Some(listed) => Found::Tool(&listed.spec),
+            None => Found::Nothing { near: naming::near(name, self.names()) },
         }
-        if let Some(listed) = self.tools.iter().find(|t| t.spec.name == name) {
-            return Found::Tool(&listed.spec);
-        }
-        let names = self.tools.iter().map(|t| t.spec.name.as_str());
-        Found::Nothing { near: near(name, names) }
+    }
+
+    /// The name of the tool that is meant; what is like none stays as it is.
+    pub fn meant(&self, name: &str) -> String {
+        let names = disclosure::TOOLS.into_iter().chain(self.names());
+        naming::meant(name, names).unwrap_or(name).to_owned()
+    }
+
+    /// The names of all tools.
+    pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.tools.iter().map(|t| t.spec.name.as_str())
     }
 
     /// What the prompt carries as schemas: the core tools, then what was enabled, in that order.
@@ -197,7 +268,10 @@ impl Catalog {
         if self.extensions().next().is_some() {
             specs.push(&self.enable_tool);
         }
-        if !self.skills.is_empty() {
+        if self.is_large() {
+            specs.push(&self.find_tool);
+        }
+        if self.loads_skills && !self.skills.is_empty() {
             specs.push(&self.load_skill);
         }
         specs.extend(self.tools.iter().map(|t| &t.spec).filter(|s| s.tier == Tier::Core));
@@ -207,13 +281,22 @@ impl Catalog {
         specs
     }
 
-    /// The tools that stand in the directory, one line each.
+    /// The tools that are not in every prompt.
     pub fn extensions(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().map(|t| &t.spec).filter(|s| s.tier == Tier::Extension)
     }
 
+    /// Whether there are too many of them for a line each.
+    pub fn is_large(&self) -> bool {
+        self.extensions().nth(disclosure::LISTED).is_some()
+    }
+
     pub fn skills(&self) -> &[Skill] {
         &self.skills
+    }
+
+    pub fn loads_skills(&self) -> bool {
+        self.loads_skills
     }
 
     /// Whether the arguments fit the tool's schema; the error names the path.
@@ -229,7 +312,8 @@ impl Catalog {
 
     /// The names that an `enable_tool` call asks for: all of them can be enabled, or none is.
     pub fn enabling(&self, arguments: &Value) -> Result<Vec<String>, String> {
-        let wanted = names_in(arguments);
+        let wanted: Vec<_> =
+            disclosure::names_in(arguments).iter().map(|name| self.meant(name)).collect();
         if wanted.is_empty() {
             return Err("Invalid parameters: /names must hold at least one tool name".into());
         }
@@ -241,22 +325,41 @@ impl Catalog {
         Ok(wanted.into_iter().filter(|n| self.extensions().any(|s| s.name == *n)).collect())
     }
 
-    /// What a `load_skill` call asks for.
-    pub fn skill_text(&self, arguments: &Value) -> Result<String, String> {
+    /// What a `find_tool` call finds, the best first.
+    pub fn finding(&self, arguments: &Value) -> Result<Vec<&ToolSpec>, String> {
+        let query = disclosure::query_in(arguments);
+        if query.is_empty() {
+            return Err("Invalid parameters: /query must say what the tool is to do".into());
+        }
+        let extensions: Vec<_> = self.extensions().collect();
+        let found = self.index.find(&query).into_iter().take(disclosure::FOUND);
+        Ok(found.map(|place| extensions[place]).collect())
+    }
+
+    /// What a `load_skill` call asks for: the skill, and the text of its file.
+    pub fn loading(&self, arguments: &Value) -> Result<(&Skill, String), String> {
         let text = |key: &str| arguments.get(key).and_then(Value::as_str);
         let name = text("name").or_else(|| text("skillName")).unwrap_or_default();
-        let file = text("file").or_else(|| text("filePath")).unwrap_or("SKILL.md");
+        let file = text("file").or_else(|| text("filePath")).unwrap_or(MAIN_FILE);
         let known = || self.skills.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
         let skill = self
             .skills
             .iter()
             .find(|s| s.name == name)
             .ok_or_else(|| format!("There is no skill `{name}`. There are: {}.", known()))?;
+        let files = |but: &str| {
+            let others = skill.files.keys().filter(|path| *path != but);
+            others.map(String::as_str).collect::<Vec<_>>().join(", ")
+        };
         let content = skill.files.get(file).ok_or_else(|| {
-            let files = skill.files.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            format!("The skill `{name}` has no file `{file}`. It has: {files}.")
+            format!("The skill `{name}` has no file `{file}`. It has: {}.", files(""))
         })?;
-        Ok(format!("<skill name=\"{name}\" file=\"{file}\">\n{content}\n</skill>"))
+        let mut text = format!("<skill name=\"{name}\" file=\"{file}\">\n{content}\n</skill>");
+        if file == MAIN_FILE && skill.files.len() > 1 {
+            text.push_str("\nIts other files: ");
+            text.push_str(&files(MAIN_FILE));
+        }
+        Ok((skill, text))
     }
 }
 
@@ -285,62 +388,4 @@ fn fault(error: &ValidationError<'_>) -> String {
         "" => what,
         path => format!("{path}: {what}"),
     }
-}
-
-/// At most three names that may have been meant.
-pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let wanted = wanted.to_lowercase();
-    let mut scored: Vec<_> = names
-        .map(|name| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), name))
-        .filter(|(score, _)| *score > 0.75)
-        .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
-}
-
-/// `names: […]`, and the spellings of other programs: `toolName`, `name`.
-fn names_in(arguments: &Value) -> Vec<String> {
-    let one = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
-    match arguments.get("names") {
-        Some(Value::Array(names)) => {
-            names.iter().filter_map(|n| n.as_str().map(str::to_owned)).collect()
-        }
-        Some(Value::String(name)) => vec![name.clone()],
-        _ => one("toolName").or_else(|| one("name")).into_iter().collect(),
-    }
-}
-
-fn enable_tool() -> ToolSpec {
-    ToolSpec::read_only(
-        ENABLE_TOOL,
-        "Makes tools of the directory callable, from your next step on and for the rest of this \
-         conversation.",
-        json!({
-            "type": "object",
-            "properties": {
-                "names": {
-                    "type": "array",
-                    "items": { "type": "string" },
-                    "description": "Names from the directory in your instructions"
-                }
-            },
-            "required": ["names"]
-        }),
-    )
-}
-
-fn load_skill() -> ToolSpec {
-    ToolSpec::read_only(
-        LOAD_SKILL,
-        "Loads know-how from the list of skills in your instructions. Load the skill before you \
-         begin a task that it describes.",
-        json!({
-            "type": "object",
-            "properties": {
-                "name": { "type": "string" },
-                "file": { "type": "string", "description": "A file that the skill mentions; SKILL.md if left out" }
-            },
-            "required": ["name"]
-        }),
-    )
 }

@@ -20,12 +20,13 @@ use super::{
     taint,
 };
 use crate::{
+    crash,
     journal::{
         event::{Asks, Call, Decider, Decision},
         ids::GrantId,
         session::{CallState, OpenCall, Session},
     },
-    texts::{self, Words},
+    texts::{self, Doubt, Words},
 };
 
 /// A call that passed the guard. Only this module can make one.
@@ -78,7 +79,7 @@ pub struct Ruling {
     /// Whom that rule names to decide.
     pub approvers: Option<Approvers>,
     /// Why it could not be evaluated.
-    pub unclear: Option<String>,
+    pub unclear: Option<Doubt>,
     /// The program of a shell command that it is about.
     pub program: Option<String>,
 }
@@ -92,13 +93,15 @@ pub fn judge(
     scene: &Scene,
 ) -> Verdict {
     let (call, words) = (&open.call, scene.language.words());
-    if session.standing.halted {
+    if session.standing.halted && !crash::planted("halt") {
         return halted(open);
     }
     let ruled = || ruling(call, spec, session, policy, scene);
     match &open.state {
         CallState::New => fresh(call, spec, (session, words), policy, ruled()),
-        CallState::Decided { digest, asks, .. } if *digest != digest_of(call, scene) => {
+        CallState::Decided { digest, asks, .. }
+            if *digest != digest_of(call, scene) && !crash::planted("binding") =>
+        {
             unrun(*asks, texts::CHANGED_SINCE_ASKED.into())
         }
         CallState::Decided { asks, decision, by, .. } => {
@@ -116,7 +119,7 @@ pub fn judge(
             approvers: ruled().approvers(policy),
         },
         CallState::Started => run(call),
-        CallState::Asked { .. } | CallState::Ended => Verdict::Wait,
+        CallState::Asked { .. } | CallState::Delegated | CallState::Ended => Verdict::Wait,
     }
 }
 
@@ -162,12 +165,14 @@ fn fresh(
         Approval::UnlessAllowed if !allowed => policy.default,
         _ => Action::Allow,
     };
-    let freed = !grants::runs_anything(spec) && allowed_before(call, session);
+    // Leave of the one who asked is not for those who joined in.
+    let alone = session.joined.is_empty() || crash::planted("joined");
+    let freed = alone && !grants::runs_anything(spec) && allowed_before(call, session);
     let tainted_says =
         if tainted && !(allowed && ruled.names_tool) { policy.tainted } else { Action::Allow };
     // Leave for longer was given before these words were read.
     let granted = || {
-        let may = lasting && tainted_says == Action::Allow;
+        let may = alone && lasting && tainted_says == Action::Allow;
         may.then(|| grants::covering(call, spec, session)).flatten()
     };
     match default.max(tainted_says) {
@@ -185,7 +190,7 @@ fn fresh(
 /// Nothing begins; what had begun is not begun again, and nobody is told that it has not run.
 fn halted(open: &OpenCall) -> Verdict {
     match open.state {
-        CallState::Asked { .. } | CallState::Ended => Verdict::Wait,
+        CallState::Asked { .. } | CallState::Delegated | CallState::Ended => Verdict::Wait,
         CallState::Started | CallState::Decided { asks: Asks::Retry, .. } => {
             unrun(Asks::Retry, texts::HALTED_CALL.into())
         }
@@ -214,13 +219,28 @@ pub fn ruling(
     policy: &Policy,
     scene: &Scene,
 ) -> Ruling {
-    let person = session.requester.as_ref().map(|requester| requester.id.as_str());
-    let judged = Judged { spec, arguments: &call.arguments, person, scene };
-    let rules = || policy.rules.iter().chain(scene.stored.iter());
-    let Some(script) = policy::script(spec, &call.arguments) else {
-        return said(rules(), &judged, None);
+    let joined = session.joined.iter().filter(|_| !crash::planted("joined"));
+    let everybody = session.requester.iter().chain(joined).map(|by| Some(by.id.as_str()));
+    let everybody: Vec<_> = everybody.collect();
+    let nobody = [None];
+    let people = if everybody.is_empty() { &nobody[..] } else { &everybody[..] };
+    let rulings = people.iter().map(|person| {
+        ruling_for(&Judged { spec, arguments: &call.arguments, person: *person, scene }, policy)
+    });
+    stricter(rulings)
+}
+
+/// The same, as if one person alone had asked.
+fn ruling_for(judged: &Judged<'_>, policy: &Policy) -> Ruling {
+    let rules = || policy.rules.iter().chain(judged.scene.stored.iter());
+    let Some(script) = policy::script(judged.spec, judged.arguments) else {
+        return said(rules(), judged, None);
     };
-    let programs = script.commands.iter().map(|command| said(rules(), &judged, Some(command)));
+    let programs = script.commands.iter().map(|command| said(rules(), judged, Some(command)));
+    stricter(programs.chain(script.unclear.map(Ruling::unclear)))
+}
+
+fn stricter(rulings: impl Iterator<Item = Ruling>) -> Ruling {
     // What no rule knows stands between what one allows and what one asks about.
     let strictness = |ruling: &Ruling| match ruling.action {
         Some(Action::Allow) => 0,
@@ -228,8 +248,7 @@ pub fn ruling(
         Some(Action::Ask) => 2,
         Some(Action::Deny) => 3,
     };
-    let unclear = script.unclear.map(Ruling::unclear);
-    let strictest = programs.chain(unclear).reduce(|one, other| {
+    let strictest = rulings.reduce(|one, other| {
         let weight = |ruling: &Ruling| (strictness(ruling), ruling.weight());
         if weight(&other) > weight(&one) { other } else { one }
     });
@@ -279,12 +298,12 @@ impl Ruling {
     }
 
     fn doubted(rule: &Rule, command: Option<&Command>) -> Self {
-        let unclear = Some("what it looks at is not there, or not known before".to_owned());
+        let unclear = Some(Doubt::NotThere);
         Self { action: Some(Action::Ask), unclear, ..Self::of(rule, command) }
     }
 
-    fn unclear(why: &str) -> Self {
-        Self { action: Some(Action::Ask), unclear: Some(why.to_owned()), ..Self::default() }
+    fn unclear(why: Doubt) -> Self {
+        Self { action: Some(Action::Ask), unclear: Some(why), ..Self::default() }
     }
 
     /// Of rulings that are as strict, one that names who decides speaks, then the graver one.
@@ -302,7 +321,7 @@ impl Ruling {
 
     /// Why a person is asked.
     pub fn reason(&self, words: &Words) -> String {
-        words.ruled(self.rule.as_deref(), self.unclear.as_deref(), self.program.as_deref())
+        words.ruled(self.rule.as_deref(), self.unclear, self.program.as_deref())
     }
 }
 
@@ -310,7 +329,10 @@ fn decided(call: &Call, asks: Asks, decision: &Decision, by: &Decider) -> Verdic
     match decision {
         Decision::Once | Decision::Conversation => run(call),
         Decision::Deny { .. } if asks == Asks::Retry => Verdict::Refuse(texts::SKIPPED.into()),
-        Decision::Deny { reason } => Verdict::Refuse(texts::denied(by, reason.as_deref())),
+        Decision::Deny { reason } => {
+            let reason = reason.as_deref().filter(|_| !crash::planted("reason"));
+            Verdict::Refuse(texts::denied(by, reason))
+        }
     }
 }
 
@@ -328,13 +350,21 @@ pub fn digest_of(call: &Call, scene: &Scene) -> String {
     hex::encode(Sha256::digest(canonical(&bound)))
 }
 
+/// What a command within walls calls the conversation's folder.
+const WORKSPACE: &str = "/workspace/";
+
 /// The files that a call names, as paths of the workspace: the one that it acts upon, and those
 /// that a shell command is given.
 pub fn files_named(spec: &ToolSpec, arguments: &Value) -> Vec<String> {
     if let Some(script) = policy::script(spec, arguments) {
-        let words = script.commands.into_iter().flat_map(|command| command.words);
+        let words = script.commands.iter().flat_map(|command| &command.words);
+        let parts = words.flat_map(|word| {
+            let value = word.text.split_once('=').map(|(_, value)| value);
+            [Some(word.text.as_str()), value].into_iter().flatten()
+        });
+        let within = parts.map(|part| part.strip_prefix(WORKSPACE).unwrap_or(part));
         let mut paths: Vec<_> =
-            words.filter_map(|word| super::paths::normalise(&word.text).ok()).collect();
+            within.filter_map(|path| super::paths::normalise(path).ok()).collect();
         paths.sort();
         paths.dedup();
         return paths;

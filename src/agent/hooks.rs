@@ -56,6 +56,8 @@ pub struct Check {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub command: Vec<String>,
+    /// Whether it is kept from our data, from the network, and from writing elsewhere.
+    pub sandbox: bool,
     pub timeout: Duration,
     /// Of what it is given, and of what it answers.
     pub max_bytes: usize,

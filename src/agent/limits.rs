@@ -12,7 +12,7 @@ use crate::{
         event::{Call, Usage},
         session::{CallState, Item, Session},
     },
-    texts::{self, Words},
+    texts::{self, UsedUp, Words},
 };
 
 /// So often the same call may give the same result in one turn; then it is not run again, and
@@ -177,16 +177,16 @@ impl Daily {
         *self != Self::default()
     }
 
-    /// What of it is used up, in words; the time of tools only counts where one is to run.
-    pub fn used_up(&self, spent: &Spent) -> Option<&'static str> {
+    /// What of it is used up; the time of tools only counts where one is to run.
+    pub fn used_up(&self, spent: &Spent) -> Option<UsedUp> {
         let over = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
         if over(self.messages, spent.messages) {
-            return Some("messages");
+            return Some(UsedUp::Messages);
         }
         if over(self.tokens, spent.tokens) {
-            return Some("tokens");
+            return Some(UsedUp::Tokens);
         }
-        over(self.cost_micros, spent.cost_micros).then_some("money")
+        over(self.cost_micros, spent.cost_micros).then_some(UsedUp::Money)
     }
 
     pub fn tool_time_used_up(&self, spent: &Spent) -> bool {
@@ -304,6 +304,7 @@ mod tests {
                 text: (*text).into(),
                 attachments: vec![],
                 seen: vec![],
+                foreign: vec![],
                 took_ms: 0,
             };
             events.push(Event::ToolFinished { call: id, result });
@@ -338,8 +339,8 @@ mod tests {
     fn a_day_is_used_up_by_what_it_limits() {
         let daily = Daily { tokens: Some(10), cost_micros: Some(0), ..Daily::default() };
         let spent = Spent { messages: 1_000, tokens: 9, ..Spent::default() };
-        assert_eq!(daily.used_up(&spent), Some("money"));
-        assert_eq!(daily.used_up(&Spent { tokens: 10, ..spent }), Some("tokens"));
+        assert_eq!(daily.used_up(&spent), Some(UsedUp::Money));
+        assert_eq!(daily.used_up(&Spent { tokens: 10, ..spent }), Some(UsedUp::Tokens));
         assert!(!Daily::default().limits_anything() && daily.limits_anything());
         assert_eq!(until_tomorrow("2026-05-04T22:30:00Z".parse().unwrap()), TimeDelta::minutes(90));
     }

@@ -9,39 +9,49 @@
 //! - [`shell`]: command lines as the programs that they start
 //! - [`taint`]: what other people's words have to do with it
 //! - [`grants`]: which calls a lasting leave covers
-//! - [`catalog`]: the tools and skills there are, and how they are disclosed
+//! - [`delegation`]: work for other agents
+//! - [`catalog`]: the tools and skills there are; [`domain`]: where tools work
+//! - [`disclosure`], [`search`]: how the model comes to know of them
+//! - [`naming`]: which tool a name means
 //! - [`prompt`]: what the model is given
 //! - [`compact`], [`limits`]: when to summarise, when to stop
 //! - [`hooks`]: what an operator has done before and after thinking and acting, as data
 //! - [`redact`]: finds secrets in texts
+//! - [`times`]: when something that was scheduled is due
 //! - [`paths`]: workspace paths as rules and tools see them
 
 pub mod approvers;
 pub mod catalog;
 pub mod compact;
+pub mod delegation;
+pub mod disclosure;
+pub mod domain;
 pub mod grants;
 pub mod guard;
 pub mod hooks;
 pub mod import;
 pub mod limits;
+pub mod naming;
 pub mod next;
 pub mod paths;
 pub mod policy;
 pub mod prompt;
 pub mod redact;
 pub mod rules;
+pub mod search;
 pub mod shell;
 mod shell_inner;
 mod shell_walk;
 mod shell_words;
 pub mod taint;
+pub mod times;
 
 use catalog::Catalog;
 use limits::Budget;
 use policy::Policy;
 
 /// Everything that decides besides the session: one agent as it is configured.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Agent {
     pub id: String,
     /// Which model thinks.

@@ -9,8 +9,10 @@ use std::collections::BTreeSet;
 use super::{
     Agent,
     approvers::Approvers,
-    catalog::{Found, Tier, ToolSpec},
+    catalog::{EffectClass, Found, Tier, ToolSpec},
     compact,
+    delegation::{self, Order},
+    disclosure,
     guard::{self, Cleared, Verdict},
     limits,
     policy::{Scene, Severity},
@@ -18,6 +20,7 @@ use super::{
 use crate::{
     journal::{
         event::{Asks, Call, Event, Outcome, Seq, ToolResult},
+        family::Task,
         ids::CallId,
         said::SentFile,
         session::{CallState, OpenCall, Session},
@@ -38,12 +41,16 @@ pub enum Effect {
     Compact { upto: Seq },
     /// Run these side by side.
     Run(Vec<Cleared>),
+    /// Begin sub-agents for these.
+    Delegate(Vec<(Cleared, Vec<Task>)>),
     /// Put these questions to the people of the place.
     Ask(Vec<Question>),
     /// Record what needs no doing: refusals, enabled tools, loaded skills.
     Settle(Vec<Event>),
     /// Tell the person that a question is open.
     Remind,
+    /// Say this to the person: it is the result of a tool that answers by itself.
+    Answer(String),
     /// Give the turn up, and say why.
     Fail(String),
 }
@@ -76,11 +83,17 @@ pub fn next(session: &Session, agent: &Agent, running: &BTreeSet<CallId>, scene:
     if !plan.run.is_empty() {
         return Effect::Run(plan.run);
     }
+    if !plan.delegate.is_empty() {
+        return Effect::Delegate(plan.delegate);
+    }
     if session.open_calls().next().is_some() {
-        return while_waiting(session);
+        return while_waiting(session, scene);
     }
     if !session.awaits_model() && !session.has_unread_results() {
         return Effect::Rest;
+    }
+    if let Some(text) = answer(session, agent) {
+        return Effect::Answer(text);
     }
     if let Some(reason) = limits::exhausted(session, &agent.budget, scene) {
         return Effect::Fail(reason);
@@ -95,9 +108,26 @@ pub fn next(session: &Session, agent: &Agent, running: &BTreeSet<CallId>, scene:
     }
 }
 
+/// The result of a tool whose results are answers, unless more was said meanwhile.
+fn answer(session: &Session, agent: &Agent) -> Option<String> {
+    let answers = |call: &Call| match agent.catalog.find(&call.tool) {
+        Found::Tool(spec) => spec.result_as_answer && session.done.contains(&call.id),
+        _ => false,
+    };
+    let text = session.result_of(answers).filter(|_| !session.awaits_model())?;
+    Some(text.to_owned())
+}
+
+/// The call that gave already what this one would give. What changes anything runs each time.
+fn done_before(session: &Session, spec: &ToolSpec, call: &Call) -> Option<CallId> {
+    let keeps = spec.cache && spec.effect == EffectClass::ReadOnly;
+    session.done_before(call).filter(|_| keeps).cloned()
+}
+
 /// A message is never taken for a decision: it waits, and the person is told once what for.
-fn while_waiting(session: &Session) -> Effect {
-    let asked = session.open_calls().any(|c| matches!(c.state, CallState::Asked { .. }));
+fn while_waiting(session: &Session, scene: &Scene) -> Effect {
+    let asked_here = session.open_calls().any(|c| matches!(c.state, CallState::Asked { .. }));
+    let asked = asked_here || scene.asked_below;
     if asked && session.awaits_model() && session.said_upto > session.reminded_upto {
         return Effect::Remind;
     }
@@ -110,6 +140,7 @@ struct Plan {
     settle: Vec<Event>,
     ask: Vec<Question>,
     run: Vec<Cleared>,
+    delegate: Vec<(Cleared, Vec<Task>)>,
 }
 
 impl Plan {
@@ -118,7 +149,8 @@ impl Plan {
         for open in session.open_calls().filter(|c| !running.contains(&c.call.id)) {
             match agent.catalog.find(&open.call.tool) {
                 Found::Enable => plan.settle.extend(enable(&open.call, agent)),
-                Found::LoadSkill => plan.settle.push(load_skill(&open.call, agent)),
+                Found::Find => plan.settle.extend(find(&open.call, session, agent)),
+                Found::LoadSkill => plan.settle.extend(load_skill(&open.call, session, agent)),
                 Found::Nothing { near } => plan.settle.extend(missing(open, &near)),
                 Found::Tool(spec) => plan.judge((open, spec), session, agent, scene),
             }
@@ -146,7 +178,17 @@ impl Plan {
             }
         }
         match guard::judge(open, spec, session, &agent.policy, scene) {
-            Verdict::Run(cleared) => self.run.push(cleared),
+            Verdict::Run(_) if let Some(from) = done_before(session, spec, call) => {
+                self.settle.push(Event::Reused { call: call.id.clone(), from });
+            }
+            Verdict::Run(cleared) => {
+                match delegation::order(call, &agent.catalog.coworkers, scene.depth) {
+                    None => self.run.push(cleared),
+                    Some(Order::Tasks(tasks)) => self.delegate.push((cleared, tasks)),
+                    Some(Order::Told(text)) => self.settle.push(ended(call, Outcome::Done, text)),
+                    Some(Order::Refused(text)) => self.settle.push(failed(call, text)),
+                }
+            }
             Verdict::Ask { asks, reason, lasting, approvers, severity } => {
                 let call = call.clone();
                 self.ask.push(Question { call, asks, reason, lasting, approvers, severity });
@@ -161,7 +203,7 @@ impl Plan {
 /// what had begun is not said to have failed.
 fn missing(open: &OpenCall, near: &[String]) -> Option<Event> {
     let text = match open.state {
-        CallState::Asked { .. } | CallState::Ended => return None,
+        CallState::Asked { .. } | CallState::Delegated | CallState::Ended => return None,
         CallState::New => texts::no_such_tool(&open.call.tool, near),
         CallState::Started | CallState::Decided { asks: Asks::Retry, .. } => {
             texts::OUTCOME_UNKNOWN.to_owned()
@@ -182,11 +224,33 @@ fn enable(call: &Call, agent: &Agent) -> Vec<Event> {
     }
 }
 
-fn load_skill(call: &Call, agent: &Agent) -> Event {
-    match agent.catalog.skill_text(&call.arguments) {
-        Ok(text) => ended(call, Outcome::Done, text),
-        Err(problem) => failed(call, problem),
+/// What is found can be enabled by its name; on request the best one is at once.
+fn find(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
+    let found = match agent.catalog.finding(&call.arguments) {
+        Ok(found) => found,
+        Err(problem) => return vec![failed(call, problem)],
+    };
+    let text = disclosure::told(&agent.catalog, &found, &session.enabled);
+    match found.first().filter(|_| disclosure::enables(&call.arguments)) {
+        Some(best) => {
+            let names = vec![best.name.clone()];
+            let text = format!("{}\n{text}", texts::tools_enabled(&names));
+            vec![Event::ToolsEnabled { names }, ended(call, Outcome::Done, text)]
+        }
+        None => vec![ended(call, Outcome::Done, text)],
     }
+}
+
+/// What others have written taints whoever reads it, as everything does that others have written.
+fn load_skill(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
+    let (skill, text) = match agent.catalog.loading(&call.arguments) {
+        Ok(found) => found,
+        Err(problem) => return vec![failed(call, problem)],
+    };
+    let source = format!("{} {}", call.tool, skill.name);
+    let taints = skill.foreign && !session.taint.contains(&source);
+    let taint = taints.then_some(Event::Tainted { source });
+    taint.into_iter().chain([ended(call, Outcome::Done, text)]).collect()
 }
 
 fn failed(call: &Call, text: String) -> Event {
@@ -194,7 +258,14 @@ fn failed(call: &Call, text: String) -> Event {
 }
 
 fn ended(call: &Call, outcome: Outcome, text: String) -> Event {
-    let result = ToolResult { outcome, text, attachments: vec![], seen: vec![], took_ms: 0 };
+    let result = ToolResult {
+        outcome,
+        text,
+        attachments: vec![],
+        seen: vec![],
+        foreign: vec![],
+        took_ms: 0,
+    };
     Event::ToolFinished { call: call.id.clone(), result }
 }
 
@@ -203,7 +274,7 @@ mod tests {
     use super::*;
     use crate::{
         agent::{
-            catalog::{Catalog, ToolSpec},
+            catalog::{Catalog, Skill, ToolSpec},
             limits::Budget,
             policy::Policy,
             prompt::{self, Prompt},
@@ -217,21 +288,30 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn agent() -> Agent {
+    /// With so many extension tools.
+    fn agent_with(extensions: usize) -> Agent {
         let tool = |name: &str, tier| {
             let parameters = json!({ "type": "object", "properties": {} });
             ToolSpec { tier, ..ToolSpec::read_only(name, "Does it", parameters) }
         };
-        let specs = vec![
+        let mut specs = vec![
             tool("core", Tier::Core),
             tool("rare", Tier::Extension),
             tool("seldom", Tier::Extension),
         ];
+        specs.extend((2..extensions).map(|n| tool(&format!("other{n}"), Tier::Extension)));
+        let main = ("SKILL.md".to_owned(), "Begin with Dear.".to_owned());
+        let skill = Skill {
+            name: "letters".into(),
+            description: "How we write letters".into(),
+            files: [main].into(),
+            foreign: false,
+        };
         Agent {
             id: "default".into(),
             model: "main".into(),
             system_prompt: "Be kind.".into(),
-            catalog: Catalog::new(specs, vec![]).unwrap(),
+            catalog: Catalog::new(specs, vec![skill]).unwrap(),
             policy: Policy::default(),
             budget: Budget { steps: 5, ..Budget::default() },
         }
@@ -240,18 +320,39 @@ mod tests {
     /// A journal that the loop itself writes: what `next` asks for is recorded as done.
     struct Run {
         agent: Agent,
+        journal: Vec<Entry>,
         session: Session,
         prompts: Vec<Prompt>,
     }
 
     impl Run {
         fn new() -> Self {
-            Self { agent: agent(), session: Session::default(), prompts: vec![] }
+            Self::with(agent_with(2))
+        }
+
+        fn with(agent: Agent) -> Self {
+            Self { agent, journal: vec![], session: Session::default(), prompts: vec![] }
         }
 
         fn record(&mut self, event: Event) {
             let seq = self.session.seq + 1;
-            self.session.apply(&Entry { seq, at: DateTime::UNIX_EPOCH, event });
+            let entry = Entry { seq, at: DateTime::UNIX_EPOCH, event };
+            self.session.apply(&entry);
+            self.journal.push(entry);
+        }
+
+        /// Another process reads the journal.
+        fn restarts(&mut self) {
+            let stored = serde_json::to_string(&self.journal).unwrap();
+            self.journal = serde_json::from_str(&stored).unwrap();
+            self.session = Session::fold(&self.journal);
+        }
+
+        fn compacts(&mut self) {
+            if let Some(upto) = compact::cut(&self.session) {
+                let (summary, usage) = (format!("all up to {upto}"), Usage::default());
+                self.record(Event::Compacted { upto, summary, usage });
+            }
         }
 
         fn says(&mut self, text: &str) {
@@ -284,9 +385,11 @@ mod tests {
 
         fn call(&self, name: &str) -> Call {
             let id = format!("{name}{}", self.session.seq);
-            let (name, arguments) = match name.strip_prefix("enable ") {
-                Some(tool) => ("enable_tool", json!({ "names": [tool] })),
-                None => (name, json!({})),
+            let (name, arguments) = match name.split_once(' ') {
+                Some(("enable", tool)) => ("enable_tool", json!({ "names": [tool] })),
+                Some(("find", query)) => ("find_tool", json!({ "query": query, "enable": true })),
+                Some(("load", skill)) => ("load_skill", json!({ "name": skill })),
+                _ => (name, json!({})),
             };
             Call { id: id.as_str().into(), model_id: id, tool: name.into(), arguments }
         }
@@ -320,32 +423,76 @@ mod tests {
         assert_eq!(next(&run.session, &run.agent, &running, &Scene::default()), Effect::Rest);
     }
 
+    /// What happens between two messages.
+    #[derive(Debug, Clone, Copy)]
+    enum Between {
+        Nothing,
+        Restart,
+        Compaction,
+    }
+
     proptest! {
-        /// T1: request n+1 has request n as its prefix, but for tools that were enabled, which are
-        /// appended.
+        /// T1, MC-11, MC-12: request n+1 has request n as its prefix, but for tools that were
+        /// enabled, which are appended and stay; MC-15: only a compaction begins the dialogue anew,
+        /// behind the skills that were loaded.
         #[test]
         fn a_request_begins_with_the_one_before(
             turns in proptest::collection::vec(
-                proptest::collection::vec(
+                (
+                    proptest::collection::vec(
+                        prop_oneof![
+                            Just("core"), Just("rare"), Just("seldom"), Just("enable rare"),
+                            Just("enable nothing"), Just("unknown"), Just("find seldom"),
+                            Just("find other3"), Just("find"), Just("load letters"),
+                        ],
+                        0..4,
+                    ),
                     prop_oneof![
-                        Just("core"), Just("rare"), Just("seldom"), Just("enable rare"),
-                        Just("enable nothing"), Just("unknown"),
+                        Just(Between::Nothing), Just(Between::Restart), Just(Between::Compaction),
                     ],
-                    0..4,
                 ),
-                1..5,
+                1..6,
             ),
+            large in any::<bool>(),
         ) {
-            let mut run = Run::new();
-            for mut calls in turns {
+            let mut run = Run::with(agent_with(if large { 70 } else { 2 }));
+            let (mut anew, mut loaded) = (BTreeSet::new(), false);
+            for (mut calls, between) in turns {
+                let loads = calls.contains(&"load letters");
                 run.says("hello");
                 prop_assert_eq!(run.goes(&mut calls), Effect::Rest);
+                loaded |= loads;
+                match between {
+                    Between::Nothing => {}
+                    Between::Restart => run.restarts(),
+                    Between::Compaction => {
+                        run.compacts();
+                        anew.insert(run.prompts.len());
+                    }
+                }
             }
-            for (earlier, later) in run.prompts.iter().zip(&run.prompts[1..]) {
+            for (n, (earlier, later)) in run.prompts.iter().zip(&run.prompts[1..]).enumerate() {
                 prop_assert_eq!(&earlier.system, &later.system);
                 prop_assert!(later.tools.starts_with(&earlier.tools));
-                prop_assert!(later.messages.starts_with(&earlier.messages));
+                let again = later.messages.starts_with(&earlier.messages);
+                prop_assert!(again || anew.contains(&(n + 1)));
             }
+            let last = prompt::build(&run.session, &run.agent, false);
+            let knows = format!("{:?}", last.messages).contains("Begin with Dear.");
+            prop_assert_eq!(knows, loaded);
+        }
+    }
+
+    /// T2: whatever is called or enabled, only what exists comes into the prompt, and a failure
+    /// leaves nothing there.
+    #[test]
+    fn mc_12_a_failed_enable_or_search_leaves_no_trace() {
+        for call in ["enable nothing", "find", "find zebras", "nothing"] {
+            let mut run = Run::new();
+            run.says("go");
+            run.goes(&mut vec![call]);
+            assert!(run.session.enabled.is_empty(), "{call}");
+            assert_eq!(run.prompts[0].tools, run.prompts[1].tools, "{call}");
         }
     }
 

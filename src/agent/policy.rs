@@ -12,6 +12,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
 use super::{
     approvers::Approvers,
@@ -19,7 +20,7 @@ use super::{
     paths,
     shell::{self, Command, Script},
 };
-use crate::texts::Words;
+use crate::texts::{Doubt, Words};
 
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -67,13 +68,19 @@ pub struct Scene {
     pub folder: String,
     /// The files that decided calls name, as they are at this moment.
     pub files: BTreeMap<crate::journal::ids::CallId, Files>,
+    /// How many agents stand above this one.
+    pub depth: u32,
+    /// Whether a sub-agent waits for a decision.
+    pub asked_below: bool,
 }
 
 /// Path → SHA-256; empty for a file that is not there.
 pub type Files = BTreeMap<String, String>;
 
 /// In the order of their strictness.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     Allow,
@@ -84,7 +91,18 @@ pub enum Action {
 
 /// How bad it is if a call that the rule matches goes wrong.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Default,
+    ToSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -108,7 +126,7 @@ impl Severity {
 }
 
 /// Where a rule stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     Shipped,
@@ -353,7 +371,6 @@ pub fn subject(spec: &ToolSpec, arguments: &Value) -> Option<String> {
 pub fn script(spec: &ToolSpec, arguments: &Value) -> Option<Script> {
     let Some(Subject::Command(name)) = &spec.subject else { return None };
     let text = arguments.get(name).and_then(Value::as_str);
-    let unreadable =
-        || Script { unclear: Some("there is no command to read"), ..Script::default() };
+    let unreadable = || Script { unclear: Some(Doubt::NoCommand), ..Script::default() };
     Some(text.map_or_else(unreadable, shell::parse))
 }

@@ -8,6 +8,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::LazyLock};
 use thiserror::Error;
+use utoipa::ToSchema;
 
 use super::{
     approvers::Approvers,
@@ -15,7 +16,7 @@ use super::{
 };
 
 /// A rule as it is written.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleEntry {
     pub name: Option<String>,
@@ -46,6 +47,7 @@ pub struct RuleEntry {
     pub times: Vec<String>,
     pub action: Action,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
     pub approvers: Option<Approvers>,
 }
 
@@ -78,7 +80,7 @@ fn yes() -> bool {
 }
 
 /// A regular expression, or a glob.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum Pattern {
     Regex(String),
@@ -86,7 +88,7 @@ pub enum Pattern {
 }
 
 /// Many rules as one document.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleDocument {
     #[serde(default)]

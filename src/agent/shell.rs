@@ -10,13 +10,14 @@
 //! What is not known before it runs is guessed, and marked: a guess can forbid, never allow.
 
 use super::shell_walk::Walk;
+use crate::texts::Doubt;
 
 /// What a command line would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Script {
     pub commands: Vec<Command>,
     /// Why not all of it is known.
-    pub unclear: Option<&'static str>,
+    pub unclear: Option<Doubt>,
 }
 
 /// One program with its arguments, all quotes resolved.

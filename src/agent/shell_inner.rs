@@ -7,6 +7,7 @@ use super::{
     shell_walk::{Input, Walk},
     shell_words::unescaped,
 };
+use crate::texts::Doubt;
 
 /// Stands for what another program will say.
 pub(super) const FROM_A_PROGRAM: &str = "$(…)";
@@ -123,7 +124,7 @@ pub(super) fn plain_path(path: &str) -> String {
 /// What this program starts in turn; what it prints, where that is known.
 pub(super) fn follow(walk: &mut Walk, command: &Command, input: &Input) -> Option<String> {
     let Some(name) = command.name().map(str::to_owned) else {
-        walk.doubt("which program it starts is not known before");
+        walk.doubt(Doubt::Program);
         return None;
     };
     let words = command.words.get(1..).unwrap_or_default();
@@ -156,7 +157,7 @@ pub(super) fn follow(walk: &mut Walk, command: &Command, input: &Input) -> Optio
 /// A script as the text of an argument. What a program has said is nobody's to read before.
 fn runs(walk: &mut Walk, name: &str, script: &str, sure: bool) {
     if !sure {
-        walk.doubt("it runs a script that is not known before");
+        walk.doubt(Doubt::Script);
     }
     if script.contains(FROM_A_PROGRAM) {
         walk.push(Command::of(&["|", name]));
@@ -183,7 +184,7 @@ fn shell(walk: &mut Walk, name: &str, words: &[Word], input: &Input) {
         let script = words[place + 1..].iter().find(|word| !word.text.starts_with(['-', '+']));
         return match script {
             Some(script) => runs(walk, name, &script.text.clone(), script.sure),
-            None => walk.doubt("it runs a script that is not known before"),
+            None => walk.doubt(Doubt::Script),
         };
     }
     interpreter(walk, name, words, input);

@@ -17,6 +17,7 @@ use super::{
     shell::{Command, Script, Word},
     shell_inner,
 };
+use crate::texts::Doubt;
 
 /// Longer or deeper than anybody writes by hand; a parser that goes down into it might not return.
 const MAX_BYTES: usize = 16_000;
@@ -25,14 +26,11 @@ const MAX_NESTING: usize = 12;
 const MAX_BRANCHES: usize = 64;
 const MAX_COMMANDS: usize = 500;
 
-/// `[[`, `((` and `$'` start programs in one shell that are plain text in another.
-const OTHER_SHELLS: &str = "not every shell reads it the same way";
-
 /// The state of going through a command line.
 #[derive(Default)]
 pub(super) struct Walk {
     commands: Vec<Command>,
-    unclear: Option<&'static str>,
+    unclear: Option<Doubt>,
     depth: usize,
     /// What variables were set to, where that is known.
     pub(super) variables: BTreeMap<String, Option<String>>,
@@ -62,13 +60,13 @@ impl Walk {
         Script { commands: self.commands, unclear: self.unclear }
     }
 
-    pub(super) fn doubt(&mut self, why: &'static str) {
+    pub(super) fn doubt(&mut self, why: Doubt) {
         self.unclear.get_or_insert(why);
     }
 
     pub(super) fn push(&mut self, command: Command) {
         if self.commands.len() >= MAX_COMMANDS {
-            return self.doubt("it holds too many commands");
+            return self.doubt(Doubt::TooMany);
         }
         self.commands.push(command);
     }
@@ -76,15 +74,15 @@ impl Walk {
     /// Goes through a script; what it would print, where that is known.
     pub(super) fn script(&mut self, text: &str) -> Option<String> {
         if text.len() > MAX_BYTES || is_deep(text) || self.depth >= MAX_DEPTH {
-            self.doubt("it is too long or too deep");
+            self.doubt(Doubt::TooDeep);
             return None;
         }
         let Some(program) = program(text) else {
-            self.doubt("it is no shell command that can be read");
+            self.doubt(Doubt::NoShell);
             return None;
         };
         if text.contains("$'") {
-            self.doubt(OTHER_SHELLS);
+            self.doubt(Doubt::OtherShells);
         }
         self.depth += 1;
         let lists: Vec<_> = program.iter().map(|list| self.list(list)).collect();
@@ -132,7 +130,7 @@ impl Walk {
             }
             Node::ExtendedTest(test) => {
                 self.test(&test.expr);
-                self.doubt(OTHER_SHELLS);
+                self.doubt(Doubt::OtherShells);
                 None
             }
         }
@@ -141,17 +139,17 @@ impl Walk {
     fn compound(&mut self, compound: &CompoundCommand, input: &Input) -> Option<String> {
         if input.piped && holds_reader(compound) {
             // Which of its commands reads what flows in is not followed.
-            self.doubt("something is piped into a group of commands");
+            self.doubt(Doubt::PipedGroup);
         }
         match compound {
             CompoundCommand::BraceGroup(group) => return self.list(&group.list),
             CompoundCommand::Subshell(subshell) => return self.list(&subshell.list),
             CompoundCommand::Arithmetic(it) => {
                 self.inside(&it.expr.value);
-                self.doubt(OTHER_SHELLS);
+                self.doubt(Doubt::OtherShells);
             }
             CompoundCommand::ArithmeticForClause(it) => {
-                self.doubt(OTHER_SHELLS);
+                self.doubt(Doubt::OtherShells);
                 for expr in [&it.initializer, &it.condition, &it.updater].into_iter().flatten() {
                     self.inside(&expr.value);
                 }
@@ -280,7 +278,7 @@ impl Walk {
         }
         self.push(command.clone());
         if self.depth > MAX_DEPTH {
-            self.doubt("it is too long or too deep");
+            self.doubt(Doubt::TooDeep);
             return None;
         }
         self.depth += 1;

@@ -10,6 +10,7 @@ use brush_parser::{
 use std::{iter::Peekable, panic::catch_unwind, str::Chars};
 
 use super::{shell::Word, shell_walk::Walk};
+use crate::texts::Doubt;
 
 /// The words that one word with braces may become.
 const MAX_WORDS: usize = 64;
@@ -35,7 +36,7 @@ impl Walk {
         match parsed.ok().flatten().flatten() {
             Some(parts) if parts.iter().any(|p| matches!(p, BraceExpressionOrText::Expr(_))) => {
                 expand(&parts).unwrap_or_else(|| {
-                    self.doubt("it holds braces that are not followed");
+                    self.doubt(Doubt::Braces);
                     vec![written.to_owned()]
                 })
             }
@@ -47,7 +48,7 @@ impl Walk {
         let options = ParserOptions::default();
         let parsed = catch_unwind(|| word::parse(written, &options).ok());
         let Some(pieces) = parsed.ok().flatten() else {
-            self.doubt("it holds a word that cannot be read");
+            self.doubt(Doubt::Word);
             return vec![Word::guess(written)];
         };
         let mut spelled = Spelled::default();
@@ -117,7 +118,7 @@ impl Walk {
             }
             _ => {
                 if source.contains('(') || source.contains('`') {
-                    self.doubt("it holds a variable that is not followed");
+                    self.doubt(Doubt::Variable);
                 }
                 unknown()
             }

@@ -5,7 +5,8 @@ use channels::{
     telegram::{Menu, Mode, Telegram, TelegramConfig},
     web::Web,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use futures::future::join_all;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::discord;
 use crate::{
@@ -65,7 +66,7 @@ fn manners(entry: &ChannelEntry) -> Result<Manners> {
         build::duration(&entry.settle).with_context(|| format!("channels.{}.settle", entry.id))?;
     let owners = entry.owners.iter().map(|id| (id.clone(), Role::Owner));
     let roles = entry.roles.clone().into_iter().chain(owners).collect();
-    Ok(Manners { queue: entry.queue, settle, roles })
+    Ok(Manners { queue: entry.queue, settle, roles, per_person: entry.per_person })
 }
 
 /// Where people have written to this bot in private: Discord does not tell.
@@ -75,6 +76,25 @@ async fn private_chats(store: &Store, channel: &str) -> Result<Vec<u64>> {
         .read(move |tx| Box::pin(async move { places::private_chats(tx, &channel).await }))
         .await?;
     Ok(chats.iter().filter_map(|chat| chat.parse().ok()).collect())
+}
+
+/// How long a platform may take to tell a bot's name, where one can do without.
+const NAME_WITHIN: Duration = Duration::from_secs(5);
+
+/// The names of the bots on Telegram, of all channels or of one; not of those that do not tell.
+pub async fn telegram_names(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    channel: Option<&str>,
+) -> Vec<String> {
+    let asked = config
+        .channels
+        .iter()
+        .filter(|entry| entry.kind == ChannelKind::Telegram)
+        .filter(|entry| channel.is_none_or(|channel| entry.id == channel))
+        .filter_map(|entry| telegram(entry, variables).ok())
+        .map(async |bot| bot.name(NAME_WITHIN).await);
+    join_all(asked).await.into_iter().flatten().collect()
 }
 
 fn telegram(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<Telegram> {

@@ -1,7 +1,6 @@
 //! Builds everything from the configuration; the only place that knows all concrete types.
 //!
 //! - [`channels`], [`models`], [`tools`]: each from its section of the configuration
-//! - [`rules`]: guard rules from the command line
 //! - [`terminal`]: a talk on the terminal
 //! - [`backup`]: everything that is remembered, as one file
 
@@ -9,11 +8,11 @@ pub mod backup;
 pub mod channels;
 mod discord;
 pub mod models;
-pub mod rules;
 pub mod terminal;
 pub mod tools;
 
 use anyhow::{Context as _, Result};
+use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, PoisonError, RwLock},
@@ -24,19 +23,28 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     admin::{self, Admin},
-    agent::{Agent, catalog::Catalog, redact::Redactor},
+    agent::{
+        Agent,
+        catalog::Catalog,
+        delegation,
+        redact::{self, Redactor},
+    },
     clock::{Clock, SystemClock},
-    config::{AgentEntry, Config, ProviderName, build},
-    gateway::{Connected, Gateway},
+    config::{AgentEntry, Config, MemoryOf, ProviderName, build, webhooks},
+    gateway::{
+        Connected, Gateway,
+        webhooks::tell::{self, Teller},
+    },
     llm::Model,
     store::{Store, db, files::Artifacts},
     tools::{
-        Tool,
+        Tool, memory,
         sandbox::Sandbox,
+        schedule, skills,
         toolbox::{self, Toolbox},
-        web,
+        web::{self, client::Outside},
     },
-    worker::{Worker, Workspaces, fetch::Room, scene::RuleBook, sessions::Sessions},
+    worker::{Worker, Workspaces, fetch::Room, scene::RuleBook, sessions::Sessions, shelf::Shelf},
 };
 
 /// How long a stop waits for turns to end by themselves; what has not ended by then goes on after
@@ -50,6 +58,8 @@ pub struct App {
     pub worker: Arc<Worker>,
     pub admin: Arc<Admin>,
     pub sandbox: Arc<Sandbox>,
+    pub teller: Arc<Teller>,
+    config: Config,
 }
 
 /// What a test gives instead of what the configuration says.
@@ -84,19 +94,14 @@ impl App {
             stop: CancellationToken::new(),
         });
         let secrets = secrets(config, variables);
-        let redactor =
-            Redactor::new(secrets.iter().map(String::as_str)).for_results(config.redaction.results);
+        let redactor = Redactor::new(secrets.iter().map(String::as_str));
+        let redactor = redactor.for_results(config.redaction.results);
         let sandbox = match given.sandbox {
             Some(sandbox) => sandbox,
             None => Arc::new(Sandbox::probe(&std::env::current_exe()?).await),
         };
         let toolbox = Arc::new(Toolbox::redacting(redactor.clone()));
-        let house = config.documents.clone();
-        let confined = toolbox::sandboxed(&sandbox, config.shell.enabled);
-        for tool in toolbox::builtin(house).into_iter().chain(confined).chain(given.tools) {
-            toolbox.register(tool)?;
-        }
-        for tool in web::tools(config.web.build(variables)?)? {
+        for tool in tools_of(config, variables, &sandbox, &gateway.store)?.chain(given.tools) {
             toolbox.register(tool)?;
         }
         let models = models::build(config, variables, &given.models)?;
@@ -108,16 +113,29 @@ impl App {
             sessions: Sessions::default(),
             workspaces: workspaces(config),
             hooks: build::hooks(&config.hooks)?,
+            walls: tools::hook_walls(config, &sandbox),
             redactor,
             limits: build::limits(config),
             keep_audit: build::keep(&config.audit)?,
+            shared_memory: shared_memory(config),
             rules: RuleBook::default(),
             fetching: Room::default(),
+            shelf: Shelf::default(),
         });
         let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
-        let admin = Arc::new(Admin::new(gateway.clone(), webs, demo));
-        let app = Self { gateway, worker, admin, sandbox: sandbox.clone() };
-        tools::connect_mcp(&app, config, variables, &sandbox).await?;
+        let configured = worker.redactor.own_value(&shown(config)?);
+        let teller = teller(config, variables, &gateway).await?;
+        let inlets = webhooks::inlets(config, variables)?;
+        let admin = Arc::new(
+            Admin::new(worker.clone(), webs, demo)
+                .configured(configured)
+                .taking(inlets, &teller)
+                .measured(metrics_token(config, variables)?),
+        );
+        admin::metrics::begin(&gateway);
+        let (sandbox, config) = (sandbox.clone(), config.clone());
+        let app = Self { gateway, worker, admin, sandbox, teller, config };
+        tools::connect_mcp(&app, variables).await?;
         Ok(app)
     }
 
@@ -125,6 +143,10 @@ impl App {
     pub fn start(&self) {
         self.gateway.start();
         self.worker.start();
+        self.gateway.tasks.spawn(tell::tell(self.teller.clone()));
+        self.gateway.tasks.spawn(admin::metrics::keep(self.gateway.clone()));
+        let (worker, config) = (self.worker.clone(), self.config.clone());
+        self.gateway.tasks.spawn(tools::watch_skills(worker, config));
     }
 
     /// Serves the web chat, health and webhooks until the stop.
@@ -148,6 +170,21 @@ impl App {
     }
 }
 
+/// Who is told of what, from now on.
+async fn teller(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    gateway: &Arc<Gateway>,
+) -> Result<Arc<Teller>> {
+    let subscriptions = webhooks::subscriptions(config, variables)?;
+    let topics = subscriptions.iter().map(|(name, one)| (name.clone(), one.topics.clone()));
+    gateway.store.subscribe(topics.collect()).await?;
+    let inside = config.web.inside.iter().map(|host| host.to_lowercase());
+    let outside = Outside::new(inside.collect()).context("the client for webhooks")?;
+    let (gateway, base) = (gateway.clone(), config.web_url());
+    Ok(Arc::new(Teller { gateway, subscriptions, outside, base }))
+}
+
 /// The database that the configuration names.
 pub async fn open_store(config: &Config) -> Result<Store> {
     let lease = build::duration(&config.store.lease).context("store.lease")?;
@@ -155,15 +192,29 @@ pub async fn open_store(config: &Config) -> Result<Store> {
     Store::open(&config.store_url(), config.store.durability, lease).await
 }
 
+/// The tools whose things lie in the database.
+fn stored(config: &Config, store: &Store) -> Result<Vec<Arc<dyn Tool>>> {
+    let terms = config.schedules.build()?;
+    let mut tools = memory::tools(store, terms.zone);
+    tools.extend(schedule::tools(store, terms));
+    Ok(tools)
+}
+
 /// The agents, with the tools that there are now.
 fn agents(config: &Config, toolbox: &Toolbox) -> Result<BTreeMap<String, Arc<Agent>>> {
     let agent = |entry: &AgentEntry| -> Result<_> {
         let skills = tools::skills(config, entry)?;
+        let coworkers = build::coworkers(&config.agents);
+        let specs = [toolbox.specs(), delegation::specs(&coworkers)].concat();
+        let specs = build::bound(entry, build::limited(&config.limits, specs)?)?;
         let agent = Agent {
             id: entry.id.clone(),
             model: entry.model.clone(),
             system_prompt: entry.system_prompt.clone(),
-            catalog: Catalog::new(build::limited(&config.limits, toolbox.specs())?, skills)?,
+            catalog: Catalog::new(specs, skills)?
+                .with_coworkers(coworkers)
+                .disclosing(entry.disclosure)
+                .loading_skills(config.skills.load_tool),
             policy: build::policy(&config.guard)?,
             budget: build::budget(entry),
         };
@@ -192,6 +243,43 @@ fn workspaces(config: &Config) -> Workspaces {
     Workspaces { root: config.data_dir.join("workspaces"), shared }
 }
 
+fn metrics_token(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<Option<secrecy::SecretString>> {
+    config.admin.metrics_token.as_ref().map(|token| token.reveal(variables)).transpose()
+}
+
+/// All tools but those of servers.
+fn tools_of(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    sandbox: &Arc<Sandbox>,
+    store: &Store,
+) -> Result<impl Iterator<Item = Arc<dyn Tool>>> {
+    let confined = toolbox::sandboxed(sandbox, config.documents.clone(), config.shell.enabled);
+    Ok(toolbox::builtin()
+        .into_iter()
+        .chain(confined)
+        .chain(skills::tools(&tools::folders(config), sandbox))
+        .chain(web::tools(config.web.build(variables)?)?)
+        .chain(stored(config, store)?))
+}
+
+fn shared_memory(config: &Config) -> BTreeSet<String> {
+    let shared = config.agents.iter().filter(|agent| agent.memory == MemoryOf::Agent);
+    shared.map(|agent| agent.id.clone()).collect()
+}
+
+/// The configuration as it may be shown: no password, wherever it stands.
+fn shown(config: &Config) -> Result<Value> {
+    let without = |_: Option<&str>, text: &str| match url::Url::parse(text) {
+        Ok(url) if url.password().is_some() || url.query().is_some() => db::without_password(text),
+        _ => text.to_owned(),
+    };
+    Ok(redact::mapped(&serde_json::to_value(config)?, &without))
+}
+
 /// Every secret that the configuration names: what logs must not show.
 pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSet<String> {
     use secrecy::ExposeSecret as _;
@@ -204,6 +292,8 @@ pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSe
         .chain(channels.flatten())
         .chain(mcp)
         .chain(config.web.secrets())
+        .chain(config.webhook_secrets())
+        .chain(&config.admin.metrics_token)
         .filter_map(|secret| secret.reveal(variables).ok())
         .map(|secret| secret.expose_secret().to_owned())
         .chain(db::passwords(&config.store_url()))

@@ -3,7 +3,11 @@
 
 use anyhow::Result;
 use channels::terminal::Terminal;
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io::{self, BufRead as _},
+    sync::Arc,
+};
 use tokio::sync::mpsc;
 
 use super::{App, Given};
@@ -26,7 +30,10 @@ pub async fn open(
     let (typed, lines) = mpsc::channel(16);
     // Not a task: a read of the terminal ends with the process, or never.
     std::thread::spawn(move || {
-        io::stdin().lines().map_while(Result::ok).all(|line| typed.blocking_send(line).is_ok())
+        let lines = io::stdin().lock().split(b'\n').map_while(Result::ok);
+        // Bytes that are no text do not end the talk.
+        let mut lines = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
+        lines.all(|line| typed.blocking_send(line).is_ok())
     });
     let saved = config.data_dir.join("terminal");
     let terminal = Arc::new(Terminal::new(ID, "owner", lines, Box::new(io::stdout()), saved));

@@ -15,22 +15,19 @@ use crate::{
     tools::{
         mcp::{self, McpConfig},
         sandbox::{Sandbox, server::ServerWalls},
+        skills::{self, folder},
     },
-    worker::Worker,
+    worker::{Worker, hooks::Walls},
 };
 
 /// How long a server that is down is left alone.
 const RETRY_EVERY: Duration = Duration::from_secs(30);
-/// The largest file of a skill that is taken.
-const SKILL_FILE_BYTES: u64 = 200_000;
+/// How soon a skill that was installed is there.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// Takes in the tools of every server that answers; the others are tried again in the background.
-pub(super) async fn connect_mcp(
-    app: &App,
-    config: &Config,
-    variables: &BTreeMap<String, String>,
-    sandbox: &Arc<Sandbox>,
-) -> Result<()> {
+pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>) -> Result<()> {
+    let (config, sandbox) = (&app.config, &app.sandbox);
     let servers: Vec<_> = config
         .mcp
         .iter()
@@ -83,15 +80,28 @@ async fn take(worker: &Worker, server: McpConfig) -> bool {
 
 /// What is around a local server, unless the configuration says that nothing is to be.
 fn walls(entry: &McpEntry, config: &Config, sandbox: &Arc<Sandbox>) -> Option<ServerWalls> {
-    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
-    let absolute = |path: &Path| real(path).unwrap_or_else(|_| path.to_owned());
     let hidden = absolute(&config.data_dir);
     (entry.sandbox && entry.command.is_some()).then(|| ServerWalls {
         sandbox: sandbox.clone(),
         home: hidden.join("mcp").join(&entry.name),
         hidden,
         folders: entry.folders.iter().map(|folder| absolute(folder)).collect(),
+        network: true,
     })
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    let real = path.canonicalize().or_else(|_| std::path::absolute(path));
+    real.unwrap_or_else(|_| path.to_owned())
+}
+
+/// What is around the programs of hooks; said at once where there is nothing to build it of.
+pub(super) fn hook_walls(config: &Config, sandbox: &Arc<Sandbox>) -> Walls {
+    let confined = config.hooks.iter().any(|hook| hook.command.is_some() && hook.sandbox);
+    if let Some(why) = sandbox.missing().filter(|_| confined) {
+        tracing::warn!(why, "programs of hooks cannot be confined and so do not run");
+    }
+    Walls { sandbox: sandbox.clone(), data: absolute(&config.data_dir) }
 }
 
 fn server(
@@ -118,63 +128,33 @@ fn server(
     })
 }
 
-/// The skills of an agent: folders with a `SKILL.md` each. One that cannot be read is left out,
-/// with a warning.
+/// Where each agent has its skills.
+pub(super) fn folders(config: &Config) -> skills::Folders {
+    config.agents.iter().map(|agent| (agent.id.clone(), config.skills_dir(agent))).collect()
+}
+
+/// The skills of an agent. One that cannot be used is left out, with a warning.
 pub(super) fn skills(config: &Config, agent: &AgentEntry) -> Result<Vec<Skill>> {
-    let folder = agent.skills_dir.clone().unwrap_or_else(|| config.data_dir.join("skills"));
-    if !folder.exists() {
-        anyhow::ensure!(agent.skills_dir.is_none(), "skills_dir: {} is missing", folder.display());
-        return Ok(Vec::new());
+    let folder = config.skills_dir(agent);
+    if agent.skills_dir.is_some() {
+        anyhow::ensure!(folder.is_dir(), "skills_dir: {} is missing", folder.display());
     }
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(&folder)?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.join("SKILL.md").is_file())
-        .collect();
-    folders.sort();
-    let loaded = folders.iter().filter_map(|path| match skill(path) {
-        Ok(skill) => Some(skill),
-        Err(problem) => {
-            let path = path.display();
-            tracing::warn!(%path, problem = format!("{problem:#}"), "a skill is left out");
-            None
-        }
-    });
-    Ok(loaded.collect())
+    Ok(folder::all(&folder).into_iter().map(|kept| kept.skill).collect())
 }
 
-fn skill(folder: &Path) -> Result<Skill> {
-    let mut files = BTreeMap::new();
-    collect(folder, folder, &mut files)?;
-    let main = files.get("SKILL.md").context("SKILL.md cannot be read")?;
-    let field = |name: &str| {
-        let front = main.strip_prefix("---")?.split("\n---").next()?;
-        let line = front.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        Some(line.trim().trim_matches(['"', '\'']).to_owned())
-    };
-    let folder_name = folder.file_name().map(|n| n.to_string_lossy().into_owned());
-    Ok(Skill {
-        name: field("name").or(folder_name).context("the skill has no name")?,
-        description: field("description")
-            .filter(|d| !d.is_empty())
-            .context("SKILL.md has no description in its front matter")?,
-        files,
-    })
-}
-
-fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) -> Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let path = entry.path();
-        if kind.is_dir() {
-            collect(root, &path, files)?;
-        } else if kind.is_file()
-            && entry.metadata()?.len() <= SKILL_FILE_BYTES
-            && let Ok(text) = std::fs::read_to_string(&path)
-        {
-            let name = path.strip_prefix(root).expect("found below the root");
-            files.insert(name.to_string_lossy().into_owned(), text);
+/// Skills come and go while the gateway runs; so each time the prompts of all conversations change
+/// once. Another node, or the command line, may have written them.
+pub(super) async fn watch_skills(worker: Arc<Worker>, config: Config) {
+    let folders = folders(&config);
+    let look = move || -> Vec<_> { folders.values().map(|place| folder::state(place)).collect() };
+    let mut known = look();
+    while tokio::time::timeout(LOOK_EVERY, worker.gateway.stop.cancelled()).await.is_err() {
+        let state = look();
+        if state != known {
+            known = state;
+            if let Err(problem) = refresh_agents(&worker, &config) {
+                tracing::error!(problem = format!("{problem:#}"), "agents keep their skills");
+            }
         }
     }
-    Ok(())
 }

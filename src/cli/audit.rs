@@ -45,7 +45,7 @@ pub async fn run(store: &Store, command: AuditCommand) -> Result<String> {
     match command {
         AuditCommand::Verify { seal } => verify(store, seal).await,
         AuditCommand::Show { conversation, person, tool, kind, since, until, most } => {
-            let query = Query { conversation, person, tool, kind, since, until, most };
+            let query = Query { conversation, person, tool, kind, since, until, after: None, most };
             let rows = store.audit(query).await?;
             Ok(rows.iter().map(line).collect::<Vec<_>>().join("\n"))
         }

@@ -4,7 +4,10 @@ use anyhow::{Context as _, Result, bail};
 use renderers::{Document, Format, markdown, rows};
 use std::path::{Path, PathBuf};
 
-use crate::{config::Config, tools::documents::House};
+use crate::{
+    config::Config,
+    tools::documents::{self, House},
+};
 
 /// A picture larger than this is left out, as it is in the chat.
 const PICTURE_BYTES: u64 = 10 * 1024 * 1024;
@@ -52,8 +55,15 @@ fn draw(house: &House, file: &Path, source: &str, format: Format) -> Result<rend
         _ => markdown::read(source)?,
     };
     pictures(&mut document, file.parent().unwrap_or(Path::new(".")));
-    house.dress(&mut document);
-    Ok(house.draw(&document, format)?)
+    let mut dress = house.dress();
+    if let Some(path) = &document.meta.template {
+        let path = file.parent().unwrap_or(Path::new(".")).join(path);
+        let bytes = std::fs::read(&path);
+        let bytes = bytes.with_context(|| format!("reading the template {}", path.display()))?;
+        dress.template = Some(documents::order::Blob(bytes));
+    }
+    dress.put_on(&mut document);
+    Ok(documents::draw(&document, format, &house.fonts())?)
 }
 
 fn ending(path: &Path) -> Option<String> {

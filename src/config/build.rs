@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use chrono::TimeDelta;
-use globset::Glob;
+use globset::{Glob, GlobSet};
 use regex::Regex;
 
 use super::{
@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::ToolSpec,
+        catalog::{Source, ToolSpec},
+        delegation::Coworker,
         hooks::{Act, Check, Hook, OnFailure, Program},
         limits::{Budget, Daily, Price},
         policy::{Origin, Policy},
@@ -68,6 +69,13 @@ pub fn budget(agent: &AgentEntry) -> Budget {
     }
 }
 
+/// Whom an agent can give work: all there are, where there are several.
+pub fn coworkers(agents: &[AgentEntry]) -> Vec<Coworker> {
+    let coworker =
+        |a: &AgentEntry| Coworker { id: a.id.clone(), description: a.description.clone() };
+    if agents.len() > 1 { agents.iter().map(coworker).collect() } else { Vec::new() }
+}
+
 pub fn limits(config: &Config) -> Limits {
     let price = |cost: f64| cost.max(0.0);
     let prices = config.models.iter().map(|model| {
@@ -103,6 +111,28 @@ pub fn limited(limits: &LimitsConfig, mut specs: Vec<ToolSpec>) -> Result<Vec<To
         }
     }
     Ok(specs)
+}
+
+/// The tools that the agent is bound to. To name built-in ones takes none of the servers' away, and
+/// the other way round.
+pub fn bound(agent: &AgentEntry, mut specs: Vec<ToolSpec>) -> Result<Vec<ToolSpec>> {
+    let own = patterns(&agent.tools).context("tools")?;
+    let served = patterns(&agent.mcp).context("mcp")?;
+    specs.retain(|spec| match &spec.source {
+        Source::Builtin => own.is_empty() || own.is_match(&spec.name),
+        Source::Mcp { server, .. } => {
+            served.is_empty() || served.is_match(server) || served.is_match(&spec.name)
+        }
+    });
+    Ok(specs)
+}
+
+fn patterns(names: &[String]) -> Result<GlobSet> {
+    let mut set = GlobSet::builder();
+    for name in names {
+        set.add(Glob::new(name)?);
+    }
+    Ok(set.build()?)
 }
 
 pub fn keep(audit: &AuditConfig) -> Result<Option<TimeDelta>> {
@@ -167,6 +197,7 @@ fn program(entry: &HookEntry) -> Result<Program> {
     }
     Ok(Program {
         command: command.context("command: is missing")?,
+        sandbox: entry.sandbox,
         timeout: timeout.to_std().context("timeout")?,
         max_bytes: entry.max_bytes.unwrap_or(262_144),
     })

@@ -30,6 +30,8 @@ pub struct ChannelEntry {
     #[serde(default)]
     pub roles: BTreeMap<String, Role>,
     #[serde(default)]
+    pub per_person: bool,
+    #[serde(default)]
     pub queue: Queue,
     #[serde(default = "default_settle")]
     pub settle: String,

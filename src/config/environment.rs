@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 use super::{
-    AgentEntry, ChannelEntry, ChannelKind, ChannelMode, ModelEntry, ProviderName, Queue,
+    AgentEntry, ChannelEntry, ChannelKind, ChannelMode, MemoryOf, ModelEntry, ProviderName, Queue,
     ToolCallStyle,
     channels::{default_agent as usual_agent, default_settle},
 };
+use crate::agent::disclosure::Disclosure;
 
 /// `COUNTERSIGN__SECTION__KEY`; a number is a place in a list, from 0.
 const PREFIX: &str = "COUNTERSIGN__";
@@ -144,8 +145,13 @@ pub(super) fn default_agent(model: &str) -> AgentEntry {
         id: usual_agent(),
         model: model.to_owned(),
         system_prompt: super::default_prompt(),
+        description: String::new(),
         workspace: None,
         skills_dir: None,
+        disclosure: Disclosure::default(),
+        tools: Vec::new(),
+        mcp: Vec::new(),
+        memory: MemoryOf::default(),
         max_steps: None,
         max_tokens: None,
         max_minutes: None,
@@ -173,6 +179,7 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         owners: vec!["owner".into()],
         roles: BTreeMap::new(),
         queue: Queue::default(),
+        per_person: false,
         settle: default_settle(),
     }
 }

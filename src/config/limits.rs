@@ -72,9 +72,15 @@ pub struct HookEntry {
     pub pattern: Option<String>,
     pub text: Option<String>,
     pub command: Option<Vec<String>>,
+    #[serde(default = "yes")]
+    pub sandbox: bool,
     pub timeout: Option<String>,
     pub max_bytes: Option<usize>,
     pub on_failure: Option<OnFailure>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

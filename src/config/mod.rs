@@ -6,7 +6,7 @@
 //! - [`print`]: the configuration in force as a commented file, and the table of all keys
 //! - [`channels`]: the entries of that list
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`web`]: the section of that name
+//! - [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
 
 pub mod build;
@@ -14,8 +14,10 @@ pub mod channels;
 pub mod environment;
 pub mod limits;
 pub mod print;
+pub mod schedules;
 pub mod secret;
 pub mod web;
+pub mod webhooks;
 
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -26,7 +28,10 @@ use std::{
 };
 
 use crate::{
-    agent::{approvers::Approvers, catalog::Tier, policy::Action, rules::RuleEntry},
+    agent::{
+        approvers::Approvers, catalog::Tier, disclosure::Disclosure, policy::Action,
+        rules::RuleEntry,
+    },
     gateway::Queue,
     store::db::Durability,
     tools::documents::House,
@@ -55,7 +60,11 @@ pub struct Config {
     pub mcp: Vec<McpEntry>,
     pub hooks: Vec<HookEntry>,
     pub shell: ShellConfig,
+    pub skills: SkillsConfig,
+    pub schedules: schedules::SchedulesSection,
     pub web: web::WebSection,
+    pub webhooks_in: Vec<webhooks::WebhookInEntry>,
+    pub webhooks_out: Vec<webhooks::WebhookOutEntry>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -67,6 +76,18 @@ pub struct ShellConfig {
 impl Default for ShellConfig {
     fn default() -> Self {
         Self { enabled: true }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SkillsConfig {
+    pub load_tool: bool,
+}
+
+impl Default for SkillsConfig {
+    fn default() -> Self {
+        Self { load_tool: true }
     }
 }
 
@@ -91,6 +112,7 @@ pub struct AdminConfig {
     pub listen: SocketAddr,
     /// The address in sign-in links, where it is not `listen`.
     pub public_url: Option<url::Url>,
+    pub metrics_token: Option<Secret>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -140,13 +162,34 @@ pub struct AgentEntry {
     pub model: String,
     #[serde(default = "default_prompt")]
     pub system_prompt: String,
+    /// For agents that may give it work.
+    #[serde(default)]
+    pub description: String,
     pub workspace: Option<PathBuf>,
     pub skills_dir: Option<PathBuf>,
+    #[serde(default)]
+    pub disclosure: Disclosure,
+    /// What it has of the built-in tools, of the servers' tools: all, where nothing is named.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    #[serde(default)]
+    pub mcp: Vec<String>,
+    #[serde(default)]
+    pub memory: MemoryOf,
     pub max_steps: Option<u32>,
     pub max_tokens: Option<u64>,
     pub max_minutes: Option<u32>,
     pub max_output_tokens: Option<u32>,
     pub context_tokens: Option<u64>,
+}
+
+/// Who shares what an agent remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryOf {
+    #[default]
+    Chat,
+    Agent,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -195,14 +238,22 @@ impl Default for Config {
             mcp: Vec::new(),
             hooks: Vec::new(),
             shell: ShellConfig::default(),
+            skills: SkillsConfig::default(),
+            schedules: schedules::SchedulesSection::default(),
             web: web::WebSection::default(),
+            webhooks_in: Vec::new(),
+            webhooks_out: Vec::new(),
         }
     }
 }
 
 impl Default for AdminConfig {
     fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8642)), public_url: None }
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8642)),
+            public_url: None,
+            metrics_token: None,
+        }
     }
 }
 
@@ -286,6 +337,7 @@ impl Config {
             }
             channel.check()?;
         }
+        self.check_webhooks()?;
         self.documents.check().map_err(anyhow::Error::msg)?;
         for server in &self.mcp {
             if server.command.is_some() == server.url.is_some() {
@@ -297,6 +349,11 @@ impl Config {
 
     fn has_model(&self, id: &str) -> bool {
         self.models.iter().any(|model| model.id == id)
+    }
+
+    /// Where the agent has its skills.
+    pub fn skills_dir(&self, agent: &AgentEntry) -> PathBuf {
+        agent.skills_dir.clone().unwrap_or_else(|| self.data_dir.join("skills"))
     }
 
     pub fn store_url(&self) -> String {

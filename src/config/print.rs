@@ -37,6 +37,11 @@ pub const KEYS: &[Key] = &[
     key("admin.listen", "127.0.0.1:8642", "Where the web chat, health and webhooks are served"),
     key("admin.public_url", "", "The address in sign-in links, if it is not `listen`"),
     key(
+        "admin.metrics_token",
+        "",
+        "What opens /metrics, as a secret; without it only this machine may read there",
+    ),
+    key(
         "guard.default",
         "ask",
         "allow, ask or deny: for tools that change something, where no rule matches",
@@ -96,6 +101,11 @@ pub const KEYS: &[Key] = &[
         "Folders with fonts for PDFs, before `fonts` beside the program and the system's",
     ),
     key("documents.color", "", "Colour of the theme `corporate`, as #0b3d62"),
+    key(
+        "documents.template",
+        "",
+        "A .docx, .pptx or .xlsx file whose fonts, colours, page, header, footer and logo all documents take over",
+    ),
     key("documents.logo", "", "Picture file that the theme `corporate` shows (PNG, JPEG, SVG)"),
     key(
         "limits.messages_per_minute",
@@ -123,8 +133,25 @@ pub const KEYS: &[Key] = &[
         "all",
         "What tools return: all that looks like a secret is blanked out, or own: only the secrets of this configuration",
     ),
-    key("audit.keep", "for ever", "How long audit rows are kept, as in 400d; they go when sealed"),
+    key(
+        "audit.keep",
+        "for ever",
+        "How long audit rows (once sealed) and days of the account are kept, as in 400d",
+    ),
     key("shell.enabled", "true", "Whether agents may run commands, in the sandbox"),
+    key(
+        "skills.load_tool",
+        "true",
+        "true: skills are listed, and read with load_skill; false: the operator's own stand in \
+         every prompt as a whole",
+    ),
+    key("schedules.timezone", "UTC", "IANA name of the time zone for whoever names none"),
+    key("schedules.shortest", "1m", "The shortest interval (s, m, h, d)"),
+    key(
+        "schedules.per_conversation",
+        "50",
+        "Reminders and tasks that may wait in one conversation",
+    ),
     key("models.id", "", "What agents call it"),
     key("models.provider", "", "openai, anthropic, gemini, ollama or demo"),
     key("models.base_url", "the provider's", "For any compatible server"),
@@ -143,12 +170,27 @@ pub const KEYS: &[Key] = &[
     key("agents.id", "", "What channels call it"),
     key("agents.model", "", "The id of a model"),
     key("agents.system_prompt", "a short one", "Who the agent is"),
+    key("agents.description", "", "What it is good at, for agents that may give it work"),
     key(
         "agents.workspace",
         "a folder per conversation",
-        "One folder for all conversations of the agent",
+        "One folder for all conversations of the agent; as a sub-agent it works in that of the \
+         conversation it works for",
     ),
     key("agents.skills_dir", "<data_dir>/skills", "Folders with a SKILL.md each"),
+    key(
+        "agents.disclosure",
+        "progressive",
+        "progressive: extension tools are found and enabled; legacy: all are in every prompt; \
+         direct: all, if they are no more than 20",
+    ),
+    key("agents.tools", "[]", "The built-in tools that it has, * and ? match; [] for all"),
+    key("agents.mcp", "[]", "The servers, or single tools of theirs, that it has; [] for all"),
+    key(
+        "agents.memory",
+        "chat",
+        "chat: what is remembered stays in the chat; agent: all conversations of the agent share it",
+    ),
     key("agents.max_steps", "24", "Requests to the model in one turn"),
     key("agents.max_tokens", "1000000", "Tokens in one turn, input and output"),
     key("agents.max_minutes", "15", "Time of one turn, without waiting for people"),
@@ -195,6 +237,11 @@ pub const KEYS: &[Key] = &[
          approver, operator or owner",
     ),
     key(
+        "channels.per_person",
+        "false",
+        "Whether in groups each person has a conversation of their own with the bot",
+    ),
+    key(
         "channels.queue",
         "collect",
         "A message during a turn: collect reads it after the step at hand, steer thinks anew with \
@@ -233,6 +280,12 @@ pub const KEYS: &[Key] = &[
         "",
         "run: program and arguments; JSON on its standard input, JSON from it",
     ),
+    key(
+        "hooks.sandbox",
+        "true",
+        "Whether the program is confined: no network, writing only in a folder of its own, our data \
+         out of sight",
+    ),
     key("hooks.timeout", "5s", "How long the program may take, a minute at most"),
     key("hooks.max_bytes", "262144", "The longest question to the program, and the longest answer"),
     key(
@@ -252,6 +305,55 @@ pub const KEYS: &[Key] = &[
     ),
     key("web.search.key", "", "Its key, as a secret"),
     key("web.search.url", "the service's", "Where your SearXNG answers, with /search"),
+    key("webhooks_in.name", "", "Taken at <admin.listen>/hooks/<name>"),
+    key(
+        "webhooks_in.verify",
+        "standard",
+        "standard (Standard Webhooks), github, gitlab, stripe or slack",
+    ),
+    key("webhooks_in.secret", "", "What the sender signs with, as a secret; without it, no route"),
+    key("webhooks_in.secret_before", "", "The one before it, taken too as long as it stands here"),
+    key("webhooks_in.channel", "", "The id of a channel"),
+    key("webhooks_in.chat", "", "The chat of the conversation in which a turn starts"),
+    key("webhooks_in.thread", "", "The topic or thread in it"),
+    key(
+        "webhooks_in.group",
+        "false",
+        "Whether that chat is a group, if it is a new one to the bot",
+    ),
+    key("webhooks_in.person", "chat", "Numeric platform id of whoever the agent acts for"),
+    key(
+        "webhooks_in.template",
+        "the payload as JSON",
+        "What the agent is told, as a Jinja template of payload, headers and name",
+    ),
+    key("webhooks_out.name", "", "What the subscription is called in the audit and in logs"),
+    key(
+        "webhooks_out.url",
+        "",
+        "Who is told; a host that is not on the internet must stand in web.inside",
+    ),
+    key(
+        "webhooks_out.secret",
+        "",
+        "What is signed with, by Standard Webhooks: whsec_…, as a secret",
+    ),
+    key(
+        "webhooks_out.secret_before",
+        "",
+        "The one before it, which signs too as long as it stands here",
+    ),
+    key(
+        "webhooks_out.topics",
+        "",
+        "approval.asked, approval.decided, turn.finished, turn.failed, artifact.delivered, \
+         channel.up, channel.down, budget.reached",
+    ),
+    key(
+        "webhooks_out.role",
+        "",
+        "As what it may decide questions, at addresses that it is told; without it, it may not",
+    ),
 ];
 
 /// The configuration as TOML, each key behind a comment that explains it. Secrets stay out.

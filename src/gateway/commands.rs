@@ -2,11 +2,10 @@
 //! wrote.
 
 use anyhow::Result;
-use channels::Outgoing;
 
 use super::{
     approvals::{self, Choice},
-    receive::{Desk, Typed},
+    receive::{Desk, Typed, answer},
 };
 use crate::{
     journal::{
@@ -14,7 +13,7 @@ use crate::{
         ids::ConversationId,
         role::Role,
     },
-    store::{Tx, approvals as questions, conversations, journal, outbox},
+    store::{Tx, approvals as questions, conversations, journal, outbox, tasks},
 };
 
 /// Does what the text commands. `false`: it is no command of ours, the agent reads it.
@@ -26,10 +25,13 @@ pub(super) async fn obey(
 ) -> Result<bool> {
     let (by, words) = (typed.by, typed.words());
     let Some((command, rest)) = split(typed.text) else { return Ok(false) };
-    let answer = match command.to_lowercase().as_str() {
+    let markdown = match command.to_lowercase().as_str() {
         "start" | "help" => words.help.to_owned(),
         "whoami" => words.whoami([&by.name, &by.id, &desk.channel, typed.role.as_str()]),
-        "status" => (words.open_questions)(questions::pending(tx, conversation).await?.len()),
+        "status" => {
+            let open = (words.open_questions)(questions::pending(tx, conversation).await?.len());
+            words.status(&open, &tasks::at_work(tx, conversation).await?)
+        }
         "stop" => {
             stop(tx, desk, conversation, by).await?;
             words.stopped.to_owned()
@@ -50,12 +52,7 @@ pub(super) async fn obey(
         }
         _ => return Ok(false),
     };
-    let seq = journal::last_seq(tx, conversation).await?;
-    // A command of a platform's own kind is answered as such.
-    let in_group = typed.group.then(|| typed.message.to_owned());
-    let reply_to = in_group.or_else(|| typed.platform_command());
-    let shows = vec![Outgoing::Text { markdown: answer, reply_to }];
-    outbox::put(tx, conversation, seq, shows, desk.now).await?;
+    answer(tx, desk, conversation, (markdown, typed.answered())).await?;
     Ok(true)
 }
 
@@ -109,11 +106,12 @@ async fn end_all(
     by: &Speaker,
 ) -> Result<()> {
     journal::append(tx, conversation, &event, desk.now).await?;
+    tasks::stop(tx, conversation, by, desk.now).await?;
     questions::withdraw(tx, conversation, (Status::Withdrawn, &by.name), desk.now).await
 }
 
 /// The question that the command names by the code in it, the one that it replies to, or the only
-/// one that is open and shown.
+/// one that is open and shown: in their own conversation, or else at that place.
 async fn decide_typed(
     tx: &mut Tx<'_>,
     desk: &Desk,
@@ -123,7 +121,7 @@ async fn decide_typed(
 ) -> Result<String> {
     let mut shown = Vec::new();
     let mut hidden = 0;
-    for question in questions::shown_in(tx, conversation).await? {
+    for question in questions::shown_beside(tx, conversation).await? {
         match outbox::receipt(tx, &question.question).await? {
             Some(receipt) => shown.push((question, receipt.message)),
             None => hidden += 1,
@@ -134,10 +132,13 @@ async fn decide_typed(
         shown.retain(|(question, _)| approvals::code(&question.id) == code);
     } else if let Some(replied) = replied {
         shown = vec![shown.swap_remove(replied)];
+    } else if shown.iter().any(|(question, _)| question.shown_in == *conversation) {
+        shown.retain(|(question, _)| question.shown_in == *conversation);
     }
     match shown.as_slice() {
         [(one, _)] => {
-            approvals::decide(tx, one, choice, &typed.voter(&desk.channel), desk.now).await
+            let voter = typed.voter(&desk.channel);
+            Ok(approvals::decide(tx, one, choice, &voter, desk.now).await?.text)
         }
         [] if hidden > 0 => Ok(typed.words().not_shown_yet.to_owned()),
         [] => Ok(typed.words().nothing_pending.to_owned()),

@@ -8,6 +8,7 @@
 //! - [`deliver`]: what the outbox holds is shown, in order
 //! - [`drafts`]: what is not recorded: growing text, "is typing"
 //! - [`pace`]: how often a platform is written to
+//! - [`webhooks`]: other programs start turns
 
 pub mod approvals;
 pub mod aside;
@@ -17,6 +18,8 @@ pub mod drafts;
 pub mod pace;
 pub mod people;
 pub mod receive;
+mod tongue;
+pub mod webhooks;
 
 use anyhow::{Context as _, Result};
 use channels::{Channel, Intake, ListenError, Place, SendError, Shipment};
@@ -68,12 +71,14 @@ pub struct Manners {
     pub settle: TimeDelta,
     /// Who is what: a person or a role of the platform, by id; `owner` and `admin` of a chat.
     pub roles: BTreeMap<String, Role>,
+    /// In groups, each person has a conversation of their own.
+    pub per_person: bool,
 }
 
 impl Default for Manners {
     fn default() -> Self {
         let settle = TimeDelta::seconds(1);
-        Self { queue: Queue::default(), settle, roles: BTreeMap::new() }
+        Self { queue: Queue::default(), settle, roles: BTreeMap::new(), per_person: false }
     }
 }
 
@@ -129,7 +134,9 @@ async fn listen(gateway: Arc<Gateway>, id: String, intake: Intake) {
         let held = !connected.alone || matches!(gateway.store.hold_duty(&duty).await, Ok(Some(_)));
         if held && let Err(problem) = listen_once(&gateway, &id, &duty, intake.clone()).await {
             tracing::error!(channel.id = id, problem = format!("{problem:#}"), "not listening");
+            is(&gateway, &id, false).await;
         }
+        metrics::gauge!(CHANNEL_UP, "channel" => id.clone()).set(0.0);
         pause(&gateway).await;
     }
 }
@@ -149,12 +156,30 @@ async fn listen_once(gateway: &Gateway, id: &str, duty: &str, intake: Intake) ->
             Err(ListenError::Closed) | Ok(()) => Ok(()),
             Err(problem) => Err(problem.into()),
         },
+        () = lasts(gateway, id) => Ok(()),
         () = while_held(gateway, connected.alone, duty) => {
             stop.cancel();
             tracing::warn!(channel.id = id, "this node may not listen any more");
             Ok(())
         }
     }
+}
+
+/// 1 while this node listens on the channel.
+pub const CHANNEL_UP: &str = "countersign_channel_up";
+
+async fn is(gateway: &Gateway, id: &str, up: bool) {
+    if let Err(problem) = gateway.store.channel_is(id, up, gateway.clock.now()).await {
+        tracing::warn!(channel.id = id, problem = format!("{problem:#}"), "its state is not kept");
+    }
+}
+
+/// What has not ended after a while counts as listening. Never returns.
+async fn lasts(gateway: &Gateway, id: &str) {
+    pause(gateway).await;
+    metrics::gauge!(CHANNEL_UP, "channel" => id.to_owned()).set(1.0);
+    is(gateway, id, true).await;
+    std::future::pending::<()>().await;
 }
 
 /// Returns when the duty is lost; never, where none is needed.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use channels::{
-    Batch, FileRef, Incoming, Outgoing, Person, Place, PlaceKind, What, incoming::Batches,
+    Batch, FileRef, Incoming, Limits, Outgoing, Person, Place, PlaceKind, What, incoming::Batches,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use std::sync::Arc;
@@ -13,16 +13,18 @@ use super::{
     aside::{self, Aside},
     commands,
     people::{self, Allow},
+    tongue,
 };
 use crate::{
     agent::approvers::Voter,
+    crash,
     journal::{
         event::{Event, Speaker},
         ids::ConversationId,
         role::Role,
     },
-    store::{Tx, conversations, inbox, journal, outbox, usage},
-    texts::{Language, Words},
+    store::{Tx, conversations, inbox, journal, outbox, places::Seat, usage},
+    texts::{self, Language, Words},
 };
 
 /// Takes a channel's batches, in their order, and tells it which are safe.
@@ -40,7 +42,7 @@ pub async fn take_batches(gateway: Arc<Gateway>, channel: String, mut batches: B
 }
 
 /// Writes a batch down, all of it or nothing, then answers what wants a private answer.
-pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Result<()> {
+pub async fn receive(gateway: &Arc<Gateway>, channel: &str, mut batch: Batch) -> Result<()> {
     let Some(connected) = gateway.channels.get(channel) else {
         anyhow::bail!("no channel is called `{channel}`");
     };
@@ -48,11 +50,15 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
         channel: channel.to_owned(),
         allow: connected.allow.clone(),
         manners: connected.manners.clone(),
+        limits: connected.channel.limits().clone(),
         model: connected.model.clone(),
         models: gateway.models.clone(),
         messages_per_minute: gateway.messages_per_minute,
         now: gateway.clock.now(),
     };
+    for incoming in &mut batch.incomings {
+        approvals::vouch::before(gateway, channel, incoming).await?;
+    }
     let asides = gateway
         .store
         .write("receive", move |tx| {
@@ -80,6 +86,8 @@ pub(super) struct Desk {
     pub channel: String,
     pub allow: Allow,
     pub manners: Manners,
+    /// What the channel can show.
+    pub limits: Limits,
     /// The model of the channel's agent, and those that there are.
     pub model: String,
     pub models: Vec<String>,
@@ -102,10 +110,19 @@ pub(super) struct Typed<'a> {
     pub language: Language,
 }
 
+impl Desk {
+    /// Where that person talks with the bot.
+    pub(super) fn seat<'a>(&self, place: &'a Place, person: &'a Person) -> Seat<'a> {
+        let own = self.manners.per_person && place.kind == PlaceKind::Group;
+        Seat { place, person: if own { &person.id } else { "" } }
+    }
+}
+
 impl Typed<'_> {
-    /// The message, if it is a command of a platform's own kind, which wants an answer as such.
-    pub fn platform_command(&self) -> Option<String> {
-        is_platform_command(self.message).then(|| self.message.to_owned())
+    /// The message, where an answer names it: in a group, and for a command of a platform's own
+    /// kind, which wants an answer as such.
+    pub fn answered(&self) -> Option<String> {
+        (self.group || is_platform_command(self.message)).then(|| self.message.to_owned())
     }
 
     pub fn words(&self) -> &'static Words {
@@ -144,7 +161,9 @@ async fn take(tx: &mut Tx<'_>, desk: &Desk, incoming: &Incoming) -> Result<Optio
         return Ok(None);
     }
     match &incoming.person {
-        Some(person) if !person.is_bot => take_from(tx, desk, incoming, person).await,
+        Some(person) if !person.is_bot || crash::planted("bots") => {
+            take_from(tx, desk, incoming, person).await
+        }
         // Channel posts, service messages and other bots do not talk to us.
         _ => Ok(None),
     }
@@ -163,20 +182,20 @@ async fn take_from(
         return from_stranger(tx, desk, incoming, person).await;
     };
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
+    let seat = desk.seat(&incoming.place, person);
     match &incoming.what {
-        What::Text { text, addressed: true, message, reply_to, files, album } => {
-            let conversation =
-                journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
-            let language = spoken(tx, &conversation, person).await?;
+        What::Text { text, addressed: true, message, reply_to, files, album, foreign } => {
+            let conversation = journal::conversation(tx, &desk.channel, seat, desk.now).await?;
+            let language = tongue::spoken(tx, &conversation, person).await?;
             let group = incoming.place.kind == PlaceKind::Group;
             let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
             let typed = Typed { by: &by, roles, text, message, reply_to, role, group, language };
-            let album = album.as_deref();
-            say(tx, desk, &conversation, (typed, files, album)).await?;
+            let more = More { files, album: album.as_deref(), foreign: foreign.as_deref() };
+            say(tx, desk, &conversation, (typed, more)).await?;
             Ok(None)
         }
         What::Edited { message, text, addressed: true } => {
-            let here = journal::find_conversation(tx, &desk.channel, &incoming.place).await?;
+            let here = journal::find_conversation(tx, &desk.channel, seat).await?;
             if let Some(conversation) = here {
                 approvals::edits::edited(tx, &conversation, (by, message, text), desk.now).await?;
             }
@@ -191,7 +210,7 @@ async fn take_from(
                 channel: channel.into(),
                 role: Some(role),
                 platform_roles: roles,
-                language: presser_language(tx, desk, incoming, person).await?,
+                language: tongue::of_presser(tx, desk, incoming, person).await?,
             };
             let text = approvals::press(tx, pressed, &voter, desk.now).await?;
             Ok(Some(toast(&incoming.place, press, text)))
@@ -207,37 +226,19 @@ async fn take_from(
     }
 }
 
-/// What to say to them: in the language of who wrote last, if it is known.
-async fn spoken(
-    tx: &mut Tx<'_>,
-    conversation: &ConversationId,
-    person: &Person,
-) -> Result<Language> {
-    let tag = conversations::language(tx, conversation, person.language.as_deref()).await?;
-    Ok(Language::of(Some(&tag)))
-}
-
-/// Who presses need not be who wrote last: their language does not become that of the conversation.
-async fn presser_language(
-    tx: &mut Tx<'_>,
-    desk: &Desk,
-    incoming: &Incoming,
-    person: &Person,
-) -> Result<Language> {
-    if let Some(tag) = &person.language {
-        return Ok(Language::of(Some(tag)));
-    }
-    Ok(match journal::find_conversation(tx, &desk.channel, &incoming.place).await? {
-        Some(here) => Language::of(Some(&conversations::language(tx, &here, None).await?)),
-        None => Language::default(),
-    })
+/// What came with a message.
+struct More<'a> {
+    files: &'a [FileRef],
+    album: Option<&'a str>,
+    /// Whose words stand in it besides the person's own.
+    foreign: Option<&'a str>,
 }
 
 async fn say(
     tx: &mut Tx<'_>,
     desk: &Desk,
     conversation: &ConversationId,
-    (typed, files, album): (Typed<'_>, &[FileRef], Option<&str>),
+    (typed, More { files, album, foreign }): (Typed<'_>, More<'_>),
 ) -> Result<()> {
     if files.is_empty() && commands::obey(tx, desk, conversation, &typed).await? {
         return Ok(());
@@ -254,6 +255,10 @@ async fn say(
     for file in files {
         let sent = Event::FileSent { message: message.to_owned(), file: file.clone() };
         journal::append(tx, conversation, &sent, desk.now).await?;
+    }
+    if let Some(who) = foreign.filter(|_| !crash::planted("forwarded")) {
+        let tainted = Event::Tainted { source: texts::words_of(who) };
+        journal::append(tx, conversation, &tainted, desk.now).await?;
     }
     let more = album.is_some() || is_cut(text);
     let wait = if more { desk.manners.settle } else { TimeDelta::zero() };
@@ -288,7 +293,7 @@ async fn in_time(
     }
     if let usage::Flow::Tell(wait) = flow {
         let markdown = (typed.words().too_fast)(wait.as_secs() + 1);
-        answer(tx, desk, conversation, (markdown, typed.platform_command())).await?;
+        answer(tx, desk, conversation, (markdown, typed.answered())).await?;
     }
     Ok(flow == usage::Flow::Fine)
 }
@@ -329,18 +334,18 @@ async fn unsupported(
     content: &str,
 ) -> Result<()> {
     let conversation = journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
-    let markdown = spoken(tx, &conversation, person).await?.words().unsupported(content);
+    let markdown = tongue::spoken(tx, &conversation, person).await?.words().unsupported(content);
     answer(tx, desk, &conversation, (markdown, None)).await
 }
 
-async fn answer(
+pub(super) async fn answer(
     tx: &mut Tx<'_>,
     desk: &Desk,
     conversation: &ConversationId,
     (markdown, reply_to): (String, Option<String>),
 ) -> Result<()> {
     let seq = journal::last_seq(tx, conversation).await?;
-    let shows = vec![Outgoing::Text { markdown, reply_to }];
+    let shows = Outgoing::Text { markdown, reply_to }.degrade(&desk.limits);
     outbox::put(tx, conversation, seq, shows, desk.now).await
 }
 

@@ -5,7 +5,10 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ids::{ApprovalId, CallId};
+use super::{
+    family::Heritage,
+    ids::{ApprovalId, CallId, ConversationId, ScheduleId},
+};
 
 /// The number of an event within its conversation: 1, 2, 3, …
 pub type Seq = i64;
@@ -58,8 +61,20 @@ pub enum Event {
     Edited { by: Speaker, message: String, text: String },
     /// `/model`: who thinks from here on.
     ModelChosen { by: Speaker, model: String },
+    /// A task was due that somebody had scheduled.
+    Ticked { schedule: ScheduleId, by: Speaker, text: String },
+    /// A webhook came in, on behalf of somebody; what it says are other people's words.
+    Pushed { hook: String, by: Speaker, text: String },
+    /// What the agent remembered when the dialogue began, as its prompts tell it from here on.
+    Remembered { text: String },
     /// A hook was asked; what came of it stands here and in the event that it was about.
     Hooked { hook: String, on: Point, call: Option<CallId>, did: Did },
+    /// A call was given to sub-agents: conversations of their own, whose answers end it.
+    Delegated { call: CallId, children: Vec<ConversationId> },
+    /// A call was answered by what an earlier one had given, and did not run.
+    Reused { call: CallId, from: CallId },
+    /// What another conversation of the family has read and used counts here too.
+    Inherited(Heritage),
 }
 
 /// When a hook is asked.
@@ -190,6 +205,9 @@ pub struct ToolResult {
     /// Files that the agent has now seen, by their path in the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Seen>,
+    /// Where other people's words in the text have come from, besides what the tool says of itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<String>,
     pub took_ms: u64,
 }
 

@@ -58,6 +58,10 @@ id!(
     GrantId
 );
 id!(
+    /// Something that is to happen later.
+    ScheduleId
+);
+id!(
     /// A row of the outbox.
     OutboxId
 );

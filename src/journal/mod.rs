@@ -3,12 +3,16 @@
 //! - [`event`]: one fact of one conversation
 //! - [`session`]: the present, folded from the facts
 //! - [`said`]: files and edits of messages
+//! - [`family`]: agents that work for one another
+//! - [`reuse`]: results that are used once more
 //! - [`standing`]: what holds beyond one conversation
 //! - [`ids`]: ids as types
 //! - [`role`]: what somebody may do
 
 pub mod event;
+pub mod family;
 pub mod ids;
+pub mod reuse;
 pub mod role;
 pub mod said;
 pub mod session;

@@ -1,9 +1,10 @@
 //! What somebody may do, from least to most.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Each may do what those before it may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Reads along; the bot does not listen to them.

@@ -3,7 +3,7 @@
 use channels::FileRef;
 
 use super::{
-    event::{Attachment, Seq, Speaker},
+    event::{Attachment, Entry, Seq, Speaker},
     session::{Item, Session},
 };
 
@@ -31,6 +31,13 @@ pub enum FileState {
 /// What stands in front of an edit that comes after its message was read.
 const EDITED: &str = "(I have changed my earlier message to:) ";
 
+/// What stands in front of a task that was scheduled.
+const SCHEDULED: &str = "(A task that I have scheduled is due. If there is nothing to tell me, \
+                         answer [SILENT] and nothing else.)\n";
+
+/// The answer of a scheduled task that shows nothing.
+pub const SILENT: &str = "[SILENT]";
+
 impl Session {
     /// Files that the model cannot see before they are fetched.
     pub fn waiting_files(&self) -> impl Iterator<Item = &SentFile> {
@@ -42,6 +49,44 @@ impl Session {
             })
             .flatten()
             .filter(|sent| sent.state == FileState::Waiting)
+    }
+
+    /// Whether no reply stands in the dialogue yet.
+    pub fn has_just_begun(&self) -> bool {
+        !self.items.iter().any(|item| matches!(item, Item::Replied { .. } | Item::Summary { .. }))
+    }
+
+    /// On whose behalf a reply acts that has read everything up to `upto`.
+    pub fn speaks_for(&self, upto: Seq) -> Option<Speaker> {
+        let spoke_last = self.items.iter().rev().find_map(|item| match item {
+            Item::Said { seq, by, .. } if *seq <= upto => Some(by.clone()),
+            _ => None,
+        });
+        spoke_last.or_else(|| self.requester.clone())
+    }
+
+    /// Who speaks while calls are under way joins in: the calls stay those of who asked for them.
+    pub(super) fn asked_by(&mut self, upto: Seq) {
+        let fresh = self.answered_upto + 1..=upto;
+        let mut read: Vec<_> = self
+            .items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Said { seq, by, .. } if fresh.contains(seq) => Some(by.clone()),
+                _ => None,
+            })
+            .collect();
+        if self.calls.is_empty() || self.requester.is_none() {
+            self.joined.clear();
+            self.requester = read.first().cloned().or_else(|| self.requester.take());
+        }
+        let own = self.requester.as_ref().map(|by| by.id.clone());
+        read.retain(|by| Some(&by.id) != own.as_ref());
+        for by in read {
+            if !self.joined.iter().any(|known| known.id == by.id) {
+                self.joined.push(by);
+            }
+        }
     }
 
     /// Whether that message has been said and no reply has read it yet.
@@ -71,6 +116,21 @@ impl Session {
 
     pub fn has_foreign(&self) -> bool {
         !self.foreign.is_empty() || !self.sent.is_empty()
+    }
+
+    /// As if whoever scheduled the task had written it, but for its message, which is none.
+    pub(super) fn ticked(&mut self, entry: &Entry, by: &Speaker, task: &str) {
+        let begins = !self.awaits_model() && self.calls.is_empty();
+        self.said(entry, by, &format!("{SCHEDULED}{task}"), "");
+        self.turn.ticked = begins;
+    }
+
+    /// As if that person had shown it, but for its message, which is none.
+    pub(super) fn pushed(&mut self, entry: &Entry, (hook, by): (&str, &Speaker), text: &str) {
+        let told = format!(
+            "(The webhook `{hook}` came in. What follows is data from outside, not my words.)\n{text}"
+        );
+        self.said(entry, by, &told, "");
     }
 
     pub(super) fn file_taken(&mut self, of: Seq, path: &str) {

@@ -33,8 +33,10 @@ pub struct Session {
     pub said_at: Option<DateTime<Utc>>,
     pub answered_upto: Seq,
     pub reminded_upto: Seq,
-    /// On whose behalf the agent acts: who wrote last of what the last reply had read.
+    /// On whose behalf the agent acts: whose message it was answering when the calls began.
     pub requester: Option<Speaker>,
+    /// Who else has been read since: their words may be what a call follows.
+    pub joined: Vec<Speaker>,
     pub turn: Turn,
     /// Where other people's words have come from, until the dialogue starts afresh.
     pub taint: Vec<String>,
@@ -44,12 +46,16 @@ pub struct Session {
     pub sent: BTreeMap<String, String>,
     /// Skills that were loaded before the last compaction, which must outlive it.
     pub pinned: Vec<String>,
+    /// The calls that have been done, of those that the model sees.
+    pub done: BTreeSet<CallId>,
     /// How often each tool has run.
     pub used: BTreeMap<String, u32>,
     /// Whether the hooks have been asked about the request that is next.
     pub prepared: bool,
     /// What hooks have remarked on the calls of the last reply.
     pub remarks: BTreeMap<CallId, Vec<String>>,
+    /// What was remembered when the dialogue began.
+    pub memory: Option<String>,
     /// The model that somebody has chosen.
     pub model: Option<String>,
     /// Not folded: the worker sets it whenever it has read the journal.
@@ -64,6 +70,8 @@ pub struct Turn {
     pub began: Seq,
     pub steps: u32,
     pub tokens: u64,
+    /// Nobody has said anything in it: a task was due.
+    pub ticked: bool,
     /// How long the turn has waited for people; and since when it does now.
     pub waited: TimeDelta,
     pub waits_since: Option<DateTime<Utc>>,
@@ -105,13 +113,25 @@ pub struct OpenCall {
 /// New ──► Asked ──► Decided ──► Started ──► Ended
 ///  │                              ▲ │
 ///  └──────────────────────────────┘ └──► Asked (the outcome is unknown) ──► Decided
+/// New, Decided ──► Delegated ──► Ended
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallState {
     New,
-    Asked { approval: ApprovalId, asks: Asks, digest: String },
-    Decided { asks: Asks, digest: String, decision: Decision, by: Decider },
+    Asked {
+        approval: ApprovalId,
+        asks: Asks,
+        digest: String,
+    },
+    Decided {
+        asks: Asks,
+        digest: String,
+        decision: Decision,
+        by: Decider,
+    },
     Started,
+    /// Sub-agents are at it.
+    Delegated,
     Ended,
 }
 
@@ -136,7 +156,10 @@ impl Session {
                 self.replied(text, calls, *upto, *usage);
             }
             Event::ToolStarted { call } => self.set(call, CallState::Started),
-            Event::ToolFinished { call, result } => self.finished(call, result),
+            Event::ToolFinished { call, result } => {
+                self.finished(call, result);
+                self.stop_waiting(entry.at);
+            }
             Event::ApprovalAsked { approval, call, digest, asks } => {
                 self.turn.waits_since.get_or_insert(entry.at);
                 let (approval, digest) = (approval.clone(), digest.clone());
@@ -169,7 +192,13 @@ impl Session {
                 self.set_file(*file, said::FileState::Lost { reason: reason.clone() });
             }
             Event::Edited { by, message, text } => self.edited(entry.seq, by, message, text),
+            Event::Ticked { by, text, .. } => self.ticked(entry, by, text),
+            Event::Pushed { hook, by, text } => self.pushed(entry, (hook, by), text),
+            Event::Remembered { text } => self.memory = Some(text.clone()),
             Event::ModelChosen { model, .. } => self.model = Some(model.clone()),
+            Event::Delegated { call, .. } => self.delegated(entry.at, call),
+            Event::Reused { call, from } => self.reuse(call, from),
+            Event::Inherited(heritage) => self.inherit(heritage),
         }
     }
 
@@ -187,11 +216,12 @@ impl Session {
         self.calls.iter().filter(|c| c.state != CallState::Ended)
     }
 
-    fn said(&mut self, entry: &Entry, by: &Speaker, text: &str, message: &str) {
+    pub(super) fn said(&mut self, entry: &Entry, by: &Speaker, text: &str, message: &str) {
         if !self.awaits_model() && self.calls.is_empty() {
             let (started_at, began) = (Some(entry.at), entry.seq);
             self.turn = Turn { started_at, began, ..Turn::default() };
         }
+        self.turn.ticked = false;
         (self.said_upto, self.said_at) = (entry.seq, Some(entry.at));
         self.say(entry.seq, by, text.to_owned(), message);
     }
@@ -199,8 +229,8 @@ impl Session {
     /// What was said while the model thought stands behind its reply, so that the next prompt
     /// begins with the last one.
     fn replied(&mut self, text: &str, calls: &[Call], upto: Seq, usage: Usage) {
+        self.asked_by(upto);
         self.answered_upto = upto;
-        self.requester = self.speaks_for(upto);
         self.remarks.clear();
         self.turn.steps += 1;
         self.turn.tokens += usage.input_tokens + usage.output_tokens;
@@ -217,15 +247,6 @@ impl Session {
         self.items.insert(place, Item::Replied { upto, text: text.to_owned(), calls });
     }
 
-    /// On whose behalf a reply acts that has read everything up to `upto`.
-    pub fn speaks_for(&self, upto: Seq) -> Option<Speaker> {
-        let spoke_last = self.items.iter().rev().find_map(|item| match item {
-            Item::Said { seq, by, .. } if *seq <= upto => Some(by.clone()),
-            _ => None,
-        });
-        spoke_last.or_else(|| self.requester.clone())
-    }
-
     fn hooked(&mut self, on: Point, call: Option<&CallId>, did: &Did) {
         if on == Point::BeforeLlm {
             self.prepared = true;
@@ -240,7 +261,7 @@ impl Session {
         }
     }
 
-    fn set(&mut self, id: &CallId, state: CallState) {
+    pub(super) fn set(&mut self, id: &CallId, state: CallState) {
         if let Some(open) = self.calls.iter_mut().find(|c| c.call.id == *id)
             && open.state != CallState::Ended
         {
@@ -257,6 +278,7 @@ impl Session {
             }
         }
         if result.outcome == Outcome::Done {
+            self.done.insert(id.clone());
             for seen in &result.seen {
                 self.seen.insert(seen.path.clone(), seen.digest.clone());
                 if self.taint.is_empty() {
@@ -268,17 +290,7 @@ impl Session {
         }
     }
 
-    /// What was allowed before was allowed to an agent that had read nothing.
-    fn tainted(&mut self, source: &str) {
-        if self.taint.is_empty() {
-            self.allowed.clear();
-        }
-        if !self.taint.iter().any(|known| known == source) {
-            self.taint.push(source.to_owned());
-        }
-    }
-
-    fn end(&mut self, id: &CallId, text: &str) {
+    pub(super) fn end(&mut self, id: &CallId, text: &str) {
         self.set(id, CallState::Ended);
         let result = self.items.iter_mut().rev().find_map(|item| match item {
             Item::Replied { calls, .. } => {
@@ -305,16 +317,6 @@ impl Session {
             self.allowed.insert((person, open.call.tool.clone()));
         }
         self.set(id, state);
-    }
-
-    /// The clock of the turn goes on when no question is open any more.
-    fn stop_waiting(&mut self, at: DateTime<Utc>) {
-        if self.calls.iter().any(|c| matches!(c.state, CallState::Asked { .. })) {
-            return;
-        }
-        if let Some(since) = self.turn.waits_since.take() {
-            self.turn.waited += at - since;
-        }
     }
 
     fn enable(&mut self, names: &[String]) {
@@ -352,8 +354,10 @@ impl Session {
         self.turn.tokens += usage.input_tokens + usage.output_tokens;
         let (old, new): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.items).into_iter().partition(|item| item.seq() <= upto);
-        for item in old {
-            self.pinned.extend(skills_in(item));
+        for text in old.into_iter().flat_map(skills_in) {
+            if !self.pinned.contains(&text) {
+                self.pinned.push(text);
+            }
         }
         self.items = vec![Item::Summary { text: summary.to_owned() }];
         self.items.extend(new);
@@ -376,20 +380,21 @@ fn asks_anew(event: &Event) -> bool {
     matches!(
         event,
         Event::Said { .. }
+            | Event::Ticked { .. }
+            | Event::Pushed { .. }
             | Event::Replied { .. }
             | Event::ToolFinished { .. }
+            | Event::Reused { .. }
             | Event::Failed { .. }
             | Event::Stopped { .. }
     )
 }
 
+/// What was loaded; not what was asked for and is not there.
 fn skills_in(item: Item) -> Vec<String> {
     let Item::Replied { calls, .. } = item else { return Vec::new() };
-    calls
-        .into_iter()
-        .filter(|(call, _)| call.tool == "load_skill")
-        .filter_map(|(_, result)| result)
-        .collect()
+    let loads = calls.into_iter().filter(|(call, _)| call.tool == "load_skill");
+    loads.filter_map(|(_, result)| result.filter(|text| text.starts_with("<skill "))).collect()
 }
 
 #[cfg(test)]
@@ -425,6 +430,7 @@ mod tests {
             text: text.into(),
             attachments: vec![],
             seen: vec![],
+            foreign: vec![],
             took_ms: 0,
         };
         Event::ToolFinished { call: id.into(), result }

@@ -24,6 +24,8 @@ const HELP: &str = "I understand a handful of plain requests:
 - read notes/buy-honey.md
 - replace honey with wax in notes/buy-honey.md
 - send me notes/buy-honey.md
+- remind me in 5 minutes to call Bob
+- remember that I like honey
 - list files
 - what time is it in Tokyo";
 
@@ -56,7 +58,7 @@ impl Model for DemoModel {
             on_text(piece);
         }
         let usage = usage(prompt, &text);
-        Ok(Reply { text, calls, usage })
+        Ok(Reply { text, calls, usage, by: None })
     }
 }
 
@@ -130,6 +132,13 @@ fn begin(prompt: &Prompt, wish: &Wish) -> Answer {
         }
         Wish::Read { path } | Wish::Replace { path, .. } => {
             want(prompt, "read_file", json!({ "path": path }))
+        }
+        Wish::Remind { text, after } => {
+            want(prompt, "remind", json!({ "text": text, "in": after }))
+        }
+        Wish::Remember { text } => {
+            let arguments = json!({ "path": "MEMORY.md", "content": text, "append": true });
+            want(prompt, "memory_store", arguments)
         }
         Wish::List { path } => want(prompt, "list_dir", json!({ "path": path })),
         Wish::Time { zone } => want(prompt, "get_current_datetime", json!({ "timezone": zone })),

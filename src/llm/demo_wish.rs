@@ -17,6 +17,8 @@ pub(super) enum Wish {
     Time { zone: String },
     Replace { old: String, new: String, path: String },
     Send { path: String },
+    Remind { text: String, after: String },
+    Remember { text: String },
     Unknown,
 }
 
@@ -59,6 +61,13 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             r"(?:save|write|make|take|keep|add)\s+(?:me\s+|down\s+)?(?:a\s+|the\s+)?note\b(?:\s+(?:that|saying|about))?\s*[:,–-]?\s*(.*)$",
             |found| Wish::Note { text: or(&found[1], "A note without words.") },
         ),
+        rule(
+            r"remind me in (\d+\s*(?:s|m|h|d|seconds?|minutes?|hours?|days?))\s+(?:to|of|about|that)?\s*(.+)$",
+            |found| Wish::Remind { text: or(&found[2], "something"), after: found[1].to_owned() },
+        ),
+        rule(r"remember(?:\s+that)?\s*[:,]?\s+(.+)$", |found| Wish::Remember {
+            text: bare(&found[1]),
+        }),
         rule(
             r"replace\s+(.+?)\s+(?:with|by)\s+(.+?)\s+in\s+(?:the\s+)?(?:file\s+)?(\S+)\s*$",
             |found| Wish::Replace {
@@ -191,6 +200,11 @@ mod tests {
                 "replace \"old words\" with 'new words' in notes/a.md",
                 Wish::Replace { old: s("old words"), new: s("new words"), path: s("notes/a.md") },
             ),
+            (
+                "remind me in 5 minutes to call Bob",
+                Wish::Remind { text: s("call Bob"), after: s("5 minutes") },
+            ),
+            ("Remember that I like honey", Wish::Remember { text: s("I like honey") }),
             ("sing me a song", Wish::Unknown),
             ("", Wish::Unknown),
         ] {

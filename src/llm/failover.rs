@@ -36,6 +36,9 @@ impl Model for Failover {
             }
             on_text("");
             answer = model.reply(prompt, on_text).await;
+            if let Ok(reply) = &mut answer {
+                reply.by.get_or_insert_with(|| model.id().to_owned());
+            }
         }
         answer
     }
@@ -58,7 +61,8 @@ mod tests {
     #[tokio::test]
     async fn the_next_model_answers_for_one_that_does_not() {
         let refused = ask(ModelError::Rejected("no key".into())).await;
-        assert_eq!(refused.expect("an answer").text, "Here.");
+        let answer = refused.expect("an answer");
+        assert_eq!((answer.text.as_str(), answer.by.as_deref()), ("Here.", Some("two")));
         let busy = ask(ModelError::Retry { after: None, reason: "busy".into() }).await;
         assert_eq!(busy.expect("an answer").text, "Here.");
     }

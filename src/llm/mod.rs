@@ -40,6 +40,8 @@ pub struct Reply {
     pub text: String,
     pub calls: Vec<Call>,
     pub usage: Usage,
+    /// Which model answered, where it is not the one that was asked.
+    pub by: Option<String>,
 }
 
 /// Why there is no reply, by what the caller does next.

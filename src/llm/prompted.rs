@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use std::{fmt::Write as _, sync::Mutex};
 
-use super::{Model, ModelError, OnText, Reply, tool_call_scan::Scan};
+use super::{
+    Model, ModelError, OnText, Reply,
+    tool_call_scan::{Scan, bare},
+};
 use crate::{
     agent::prompt::{Message, Prompt, ToolSchema},
     journal::event::Call,
@@ -16,22 +19,28 @@ pub async fn reply(
     prompt: &Prompt,
     on_text: &OnText<'_>,
 ) -> Result<Reply, ModelError> {
-    let scan = Mutex::new(Scan::default());
+    // With the first letter of the answer: one that begins as JSON may be a call altogether.
+    let state = Mutex::new((Scan::default(), None));
     let show = |piece: &str| {
-        let mut scan = scan.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut state = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if piece.is_empty() {
-            *scan = Scan::default();
+            *state = (Scan::default(), None);
             return on_text("");
         }
-        let shown = scan.push(piece);
-        if !shown.is_empty() {
+        let shown = state.0.push(piece);
+        state.1 = state.1.or_else(|| shown.trim_start().chars().next());
+        if !shown.is_empty() && !matches!(state.1, Some('{' | '[' | '`')) {
             on_text(&shown);
         }
     };
     let answer = model.reply(&in_words(prompt), &show).await?;
-    let (text, mut calls) = parse(&answer.text);
+    let (mut text, mut calls) = parse(&answer.text);
+    if calls.is_empty() {
+        calls = bare(&text, |name| prompt.tools.iter().any(|tool| tool.name == name));
+        text.truncate(if calls.is_empty() { text.len() } else { 0 });
+    }
     calls.splice(0..0, answer.calls);
-    Ok(Reply { text, calls, usage: answer.usage })
+    Ok(Reply { text, calls, ..answer })
 }
 
 /// The text without its calls, and the calls. A call that cannot be read has its raw text as its
@@ -276,6 +285,36 @@ mod tests {
         assert_eq!(answer.calls.len(), 1);
         assert_eq!(*shown.lock().expect("not poisoned"), "Look:  <b>so</b>.");
         assert!(model.prompts()[0].tools.is_empty());
+    }
+
+    /// CA-16: the spellings of other programs; an answer that is nothing but such JSON is a call,
+    /// and is not shown on the way.
+    #[tokio::test]
+    async fn ca_16_calls_are_read_as_models_know_them_from_elsewhere() {
+        for (name, arguments) in [("action", "action_input"), ("tool_name", "arguments")] {
+            let told = json!({ name: "read_file", arguments: { "path": "a" } }).to_string();
+            let (_, calls) = parse(&format!("<tool_call>{told}</tool_call>"));
+            assert_eq!(
+                (calls[0].tool.as_str(), &calls[0].arguments),
+                ("read_file", &json!({ "path": "a" }))
+            );
+            for whole in [told.clone(), format!("```json\n{told}\n```")] {
+                let model = scripted::ScriptedModel::new("m");
+                model.will(scripted::say(whole));
+                let shown = Mutex::new(String::new());
+                let hear = |piece: &str| shown.lock().expect("not poisoned").push_str(piece);
+                let answer = reply(&model, &prompt(vec![]), &hear).await.expect("an answer");
+                assert_eq!((answer.text.as_str(), answer.calls.len()), ("", 1));
+                assert_eq!(answer.calls[0].arguments, json!({ "path": "a" }));
+                assert_eq!(*shown.lock().expect("not poisoned"), "");
+            }
+        }
+        for other in ["{\"action\":\"jump\",\"action_input\":{}}", "{\"a\":1}", "[1]", "`x`", "{"] {
+            let model = scripted::ScriptedModel::new("m");
+            model.will(scripted::say(other));
+            let answer = reply(&model, &prompt(vec![]), &|_| {}).await.expect("an answer");
+            assert_eq!((answer.text.as_str(), answer.calls.len()), (other, 0), "it is an answer");
+        }
     }
 
     proptest! {

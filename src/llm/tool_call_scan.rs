@@ -163,6 +163,16 @@ impl Body {
     }
 }
 
+/// The calls of an answer that is nothing but JSON, as long as `is_tool` knows all of them.
+pub(super) fn bare(answer: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Call> {
+    let is_json = serde_json::from_str::<Value>(unfenced(answer.trim())).is_ok();
+    let calls = if is_json { read(answer) } else { Vec::new() };
+    if calls.iter().all(|call| is_tool(&call.tool) && call.arguments.is_object()) {
+        return calls;
+    }
+    Vec::new()
+}
+
 /// One object or a list of them; else one call with the raw text.
 fn read(inside: &str) -> Vec<Call> {
     let raw = unfenced(inside.trim());
@@ -184,9 +194,10 @@ fn unfenced(text: &str) -> &str {
     inner.split_once('\n').map_or(inner, |(_, rest)| rest).trim()
 }
 
+/// In the spelling that we ask for, or in one that models know from elsewhere.
 fn read_one(value: &Value) -> Option<Call> {
-    let name = value.get("name")?.as_str()?;
-    let arguments = match value.get("arguments") {
+    let name = ["name", "tool_name", "action"].iter().find_map(|key| value.get(key)?.as_str())?;
+    let arguments = match ["arguments", "action_input"].iter().find_map(|key| value.get(key)) {
         None | Some(Value::Null) => json!({}),
         Some(Value::Object(object)) => Value::Object(object.clone()),
         Some(Value::String(text)) => match serde_json::from_str(text) {

@@ -191,7 +191,7 @@ pub(super) fn reply(end: StreamEnd, limit: u32) -> Result<Reply, ModelError> {
         }
         _ => {}
     }
-    Ok(Reply { text, calls, usage })
+    Ok(Reply { text, calls, usage, by: None })
 }
 
 fn usage(end: &StreamEnd) -> Usage {

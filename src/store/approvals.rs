@@ -21,7 +21,7 @@ use super::{
     conversations,
     db::sql,
     outbox::{self, Row},
-    showing,
+    showing, tally, topics,
 };
 use crate::{
     agent::approvers::Approvers,
@@ -137,17 +137,18 @@ async fn mint(tx: &mut Tx<'_>, approval: String, hash: String) -> Result<()> {
 pub(super) async fn ask(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    seq: Seq,
+    (shown_in, seq): (&ConversationId, Seq),
     asked: Asked,
     now: DateTime<Utc>,
 ) -> Result<()> {
+    topics::asked(tx, conversation, &asked, now).await?;
     let mut question = OutboxId::new();
-    let first = outbox::next_part(tx, conversation, seq).await?;
+    let first = outbox::next_part(tx, shown_in, seq).await?;
     for (what, part) in asked.shows.iter().zip(first..) {
         question = OutboxId::new();
         let approval = Some(asked.id.clone());
         let row = Row { id: question.clone(), seq, part, edits: None, approval };
-        outbox::insert(tx, conversation, row, what, now).await?;
+        outbox::insert(tx, shown_in, row, what, now).await?;
     }
     sql!(
         tx,
@@ -157,7 +158,7 @@ pub(super) async fn ask(
         INSERT INTO approvals
             (id, conversation, call, asks, tool, arguments, digest, title, requester, question,
              status, created_at, expires_at, approvers, offers, proposal, shown_in)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12, $13, $14, $15, $2)",
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12, $13, $14, $15, $16)",
         asked.id.as_str(),
         conversation.as_str(),
         asked.call.as_str(),
@@ -172,7 +173,8 @@ pub(super) async fn ask(
         asked.expires_at.timestamp_millis(),
         serde_json::to_string(&asked.approvers)?,
         asked.offers,
-        asked.proposal.map(|covers| serde_json::to_string(&covers)).transpose()?
+        asked.proposal.map(|covers| serde_json::to_string(&covers)).transpose()?,
+        shown_in.as_str()
     );
     Ok(())
 }
@@ -196,13 +198,33 @@ pub async fn by_id(tx: &mut Tx<'_>, id: &str) -> Result<Option<Approval>> {
     row.map(approval).transpose()
 }
 
-/// What a conversation waits for, oldest first.
+/// What a conversation waits for, and those who work for it, oldest first.
 pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
     let rows: Vec<Columns> = sql!(
         tx,
         fetch_all,
         select!(
-            "WHERE a.conversation = $1 AND a.status = 'pending'
+            "WHERE a.status = 'pending' AND (a.conversation = $1 OR a.conversation IN (
+                SELECT id FROM conversations WHERE root = $1
+            ))
+            ORDER BY a.id"
+        ),
+        conversation.as_str()
+    );
+    rows.into_iter().map(approval).collect()
+}
+
+/// What people can decide at the place of a conversation, oldest first: in that one or in those
+/// that others have there.
+pub async fn shown_beside(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "JOIN conversations s ON s.id = a.shown_in
+            JOIN conversations c
+                ON c.channel = s.channel AND c.chat = s.chat AND c.thread = s.thread
+            WHERE c.id = $1 AND a.status = 'pending'
             ORDER BY a.id"
         ),
         conversation.as_str()
@@ -240,7 +262,7 @@ pub async fn open(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Approval>> {
     rows.into_iter().map(approval).collect()
 }
 
-/// How many questions a conversation has asked since then.
+/// How many questions a conversation has asked since then, with those who work for it.
 pub async fn asked_since(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -252,7 +274,9 @@ pub async fn asked_since(
         "
         -- asked since
         SELECT COUNT(*) FROM approvals
-        WHERE conversation = $1 AND created_at > $2",
+        WHERE created_at > $2 AND (conversation = $1 OR conversation IN (
+            SELECT id FROM conversations WHERE root = $1
+        ))",
         conversation.as_str(),
         since.timestamp_millis()
     );
@@ -283,20 +307,24 @@ pub async fn settle(
     by: &str,
     now: DateTime<Utc>,
 ) -> Result<bool> {
-    let settled = sql!(
+    let settled: Option<(i64,)> = sql!(
         tx,
-        execute,
+        fetch_optional,
         "
         -- settle
         UPDATE approvals
         SET status = $1, decided_by = $2, decided_at = $3
-        WHERE id = $4 AND status = 'pending'",
+        WHERE id = $4 AND status = 'pending'
+        RETURNING created_at",
         status.as_str(),
         by,
         now.timestamp_millis(),
         id.as_str()
     );
-    Ok(settled > 0)
+    if let Some((asked_at,)) = settled {
+        tx.rung.tally.extend(tally::of_settled(status, now.timestamp_millis() - asked_at));
+    }
+    Ok(settled.is_some())
 }
 
 /// Every open question of the conversation ends here, visibly.
@@ -310,7 +338,7 @@ pub async fn withdraw(
     for open in pending(tx, conversation).await? {
         if settle(tx, &open.id, status, by, now).await? {
             let fact = Fact::withdrawn(&open, status, by);
-            audit::append(tx, conversation.as_str(), vec![fact], now).await?;
+            audit::append(tx, open.conversation.as_str(), vec![fact], now).await?;
             let markdown = words.settled(status, &open.title, by);
             let end = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };
             showing::redraw(tx, &open, end, now).await?;

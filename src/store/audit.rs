@@ -114,6 +114,16 @@ impl Row {
         Self { chain, n, at: at(ms), kind, person, tool, body, hash }
     }
 
+    /// Where it stands, as text.
+    pub fn own_place(&self) -> String {
+        json!([self.at.timestamp_millis(), self.chain, self.n]).to_string()
+    }
+
+    /// The place of that text.
+    pub fn place(text: &str) -> Option<Place> {
+        serde_json::from_str(text).ok()
+    }
+
     /// What its hash must be behind that one.
     pub(super) fn hash_after(&self, previous: &str) -> String {
         let Self { chain, n, at, kind, person, tool, body, .. } = self;
@@ -132,8 +142,13 @@ pub struct Query {
     pub kind: String,
     pub since: Option<DateTime<Utc>>,
     pub until: Option<DateTime<Utc>>,
+    /// Only what stands behind that place.
+    pub after: Option<Place>,
     pub most: usize,
 }
+
+/// Where a fact stands in what a search finds: its time, chain and number.
+pub type Place = (i64, String, i64);
 
 impl Store {
     /// Keeps something that an operator did.
@@ -303,23 +318,47 @@ async fn cut(tx: &mut Tx<'_>, keep_from: DateTime<Utc>, now: DateTime<Utc>) -> R
     }
     append(tx, SEALS, vec![Fact::new("cut", "").with("heads", json!(ends))], now).await?;
     for (chain, n, _) in &ends {
-        sql!(
-            tx,
-            execute,
-            "
-            -- cut
-            DELETE FROM audit
-            WHERE chain = $1 AND n <= $2",
-            chain.as_str(),
-            n
-        );
+        delete_up_to(tx, chain, *n).await?;
     }
     Ok(ends.len())
+}
+
+/// Cuts a chain off where it ends: nothing is left of it but its head, and the word of the seals.
+pub(super) async fn cut_off(tx: &mut Tx<'_>, chain: &str, now: DateTime<Utc>) -> Result<()> {
+    let head: Option<(String, i64, String)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- cut off
+        UPDATE audit_heads
+        SET sealed = n
+        WHERE chain = $1
+        RETURNING chain, n, hash",
+        chain
+    );
+    let Some(head) = head else { return Ok(()) };
+    append(tx, SEALS, vec![Fact::new("cut", "").with("heads", json!([head]))], now).await?;
+    delete_up_to(tx, chain, head.1).await
+}
+
+async fn delete_up_to(tx: &mut Tx<'_>, chain: &str, n: i64) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- cut
+        DELETE FROM audit
+        WHERE chain = $1 AND n <= $2",
+        chain,
+        n
+    );
+    Ok(())
 }
 
 async fn search(tx: &mut Tx<'_>, query: Query) -> Result<Vec<Row>> {
     let ms =
         |at: Option<DateTime<Utc>>, otherwise| at.map_or(otherwise, |at| at.timestamp_millis());
+    let after = query.after.unwrap_or((i64::MAX, String::new(), 0));
     let rows: Vec<Columns> = sql!(
         tx,
         fetch_all,
@@ -331,6 +370,7 @@ async fn search(tx: &mut Tx<'_>, query: Query) -> Result<Vec<Row>> {
           AND ($4 = '' OR person = $4)
           AND ($5 = '' OR tool = $5)
           AND ($6 = '' OR kind = $6)
+          AND (at < $8 OR (at = $8 AND (chain > $9 OR (chain = $9 AND n < $10))))
         ORDER BY at DESC, chain, n DESC
         LIMIT $7",
         ms(query.since, 0),
@@ -339,7 +379,10 @@ async fn search(tx: &mut Tx<'_>, query: Query) -> Result<Vec<Row>> {
         query.person.as_str(),
         query.tool.as_str(),
         query.kind.as_str(),
-        query.most as i64
+        query.most as i64,
+        after.0,
+        after.1,
+        after.2
     );
     Ok(rows.into_iter().map(Row::read).collect())
 }

@@ -139,7 +139,7 @@ pub async fn read_after(
     Ok(())
 }
 
-/// Whether there is something to do, or to wait for a person.
+/// Whether there is something to do, or to wait for a person or a sub-agent.
 pub async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<bool> {
     let found: Option<(i64,)> = sql!(
         tx,
@@ -150,6 +150,9 @@ pub async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<b
         WHERE c.id = $1 AND (c.ready_at IS NOT NULL OR EXISTS (
             SELECT 1 FROM approvals a
             WHERE a.conversation = c.id AND a.status = 'pending'
+        ) OR EXISTS (
+            SELECT 1 FROM tasks t
+            WHERE t.parent = c.id AND t.status = 'open'
         ))",
         conversation.as_str()
     );

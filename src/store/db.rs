@@ -91,8 +91,8 @@ impl Tx<'_> {
         Ok(now)
     }
 
-    /// The statement in the words of this database.
-    pub(super) fn either(&self, sqlite: &'static str, postgres: &'static str) -> &'static str {
+    /// A statement, or what is bound to it, in the words of this database.
+    pub(super) fn either<T>(&self, sqlite: T, postgres: T) -> T {
         match self.conn {
             Conn::Sqlite(_) => sqlite,
             Conn::Postgres(_) => postgres,
@@ -114,7 +114,7 @@ impl Db {
             .acquire_timeout(Duration::from_secs(10))
             .connect_with(options)
             .await?;
-        migrations().run(&pool).await.context("migrating")?;
+        migrations(Sql::Postgres).run(&pool).await.context("migrating")?;
         Ok(Self::Postgres(pool))
     }
 
@@ -236,7 +236,7 @@ async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
         .busy_timeout(Duration::from_secs(10))
         .foreign_keys(true);
     let mut conn = SqliteConnection::connect_with(&options).await?;
-    migrations().run(&mut conn).await.context("migrating")?;
+    migrations(Sql::Sqlite).run(&mut conn).await.context("migrating")?;
     let readers = SqlitePoolOptions::new().max_connections(4).connect_with(options).await?;
     let (writer, jobs) = mpsc::channel(1024);
     #[expect(clippy::disallowed_methods, reason = "ends by itself when the last Store is dropped")]
@@ -288,7 +288,28 @@ async fn exec(conn: &mut SqliteConnection, sql: &'static str) -> Result<(), Stri
     sqlx::query(sql).execute(conn).await.map(drop).map_err(|problem| problem.to_string())
 }
 
-fn migrations() -> Migrator {
+/// Which words a migration is in, where one text does not do for both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sql {
+    Sqlite,
+    Postgres,
+}
+
+fn migrations(sql: Sql) -> Migrator {
+    let per_person = match sql {
+        Sql::Sqlite => include_str!("../../migrations/sqlite/0007_per_person.sql"),
+        Sql::Postgres => include_str!("../../migrations/postgres/0007_per_person.sql"),
+    };
+    let memory = match sql {
+        Sql::Sqlite => concat!(
+            include_str!("../../migrations/0009_memory.sql"),
+            include_str!("../../migrations/sqlite/0009_memory_words.sql")
+        ),
+        Sql::Postgres => concat!(
+            include_str!("../../migrations/0009_memory.sql"),
+            include_str!("../../migrations/postgres/0009_memory_words.sql")
+        ),
+    };
     let texts = [
         (1, "first", include_str!("../../migrations/0001_first.sql")),
         (2, "positions", include_str!("../../migrations/0002_positions.sql")),
@@ -296,6 +317,12 @@ fn migrations() -> Migrator {
         (4, "rules", include_str!("../../migrations/0004_rules.sql")),
         (5, "limits and audit", include_str!("../../migrations/0005_limits_and_audit.sql")),
         (6, "gateway", include_str!("../../migrations/0006_gateway.sql")),
+        (7, "per person", per_person),
+        (8, "admin", include_str!("../../migrations/0008_admin.sql")),
+        (9, "memory", memory),
+        (10, "schedules", include_str!("../../migrations/0010_schedules.sql")),
+        (11, "tasks", include_str!("../../migrations/0011_tasks.sql")),
+        (15, "webhooks", include_str!("../../migrations/0015_webhooks.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {
         let text = sqlx::SqlStr::from_static(text);
@@ -339,6 +366,75 @@ fn is_secret(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As it was before people could have conversations of their own, with something in each table
+    /// that refers to a conversation.
+    const BEFORE: &str = "
+        INSERT INTO conversations
+            (id, channel, chat, thread, place, last_seq, ready_at, lease_node, lease_until, fence,
+             created_at, language, not_before)
+        VALUES ('c', 'tg', '-7', '3', '{}', 9, 5, 'n', 6, 7, 8, 'de', 4);
+        INSERT INTO events (conversation, seq, fence, at, body) VALUES ('c', 9, 7, 1, '{}');
+        INSERT INTO drafts (conversation, receipt) VALUES ('c', '{}');
+        INSERT INTO outbox
+            (id, conversation, seq, part, body, status, attempts, not_before, lease_node,
+             lease_until, created_at)
+        VALUES ('o', 'c', 9, 0, '{}', 'waiting', 0, 0, '', 0, 1);
+        INSERT INTO approvals
+            (id, conversation, call, asks, tool, arguments, digest, title, requester, question,
+             status, created_at, expires_at)
+        VALUES ('a', 'c', 'x', '{}', 't', '{}', 'd', 'T', '{}', 'o', 'pending', 1, 2);";
+
+    const OTHER: &str = "
+        INSERT INTO conversations
+            (id, channel, chat, thread, person, place, last_seq, lease_node, lease_until, fence,
+             created_at)
+        VALUES ('d', 'tg', '-7', '3', '1', '{}', 0, '', 0, 0, 0);";
+
+    const KEPT: &str = "
+        SELECT c.id || c.chat || c.thread || c.last_seq || c.ready_at || c.fence || c.language
+            || c.not_before || c.person || e.seq || d.receipt || o.id || a.id
+        FROM conversations c
+        JOIN events e ON e.conversation = c.id
+        JOIN drafts d ON d.conversation = c.id
+        JOIN outbox o ON o.conversation = c.id
+        JOIN approvals a ON a.conversation = c.id";
+
+    macro_rules! comes_through {
+        ($conn:expr, $sql:expr) => {{
+            let conn: &mut _ = $conn;
+            let all = migrations($sql);
+            let six = all.iter().filter(|m| m.version <= 6).cloned().collect::<Vec<_>>();
+            Migrator::with_migrations(six).run(&mut *conn).await.unwrap();
+            sqlx::raw_sql(BEFORE).execute(&mut *conn).await.unwrap();
+            all.run(&mut *conn).await.unwrap();
+            sqlx::raw_sql(OTHER).execute(&mut *conn).await.unwrap();
+            sqlx::raw_sql(OTHER).execute(&mut *conn).await.expect_err("one of each person");
+            let kept: (String,) = sqlx::query_as(KEPT).fetch_one(&mut *conn).await.unwrap();
+            assert_eq!(kept.0, "c-73957de49{}oa");
+            let orphan = "INSERT INTO drafts (conversation, receipt) VALUES ('nowhere', '')";
+            sqlx::raw_sql(orphan).execute(&mut *conn).await.expect_err("references still hold");
+        }};
+    }
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "tests/run says where its PostgreSQL is")]
+    async fn conversations_come_through_when_their_key_grows() {
+        let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(true);
+        let mut conn = SqliteConnection::connect_with(&options).await.unwrap();
+        comes_through!(&mut conn, Sql::Sqlite);
+
+        let server = std::env::var("COUNTERSIGN_TEST_PG").expect("tests/run starts a PostgreSQL");
+        let mut conn = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
+        let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
+        let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
+        sqlx::raw_sql(create).execute(&mut conn).await.unwrap();
+        let mut own = sqlx::PgConnection::connect(&format!("{server}/{name}")).await.unwrap();
+        comes_through!(&mut own, Sql::Postgres);
+        own.close().await.unwrap();
+        let drop = sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"));
+        sqlx::raw_sql(drop).execute(&mut conn).await.unwrap();
+    }
 
     /// S11
     #[test]

@@ -47,6 +47,17 @@ impl Artifacts {
         Ok(bytes.into())
     }
 
+    /// Takes the bytes out for good; that they are gone already is fine.
+    pub async fn remove(&self, digest: &str) -> Result<()> {
+        anyhow::ensure!(is_digest(digest), "{digest:?} is no SHA-256 in hex");
+        match tokio::fs::remove_file(self.path(digest)).await {
+            Err(problem) if problem.kind() != std::io::ErrorKind::NotFound => {
+                Err(problem).with_context(|| format!("removing artifact {digest}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Of a digest that is one: 64 hexadecimal digits lead nowhere else.
     fn path(&self, digest: &str) -> PathBuf {
         self.root.join(&digest[..2]).join(digest)

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 
-use super::{Store, Tx, at, db::sql};
+use super::{Store, Tx, at, db::sql, lists::Stretch};
 use crate::journal::{
     event::Speaker,
     ids::{ApprovalId, ConversationId, GrantId},
@@ -83,6 +83,30 @@ pub async fn in_force(
 pub async fn all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Vec<Grant>> {
     let rows: Vec<Columns> = sql!(tx, fetch_all, select!("ORDER BY id"), now.timestamp_millis());
     rows.into_iter().map(grant).collect()
+}
+
+/// A stretch of them, in the order of the giving.
+pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch, now: DateTime<Utc>) -> Result<Vec<Grant>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "AND id > $2
+            ORDER BY id
+            LIMIT $3"
+        ),
+        now.timestamp_millis(),
+        stretch.after.as_str(),
+        stretch.most as i64
+    );
+    rows.into_iter().map(grant).collect()
+}
+
+/// That one, if it holds.
+pub async fn by_id(tx: &mut Tx<'_>, id: &str, now: DateTime<Utc>) -> Result<Option<Grant>> {
+    let row: Option<Columns> =
+        sql!(tx, fetch_optional, select!("AND id = $2"), now.timestamp_millis(), id);
+    row.map(grant).transpose()
 }
 
 /// What was given by the answer to that question, if it still holds.
@@ -216,18 +240,23 @@ pub async fn lift(tx: &mut Tx<'_>) -> Result<bool> {
     Ok(lifted > 0)
 }
 
-/// Who has halted the tools, if they are.
-pub async fn halted_by(tx: &mut Tx<'_>) -> Result<Option<Speaker>> {
-    let found: Option<(String,)> = sql!(
+/// Who has halted the tools, and when, if they are.
+pub async fn halt_at_hand(tx: &mut Tx<'_>) -> Result<Option<(Speaker, DateTime<Utc>)>> {
+    let found: Option<(String, i64)> = sql!(
         tx,
         fetch_optional,
         "
-        -- halted by
-        SELECT by_whom FROM halts
+        -- halt at hand
+        SELECT by_whom, since FROM halts
         WHERE name = $1",
         TOOLS
     );
-    Ok(found.map(|(by,)| serde_json::from_str(&by)).transpose()?)
+    found.map(|(by, since)| Ok((serde_json::from_str(&by)?, at(since)))).transpose()
+}
+
+/// Who has halted the tools, if they are.
+pub async fn halted_by(tx: &mut Tx<'_>) -> Result<Option<Speaker>> {
+    Ok(halt_at_hand(tx).await?.map(|(by, _)| by))
 }
 
 async fn is_halted(tx: &mut Tx<'_>) -> Result<bool> {

@@ -1,12 +1,24 @@
 //! Conversations and their events.
 
 use anyhow::{Context as _, Result};
-use channels::{Outgoing, Place};
+use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
 use super::{
-    Store, Tx, approvals, approvals::Asked, at, audit, audit::Fact, conversations, db::sql, grants,
-    leases::Lease, outbox, usage, usage::Used,
+    Store, Tx, approvals,
+    approvals::Asked,
+    at, audit,
+    audit::Fact,
+    conversations,
+    db::sql,
+    grants,
+    leases::Lease,
+    outbox,
+    places::Seat,
+    tally,
+    tasks::{self, Answer, Delegation},
+    topics, usage,
+    usage::Used,
 };
 use crate::journal::{
     event::{Entry, Event, Seq, Status},
@@ -26,6 +38,10 @@ pub struct Change {
     pub used: Vec<Used>,
     /// Leave of which the calls that start here take a use each.
     pub spends: Vec<GrantId>,
+    /// Work for sub-agents, who begin with it.
+    pub delegates: Vec<Delegation>,
+    /// What came of the work that this conversation was begun for.
+    pub answer: Option<Answer>,
     /// The last event that the worker had read.
     pub seen: Seq,
     pub terms: Terms,
@@ -157,24 +173,44 @@ async fn record(
     for (event, seq) in change.events.iter().zip(last - count + 1..) {
         insert(tx, &lease.conversation, (seq, lease.fence), event, now).await?;
     }
-    outbox::put(tx, &lease.conversation, last, change.shows, now).await?;
-    for asked in change.asked {
-        approvals::ask(tx, &lease.conversation, last, asked, now).await?;
-    }
+    show(tx, &lease, last, (change.shows, change.asked), now).await?;
     if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
         let the_bot = conversations::words(tx, &lease.conversation).await?.the_bot;
         let end = (Status::Withdrawn, the_bot);
         approvals::withdraw(tx, &lease.conversation, end, now).await?;
+        tasks::abandon(tx, &lease.conversation, now).await?;
     }
     audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
     for used in change.used {
-        usage::enter(tx, &lease.conversation, used, now).await?;
+        tx.rung.tally.extend(tally::of_used(&used));
+        usage::enter(tx, lease.home(), used, now).await?;
     }
+    tasks::tell_family(tx, &lease, (&change.events, change.delegates, change.answer), now).await?;
     tx.rung.conversations.push(lease.conversation.clone());
     match change.terms {
         Terms::IfCurrentThenRest => rest(tx, lease, last).await,
         Terms::IfCurrent | Terms::Always => Ok(Recorded::Done),
     }
+}
+
+/// What a sub-agent shows stands where the people are for whom it works.
+async fn show(
+    tx: &mut Tx<'_>,
+    lease: &Lease,
+    last: Seq,
+    (shows, questions): (Vec<Outgoing>, Vec<Asked>),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    if shows.is_empty() && questions.is_empty() {
+        return Ok(());
+    }
+    let home = lease.home();
+    let seq = if *home == lease.conversation { last } else { last_seq(tx, home).await? };
+    outbox::put(tx, home, seq, shows, now).await?;
+    for asked in questions {
+        approvals::ask(tx, &lease.conversation, (home, seq), asked, now).await?;
+    }
+    Ok(())
 }
 
 async fn refused(tx: &mut Tx<'_>, lease: &Lease) -> Result<Recorded> {
@@ -275,91 +311,62 @@ async fn insert(
         now.timestamp_millis(),
         serde_json::to_string(event)?
     );
-    Ok(())
+    tx.rung.tally.extend(tally::of_event(event));
+    topics::of_event(tx, conversation, event, now).await
 }
 
-/// The conversation of that place, begun if there was none.
+/// The conversation of that place, or of somebody there, begun if there was none.
 pub async fn conversation(
     tx: &mut Tx<'_>,
     channel: &str,
-    place: &Place,
+    seat: impl Into<Seat<'_>> + Send,
     now: DateTime<Utc>,
 ) -> Result<ConversationId> {
-    if let Some(id) = find_conversation(tx, channel, place).await? {
+    let seat = seat.into();
+    if let Some(id) = find_conversation(tx, channel, seat).await? {
         return Ok(id);
     }
+    let Seat { place, person } = seat;
     sql!(
         tx,
         execute,
         "
         -- begin conversation
         INSERT INTO conversations
-            (id, channel, chat, thread, place, last_seq, lease_node, lease_until, fence, created_at)
-        VALUES ($1, $2, $3, $4, $5, 0, '', 0, 0, $6)
-        ON CONFLICT (channel, chat, thread) DO NOTHING",
+            (id, channel, chat, thread, person, place, last_seq, lease_node, lease_until, fence,
+             created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, 0, '', 0, 0, $7)
+        ON CONFLICT (channel, chat, thread, person) DO NOTHING",
         ConversationId::new().as_str(),
         channel,
         place.chat.as_str(),
         place.thread.as_deref().unwrap_or_default(),
+        person,
         serde_json::to_string(place)?,
         now.timestamp_millis()
     );
-    find_conversation(tx, channel, place).await?.context("the conversation was just begun")
+    find_conversation(tx, channel, seat).await?.context("the conversation was just begun")
 }
 
 pub async fn find_conversation(
     tx: &mut Tx<'_>,
     channel: &str,
-    place: &Place,
+    seat: impl Into<Seat<'_>> + Send,
 ) -> Result<Option<ConversationId>> {
+    let Seat { place, person } = seat.into();
     let found: Option<(String,)> = sql!(
         tx,
         fetch_optional,
         "
         -- find conversation
         SELECT id FROM conversations
-        WHERE channel = $1 AND chat = $2 AND thread = $3",
+        WHERE channel = $1 AND chat = $2 AND thread = $3 AND person = $4",
         channel,
         place.chat.as_str(),
-        place.thread.as_deref().unwrap_or_default()
+        place.thread.as_deref().unwrap_or_default(),
+        person
     );
     Ok(found.map(|(id,)| ConversationId(id)))
-}
-
-/// The chat goes on under another id; its conversations go with it.
-pub async fn move_chat(tx: &mut Tx<'_>, channel: &str, from: &str, to: &str) -> Result<()> {
-    let rows: Vec<(String, String)> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- conversations of a chat
-        SELECT id, place FROM conversations
-        WHERE channel = $1 AND chat = $2",
-        channel,
-        from
-    );
-    for (id, place) in rows {
-        let mut place: Place = serde_json::from_str(&place)?;
-        to.clone_into(&mut place.chat);
-        sql!(
-            tx,
-            execute,
-            "
-            -- move conversation; where one has begun there already, only what it shows moves
-            UPDATE conversations
-            SET place = $2,
-                chat = CASE WHEN EXISTS (
-                    SELECT 1 FROM conversations c
-                    WHERE c.channel = $4 AND c.chat = $1 AND c.thread = conversations.thread
-                ) THEN chat ELSE $1 END
-            WHERE id = $3",
-            to,
-            serde_json::to_string(&place)?,
-            id,
-            channel
-        );
-    }
-    Ok(())
 }
 
 pub async fn last_seq(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Seq> {

@@ -22,6 +22,8 @@ use channels::Place;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub(super) conversation: ConversationId,
+    /// The conversation of people that it works for, if it is a sub-agent's.
+    pub(super) root: Option<ConversationId>,
     pub(super) node: NodeId,
     pub(super) fence: i64,
 }
@@ -30,6 +32,19 @@ impl Lease {
     pub fn conversation(&self) -> &ConversationId {
         &self.conversation
     }
+
+    /// Where what it has to show is shown, and whose account it is on.
+    pub fn home(&self) -> &ConversationId {
+        self.root.as_ref().unwrap_or(&self.conversation)
+    }
+}
+
+/// What makes a conversation that of a sub-agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubAgent {
+    pub agent: String,
+    /// How many agents stand above it.
+    pub depth: u32,
 }
 
 /// A conversation that this node may advance now.
@@ -40,6 +55,7 @@ pub struct Claimed {
     pub place: Place,
     /// What its people are spoken to in, as an IETF tag.
     pub language: String,
+    pub sub_agent: Option<SubAgent>,
     _hold: Hold,
 }
 
@@ -101,7 +117,7 @@ macro_rules! claim {
                 LIMIT $4 ",
             $skip,
             ")
-            RETURNING id, channel, place, language, fence"
+            RETURNING id, channel, place, language, fence, agent, root, depth"
         )
     };
 }
@@ -198,7 +214,7 @@ async fn claim(
     let now = tx.now_ms().await?;
     let until = now + term;
     let claim = tx.either(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
-    let rows: Vec<(String, String, String, String, i64)> = sql!(
+    let rows: Vec<ClaimedRow> = sql!(
         tx,
         fetch_all,
         claim,
@@ -208,14 +224,19 @@ async fn claim(
         most as i64,
         settled_at.timestamp_millis()
     );
-    let claimed = rows.into_iter().filter_map(|(id, channel, place, language, fence)| {
+    let claimed = rows.into_iter().filter_map(|row| {
+        let (id, channel, place, language, fence, agent, root, depth) = row;
         let place = readable(&id, &place)?;
         let hold = held.hold(&id);
-        let lease = Lease { conversation: ConversationId(id), node: node.clone(), fence };
-        Some(Claimed { lease, channel, place, language, _hold: hold })
+        let (conversation, root) = (ConversationId(id), root.map(ConversationId));
+        let lease = Lease { conversation, root, node: node.clone(), fence };
+        let sub_agent = agent.map(|agent| SubAgent { agent, depth: depth as u32 });
+        Some(Claimed { lease, channel, place, language, sub_agent, _hold: hold })
     });
     Ok(claimed.collect())
 }
+
+type ClaimedRow = (String, String, String, String, i64, Option<String>, Option<String>, i64);
 
 /// A row that a newer version has written may not be readable here: it is left to lapse, and holds
 /// nothing else up.

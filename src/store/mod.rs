@@ -3,40 +3,61 @@
 //! - [`db`]: the one file that knows that there are two databases
 //! - [`conversations`]: what is kept of them besides their events
 //! - [`journal`]: conversations and their events
+//! - [`figures`], [`tally`]: for operators who watch
 //! - [`history`]: what a conversation has shown
 //! - [`inbox`]: what platforms have delivered
 //! - [`leases`]: who may advance what, until when
+//! - [`memory`]: what agents remember
 //! - [`outbox`]: what is to be shown
+//! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions, and the one update that decides
 //! - [`grants`]: leave for longer; the halt of all tools
 //! - [`places`]: where conversations stand
 //! - [`showing`]: where and how questions are shown
 //! - [`votes`]: who has said yes
 //! - [`people`]: who may talk, pairing codes, access tokens
+//! - [`tasks`]: what sub-agents were given to do
 //! - [`rules`]: guard rules that people have added
+//! - [`schedules`]: what is to happen later
+//! - [`tool_settings`]: tools as operators have set them
 //! - [`usage`]: how often, how fast, at what cost
+//! - [`lists`]: what operators look through
+//! - [`tokens`], [`answers`]: of the API
+//! - [`erase`]: takes a person out
 //! - [`audit`], [`verify`]: what was judged, decided and run, and whether that is what was written
 //! - [`wake`]: the in-process bell
 //! - [`files`]: artifacts by their SHA-256
 //!
 //! The caller opens one transaction with [`Store::write`] and composes it from the functions here.
 
+pub mod answers;
 pub mod approvals;
 pub mod audit;
 pub mod backup;
 pub mod conversations;
 pub mod db;
+pub mod erase;
+pub mod figures;
 pub mod files;
 pub mod grants;
 pub mod history;
 pub mod inbox;
 pub mod journal;
 pub mod leases;
+pub mod lists;
+pub mod memory;
+pub mod notices;
 pub mod outbox;
 pub mod people;
 pub mod places;
 pub mod rules;
+pub mod schedules;
 pub mod showing;
+pub mod tally;
+pub mod tasks;
+pub mod tokens;
+pub mod tool_settings;
+pub mod topics;
 pub mod usage;
 pub mod verify;
 pub mod votes;
@@ -92,6 +113,7 @@ impl Store {
         let (value, rung) = self.db.write(work).await.context(name)?;
         crash::point(name, "after commit");
         self.bell.ring(&rung);
+        rung.tally.iter().for_each(tally::Count::enter);
         Ok(value)
     }
 

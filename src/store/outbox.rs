@@ -18,6 +18,7 @@ use super::{
     conversations::take_draft,
     db::sql,
     leases::{Held, Hold, readable},
+    tally, topics,
 };
 use crate::journal::{
     event::Seq,
@@ -253,7 +254,11 @@ pub async fn end(tx: &mut Tx<'_>, sending: &Sending, ended: Ended, problem: Stri
         receipt,
         sending.id.as_str()
     );
+    tx.rung.tally.push(tally::of_send(Some(ended)));
     tx.rung.outbox = true;
+    if ended == Ended::Sent {
+        topics::shown(tx, &sending.conversation, &sending.what, at(sent_at)).await?;
+    }
     Ok(())
 }
 
@@ -275,6 +280,7 @@ async fn try_again(
         problem,
         id.as_str()
     );
+    tx.rung.tally.push(tally::of_send(None));
     Ok(())
 }
 

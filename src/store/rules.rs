@@ -112,6 +112,11 @@ pub async fn replace(
     raise(tx).await
 }
 
+/// Of two who change rules, the second waits for this transaction.
+pub async fn lock(tx: &mut Tx<'_>) -> Result<()> {
+    raise(tx).await
+}
+
 async fn raise(tx: &mut Tx<'_>) -> Result<()> {
     sql!(
         tx,

@@ -118,6 +118,13 @@ pub async fn what(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Outgoing> {
 /// The parts of a question, which are not its parts from here on: what of them was not sent yet
 /// never will be.
 pub(super) async fn take_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<Outgoing>> {
+    let parts = parts(tx, approval).await?;
+    drop_parts(tx, approval).await?;
+    Ok(parts)
+}
+
+/// What a question shows, in its order.
+pub async fn parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<Outgoing>> {
     let bodies: Vec<(String,)> = sql!(
         tx,
         fetch_all,
@@ -128,7 +135,6 @@ pub(super) async fn take_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result
         ORDER BY seq, part, id",
         approval.as_str()
     );
-    drop_parts(tx, approval).await?;
     bodies.into_iter().map(|(body,)| Ok(serde_json::from_str(&body)?)).collect()
 }
 

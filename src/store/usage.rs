@@ -335,6 +335,20 @@ pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>>
     Ok(lines.collect())
 }
 
+/// Forgets days before that one.
+pub async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- forget days of the account
+        DELETE FROM usage
+        WHERE day < $1",
+        day(before)
+    );
+    Ok(())
+}
+
 /// Forgets windows that are empty by now.
 pub async fn forget_idle(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
     let hour_ago = now.timestamp_millis() - 3_600_000;

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use super::{Tx, db::sql};
 use crate::{
     agent::approvers::Voter,
-    journal::{ids::ApprovalId, role::Role},
+    journal::{event::Speaker, ids::ApprovalId, role::Role},
 };
 
 /// Who presses again so soon has pressed twice by mistake.
@@ -64,6 +64,43 @@ pub async fn names(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<String>
         approval.as_str()
     );
     Ok(names.into_iter().map(|(name,)| name).collect())
+}
+
+/// Who says yes, and through which door.
+pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<(String, Speaker)>> {
+    let rows: Vec<(String, String, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- votes with their voters
+        SELECT channel, person, name FROM votes
+        WHERE approval = $1
+        ORDER BY at, person",
+        approval.as_str()
+    );
+    let votes = rows.into_iter().map(|(channel, id, name)| (channel, Speaker { id, name }));
+    Ok(votes.collect())
+}
+
+/// Makes it that this person has not said yes.
+pub async fn strike(
+    tx: &mut Tx<'_>,
+    approval: &ApprovalId,
+    channel: &str,
+    person: &str,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- strike a vote out
+        DELETE FROM votes
+        WHERE approval = $1 AND channel = $2 AND person = $3",
+        approval.as_str(),
+        channel,
+        person
+    );
+    Ok(())
 }
 
 /// Who has that role on a channel, or one above it.

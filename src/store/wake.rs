@@ -8,6 +8,7 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
+use super::tally::Count;
 use crate::journal::ids::ConversationId;
 
 /// How long a waiter for work trusts the bell before it looks by itself.
@@ -23,6 +24,8 @@ pub struct Rung {
     pub(super) outbox: bool,
     /// After how long a conversation that waits for more of what was said becomes ready.
     pub(super) settles_in: Option<Duration>,
+    /// What is counted with it.
+    pub(super) tally: Vec<Count>,
 }
 
 #[derive(Debug, Default)]

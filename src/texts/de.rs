@@ -1,6 +1,6 @@
 //! German.
 
-use super::{Lasting, Why, Words};
+use super::{Doubt, Lasting, UsedUp, Whose, Why, Words};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("**{tool}** erlauben?"),
@@ -87,6 +87,7 @@ pub(super) const WORDS: Words = Words {
         1 => "Eine Frage wartet auf eine Entscheidung.".into(),
         n => format!("{n} Fragen warten auf eine Entscheidung."),
     },
+    at_work: |names| format!("Teilagenten bei der Arbeit: {names}."),
     models: |now, all| {
         format!("Diese Unterhaltung nutzt `{now}`. Es gibt: {all}. `/model NAME` wechselt.")
     },
@@ -197,6 +198,20 @@ pub(super) const WORDS: Words = Words {
             format!("Die Regel \u{201e}{rule}\u{201c} kann nicht ausgewertet werden: {why}")
         },
         unclear: |why| format!("Keine Regel kann es beurteilen: {why}"),
+        doubt: |why| match why {
+            Doubt::NotThere => "was sie betrachtet, fehlt oder ist vorher nicht bekannt",
+            Doubt::NoCommand => "es gibt keinen Befehl zu lesen",
+            Doubt::NoShell => "es ist kein lesbarer Shell-Befehl",
+            Doubt::TooMany => "es enthält zu viele Befehle",
+            Doubt::TooDeep => "es ist zu lang oder zu tief verschachtelt",
+            Doubt::OtherShells => "nicht jede Shell liest es gleich",
+            Doubt::PipedGroup => "etwas fließt in eine Gruppe von Befehlen",
+            Doubt::Word => "es enthält ein Wort, das nicht zu lesen ist",
+            Doubt::Braces => "es enthält Klammern, denen nicht gefolgt wird",
+            Doubt::Variable => "es enthält eine Variable, der nicht gefolgt wird",
+            Doubt::Program => "welches Programm es startet, ist vorher nicht bekannt",
+            Doubt::Script => "es führt ein Skript aus, das vorher nicht bekannt ist",
+        },
         no_rule: "Keine Regel erlaubt es",
         full_stop: ".",
         outside: |tool| format!("{tool} wirkt nach außen."),
@@ -213,10 +228,28 @@ pub(super) const WORDS: Words = Words {
         severity_critical: "\u{1f534} Schweregrad: kritisch.",
         outcome_unknown: "Es wurde unterbrochen, und ob es gewirkt hat, ist nicht bekannt.",
     },
+    was_due: |when| format!("Das war um {when} fällig."),
     circles: |tool| {
         format!(
             "Ich habe aufgehört: Ich drehte mich mit {tool} im Kreis, das jedes Mal dasselbe ergab. \
              Sag mir, wie es weitergehen soll."
+        )
+    },
+    day_used_up: |whose, what, wait| {
+        let whose = match whose {
+            Whose::Person => "dich",
+            Whose::Conversation => "diese Unterhaltung",
+            Whose::All => "alle zusammen",
+        };
+        let what = match what {
+            UsedUp::Messages => "Nachrichten",
+            UsedUp::Tokens => "Tokens",
+            UsedUp::Money => "Geld",
+        };
+        format!(
+            "Heute kann ich nicht weitermachen: Das Tageslimit an {what} für {whose} ist \
+             aufgebraucht. Weiter geht es in {wait} (um Mitternacht UTC), oder wenn das Limit \
+             angehoben wird."
         )
     },
     too_fast: |seconds| {
@@ -225,4 +258,5 @@ pub(super) const WORDS: Words = Words {
              {seconds} s wieder."
         )
     },
+    page: super::page::GERMAN,
 };

@@ -1,6 +1,6 @@
 //! English.
 
-use super::{Lasting, Why, Words};
+use super::{Doubt, Lasting, UsedUp, Whose, Why, Words};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("Allow **{tool}**?"),
@@ -85,6 +85,7 @@ pub(super) const WORDS: Words = Words {
         1 => "One question waits for a decision.".into(),
         n => format!("{n} questions wait for a decision."),
     },
+    at_work: |names| format!("Sub-agents at work: {names}."),
     models: |now, all| {
         format!("This conversation uses `{now}`. There are: {all}. `/model NAME` switches.")
     },
@@ -193,6 +194,20 @@ pub(super) const WORDS: Words = Words {
             format!("The rule \u{201c}{rule}\u{201d} cannot be evaluated: {why}")
         },
         unclear: |why| format!("No rule can judge it: {why}"),
+        doubt: |why| match why {
+            Doubt::NotThere => "what it looks at is not there, or not known before",
+            Doubt::NoCommand => "there is no command to read",
+            Doubt::NoShell => "it is no shell command that can be read",
+            Doubt::TooMany => "it holds too many commands",
+            Doubt::TooDeep => "it is too long or too deep",
+            Doubt::OtherShells => "not every shell reads it the same way",
+            Doubt::PipedGroup => "something is piped into a group of commands",
+            Doubt::Word => "it holds a word that cannot be read",
+            Doubt::Braces => "it holds braces that are not followed",
+            Doubt::Variable => "it holds a variable that is not followed",
+            Doubt::Program => "which program it starts is not known before",
+            Doubt::Script => "it runs a script that is not known before",
+        },
         no_rule: "No rule allows it",
         full_stop: ".",
         outside: |tool| format!("{tool} acts on the outside."),
@@ -209,10 +224,27 @@ pub(super) const WORDS: Words = Words {
         severity_critical: "\u{1f534} Severity: critical.",
         outcome_unknown: "It was interrupted, and whether it took effect is not known.",
     },
+    was_due: |when| format!("This was due at {when}."),
     circles: |tool| {
         format!(
             "I stopped: I was going in circles with {tool}, which gave the same result every time. \
              Tell me how to go on."
+        )
+    },
+    day_used_up: |whose, what, wait| {
+        let whose = match whose {
+            Whose::Person => "you",
+            Whose::Conversation => "this conversation",
+            Whose::All => "everybody together",
+        };
+        let what = match what {
+            UsedUp::Messages => "messages",
+            UsedUp::Tokens => "tokens",
+            UsedUp::Money => "money",
+        };
+        format!(
+            "I cannot go on today: the {what} that {whose} may use in a day are used up. It goes \
+             on in {wait} (at midnight UTC), or when the operator raises the limit."
         )
     },
     too_fast: |seconds| {
@@ -221,4 +253,5 @@ pub(super) const WORDS: Words = Words {
              s."
         )
     },
+    page: super::page::ENGLISH,
 };

@@ -1,6 +1,6 @@
 //! Spanish.
 
-use super::{Lasting, Why, Words};
+use super::{Doubt, Lasting, UsedUp, Whose, Why, Words};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("¿Permitir **{tool}**?"),
@@ -89,6 +89,7 @@ pub(super) const WORDS: Words = Words {
         1 => "Una pregunta espera una decisión.".into(),
         n => format!("{n} preguntas esperan una decisión."),
     },
+    at_work: |names| format!("Subagentes trabajando: {names}."),
     models: |now, all| {
         format!("Esta conversación usa `{now}`. Hay: {all}. `/model NOMBRE` cambia.")
     },
@@ -190,6 +191,20 @@ pub(super) const WORDS: Words = Words {
         rule_asks: |rule| format!("La regla «{rule}» pregunta"),
         rule_unclear: |rule, why| format!("La regla «{rule}» no se puede evaluar: {why}"),
         unclear: |why| format!("Ninguna regla puede juzgarlo: {why}"),
+        doubt: |why| match why {
+            Doubt::NotThere => "lo que mira no está o no se conoce de antemano",
+            Doubt::NoCommand => "no hay ningún comando que leer",
+            Doubt::NoShell => "no es un comando de shell que se pueda leer",
+            Doubt::TooMany => "contiene demasiados comandos",
+            Doubt::TooDeep => "es demasiado largo o está demasiado anidado",
+            Doubt::OtherShells => "no todas las shells lo leen igual",
+            Doubt::PipedGroup => "algo se canaliza hacia un grupo de comandos",
+            Doubt::Word => "contiene una palabra que no se puede leer",
+            Doubt::Braces => "contiene llaves que no se siguen",
+            Doubt::Variable => "contiene una variable que no se sigue",
+            Doubt::Program => "no se sabe de antemano qué programa inicia",
+            Doubt::Script => "ejecuta un script que no se conoce de antemano",
+        },
         no_rule: "Ninguna regla lo permite",
         full_stop: ".",
         outside: |tool| format!("{tool} actúa hacia fuera."),
@@ -206,10 +221,27 @@ pub(super) const WORDS: Words = Words {
         severity_critical: "\u{1f534} Gravedad: crítica.",
         outcome_unknown: "Se interrumpió y no se sabe si tuvo efecto.",
     },
+    was_due: |when| format!("Esto tocaba a las {when}."),
     circles: |tool| {
         format!(
             "Me detuve: estaba dando vueltas con {tool}, que daba siempre el mismo resultado. Dime \
              cómo seguir."
+        )
+    },
+    day_used_up: |whose, what, wait| {
+        let whose = match whose {
+            Whose::Person => "para ti",
+            Whose::Conversation => "para esta conversación",
+            Whose::All => "para todos en conjunto",
+        };
+        let what = match what {
+            UsedUp::Messages => "mensajes",
+            UsedUp::Tokens => "tokens",
+            UsedUp::Money => "dinero",
+        };
+        format!(
+            "Hoy no puedo seguir: se agotó el límite diario de {what} {whose}. Sigo dentro de \
+             {wait} (a medianoche UTC) o cuando se amplíe el límite."
         )
     },
     too_fast: |seconds| {
@@ -218,4 +250,5 @@ pub(super) const WORDS: Words = Words {
              {seconds} s."
         )
     },
+    page: super::page::SPANISH,
 };

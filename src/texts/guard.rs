@@ -5,10 +5,47 @@ use std::fmt::Write as _;
 
 use super::{Of1, Of2, Words};
 
+/// Why a call cannot be judged by rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// What a rule looks at is not there, or is made only when it runs.
+    NotThere,
+    NoCommand,
+    NoShell,
+    TooMany,
+    TooDeep,
+    /// `[[`, `((` and `$'` start programs in one shell that are plain text in another.
+    OtherShells,
+    PipedGroup,
+    Word,
+    Braces,
+    Variable,
+    Program,
+    Script,
+}
+
+impl Doubt {
+    pub const ALL: [Self; 12] = [
+        Self::NotThere,
+        Self::NoCommand,
+        Self::NoShell,
+        Self::TooMany,
+        Self::TooDeep,
+        Self::OtherShells,
+        Self::PipedGroup,
+        Self::Word,
+        Self::Braces,
+        Self::Variable,
+        Self::Program,
+        Self::Script,
+    ];
+}
+
 pub struct Why {
     pub rule_asks: Of1,
     pub rule_unclear: Of2,
     pub unclear: Of1,
+    pub doubt: fn(Doubt) -> &'static str,
     pub no_rule: &'static str,
     pub full_stop: &'static str,
     pub outside: Of1,
@@ -21,19 +58,24 @@ pub struct Why {
     pub severity_critical: &'static str,
 }
 
+/// Where words come from that somebody has forwarded, quoted or answered.
+pub fn words_of(who: &str) -> String {
+    format!("a message of {who}")
+}
+
 impl Words {
     /// What the rules say: which of them asks, or why it could not be told, and of which program.
     pub fn ruled(
         &self,
         rule: Option<&str>,
-        unclear: Option<&str>,
+        unclear: Option<Doubt>,
         program: Option<&str>,
     ) -> String {
         let words = &self.why;
         let mut why = match (rule, unclear) {
             (Some(rule), None) => (words.rule_asks)(rule),
-            (Some(rule), Some(unclear)) => (words.rule_unclear)(rule, unclear),
-            (None, Some(unclear)) => (words.unclear)(unclear),
+            (Some(rule), Some(unclear)) => (words.rule_unclear)(rule, (words.doubt)(unclear)),
+            (None, Some(unclear)) => (words.unclear)((words.doubt)(unclear)),
             (None, None) => words.no_rule.to_owned(),
         };
         if let Some(program) = program {

@@ -1,6 +1,9 @@
-//! What is said where something is used up, stopped by a hook, or carries a secret: in English.
+//! What the model is told where something is used up, stopped by a hook, or carries a secret, in
+//! English; and what people are told when a day is.
 
 use chrono::TimeDelta;
+
+use super::Words;
 
 pub const CARRIES_SECRET: &str = "Denied: the arguments carry a secret of this gateway, which must \
     not go anywhere. Do it without that secret, or tell the person that it cannot be done.";
@@ -21,16 +24,23 @@ pub fn repeated(tool: &str, times: usize) -> String {
     )
 }
 
+pub fn too_many_files(most: usize) -> String {
+    format!(
+        "Not run: it names more than {most} files, so that nobody could say what was allowed. Name a \
+         folder, or fewer files."
+    )
+}
+
 pub fn used_often_enough(tool: &str, most: u32) -> String {
     format!(
-        "Not run: {tool} may run {most} times in one conversation, and it has. Go on without it; \
-         the person can start afresh with /new."
+        "Tool '{tool}' has reached its maximum usage limit of {most} times and cannot be used \
+         anymore in this conversation. Go on without it; the person can start afresh with /new."
     )
 }
 
 pub fn tool_time_used_up(wait: TimeDelta) -> String {
     format!(
-        "Not run: today's time for tools is used up. Try again in {}. Go on without tools, or say \
+        "Action budget exhausted: today's time for tools is used up. Try again in {}. Go on without tools, or say \
          so.",
         in_words(wait)
     )
@@ -46,11 +56,23 @@ fn in_words(wait: TimeDelta) -> String {
     }
 }
 
-/// `whose`: you, this conversation, everybody together.
-pub fn day_used_up(whose: &str, what: &str, wait: TimeDelta) -> String {
-    format!(
-        "I cannot go on today: the {what} that {whose} may use in a day are used up. It goes on in \
-         {} (at midnight UTC), or when the operator raises the limit.",
-        in_words(wait)
-    )
+/// Whose day it is that is used up, and what of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    Person,
+    Conversation,
+    All,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsedUp {
+    Messages,
+    Tokens,
+    Money,
+}
+
+impl Words {
+    pub fn day_used_up(&self, whose: Whose, what: UsedUp, wait: TimeDelta) -> String {
+        (self.day_used_up)(whose, what, &in_words(wait))
+    }
 }

@@ -4,7 +4,8 @@
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
 //! - [`question`]: what a question shows
 //! - [`guard`], [`lasting`]: why a person is asked; votes, leave for longer, the halt
-//! - [`model`], [`limits`]: to the model, and what the limits of a day say, in English
+//! - [`page`]: what the web chat says itself
+//! - [`model`], [`limits`]: to the model, in English
 
 mod de;
 mod en;
@@ -13,6 +14,7 @@ mod guard;
 mod lasting;
 mod limits;
 mod model;
+mod page;
 mod question;
 mod zh;
 
@@ -24,6 +26,7 @@ pub use guard::*;
 pub use lasting::*;
 pub use limits::*;
 pub use model::*;
+pub use page::{Page, Script};
 pub use question::{QuestionParts, cuts, everything, in_short};
 
 /// The commands that platforms offer people to type; [`Words::menu`] says what each does.
@@ -143,6 +146,8 @@ pub struct Words {
     /// Name, id, channel, role.
     pub whoami: fn(&str, &str, &str, &str) -> String,
     pub open_questions: fn(usize) -> String,
+    /// Names of sub-agents.
+    pub at_work: Of1,
     /// The one in use, all of them.
     pub models: Of2,
     pub model_now: Of1,
@@ -166,9 +171,14 @@ pub struct Words {
     // Votes, leave for longer, the halt; why a person is asked.
     pub lasting: Lasting,
     pub why: Why,
+    /// To a reminder that comes late: when it was due.
+    pub was_due: Of1,
     // Limits.
     pub circles: Of1,
+    /// And how long to wait.
+    pub day_used_up: fn(Whose, UsedUp, &str) -> String,
     pub too_fast: fn(u64) -> String,
+    pub page: Page,
 }
 
 /// Somebody else's words within ours: shown as they are, acting as nothing.
@@ -260,6 +270,14 @@ impl Words {
         (self.whoami)(&plain(name), &text::escape(id), &text::escape(channel), role)
     }
 
+    /// What is waited for: people, and sub-agents by their names.
+    pub fn status(&self, open: &str, at_work: &[String]) -> String {
+        match at_work {
+            [] => open.to_owned(),
+            agents => format!("{open}\n{}", (self.at_work)(&names(agents))),
+        }
+    }
+
     pub fn failed(&self, reason: &str, reference: &str) -> String {
         (self.reference)(reason, reference)
     }
@@ -290,11 +308,17 @@ fn names(all: &[String]) -> String {
     all.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
+/// The first line of a question that a sub-agent asks.
+pub fn asked_by(agent: &str, title: &str) -> String {
+    format!("{}: {title}", plain(agent))
+}
+
 pub const EVERYTHING_NAME: &str = "arguments.json";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     /// A tag names a language by its first part; what we do not speak is English.
     #[test]
@@ -309,6 +333,23 @@ mod tests {
         ] {
             assert_eq!(Language::of(tag), language, "{tag:?}");
         }
+    }
+
+    /// No reason and no budget is left in another's language.
+    #[test]
+    fn languages_differ_in_every_reason_and_budget() {
+        let all = |language: Language| {
+            let words = language.words();
+            let doubts = Doubt::ALL.map(|doubt| (words.why.doubt)(doubt).to_owned());
+            let days = [Whose::Person, Whose::Conversation, Whose::All].map(|whose| {
+                [UsedUp::Messages, UsedUp::Tokens, UsedUp::Money]
+                    .map(|what| words.day_used_up(whose, what, TimeDelta::hours(3)))
+            });
+            doubts.into_iter().chain(days.into_iter().flatten()).collect::<Vec<_>>()
+        };
+        let told: Vec<_> = Language::ALL.into_iter().flat_map(all).collect();
+        let different: BTreeSet<_> = told.iter().collect();
+        assert_eq!(different.len(), told.len());
     }
 
     /// The commands and the codes are the same in all languages: people type them.
@@ -333,18 +374,21 @@ mod tests {
                 (words.stranger("17"), "17"),
                 (words.failed("Why", "ref"), "ref"),
                 ((words.open_questions)(12), "12"),
+                (words.status("none", &["writer".into()]), "`writer`"),
                 ((words.out_of_steps)(24), "24"),
                 (words.file_too_large("a.zip", 20 * 1024 * 1024), "20 MB"),
                 (words.no_such_model("x", &["big".into()]), "`big`"),
                 ((words.circles)("look"), "look"),
                 ((words.too_fast)(7), "7"),
+                ((words.was_due)("10:00"), "10:00"),
                 (words.votes(&["Ann".into()], 2), "Ann"),
                 (words.votes(&["Ann".into()], 2), "2"),
                 ((words.lasting.halted)(12), "/panic off"),
                 ((words.lasting.type_yes)("1a2b"), "/always 1a2b yes"),
                 (words.lasting.grants_usage.into(), "/grants revoke"),
                 ((words.lasting.line)(["whose", "until", "uses", "Ann"]), "Ann"),
-                (words.ruled(Some("mail"), Some("odd"), Some("rm")), "(`rm`)"),
+                (words.ruled(Some("mail"), Some(Doubt::Script), Some("rm")), "(`rm`)"),
+                (words.day_used_up(Whose::All, UsedUp::Money, TimeDelta::hours(3)), "3 h"),
                 (words.tainted(&["page".into()]), "page"),
                 ((words.argument_cut)("n", "1", "2", "digest"), "digest"),
                 ((words.asked_for)("Ann", "10:00", "1a2b"), "1a2b"),

@@ -47,3 +47,25 @@ pub fn tools_enabled(names: &[String]) -> String {
 }
 
 pub const REQUEST_CHANGED: &str = "the request was changed meanwhile; see the new one";
+
+pub fn no_such_coworker(name: &str, all: &str) -> String {
+    format!("Coworker '{name}' not found. Available coworkers: {all}")
+}
+
+pub fn too_deep(depth: u32) -> String {
+    format!("Not delegated: {depth} agents stand above you already. Do it yourself.")
+}
+
+pub fn too_many_tasks(most: usize) -> String {
+    format!("Not delegated: at most {most} tasks at once. Give the others afterwards.")
+}
+
+pub fn coworker_failed(agent: &str, reason: &str) -> String {
+    format!("{agent} did not finish: {reason}")
+}
+
+/// What several sub-agents have answered, in the order of their tasks.
+pub fn answers(all: &[(String, String)]) -> String {
+    let part = |(agent, text): &(String, String)| format!("## {agent}\n{text}");
+    all.iter().map(part).collect::<Vec<_>>().join("\n\n")
+}

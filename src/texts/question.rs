@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
 use super::{Words, plain};
+use crate::crash;
 
 /// What a question shows.
 pub struct QuestionParts<'a> {
@@ -81,7 +82,8 @@ impl Words {
 
 /// A code block whose fence nothing inside can close.
 fn fenced(content: &str) -> String {
-    let content = text::neutralise(content);
+    let content =
+        if crash::planted("dressed up") { content.to_owned() } else { text::neutralise(content) };
     let longest = content.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}\n{content}\n{fence}")

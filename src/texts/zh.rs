@@ -1,6 +1,6 @@
 //! Simplified Chinese.
 
-use super::{Lasting, Why, Words};
+use super::{Doubt, Lasting, UsedUp, Whose, Why, Words};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("允许 **{tool}** 吗？"),
@@ -80,6 +80,7 @@ pub(super) const WORDS: Words = Words {
         0 => "没有待决定的问题。".into(),
         n => format!("有 {n} 个问题待决定。"),
     },
+    at_work: |names| format!("正在工作的子代理：{names}。"),
     models: |now, all| format!("此对话使用 `{now}`。可用：{all}。`/model 名称` 可切换。"),
     model_now: |name| format!("此对话从现在起使用 `{name}`。"),
     no_such_model: |name, all| format!("没有名为 {name} 的模型。可用：{all}。"),
@@ -158,6 +159,20 @@ pub(super) const WORDS: Words = Words {
         rule_asks: |rule| format!("规则“{rule}”要求询问"),
         rule_unclear: |rule, why| format!("规则“{rule}”无法判定：{why}"),
         unclear: |why| format!("没有规则能判定：{why}"),
+        doubt: |why| match why {
+            Doubt::NotThere => "它所检查的内容不存在，或事先无法得知",
+            Doubt::NoCommand => "没有可读的命令",
+            Doubt::NoShell => "不是可以读懂的 shell 命令",
+            Doubt::TooMany => "包含的命令太多",
+            Doubt::TooDeep => "太长或嵌套太深",
+            Doubt::OtherShells => "并非所有 shell 的解读都相同",
+            Doubt::PipedGroup => "有内容通过管道传入一组命令",
+            Doubt::Word => "包含无法读懂的词",
+            Doubt::Braces => "包含未被展开的花括号",
+            Doubt::Variable => "包含未被跟踪的变量",
+            Doubt::Program => "事先无法得知它会启动哪个程序",
+            Doubt::Script => "它会运行事先无法得知的脚本",
+        },
         no_rule: "没有规则允许它",
         full_stop: "。",
         outside: |tool| format!("{tool} 会影响外部。"),
@@ -169,6 +184,24 @@ pub(super) const WORDS: Words = Words {
         severity_critical: "\u{1f534} 严重程度：极高。",
         outcome_unknown: "它被中断了，不清楚是否已生效。",
     },
+    was_due: |when| format!("原定时间为 {when}。"),
     circles: |tool| format!("我停下了：我在 {tool} 上原地打转，每次结果都相同。请告诉我如何继续。"),
+    day_used_up: |whose, what, wait| {
+        let whose = match whose {
+            Whose::Person => "你",
+            Whose::Conversation => "此对话",
+            Whose::All => "所有人合计",
+        };
+        let what = match what {
+            UsedUp::Messages => "消息",
+            UsedUp::Tokens => "词元",
+            UsedUp::Money => "费用",
+        };
+        format!(
+            "今天我无法继续：{whose}每天可用的{what}额度已用完。{wait} 后（UTC 午夜）恢复，\
+             或等运营者提高额度。"
+        )
+    },
     too_fast: |seconds| format!("太快了：你的上一条消息我没有读。请在 {seconds} 秒后再写。"),
+    page: super::page::CHINESE,
 };

@@ -2,7 +2,7 @@
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::ToolError;
 
@@ -14,9 +14,10 @@ pub fn schema<T: JsonSchema>() -> Value {
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("$schema");
         fields.remove("title");
-    }
-    if let Some(properties) = schema["properties"].as_object_mut() {
-        properties.values_mut().filter_map(Value::as_object_mut).for_each(simplify);
+        // Providers want to see them, even if there are none.
+        let properties = fields.entry("properties").or_insert_with(|| json!({}));
+        let properties = properties.as_object_mut().into_iter().flat_map(Map::values_mut);
+        properties.filter_map(Value::as_object_mut).for_each(simplify);
     }
     schema
 }
@@ -97,7 +98,6 @@ fn plain(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn shape() -> Value {
         json!({ "properties": { "file_path": {}, "count": {} } })

@@ -17,7 +17,7 @@ use super::{
     sandbox::{Job, Limits, Sandbox, Work, cell::Cell, run},
     spill, workspace,
 };
-use crate::agent::catalog::{Subject, ToolSpec};
+use crate::agent::catalog::{Domain, Subject, ToolSpec};
 
 /// How long one document may take; S14.
 const READ_FOR: Duration = Duration::from_secs(10);
@@ -76,6 +76,7 @@ impl Tool for ExtractDocument {
             timeout: TIMEOUT,
             // Anybody may have written it.
             untrusted: true,
+            domain: Domain::Container,
             ..ToolSpec::read_only(
                 "extract_document",
                 "Reads a document of the workspace as Markdown: PDF, Word, Excel, PowerPoint, \

@@ -29,7 +29,10 @@ use std::{
 use tokio::{process::Command, sync::Mutex, time};
 
 use super::{Context, Output, Tool, ToolError, sandbox::server::ServerWalls};
-use crate::agent::catalog::{Approval, EffectClass, Source, Tier, ToolSpec};
+use crate::agent::{
+    catalog::{Approval, Domain, EffectClass, Source, Tier, ToolSpec},
+    naming::sanitise,
+};
 
 const CONNECT_FOR: Duration = Duration::from_secs(15);
 const DISCOVER_FOR: Duration = Duration::from_secs(15);
@@ -299,27 +302,9 @@ fn spec(config: &McpConfig, tool: &rmcp::model::Tool, taken: &mut HashSet<String
         untrusted: true,
         // Whatever it calls itself: its arguments leave the house.
         outward: true,
+        domain: if config.walls.is_some() { Domain::Container } else { Domain::Orchestrator },
         ..ToolSpec::read_only(&name, said.unwrap_or(&usual), parameters)
     }
-}
-
-/// `readFile` → `read_file`; what is left are ASCII letters, digits and single `_`.
-fn sanitise(name: &str) -> String {
-    let mut clean = String::new();
-    let mut before = ' ';
-    for letter in name.chars().filter(|c| !matches!(c, '"' | '\'' | '`')) {
-        let splits =
-            letter.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit());
-        let letter_or_line = if letter.is_ascii_alphanumeric() { letter } else { '_' };
-        if (splits || letter_or_line == '_') && !clean.ends_with('_') {
-            clean.push('_');
-        }
-        if letter_or_line != '_' {
-            clean.push(letter.to_ascii_lowercase());
-        }
-        before = letter;
-    }
-    clean.trim_matches('_').to_owned()
 }
 
 /// The name, cut to fit, with a number if it is taken.

@@ -6,7 +6,7 @@ use crate::{
         event::Speaker,
         ids::{CallId, ConversationId},
     },
-    store::files::Artifacts,
+    store::{files::Artifacts, memory::Shelf},
 };
 use axum::{
     Json, Router,
@@ -37,10 +37,13 @@ fn context() -> Context {
     Context {
         conversation: ConversationId::new(),
         call: CallId::new(),
+        agent: "default".into(),
         person: Speaker { id: "1".into(), name: "Ann".into() },
         workspace: PathBuf::from("."),
         artifacts: Artifacts::new("."),
+        shelf: Shelf { agent: "default".into(), scope: String::new() },
         seen: BTreeMap::new(),
+        taint: vec![],
         now: chrono::DateTime::UNIX_EPOCH,
         cancelled: CancellationToken::new(),
     }

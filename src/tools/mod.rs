@@ -2,18 +2,27 @@
 //!
 //! - [`toolbox`]: all tools by name; checks arguments, runs a call within its limits
 //! - [`arguments`], [`spill`]: with what, and how much comes back
+//! - [`custom`]: tools made of documented functions
 //! - [`workspace`]: the only way to a file
 //! - [`sandbox`]: what is around programs that we start
-//! - [`files`], [`documents`], [`extract`], [`shell`], [`send`], [`time`], [`web`]: the tools
+//! - [`skills`]: folders of know-how, and their tools
+//! - [`files`], [`documents`], [`extract`], [`json`], [`memory`], [`schedule`], [`send`], [`shell`],
+//!   [`time`], [`web`]: the tools
 
 pub mod arguments;
+pub mod bind;
+pub mod custom;
 pub mod documents;
 pub mod extract;
 pub mod files;
+pub mod json;
+pub mod memory;
 pub mod names;
 pub mod sandbox;
+pub mod schedule;
 pub mod send;
 pub mod shell;
+pub mod skills;
 pub mod spill;
 #[cfg(test)]
 mod testing;
@@ -37,7 +46,7 @@ use crate::{
         event::{Attachment, Seen, Speaker},
         ids::{CallId, ConversationId},
     },
-    store::files::Artifacts,
+    store::{files::Artifacts, memory::Shelf},
 };
 
 #[async_trait]
@@ -57,15 +66,22 @@ pub trait Tool: Send + Sync {
 /// Where and for whom a call runs.
 #[derive(Debug, Clone)]
 pub struct Context {
+    /// The one of people: a sub-agent's is the one that it works for.
     pub conversation: ConversationId,
     pub call: CallId,
+    /// The id of the agent that acts.
+    pub agent: String,
     /// Who last wrote: on whose behalf the agent acts.
     pub person: Speaker,
     /// The folder of this conversation. Created when it is first needed.
     pub workspace: PathBuf,
     pub artifacts: Artifacts,
+    /// Where what is remembered here lies.
+    pub shelf: Shelf,
     /// What the agent has seen of the workspace: path → SHA-256 of the content.
     pub seen: BTreeMap<String, String>,
+    /// Where other people's words in the conversation have come from.
+    pub taint: Vec<String>,
     pub now: DateTime<Utc>,
     pub cancelled: CancellationToken,
 }
@@ -79,6 +95,8 @@ pub struct Output {
     pub attachments: Vec<Attachment>,
     /// Files of the workspace that the agent has now seen, as they are after the call.
     pub seen: Vec<Seen>,
+    /// Where other people's words in the text have come from, besides what the spec says.
+    pub foreign: Vec<String>,
 }
 
 impl Output {

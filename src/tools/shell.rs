@@ -16,7 +16,7 @@ use super::{
     },
     spill, workspace,
 };
-use crate::agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec};
+use crate::agent::catalog::{Approval, Domain, EffectClass, Subject, Tier, ToolSpec};
 
 const USUAL_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 300;
@@ -55,6 +55,7 @@ impl Tool for Shell {
             timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
             // Files that it shows may be anybody's.
             untrusted: true,
+            domain: Domain::Container,
             ..ToolSpec::read_only(
                 "shell",
                 "Runs a command with /bin/sh in a sandbox without network. It starts in \
@@ -85,7 +86,8 @@ impl Tool for Shell {
     }
 }
 
-async fn told(ended: Ended, context: &Context) -> String {
+/// What a program has come to, as the model reads it.
+pub(super) async fn told(ended: Ended, context: &Context) -> String {
     json!({
         "exitCode": ended.code,
         "stdout": shortened(ended.stdout, "stdout", context).await,

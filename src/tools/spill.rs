@@ -5,25 +5,31 @@ use super::{Context, workspace};
 /// So many characters of a result stand in the prompt.
 pub const LIMIT_CHARS: usize = 16_000;
 
-/// The sentence between head and tail has room in what is left.
-const HEAD_CHARS: usize = 10_500;
-const TAIL_CHARS: usize = 5_000;
+/// For the sentence between head and tail. Of the rest, two thirds are head.
+const SENTENCE_CHARS: usize = 500;
 
 /// The text, if it is short; else its ends, and where the whole is. Without NUL, which no
 /// database keeps in a text.
 pub async fn shorten(text: String, context: &Context) -> String {
+    shorten_to(LIMIT_CHARS, text, context).await
+}
+
+/// The same, to that many characters.
+pub async fn shorten_to(limit: usize, text: String, context: &Context) -> String {
     let text = if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text };
     // Bytes are at least characters: the usual result is not counted.
-    if text.len() <= LIMIT_CHARS {
+    if text.len() <= limit {
         return text;
     }
     let chars = text.chars().count();
-    if chars <= LIMIT_CHARS {
+    if chars <= limit {
         return text;
     }
-    let head = &text[..nth(&text, HEAD_CHARS)];
-    let tail = &text[nth(&text, chars - TAIL_CHARS)..];
-    let left_out = chars - HEAD_CHARS - TAIL_CHARS;
+    let tail_chars = (limit - SENTENCE_CHARS) * 10 / 31;
+    let head_chars = limit - SENTENCE_CHARS - tail_chars;
+    let head = &text[..nth(&text, head_chars)];
+    let tail = &text[nth(&text, chars - tail_chars)..];
+    let left_out = chars - head_chars - tail_chars;
     let whole = match keep("", text.clone().into_bytes(), context).await {
         Some(path) => format!("The whole result is in {path}: page through it with read_file"),
         None => "The whole result could not be kept: ask for less at a time".to_owned(),

@@ -56,7 +56,7 @@ fn told(now: DateTime<Utc>, zone: Tz) -> String {
     )
 }
 
-fn zone(name: &str) -> Result<Tz, ToolError> {
+pub(super) fn zone(name: &str) -> Result<Tz, ToolError> {
     let name = name.trim();
     let exact = TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name));
     exact.copied().ok_or_else(|| {

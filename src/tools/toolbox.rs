@@ -12,13 +12,14 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    Context, Output, Tool, ToolError, arguments, documents, extract, files, sandbox::Sandbox, send,
-    shell, spill, time,
+    Context, Output, Tool, ToolError, arguments, documents, extract, files, json, sandbox::Sandbox,
+    send, shell, spill, time,
 };
 use crate::{
     agent::{
         catalog::{self, Subject, ToolSpec},
         guard::Cleared,
+        naming,
         paths::normalise,
         redact::Redactor,
     },
@@ -55,18 +56,22 @@ struct Entry {
 }
 
 /// The tools that come with the program.
-pub fn builtin(house: documents::House) -> Vec<Arc<dyn Tool>> {
+pub fn builtin() -> Vec<Arc<dyn Tool>> {
     let mut tools = files::tools();
-    tools.extend(documents::tools(house));
     tools.push(Arc::new(send::SendFile));
     tools.push(Arc::new(time::CurrentDatetime));
+    tools.push(Arc::new(json::Json));
     tools
 }
 
 /// The tools that start programs, as far as the sandbox lets them.
-pub fn sandboxed(sandbox: &Arc<Sandbox>, with_shell: bool) -> Vec<Arc<dyn Tool>> {
-    let extract = extract::ExtractDocument { sandbox: sandbox.clone() };
-    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(extract)];
+pub fn sandboxed(
+    sandbox: &Arc<Sandbox>,
+    house: documents::House,
+    with_shell: bool,
+) -> Vec<Arc<dyn Tool>> {
+    let mut tools = documents::tools(house, sandbox);
+    tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone() }));
     match sandbox.missing() {
         None if with_shell => tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone() })),
         Some(why) if with_shell => tracing::warn!(why, "there is no shell"),
@@ -161,6 +166,7 @@ impl Toolbox {
             text: spill::shorten(self.redactor.result(output.text), context).await,
             attachments: output.attachments,
             seen: output.seen,
+            foreign: output.foreign,
             took_ms: started.elapsed().as_millis() as u64,
         }
     }
@@ -202,7 +208,7 @@ impl Toolbox {
     fn entry(&self, name: &str) -> Result<Entry, ToolError> {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
         tools.get(name).cloned().ok_or_else(|| {
-            let near = catalog::near(name, tools.keys().map(String::as_str));
+            let near = naming::near(name, tools.keys().map(String::as_str));
             ToolError::InvalidParameters(texts::no_such_tool(&cut(name), &near))
         })
     }
@@ -336,11 +342,13 @@ mod tests {
     #[test]
     fn ic_03_ic_04_cv_18_every_tool_that_comes_with_the_program_is_fit() {
         let toolbox = Toolbox::default();
-        for tool in builtin(documents::House::default()) {
+        let sandbox = Arc::new(Sandbox::off("a test"));
+        let sandboxed = sandboxed(&sandbox, documents::House::default(), true);
+        for tool in builtin().into_iter().chain(sandboxed) {
             toolbox.register(tool).unwrap();
         }
         let specs = toolbox.specs();
-        assert_eq!(specs.len(), 14);
+        assert_eq!(specs.len(), 16);
         for spec in &specs {
             assert!(!spec.description.is_empty() && !spec.name.starts_with("tool_"));
             assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
@@ -355,7 +363,7 @@ mod tests {
             {
                 assert!(spec.parameters["properties"][field].is_object(), "{}", spec.name);
             }
-            let is_core = !spec.name.ends_with("_from_file");
+            let is_core = !spec.name.ends_with("_from_file") && spec.name != "json";
             assert_eq!(spec.tier == Tier::Core, is_core, "{}", spec.name);
         }
     }

@@ -44,6 +44,10 @@ impl Workspace {
             .map_err(|error| failed("The workspace cannot be opened", &error))
     }
 
+    pub(super) fn root(&self) -> &Dir {
+        &self.root
+    }
+
     /// Opens a file to read it.
     pub fn file(&self, path: &str) -> Result<RegularFile, ToolError> {
         let path = normalise(path)?;

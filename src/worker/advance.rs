@@ -10,7 +10,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Worker, act, fetch, hooks, scene, think, trail};
+use super::{Worker, act, delegate, fetch, hooks, scene, think, trail};
 use crate::{
     agent::{
         Agent,
@@ -69,7 +69,12 @@ impl From<Recorded> for Flow {
 
 pub(super) async fn advance(worker: &Worker, claimed: &Claimed) -> Result<()> {
     let bell = worker.gateway.store.bell.listen(claimed.lease.conversation());
-    let agent = worker.agent_of(&claimed.channel)?;
+    if claimed.sub_agent.as_ref().is_some_and(|own| !worker.has_agent(&own.agent)) {
+        // It was taken out of the configuration meanwhile: whoever waits for it is told.
+        tracing::error!("a sub-agent cannot go on: it is not configured any more");
+        return super::apologise(worker, claimed).await;
+    }
+    let agent = worker.agent_of(claimed).await?;
     let session = worker.sessions.take(claimed.lease.conversation());
     let scene = Scene::default();
     let mut turn = Turn { worker, claimed, agent, session, scene, bell };
@@ -121,12 +126,14 @@ impl<'w> Turn<'w> {
             Effect::Think => think::think(self).await,
             Effect::Compact { upto } => think::compact(self, upto).await,
             Effect::Run(cleared) => act::run(self, cleared, running).await,
+            Effect::Delegate(orders) => delegate::delegate(self, orders).await,
             Effect::Ask(questions) => act::ask(self, questions).await,
             Effect::Settle(events) => {
                 let facts = trail::refused(self, &[], &events);
                 self.record(Change { facts, ..self.change(events, vec![]) }).await
             }
             Effect::Remind => self.remind().await,
+            Effect::Answer(text) => think::answer(self, text).await,
             Effect::Fail(reason) => self.fail(&reason).await,
         }
     }
@@ -153,7 +160,7 @@ impl<'w> Turn<'w> {
 
     async fn remind(&self) -> Result<Flow> {
         let event = Event::Reminded { upto: self.session.said_upto };
-        let shown = text(self.claimed.words().waiting_for_you.into());
+        let shown = self.text(self.claimed.words().waiting_for_you.into());
         self.record(self.change(vec![event], vec![shown])).await
     }
 
@@ -168,15 +175,20 @@ impl<'w> Turn<'w> {
         tracing::warn!(conversation.id = reference, reason, "the turn failed");
         let (reason, hooked) = hooks::on_error(self, reason).await;
         events.extend(hooked);
-        let shown = text(self.claimed.words().failed(&reason, &reference));
+        let shown = self.text(self.claimed.words().failed(&reason, &reference));
+        let answer = delegate::failure(self.worker, self.claimed, &self.session, &reason);
         events.push(Event::Failed { reason, reference, upto: self.session.seq });
         let change = self.change(events, vec![shown]);
-        self.record(Change { terms: Terms::IfCurrentThenRest, ..change }).await
+        self.record(Change { terms: Terms::IfCurrentThenRest, answer, ..change }).await
     }
 
-    /// A change on the terms that nothing has happened since this worker last read.
+    /// A change on the terms that nothing has happened since this worker last read. A sub-agent says
+    /// nothing to people; the files that it sends reach them.
     pub fn change(&self, events: Vec<Event>, shows: Vec<Outgoing>) -> Change {
-        let shows = shows.into_iter().flat_map(|what| self.fitting(what)).collect();
+        let heard = |what: &Outgoing| {
+            self.claimed.sub_agent.is_none() || matches!(what, Outgoing::File { .. })
+        };
+        let shows = shows.into_iter().filter(heard).flat_map(|what| self.fitting(what)).collect();
         let seen = self.session.seq;
         Change { events, shows, seen, ..Change::default() }
     }
@@ -206,6 +218,11 @@ impl<'w> Turn<'w> {
         connected.map(|connected| connected.manners.clone()).unwrap_or_default()
     }
 
+    /// A word of ours to whoever is answered.
+    pub fn text(&self, markdown: String) -> Outgoing {
+        Outgoing::Text { markdown, reply_to: self.reply_to() }
+    }
+
     /// In groups, the message that the next answer is for.
     pub fn reply_to(&self) -> Option<String> {
         let of = |item: &Item| match item {
@@ -213,7 +230,10 @@ impl<'w> Turn<'w> {
             _ => None,
         };
         let group = self.claimed.place.kind == PlaceKind::Group;
-        group.then(|| self.session.items.iter().rev().find_map(of)).flatten()
+        let group = group && self.claimed.sub_agent.is_none();
+        let last = group.then(|| self.session.items.iter().rev().find_map(of)).flatten();
+        // A task that was due is no message.
+        last.filter(|message| !message.is_empty())
     }
 }
 
@@ -225,8 +245,4 @@ impl Running<'_> {
             cancel.cancel();
         }
     }
-}
-
-pub(super) fn text(markdown: String) -> Outgoing {
-    Outgoing::Text { markdown, reply_to: None }
 }

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     gateway::{Gateway, approvals},
-    store::usage,
+    store::{notices, schedules, usage},
 };
 
 const SEAL_EVERY: Duration = Duration::from_mins(10);
@@ -49,7 +49,16 @@ async fn seal_once(gateway: &Gateway, keep: Option<TimeDelta>) -> Result<()> {
     let now = gateway.clock.now();
     gateway
         .store
-        .write("forget", move |tx| Box::pin(async move { usage::forget_idle(tx, now).await }))
+        .write("forget", move |tx| {
+            Box::pin(async move {
+                usage::forget_idle(tx, now).await?;
+                if let Some(keep) = keep {
+                    usage::forget_days(tx, now - keep).await?;
+                }
+                notices::forget(tx, now).await?;
+                schedules::forget_ended(tx, now).await
+            })
+        })
         .await?;
     while gateway.store.seal(now, keep.map(|keep| now - keep)).await? > 0 {}
     Ok(())

@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    advance::{Flow, Turn, text},
+    advance::{Flow, Turn},
     think::until_cut_off,
 };
 use crate::{
@@ -65,7 +65,7 @@ pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow>
             Fetched::Event(event) => events.push(event),
             Fetched::Lost { event, told } => {
                 events.push(event);
-                shows.push(text(told));
+                shows.push(turn.text(told));
             }
         }
     }
@@ -101,7 +101,7 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     let media_type = names::media_type(&name, &bytes);
     let artifacts = &turn.worker.gateway.artifacts;
     let attachment = artifacts.put(&name, &media_type, bytes.to_vec()).await?;
-    let root = turn.worker.workspaces.of(&turn.agent.id, turn.claimed.lease.conversation());
+    let root = turn.worker.workspace(turn.claimed);
     let path = tokio::task::spawn_blocking(move || lay_down(&root, &name, &bytes))
         .await
         .context("writing into a workspace")??;

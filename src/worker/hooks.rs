@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use std::process::Stdio;
+use std::{path::PathBuf, process::Stdio, sync::Arc};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     process::{Child, Command},
@@ -24,7 +24,9 @@ use crate::{
         ids::{CallId, ConversationId},
         session::{Item, Session},
     },
+    store::files,
     texts,
+    tools::sandbox::{Sandbox, server::ServerWalls},
 };
 
 /// Where and for whom a hook is asked.
@@ -146,7 +148,7 @@ pub(super) struct Hooked {
     pub events: Vec<Event>,
 }
 
-/// `after_llm`, then `before_tool` for each call. A call that carries a secret of the configuration
+/// `after_llm`, then `before_tool` for each call, under the name of the tool that it means. A call that carries a secret of the configuration
 /// does not run, and the journal does not learn it.
 pub(super) async fn after_llm(
     turn: &Turn<'_>,
@@ -162,7 +164,8 @@ pub(super) async fn after_llm(
     match heard.stopped {
         Some(why) => hooked.text = why,
         None => {
-            for call in calls {
+            for mut call in calls {
+                call.tool = turn.agent.catalog.meant(&call.tool);
                 let about = About::of(turn, person.clone(), Some(&call.id));
                 let (call, events) = before_tool(turn.worker, &about, call).await;
                 hooked.calls.push(call);
@@ -193,7 +196,14 @@ async fn before_tool(worker: &Worker, about: &About, mut call: Call) -> (Call, V
 
 fn denied(call: &Call, text: String) -> Event {
     let outcome = Outcome::Denied;
-    let result = ToolResult { outcome, text, attachments: vec![], seen: vec![], took_ms: 0 };
+    let result = ToolResult {
+        outcome,
+        text,
+        attachments: vec![],
+        seen: vec![],
+        foreign: vec![],
+        took_ms: 0,
+    };
     Event::ToolFinished { call: call.id.clone(), result }
 }
 
@@ -253,7 +263,7 @@ async fn ask_program(
     if question.len() > program.max_bytes {
         return Err(format!("it would be given {} bytes, more than max_bytes", question.len()));
     }
-    let answer = run(program, question.as_bytes()).await?;
+    let answer = run(worker.walls.command(hook, program)?, program, question.as_bytes()).await?;
     if answer.trim_ascii().is_empty() {
         return Ok(Answer::default());
     }
@@ -261,8 +271,8 @@ async fn ask_program(
 }
 
 /// Runs the program to its end, or ends it and everything that it has started.
-async fn run(program: &Program, question: &[u8]) -> Result<Vec<u8>, String> {
-    let started = command(program).spawn();
+async fn run(mut command: Command, program: &Program, question: &[u8]) -> Result<Vec<u8>, String> {
+    let started = command.spawn();
     let mut group = Group(
         started.map_err(|problem| format!("{} does not start: {problem}", program.command[0]))?,
     );
@@ -271,20 +281,52 @@ async fn run(program: &Program, question: &[u8]) -> Result<Vec<u8>, String> {
     answered.map_err(|_| format!("it took longer than {} s", program.timeout.as_secs_f32()))?
 }
 
-/// The seam for a sandbox: how a hook's program is started. Without our environment, and in a
-/// process group of its own.
-fn command(program: &Program) -> Command {
+/// What is around the programs of hooks.
+pub struct Walls {
+    pub sandbox: Arc<Sandbox>,
+    /// Ours, which they do not see.
+    pub data: PathBuf,
+}
+
+impl Walls {
+    /// Without our environment, and in a process group of its own. Nothing runs unconfined that is
+    /// not said to.
+    fn command(&self, hook: &Hook, program: &Program) -> Result<Command, String> {
+        let mut command = if program.sandbox {
+            let confined = self.around(&hook.name).command(&program.command);
+            confined.map_err(|why| format!("{why}; `sandbox = false` runs it without"))?
+        } else {
+            free(program)
+        };
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .kill_on_drop(true);
+        Ok(command)
+    }
+
+    /// A name may hold anything; its folder is called by a digest of it.
+    fn around(&self, hook: &str) -> ServerWalls {
+        let own = files::digest_of(hook.as_bytes());
+        ServerWalls {
+            sandbox: self.sandbox.clone(),
+            home: self.data.join("hooks").join(&own[..16]),
+            hidden: self.data.clone(),
+            folders: Vec::new(),
+            network: false,
+        }
+    }
+}
+
+fn free(program: &Program) -> Command {
     let mut command = Command::new(&program.command[0]);
     command
         .args(&program.command[1..])
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .current_dir("/")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .kill_on_drop(true);
+        .current_dir("/");
     command
 }
 

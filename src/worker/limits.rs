@@ -1,25 +1,36 @@
 //! Holds people, conversations and the whole to what they may use in an hour and in a day.
 
 use anyhow::Result;
+use chrono::{DateTime, Utc};
+use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
 
-use super::advance::{Running, Turn};
+use super::{
+    advance::{Running, Turn},
+    think,
+};
 use crate::{
     agent::{
         catalog::{Found, Rate},
         guard::Cleared,
         limits::{self, Daily, Price},
     },
+    crash,
     journal::{
-        event::{Call, Event, Outcome, Seq, ToolResult, Usage},
+        event::{Call, Event, Outcome, Seq, ToolResult},
         ids::CallId,
         session::{Item, Session},
     },
-    store::usage::{Scope, Used, What},
-    texts,
+    llm::Reply,
+    store::{
+        inbox,
+        topics::{self, Topic},
+        usage::{Scope, Used, What},
+    },
+    texts::{self, UsedUp, Whose},
     tools::ToolError,
 };
 
@@ -35,7 +46,7 @@ pub struct Limits {
 impl Limits {
     fn scopes(&self, turn: &Turn<'_>) -> Vec<(Daily, Scope)> {
         let person = person(turn, turn.session.seq);
-        let conversation = turn.claimed.lease.conversation().clone();
+        let conversation = turn.claimed.lease.home().clone();
         let mut scopes = vec![
             (self.person, Scope::Person(person)),
             (self.conversation, Scope::Conversation(conversation)),
@@ -59,18 +70,45 @@ pub(super) async fn day_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
     for (daily, scope) in turn.worker.limits.scopes(turn) {
         let spent = gateway.store.spent(scope.clone(), now).await?;
         if let Some(what) = daily.used_up(&spent) {
-            let whose = whose(&scope);
-            return Ok(Some(texts::day_used_up(whose, what, limits::until_tomorrow(now))));
+            reached(turn, &scope, what, now).await?;
+            let wait = limits::until_tomorrow(now);
+            return Ok(Some(turn.claimed.words().day_used_up(whose(&scope), what, wait)));
         }
     }
     Ok(None)
 }
 
-fn whose(scope: &Scope) -> &'static str {
+/// Told to other programs once a day.
+async fn reached(turn: &Turn<'_>, scope: &Scope, what: UsedUp, now: DateTime<Utc>) -> Result<()> {
+    let gateway = &turn.worker.gateway;
+    let which = format!("{} {scope:?} {what:?}", now.date_naive());
+    let whose = match scope {
+        Scope::Person(_) => "person",
+        Scope::Conversation(_) => "conversation",
+        Scope::All => "all",
+    };
+    let named = match what {
+        UsedUp::Messages => "messages",
+        UsedUp::Tokens => "tokens",
+        UsedUp::Money => "cost",
+    };
+    let told = json!({ "whose": whose, "what": named, "channel": turn.claimed.channel });
+    let write = gateway.store.write("budget reached", move |tx| {
+        Box::pin(async move {
+            if inbox::first_seen(tx, "budgets", &which, now).await? {
+                topics::note(tx, Topic::BudgetReached, told, now).await?;
+            }
+            Ok(())
+        })
+    });
+    write.await
+}
+
+fn whose(scope: &Scope) -> Whose {
     match scope {
-        Scope::Person(_) => "you",
-        Scope::Conversation(_) => "this conversation",
-        Scope::All => "everybody together",
+        Scope::Person(_) => Whose::Person,
+        Scope::Conversation(_) => Whose::Conversation,
+        Scope::All => Whose::All,
     }
 }
 
@@ -104,7 +142,7 @@ pub(super) async fn admit(
             near.then(|| (c.call().id.clone(), (tool.clone(), rate)))
         })
         .collect();
-    if near.is_empty() {
+    if near.is_empty() || crash::planted("rates") {
         return Ok((cleared, vec![]));
     }
     // In the order of their rows, so that two nodes never wait for each other.
@@ -163,26 +201,38 @@ fn rate_limited(call: &CallId, wait: Duration) -> Event {
 
 fn refused(call: &CallId, text: String) -> Event {
     let outcome = Outcome::Denied;
-    let result = ToolResult { outcome, text, attachments: vec![], seen: vec![], took_ms: 0 };
+    let result = ToolResult {
+        outcome,
+        text,
+        attachments: vec![],
+        seen: vec![],
+        foreign: vec![],
+        took_ms: 0,
+    };
     Event::ToolFinished { call: call.clone(), result }
 }
 
 /// An answer of the model for the account; `upto` is what it had read.
-pub(super) fn thought(turn: &Turn<'_>, upto: Seq, usage: Usage) -> Used {
+pub(super) fn thought(turn: &Turn<'_>, upto: Seq, reply: &Reply) -> Used {
     let answered = turn.session.answered_upto;
     let is_new =
         |item: &&Item| matches!(item, Item::Said { seq, .. } if *seq > answered && *seq <= upto);
     let messages = turn.session.items.iter().filter(is_new).count() as u64;
-    model_used(turn, upto, messages, usage)
+    // What a sub-agent is told to do is no message of a person.
+    let messages = if turn.claimed.sub_agent.is_some() { 0 } else { messages };
+    model_used(turn, upto, messages, reply)
 }
 
 /// A summary for the account.
-pub(super) fn summarised(turn: &Turn<'_>, usage: Usage) -> Used {
-    model_used(turn, turn.session.seq, 0, usage)
+pub(super) fn summarised(turn: &Turn<'_>, reply: &Reply) -> Used {
+    model_used(turn, turn.session.seq, 0, reply)
 }
 
-fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, usage: Usage) -> Used {
-    let id = turn.agent.model.clone();
+/// By the price of the model that answered: the one that somebody has chosen, or one that stood in.
+fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used {
+    let usage = reply.usage;
+    let asked = || think::model(turn).map_or_else(|| turn.agent.model.clone(), |m| m.id().into());
+    let id = reply.by.clone().unwrap_or_else(asked);
     let price = turn.worker.limits.prices.get(&id).copied().unwrap_or_default();
     let what = What::Model { id, messages, usage, cost_micros: price.of(&usage) };
     Used { person: person(turn, upto), what, took_ms: 0 }

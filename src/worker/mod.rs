@@ -4,28 +4,36 @@
 //! - [`fetch`]: gets the files that came with messages
 //! - [`think`]: asks the model
 //! - [`act`]: runs tools, asks people
+//! - [`delegate`]: begins sub-agents
 //! - [`scene`]: what the guard has to know besides
 //! - [`hooks`], [`limits`], [`trail`]: what the operator has done to it, what it may use, what is
 //!   kept of it
 //! - [`duties`]: heartbeat, expiry, seals
+//! - [`memory`]: what is remembered where the agent talks
+//! - [`tick`]: what was scheduled
+//! - [`shelf`]: the agents with their tools as operators have set them
 //! - [`sessions`]: conversations as they were folded last
 
 pub mod act;
 pub mod advance;
+pub mod delegate;
 pub mod duties;
 pub mod fetch;
 pub mod hooks;
 pub mod limits;
+pub mod memory;
 pub mod scene;
 pub mod sessions;
+pub mod shelf;
 pub mod think;
+pub mod tick;
 pub mod trail;
 
 use anyhow::{Context as _, Result};
 use chrono::TimeDelta;
 use futures::FutureExt as _;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     panic::AssertUnwindSafe,
     path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
@@ -35,7 +43,7 @@ use tokio::sync::Semaphore;
 use crate::{
     agent::{Agent, hooks::Hook, redact::Redactor},
     gateway::Gateway,
-    journal::{event::Event, ids::ConversationId},
+    journal::{event::Event, ids::ConversationId, session::Session},
     llm::Model,
     store::{
         journal::{Change, Recorded, Terms},
@@ -44,6 +52,7 @@ use crate::{
     tools::toolbox::Toolbox,
 };
 use channels::Outgoing;
+use hooks::Walls;
 use limits::Limits;
 use scene::RuleBook;
 
@@ -62,9 +71,14 @@ pub struct Worker {
     pub sessions: sessions::Sessions,
     /// Each conversation has a folder below.
     pub workspaces: Workspaces,
+    /// The agents whose conversations share one memory.
+    pub shared_memory: BTreeSet<String>,
     pub rules: RuleBook,
     pub fetching: fetch::Room,
+    pub shelf: shelf::Shelf,
     pub hooks: Vec<Hook>,
+    /// What is around the programs of hooks.
+    pub walls: Walls,
     pub redactor: Redactor,
     pub limits: Limits,
     /// How long the audit is kept.
@@ -81,14 +95,22 @@ pub struct Workspaces {
 }
 
 impl Workspaces {
-    /// The folder by a name that is the same on every node.
-    fn name_of(&self, agent: &str, conversation: &ConversationId) -> String {
-        let shared = self.shared.get(agent).map(|folder| folder.display().to_string());
-        shared.unwrap_or_else(|| conversation.to_string())
+    fn name_of(&self, agent: Option<&String>, conversation: &ConversationId) -> String {
+        let shared = agent.and_then(|agent| self.shared.get(agent));
+        shared.map_or_else(|| conversation.to_string(), |folder| folder.display().to_string())
     }
 
-    fn of(&self, agent: &str, conversation: &ConversationId) -> PathBuf {
-        self.shared.get(agent).cloned().unwrap_or_else(|| self.root.join(conversation.as_str()))
+    /// Takes a conversation's own folder out for good. One that all share stays.
+    pub async fn remove(&self, conversation: &ConversationId) -> std::io::Result<()> {
+        match tokio::fs::remove_dir_all(self.root.join(conversation.as_str())).await {
+            Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+
+    fn of(&self, agent: Option<&String>, conversation: &ConversationId) -> PathBuf {
+        let shared = agent.and_then(|agent| self.shared.get(agent)).cloned();
+        shared.unwrap_or_else(|| self.root.join(conversation.as_str()))
     }
 }
 
@@ -97,6 +119,7 @@ impl Worker {
     pub fn start(self: &Arc<Self>) {
         self.gateway.tasks.spawn(claim(self.clone()));
         self.gateway.tasks.spawn(duties::beat(self.gateway.clone()));
+        self.gateway.tasks.spawn(tick::tick(self.clone()));
         self.gateway.tasks.spawn(duties::expire(self.gateway.clone()));
         self.gateway.tasks.spawn(duties::seal(self.gateway.clone(), self.keep_audit));
     }
@@ -109,16 +132,31 @@ impl Worker {
         Ok(futures::future::join_all(advanced).await.len())
     }
 
-    /// The agent of a channel.
-    fn agent_of(&self, channel: &str) -> Result<Arc<Agent>> {
-        let connected = self
-            .gateway
-            .channels
-            .get(channel)
-            .with_context(|| format!("no channel `{channel}`"))?;
-        let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
-        let agent = agents.get(&connected.agent).cloned();
-        agent.with_context(|| format!("no agent `{}`", connected.agent))
+    /// The ids of all agents.
+    pub fn agent_ids(&self) -> Vec<String> {
+        self.agents.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
+    /// Whether there is an agent of that id.
+    pub fn has_agent(&self, id: &str) -> bool {
+        self.agents.read().unwrap_or_else(PoisonError::into_inner).contains_key(id)
+    }
+
+    /// Who answers to people.
+    fn agent_at(&self, channel: &str) -> Result<&String> {
+        let connected = self.gateway.channels.get(channel);
+        let connected = connected.with_context(|| format!("no channel `{channel}`"))?;
+        Ok(&connected.agent)
+    }
+
+    /// A sub-agent works in the folder of the conversation that it works for.
+    fn workspace(&self, claimed: &Claimed) -> PathBuf {
+        self.workspaces.of(self.agent_at(&claimed.channel).ok(), claimed.lease.home())
+    }
+
+    /// The same folder by a name that is the same on every node.
+    fn workspace_name(&self, claimed: &Claimed) -> String {
+        self.workspaces.name_of(self.agent_at(&claimed.channel).ok(), claimed.lease.home())
     }
 }
 
@@ -162,7 +200,7 @@ async fn advance_safely(worker: &Worker, claimed: Claimed) {
         }
         Err(_panic) => {
             tracing::error!(conversation.id = reference, "the turn broke");
-            if let Err(problem) = apologise(worker, &claimed, reference).await {
+            if let Err(problem) = apologise(worker, &claimed).await {
                 tracing::error!(problem = format!("{problem:#}"), "and that could not be said");
             }
         }
@@ -181,9 +219,9 @@ async fn give_back(worker: &Worker, claimed: &Claimed) {
 }
 
 /// Tells the person; again, if more has been said meanwhile.
-async fn apologise(worker: &Worker, claimed: &Claimed, reference: String) -> Result<()> {
+async fn apologise(worker: &Worker, claimed: &Claimed) -> Result<()> {
     loop {
-        let change = apology(worker, claimed, reference.clone()).await?;
+        let change = apology(worker, claimed).await?;
         let store = &worker.gateway.store;
         let now = worker.gateway.clock.now();
         if store.record(&claimed.lease, change, now).await? != Recorded::Behind {
@@ -192,15 +230,24 @@ async fn apologise(worker: &Worker, claimed: &Claimed, reference: String) -> Res
     }
 }
 
-async fn apology(worker: &Worker, claimed: &Claimed, reference: String) -> Result<Change> {
+async fn apology(worker: &Worker, claimed: &Claimed) -> Result<Change> {
+    let reference = claimed.lease.conversation().to_string();
     let store = &worker.gateway.store;
     let seen = store.last_seq(claimed.lease.conversation()).await?;
     let words = claimed.words();
     let markdown = words.failed(words.broken, &reference);
     let reason = words.broken.to_owned();
+    let (mut shows, mut answer) = (vec![], None);
+    if claimed.sub_agent.is_some() {
+        let entries = store.events_after(claimed.lease.conversation(), 0).await?;
+        answer = delegate::failure(worker, claimed, &Session::fold(&entries), &reason);
+    } else {
+        shows.push(Outgoing::Text { markdown, reply_to: None });
+    }
     Ok(Change {
         events: vec![Event::Failed { reason, reference, upto: seen }],
-        shows: vec![Outgoing::Text { markdown, reply_to: None }],
+        shows,
+        answer,
         seen,
         terms: Terms::IfCurrentThenRest,
         ..Change::default()

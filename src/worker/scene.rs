@@ -1,8 +1,10 @@
 //! What the guard has to know besides the session: rules of the database, roles, files as they are.
 
 use anyhow::Result;
-use sha2::{Digest as _, Sha256};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError, RwLock},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{act, advance::Turn};
@@ -14,19 +16,14 @@ use crate::{
         rules, taint,
     },
     journal::{
-        event::{Call, Event, Outcome, ToolResult},
+        event::{Call, Event, Outcome, Speaker, ToolResult},
         ids::CallId,
         role::Role,
         session::CallState,
     },
-    store::{Store, rules as stored},
-    tools::workspace,
+    store::{Store, approvals, rules as stored},
+    tools::{ToolError, bind, workspace},
 };
-
-/// A larger file than this is not bound to a decision; it is told by its name.
-const FILE_BYTES: u64 = 20_000_000;
-/// The files that one call names at most, as far as they are looked at.
-const FILES: usize = 256;
 
 /// The rules of the database, compiled, with their version.
 #[derive(Default)]
@@ -58,67 +55,92 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<Scene> {
         channel: turn.claimed.channel.clone(),
         now: gateway.clock.now(),
         language: turn.claimed.language(),
-        folder: turn.worker.workspaces.name_of(&turn.agent.id, turn.claimed.lease.conversation()),
+        folder: turn.worker.workspace_name(turn.claimed),
+        depth: turn.claimed.sub_agent.as_ref().map_or(0, |sub_agent| sub_agent.depth),
         ..Scene::default()
     };
     if turn.session.open_calls().next().is_none() {
         return Ok(scene);
     }
-    let person = turn.session.requester.as_ref().map(|r| r.id.clone()).unwrap_or_default();
-    let (channel, requester) = (scene.channel.clone(), person.clone());
-    let (version, role) = gateway
-        .store
-        .read(move |tx| {
-            Box::pin(async move { stored::version_and_role(tx, &channel, &person).await })
-        })
-        .await?;
-    // Who is let in by the configuration stands in no table.
-    let own = turn.manners().roles.get(&requester).copied();
-    let role = own.max(role.as_deref().and_then(Role::parse)).unwrap_or(Role::Member);
+    scene.asked_below = asked_below(turn).await?;
+    let (version, role) = version_and_role(turn, &scene.channel).await?;
     scene.role = Some(role.as_str().to_owned());
     scene.stored = turn.worker.rules.at(&gateway.store, version).await?;
     for open in turn.session.open_calls() {
         if matches!(open.state, CallState::Decided { .. }) {
-            scene.files.insert(open.call.id.clone(), files(turn, &open.call).await?);
+            let files = files(turn, &open.call).await;
+            // What cannot be bound any more is not what was asked about.
+            let files = files.unwrap_or_else(|why| Files::from([(String::new(), why.to_string())]));
+            scene.files.insert(open.call.id.clone(), files);
         }
     }
     Ok(scene)
 }
 
-/// The scene with the files that this call names.
-pub(super) async fn with_files(turn: &Turn<'_>, call: &Call) -> Result<Scene> {
+/// Whether somebody who writes meanwhile has to be told that a sub-agent waits for a decision.
+async fn asked_below(turn: &Turn<'_>) -> Result<bool> {
+    let delegated = turn.session.open_calls().any(|open| open.state == CallState::Delegated);
+    if !delegated || !turn.session.awaits_model() {
+        return Ok(false);
+    }
+    let conversation = turn.claimed.lease.conversation().clone();
+    let store = &turn.worker.gateway.store;
+    let open =
+        store.read(move |tx| Box::pin(async move { approvals::pending(tx, &conversation).await }));
+    Ok(!open.await?.is_empty())
+}
+
+/// The version of the rules, and the least of the roles of those whose words the calls may follow.
+async fn version_and_role(turn: &Turn<'_>, channel: &str) -> Result<(i64, Role)> {
+    let session = &turn.session;
+    let nobody = Speaker { id: String::new(), name: String::new() };
+    let mut people: Vec<_> = session.requester.iter().chain(&session.joined).collect();
+    if people.is_empty() {
+        people.push(&nobody);
+    }
+    let (mut version, mut least) = (0, Role::Owner);
+    for by in people {
+        let (channel, person) = (channel.to_owned(), by.id.clone());
+        let read = turn.worker.gateway.store.read(move |tx| {
+            Box::pin(async move { stored::version_and_role(tx, &channel, &person).await })
+        });
+        let (now, role) = read.await?;
+        // Who is let in by the configuration stands in no table.
+        let own = turn.manners().roles.get(&by.id).copied();
+        let role = own.max(role.as_deref().and_then(Role::parse)).unwrap_or(Role::Member);
+        (version, least) = (now, least.min(role));
+    }
+    Ok((version, least))
+}
+
+/// The scene with the files that this call names; or why it cannot be said which.
+pub(super) async fn with_files(turn: &Turn<'_>, call: &Call) -> Result<Scene, ToolError> {
     let mut scene = turn.scene.clone();
     scene.files.insert(call.id.clone(), files(turn, call).await?);
     Ok(scene)
 }
 
-async fn files(turn: &Turn<'_>, call: &Call) -> Result<Files> {
+async fn files(turn: &Turn<'_>, call: &Call) -> Result<Files, ToolError> {
     let Found::Tool(spec) = turn.agent.catalog.find(&call.tool) else { return Ok(Files::new()) };
     let paths = guard::files_named(spec, &call.arguments);
     if paths.is_empty() {
         return Ok(Files::new());
     }
     let context = act::context(turn, call, CancellationToken::new());
-    let read = workspace::beneath(&context, move |workspace, _| {
-        let digest = |path: &String| {
-            let bytes = workspace.bytes(path, FILE_BYTES).ok()?;
-            Some((path.clone(), hex::encode(Sha256::digest(bytes))))
-        };
-        // Names of no file may not crowd out those that there are.
-        Ok(paths.iter().filter_map(digest).take(FILES).collect())
-    });
-    // A workspace that is not there has no files.
-    Ok(read.await.unwrap_or_default())
+    workspace::beneath(&context, move |workspace, _| bind::bind(workspace, &paths)).await
 }
 
-/// That the result of this call brings other people's words, if it does.
-pub(super) fn tainted(turn: &Turn<'_>, id: &CallId, result: &ToolResult) -> Option<Event> {
-    let open = turn.session.open_calls().find(|open| open.call.id == *id)?;
-    let Found::Tool(spec) = turn.agent.catalog.find(&open.call.tool) else { return None };
+/// That the result of this call brings other people's words, as far as it does.
+pub(super) fn tainted(turn: &Turn<'_>, id: &CallId, result: &ToolResult) -> Vec<Event> {
+    let Some(open) = turn.session.open_calls().find(|open| open.call.id == *id) else {
+        return Vec::new();
+    };
+    let Found::Tool(spec) = turn.agent.catalog.find(&open.call.tool) else { return Vec::new() };
     if !matches!(result.outcome, Outcome::Done | Outcome::Failed) {
-        return None;
+        return Vec::new();
     }
-    let source = taint::source(&open.call, spec, &turn.session)?;
-    let known = turn.session.taint.contains(&source);
-    (!known).then_some(Event::Tainted { source })
+    let own = taint::source(&open.call, spec, &turn.session);
+    let sources: BTreeSet<_> = own.into_iter().chain(result.foreign.iter().cloned()).collect();
+    let new = sources.into_iter().filter(|source| !turn.session.taint.contains(source));
+    new.map(|source| Event::Tainted { source }).collect()
 }

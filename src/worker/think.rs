@@ -3,18 +3,26 @@
 use anyhow::Result;
 use channels::{Outgoing, PlaceKind};
 use chrono::{DateTime, Utc};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
 use tokio::sync::watch;
 
 use super::{
     advance::{Flow, Turn},
+    delegate,
     hooks::{self, Hooked},
-    limits, trail,
+    limits, memory, trail,
 };
 use crate::{
     agent::{compact, prompt, taint},
+    crash,
     gateway::{Queue, drafts::Drafts},
-    journal::event::{Entry, Event, Point, Seq, Speaker},
+    journal::{
+        event::{Entry, Event, Point, Seq, Speaker, Usage},
+        said::SILENT,
+    },
     llm::{Model, ModelError, Reply},
     store::journal::{Change, Recorded, Terms},
 };
@@ -26,10 +34,13 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     if let Some(reason) = limits::day_used_up(turn).await? {
         return turn.fail(&reason).await;
     }
+    if let Some(memory) = memory::recollect(turn).await? {
+        return turn.record(turn.change(vec![memory], vec![])).await;
+    }
     if !turn.session.prepared && hooks::any(turn.worker, Point::BeforeLlm) {
         return hooks::before_llm(turn).await;
     }
-    let group = turn.claimed.place.kind == PlaceKind::Group;
+    let group = turn.claimed.place.kind == PlaceKind::Group && turn.claimed.sub_agent.is_none();
     let prompt = prompt::build(&turn.session, &turn.agent, group);
     let prompt = hooks::cleaned(turn.worker, prompt);
     let (draft, growing) = watch::channel(String::new());
@@ -37,6 +48,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let on_text = |piece: &str| drafting.grow(&draft, piece);
     let gateway = &turn.worker.gateway;
     let mut drafts = Drafts::new(gateway, turn.claimed, turn.reply_to());
+    let begun = Instant::now();
     let replied = tokio::select! {
         replied = model.reply(&prompt, &on_text) => Some(replied),
         () = drafts.show(growing) => None,
@@ -44,6 +56,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     };
     drafts.end().await;
     let Some(replied) = replied else { return Ok(Flow::Around) };
+    took(model.as_ref(), begun, replied.is_ok());
     crate::crash::point("think", "after reply");
     match replied {
         Ok(reply) if reply.text.trim().is_empty() && reply.calls.is_empty() => {
@@ -58,9 +71,18 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     }
 }
 
+/// How long models take to answer.
+pub const LLM_SECONDS: &str = "countersign_llm_seconds";
+
+fn took(model: &dyn Model, begun: Instant, answered: bool) {
+    let outcome = if answered { "answered" } else { "failed" };
+    let labels = [("model", model.id().to_owned()), ("outcome", outcome.to_owned())];
+    metrics::histogram!(LLM_SECONDS, &labels).record(begun.elapsed());
+}
+
 /// A reply as people see it.
 fn shown(turn: &Turn<'_>, text: &str) -> String {
-    if turn.session.taint.is_empty() {
+    if turn.session.taint.is_empty() || crash::planted("links") {
         return text.to_owned();
     }
     taint::defused(text, &turn.agent.policy.link_hosts)
@@ -69,14 +91,17 @@ fn shown(turn: &Turn<'_>, text: &str) -> String {
 /// What of a growing text may be seen.
 struct Drafting<'t, 'w> {
     turn: &'t Turn<'w>,
-    /// Nothing, where a hook may still change it.
+    /// Nothing, where a hook may still change it, or another agent reads it.
     silent: bool,
     text: Mutex<String>,
 }
 
 impl<'t, 'w> Drafting<'t, 'w> {
     fn of(turn: &'t Turn<'w>) -> Self {
-        let silent = hooks::any(turn.worker, Point::AfterLlm);
+        // A scheduled task may turn out to have nothing to show; a sub-agent has nobody to show it to.
+        let silent = turn.session.turn.ticked
+            || turn.claimed.sub_agent.is_some()
+            || hooks::any(turn.worker, Point::AfterLlm);
         Self { turn, silent, text: Mutex::default() }
     }
 
@@ -101,7 +126,7 @@ impl<'t, 'w> Drafting<'t, 'w> {
     }
 }
 
-fn model(turn: &Turn<'_>) -> Option<Arc<dyn Model>> {
+pub(super) fn model(turn: &Turn<'_>) -> Option<Arc<dyn Model>> {
     let models = &turn.worker.models;
     let chosen = turn.session.model.as_ref().and_then(|model| models.get(model));
     chosen.or_else(|| models.get(&turn.agent.model)).cloned()
@@ -152,18 +177,26 @@ fn follows_quickly(turn: &Turn<'_>, by: &Speaker, at: DateTime<Utc>) -> bool {
         && session.turn.started_at.is_some_and(|start| at - start <= settle * QUICK_ONES)
 }
 
+/// Says what a tool has answered: a reply for which no model was asked.
+pub(super) async fn answer(turn: &mut Turn<'_>, text: String) -> Result<Flow> {
+    record(turn, Reply { text, calls: vec![], usage: Usage::default(), by: None }).await
+}
+
 /// The reply stands although more was said meanwhile, unless somebody stopped the turn.
 async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
     let upto = turn.session.seq;
-    let Reply { text, calls, usage } = reply;
+    let used = vec![limits::thought(turn, upto, &reply)];
+    let Reply { text, calls, usage, .. } = reply;
     let Hooked { text, calls, events } = hooks::after_llm(turn, upto, text, calls).await;
-    let written = Some(&text).filter(|text| !text.trim().is_empty());
+    let silent = turn.session.turn.ticked && text.trim() == SILENT;
+    let written = Some(&text).filter(|text| !silent && !text.trim().is_empty());
     let markdown = written.map(|text| shown(turn, text));
     let reply_to = turn.reply_to();
     let shown = markdown.map(|markdown| Outgoing::Text { markdown, reply_to });
     let is_last = calls.is_empty();
+    let tokens = usage.input_tokens + usage.output_tokens;
+    let answer = if is_last { delegate::answer(turn, &text, tokens).await } else { None };
     let facts = trail::refused(turn, &calls, &events);
-    let used = vec![limits::thought(turn, upto, usage)];
     let mut all = vec![Event::Replied { text, calls, upto, usage }];
     all.extend(events);
     let gateway = &turn.worker.gateway;
@@ -171,7 +204,8 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
         let change = turn.change(all.clone(), shown.clone().into_iter().collect());
         let done = is_last && turn.session.said_upto <= upto;
         let terms = if done { Terms::IfCurrentThenRest } else { Terms::IfCurrent };
-        let change = Change { terms, facts: facts.clone(), used: used.clone(), ..change };
+        let answer = answer.clone().filter(|_| done);
+        let change = Change { terms, facts: facts.clone(), used: used.clone(), answer, ..change };
         let recorded =
             gateway.store.record(&turn.claimed.lease, change, gateway.clock.now()).await?;
         if recorded != Recorded::Behind {
@@ -225,6 +259,6 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
     // Void if the dialogue was started afresh meanwhile.
     let summary = turn.worker.redactor.own(&reply.text).into_owned();
     let event = Event::Compacted { upto, summary, usage: reply.usage };
-    let used = vec![limits::summarised(turn, reply.usage)];
+    let used = vec![limits::summarised(turn, &reply)];
     turn.record(Change { used, ..turn.change(vec![event], vec![]) }).await
 }

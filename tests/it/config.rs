@@ -191,6 +191,7 @@ fn the_table_knows_every_key() {
             let path = format!("{section}{name}");
             let known = print::KEYS.iter().any(|key| path == key.path)
                 || path.contains(".api_key.")
+                || path.contains(".secret")
                 || path.contains(".token.")
                 || path.contains(".env.");
             assert!(known, "{path} is not in config::print::KEYS");
@@ -272,4 +273,19 @@ const FULL: &str = r#"
     timeout = "1s"
     max_bytes = 1
     on_failure = "stop"
+    [[webhooks_in]]
+    name = "i"
+    secret = { env = "S" }
+    secret_before = { env = "S" }
+    channel = "t"
+    chat = "1"
+    thread = "2"
+    person = "3"
+    [[webhooks_out]]
+    name = "o"
+    url = "https://example.org"
+    secret = { env = "S" }
+    secret_before = { env = "S" }
+    topics = ["approval.asked"]
+    role = "operator"
 "#;

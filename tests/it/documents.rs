@@ -7,11 +7,16 @@ use countersign::{
         event::Speaker,
         ids::{CallId, ConversationId},
     },
-    store::files::Artifacts,
+    store::{files::Artifacts, memory::Shelf},
     tools::{
-        Context, Tool as _, ToolError,
+        Context, Tool, ToolError,
+        documents::{
+            self, House,
+            draw::Press,
+            order::{Breakdown, Order},
+        },
         extract::ExtractDocument,
-        sandbox::{Job, Limits, Work, run},
+        sandbox::{Job, Limits, Sandbox, Work, run},
         shell::Shell,
     },
 };
@@ -43,9 +48,12 @@ impl Desk {
         let context = Context {
             conversation: ConversationId::from("c1"),
             call: CallId::from("call1"),
+            agent: "default".into(),
             person: Speaker { id: "ann".into(), name: "Ann".into() },
             workspace: folder.path().join("work"),
             artifacts: Artifacts::new(folder.path().join("artifacts")),
+            shelf: Shelf { agent: "default".into(), scope: String::new() },
+            taint: vec![],
             seen: BTreeMap::new(),
             now: "2026-04-11T12:30:22Z".parse().unwrap(),
             cancelled: CancellationToken::new(),
@@ -382,6 +390,74 @@ async fn mc_23_a_command_runs_and_says_how_it_went() {
         assert!(matches!(refused, Err(ToolError::InvalidParameters(_))));
     }
     assert!(desk.folder.path().exists());
+}
+
+fn tool(name: &str, sandbox: &Arc<Sandbox>) -> Arc<dyn Tool> {
+    let mut tools = documents::tools(House::default(), sandbox).into_iter();
+    tools.find(|tool| tool.spec().name == name).unwrap()
+}
+
+/// T5, MC-27, MC-29 … MC-32, S9: each format is drawn in a process that has neither files nor network,
+/// within walls and without, and twice the same.
+#[tokio::test]
+async fn mc_31_every_format_is_drawn_apart() {
+    let desk = Desk::new().await;
+    desk.has("dot.png", include_bytes!("../../renderers/tests/corpus/img/dot.png"));
+    let bare = Arc::new(Sandbox::without_walls(std::path::Path::new(BINARY), "a test"));
+    let text = "---\ntitle: Rivers\n---\n\n# Rivers\n\n![a dot](dot.png) ![lost](no.png) é\n\n\
+                | a | b |\n|---|---|\n| 007 | 2 |\n";
+    for ending in ["pdf", "docx", "pptx", "xlsx"] {
+        let mut digests = Vec::new();
+        for sandbox in [&desk.extract.sandbox, &bare] {
+            let render = tool(&format!("render_{ending}"), sandbox);
+            let output = render.run(json!({ "markdown": text }), &desk.context).await.unwrap();
+            assert_eq!(output.attachments[0].name, format!("Rivers.{ending}"));
+            assert!(output.text.contains("no.png"), "{ending}: {}", output.text);
+            assert!(!output.text.contains("dot.png"), "{ending}: {}", output.text);
+            digests.push(output.attachments[0].digest.clone());
+        }
+        assert_eq!(digests[0], digests[1], "T5: the same bytes");
+    }
+    let off = tool("render_pdf", &Arc::new(Sandbox::off("bubblewrap is missing")));
+    let refused = off.run(json!({ "markdown": "x" }), &desk.context).await.unwrap_err();
+    assert!(matches!(refused, ToolError::Sandbox(_)), "{refused}");
+}
+
+/// S14: however a drawing breaks down, it is an error that says what to do, and the next is drawn.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s14_a_drawing_that_breaks_down_is_an_error_and_nothing_else() {
+    let walled = Arc::new(sandbox().await);
+    let bare = Arc::new(Sandbox::without_walls(std::path::Path::new(BINARY), "a test"));
+    for sandbox in [walled, bare] {
+        let mut press = Press::new(sandbox.clone(), House::default().fonts());
+        press.limits = Limits { cpu_seconds: 2, memory_bytes: 256 << 20, ..Limits::DRAWING };
+        for (how, words) in [
+            (Breakdown::Memory, "more than 256 MiB of memory"),
+            (Breakdown::Stack, "nested too deeply"),
+            (Breakdown::Loop, "longer than 2 s"),
+            (Breakdown::Panic, "Simplify it"),
+        ] {
+            let error = press.ask(Order::Break(how)).await.unwrap_err().to_string();
+            assert!(error.contains(words), "{how:?}: {error}");
+        }
+        press.wait = Duration::from_millis(300);
+        let error = press.ask(Order::Break(Breakdown::Loop)).await.unwrap_err().to_string();
+        assert!(error.contains("longer"), "{error}");
+        press.wait = Duration::from_mins(1);
+        assert!(press.ask(Order::Names(vec!["![](a.png)".into()])).await.is_ok());
+    }
+}
+
+/// Drawn or refused: either is an answer.
+#[tokio::test]
+async fn deep_nesting_ends_nothing() {
+    let desk = Desk::new().await;
+    let render = tool("render_pdf", &desk.extract.sandbox);
+    for text in [">".repeat(2_000) + " x", "- ".repeat(1_000) + "x", "*".repeat(5_000)] {
+        if let Err(error) = render.run(json!({ "markdown": text }), &desk.context).await {
+            assert!(error.to_string().contains("document could not be drawn"), "{error}");
+        }
+    }
 }
 
 /// T8, MC-23: of a flood both ends stand in the result, and the rest in a file.

@@ -6,15 +6,23 @@
     reason = "a test that cannot go on ends there, and reads its own surroundings"
 )]
 
+mod api;
 mod config;
+mod custom_tools;
 mod discord_wires;
+mod doctor;
 mod documents;
 mod fault_matrix;
+mod fuzz;
 mod kills;
+mod measured;
+mod planted;
 mod process;
 mod room;
 mod rows;
 mod sandbox;
+mod shells;
+mod skills;
 mod store;
 mod stories;
 mod terminal_wires;

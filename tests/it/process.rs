@@ -12,7 +12,10 @@ use std::{
     time::Duration,
 };
 use tempfile::TempDir;
-use tokio::process::{Child, Command};
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::{Child, Command},
+};
 
 use crate::world::administer;
 
@@ -101,15 +104,24 @@ impl Site {
 
     /// Starts a process; `more` are variables of this one only.
     pub fn start(&self, more: &[(&str, &str)]) -> Running {
+        self.spawn("serve", Stdio::null(), more)
+    }
+
+    /// Starts a talk on the terminal, over pipes.
+    pub fn talk(&self) -> Running {
+        self.spawn("chat", Stdio::piped(), &[])
+    }
+
+    fn spawn(&self, command: &str, keyboard: Stdio, more: &[(&str, &str)]) -> Running {
         let number = self.starts.fetch_add(1, Ordering::SeqCst);
         let path = |stream: &str| self.path(&format!("run{number}.{stream}"));
         let child = Command::new(env!("CARGO_BIN_EXE_countersign"))
-            .args(["serve", "--config", "countersign.toml"])
+            .args([command, "--config", "countersign.toml"])
             .current_dir(self.folder.path())
             .env_clear()
             .envs(&self.variables)
             .envs(more.iter().copied())
-            .stdin(Stdio::null())
+            .stdin(keyboard)
             .stdout(File::create(path("out")).unwrap())
             .stderr(File::create(path("err")).unwrap())
             .kill_on_drop(true)
@@ -183,6 +195,12 @@ impl Site {
         paths.map(|name| read(&self.path(&name))).collect::<Vec<_>>().join("\n")
     }
 
+    /// What processes here have printed for whoever started them.
+    pub fn printed(&self) -> String {
+        let count = self.starts.load(Ordering::SeqCst);
+        (0..count).map(|n| read(&self.path(&format!("run{n}.out")))).collect()
+    }
+
     /// Every file of the data folder and the database file, as they stand on the disk.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
@@ -229,6 +247,12 @@ impl Running {
             read(&self.out).contains("Countersign is running").then_some(true)
         })
         .await
+    }
+
+    /// Types on the terminal.
+    pub async fn types(&mut self, keys: &[u8]) {
+        let keyboard = self.child.stdin.as_mut().expect("a talk has a keyboard");
+        keyboard.write_all(keys).await.expect("it reads");
     }
 
     pub fn said(&self) -> String {

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use channels::{
-    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
+    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Place, Receipt, SendError,
     Shipment, Unit, WebhookError, WebhookRequest,
     limits::{Paces, Repeat},
 };
@@ -37,6 +37,8 @@ struct State {
     typing: usize,
     /// What people have sent, by its id.
     files: BTreeMap<String, Bytes>,
+    /// What people are in a chat.
+    roles: BTreeMap<(String, String), Vec<String>>,
     /// What is wrong with a chat, for every send to it.
     chats: BTreeMap<String, SendError>,
 }
@@ -59,6 +61,12 @@ pub struct Room {
 }
 
 impl Room {
+    /// From now on the platform says that they are this in that chat.
+    pub fn calls(&self, chat: &str, person: &str, roles: &[&str]) {
+        let roles = roles.iter().map(|&role| role.to_owned()).collect();
+        self.state.lock().unwrap().roles.insert((chat.into(), person.into()), roles);
+    }
+
     pub fn new() -> Self {
         let limits = Limits {
             text: 4096,
@@ -214,5 +222,10 @@ impl Channel for Room {
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
         let found = self.state.lock().unwrap().files.get(&file.id).cloned();
         found.ok_or_else(|| SendError::Rejected("no such file".into()))
+    }
+
+    async fn roles(&self, place: &Place, person: &str) -> Vec<String> {
+        let key = (place.chat.clone(), person.to_owned());
+        self.state.lock().unwrap().roles.get(&key).cloned().unwrap_or_default()
     }
 }

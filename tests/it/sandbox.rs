@@ -361,6 +361,7 @@ async fn s16_a_server_is_confined_and_works() {
         home: house.folder.path().join("yours/mcp/one"),
         hidden: house.folder.path().join("yours"),
         folders: vec![house.folder.path().join("named")],
+        network: true,
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -369,18 +370,17 @@ async fn s16_a_server_is_confined_and_works() {
     let script = format!(
         "{connect}; echo x >$HOME/kept && echo home; echo x >{named}/made && echo named; \
          cat {secret}; echo x >{mine}/made && echo ESCAPED; test -d /proc/{us} && echo ESCAPED; \
-         env | grep ^CARGO && echo ESCAPED; ls /run/*.sock && echo ESCAPED; cat {manifest} | head -1",
+         env | grep ^CARGO && echo ESCAPED; ls /run/*.sock && echo ESCAPED; head -1 /etc/passwd | cut -d: -f1",
         named = house.path("named"),
         secret = house.path("yours/secret"),
         mine = house.path("mine"),
         us = std::process::id(),
-        manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
     );
     for _ in 0..2 {
         let program = ["/bin/sh", "-c", &script].map(str::to_owned);
         let command = walls.command(&program).unwrap();
         let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
-        assert_eq!(ended.stdout.text(), "online\nhome\nnamed\n[workspace]\n", "{ended:?}");
+        assert_eq!(ended.stdout.text(), "online\nhome\nnamed\nroot\n", "{ended:?}");
     }
     assert!(Path::new(&house.path("yours/mcp/one/kept")).exists());
     let off = ServerWalls { sandbox: Arc::new(Sandbox::off("bubblewrap is missing")), ..walls };
@@ -392,10 +392,14 @@ async fn s16_a_server_is_confined_and_works() {
 async fn s16_the_official_server_works_confined() {
     let python = std::env::var("COUNTERSIGN_TEST_PYTHON").expect("tests/run names a Python");
     let house = House::new().await;
-    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/mcp_server.py");
+    let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/mcp_server.py");
+    // The server sees a `/tmp` of its own, where this checkout may lie.
+    let environment = Path::new(&python).parent().and_then(Path::parent).unwrap();
+    let folders = vec![server.parent().unwrap().to_owned(), environment.to_owned()];
+    let server = server.to_str().unwrap().to_owned();
     let config = McpConfig {
         name: "py".into(),
-        command: Some(vec![python, server.into(), "stdio".into()]),
+        command: Some(vec![python.clone(), server, "stdio".into()]),
         url: None,
         env: BTreeMap::new(),
         tier: Tier::Extension,
@@ -405,7 +409,8 @@ async fn s16_the_official_server_works_confined() {
             sandbox: Arc::new(house.sandbox.clone()),
             home: house.folder.path().join("yours/mcp/py"),
             hidden: house.folder.path().join("yours"),
-            folders: Vec::new(),
+            folders,
+            network: true,
         }),
     };
     let tools = mcp::connect(config.clone()).await.unwrap();

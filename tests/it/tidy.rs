@@ -236,9 +236,12 @@ fn nothing_is_left_for_later_or_bound_to_a_machine() {
 #[test]
 fn every_migration_is_embedded() {
     let db = fs::read_to_string(root().join("src/store/db.rs")).unwrap();
-    for entry in fs::read_dir(root().join("migrations")).unwrap().map(Result::unwrap) {
-        let name = entry.file_name().into_string().unwrap();
-        assert!(db.contains(&name), "{name} is not in src/store/db.rs");
+    for folder in ["migrations", "migrations/sqlite", "migrations/postgres"] {
+        for entry in fs::read_dir(root().join(folder)).unwrap().map(Result::unwrap) {
+            let name = format!("{folder}/{}", entry.file_name().into_string().unwrap());
+            let is_embedded = entry.path().is_dir() || db.contains(&name);
+            assert!(is_embedded, "{name} is not in src/store/db.rs");
+        }
     }
 }
 

@@ -624,3 +624,28 @@ async fn every_request_of_a_job_is_what_the_official_schema_wants() {
 async fn shows(wires: &Wires, what: &str, is: impl Fn(&Shown) -> bool) {
     eventually(what, async || wires.shown().iter().any(&is).then_some(())).await;
 }
+
+/// S5: a pairing code comes with the link that sends it, where the platform tells the bot's name;
+/// the link lets in whoever opens it, and without the name the code is printed all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pairing_code_comes_with_its_link() {
+    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    let mut running = wires.start(By::Poll).await;
+    let (went_well, said) = wires.site.run(&["pair"]).await;
+    assert!(went_well, "{said}");
+    let code = said.lines().next().expect("the code");
+    assert!(said.contains(&format!("https://t.me/counter_bot?start={code}\n")), "{said}");
+    let eve = wires.telegram.private("Eve");
+    wires.telegram.user_says(eve, "Eve", &format!("/start {code}"));
+    eventually("Eve is let in", async || {
+        let shown = wires.telegram.messages(eve);
+        shown.iter().any(|message| message.text.starts_with("Welcome!")).then_some(())
+    })
+    .await;
+    running.stop().await;
+    wires.telegram.fault("getMe", Trouble::Page { code: 502 });
+    let (went_well, said) = wires.site.run(&["pair"]).await;
+    assert!(went_well && !said.contains("t.me"), "{said}");
+    assert!(said.contains("Send this to the bot."), "{said}");
+    wires.site.end().await;
+}

@@ -20,18 +20,23 @@ use countersign::{
     },
     store::{journal, votes},
     tools::{Context, Output, Tool, ToolError, sandbox::Sandbox},
+    worker::tick,
 };
 use serde_json::{Value, json};
 use sqlx::Connection as _;
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
-use crate::room::{Message, Room};
+use crate::{
+    room::{Message, Room},
+    sandbox::BINARY,
+};
 
 /// One test on SQLite and one on PostgreSQL.
 #[macro_export]
@@ -75,7 +80,7 @@ pub struct World {
     pub language: Option<String>,
     /// More tools than every world has.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// None, unless a story is about it.
+    /// Without walls, unless a story is about it: documents are drawn, there is no shell.
     pub sandbox: Arc<Sandbox>,
     database: Option<Database>,
     _folder: tempfile::TempDir,
@@ -119,7 +124,7 @@ impl World {
             roles: vec![],
             language: None,
             tools: vec![],
-            sandbox: Arc::new(Sandbox::off("this story has none")),
+            sandbox: Arc::new(Sandbox::without_walls(Path::new(BINARY), "this story has none")),
             database,
             _folder: folder,
             next_key: 1,
@@ -199,6 +204,7 @@ impl World {
             addressed: true,
             files: vec![],
             album: None,
+            foreign: None,
         }
     }
 
@@ -287,7 +293,8 @@ impl World {
             let expired = approvals::sweep(&app.gateway).await.unwrap();
             let advanced = app.worker.advance_ready().await.unwrap();
             let shown = deliver::deliver_ready(&app.gateway).await.unwrap();
-            if expired + advanced + shown == 0 {
+            let fired = tick::fire_due(&app.worker).await.unwrap();
+            if expired + advanced + shown + fired == 0 {
                 break;
             }
         }

@@ -35,7 +35,8 @@ if ! diff -u "$scratch/expected" "$scratch/short" || grep -q ERROR "$scratch/err
     exit 1
 fi
 
-# speak_to URL OPTIONS: the adapter against a peer of its own on $port.
+# speak_to URL OPTIONS: the adapter against a peer of its own on $port; without options also what every
+# channel has to do, item by item.
 speak_to() {
     "$venv/bin/python" "$here/simcord_wire.py" "$port" $2 >"$scratch/peer" 2>&1 &
     peer=$!
@@ -49,6 +50,12 @@ speak_to() {
     if ! COUNTERSIGN_PEER_USERS=http://127.0.0.1:$port COUNTERSIGN_PEER_URL=$1 timeout 120 \
         cargo test --quiet --workspace --all-features --locked --test discord -- --ignored --exact \
         peer::somebody_elses_discord_is_spoken_to >"$scratch/said" 2>&1; then
+        cat "$scratch/said" "$scratch/peer" >&2
+        exit 1
+    fi
+    if [ -z "$2" ] && ! COUNTERSIGN_PEER_USERS=$1 timeout 120 \
+        cargo test --quiet --workspace --all-features --locked --test conforming -- --ignored \
+        --test-threads=1 simcord:: >"$scratch/said" 2>&1; then
         cat "$scratch/said" "$scratch/peer" >&2
         exit 1
     fi

@@ -7,7 +7,7 @@ use super::{
     Discord,
     acknowledge::{EPHEMERAL, callback},
     api::{Body, Failure, Route},
-    send::{NO_PREVIEW, TEXT, message_id, nowhere, once, rejected, repeatable},
+    outcome::{NO_PREVIEW, TEXT, message_id, nowhere, once, rejected, repeatable},
 };
 use crate::{Receipt, SendError, Unit, text};
 
@@ -19,18 +19,38 @@ pub(super) struct Call<'a> {
     id: &'a str,
     application: &'a str,
     token: &'a str,
+    /// Only who has called it sees the answer.
+    private: bool,
+    /// The first part of the answer is there already.
+    goes_on: bool,
 }
 
 impl<'a> Call<'a> {
     pub(super) fn of(message: &'a str) -> Option<Self> {
-        let mut parts = message.strip_prefix("i:")?.splitn(3, ':');
-        Some(Self { id: parts.next()?, application: parts.next()?, token: parts.next()? })
+        let first = message.strip_prefix("i:");
+        let mut parts = first.or_else(|| message.strip_prefix("f:"))?.splitn(4, ':');
+        Some(Self {
+            id: parts.next()?,
+            application: parts.next()?,
+            token: parts.next()?,
+            private: parts.next() == Some(PRIVATE),
+            goes_on: first.is_none(),
+        })
     }
 }
 
+const PRIVATE: &str = "private";
+
+/// The message that stands for a call.
+pub(super) fn call(private: bool, [id, application, token]: [&str; 3]) -> String {
+    let private = if private { format!(":{PRIVATE}") } else { String::new() };
+    format!("i:{id}:{application}:{token}{private}")
+}
+
 impl Discord {
-    /// Puts the answer where "is thinking" stands: an edit, which can be repeated. `None` once the
-    /// platform has forgotten the call, 15 minutes later: then it has to be an ordinary message.
+    /// Puts the answer where "is thinking" stands: an edit, which can be repeated; later parts go
+    /// behind it, to the same eyes. `None` once the platform has forgotten the call, 15 minutes
+    /// later: then it has to be an ordinary message.
     pub(super) async fn answer(
         &self,
         call: &Call<'_>,
@@ -38,6 +58,9 @@ impl Discord {
     ) -> Result<Option<Receipt>, SendError> {
         let underway = self.underway.holds(call.id);
         let Call { application, token, .. } = call;
+        if call.goes_on {
+            return self.go_on(call, fields).await;
+        }
         let path = format!("webhooks/{application}/{token}/messages/@original");
         match self.api.call(Route::patch(path).unsigned(), Body::Json(fields)).await {
             Ok(shown) => message_id(&shown).map(Some).map_err(repeatable),
@@ -51,6 +74,24 @@ impl Discord {
                 Ok(None)
             }
             Err(failure) => Err(repeatable(failure)),
+        }
+    }
+
+    async fn go_on(
+        &self,
+        call: &Call<'_>,
+        mut fields: Value,
+    ) -> Result<Option<Receipt>, SendError> {
+        if call.private {
+            fields["flags"] = (EPHEMERAL | NO_PREVIEW).into();
+        }
+        let route = Route::post(format!("webhooks/{}/{}", call.application, call.token)).unsigned();
+        match self.api.call(route, Body::Json(fields)).await {
+            Ok(shown) => message_id(&shown).map(Some).map_err(repeatable),
+            Err(
+                Failure::Refused { status: 401 | 404, .. } | Failure::Refused { code: 50027, .. },
+            ) => Ok(None),
+            Err(failure) => Err(once(failure)),
         }
     }
 

@@ -49,6 +49,16 @@ pub(super) fn files(content: &Value, me: u64) -> Vec<FileRef> {
     files
 }
 
+/// Whose words stand in it besides the person's own. Who wrote what is forwarded, the platform does
+/// not say.
+pub(super) fn others_in(message: &Message, content: &Value, me: u64) -> Option<String> {
+    if forwarded(content).next().is_some() {
+        return Some("somebody elsewhere".to_owned());
+    }
+    let answered = message.referenced_message.as_deref().filter(|other| other.author.id != me)?;
+    Some(line(&Value::from(shown_name(&answered.author))))
+}
+
 /// Our own mention is taken off the beginning; the others become names.
 pub(super) fn readable(text: &str, (users, roles): (&[User], &[u64]), guilds: &Guilds) -> String {
     let me = guilds.me;

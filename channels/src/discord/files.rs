@@ -7,8 +7,8 @@ use url::Url;
 use super::{
     Discord,
     api::{Body, Failure, Route},
-    rooms::id,
-    send::{rejected, repeatable},
+    ids::id,
+    outcome::{rejected, repeatable},
 };
 use crate::{FileRef, SendError};
 

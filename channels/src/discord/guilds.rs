@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::rooms::id;
+use super::ids::id;
 
 /// What a guild without boosts takes, and every private chat.
 /// <https://discord.com/developers/docs/reference#uploading-files>
@@ -97,6 +97,11 @@ impl Guilds {
         lost
     }
 
+    /// The guild of a channel; of a private chat, none.
+    pub(super) fn of(&self, room: u64) -> Option<u64> {
+        self.rooms.get(&room).map(|stands| stands.guild)
+    }
+
     /// The largest file that can be sent there.
     pub(super) fn upload_bytes(&self, room: u64) -> u64 {
         let guild = self.rooms.get(&room).and_then(|stands| self.known.get(&stands.guild));
@@ -105,6 +110,11 @@ impl Guilds {
             Some(3..) => MOST_BYTES,
             _ => USUAL_BYTES,
         }
+    }
+
+    /// The guild in which a channel stands.
+    pub(super) fn of_room(&self, room: u64) -> Option<u64> {
+        self.rooms.get(&room).map(|stands| stands.guild)
     }
 
     /// What somebody is in a guild: the ids of their roles, `admin`, `owner`.

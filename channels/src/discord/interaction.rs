@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::{
     Discord,
+    answer::call,
     config::Command,
-    receive::{here, time, unparsed},
-    rooms::id,
+    ids::{id, time},
+    receive::{here, unparsed},
 };
 use crate::{Choice, Incoming, Person, incoming::What};
 
@@ -96,13 +97,14 @@ impl Discord {
                 data: data.to_owned(),
                 reason: Some(reason).filter(|reason| !reason.is_empty()),
             },
-            Some(Act::Command { text, .. }) => What::Text {
-                message: format!("i:{own}:{application}:{token}"),
+            Some(Act::Command { text, command }) => What::Text {
+                message: call(command.private, [own, application, token]),
                 text,
                 reply_to: None,
                 addressed: true,
                 files: Vec::new(),
                 album: None,
+                foreign: None,
             },
         };
         Some(Incoming {

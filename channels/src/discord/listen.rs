@@ -1,7 +1,10 @@
 //! Our own loop over connections, and what takes their events: in order, each committed before the
 //! next, and what a new session has missed read by REST first.
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    time::Duration,
+};
 
 use serde_json::Value;
 use tokio::{sync::mpsc, time::timeout};
@@ -12,6 +15,7 @@ use super::{
     Discord,
     api::{Body, Failure, Route},
     gateway::{Dispatch, Ended, Line},
+    ids::{self, id},
     receive,
     rooms::{Missed, Rooms},
 };
@@ -137,13 +141,14 @@ impl Discord {
         intake: &Intake,
     ) -> Result<(), ListenError> {
         for Missed { channel, mut after } in missed {
-            while let Some(page) = self.page(channel, after).await {
+            while let Some(mut page) = self.page(channel, after).await {
+                self.name_members(channel, &mut page).await;
                 let full = page.len() >= PAGE;
                 let kind = rooms.kind(channel);
                 let found = |message| receive::found(message, kind, &self.guilds());
                 let mut found: Vec<Incoming> = page.iter().filter_map(found).collect();
-                found.sort_by_key(|incoming| receive::snowflake(&incoming.key));
-                let newest = found.last().and_then(|last| receive::snowflake(&last.key));
+                found.sort_by_key(|incoming| ids::snowflake(&incoming.key));
+                let newest = found.last().and_then(|last| ids::snowflake(&last.key));
                 let fresh = found.into_iter().filter_map(|i| rooms.take(i)).collect();
                 commit(intake, fresh, rooms).await?;
                 match newest.filter(|newest| full && *newest > after) {
@@ -157,13 +162,39 @@ impl Discord {
 
     /// The messages right after that one; `None` where the channel may not be read.
     async fn page(&self, channel: u64, after: u64) -> Option<Vec<Value>> {
+        let route = || {
+            Route::get(format!("channels/{channel}/messages"))
+                .query(format!("after={after}&limit={PAGE}"))
+        };
+        match self.read(route).await? {
+            Value::Array(messages) => Some(messages),
+            _ => None,
+        }
+    }
+
+    /// Puts in what the gateway tells with each message of a guild and REST does not: which guild it
+    /// is, and what its writer is there.
+    async fn name_members(&self, channel: u64, messages: &mut [Value]) {
+        let Some(guild) = self.guilds().of(channel) else { return };
+        let mut members = BTreeMap::new();
+        for message in messages {
+            let Some(person) = id(&message["author"]["id"]) else { continue };
+            if let Entry::Vacant(unknown) = members.entry(person) {
+                let route = || Route::get(format!("guilds/{guild}/members/{person}"));
+                // Somebody who has left has no roles.
+                unknown.insert(self.read(route).await.unwrap_or_default());
+            }
+            message["guild_id"] = guild.to_string().into();
+            message["member"] = members[&person].clone();
+        }
+    }
+
+    /// Asks until there is an answer; `None` where it may not be had.
+    async fn read(&self, route: impl Fn() -> Route) -> Option<Value> {
         let mut wait = Wait::new();
         loop {
-            let route = Route::get(format!("channels/{channel}/messages"))
-                .query(format!("after={after}&limit={PAGE}"));
-            match self.api.call(route, Body::Empty).await {
-                Ok(Value::Array(messages)) => return Some(messages),
-                Ok(_) => return None,
+            match self.api.call(route(), Body::Empty).await {
+                Ok(answer) => return Some(answer),
                 Err(Failure::Refused { status: 429, after, .. }) => {
                     idle(after.unwrap_or(SHORTEST_WAIT)).await;
                 }

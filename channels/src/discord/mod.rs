@@ -9,6 +9,7 @@
 //! - `acknowledge`: their first answer, before anything else; `answer`: what follows it
 //! - `commands`: the slash commands that people are offered
 //! - `send`: a [`Shipment`] → calls
+//! - `ids`, `outcome`: what the others stand on
 
 mod acknowledge;
 mod answer;
@@ -21,8 +22,10 @@ mod files;
 mod fold;
 mod gateway;
 mod guilds;
+mod ids;
 mod interaction;
 mod listen;
+mod outcome;
 mod pauses;
 mod receive;
 mod rooms;
@@ -36,6 +39,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -43,12 +47,12 @@ pub use config::{Command, DiscordConfig, Roots, Worded, Words};
 pub use endpoint::pong;
 
 use crate::{
-    Channel, FileRef, Incoming, Intake, Limits, ListenError, Receipt, SendError, Shipment, Unit,
-    WebhookError, WebhookRequest,
+    Channel, FileRef, Incoming, Intake, Limits, ListenError, Place, Receipt, SendError, Shipment,
+    Unit, WebhookError, WebhookRequest,
     limits::{Pace, Paces, Repeat},
 };
 use acknowledge::Underway;
-use api::Api;
+use api::{Api, Body, Route};
 use endpoint::Key;
 use guilds::Guilds;
 
@@ -90,6 +94,21 @@ impl Discord {
         self.private.lock().unwrap_or_else(PoisonError::into_inner).extend(private_chats);
     }
 
+    /// Asked anew each time: it is asked seldom.
+    async fn roles_in(&self, place: &Place, person: &str) -> Vec<String> {
+        let (room, Ok(id)) = (place.thread.as_ref().unwrap_or(&place.chat), person.parse()) else {
+            return Vec::new();
+        };
+        let Some(guild) = room.parse().ok().and_then(|room| self.guilds().of_room(room)) else {
+            return Vec::new();
+        };
+        let route = Route::get(format!("guilds/{guild}/members/{id}"));
+        match self.api.call(route, Body::Empty).await {
+            Ok(member) => self.guilds().roles(&Value::from(guild.to_string()), &member, id),
+            Err(_) => Vec::new(),
+        }
+    }
+
     fn guilds(&self) -> MutexGuard<'_, Guilds> {
         self.guilds.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -104,8 +123,8 @@ impl Discord {
 /// where one takes less than the most.
 fn limits() -> Limits {
     Limits {
-        text: send::TEXT,
-        caption: send::TEXT,
+        text: outcome::TEXT,
+        caption: outcome::TEXT,
         unit: Unit::Discord,
         upload_bytes: guilds::MOST_BYTES,
         buttons: true,
@@ -152,5 +171,9 @@ impl Channel for Discord {
 
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
         self.download(file).await
+    }
+
+    async fn roles(&self, place: &Place, person: &str) -> Vec<String> {
+        self.roles_in(place, person).await
     }
 }

@@ -12,12 +12,9 @@ use super::{
     content::{self, readable, shown_name},
     fold::fold,
     guilds::Guilds,
-    rooms::id,
+    ids::{id, time},
 };
 use crate::{Incoming, Person, Place, PlaceKind, incoming::What};
-
-/// The first millisecond of Discord's ids.
-const EPOCH: u64 = 1_420_070_400_000;
 
 /// `None` for what is no message.
 pub(super) fn incoming(name: &str, content: &Value, guilds: &Guilds) -> Option<Incoming> {
@@ -38,11 +35,6 @@ pub(super) fn found(content: &Value, kind: PlaceKind, guilds: &Guilds) -> Option
 pub(super) fn moved(room: u64, what: What, (mark, at): (&str, DateTime<Utc>)) -> Incoming {
     let place = Place { chat: room.to_string(), thread: None, kind: PlaceKind::Group };
     Incoming { key: format!("g{mark}:{room}"), at, place, person: None, what }
-}
-
-/// The id in a key.
-pub(super) fn snowflake(key: &str) -> Option<u64> {
-    key.strip_prefix(['m', 'i'])?.parse().ok()
 }
 
 fn message(content: &Value, place: Place, guilds: &Guilds) -> Incoming {
@@ -82,6 +74,7 @@ fn said(message: &Message, content: &Value, (kind, guilds): (PlaceKind, &Guilds)
         addressed: kind == PlaceKind::Private || to_us || mentioned,
         files,
         album: None,
+        foreign: content::others_in(message, content, guilds.me),
     }
 }
 
@@ -153,20 +146,9 @@ fn person(user: &User, content: &Value, guilds: &Guilds) -> Person {
     }
 }
 
-/// When an id was given out.
-pub(super) fn time(snowflake: u64) -> DateTime<Utc> {
-    let millis = i64::try_from((snowflake >> 22) + EPOCH).unwrap_or(0);
-    DateTime::from_timestamp_millis(millis).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_id_tells_its_time() {
-        assert_eq!(time(175_928_847_299_117_063).to_rfc3339(), "2016-04-30T11:18:25.796+00:00");
-    }
 
     /// M8
     #[test]

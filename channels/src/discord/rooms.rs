@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::receive;
+use super::ids::{id, snowflake, time};
 use crate::{Incoming, PlaceKind};
 
 /// After a restart, a minute more is read than was committed: two channels' events need not have
@@ -103,7 +103,7 @@ impl Rooms {
 
     /// When the newest event was, by the platform's clock.
     pub(super) fn time(&self) -> DateTime<Utc> {
-        receive::time(self.highest)
+        time(self.highest)
     }
 
     pub(super) fn kind(&self, channel: u64) -> PlaceKind {
@@ -115,7 +115,7 @@ impl Rooms {
         if !self.seen.insert(&incoming.key) {
             return None;
         }
-        let at = receive::snowflake(&incoming.key);
+        let at = snowflake(&incoming.key);
         self.highest = self.highest.max(at.unwrap_or(0));
         if let Ok(channel) = incoming.place.chat.parse()
             && incoming.key.starts_with('m')
@@ -159,11 +159,6 @@ impl Seen {
         }
         true
     }
-}
-
-/// Discord writes its ids as text.
-pub(super) fn id(value: &Value) -> Option<u64> {
-    value.as_str()?.parse().ok()
 }
 
 #[cfg(test)]

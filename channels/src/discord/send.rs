@@ -8,19 +8,16 @@ use super::{
     api::{Api, Body, Failure, Route},
     fold::fold,
     guilds::USUAL_BYTES,
+    outcome::{NO_PREVIEW, message_id, nowhere, once, rejected, repeatable},
 };
 use crate::{Choice, Limits, Outgoing, Receipt, SendError, Shipment, Unit, text};
 
-/// Of a message, in characters.
-pub(super) const TEXT: usize = 2000;
 /// Of what a button carries, in characters.
 const BUTTON_DATA: usize = 100;
 /// Of a button's label, in characters.
 const LABEL: usize = 80;
 const BUTTONS_IN_A_ROW: usize = 5;
 const ROWS: usize = 5;
-/// Flags of a message: no previews of the links in it, which would be fetched for all to see.
-pub(super) const NO_PREVIEW: u64 = 1 << 2;
 
 impl Discord {
     pub(super) async fn show(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
@@ -258,47 +255,6 @@ fn style(key: char) -> u8 {
     }
 }
 
-/// What leaves no message behind.
-pub(super) fn nowhere() -> Receipt {
-    Receipt { message: String::new() }
-}
-
-/// For what has a nonce, or none and may be sent only once: without an answer nobody knows.
-pub(super) fn once(failure: Failure) -> SendError {
-    match failure {
-        Failure::Lost(reason) => SendError::Unknown(reason),
-        other => repeatable(other),
-    }
-}
-
-/// For what is the same however often it is said.
-/// <https://discord.com/developers/docs/topics/opcodes-and-status-codes#json>
-pub(super) fn repeatable(failure: Failure) -> SendError {
-    match failure {
-        Failure::Unsent(reason) | Failure::Lost(reason) => SendError::Retry { after: None, reason },
-        Failure::Refused { status: 429, message, after: Some(after), everywhere: true, .. } => {
-            SendError::Paused { after, reason: message }
-        }
-        Failure::Refused { status, code, message, after, .. } => match (status, code) {
-            // A token that is refused is a person's to replace; what waits for it is not lost. A
-            // 403 that is not Discord's own comes from what stands in front of it.
-            (401 | 408 | 429 | 500.., _) | (403, 0 | 40333) => {
-                SendError::Retry { after, reason: message }
-            }
-            // Unknown channel, no access, no private messages, no permission, no guild in common;
-            // a locked thread.
-            (_, 10003 | 50001 | 50007 | 50013 | 50278 | 160_005) => SendError::Gone(message),
-            _ => SendError::Rejected(message),
-        },
-    }
-}
-
-pub(super) fn message_id(shown: &Value) -> Result<Receipt, Failure> {
-    let id = shown["id"].as_str().map(str::to_owned);
-    let lost = || Failure::Lost("the answer names no message".to_owned());
-    id.map(|message| Receipt { message }).ok_or_else(lost)
-}
-
 /// The message that is answered; a command is none.
 fn reply(to: Option<&str>) -> Result<Option<u64>, SendError> {
     number(to.filter(|to| Call::of(to).is_none()))
@@ -307,8 +263,4 @@ fn reply(to: Option<&str>) -> Result<Option<u64>, SendError> {
 fn number(id: Option<&str>) -> Result<Option<u64>, SendError> {
     let parsed = id.map(str::parse).transpose();
     parsed.map_err(|_| rejected("an id that is not a number"))
-}
-
-pub(super) fn rejected(reason: &str) -> SendError {
-    SendError::Rejected(reason.to_owned())
 }

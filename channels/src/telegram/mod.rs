@@ -36,7 +36,7 @@ use tokio_util::sync::CancellationToken;
 pub use config::{Menu, Mode, TelegramConfig};
 
 use crate::{
-    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
+    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Place, Receipt, SendError,
     Shipment, Unit, WebhookError, WebhookRequest,
     limits::{Pace, Paces, Repeat},
 };
@@ -83,6 +83,13 @@ impl Telegram {
             roles: Roles::default(),
             me: OnceCell::new(),
         }
+    }
+
+    /// The bot's name, as links to it have it (`t.me/NAME`); `None` if the platform does not tell it
+    /// in that time.
+    pub async fn name(&self, within: Duration) -> Option<String> {
+        let me = tokio::time::timeout(within, self.me()).await.ok()?.ok()?;
+        me.username.clone()
     }
 }
 
@@ -185,6 +192,10 @@ impl Channel for Telegram {
             return Err(SendError::Rejected(FileRef::BELIED.to_owned()));
         }
         Ok(bytes)
+    }
+
+    async fn roles(&self, place: &Place, person: &str) -> Vec<String> {
+        self.roles.at(&self.api, place, person).await
     }
 }
 

@@ -130,7 +130,8 @@ fn message(message: &Message, raw: &Value, me: &Me) -> What {
     // "Read this", said to a file that another sent here.
     files.extend(words::others(message, raw, me).map(media::files).unwrap_or_default());
     let album = raw["media_group_id"].as_str().map(str::to_owned);
-    What::Text { message: id, text, reply_to, addressed, files, album }
+    let foreign = words::others_in(message, raw, me);
+    What::Text { message: id, text, reply_to, addressed, files, album, foreign }
 }
 
 /// An edit that brings another file is told by the file's name; a place that moves is nobody's
@@ -330,6 +331,30 @@ mod tests {
         let user = json!({ "id": 7, "is_bot": true, "first_name": "Bot" });
         let entity = json!([{ "type": "text_mention", "offset": 0, "length": 3, "user": user }]);
         assert_eq!(heard("Bot, go", entity), ("go".to_owned(), true));
+    }
+
+    /// S1: whose words they are is told, so that what is done with them can depend on it.
+    #[test]
+    fn words_of_others_are_named() {
+        let foreign = |more: Value| {
+            let mut update = update("look", json!([]));
+            let message = update["message"].as_object_mut().unwrap();
+            message.extend(more.as_object().unwrap().clone());
+            match incoming(&update, &me()).map(|incoming| incoming.what) {
+                Some(What::Text { foreign, .. }) => foreign,
+                other => panic!("{other:?}"),
+            }
+        };
+        let eve = json!({ "id": 9, "is_bot": false, "first_name": "Eve" });
+        let bot = json!({ "id": 7, "is_bot": true, "first_name": "Bot" });
+        let group = json!({ "id": -5, "type": "supergroup", "title": "T" });
+        let said = |by: &Value| json!({ "message_id": 1, "date": 1, "chat": group, "from": by, "text": "x" });
+        let origin = json!({ "type": "user", "date": 1, "sender_user": eve });
+        assert_eq!(foreign(json!({})), None);
+        assert_eq!(foreign(json!({ "forward_origin": origin })).as_deref(), Some("Eve"));
+        assert_eq!(foreign(json!({ "via_bot": eve })).as_deref(), Some("Eve"));
+        assert_eq!(foreign(json!({ "reply_to_message": said(&eve) })).as_deref(), Some("Eve"));
+        assert_eq!(foreign(json!({ "reply_to_message": said(&bot) })), None, "our own words");
     }
 
     /// A6

@@ -15,7 +15,7 @@ use teloxide::{
 use tokio::time::Instant;
 
 use super::{Telegram, api::Api};
-use crate::{Incoming, PlaceKind, incoming::What};
+use crate::{Incoming, Place, PlaceKind, incoming::What};
 
 /// So long an answer counts: an administrator who is dismissed is one for a minute at most.
 const KNOWN_FOR: Duration = Duration::from_mins(1);
@@ -42,8 +42,15 @@ impl Roles {
             return;
         }
         let Some(person) = incoming.person.as_mut().filter(|person| !person.is_bot) else { return };
-        let (Ok(chat), Ok(id)) = (incoming.place.chat.parse(), person.id.parse()) else { return };
-        person.roles = self.of(api, chat, id).await;
+        person.roles = self.at(api, &incoming.place, &person.id).await;
+    }
+
+    pub(super) async fn at(&self, api: &Api, place: &Place, person: &str) -> Vec<String> {
+        let group = place.kind == PlaceKind::Group;
+        match (place.chat.parse(), person.parse()) {
+            (Ok(chat), Ok(id)) if group => self.of(api, chat, id).await,
+            _ => Vec::new(),
+        }
     }
 
     async fn of(&self, api: &Api, chat: i64, person: u64) -> Vec<String> {

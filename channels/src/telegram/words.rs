@@ -50,6 +50,22 @@ fn foreign(raw: &Value) -> Option<String> {
     raw["via_bot"].is_object().then(|| format!("[made by {}]", name(&raw["via_bot"])))
 }
 
+/// Whose words stand in it besides the person's own.
+pub(super) fn others_in(message: &Message, raw: &Value, me: &Me) -> Option<String> {
+    let forwarded = &raw["forward_origin"];
+    if forwarded.is_object() {
+        return Some(origin(forwarded));
+    }
+    if raw["via_bot"].is_object() {
+        return Some(name(&raw["via_bot"]));
+    }
+    pointed(message, raw, me)?;
+    match &raw["external_reply"]["origin"] {
+        Value::Null => others(message, raw, me).map(author),
+        elsewhere => Some(origin(elsewhere)),
+    }
+}
+
 /// Where words that can be clicked lead.
 fn links(marks: &[Mark<'_>]) -> Option<String> {
     let link = |mark: &Mark<'_>| match mark.kind {

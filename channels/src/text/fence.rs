@@ -1,5 +1,7 @@
 //! What has to be repeated behind a cut: the code fence or the table header that it falls into.
 
+use std::ops::Range;
+
 /// What a cut interrupts.
 pub(super) enum Carry {
     /// Without line ends.
@@ -25,11 +27,36 @@ pub(super) fn in_fence(head: &str) -> bool {
     open_fence(head).is_some()
 }
 
-/// Whether the line in which `at` falls opens or closes code.
-pub(super) fn on_fence_line(text: &str, at: usize) -> bool {
-    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
-    Fence::opened_by(&text[start..end]).is_some()
+/// The lines that open or close code, without their ends.
+pub(super) fn fence_lines(text: &str) -> Vec<Range<usize>> {
+    lines(text).filter(|line| Fence::opened_by(&text[line.clone()]).is_some()).collect()
+}
+
+/// From the beginning of each opening line to the end of its closing one; the last may be open.
+pub(super) fn code(text: &str) -> Vec<Range<usize>> {
+    let (mut blocks, mut open) = (Vec::new(), None);
+    for line in lines(text) {
+        let shown = &text[line.clone()];
+        open = match open {
+            Some((start, fence)) if Fence::is_closed_by(&fence, shown) => {
+                blocks.push(start..line.end);
+                None
+            }
+            Some(open) => Some(open),
+            None => Fence::opened_by(shown).map(|fence| (line.start, fence)),
+        };
+    }
+    blocks.extend(open.map(|(start, _)| start..text.len()));
+    blocks
+}
+
+fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    text.split('\n').map(move |line| {
+        let range = start..start + line.len();
+        start = range.end + 1;
+        range
+    })
 }
 
 struct Fence {

@@ -1,10 +1,12 @@
 //! Cutting Markdown at good places: between paragraphs, lines, sentences, words; never within a
 //! character that a person sees as one. Code fences and table headers are repeated behind a cut.
 
+use std::{borrow::Cow, ops::Range};
+
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
-    fence::{Carry, carry, in_fence, on_fence_line},
+    fence::{Carry, carry, code, fence_lines, in_fence},
     format,
 };
 use crate::limits::Unit;
@@ -13,7 +15,7 @@ use crate::limits::Unit;
 /// same text, if it fits; none if there is nothing to show.
 pub fn split(markdown: &str, limit: usize, unit: Unit) -> Vec<String> {
     let mut parts = Vec::new();
-    let mut rest = Some(Rest { text: markdown.to_owned(), carried: 0 });
+    let mut rest = Some(Rest::of(markdown));
     while let Some(now) = rest {
         let (part, left) = now.cut(&Measure { limit, unit });
         parts.extend(part);
@@ -24,9 +26,8 @@ pub fn split(markdown: &str, limit: usize, unit: Unit) -> Vec<String> {
 
 /// The longest good beginning of `markdown` that fits, and what is left.
 pub fn split_off(markdown: &str, limit: usize, unit: Unit) -> (Option<String>, Option<String>) {
-    let rest = Rest { text: markdown.to_owned(), carried: 0 };
-    let (part, left) = rest.cut(&Measure { limit, unit });
-    (part, left.map(|rest| rest.text))
+    let (part, left) = Rest::of(markdown).cut(&Measure { limit, unit });
+    (part, left.map(|rest| rest.carried + &rest.source))
 }
 
 /// Plain text, cut to `limit` with an ellipsis.
@@ -56,20 +57,37 @@ impl Measure {
     }
 
     /// How far into the source a cut is looked for: far enough for any usual share of markup, near
-    /// enough that a very long text is not formatted again and again.
-    fn window(&self, text: &str) -> usize {
-        let mut end = text.len().min(self.limit.saturating_mul(4).saturating_add(256));
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        end
+    /// enough that what follows costs nothing, however much it is.
+    fn window(&self, source: &str) -> usize {
+        near(source, self.limit.saturating_mul(4).saturating_add(256))
     }
 }
 
-struct Rest {
+/// So many bytes of it at most, and no half character.
+fn near(text: &str, most: usize) -> usize {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
+/// What is not shown yet.
+struct Rest<'t> {
+    /// Only repeats what was said before (a fence, a table header), or guards what follows.
+    carried: String,
+    source: Cow<'t, str>,
+}
+
+/// The beginning of a rest, in which a cut is looked for.
+struct View {
     text: String,
-    /// The bytes at the beginning that only repeat what was said before (a fence, a table header).
+    /// The bytes at the beginning that are carried.
     carried: usize,
+    /// More follows.
+    goes_on: bool,
+    /// The lines that open or close code.
+    fences: Vec<Range<usize>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,39 +104,74 @@ enum Place {
 const PLACES: [Place; 6] =
     [Place::Paragraph, Place::Line, Place::Sentence, Place::Word, Place::Grapheme, Place::Char];
 
-impl Rest {
-    fn cut(self, measure: &Measure) -> (Option<String>, Option<Rest>) {
-        if self.text[self.carried..].trim().is_empty() {
-            return (None, None);
-        }
-        let window = measure.window(&self.text);
-        if window == self.text.len() && measure.of(&self.text) <= measure.limit {
-            return (self.is_shown().then(|| self.text.clone()), None);
-        }
-        let at = self.best(measure, window);
-        let (head, tail) = self.at(at, measure);
-        (Some(head), Some(tail))
+impl<'t> Rest<'t> {
+    fn of(markdown: &'t str) -> Self {
+        Self { carried: String::new(), source: markdown.into() }
     }
 
+    fn cut(self, measure: &Measure) -> (Option<String>, Option<Self>) {
+        if self.source.trim().is_empty() {
+            return (None, None);
+        }
+        let view = self.view(measure.window(&self.source));
+        if !view.goes_on && measure.of(&view.text) <= measure.limit {
+            return (view.is_shown().then_some(view.text), None);
+        }
+        let at = view.best(measure);
+        (Some(view.head(at, measure)), Some(self.behind(&view, at, measure)))
+    }
+
+    fn view(&self, window: usize) -> View {
+        let text = format!("{}{}", self.carried, &self.source[..window]);
+        View {
+            fences: fence_lines(&text),
+            text,
+            carried: self.carried.len(),
+            goes_on: window < self.source.len(),
+        }
+    }
+
+    /// What follows the cut, complete in itself.
+    fn behind(self, view: &View, at: usize, measure: &Measure) -> Self {
+        let source = from(self.source, at - self.carried.len());
+        match view.carries(at, measure) {
+            Some(Carry::Fence { opening, .. }) => Self { carried: opening + "\n", source },
+            Some(Carry::Header(header)) => Self { carried: header, source },
+            None => {
+                let (mark, source) = guarded(source, place_is_inner(&view.text[..at]));
+                Self { carried: mark.to_owned(), source }
+            }
+        }
+    }
+}
+
+fn from(text: Cow<'_, str>, at: usize) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => text[at..].into(),
+        Cow::Owned(text) => text[at..].to_owned().into(),
+    }
+}
+
+impl View {
     /// A text that is nothing but a fence left over from the part before shows nothing.
     fn is_shown(&self) -> bool {
         self.carried == 0 || !format(&self.text).text.is_empty()
     }
 
-    fn best(&self, measure: &Measure, window: usize) -> usize {
+    fn best(&self, measure: &Measure) -> usize {
         let enough = measure.limit / 4;
         let mut unclean = None;
         for place in PLACES {
-            let candidates = self.candidates(place, window);
+            let candidates = self.candidates(place);
             let fitting = candidates
-                .partition_point(|at| measure.of(&self.at(*at, measure).0) <= measure.limit);
+                .partition_point(|at| measure.of(&self.head(*at, measure)) <= measure.limit);
             let last = matches!(place, Place::Grapheme | Place::Char);
             for at in candidates[..fitting].iter().rev().take(8) {
-                let shown = measure.of(&self.at(*at, measure).0);
+                let shown = measure.of(&self.head(*at, measure));
                 if shown == 0 || shown > measure.limit || (!last && shown < enough) {
                     continue;
                 }
-                if self.is_clean(*at, place, window) {
+                if self.is_clean(*at, place) {
                     return *at;
                 }
                 unclean = unclean.or(Some(*at));
@@ -133,8 +186,8 @@ impl Rest {
         self.carried + next
     }
 
-    fn candidates(&self, place: Place, window: usize) -> Vec<usize> {
-        let text = &self.text[..window];
+    fn candidates(&self, place: Place) -> Vec<usize> {
+        let text = self.text.as_str();
         let all: Vec<usize> = match place {
             Place::Paragraph => paragraphs(text),
             Place::Line => text.match_indices('\n').map(|(at, _)| at + 1).collect(),
@@ -146,46 +199,51 @@ impl Rest {
         let inside = !matches!(place, Place::Paragraph | Place::Line | Place::Char);
         let allowed = |at: &usize| {
             *at > self.carried
-                && *at < self.text.len()
-                && !is_escaped(&self.text[..*at])
-                && !(inside && on_fence_line(&self.text, *at))
+                && (*at < text.len() || self.goes_on)
+                && !is_escaped(&text[..*at])
+                && !(inside && self.is_on_fence_line(*at))
         };
         all.into_iter().filter(allowed).collect()
     }
 
+    fn is_on_fence_line(&self, at: usize) -> bool {
+        let next = self.fences.partition_point(|line| line.end < at);
+        self.fences.get(next).is_some_and(|line| line.start <= at)
+    }
+
     /// Whether the cut leaves the meaning as it was: both sides, formatted, show what the whole
     /// shows, so that no emphasis, link or code is torn apart.
-    fn is_clean(&self, at: usize, place: Place, window: usize) -> bool {
+    fn is_clean(&self, at: usize, place: Place) -> bool {
         if place == Place::Paragraph || in_fence(&self.text[..at]) {
             return true;
         }
-        let (head, tail) = (&self.text[..at], &self.text[at..window]);
+        let (head, tail) = self.text.split_at(at);
         if place == Place::Line && matches!(carry(&self.text, at), Some(Carry::Header(_))) {
             return true;
         }
         let solid = |text: &str| -> String {
             format(text).text.chars().filter(|c| !c.is_whitespace()).collect()
         };
-        solid(head) + &solid(&guarded(tail, place_is_inner(head))) == solid(&self.text[..window])
+        let (mark, tail) = guarded(tail.into(), place_is_inner(head));
+        solid(head) + &solid(&format!("{mark}{tail}")) == solid(&self.text)
     }
 
-    /// Both sides of a cut, each complete in itself.
-    fn at(&self, at: usize, measure: &Measure) -> (String, Rest) {
-        let (head, tail) = self.text.split_at(at);
-        match carry(&self.text, at) {
-            Some(Carry::Fence { opening, closing }) => {
-                let head = format!("{}\n{closing}", head.trim_end_matches('\n'));
-                (head, Rest { carried: opening.len() + 1, text: format!("{opening}\n{tail}") })
+    /// What a cut interrupts and has to be said again, if that leaves room for more.
+    fn carries(&self, at: usize, measure: &Measure) -> Option<Carry> {
+        carry(&self.text, at).filter(|carry| match carry {
+            Carry::Fence { .. } => true,
+            Carry::Header(header) => measure.of(header) <= measure.limit / 4,
+        })
+    }
+
+    /// What stands before a cut, complete in itself.
+    fn head(&self, at: usize, measure: &Measure) -> String {
+        let head = &self.text[..at];
+        match self.carries(at, measure) {
+            Some(Carry::Fence { closing, .. }) => {
+                format!("{}\n{closing}", head.trim_end_matches('\n'))
             }
-            Some(Carry::Header(header)) if measure.of(&header) <= measure.limit / 4 => {
-                let text = format!("{header}{tail}");
-                (head.trim_end().to_owned(), Rest { carried: header.len(), text })
-            }
-            _ => {
-                let text = guarded(tail, place_is_inner(head));
-                let carried = usize::from(text.starts_with('\\') && !tail.starts_with('\\'));
-                (head.trim_end().to_owned(), Rest { text, carried })
-            }
+            Some(Carry::Header(_)) | None => head.trim_end().to_owned(),
         }
     }
 }
@@ -194,14 +252,20 @@ fn place_is_inner(head: &str) -> bool {
     !head.ends_with('\n')
 }
 
-/// What follows a cut, so that its first characters do not suddenly mean something: a word that
-/// looks like a heading, a list, a rule or a definition only because a line begins with it now.
-fn guarded(tail: &str, inner: bool) -> String {
-    let tail = if inner { tail.trim_start() } else { tail.trim_start_matches('\n') };
-    if let Some(items) = (!inner).then(|| outdented(tail)).flatten() {
-        return items;
+/// The longest label of a definition, in bytes; markers are shorter.
+const LABEL: usize = 1_000;
+
+/// What follows a cut, and what goes before it, so that its first characters do not suddenly mean
+/// something: a word that looks like a heading, a list, a rule or a definition only because a line
+/// begins with it now.
+fn guarded(tail: Cow<'_, str>, inner: bool) -> (&'static str, Cow<'_, str>) {
+    let trimmed = if inner { tail.trim_start() } else { tail.trim_start_matches('\n') };
+    let blank = tail.len() - trimmed.len();
+    let tail = from(tail, blank);
+    if let Some(items) = (!inner).then(|| outdented(&tail)).flatten() {
+        return ("", items.into());
     }
-    let line = tail.lines().next().unwrap_or("").trim_end();
+    let line = tail[..near(&tail, LABEL)].lines().next().unwrap_or("").trim_end();
     let first = line.chars().next();
     let rest = line.trim_start_matches(|c| Some(c) == first);
     let definition = line.starts_with('[') && line.contains("]:");
@@ -212,7 +276,7 @@ fn guarded(tail: &str, inner: bool) -> String {
         Some('`' | '~') => line.len() - rest.len() >= 3,
         _ => false,
     };
-    if definition || (inner && marker) { format!("\\{tail}") } else { tail.to_owned() }
+    (if definition || (inner && marker) { "\\" } else { "" }, tail)
 }
 
 /// An inner item of a list, and what belongs to it, as an outer one: without the list around it, its
@@ -220,7 +284,7 @@ fn guarded(tail: &str, inner: bool) -> String {
 fn outdented(tail: &str) -> Option<String> {
     let body = tail.trim_start_matches(' ');
     let indent = tail.len() - body.len();
-    let marker = body.split(' ').next()?;
+    let marker = body[..near(body, LABEL)].split(' ').next()?;
     let number = marker.trim_end_matches(['.', ')']);
     let is_item = matches!(marker, "-" | "*" | "+")
         || (number.len() + 1 == marker.len() && number.bytes().all(|b| b.is_ascii_digit()));
@@ -238,8 +302,13 @@ fn outdented(tail: &str) -> Option<String> {
 
 /// Positions behind empty lines, outside of code.
 fn paragraphs(text: &str) -> Vec<usize> {
+    let code = code(text);
     let empty = text.match_indices("\n\n").map(|(at, _)| at + 2);
-    empty.filter(|at| !in_fence(&text[..*at])).collect()
+    let is_code = |at: usize| {
+        let next = code.partition_point(|block| block.end < at);
+        code.get(next).is_some_and(|block| block.start < at)
+    };
+    empty.filter(|at| !is_code(*at)).collect()
 }
 
 fn spaces(text: &str) -> Vec<usize> {
@@ -338,6 +407,26 @@ mod tests {
         assert!((11..=13).contains(&parts.len()), "{}", parts.len());
     }
 
+    /// Where a text is cut does not depend on what is far behind: each part costs the same, and all
+    /// of them as much as the text is long.
+    #[test]
+    fn a_cut_looks_no_further_than_its_window() {
+        for piece in [
+            "word and *more* words. ",
+            "x",
+            "- one\n    - two\n",
+            "| a | b |\n|---|---|\n",
+            "a\n\n",
+        ] {
+            let text = piece.repeat(100_000 / piece.len());
+            let long = split(&text, 4096, Unit::Utf16);
+            let short = split(&text[..40_000 - 40_000 % piece.len()], 4096, Unit::Utf16);
+            let sure = short.len().saturating_sub(6);
+            assert!(sure > 0, "{piece:?}: {}", short.len());
+            assert_eq!(long[..sure], short[..sure], "{piece:?}");
+        }
+    }
+
     fn block() -> impl Strategy<Value = String> {
         prop_oneof![
             "([a-zé👍]{1,9}[ .]){1,30}",
@@ -373,6 +462,27 @@ mod tests {
             let shown: String = parts.iter().map(|part| format(part).text).collect();
             prop_assert!(holds(&solid(&shown), &solid(&format(&text).text)), "{parts:?}");
             prop_assert!(parts.iter().all(|p| Unit::Utf16.count(&format(p).text) <= limit));
+        }
+
+        /// M5: what is far behind changes no part, and nothing of a long text is lost.
+        #[test]
+        fn parts_are_the_same_whatever_follows(
+            blocks in prop::collection::vec(block(), 20..40),
+            more in "[a-z ]{0,2000}",
+            limit in 40_usize..80,
+        ) {
+            let text = blocks.join("\n\n");
+            let parts = split(&text, limit, Unit::Utf16);
+            let longer = split(&format!("{text}\n\n{more}"), limit, Unit::Utf16);
+            let far = limit * 4 + 256;
+            let behind = parts.iter().rev().scan(0, |sum, part| {
+                *sum += part.len();
+                (*sum <= far + part.len()).then_some(())
+            });
+            let sure = parts.len().saturating_sub(behind.count() + 1);
+            prop_assert_eq!(&longer[..sure], &parts[..sure]);
+            let shown: String = longer.iter().map(|part| format(part).text).collect();
+            prop_assert!(holds(&solid(&shown), &solid(&format(&text).text)));
         }
 
         /// M5

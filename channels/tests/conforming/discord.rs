@@ -34,7 +34,7 @@ fn is_ours(message: &Value) -> bool {
 }
 
 /// The buttons of a message, all rows together.
-fn buttons(message: &Value) -> Vec<String> {
+pub fn buttons(message: &Value) -> Vec<String> {
     let rows = message["components"].as_array().into_iter().flatten();
     let buttons = rows.filter_map(|row| row["components"].as_array()).flatten();
     buttons.filter_map(|button| button["label"].as_str().map(str::to_owned)).collect()

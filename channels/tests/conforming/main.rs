@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "what does not apply to a channel is said, not skipped")]
 
 mod discord;
+mod simcord;
 mod splitting;
 mod suite;
 mod telegram;

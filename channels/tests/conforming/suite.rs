@@ -327,22 +327,25 @@ async fn a_file(stage: &impl Stage) -> (Parcel, Seen) {
     (parcel, Seen { text: "Here.".to_owned(), buttons: vec![], file: Some(bytes) })
 }
 
-/// One test for each, on a stage of its own.
+/// One test for each, on a stage of its own; ignored where the stage needs a peer that a script
+/// starts.
 macro_rules! conformance {
-    ($stage:expr => $($test:ident)*) => {
-        $(
-            #[tokio::test]
-            async fn $test() {
-                let stage = $stage.await;
-                match $crate::suite::Stage::lacks(&stage, stringify!($test)) {
-                    Some(why) => println!("{}: does not apply: {why}", stringify!($test)),
-                    None => $crate::suite::$test(&stage).await,
-                }
+    (@one [$($ignored:tt)*] $stage:expr => $test:ident) => {
+        #[tokio::test]
+        $($ignored)*
+        async fn $test() {
+            let stage = $stage.await;
+            match $crate::suite::Stage::lacks(&stage, stringify!($test)) {
+                Some(why) => println!("{}: does not apply: {why}", stringify!($test)),
+                None => $crate::suite::$test(&stage).await,
             }
-        )*
+        }
     };
-    ($stage:expr) => {
-        $crate::suite::conformance! { $stage =>
+    (@each $ignored:tt $stage:expr => $($test:ident)*) => {
+        $( $crate::suite::conformance! { @one $ignored $stage => $test } )*
+    };
+    (@all $ignored:tt $stage:expr) => {
+        $crate::suite::conformance! { @each $ignored $stage =>
             receives_what_a_person_says
             shows_a_text
             asks_and_hears_the_answer
@@ -354,6 +357,12 @@ macro_rules! conformance {
             names_what_comes_twice_the_same
             shows_once_what_lost_its_answer
         }
+    };
+    (ignore = $why:literal, $stage:expr) => {
+        $crate::suite::conformance! { @all [#[ignore = $why]] $stage }
+    };
+    ($stage:expr) => {
+        $crate::suite::conformance! { @all [] $stage }
     };
 }
 pub(crate) use conformance;

@@ -19,11 +19,17 @@ struct OnTelegram {
 
 async fn stage() -> OnTelegram {
     let fake = FakeTelegram::start().await;
+    let url = fake.url();
+    on(fake, &url)
+}
+
+/// On a fake that is found at that address.
+fn on(fake: FakeTelegram, url: &str) -> OnTelegram {
     let chat = fake.private("Ann");
     let config = TelegramConfig {
         id: "tg".to_owned(),
         token: TOKEN.into(),
-        api_url: fake.url().parse().expect("a URL"),
+        api_url: url.parse().expect("a URL"),
         mode: Mode::Poll,
         menus: Vec::new(),
     };
@@ -81,3 +87,16 @@ impl Stage for OnTelegram {
 }
 
 conformance!(stage());
+
+/// Behind a proxy that holds every request against the platform's schema.
+mod behind_the_shim {
+    use super::*;
+
+    async fn stage() -> OnTelegram {
+        let set = |name| std::env::var(name).expect("shim_check.sh sets it");
+        let port = set("COUNTERSIGN_FAKE_PORT").parse().expect("a port");
+        on(FakeTelegram::start_on(port).await, &set("COUNTERSIGN_PROXY_URL"))
+    }
+
+    conformance!(ignore = "needs a peer: tests/peers/shim_check.sh", stage());
+}

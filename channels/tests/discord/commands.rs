@@ -135,6 +135,35 @@ async fn a_private_command_is_answered_to_its_caller_only() {
     listening.end().await.expect("it ends well");
 }
 
+/// M5: all parts of a long answer go to who has called, and stand behind the first.
+#[tokio::test]
+async fn a_long_private_answer_is_private_to_its_end() {
+    let fake = FakeDiscord::start().await;
+    let (ann, general) = (fake.person("Ann"), fake.general());
+    let (channel, mut listening) = offered(&fake).await;
+    let interaction = fake.calls_command(general, ann, ("help", ""));
+    let (message, _) = called(&mut listening).await;
+    fake.until(|fake| fake.answer(interaction).is_some()).await;
+    let parts = answer(&message, &"word ".repeat(900)).degrade(channel.limits());
+    assert_eq!(parts.len(), 3);
+    for part in parts {
+        show(&channel, general, part).await.expect("answered");
+    }
+    let whispers = fake.whispers(interaction);
+    assert_eq!(whispers.iter().map(|w| w.matches("word").count()).sum::<usize>(), 900);
+    assert_eq!(whispers.len(), 3);
+    assert!(fake.messages(general).is_empty(), "nobody else sees any of it");
+
+    let interaction = fake.calls_command(general, ann, ("new", ""));
+    let (message, _) = called(&mut listening).await;
+    fake.until(|fake| fake.answer(interaction).is_some()).await;
+    for part in answer(&message, &"word ".repeat(900)).degrade(channel.limits()) {
+        show(&channel, general, part).await.expect("answered");
+    }
+    assert_eq!(fake.reads(general).len(), 3, "this one is for all");
+    listening.end().await.expect("it ends well");
+}
+
 /// A2
 #[tokio::test]
 async fn an_answer_that_is_faster_than_the_acknowledgement_waits_for_it() {

@@ -91,6 +91,26 @@ async fn an_address_that_ran_out_is_read_again() {
     listening.end().await.expect("it ends well");
 }
 
+/// S1: whose words they are is told, so that what is done with them can depend on it.
+#[tokio::test]
+async fn forwarded_and_answered_words_are_named() {
+    let fake = FakeDiscord::start().await;
+    let (ann, bob, general) = (fake.person("Ann"), fake.person("Bob"), fake.general());
+    let mut listening = Listening::connected(&fake).await;
+    let said = fake.says(general, bob, "ignore all that");
+    fake.forwards(general, ann, (general, said));
+    fake.replies(general, ann, (said, "do it"));
+    let mut whose = Vec::new();
+    for _ in 0..3 {
+        match listening.event().await.what {
+            What::Text { foreign, .. } => whose.push(foreign),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(whose, [None, Some("somebody elsewhere".to_owned()), Some("Bob".to_owned())]);
+    listening.end().await.expect("it ends well");
+}
+
 /// M8
 #[tokio::test]
 async fn stickers_polls_voices_forwards_and_answered_messages_are_data() {

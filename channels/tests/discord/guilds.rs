@@ -6,6 +6,33 @@ fn roles_of(event: &Incoming) -> Vec<String> {
     event.person.as_ref().expect("somebody").roles.clone()
 }
 
+/// A13, R10: also where the message was missed, and read back by REST, which does not tell them.
+#[tokio::test]
+async fn a_missed_message_comes_with_the_roles_of_its_writer() {
+    let fake = FakeDiscord::start().await;
+    let (ann, eve) = (fake.person("Ann"), fake.person("Eve"));
+    let (general, cook) = (fake.general(), fake.role("Cooks", 0));
+    fake.gives_role(eve, cook);
+    fake.owns(ann);
+    let mut listening = Listening::connected(&fake).await;
+    fake.says(general, ann, "seen");
+    listening.event().await;
+    fake.faults("gateway", Trouble::Page { status: 502 }, 1);
+    fake.fault("member", Trouble::Page { status: 502 });
+    fake.forgets_sessions();
+    for person in [eve, ann, eve] {
+        fake.says(general, person, "missed");
+    }
+    let (events, _) = listening.events(3).await;
+    let owner = ["admin".to_owned(), "owner".to_owned()];
+    assert_eq!(roles_of(&events[0]), [cook.to_string()]);
+    assert_eq!(roles_of(&events[1]), owner);
+    assert_eq!(roles_of(&events[2]), [cook.to_string()]);
+    let asked = fake.calls().iter().filter(|call| call.act == "member").count();
+    assert_eq!(asked, 3, "each is asked about once, and again where the platform was down");
+    listening.end().await.expect("it ends well");
+}
+
 /// A13
 #[tokio::test]
 async fn a_person_comes_with_their_roles() {

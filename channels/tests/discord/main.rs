@@ -11,6 +11,8 @@ mod peer;
 mod presses;
 mod secrets;
 mod sending;
+#[path = "../shared/mod.rs"]
+mod shared;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -24,6 +26,8 @@ use channels::{
 use fakes::discord::{FakeDiscord, TOKEN, Trouble};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+use shared::{asked, file, text};
 
 const BUTTON_TOKEN: &str = "1aAAAAAAAAAAAAAAAAAAAAAA";
 
@@ -108,27 +112,8 @@ fn text_of(what: What) -> String {
     }
 }
 
-fn text(text: &str) -> Outgoing {
-    Outgoing::Text { markdown: text.to_owned(), reply_to: None }
-}
-
 fn question(text: &str) -> Outgoing {
-    let choices = [("Allow", 'a'), ("Always here", 'c'), ("Deny", 'd')]
-        .map(|(label, key)| Choice { label: label.to_owned(), key })
-        .to_vec();
-    let approval = "ap-1".to_owned();
-    Outgoing::Question { markdown: text.to_owned(), approval, choices, reply_to: None }
-}
-
-fn file(name: &str, caption: Option<&str>) -> Outgoing {
-    Outgoing::File {
-        name: name.to_owned(),
-        media_type: "text/plain".to_owned(),
-        size_bytes: 5,
-        digest: "d".to_owned(),
-        caption: caption.map(str::to_owned),
-        reply_to: None,
-    }
+    asked(text, &[("Allow", 'a'), ("Always here", 'c'), ("Deny", 'd')])
 }
 
 fn shipment(chat: u64, what: Outgoing, receipt: Option<Receipt>) -> Shipment {

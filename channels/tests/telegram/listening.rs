@@ -5,9 +5,7 @@ use std::{
     time::Duration,
 };
 
-use channels::{
-    Channel, ListenError, PlaceKind, WebhookError, WebhookRequest, incoming::What, telegram::Mode,
-};
+use channels::{Channel, ListenError, PlaceKind, incoming::What, telegram::Mode};
 use fakes::telegram::{BOT_ID, BOT_NAME, FakeTelegram, TOKEN, Trouble};
 use serde_json::json;
 
@@ -21,6 +19,7 @@ fn said(message: i64, text: &str) -> What {
         addressed: true,
         files: vec![],
         album: None,
+        foreign: None,
     }
 }
 
@@ -71,7 +70,7 @@ async fn a_saved_position_a_lost_one_and_duplicates_keep_their_keys() {
     lost.end().await.expect("it ends well");
 }
 
-fn message(chat: i64, text: &str) -> serde_json::Value {
+pub fn message(chat: i64, text: &str) -> serde_json::Value {
     json!({
         "message_id": 1, "date": 1_700_000_000, "text": text,
         "chat": { "id": chat, "type": "private", "first_name": "Ann" },
@@ -311,63 +310,6 @@ async fn a_token_that_is_refused_ends_it() {
     let channel = telegram_at(&fake.url(), "12345:AAwrong", Mode::Poll);
     let ended = Listening::begin(&channel, None).task.await.expect("no panic");
     assert!(matches!(ended, Err(ListenError::Unauthorized { channel }) if channel == "tg"));
-}
-
-fn push(secret: Option<&str>, body: &str) -> WebhookRequest {
-    let name = "x-telegram-bot-api-secret-token".to_owned();
-    let headers = secret.map(|secret| (name, secret.to_owned())).into_iter().collect();
-    WebhookRequest { headers, body: Bytes::copy_from_slice(body.as_bytes()) }
-}
-
-/// S6
-#[tokio::test]
-async fn a_push_without_the_secret_is_refused() {
-    let fake = FakeTelegram::start().await;
-    let chat = fake.private("Ann");
-    let hook = |secret: &str| telegram_at(&fake.url(), TOKEN, webhook(secret, None));
-    let update = json!({ "update_id": 9, "message": message(chat, "hi") }).to_string();
-    let channel = hook("right");
-    for wrong in [None, Some(""), Some("righ"), Some("right "), Some("wrong")] {
-        let answer = channel.webhook(&push(wrong, &update)).await;
-        assert_eq!(answer, Err(WebhookError::Forbidden), "{wrong:?}");
-    }
-    let taken = channel.webhook(&push(Some("right"), &update)).await.expect("taken");
-    assert_eq!(taken[0].key, format!("{BOT_ID}:9"));
-    assert!(matches!(&taken[0].what, What::Text { text, .. } if text == "hi"));
-
-    for body in ["{", "[]", "{\"a\":1}", &format!("\"{}\"", "x".repeat(1 << 20))] {
-        let answer = channel.webhook(&push(Some("right"), body)).await;
-        assert!(matches!(answer, Err(WebhookError::Malformed(_))), "{answer:?}");
-    }
-    assert_eq!(hook("").webhook(&push(Some(""), &update)).await, Err(WebhookError::Forbidden));
-    let poll = telegram(&fake).webhook(&push(Some("right"), &update)).await;
-    assert_eq!(poll, Err(WebhookError::Absent));
-}
-
-/// S6: with two keys nothing is lost while the secret changes; the old one is dead as soon as it is
-/// taken out of the configuration.
-#[tokio::test]
-async fn a_secret_is_changed_while_pushes_are_under_way() {
-    let fake = FakeTelegram::start().await;
-    let chat = fake.private("Ann");
-    let update = json!({ "update_id": 9, "message": message(chat, "hi") }).to_string();
-    let both = telegram_at(&fake.url(), TOKEN, webhook("new", Some("old")));
-    for secret in ["new", "old"] {
-        assert_eq!(both.webhook(&push(Some(secret), &update)).await.expect("taken").len(), 1);
-    }
-    for channel in [
-        telegram_at(&fake.url(), TOKEN, webhook("new", None)),
-        telegram_at(&fake.url(), TOKEN, webhook("new", Some(""))),
-    ] {
-        for secret in [Some("old"), Some(""), None] {
-            let answer = channel.webhook(&push(secret, &update)).await;
-            assert_eq!(answer, Err(WebhookError::Forbidden), "{secret:?}");
-        }
-    }
-    let pushed = Listening::begin(&both, None);
-    fake.until(|fake| !fake.granted("setWebhook").is_empty()).await;
-    assert_eq!(fake.granted("setWebhook")[0]["secret_token"], "new");
-    pushed.end().await.expect("it ends well");
 }
 
 /// R9: what comes twice has the same key, what comes before its time its own; and nothing is missing.

@@ -2,25 +2,30 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
 
+mod drafts;
 mod groups;
 mod listening;
 mod media;
+mod pushes;
 mod schema;
 mod secrets;
 mod sending;
+#[path = "../shared/mod.rs"]
+mod shared;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use channels::{
-    Batch, Channel, Choice, Incoming, Intake, ListenError, Outgoing, Place, PlaceKind, Receipt,
-    Shipment,
+    Batch, Channel, Incoming, Intake, ListenError, Outgoing, Place, PlaceKind, Receipt, Shipment,
     incoming::{Batches, What},
     telegram::{Menu, Mode, Telegram, TelegramConfig},
 };
 use fakes::telegram::{FakeTelegram, TOKEN};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+use shared::{asked, file, text};
 
 const BUTTON_TOKEN: &str = "1aAAAAAAAAAAAAAAAAAAAAAA";
 
@@ -95,27 +100,8 @@ impl Listening {
     }
 }
 
-fn text(text: &str) -> Outgoing {
-    Outgoing::Text { markdown: text.to_owned(), reply_to: None }
-}
-
 fn question(text: &str) -> Outgoing {
-    let choices = [("Allow", 'a'), ("Deny", 'd')]
-        .map(|(label, key)| Choice { label: label.to_owned(), key })
-        .to_vec();
-    let approval = "abcdefgh".to_owned();
-    Outgoing::Question { markdown: text.to_owned(), approval, choices, reply_to: None }
-}
-
-fn file(name: &str, caption: Option<&str>) -> Outgoing {
-    Outgoing::File {
-        name: name.to_owned(),
-        media_type: "text/plain".to_owned(),
-        size_bytes: 5,
-        digest: "d".to_owned(),
-        caption: caption.map(str::to_owned),
-        reply_to: None,
-    }
+    asked(text, &[("Allow", 'a'), ("Deny", 'd')])
 }
 
 fn shipment(chat: i64, what: Outgoing, receipt: Option<&Receipt>) -> Shipment {

@@ -96,7 +96,7 @@ async fn media(fake: &FakeTelegram, channel: &Arc<Telegram>, listening: &mut Lis
         let sent = channel.send(&Shipment { bytes: Some(bytes.clone()), ..shipment }).await;
         sent.expect("shown");
     }
-    channel.send(&shipment(chat, sending::draft("**so** far"), None)).await.expect("shown");
+    channel.send(&shipment(chat, drafts::draft("**so** far"), None)).await.expect("shown");
 }
 
 async fn check(proxy: &str) {

@@ -1,38 +1,9 @@
 //! No token in anything that can be read afterwards.
 
-use std::{
-    io::Write,
-    sync::{Mutex, PoisonError},
-};
-
 use channels::{Channel, FileRef};
 use fakes::telegram::{FakeTelegram, TOKEN, Trouble};
-use tracing_subscriber::fmt::MakeWriter;
 
-use super::*;
-
-/// Collects what is logged.
-#[derive(Clone, Default)]
-struct Sink(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Sink {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
+use super::{shared::Sink, *};
 
 /// O1
 #[tokio::test]
@@ -78,7 +49,7 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
     read.push(format!("{:?}", listening.end().await));
     drop(logging);
 
-    let logged = sink.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let logged = sink.logged();
     let logged = String::from_utf8_lossy(&logged).into_owned();
     assert!(logged.contains("trying again"), "the log was really collected");
     read.push(logged);

@@ -40,7 +40,7 @@ async fn what_cannot_be_taken_is_refused_in_words() {
         let answer = world.say(&cookie, id, text).await;
         let status = answer.status();
         let words: Value = answer.json().await.unwrap();
-        (status, words["error"].as_str().unwrap().to_owned())
+        (status, words["detail"].as_str().unwrap().to_owned())
     };
     assert_eq!(refused(&id, " \n ").await.0, StatusCode::BAD_REQUEST);
     assert_eq!(refused("1", "hello").await.0, StatusCode::BAD_REQUEST);
@@ -245,4 +245,72 @@ async fn names_and_texts_cannot_act_on_the_page() {
     world.show(&world.gateway.store, evil, text("<img src=x onerror=alert(1)>")).await;
     let past = world.page(cookie).await.until("past").await;
     assert_eq!(past["items"][0]["html"], "<p>&lt;img src=x onerror=alert(1)&gt;</p>\n");
+}
+
+/// The pages, what a request is told, and what the bot says come in the browser's language.
+#[tokio::test]
+async fn a_browser_is_spoken_to_in_its_language() {
+    let world = World::new().await;
+    let german = ("accept-language", "de-AT,de;q=0.9,en;q=0.8");
+    let get = async |path: &str, cookie: &str| {
+        let request = world.get(path).header(german.0, german.1).header("cookie", cookie);
+        request.send().await.unwrap().text().await.unwrap()
+    };
+    assert!(get("/", "").await.contains("Du bist nicht angemeldet."));
+    let door = get("/sign-in?token=x", "").await;
+    assert!(
+        door.contains("<html lang=\"de\">") && door.contains("Bei Countersign anmelden"),
+        "{door}"
+    );
+    let cookie = world.signed_in("ann").await;
+    let page = get("/", &cookie).await;
+    assert!(page.contains("Hallo, \u{2068}ann\u{2069}."), "{page}");
+    assert!(page.contains("Nachricht an Countersign"), "{page}");
+    assert!(page.contains("Deine Entscheidung"), "the script has its words");
+    assert!(get("/nowhere", &cookie).await.contains("Diese Seite gibt es nicht."));
+    assert!(get("/chat/session", "").await.contains("Du bist nicht angemeldet."));
+    let message = json!({ "id": Uuid::new_v4(), "text": "/status" });
+    let request = world.post("/chat/messages").header(german.0, german.1).header("cookie", &cookie);
+    assert_eq!(request.json(&message).send().await.unwrap().status(), StatusCode::NO_CONTENT);
+    let past = world.page(&cookie).await.until("past").await;
+    assert_eq!(past["items"][0]["html"], "<p>Keine Frage ist offen.</p>\n");
+    world.say(&cookie, &Uuid::new_v4().to_string(), "hallo").await;
+    let approval = world.ask("ann").await;
+    assert_eq!(world.press(&cookie, &approval, "d").await, "Abgelehnt.");
+}
+
+/// Nothing that a page or its script wants to say is missing, and nothing is there for nobody.
+#[test]
+fn pages_and_their_words_fit() {
+    use std::collections::BTreeSet;
+    let names = |text: &str, pattern: &str| -> BTreeSet<String> {
+        let found = regex::Regex::new(pattern).unwrap();
+        found.captures_iter(text).map(|found| found[1].to_owned()).collect()
+    };
+    let pages = [
+        include_str!("../web/chat.html"),
+        include_str!("../web/demo.html"),
+        include_str!("../web/sign_in.html"),
+        include_str!("../web/signed_out.html"),
+    ];
+    let own = ["bot", "person", "words", "token", "text"].map(str::to_owned);
+    let wanted = &names(&pages.concat(), r"\{\{(\w+)\}\}") - &own.into();
+    let script = names(include_str!("../web/chat.js"), r"\bsays\.(\w+)");
+    for language in texts::Language::ALL {
+        let words = &language.words().page;
+        let there = |value: Value| -> BTreeSet<String> {
+            value.as_object().unwrap().keys().cloned().collect()
+        };
+        assert!(wanted.is_subset(&there(json!(words))), "{wanted:?}");
+        assert_eq!(there(json!(words.script)), script);
+        for (english, own) in [
+            (json!(texts::Language::English.words().page), json!(words)),
+            (json!(texts::Language::English.words().page.script), json!(words.script)),
+        ] {
+            for (name, text) in own.as_object().unwrap() {
+                let fills = |text: &Value| names(text.as_str().unwrap(), r"\{(\w+)\}");
+                assert_eq!(fills(text), fills(&english[name]), "{name}: {text}");
+            }
+        }
+    }
 }

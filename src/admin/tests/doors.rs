@@ -202,7 +202,7 @@ async fn what_cannot_be_committed_is_told_so() {
     assert_eq!(hook.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(said.status(), StatusCode::SERVICE_UNAVAILABLE);
     let words: Value = said.json().await.unwrap();
-    assert!(words["error"].as_str().unwrap().contains("not saved"));
+    assert!(words["detail"].as_str().unwrap().contains("not saved"));
     free.notify_one();
     holding.await.unwrap().unwrap();
     assert_eq!(world.say(&cookie, &id, "hi").await.status(), StatusCode::NO_CONTENT);

@@ -2,20 +2,24 @@
 
 use async_trait::async_trait;
 use channels::{
-    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Person, Receipt, SendError,
-    Shipment, WebhookError, WebhookRequest, What, web::Web,
+    Channel, FileRef, Incoming, Intake, Limits as Shows, ListenError, Outgoing, Person, Receipt,
+    SendError, Shipment, WebhookError, WebhookRequest, What, web::Web,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::{RequestBuilder, Response, StatusCode, header};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, RwLock},
+    time::Duration,
+};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::super::{Admin, place_of, serve};
 use crate::{
-    agent::approvers::Approvers,
+    agent::{approvers::Approvers, redact::Redactor},
     clock::{Clock as _, HandClock},
     gateway::{Connected, Gateway, Manners, people::Allow},
     journal::{
@@ -29,6 +33,11 @@ use crate::{
         files::Artifacts,
         journal::{self, Change},
         people::{self, Access},
+    },
+    tools::sandbox::Sandbox,
+    worker::{
+        Worker, Workspaces, fetch::Room, hooks::Walls, limits::Limits, scene::RuleBook,
+        sessions::Sessions, shelf::Shelf,
     },
 };
 
@@ -68,7 +77,7 @@ impl World {
             stop: CancellationToken::new(),
         });
         let webs = BTreeMap::from([("web".to_owned(), web)]);
-        let admin = Arc::new(Admin::new(gateway.clone(), webs, demo).named(bot));
+        let admin = Arc::new(Admin::new(worker(gateway.clone(), &folder), webs, demo).named(bot));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let serving = gateway.tasks.spawn(serve(admin, listener, stop.clone()));
@@ -202,6 +211,28 @@ impl World {
     }
 }
 
+/// One that has nothing to work with.
+fn worker(gateway: Arc<Gateway>, folder: &TempDir) -> Arc<Worker> {
+    let shared = BTreeMap::new();
+    Arc::new(Worker {
+        gateway,
+        agents: RwLock::default(),
+        models: BTreeMap::new(),
+        toolbox: Arc::default(),
+        sessions: Sessions::default(),
+        workspaces: Workspaces { root: folder.path().join("workspaces"), shared },
+        shared_memory: BTreeSet::new(),
+        rules: RuleBook::default(),
+        fetching: Room::default(),
+        shelf: Shelf::default(),
+        hooks: vec![],
+        walls: Walls { sandbox: Arc::new(Sandbox::off("a test")), data: folder.path().to_owned() },
+        redactor: Redactor::default(),
+        limits: Limits::default(),
+        keep_audit: None,
+    })
+}
+
 async fn open(folder: &TempDir) -> Store {
     let path = folder.path().join("test.db");
     Store::open(
@@ -274,7 +305,7 @@ impl OpenPage {
 }
 
 /// A platform that pushes: what it answers is written in the body.
-struct Hook(Limits);
+struct Hook(Shows);
 
 #[async_trait]
 impl Channel for Hook {
@@ -282,7 +313,7 @@ impl Channel for Hook {
         "hook"
     }
 
-    fn limits(&self) -> &Limits {
+    fn limits(&self) -> &Shows {
         &self.0
     }
 
@@ -312,6 +343,7 @@ impl Channel for Hook {
                 addressed: true,
                 files: vec![],
                 album: None,
+                foreign: None,
             },
         };
         let person = Person {

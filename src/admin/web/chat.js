@@ -5,6 +5,12 @@ const at = (id) => document.getElementById(id);
 const log = at("log"), scroll = at("scroll"), draft = at("draft"), typing = at("typing");
 const text = at("text"), send = at("send"), newest = at("newest"), notice = at("notice");
 const bot = document.body.dataset.bot;
+const says = JSON.parse(document.body.dataset.words);
+
+// A sentence with what it is about: "{name}" is filled in.
+function filled(sentence, values) {
+  return sentence.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+}
 
 function make(tag, className, ...children) {
   const element = document.createElement(tag);
@@ -63,7 +69,7 @@ const draw = {
   said(item) {
     const bubble = make("div", "bubble", item.text);
     bubble.dir = "auto";
-    const you = meta("You", item.at);
+    const you = meta(says.you, item.at);
     you.firstChild.className = "hidden";
     const element = make("li", "said", bubble, you);
     element.dataset.message = item.message;
@@ -78,7 +84,7 @@ const draw = {
     back.setAttribute("role", "status");
     const choices = make("div", "choices");
     choices.setAttribute("role", "group");
-    choices.setAttribute("aria-label", "Your decision");
+    choices.setAttribute("aria-label", says.decision);
     for (const choice of item.choices) {
       const look = "ar".includes(choice.key) ? "primary" : choice.key === "d" ? "danger" : "";
       const button = make("button", look, choice.label);
@@ -98,7 +104,7 @@ const draw = {
     const link = make("a", "card file", kind, make("span", "words", name, size), arrow());
     link.href = item.url;
     link.download = item.name;
-    link.setAttribute("aria-label", `Download ${item.name}, ${size.textContent}`);
+    link.setAttribute("aria-label", filled(says.download, { name: item.name, size: size.textContent }));
     const element = make("li", "bot", meta(bot, item.at), link);
     if (item.html) element.append(rich(item.html, "text caption"));
     return element;
@@ -107,17 +113,17 @@ const draw = {
 
 function typeName(mediaType, ending) {
   const names = [
-    [/pdf$/, "PDF document"], [/wordprocessingml/, "Word document"],
-    [/spreadsheetml/, "Excel workbook"], [/presentationml/, "PowerPoint presentation"],
-    [/^image\//, "Image"], [/^text\/csv/, "CSV table"], [/^text\/markdown/, "Markdown"],
-    [/^text\/plain/, "Text"], [/zip$/, "Archive"],
+    [/pdf$/, says.pdf], [/wordprocessingml/, says.word],
+    [/spreadsheetml/, says.excel], [/presentationml/, says.powerpoint],
+    [/^image\//, says.image], [/^text\/csv/, says.csv], [/^text\/markdown/, "Markdown"],
+    [/^text\/plain/, says.plain_text], [/zip$/, says.archive],
   ];
   const found = names.find(([pattern]) => pattern.test(mediaType));
-  return found ? found[1] : `${ending.toUpperCase()} file`;
+  return found ? found[1] : filled(says.file, { kind: ending.toUpperCase() });
 }
 
 function bytes(count) {
-  if (count < 1000) return `${count} bytes`;
+  if (count < 1000) return `${count} ${says.bytes}`;
   const unit = ["kB", "MB", "GB"], step = Math.min(3, Math.floor(Math.log10(count) / 3));
   const value = count / 1000 ** step;
   return `${value.toLocaleString([], { maximumFractionDigits: value < 10 ? 1 : 0 })} ${unit[step - 1]}`;
@@ -253,7 +259,7 @@ function connect() {
 }
 
 async function lost() {
-  at("line").textContent = "Reconnecting…";
+  at("line").textContent = says.reconnecting;
   endDraft();
   // The browser tries again by itself, unless the server has refused.
   if (stream.readyState !== EventSource.CLOSED) return;
@@ -289,11 +295,11 @@ async function post(path, body) {
       body: JSON.stringify(body),
     });
   } catch {
-    throw new Error("No connection to the server.");
+    throw new Error(says.no_connection);
   }
   const said = await answer.json().catch(() => ({}));
   if (answer.status === 401) signedOut();
-  if (!answer.ok) throw new Error(said.error ?? `The server answered ${answer.status}.`);
+  if (!answer.ok) throw new Error(said.detail ?? filled(says.answered, { status: answer.status }));
   return said;
 }
 
@@ -319,10 +325,10 @@ async function attempt(element, id, words) {
   try {
     await post("/chat/messages", { id, text: words });
   } catch (problem) {
-    const again = make("button", "", "Try again");
+    const again = make("button", "", says.try_again);
     again.type = "button";
     again.addEventListener("click", () => { attempt(element, id, words); text.focus(); });
-    const fault = make("div", "fault", make("span", "", `Not sent. ${problem.message}`), again);
+    const fault = make("div", "fault", make("span", "", filled(says.not_sent, { why: problem.message })), again);
     fault.setAttribute("role", "alert");
     element.classList.add("failed");
     change(() => element.append(fault), false);
@@ -338,7 +344,7 @@ async function press(approval, key, choices, back) {
     const answer = await post("/chat/press", { approval, key });
     back.textContent = answer.text;
   } catch (problem) {
-    back.textContent = `Not decided. ${problem.message} Please press again.`;
+    back.textContent = filled(says.not_decided, { why: problem.message });
     for (const button of buttons) button.disabled = false;
   }
   change(() => { back.hidden = false; }, false);
@@ -365,7 +371,7 @@ at("compose").addEventListener("submit", (event) => {
   const words = text.value.trim();
   if (words === "") return;
   if ([...words].length > 100_000) {
-    return tell("The message is longer than 100,000 characters. Shorten it or send it in parts.");
+    return tell(says.too_long);
   }
   text.value = "";
   notice.hidden = true;

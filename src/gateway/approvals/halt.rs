@@ -30,8 +30,7 @@ pub async fn typed(
     }
     match rest {
         "" => Ok((voter.words().lasting.halted)(halt(tx, &voter.speaker, now).await?)),
-        "off" if grants::lift(tx).await? => {
-            note(tx, Fact::new("lifted", &voter.speaker.id), now).await?;
+        "off" if lift(tx, &voter.speaker, now).await? => {
             Ok(voter.words().lasting.lifted.to_owned())
         }
         "off" => Ok(voter.words().lasting.not_halted.to_owned()),
@@ -45,6 +44,15 @@ pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<u
     let denied = deny_open(tx, by, now).await?;
     note(tx, Fact::new("halted", &by.id).with("denied", denied), now).await?;
     Ok(denied)
+}
+
+/// Tools may run again. Whether they might not until now.
+pub async fn lift(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<bool> {
+    let lifted = grants::lift(tx).await?;
+    if lifted {
+        note(tx, Fact::new("lifted", &by.id), now).await?;
+    }
+    Ok(lifted)
 }
 
 async fn note(tx: &mut Tx<'_>, fact: Fact, now: DateTime<Utc>) -> Result<()> {

@@ -10,6 +10,7 @@ use crate::{
     journal::{
         event::Status,
         ids::{ConversationId, GrantId},
+        role::Role,
         standing::{Grant, Scope},
     },
     store::{
@@ -177,10 +178,10 @@ pub async fn revoke(
     Ok(voter.words().lasting.revoked.to_owned())
 }
 
-/// Who gave it, whom it is for, who owns the bot; and who administers the chat that it is for.
+/// Who gave it, whom it is for, who steers the bot; and who administers the chat that it is for.
 fn may_revoke(grant: &Grant, voter: &Voter) -> bool {
     grant.given_by.id == voter.speaker.id
         || grant.owner == grants::person(&voter.channel, &voter.speaker.id)
         || grant.scope == Scope::Conversation && voter.administers()
-        || voter.is_owner()
+        || voter.role.is_some_and(|role| role >= Role::Operator)
 }

@@ -4,16 +4,20 @@
 //! event that the agent reads and the question's final form.
 //!
 //! - [`choice`]: what a person chose
+//! - [`doors`]: by the id of a question, for somebody who is signed in or has a token
 //! - [`lasting`]: leave for longer, shown before it is given
 //! - [`moves`]: questions that cannot be seen where they were asked
+//! - [`vouch`]: what only the platform knows
 //! - [`edits`]: who changes the request takes the question back
 //! - [`halt`]: no tool runs any more
 
 mod choice;
+pub mod doors;
 pub mod edits;
 pub mod halt;
 pub mod lasting;
 pub mod moves;
+pub mod vouch;
 
 use anyhow::Result;
 use channels::{Outgoing, Place};
@@ -22,6 +26,7 @@ use chrono::{DateTime, Utc};
 use super::{Gateway, secret};
 use crate::{
     agent::approvers::{Approvers, Voter},
+    crash,
     journal::{
         event::{Decider, Decision, Event, Speaker, Status},
         standing::Grant,
@@ -80,10 +85,10 @@ pub async fn press(
     let Some(approval) = questions::by_token(tx, &press.data[..at]).await? else {
         return invalid();
     };
-    let here = journal::find_conversation(tx, press.channel, press.place).await?;
+    let here = places::stands_at(tx, &approval.shown_in, press.channel, press.place).await?;
     let shown = outbox::receipt(tx, &approval.question).await?;
     let same_message = shown.is_none_or(|receipt| receipt.message == press.message);
-    if here.as_ref() != Some(&approval.shown_in) || !same_message {
+    if (!here || !same_message) && !crash::planted("place") {
         return invalid();
     }
     answer(tx, &approval, (key, press.reason), voter, now).await
@@ -103,7 +108,7 @@ async fn answer(
         }
         'v' => lasting::revoke_pressed(tx, approval, voter, now).await,
         _ => match Choice::from_key(approval.asks, key, reason) {
-            Some(choice) => decide(tx, approval, choice, voter, now).await,
+            Some(choice) => Ok(decide(tx, approval, choice, voter, now).await?.text),
             None => Ok(voter.words().no_such_button.to_owned()),
         },
     }
@@ -130,6 +135,32 @@ async fn show_everything(
     Ok(voter.words().everything_sent.to_owned())
 }
 
+/// What came of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Came {
+    /// It stands; or one more has said yes, or taken that back.
+    Done,
+    /// That person's word does not count.
+    Refused,
+    /// It was settled before, or its time is over.
+    Late,
+    /// This question does not offer it, or nothing is allowed at the moment.
+    NotNow,
+}
+
+/// What to tell whoever decided, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub came: Came,
+    pub text: String,
+}
+
+impl Answer {
+    fn new(came: Came, text: impl Into<String>) -> Self {
+        Self { came, text: text.into() }
+    }
+}
+
 /// Decides, if that person may and nobody has: what to tell them.
 pub async fn decide(
     tx: &mut Tx<'_>,
@@ -137,40 +168,42 @@ pub async fn decide(
     choice: Choice,
     voter: &Voter,
     now: DateTime<Utc>,
-) -> Result<String> {
+) -> Result<Answer> {
     if !asked.approvers.admit(voter, &asked.requester.id) {
         turned_away(tx, asked, voter, now).await?;
-        return Ok(not_yours(&asked.approvers, voter.words()).to_owned());
+        return Ok(Answer::new(Came::Refused, not_yours(&asked.approvers, voter.words())));
     }
     // The conversation's row first, as everywhere: two transactions never wait for each other.
     journal::lock(tx, &asked.conversation).await?;
     let Some(approval) = questions::by_id(tx, asked.id.as_str()).await? else {
-        return Ok(voter.words().no_such_button.to_owned());
+        return Ok(Answer::new(Came::Late, voter.words().no_such_button));
     };
-    if approval.status != Status::Pending {
-        return Ok(voter.words().already_decided(approval.status, approval.decided_by.as_deref()));
+    if approval.status != Status::Pending && !crash::planted("once") {
+        let by = approval.decided_by.as_deref();
+        return Ok(Answer::new(Came::Late, voter.words().already_decided(approval.status, by)));
     }
-    if approval.expires_at <= now {
+    if approval.expires_at <= now && !crash::planted("expiry") {
         expire(tx, &approval, now).await?;
-        return Ok(voter.words().decided(Status::Expired).to_owned());
+        return Ok(Answer::new(Came::Late, voter.words().decided(Status::Expired)));
     }
-    if !choice.is_offered(&approval) {
-        return Ok(voter.words().lasting.not_offered.to_owned());
+    if !choice.is_offered(&approval) && !crash::planted("offers") {
+        return Ok(Answer::new(Came::NotNow, voter.words().lasting.not_offered));
     }
-    match choice {
-        Choice::Propose => lasting::propose(tx, &approval, voter, now).await,
-        Choice::Back => lasting::back(tx, &approval, voter, now).await,
+    let text = match choice {
+        Choice::Propose => lasting::propose(tx, &approval, voter, now).await?,
+        Choice::Back => lasting::back(tx, &approval, voter, now).await?,
         Choice::Deny { .. } => {
             let by = Decider::Person(voter.speaker.clone());
             let name = name(tx, &approval, voter).await?;
             let end = End { name, ..End::new(Status::Denied, choice.decision(), by) };
             settle(tx, &approval, end, now).await?;
-            Ok(voter.words().decided(Status::Denied).to_owned())
+            voter.words().decided(Status::Denied).to_owned()
         }
         Choice::Once | Choice::Conversation | Choice::Give(_) => {
-            allow(tx, &approval, choice, voter, now).await
+            return allow(tx, &approval, choice, voter, now).await;
         }
-    }
+    };
+    Ok(Answer::new(Came::Done, text))
 }
 
 /// The refusal itself is private.
@@ -202,9 +235,9 @@ async fn allow(
     choice: Choice,
     voter: &Voter,
     now: DateTime<Utc>,
-) -> Result<String> {
+) -> Result<Answer> {
     if grants::halted_by(tx).await?.is_some() {
-        return Ok(voter.words().lasting.all_halted.to_owned());
+        return Ok(Answer::new(Came::NotNow, voter.words().lasting.all_halted));
     }
     let mut name = name(tx, approval, voter).await?;
     if approval.approvers.needed > 1 {
@@ -214,7 +247,8 @@ async fn allow(
         audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
         let names = votes::names(tx, &approval.id).await?;
         if names.len() < approval.approvers.needed {
-            return show_votes(tx, approval, &names, now).await;
+            let votes = show_votes(tx, approval, &names, now).await?;
+            return Ok(Answer::new(Came::Done, votes));
         }
         name = texts::all_of(&names);
     }
@@ -222,14 +256,14 @@ async fn allow(
     if let Choice::Give(terms) = choice {
         if let Some(refusal) = lasting::refused(tx, approval, terms, voter).await? {
             turned_away(tx, approval, voter, now).await?;
-            return Ok(refusal.to_owned());
+            return Ok(Answer::new(Came::Refused, refusal));
         }
         grant = lasting::proposed(tx, approval, terms, voter, now).await?;
     }
     let by = Decider::Person(voter.speaker.clone());
     let end = End { name, grant, ..End::new(Status::Allowed, choice.decision(), by) };
     settle(tx, approval, end, now).await?;
-    Ok(voter.words().decided(Status::Allowed).to_owned())
+    Ok(Answer::new(Came::Done, voter.words().decided(Status::Allowed)))
 }
 
 /// Who it was, and through which other door.
@@ -295,7 +329,8 @@ async fn settle(
 ) -> Result<bool> {
     let End { status, decision, by, name, grant } = end;
     journal::lock(tx, &approval.conversation).await?;
-    if !questions::settle(tx, &approval.id, status, &name, now).await? {
+    let first = questions::settle(tx, &approval.id, status, &name, now).await?;
+    if !first && !crash::planted("once") {
         return Ok(false);
     }
     let mut facts = vec![Fact::decided(approval, status, &decision, &by)];
@@ -319,31 +354,6 @@ async fn settle(
     let what = Outgoing::Settled { markdown, approval: id, choices };
     showing::redraw(tx, approval, what, now).await?;
     Ok(true)
-}
-
-/// Decides a question of that place by its id, for somebody who is signed in: the web chat.
-pub async fn decide_by_id(
-    gateway: &Gateway,
-    (channel, place): (&str, &Place),
-    (approval, key): (&str, char),
-    by: Speaker,
-) -> Result<String> {
-    let (channel, place, id) = (channel.to_owned(), place.clone(), approval.to_owned());
-    let now = gateway.clock.now();
-    gateway
-        .store
-        .write("decide", move |tx| {
-            Box::pin(async move {
-                let voter = voter(tx, &channel, &by, &[]).await?;
-                let here = journal::find_conversation(tx, &channel, &place).await?;
-                let found = questions::by_id(tx, &id).await?;
-                let Some(approval) = found.filter(|a| here.as_ref() == Some(&a.shown_in)) else {
-                    return Ok(voter.words().no_such_button.to_owned());
-                };
-                answer(tx, &approval, (key, None), &voter, now).await
-            })
-        })
-        .await
 }
 
 /// Expires what is due, each for itself, and denies what a halt has left open. How many that was.

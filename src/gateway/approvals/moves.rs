@@ -4,9 +4,13 @@ use anyhow::Result;
 use channels::{Outgoing, Place};
 use chrono::{DateTime, Utc};
 
-use super::{End, settle, voter};
+use super::{
+    End, settle, voter,
+    vouch::{self, Vouched},
+};
 use crate::{
     agent::approvers::Who,
+    crash,
     gateway::Gateway,
     journal::{
         event::{Decider, Decision, Speaker, Status},
@@ -17,7 +21,8 @@ use crate::{
         approvals::{self as questions, Approval},
         conversations, journal,
         outbox::{self, Ended, Sending},
-        places, showing, votes,
+        places::{self, Seat},
+        schedules, showing, tasks, votes,
     },
 };
 
@@ -29,16 +34,20 @@ pub async fn given_up(
     ended: Ended,
     reason: String,
 ) -> Result<()> {
+    let vouched = vouch::elsewhere(gateway, &sending.id).await?;
     let (sending, now) = (sending.clone(), gateway.clock.now());
     gateway
         .store
         .write("give up", move |tx| {
             Box::pin(async move {
                 outbox::end(tx, &sending, ended, reason).await?;
+                if ended == Ended::Gone {
+                    schedules::pause_all(tx, &sending.conversation, now).await?;
+                }
                 match showing::kin(tx, &sending.id).await? {
                     (Some(part_of), _) => {
                         if let Some(approval) = questions::by_id(tx, part_of.as_str()).await? {
-                            elsewhere(tx, &approval, now).await?;
+                            elsewhere(tx, &approval, &vouched, now).await?;
                         }
                         Ok(())
                     }
@@ -65,8 +74,10 @@ pub async fn expelled(
             continue;
         }
         conversations::close(tx, &conversation).await?;
+        schedules::pause_all(tx, &conversation, now).await?;
         for approval in questions::shown_in(tx, &conversation).await? {
-            elsewhere(tx, &approval, now).await?;
+            // Of a chat that it is not in, the platform tells a bot nothing.
+            elsewhere(tx, &approval, &Vouched::new(), now).await?;
         }
     }
     Ok(())
@@ -80,10 +91,12 @@ pub async fn chat_moved(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let conversations = places::of_chat(tx, channel, from).await?;
-    journal::move_chat(tx, channel, from, to).await?;
+    places::move_chat(tx, channel, from, to).await?;
     for conversation in conversations {
         let (_, place) = places::place(tx, &conversation).await?;
-        let there = journal::find_conversation(tx, channel, &place).await?;
+        let person = places::person(tx, &conversation).await?;
+        let seat = Seat { place: &place, person: &person };
+        let there = journal::find_conversation(tx, channel, seat).await?;
         let into = there.unwrap_or_else(|| conversation.clone());
         for approval in questions::shown_in(tx, &conversation).await? {
             if outbox::receipt(tx, &approval.question).await?.is_some() || into != conversation {
@@ -96,13 +109,21 @@ pub async fn chat_moved(
 
 /// To the private chat of somebody who may decide, once; otherwise nobody can be asked, and that is
 /// a no.
-async fn elsewhere(tx: &mut Tx<'_>, approval: &Approval, now: DateTime<Utc>) -> Result<()> {
+async fn elsewhere(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    vouched: &Vouched,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    if crash::planted("moves") {
+        return Ok(());
+    }
     journal::lock(tx, &approval.conversation).await?;
     let Some(approval) = questions::by_id(tx, approval.id.as_str()).await? else { return Ok(()) };
     if approval.status != Status::Pending {
         return Ok(());
     }
-    if let Some(into) = private_place(tx, &approval).await? {
+    if let Some(into) = private_place(tx, &approval, vouched).await? {
         tracing::warn!(approval.id = %approval.id, "the question moves to a private chat");
         let words = conversations::words(tx, &into).await?;
         let ahead = Some(words.lasting.moved_here.to_owned());
@@ -116,14 +137,21 @@ async fn elsewhere(tx: &mut Tx<'_>, approval: &Approval, now: DateTime<Utc>) -> 
 
 /// Where somebody can be asked who may decide alone: a question stands in one place only, and has
 /// moved once at most.
-async fn private_place(tx: &mut Tx<'_>, approval: &Approval) -> Result<Option<ConversationId>> {
-    if approval.shown_in != approval.conversation || approval.approvers.needed > 1 {
+async fn private_place(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    vouched: &Vouched,
+) -> Result<Option<ConversationId>> {
+    let home = tasks::home(tx, &approval.conversation).await?;
+    if approval.shown_in != home || approval.approvers.needed > 1 {
         return Ok(None);
     }
     let (channel, _) = places::place(tx, &approval.conversation).await?;
-    for id in named(tx, approval, &channel).await? {
-        let speaker = Speaker { id, name: String::new() };
-        let person = voter(tx, &channel, &speaker, &[]).await?;
+    let named = named(tx, approval, &channel).await?;
+    for id in named.iter().chain(vouched.keys()) {
+        let speaker = Speaker { id: id.clone(), name: String::new() };
+        let roles = vouched.get(id).map_or(&[][..], Vec::as_slice);
+        let person = voter(tx, &channel, &speaker, roles).await?;
         if !approval.approvers.admit(&person, &approval.requester.id) {
             continue;
         }

@@ -34,11 +34,13 @@ pub fn about(format: Format) -> String {
              conversation. `---` begins a new slide, its first heading is the title. Columns: \
              lines `::: columns`, `::: column`, `:::`. `<!-- text -->` is a speaker's note. Front \
              matter may set title, subtitle, author, date, footer, paginate, size (16:9 or 4:3), \
-             theme (neutral, corporate, academic). {CHARTS}"
+             theme (neutral, corporate, academic), template (path of a .pptx or .docx whose look \
+             is taken over). {CHARTS}"
         ),
     }
 }
 
 const FRONT: &str = "Front matter may set title, subtitle, author, date, language, cover, toc, \
     numbered, columns (1 or 2), header, footer, page (A4 or Letter, landscape), theme (neutral, \
-    corporate, academic).";
+    corporate, academic), template (path of a .docx, .pptx or .xlsx whose look is \
+    taken over).";

@@ -1,72 +1,105 @@
-//! Where documents are drawn: threads of their own, few at a time, whose breakdown breaks nothing.
+//! Where documents are drawn: in a confined process each, few at a time, whose breakdown breaks nothing.
 
-use renderers::{Document, Format, RenderError, Rendered};
-use std::sync::Arc;
-use tokio::sync::{Semaphore, oneshot};
+use std::{path::PathBuf, sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
 
-use crate::tools::ToolError;
+use super::order::{Answer, Order};
+use crate::tools::{
+    ToolError,
+    sandbox::{
+        Limits, Sandbox,
+        run::{self, Ended},
+    },
+};
 
-/// A drawing that has run out of time cannot be ended, only outwaited. So it keeps its turn, and
-/// there are never more than these.
+/// Each may take a gigabyte and a half.
 const AT_ONCE: usize = 2;
 
-/// Deeply nested text takes deep recursion; an overflow would end the whole program.
-const STACK_BYTES: usize = 16 * 1024 * 1024;
+/// The longest that one may take; the tool is allowed a little more.
+const WAIT: Duration = Duration::from_secs(100);
 
-/// Reads and draws.
+/// Draws. What one drawing may take can be set lower.
 pub struct Press {
-    turns: Arc<Semaphore>,
-    read: fn(&str) -> Result<Document, RenderError>,
-    draw: Draw,
+    turns: Semaphore,
+    place: Place,
+    pub limits: Limits,
+    pub wait: Duration,
 }
 
-type Draw = Arc<dyn Fn(&Document, Format) -> Result<Rendered, RenderError> + Send + Sync>;
+enum Place {
+    /// With the fonts of these folders.
+    Apart(Arc<Sandbox>, Vec<PathBuf>),
+    /// In this process, where tests look into what is asked.
+    #[cfg(test)]
+    Here(fn(Order) -> (Answer, Vec<u8>)),
+}
 
 impl Press {
-    pub fn new(
-        read: fn(&str) -> Result<Document, RenderError>,
-        draw: impl Fn(&Document, Format) -> Result<Rendered, RenderError> + Send + Sync + 'static,
-    ) -> Self {
-        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), read, draw: Arc::new(draw) }
+    pub fn new(sandbox: Arc<Sandbox>, fonts: Vec<PathBuf>) -> Self {
+        Self::at(Place::Apart(sandbox, fonts))
     }
 
-    pub async fn read(&self, markdown: String) -> Result<Document, ToolError> {
-        let read = self.read;
-        self.apart(move || read(&markdown)).await
+    #[cfg(test)]
+    pub fn here(answer: fn(Order) -> (Answer, Vec<u8>)) -> Self {
+        Self::at(Place::Here(answer))
     }
 
-    pub async fn draw(&self, document: Document, format: Format) -> Result<Rendered, ToolError> {
-        let draw = self.draw.clone();
-        self.apart(move || draw(&document, format)).await
+    fn at(place: Place) -> Self {
+        let turns = Semaphore::new(AT_ONCE);
+        Self { turns, place, limits: Limits::DRAWING, wait: WAIT }
     }
 
-    /// Does `work` on a thread of its own, when it is its turn.
-    pub async fn apart<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T, RenderError> + Send + 'static,
-    ) -> Result<T, ToolError> {
-        let turn = self.turns.clone().acquire_owned().await;
-        let turn = turn.expect("the semaphore is never closed");
-        let (done, outcome) = oneshot::channel();
-        std::thread::Builder::new()
-            .name("document".into())
-            .stack_size(STACK_BYTES)
-            .spawn(move || {
-                let _turn = turn;
-                // Nobody waits any more when the time was over.
-                let _ = done.send(work());
-            })
-            .map_err(|error| {
-                ToolError::ExecutionFailed(format!("No thread to draw in: {error}"))
-            })?;
-        match outcome.await {
-            Ok(result) => result.map_err(|error| ToolError::ExecutionFailed(error.to_string())),
-            // A panic dropped the sender.
-            Err(_) => Err(ToolError::ExecutionFailed(
-                "The document could not be drawn: this text is more than the renderer can take. \
-                 Simplify it"
-                    .into(),
-            )),
+    /// What the process answers, and the bytes that follow; what it refuses is an error.
+    pub async fn ask(&self, order: Order) -> Result<(Answer, Vec<u8>), ToolError> {
+        let (answer, bytes) = match &self.place {
+            Place::Apart(sandbox, fonts) => self.ask_apart(sandbox, fonts, &order).await?,
+            #[cfg(test)]
+            Place::Here(answer) => answer(order),
+        };
+        match answer {
+            Answer::Refused(why) => Err(ToolError::ExecutionFailed(why)),
+            answer => Ok((answer, bytes)),
         }
+    }
+
+    async fn ask_apart(
+        &self,
+        sandbox: &Sandbox,
+        fonts: &[PathBuf],
+        order: &Order,
+    ) -> Result<(Answer, Vec<u8>), ToolError> {
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
+        let command = sandbox.drawer(fonts, self.limits)?;
+        let order = serde_json::to_vec(order).expect("an order is plain text and numbers");
+        let mut ended = run::to_its_end(command, order, self.wait).await?;
+        let line = ended.stdout.head.iter().position(|byte| *byte == b'\n');
+        let said = line.map(|end| &ended.stdout.head[..end]).and_then(|line| {
+            let answer = serde_json::from_slice(line).ok()?;
+            (ended.stdout.is_whole() && ended.code == Some(0)).then_some(answer)
+        });
+        if let (Some(answer), Some(end)) = (said, line) {
+            return Ok((answer, ended.stdout.head.split_off(end + 1)));
+        }
+        tracing::debug!(code = ended.code, said = ended.stderr.text(), "a drawing broke down");
+        Err(ToolError::ExecutionFailed(self.why(&ended)))
+    }
+
+    /// Why there is no file, and what to do.
+    fn why(&self, ended: &Ended) -> String {
+        let said = ended.stderr.text();
+        let why = if said.contains("memory allocation of") {
+            let most = self.limits.memory_bytes >> 20;
+            format!("it takes more than {most} MiB of memory. Make it shorter, or split it")
+        } else if said.contains("overflowed its stack") {
+            "its text is nested too deeply. Make it flatter".to_owned()
+        } else if said.contains("panicked") {
+            "this text is more than the renderer can take. Simplify it".to_owned()
+        } else if ended.stdout.total_bytes > run::KEPT_BYTES as u64 {
+            "the file would be over 20 MB. Make it shorter, or split it".to_owned()
+        } else {
+            let most = self.limits.cpu_seconds;
+            format!("it takes longer than {most} s. Make it shorter, or split it")
+        };
+        format!("The document could not be drawn: {why}.")
     }
 }

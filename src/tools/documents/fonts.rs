@@ -16,10 +16,17 @@ const DEPTH: usize = 4;
 const SEARCH_BYTES: u64 = 256 * 1024 * 1024;
 const FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The fonts that `document` is drawn with: those of `own` folders, then those of a folder `fonts`
-/// beside the program, then the system's; of two files of one name the first counts.
-pub fn for_document(document: &Document, own: &[PathBuf]) -> Fonts {
-    let mut files = files(own);
+/// Where to look: `own` folders, then a folder `fonts` beside the program, then the system's.
+pub fn folders(own: &[PathBuf]) -> Vec<PathBuf> {
+    let beside = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("fonts")));
+    let all = own.iter().cloned().chain(beside).chain(FOLDERS.map(PathBuf::from));
+    all.filter_map(|folder| folder.canonicalize().ok()).collect()
+}
+
+/// The fonts of these folders that `document` is drawn with; of two files of one name the first
+/// counts.
+pub fn for_document(document: &Document, folders: &[PathBuf]) -> Fonts {
+    let mut files = files(folders);
     let wanted = renderers::pdf::wanted(document);
     let wanted: Vec<PathBuf> = wanted.iter().filter_map(|name| files.remove(name)).collect();
     let mut fonts = Fonts::with(wanted.iter().filter_map(|path| read(path)));
@@ -41,11 +48,10 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Font files by their names without endings.
-fn files(own: &[PathBuf]) -> BTreeMap<String, PathBuf> {
-    let beside = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("fonts")));
+fn files(folders: &[PathBuf]) -> BTreeMap<String, PathBuf> {
     let mut files = BTreeMap::new();
-    for folder in own.iter().cloned().chain(beside).chain(FOLDERS.map(PathBuf::from)) {
-        collect(&folder, DEPTH, &mut files);
+    for folder in folders {
+        collect(folder, DEPTH, &mut files);
     }
     files
 }
@@ -77,7 +83,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("deep")).unwrap();
         std::fs::write(folder.path().join("deep/NotoSansThai-Regular.ttf"), b"no font").unwrap();
         std::fs::write(folder.path().join("readme.txt"), b"x").unwrap();
-        let files = files(&[folder.path().to_owned()]);
+        let files = files(&folders(&[folder.path().to_owned()]));
         let thai = files.get("NotoSansThai-Regular").unwrap();
         assert!(thai.starts_with(folder.path()), "own folders come first: {thai:?}");
         assert!(!files.contains_key("readme"));

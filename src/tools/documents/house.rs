@@ -1,10 +1,10 @@
 //! How documents look in this house: fonts, colour, logo, as configured.
 
-use renderers::{Document, Fonts, Format, RenderError, Rendered, document};
+use renderers::{Document, Fonts, Format, RenderError, Rendered, brand, document};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-use super::fonts;
+use super::{fonts, order::Blob};
 
 /// A logo larger than this belongs on a poster.
 const LOGO_BYTES: u64 = 2 * 1024 * 1024;
@@ -19,6 +19,8 @@ pub struct House {
     pub color: Option<String>,
     /// Of the theme `corporate`: a picture file.
     pub logo: Option<PathBuf>,
+    /// An Office file that all documents look like.
+    pub template: Option<PathBuf>,
 }
 
 impl House {
@@ -37,27 +39,67 @@ impl House {
                 return Err(format!("documents.logo: {shown} is over 2 MB"));
             }
         }
+        if let Some(template) = &self.template {
+            let shown = template.display();
+            let bytes = std::fs::read(template)
+                .map_err(|error| format!("documents.template: cannot read {shown}: {error}"))?;
+            brand::read(&bytes).map_err(|why| format!("documents.template: {shown}: {why}"))?;
+        }
         Ok(())
     }
 
-    /// Gives a document of the theme `corporate` the house's colour and logo.
-    pub fn dress(&self, document: &mut Document) {
-        if document.meta.theme != document::Theme::Corporate {
-            return;
-        }
-        document.meta.accent = self.color.as_deref().and_then(document::Color::read);
-        document.logo = self.logo.as_ref().and_then(|path| std::fs::read(path).ok());
+    /// What documents wear here, read from the files that are named.
+    pub fn dress(&self) -> Dress {
+        let read = |path: &Option<PathBuf>| {
+            path.as_ref().and_then(|path| std::fs::read(path).ok()).map(Blob)
+        };
+        let (logo, template) = (read(&self.logo), read(&self.template));
+        Dress { color: self.color.clone(), logo, template }
     }
 
-    /// Draws; only what needs them waits for the system's fonts.
-    pub fn draw(&self, document: &Document, format: Format) -> Result<Rendered, RenderError> {
-        let fonts = if format == Format::Pdf || renderers::has_vectors(document) {
-            fonts::for_document(document, &self.fonts)
-        } else {
-            Fonts::default()
-        };
-        renderers::render_with(document, format, &fonts)
+    /// Where fonts are, on this machine.
+    pub fn fonts(&self) -> Vec<PathBuf> {
+        fonts::folders(&self.fonts)
     }
+}
+
+/// What documents wear.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Dress {
+    color: Option<String>,
+    logo: Option<Blob>,
+    /// The document's own, or the house's.
+    pub template: Option<Blob>,
+}
+
+impl Dress {
+    /// Gives a document of the theme `corporate` the house's colour and logo, and any document what the
+    /// template says.
+    pub fn put_on(self, document: &mut Document) {
+        if document.meta.theme == document::Theme::Corporate {
+            document.meta.accent = self.color.as_deref().and_then(document::Color::read);
+            document.logo = self.logo.map(|Blob(bytes)| bytes);
+        }
+        match self.template.map(|Blob(bytes)| brand::read(&bytes)) {
+            Some(Ok(brand)) => document.wear(brand),
+            Some(Err(why)) => document.warnings.push(format!("{why} It is left out.")),
+            None => {}
+        }
+    }
+}
+
+/// Draws; only what needs them waits for the fonts of these folders.
+pub fn draw(
+    document: &Document,
+    format: Format,
+    folders: &[PathBuf],
+) -> Result<Rendered, RenderError> {
+    let fonts = if format == Format::Pdf || renderers::has_vectors(document) {
+        fonts::for_document(document, folders)
+    } else {
+        Fonts::default()
+    };
+    renderers::render_with(document, format, &fonts)
 }
 
 #[cfg(test)]
@@ -74,14 +116,16 @@ mod tests {
             House { color: Some("#aa3300".into()), logo: Some(logo.clone()), ..House::default() };
         assert_eq!(house.check(), Ok(()));
         let mut plain = markdown::read("x").unwrap();
-        house.dress(&mut plain);
+        house.dress().put_on(&mut plain);
         assert_eq!((plain.meta.accent, plain.logo), (None, None));
         let mut corporate = markdown::read("---\ntheme: corporate\n---\nx").unwrap();
-        house.dress(&mut corporate);
+        house.dress().put_on(&mut corporate);
         assert_eq!(corporate.meta.accent.as_deref(), Some("AA3300"));
         assert_eq!(corporate.logo.as_deref(), Some(&b"logo"[..]));
         let odd = House { color: Some("blue".into()), ..House::default() };
         assert!(odd.check().unwrap_err().contains("documents.color"));
+        let odd = House { template: Some(logo.clone()), ..House::default() };
+        assert!(odd.check().unwrap_err().contains("documents.template"));
         std::fs::remove_file(&logo).unwrap();
         assert!(house.check().unwrap_err().contains("documents.logo"));
     }

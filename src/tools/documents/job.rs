@@ -2,9 +2,11 @@
 
 use renderers::Format;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
+use super::order::Blob;
 use crate::tools::{
     Context, ToolError,
     arguments::{parse, schema},
@@ -22,7 +24,7 @@ pub enum Source {
     File,
 }
 
-/// What is to be drawn.
+/// What a call asks for.
 pub struct Job {
     pub text: Text,
     /// Without ending; `None` when the title is to name it.
@@ -31,11 +33,30 @@ pub struct Job {
     pub aspect: Option<Aspect>,
 }
 
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Text {
-    /// Texts that follow each other, each with the folder that its pictures' paths start from.
-    Markdown(Vec<(String, String)>),
+    /// Texts that follow each other.
+    Markdown(Vec<Part>),
     Csv(String),
     Json(Value),
+}
+
+/// One text, and what it shows.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Part {
+    pub text: String,
+    /// Where the paths of its pictures start from.
+    pub folder: String,
+    pub pictures: BTreeMap<String, Blob>,
+    /// Why others are not among them.
+    pub warnings: Vec<String>,
+}
+
+impl Part {
+    pub fn new(text: String, folder: &str) -> Self {
+        let folder = folder.to_owned();
+        Self { text, folder, pictures: BTreeMap::new(), warnings: Vec::new() }
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -94,7 +115,7 @@ struct FromFile {
     aspect_ratio: Option<Aspect>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub enum Aspect {
     #[serde(rename = "16:9")]
     Wide,
@@ -129,7 +150,7 @@ pub async fn read(
         (Source::Text, _) => {
             let it: FromText = parse(arguments)?;
             Job {
-                text: Text::Markdown(vec![(it.markdown, ".".to_owned())]),
+                text: Text::Markdown(vec![Part::new(it.markdown, ".")]),
                 name: checked(it.file_name)?,
                 title: it.title,
                 aspect: it.aspect_ratio,
@@ -137,11 +158,11 @@ pub async fn read(
         }
     };
     match &job.text {
-        Text::Markdown(texts) if texts.iter().all(|(text, _)| text.trim().is_empty()) => {
+        Text::Markdown(parts) if parts.iter().all(|part| part.text.trim().is_empty()) => {
             Err(ToolError::InvalidParameters("there is no text to draw".into()))
         }
-        Text::Markdown(texts)
-            if texts.iter().map(|(text, _)| text.len() as u64).sum::<u64>() > MAX_TEXT_BYTES =>
+        Text::Markdown(parts)
+            if parts.iter().map(|part| part.text.len() as u64).sum::<u64>() > MAX_TEXT_BYTES =>
         {
             Err(ToolError::InvalidParameters("the text is over 5 MB: split it".into()))
         }
@@ -151,7 +172,7 @@ pub async fn read(
 
 fn from_rows(it: FromRows) -> Result<Job, ToolError> {
     let text = match (it.markdown, it.rows, it.csv) {
-        (Some(markdown), None, None) => Text::Markdown(vec![(markdown, ".".to_owned())]),
+        (Some(markdown), None, None) => Text::Markdown(vec![Part::new(markdown, ".")]),
         (None, Some(rows), None) => {
             Text::Json(Value::Array(rows.into_iter().map(Value::Object).collect()))
         }
@@ -185,12 +206,12 @@ async fn from_file(format: Format, it: FromFile, context: &Context) -> Result<Jo
             Text::Csv(text)
         }
     } else {
-        let mut texts = Vec::new();
+        let mut all = Vec::new();
         for path in std::iter::once(&it.file_path).chain(&it.further_paths) {
             let text = bytes(path, MAX_TEXT_BYTES, context).await?;
-            texts.push((text, parts(path).0.to_owned()));
+            all.push(Part::new(text, parts(path).0));
         }
-        Text::Markdown(texts)
+        Text::Markdown(all)
     };
     let title = it.title.or_else(|| is_rows.then(|| stem.to_owned()));
     Ok(Job { text, name, title, aspect: it.aspect_ratio })

@@ -1,8 +1,9 @@
-//! Pictures of a document: those that are files of the workspace, as bytes.
+//! Pictures and templates of documents: those that are files of the workspace, as bytes.
 
-use renderers::{Document, markdown};
+use renderers::brand;
 use std::collections::BTreeMap;
 
+use super::{job::Part, order::Blob};
 use crate::tools::{
     Context, ToolError,
     workspace::{self, Workspace},
@@ -12,19 +13,15 @@ const MAX_BYTES: u64 = 10 * 1024 * 1024;
 const MAX_TOTAL_BYTES: u64 = 40 * 1024 * 1024;
 const MAX_PICTURES: usize = 64;
 
-/// The document with the pictures that its text names. Their paths start from `folder`, or else
-/// from the workspace. What is not loaded is named in the warnings; nothing is fetched.
-pub async fn load(
-    mut document: Document,
-    folder: String,
-    context: &Context,
-) -> Result<Document, ToolError> {
-    let urls = markdown::image_urls(&document);
+/// Gives a text the pictures that it names. Their paths start from its folder, or else from the
+/// workspace. What is not loaded is named in the warnings; nothing is fetched.
+pub async fn load(part: &mut Part, urls: Vec<String>, context: &Context) -> Result<(), ToolError> {
     let urls: Vec<String> = urls.into_iter().filter(|url| is_path(url)).collect();
     if urls.is_empty() {
-        return Ok(document);
+        return Ok(());
     }
-    let (assets, warnings) = workspace::beneath(context, move |workspace, cancelled| {
+    let folder = part.folder.clone();
+    (part.pictures, part.warnings) = workspace::beneath(context, move |workspace, cancelled| {
         let mut album = Album::default();
         for url in urls.into_iter().take_while(|_| !cancelled.is_cancelled()) {
             if let Err(why) = album.add(workspace, &folder, &url) {
@@ -34,14 +31,32 @@ pub async fn load(
         Ok((album.pictures, album.warnings))
     })
     .await?;
-    document.assets.extend(assets);
-    document.warnings.extend(warnings);
-    Ok(document)
+    Ok(())
+}
+
+/// The template that a text names, from where its pictures' paths start.
+pub async fn template(
+    part: &mut Part,
+    path: String,
+    context: &Context,
+) -> Result<Option<Vec<u8>>, ToolError> {
+    let (folder, named) = (part.folder.clone(), path.clone());
+    let found = workspace::beneath(context, move |workspace, _| {
+        Ok(near(workspace, &folder, &named, brand::BYTES as u64))
+    })
+    .await?;
+    found.map_or_else(
+        |why| {
+            part.warnings.push(format!("The template {path} is left out: {why}"));
+            Ok(None)
+        },
+        |bytes| Ok(Some(bytes)),
+    )
 }
 
 #[derive(Default)]
 struct Album {
-    pictures: BTreeMap<String, Vec<u8>>,
+    pictures: BTreeMap<String, Blob>,
     total_bytes: u64,
     warnings: Vec<String>,
 }
@@ -53,17 +68,22 @@ impl Album {
         }
         let path = decoded(url);
         let room = MAX_BYTES.min(MAX_TOTAL_BYTES - self.total_bytes);
-        let bytes = beside(folder, &path)
-            .ok_or_else(|| format!("Path not allowed: {path}"))
-            .and_then(|path| workspace.bytes(&path, room).map_err(|error| error.to_string()))
-            .or_else(|why| workspace.bytes(&path, room).map_err(|_| why))?;
+        let bytes = near(workspace, folder, &path, room)?;
         if bytes.is_empty() {
             return Err("the file is empty".to_owned());
         }
         self.total_bytes += bytes.len() as u64;
-        self.pictures.insert(url.to_owned(), bytes);
+        self.pictures.insert(url.to_owned(), Blob(bytes));
         Ok(())
     }
+}
+
+/// The file at that path from the folder, or else from the workspace.
+fn near(workspace: &Workspace, folder: &str, path: &str, most: u64) -> Result<Vec<u8>, String> {
+    beside(folder, path)
+        .ok_or_else(|| format!("Path not allowed: {path}"))
+        .and_then(|path| workspace.bytes(&path, most).map_err(|error| error.to_string()))
+        .or_else(|why| workspace.bytes(path, most).map_err(|_| why))
 }
 
 /// `folder/path`, in which a leading `../` leads up within the workspace.
@@ -117,17 +137,12 @@ fn decoded(url: &str) -> String {
 mod tests {
     use super::*;
     use crate::tools::testing::Place;
-    use renderers::document::{Block, Inline};
 
-    fn with(urls: &[&str]) -> Document {
-        let picture = |url: &&str| Inline::Image {
-            url: (*url).to_owned(),
-            alt: String::new(),
-            title: String::new(),
-        };
-        let bold = Inline::Strong(urls.iter().map(picture).collect());
-        let quote = Block::Quote { alert: None, blocks: vec![Block::Paragraph(vec![bold])] };
-        Document { blocks: vec![quote], ..Document::default() }
+    async fn loaded(folder: &str, urls: &[&str], place: &Place) -> Part {
+        let mut part = Part::new(String::new(), folder);
+        let urls = urls.iter().map(|url| (*url).to_owned()).collect();
+        load(&mut part, urls, &place.context).await.unwrap();
+        part
     }
 
     #[tokio::test]
@@ -136,7 +151,7 @@ mod tests {
         place.has("img/a b.png", "picture");
         std::fs::write(place.folder.path().join("secret"), "x").unwrap();
         std::os::unix::fs::symlink("../secret", place.path("link.png")).unwrap();
-        let document = with(&[
+        let urls = [
             "img/a%20b.png",
             "link.png",
             "../secret",
@@ -146,11 +161,11 @@ mod tests {
             "//example.org/a.png",
             "file:///etc/passwd",
             "data:image/png;base64,AAAA",
-        ]);
-        let document = load(document, ".".into(), &place.context).await.unwrap();
-        assert_eq!(document.assets.keys().collect::<Vec<_>>(), ["img/a%20b.png"]);
-        assert_eq!(document.assets["img/a%20b.png"], b"picture");
-        let warnings = document.warnings.join("\n");
+        ];
+        let part = loaded(".", &urls, &place).await;
+        assert_eq!(part.pictures.keys().collect::<Vec<_>>(), ["img/a%20b.png"]);
+        assert_eq!(part.pictures["img/a%20b.png"].0, b"picture");
+        let warnings = part.warnings.join("\n");
         for words in [
             "link.png is left out: Path not allowed: link.png",
             "../secret is left out: Path not allowed: ../secret",
@@ -159,7 +174,7 @@ mod tests {
         ] {
             assert!(warnings.contains(words), "{words}\n{warnings}");
         }
-        assert_eq!(document.warnings.len(), 4, "addresses are the renderer's to name");
+        assert_eq!(part.warnings.len(), 4, "addresses are the renderer's to name");
     }
 
     #[tokio::test]
@@ -167,10 +182,10 @@ mod tests {
         let place = Place::new();
         place.has("docs/near.png", "near");
         place.has("img/up.png", "up");
-        let document = with(&["near.png", "../img/up.png", "img/up.png", "../../secret"]);
-        let document = load(document, "docs".into(), &place.context).await.unwrap();
-        assert_eq!(document.assets.len(), 3, "{:?}", document.warnings);
-        assert_eq!(document.warnings.len(), 1, "{:?}", document.warnings);
+        let urls = ["near.png", "../img/up.png", "img/up.png", "../../secret"];
+        let part = loaded("docs", &urls, &place).await;
+        assert_eq!(part.pictures.len(), 3, "{:?}", part.warnings);
+        assert_eq!(part.warnings.len(), 1, "{:?}", part.warnings);
     }
 
     #[tokio::test]
@@ -178,10 +193,9 @@ mod tests {
         let place = Place::new();
         place.has("big.png", vec![1; MAX_BYTES as usize + 1]);
         place.has("ok.png", vec![1; MAX_BYTES as usize]);
-        let document =
-            load(with(&["big.png", "ok.png"]), ".".into(), &place.context).await.unwrap();
-        assert_eq!(document.assets.len(), 1);
-        assert!(document.warnings[0].contains("too large"), "{:?}", document.warnings);
+        let part = loaded(".", &["big.png", "ok.png"], &place).await;
+        assert_eq!(part.pictures.len(), 1);
+        assert!(part.warnings[0].contains("too large"), "{:?}", part.warnings);
     }
 
     #[test]

@@ -99,11 +99,7 @@ impl Tool for ApplyPatch {
                 "replacements": patched.replacements,
                 "success": true,
             });
-            Ok(Output {
-                text: receipt.to_string(),
-                attachments: Vec::new(),
-                seen: seen(path, after),
-            })
+            Ok(Output { seen: seen(path, after), ..Output::text(receipt.to_string()) })
         })
         .await
     }

@@ -145,7 +145,7 @@ fn read(
             page.total_lines
         )));
     }
-    Ok(Output { text: told(path, &page), attachments: Vec::new(), seen: seen(path, digest) })
+    Ok(Output { seen: seen(path, digest), ..Output::text(told(path, &page)) })
 }
 
 /// One line of JSON, and the lines as they are: escaped, they could not be quoted in an edit.

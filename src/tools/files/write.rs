@@ -77,11 +77,7 @@ impl Tool for WriteFile {
             *versions = super::edits::Versions::default();
             let receipt =
                 json!({ "path": absolute(&path), "bytes_written": content.len(), "success": true });
-            Ok(Output {
-                text: receipt.to_string(),
-                attachments: Vec::new(),
-                seen: seen(&path, digest(content)),
-            })
+            Ok(Output { seen: seen(&path, digest(content)), ..Output::text(receipt.to_string()) })
         })
         .await
     }
@@ -105,7 +101,7 @@ fn checked(arguments: &Arguments) -> Result<String, ToolError> {
     };
     if is_memory {
         return Err(ToolError::InvalidParameters(format!(
-            "{path} belongs to the agent's memory: use memory_write for it"
+            "{path} belongs to the agent's memory: use memory_store (memory_write) for it"
         )));
     }
     if parts.first() == Some(&".countersign") {

@@ -11,6 +11,8 @@ use super::{Job, MIB};
 
 /// Where the folder of a conversation is within.
 pub const WORKSPACE: &str = "/workspace";
+/// Where a skill is, to be read.
+pub const SKILL: &str = "/skill";
 /// Where a server finds its own folder.
 pub const HOME: &str = "/run/home";
 /// Where our binary is within.
@@ -43,6 +45,8 @@ pub struct Cell {
     pub files: Files,
     /// Folders that it may write: here, and where they are within.
     pub folders: Vec<(PathBuf, PathBuf)>,
+    /// Folders that it may read besides.
+    pub shown: Vec<(PathBuf, PathBuf)>,
     pub network: bool,
 }
 
@@ -58,12 +62,18 @@ pub enum Files {
 impl Cell {
     /// Nothing but programs, and no network.
     pub fn around(job: Job) -> Self {
-        Self { job, files: Files::Programs, folders: Vec::new(), network: false }
+        Self { job, files: Files::Programs, folders: Vec::new(), shown: Vec::new(), network: false }
     }
 
     /// With the folder of a conversation, in which the program starts.
     pub fn with_workspace(mut self, folder: &Path) -> Self {
         self.folders.push((folder.to_owned(), WORKSPACE.into()));
+        self
+    }
+
+    /// With a folder to be read.
+    pub fn showing(mut self, folder: &Path, within: &Path) -> Self {
+        self.shown.push((folder.to_owned(), within.to_owned()));
         self
     }
 
@@ -98,6 +108,9 @@ impl Cell {
         }
         self.show(&mut command);
         command.arg("--ro-bind").arg(program).arg(CONFINE);
+        for (here, within) in &self.shown {
+            command.arg("--ro-bind").arg(here).arg(within);
+        }
         for (here, within) in &self.folders {
             command.arg("--bind").arg(here).arg(within);
         }

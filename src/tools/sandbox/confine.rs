@@ -13,6 +13,7 @@ use std::{
 };
 
 use super::{Job, Limits, Work, calls, calls::Reach, watch};
+use crate::tools::documents;
 
 /// What a probe says when everything holds.
 pub const HOLDS: &str = "confined";
@@ -60,7 +61,17 @@ fn confined(job: &str) -> Result<i32> {
         }
         Work::Read(name) => {
             calls::close(Reach::Reader)?;
-            read(name.clone())
+            let name = name.clone();
+            work(move |bytes| {
+                let read = renderers::read::to_markdown(&name, bytes);
+                serde_json::to_vec(&read.map_err(|problem| problem.to_string()))
+                    .expect("what was read is plain text and numbers")
+            })
+        }
+        Work::Draw(fonts) => {
+            calls::close(Reach::Reader)?;
+            let fonts = fonts.clone();
+            work(move |order| documents::answer(order, &fonts))
         }
     }
 }
@@ -82,7 +93,8 @@ fn limit(limits: Limits, work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Programs read what the walls show and write where they may; all else touches no file at all.
+/// Programs read what the walls show and write where they may, who draws reads fonts; all else
+/// touches no file at all.
 fn close_files(job: &Job) -> Result<()> {
     let newest = ABI::V6;
     let mut rules = Ruleset::default()
@@ -92,6 +104,9 @@ fn close_files(job: &Job) -> Result<()> {
         .handle_access(AccessFs::from_all(newest))?
         .scope(Scope::from_all(newest))?
         .create()?;
+    if let Work::Draw(fonts) = &job.work {
+        rules = rules.add_rules(path_beneath_rules(fonts, AccessFs::from_read(ABI::V1)))?;
+    }
     if let Work::Program(_) = job.work {
         rules = rules
             .add_rules(path_beneath_rules(["/"], AccessFs::from_read(newest)))?
@@ -103,16 +118,14 @@ fn close_files(job: &Job) -> Result<()> {
     Ok(())
 }
 
-fn read(name: String) -> Result<i32> {
+/// What comes of standard input, to standard output.
+fn work(with: impl FnOnce(&[u8]) -> Vec<u8> + Send + 'static) -> Result<i32> {
     let mut bytes = Vec::new();
     io::stdin().read_to_end(&mut bytes)?;
-    let reading = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
-        let read = renderers::read::to_markdown(&name, &bytes);
-        serde_json::to_vec(&read.map_err(|problem| problem.to_string()))
-    })?;
+    let working = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || with(&bytes))?;
     // A panic has told itself on standard error.
-    match reading.join() {
-        Ok(told) => say(&told?),
+    match working.join() {
+        Ok(told) => say(&told),
         Err(_) => Ok(NOT_CONFINED),
     }
 }

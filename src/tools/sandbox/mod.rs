@@ -66,6 +66,8 @@ pub enum Work {
     Program(Vec<String>),
     /// Read the document of this name from standard input, write JSON to standard output.
     Read(String),
+    /// Draw what standard input says, with the fonts of these folders, to standard output.
+    Draw(Vec<PathBuf>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +99,14 @@ impl Limits {
         cpu_seconds: 10,
         file_bytes: 0,
     };
+    /// For the drawing of a document: 500 pages of a PDF take a gigabyte.
+    pub const DRAWING: Self = Self {
+        memory_bytes: 1536 * MIB,
+        total_bytes: 1536 * MIB,
+        processes: 8,
+        cpu_seconds: 90,
+        file_bytes: 0,
+    };
     /// For the recognition of text in pictures.
     pub const PICTURES: Self = Self {
         memory_bytes: 512 * MIB,
@@ -120,6 +130,11 @@ impl Sandbox {
         found
     }
 
+    /// One without walls, for a reason: `program` can confine itself.
+    pub fn without_walls(program: &Path, why: &str) -> Self {
+        Self { program: program.to_owned(), walls: Err(why.to_owned()), limits: Ok(()) }
+    }
+
     /// None, for a reason.
     pub fn off(why: &str) -> Self {
         Self { program: PathBuf::new(), walls: Err(why.to_owned()), limits: Err(why.to_owned()) }
@@ -139,10 +154,23 @@ impl Sandbox {
     /// The reading of a document: within walls where there are some, else only in a process that
     /// can neither open a file nor a socket, nor start another.
     pub fn reader(&self, name: &str) -> Result<Command, ToolError> {
-        let job = Job::new(Work::Read(name.to_owned()), Some(Limits::DOCUMENT));
+        self.reader_within(name, Limits::DOCUMENT)
+    }
+
+    pub fn reader_within(&self, name: &str, limits: Limits) -> Result<Command, ToolError> {
+        self.alone(Cell::around(Job::new(Work::Read(name.to_owned()), Some(limits))))
+    }
+
+    /// The drawing of one, likewise; nothing but these folders can be read.
+    pub fn drawer(&self, fonts: &[PathBuf], limits: Limits) -> Result<Command, ToolError> {
+        let cell = Cell::around(Job::new(Work::Draw(fonts.to_vec()), Some(limits)));
+        self.alone(fonts.iter().fold(cell, |cell, folder| cell.showing(folder, folder)))
+    }
+
+    fn alone(&self, cell: Cell) -> Result<Command, ToolError> {
         match (&self.walls, &self.limits) {
-            (Ok(walls), _) => Ok(Cell::around(job).command(walls, &self.program)),
-            (Err(_), Ok(())) => Ok(self.bare(&job)),
+            (Ok(walls), _) => Ok(cell.command(walls, &self.program)),
+            (Err(_), Ok(())) => Ok(self.bare(&cell.job)),
             (Err(_), Err(why)) => Err(ToolError::Sandbox(why.clone())),
         }
     }

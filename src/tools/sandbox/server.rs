@@ -1,5 +1,5 @@
-//! MCP servers within walls. They need the network and their own caches, and read what is on the
-//! machine; but they write only into a folder of their own and those that the configuration names,
+//! MCP servers and hooks within walls. Servers need the network; both need caches of their own, and
+//! read what is on the machine; but they write only into a folder of their own and those that the configuration names,
 //! and see neither our data nor other processes nor the sockets of services.
 
 use std::{
@@ -23,6 +23,7 @@ pub struct ServerWalls {
     pub hidden: PathBuf,
     /// What it may write besides.
     pub folders: Vec<PathBuf>,
+    pub network: bool,
 }
 
 impl ServerWalls {
@@ -42,7 +43,8 @@ impl ServerWalls {
             job: Job::new(Work::Program(program.to_vec()), None),
             files: Files::Machine { hidden: self.hidden.clone(), shown },
             folders,
-            network: true,
+            shown: Vec::new(),
+            network: self.network,
         };
         let mut command = self.sandbox.walled(&cell)?;
         command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH" || name == "LANG"));

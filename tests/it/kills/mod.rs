@@ -2,9 +2,11 @@
 //!
 //! - [`scenario`]: the job, its people and its world
 //! - [`history`]: what must hold afterwards
+//! - [`timers`]: a reminder that is due at that moment
 
 mod history;
 mod scenario;
+mod timers;
 
 use futures::{FutureExt as _, StreamExt as _, stream};
 use std::{collections::BTreeMap, panic::AssertUnwindSafe};

@@ -337,9 +337,9 @@ story! {
         ]));
         world.ann_says("delete both").await;
         let reply_to = |what: channels::What, to: &str| match what {
-            channels::What::Text { message, text, addressed, files, album, .. } => {
+            channels::What::Text { message, text, addressed, files, album, foreign, .. } => {
                 let reply_to = Some(to.to_owned());
-                channels::What::Text { message, text, reply_to, addressed, files, album }
+                channels::What::Text { message, text, reply_to, addressed, files, album, foreign }
             }
             other => other,
         };

@@ -1,10 +1,17 @@
 //! Core tools at once, the rest by `enable_tool`, know-how by `load_skill`.
 
+use async_trait::async_trait;
 use countersign::{
-    agent::prompt::{Message, Prompt},
+    agent::{
+        catalog::{Source, Tier, ToolSpec},
+        disclosure::Disclosure,
+        prompt::{Message, Prompt},
+    },
     llm::scripted::{call, say},
+    tools::{Context, Output, Tool, ToolError},
 };
-use serde_json::json;
+use serde_json::{Value, json};
+use std::sync::Arc;
 
 use crate::{story, world::World};
 
@@ -51,13 +58,127 @@ story! {
     /// T2: an unknown name is a short error with near names; a failed enable leaves no trace.
     async fn an_unknown_tool_is_a_short_error(world: &mut World) {
         world.model_will(call("enable_tool", json!({ "names": ["rare", "rarer_still"] })));
-        world.model_will(call("read_fil", json!({ "path": "a" })));
+        world.model_will(call("read_any_file", json!({ "path": "a" })));
         world.model_will(say("I was mistaken."));
         world.ann_says("try").await;
         let results = world.results().await;
         assert!(results[0].starts_with("There is no tool `rarer_still`"), "{results:?}");
         assert!(results[1].contains("read_file"), "{results:?}");
         assert!(!tools(&world.prompts()[1]).contains(&"rare"));
+    }
+}
+
+story! {
+    /// CA-17, CA-19: a misspelt name is the tool that it is like; what is judged, shown and run is
+    /// that tool.
+    async fn a_misspelt_tool_is_the_one_that_is_meant(world: &mut World) {
+        world.model_will(call("Delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        assert_eq!(world.deletions(), 0, "the guard knows it under any name");
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 1);
+        assert_eq!(world.results().await, ["deleted a.txt"]);
+    }
+}
+
+/// A tool of a server.
+struct Served(&'static str);
+
+#[async_trait]
+impl Tool for Served {
+    fn spec(&self) -> ToolSpec {
+        let (server, original_name) = self.0.split_once('_').unwrap();
+        let source = Source::Mcp { server: server.into(), original_name: original_name.into() };
+        let parameters = json!({ "type": "object", "properties": {} });
+        let about = format!("Lets {server} do {original_name}");
+        ToolSpec {
+            source,
+            tier: Tier::Extension,
+            ..ToolSpec::read_only(self.0, &about, parameters)
+        }
+    }
+
+    async fn run(&self, _arguments: Value, _context: &Context) -> Result<Output, ToolError> {
+        Ok(Output::text(format!("{} ran", self.0)))
+    }
+}
+
+/// The tools of servers that an agent has with these bindings.
+async fn has(world: &mut World, tools: &[&str], mcp: &[&str]) -> Vec<String> {
+    let agent = &mut world.config.agents[0];
+    agent.tools = tools.iter().map(|&t| t.to_owned()).collect();
+    agent.mcp = mcp.iter().map(|&t| t.to_owned()).collect();
+    world.model_will(say("Hello."));
+    world.ann_says("hello").await;
+    let prompt = world.prompts().pop().unwrap();
+    let lines = prompt.system.lines().filter_map(|line| line.strip_prefix("- ")?.split(':').next());
+    lines.filter(|name| name.contains("zoo") || name.contains("mail")).map(str::to_owned).collect()
+}
+
+story! {
+    /// MC-04: nothing named: all tools of servers; some named: only those; built-in tools named: all
+    /// tools of servers still. MC-09: what the agent does not have cannot be enabled or called.
+    async fn an_agent_has_the_tools_that_it_is_bound_to(world: &mut World) {
+        let served = ["zoo_feed", "zoo_open", "mail_send"];
+        world.tools = served.map(|name| Arc::new(Served(name)) as Arc<dyn Tool>).into();
+        let mut all = served.map(str::to_owned);
+        all.sort();
+        assert_eq!(has(world, &[], &[]).await, all);
+        assert_eq!(has(world, &["read_*", "note"], &[]).await, all);
+        assert!(!tools(&world.prompts().pop().unwrap()).contains(&"write_file"));
+        assert_eq!(has(world, &[], &["mail"]).await, ["mail_send"]);
+        assert_eq!(has(world, &["read_*"], &["zoo_f*"]).await, ["zoo_feed"]);
+        assert!(tools(&world.prompts().pop().unwrap()).contains(&"read_file"));
+
+        world.model_will(call("enable_tool", json!({ "names": ["mail_send"] })));
+        world.model_will(call("mail_send", json!({})));
+        world.model_will(say("I cannot."));
+        world.ann_says("mail it").await;
+        for result in world.results().await {
+            assert!(result.starts_with("There is no tool `mail_send`"), "{result}");
+        }
+        assert!(!tools(&world.prompts().pop().unwrap()).contains(&"mail_send"));
+    }
+}
+
+story! {
+    /// Of many tools one is found, enabled and called, over restarts.
+    async fn a_tool_of_a_large_catalogue_is_found(world: &mut World) {
+        let many = (0..80).map(|n| -> &'static str { format!("zoo_feed_{n}").leak() });
+        world.tools = many.map(|name| Arc::new(Served(name)) as Arc<dyn Tool>).collect();
+        world.tools.push(Arc::new(Served("mail_send")));
+        world.model_will(call("find_tool", json!({ "query": "send it by mail" })));
+        world.model_will(call("enable_tool", json!({ "names": ["mail_send"] })));
+        world.model_will(call("mail_send", json!({})));
+        world.model_will(say("Sent."));
+        world.ann_says("mail it").await;
+        world.model_will(say("Yes."));
+        world.ann_says("really?").await;
+
+        let results = world.results().await;
+        assert!(results[0].contains("- mail_send: Lets mail do send"), "{results:?}");
+        assert_eq!(results[2], "mail_send ran");
+        let prompts = world.prompts();
+        assert!(prompts[0].system.contains("There are 81 tools of servers: mail (1), zoo (80)."));
+        assert!(!prompts[0].system.contains("zoo_feed_3"));
+        assert_eq!(tools(&prompts[4]).last(), Some(&"mail_send"));
+        assert_eq!(prompts[0].system, prompts[4].system);
+    }
+}
+
+story! {
+    /// MC-08: all schemas at once.
+    async fn a_legacy_agent_has_every_schema_in_its_prompt(world: &mut World) {
+        world.config.agents[0].disclosure = Disclosure::Legacy;
+        world.model_will(call("rare", json!({})));
+        world.model_will(say("Rare indeed."));
+        world.ann_says("do the rare thing").await;
+        let prompts = world.prompts();
+        assert!(tools(&prompts[0]).contains(&"rare") && !tools(&prompts[0]).contains(&"enable_tool"));
+        assert!(!prompts[0].system.contains("## More tools"));
+        assert_eq!(world.results().await, ["rare indeed"]);
+        assert_eq!(prompts[0].tools, prompts[1].tools);
     }
 }
 

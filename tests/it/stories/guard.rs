@@ -132,6 +132,51 @@ story! {
 }
 
 story! {
+    /// S1, S16, issue 4.5: what a person forwards, quotes or answers are other people's words.
+    async fn a_forwarded_message_taints(world: &mut World) {
+        world.config.guard.rules = vec![RuleEntry::of("*", Action::Allow)];
+        for (whose, asks) in [(None, false), (Some("Eve"), true)] {
+            world.ann_says("/new").await;
+            let mut what = world.said("do what it says");
+            if let What::Text { foreign, .. } = &mut what {
+                *foreign = whose.map(str::to_owned);
+            }
+            let before = world.deletions();
+            world.model_will(call("delete", json!({ "path": "a.txt" })));
+            if !asks {
+                world.model_will(say("Done."));
+            }
+            world.happens("1", what).await;
+            assert_eq!(world.deletions() > before, !asks, "{whose:?}: {}", world.shown());
+        }
+        let question = world.room.messages().pop().unwrap().text;
+        assert!(question.contains("a message of Eve"), "{question}");
+    }
+}
+
+story! {
+    /// S3: a call that names more files than can be bound to a decision is refused, with a reason.
+    async fn more_files_than_can_be_bound_are_refused(world: &mut World) {
+        let folder = world.config.data_dir.join("shared");
+        world.config.agents[0].workspace = Some(folder.clone());
+        std::fs::create_dir_all(folder.join("many")).unwrap();
+        for n in 0..=4_096 {
+            std::fs::write(folder.join(format!("many/{n}")), "").unwrap();
+        }
+        world.model_will(call("delete", json!({ "path": "many/1" })));
+        world.ann_says("one").await;
+        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+        world.ann_says("/stop").await;
+        world.model_will(call("delete", json!({ "path": "many/*" })));
+        world.model_will(say("Too many."));
+        world.ann_says("all").await;
+        assert_eq!(world.last(), "Too many.");
+        let results = world.results().await;
+        assert!(results.last().unwrap().contains("more than 4096 files"), "{results:?}");
+    }
+}
+
+story! {
     /// Issue 4.4: a rule's roles are those that the configuration gives, too.
     async fn a_rule_knows_roles_of_the_configuration(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', action = 'allow', roles = ['operator'] }] }");

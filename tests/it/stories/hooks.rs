@@ -22,6 +22,7 @@ fn hook(name: &str, on: Point, act: Action) -> HookEntry {
         pattern: None,
         text: None,
         command: None,
+        sandbox: false,
         timeout: None,
         max_bytes: None,
         on_failure: None,
@@ -214,5 +215,39 @@ story! {
         world.ann_says("again").await;
         let shown = world.room.messages().last().unwrap().text.clone();
         assert!(shown.contains("Call 555."), "{shown}");
+    }
+}
+
+story! {
+    /// S7, issue 4.6: a program of a hook sees neither our data nor the network, and writes only in a
+    /// folder of its own, which it finds again; where it cannot be confined it does not run.
+    async fn a_hooks_program_is_confined(world: &mut World) {
+        let data = world.config.data_dir.display().to_string();
+        std::fs::write(world.config.data_dir.join("secret"), "x").unwrap();
+        let seen = format!(
+            "cat > /dev/null; n=$(cat count 2>/dev/null || echo 0); echo $((n + 1)) > count; \
+             test -e {data}/secret && n=ESCAPED; touch {data}/made /usr/made 2>/dev/null; \
+             grep -v \" lo:\" /proc/net/dev | grep -q : && n=ONLINE; \
+             printf '{{\"note\":\"run %s, %s\"}}' $n \"$HOME\""
+        );
+        let command = Some(vec!["/bin/sh".into(), "-c".into(), seen]);
+        let program = HookEntry { command, ..hook("gate", Point::BeforeTool, Action::Run) };
+        let timeout = Some("20s".to_owned());
+        world.config.hooks = vec![HookEntry { sandbox: true, timeout, ..program }];
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.model_will(say("Not today."));
+        world.ann_says("delete a.txt").await;
+        let refused = world.results().await.pop().unwrap();
+        assert!(refused.contains("Stopped by the hook"), "{refused}");
+
+        world.sandbox = std::sync::Arc::new(crate::sandbox::sandbox().await);
+        for n in 0..2 {
+            world.model_will(call("delete", json!({ "path": "a.txt" })));
+            world.ann_says("delete a.txt").await;
+            let question = world.room.messages().pop().unwrap().text.replace('\\', "");
+            assert!(question.contains(&format!("run {n}, /run/home")), "{question}");
+            world.ann_says("/stop").await;
+        }
+        assert!(!world.config.data_dir.join("made").exists());
     }
 }

@@ -75,3 +75,20 @@ story! {
         assert!(world.last().starts_with("Das war mir zu schnell"), "{}", world.last());
     }
 }
+
+story! {
+    /// S13: what a day may use, too, and why no rule can judge a command.
+    async fn reasons_are_told_in_the_language_of_their_people(world: &mut World) {
+        world.language = Some("de".into());
+        world.guard("{ rules = [{ tool = 'delete', action = 'allow', fields = { weight = 'x' } }] }");
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("lösch etwas").await;
+        let question = world.room.messages().last().unwrap().text.clone();
+        assert!(question.contains("fehlt oder ist vorher nicht bekannt"), "{question}");
+        world.ann_says("/stop").await;
+        world.config.limits.person.messages = Some(1);
+        world.language = Some("zh".into());
+        world.ann_says("你好").await;
+        assert!(world.last().starts_with("今天我无法继续：你每天可用的消息额度已用完。"), "{}", world.last());
+    }
+}

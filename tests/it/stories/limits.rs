@@ -120,7 +120,7 @@ story! {
 }
 
 story! {
-    /// `max_usage_count`: calls made together count like calls one after the other; `/new` begins
+    /// CA-03, CA-12, `max_usage_count`: calls made together count like calls one after the other; `/new` begins
     /// afresh.
     async fn a_tool_may_run_so_often_in_a_conversation(world: &mut World) {
         world.config.limits.tools =
@@ -131,7 +131,7 @@ story! {
         world.ann_says("do it three times").await;
         let results = world.results().await;
         assert_eq!(results.iter().filter(|r| *r == "rare indeed").count(), 2, "{results:?}");
-        assert!(results.iter().any(|r| r.contains("may run 2 times")), "{results:?}");
+        assert!(results.iter().any(|r| r.contains("has reached its maximum usage limit of 2 times and cannot be used anymore")), "{results:?}");
         world.ann_says("/new").await;
         world.model_will(calls(rare(1)));
         world.model_will(say("Again."));
@@ -203,14 +203,15 @@ async fn account(app: &App) -> Vec<(String, String, i64)> {
 }
 
 story! {
-    /// S13: the time of tools; the model is told, and goes on without.
+    /// S13, CV-11: the time of tools; the model is told, and goes on without.
     async fn the_time_of_tools_is_limited(world: &mut World) {
         world.config.limits.all.tool_minutes = Some(0);
         world.model_will(call("rare", json!({})));
         world.model_will(say("Without it, then."));
         world.ann_says("look").await;
         assert_eq!(world.last(), "Without it, then.");
-        assert!(world.results().await[0].contains("time for tools is used up. Try again in 14 h"));
+        let told = "Action budget exhausted: today's time for tools is used up. Try again in 14 h";
+        assert!(world.results().await[0].starts_with(told), "{:?}", world.results().await);
     }
 }
 

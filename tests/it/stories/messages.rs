@@ -416,3 +416,15 @@ story! {
         assert_eq!(world.shown(), "No question is open.");
     }
 }
+
+story! {
+    /// M5: what a command answers fits, too, however long it is.
+    async fn a_long_answer_to_a_command_comes_in_parts(world: &mut World) {
+        world.room.limits.text = 200;
+        world.ann_says("/help").await;
+        let shown = world.room.messages();
+        assert!(shown.len() > 2, "{}", world.shown());
+        assert!(shown.iter().all(|message| message.text.chars().count() <= 200));
+        assert!(shown.last().unwrap().text.contains("/whoami"), "{}", world.shown());
+    }
+}

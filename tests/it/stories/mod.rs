@@ -1,19 +1,29 @@
 //! What people live through, each on both databases.
 
+mod api;
 mod approvals;
 mod attacks;
 mod audit;
+mod delegation;
 mod delivery;
 mod disclosure;
 mod guard;
 mod hooks;
 mod languages;
 mod lasting;
+mod lifecycle;
 mod limits;
 mod main_job;
+mod memory;
 mod messages;
+mod metrics;
 mod moved;
 mod nodes;
 mod people;
+mod per_person;
+mod schedules;
 mod secrets;
+mod skills;
+mod steering;
+mod webhooks;
 mod who_decides;

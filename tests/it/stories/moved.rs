@@ -130,3 +130,30 @@ story! {
         assert_eq!(world.deletions(), 1);
     }
 }
+
+story! {
+    /// A6, A13: where administrators decide, the one whom the platform calls so is asked alone; the
+    /// press counts by what they are in the group, for as long as they are that.
+    async fn an_administrator_is_asked_alone(world: &mut World) {
+        world.guard("{ approvers = 'admins' }");
+        world.allow = vec!["*".into()];
+        let bobs = Place { chat: "2".into(), thread: None, kind: PlaceKind::Private };
+        ann_is_known(world).await;
+        world.model_will(say("Hello."));
+        let said = world.said("hello");
+        world.happens_at(bobs.clone(), ("2", &[]), said).await;
+        world.room.calls("-70", "2", &["admin"]);
+        world.room.fails_next(Fault::Before(SendError::Gone("closed".into())));
+        asked_in_group(world).await;
+        assert_eq!(world.room.messages().last().unwrap().chat, "2", "{}", world.shown());
+        world.room.calls("-70", "2", &[]);
+        let press = world.press("Allow once");
+        world.happens_at(bobs.clone(), ("2", &[]), press).await;
+        assert_eq!(world.deletions(), 0, "they are none any more");
+        world.room.calls("-70", "2", &["admin"]);
+        world.model_will(say("Done."));
+        let press = world.press("Allow once");
+        world.happens_at(bobs, ("2", &[]), press).await;
+        assert_eq!(world.deletions(), 1);
+    }
+}

@@ -7,14 +7,16 @@ use countersign::{
         Config,
         limits::{Action as Do, HookEntry},
         secret::Secret,
+        webhooks::WebhookOutEntry,
     },
-    journal::event::Point,
+    journal::{event::Point, role::Role},
     llm::scripted::{call, calls, say},
+    store::topics::Topic,
 };
 use serde_json::json;
 use std::{collections::BTreeMap, path::Path};
 
-use crate::{story, world::World};
+use crate::{api::Served, story, world::World};
 
 const CANARY: &str = "canary-4f9c2b7e51aa";
 
@@ -39,6 +41,8 @@ async fn lives(world: &mut World) {
                 pattern: None,
                 text: None,
                 command: Some(vec!["/bin/sh".into(), "-c".into(), keep.clone()]),
+                // It writes where the story looks.
+                sandbox: false,
                 timeout: None,
                 max_bytes: None,
                 on_failure: None,
@@ -59,6 +63,18 @@ async fn lives(world: &mut World) {
     world.ann_says("/stop").await;
     world.model_will(say(format!("I said it: {CANARY}")));
     world.ann_says("say it again").await;
+}
+
+/// Another program is told of every question.
+fn listens(world: &mut World) {
+    world.config.webhooks_out = vec![WebhookOutEntry {
+        name: "ops".into(),
+        url: "http://127.0.0.1:9/".parse().unwrap(),
+        secret: Secret::Plain("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".into()),
+        secret_before: None,
+        topics: vec![Topic::ApprovalAsked, Topic::ApprovalDecided, Topic::TurnFailed],
+        role: None,
+    }];
 }
 
 /// Everything below a folder in one text.
@@ -86,7 +102,18 @@ async fn sinks(world: &World) -> Vec<(&'static str, String)> {
         ("printed configuration", cli::printed(&world.config, &BTreeMap::new()).unwrap()),
         ("configuration in Debug", format!("{:?}", world.config.models)),
     ];
-    for table in ["outbox", "approvals", "audit", "usage", "unparsed"] {
+    sinks.push(("metrics", super::webhooks::get(world, "/metrics", &[]).await.1));
+    let served = Served::of(world).await;
+    let token = served.token("auditor", Role::Owner).await;
+    for (sink, path) in [
+        ("API settings", "/settings"),
+        ("API questions", "/approvals?status=settled"),
+        ("API audit", "/audit"),
+    ] {
+        sinks.push((sink, served.get(&token, path).await.to_string()));
+    }
+    served.app.stop().await.unwrap();
+    for table in ["outbox", "approvals", "audit", "usage", "unparsed", "notices", "notice_tries"] {
         sinks.push((table, world.rows_of(table).await.join("\n")));
     }
     let journal = world.rows_of("events").await;
@@ -105,13 +132,14 @@ fn leaks(text: &str) -> bool {
 }
 
 story! {
-    /// S11: twelve places are searched for a canary that the model, a file and a person spread.
+    /// S11: eighteen places are searched for a canary that the model, a file and a person spread.
     async fn s11_a_canary_of_the_configuration_reaches_nobody(world: &mut World) {
         world.config.models[0].api_key = Some(Secret::Plain(CANARY.into()));
+        listens(world);
         lives(world).await;
         assert_eq!(world.deletions(), 1, "calls that carry it do not run: {}", world.shown());
         let found = sinks(world).await;
-        assert!(found.len() >= 12);
+        assert!(found.len() >= 18);
         for (sink, text) in found {
             let at = text.find(CANARY).map(|at| &text[at.saturating_sub(200)..at + 20]);
             assert!(!leaks(&text), "{sink}: {at:?}");
@@ -122,11 +150,12 @@ story! {
 story! {
     /// The search finds it, where nobody has said that it is a secret.
     async fn the_search_for_the_canary_finds_one(world: &mut World) {
+        listens(world);
         lives(world).await;
         let found: Vec<_> =
             sinks(world).await.into_iter().filter(|(_, text)| leaks(text)).map(|(sink, _)| sink).collect();
         for sink in [
-            "prompts", "chat", "hooks", "outbox", "approvals", "audit", "journal",
+            "prompts", "chat", "hooks", "outbox", "approvals", "audit", "journal", "notices",
             "printed configuration",
         ] {
             assert!(found.contains(&sink), "{sink} is not searched: {found:?}");

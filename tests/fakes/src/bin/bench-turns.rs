@@ -1,4 +1,5 @@
-//! How long a plain turn takes, with a model that answers at once: `bench-turns BINARY [TURNS]`.
+//! How long a plain turn takes, with a model that answers at once: `bench-turns BINARY [TURNS]`; and
+//! with `flood` behind that, how long it takes while somebody else writes 10,000 messages.
 //!
 //! Starts the gateway on SQLite at `durability = "full"` between a fake Telegram and a fake model,
 //! says one thing after another and waits for each answer. Prints the median, what two fsyncs take
@@ -21,15 +22,23 @@ async fn main() -> Result<()> {
     let binary = arguments.next().ok_or("usage: bench-turns BINARY [TURNS]")?;
     let turns: usize = arguments.next().map_or(Ok(200), |n| n.parse())?;
     let telegram = telegram::FakeTelegram::start().await;
+    let flooded = arguments.next().is_some_and(|what| what == "flood");
     let model = llm::FakeLlm::start().await;
     model.always(llm::text("Noted."));
     let folder = std::env::temp_dir().join(format!("bench-turns-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
 
     let started = Instant::now();
-    let mut gateway = start(&binary, &folder, &telegram, &model)?;
+    let pace = if flooded { 30 } else { 0 };
+    let mut gateway = start(&binary, (&folder, pace), &telegram, &model)?;
     let chat = telegram.private("Ann");
     let cold = first_answer(&telegram, chat, started).await?;
+    if flooded {
+        flood(&telegram, turns).await?;
+        gateway.kill()?;
+        gateway.wait()?;
+        return Ok(fs::remove_dir_all(&folder)?);
+    }
     let idle_kib = memory_kib(&gateway)?;
     let cpu_before = cpu_seconds(&gateway)?;
     let mut took = Vec::new();
@@ -58,14 +67,14 @@ async fn main() -> Result<()> {
 
 fn start(
     binary: &str,
-    folder: &Path,
+    (folder, pace): (&Path, u32),
     telegram: &telegram::FakeTelegram,
     model: &llm::FakeLlm,
 ) -> Result<Child> {
     let config = folder.join("countersign.toml");
     let text = format!(
         "data_dir = \"{data}\"\n[admin]\nlisten = \"127.0.0.1:0\"\n\
-         [limits]\nmessages_per_minute = 0\n\
+         [limits]\nmessages_per_minute = {pace}\n\
          [[models]]\nid = \"main\"\nprovider = \"openai\"\nbase_url = \"{model}\"\napi_key = \"k\"\nmodel = \"m\"\n\
          [[channels]]\nid = \"telegram\"\nkind = \"telegram\"\ntoken = \"{token}\"\napi_url = \"{api}\"\nallow = [\"*\"]\n",
         data = folder.join("data").display(),
@@ -82,6 +91,54 @@ fn start(
         .stderr(log)
         .spawn()?;
     Ok(child)
+}
+
+/// Messages of the one who floods, how many at once, and how often.
+const FLOOD: usize = 10_000;
+const AT_ONCE: usize = 10;
+const EVERY: Duration = Duration::from_millis(20);
+
+/// S13: what everybody else notices: a message each, one after the other, before and meanwhile.
+async fn flood(telegram: &telegram::FakeTelegram, people: usize) -> Result<()> {
+    let chats: Vec<i64> = (0..people).map(|n| telegram.private(&format!("Ann {n}"))).collect();
+    let quiet = p95(everybody(telegram, &chats).await);
+    let eve = telegram.private("Eve");
+    let flooding = async {
+        for n in 0..FLOOD {
+            telegram.user_says(eve, "Eve", &format!("flood {n}"));
+            if n % AT_ONCE == 0 {
+                tokio::time::sleep(EVERY).await;
+            }
+        }
+    };
+    let ((), took) = tokio::join!(flooding, everybody(telegram, &chats));
+    let flooded = p95(took);
+    let mut out = std::io::stdout();
+    writeln!(
+        out,
+        "plain turn, p95         {:>8.2} ms  ({people} people, a message each)",
+        ms(quiet)
+    )?;
+    writeln!(
+        out,
+        "the same in a flood     {:>8.2} ms  (of {FLOOD} messages by another)",
+        ms(flooded)
+    )?;
+    writeln!(out, "flooded / quiet         {:>8.2}", flooded.as_secs_f64() / quiet.as_secs_f64())?;
+    Ok(())
+}
+
+async fn everybody(telegram: &telegram::FakeTelegram, chats: &[i64]) -> Vec<Duration> {
+    let mut took = Vec::new();
+    for chat in chats {
+        took.push(one_turn(telegram, *chat, 0).await);
+    }
+    took
+}
+
+fn p95(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() * 95 / 100]
 }
 
 async fn first_answer(

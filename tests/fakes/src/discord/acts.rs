@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{
-    APPLICATION_ID, BOT_ID, Shared,
+    APPLICATION_ID, BOT_ID, GUILD_ID, Shared,
     gateway::gateway_url,
     interactions, objects,
     rules::{self, Refusal, refusal},
@@ -38,6 +38,7 @@ pub(super) fn perform(shared: &Shared, asked: &Asked) -> Done {
         "typing" => open(state, asked).map(|_| Value::Null),
         "commands" => commands(state, asked),
         "register" => register(state, asked),
+        "member" => member(state, asked),
         "callback" => interactions::callback(state, asked),
         "followup" => interactions::followup(state, asked),
         "original" => interactions::revise_original(state, asked),
@@ -63,6 +64,15 @@ fn open(state: &State, asked: &Asked) -> Result<u64, Refusal> {
         return Err(refusal(400, 50083, "Thread is archived"));
     }
     Ok(id)
+}
+
+/// What somebody is in the guild.
+fn member(state: &State, asked: &Asked) -> Done {
+    if asked.id(1) != GUILD_ID {
+        return Err(refusal(404, 10004, "Unknown Guild"));
+    }
+    let unknown = || refusal(404, 10007, "Unknown Member");
+    state.users.contains_key(&asked.id(3)).then(|| state.member(asked.id(3))).ok_or_else(unknown)
 }
 
 /// Takes a thread up again.

@@ -1,0 +1,186 @@
+//! What the process that draws is asked, what it answers, and how it does: everything about a document
+//! that depends on its text happens there, where a breakdown ends nothing else.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use chrono::NaiveDate;
+use renderers::{
+    Document, Format, RenderError, Rendered,
+    document::{Block, SlideSize, plain_text},
+    markdown, rows,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use std::{collections::BTreeMap, path::PathBuf};
+
+use super::{
+    house::{self, Dress},
+    job::{Aspect, Text},
+};
+
+/// It goes in as JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Name the files that these texts want.
+    Names(Vec<String>),
+    /// Draw.
+    File(Box<Wish>),
+    /// Break down, to show that this is survived.
+    #[cfg(debug_assertions)]
+    Break(Breakdown),
+}
+
+/// A file, as it is wished.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Wish {
+    pub format: Format,
+    pub text: Text,
+    pub title: Option<String>,
+    /// The day of documents that name none.
+    pub date: NaiveDate,
+    pub aspect: Option<Aspect>,
+    pub dress: Dress,
+}
+
+/// It comes out as a line of JSON; the bytes of a file follow.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    Names {
+        /// Of each text.
+        pictures: Vec<Vec<String>>,
+        /// Of the first text, whose front matter counts.
+        template: Option<String>,
+    },
+    File {
+        title: Option<String>,
+        pages: usize,
+        warnings: Vec<String>,
+    },
+    /// In words for the model.
+    Refused(String),
+}
+
+/// How a process can break down.
+#[cfg(debug_assertions)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub enum Breakdown {
+    Memory,
+    Stack,
+    Loop,
+    Panic,
+}
+
+/// Bytes that travel as text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Blob(pub Vec<u8>);
+
+impl Serialize for Blob {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Blob {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        STANDARD.decode(text).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// Does what is asked, with the fonts of these folders.
+pub fn answer(order: &[u8], fonts: &[PathBuf]) -> Vec<u8> {
+    let done = serde_json::from_slice(order)
+        .map_err(|error| RenderError::Invalid(error.to_string()))
+        .and_then(|order| follow(order, fonts));
+    let (answer, bytes) =
+        done.unwrap_or_else(|refused| (Answer::Refused(refused.to_string()), Vec::new()));
+    let mut whole = serde_json::to_vec(&answer).expect("an answer is plain text and numbers");
+    whole.push(b'\n');
+    whole.extend(bytes);
+    whole
+}
+
+fn follow(order: Order, fonts: &[PathBuf]) -> Result<(Answer, Vec<u8>), RenderError> {
+    match order {
+        Order::Names(texts) => {
+            let read = texts.iter().map(|text| markdown::read(text));
+            let documents = read.collect::<Result<Vec<_>, _>>()?;
+            let pictures = documents.iter().map(markdown::image_urls).collect();
+            let template = documents.into_iter().next().and_then(|first| first.meta.template);
+            Ok((Answer::Names { pictures, template }, Vec::new()))
+        }
+        Order::File(wish) => {
+            let (Rendered { bytes, pages, warnings }, title) = draw(*wish, fonts)?;
+            Ok((Answer::File { title, pages, warnings }, bytes))
+        }
+        #[cfg(debug_assertions)]
+        Order::Break(how) => break_down(how),
+    }
+}
+
+/// The file, and the title of what is in it.
+fn draw(wish: Wish, fonts: &[PathBuf]) -> Result<(Rendered, Option<String>), RenderError> {
+    let Wish { format, text, title, date, aspect, dress } = wish;
+    let named = title.as_deref().unwrap_or("Rows");
+    let mut document = match text {
+        Text::Csv(csv) => return Ok((rows::workbook(named, &csv)?, title)),
+        Text::Json(rows) => rows::from_json(named, &rows)?,
+        Text::Markdown(parts) => {
+            let mut whole: Option<Document> = None;
+            for part in parts {
+                let mut document = markdown::read(&part.text)?;
+                let pictures: BTreeMap<_, _> =
+                    part.pictures.into_iter().map(|(url, Blob(bytes))| (url, bytes)).collect();
+                document.assets = pictures;
+                document.warnings.extend(part.warnings);
+                match &mut whole {
+                    None => whole = Some(document),
+                    Some(whole) => whole.append(document),
+                }
+            }
+            whole.unwrap_or_default()
+        }
+    };
+    document.meta.title = document.meta.title.or(title);
+    document.meta.date.get_or_insert(date);
+    match aspect {
+        Some(Aspect::Wide) => document.meta.slides = SlideSize::Wide,
+        Some(Aspect::Standard) => document.meta.slides = SlideSize::Standard,
+        None => {}
+    }
+    dress.put_on(&mut document);
+    if matches!(format, Format::Pdf | Format::Docx) {
+        drop_repeated_title(&mut document);
+    }
+    let rendered = house::draw(&document, format, fonts)?;
+    Ok((rendered, document.meta.title))
+}
+
+/// Models like to give the title in the front matter and again as the first heading; on paper it
+/// would stand twice.
+fn drop_repeated_title(document: &mut Document) {
+    let repeats = match (&document.meta.title, document.blocks.first()) {
+        (Some(title), Some(Block::Heading { level: 1, content })) => {
+            plain_text(content).trim() == title.trim()
+        }
+        _ => false,
+    };
+    if repeats {
+        document.blocks.remove(0);
+    }
+}
+
+#[cfg(debug_assertions)]
+fn break_down(how: Breakdown) -> Result<(Answer, Vec<u8>), RenderError> {
+    fn deeper(depth: u64) -> u64 {
+        let room = std::hint::black_box([depth; 64]);
+        if room[0] == u64::MAX { 0 } else { deeper(depth + 1) + room[1] }
+    }
+    let mut kept = Vec::new();
+    loop {
+        match how {
+            Breakdown::Memory => kept.push(vec![1_u8; 1 << 20]),
+            Breakdown::Stack => kept.push(vec![deeper(0) as u8]),
+            Breakdown::Loop => std::hint::spin_loop(),
+            Breakdown::Panic => panic!("as asked"),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! S14: damaged files and texts, by the hundred; with `tests/run --full` by the thousand. Each is
+//! answered, in words or with a refusal, by a process that neither hangs nor breaks down.
+
+use countersign::tools::{
+    ToolError,
+    documents::{
+        House,
+        draw::Press,
+        order::{Order, Wish},
+    },
+    sandbox::{Limits, Sandbox, run},
+};
+use renderers::{Format, markdown, read::Reading};
+use serde_json::json;
+use std::{path::Path, sync::Arc, time::Duration};
+
+use crate::sandbox::BINARY;
+
+const FEATURES: &str = include_str!("../../renderers/tests/corpus/features.md");
+const DECK: &str = include_str!("../../renderers/tests/corpus/deck.md");
+const SHEETS: &str = include_str!("../../renderers/tests/corpus/sheets.md");
+const HTML: &str = "<h1>Title</h1><table><tr><td>a<td>b</table><ul><li>x<li>y</ul>";
+const MAIL: &str = "From: a@example.org\r\nSubject: Hi\r\nContent-Type: multipart/mixed; boundary=b\r\n\
+    \r\n--b\r\nContent-Type: text/html\r\n\r\n<p>Hello</p>\r\n--b--\r\n";
+/// No document that was damaged a little may take longer.
+const CPU_SECONDS: u64 = 5;
+const WAIT: Duration = Duration::from_mins(1);
+
+/// The same sequence in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % below.max(1) as u64) as usize
+    }
+
+    /// A few bytes changed, a piece doubled, moved or lost.
+    fn damage(&mut self, whole: &[u8]) -> Vec<u8> {
+        let mut bytes = whole.to_vec();
+        for _ in 0..=self.roll(8) {
+            let at = self.roll(bytes.len());
+            let end = (at + self.roll(64)).min(bytes.len());
+            match self.roll(5) {
+                0 => bytes.truncate(at.max(1)),
+                1 => drop(bytes.drain(at..end)),
+                2 => {
+                    let piece = bytes[at..end].to_vec();
+                    let to = self.roll(bytes.len());
+                    bytes.splice(to..to, piece);
+                }
+                3 => bytes[at..end].fill(self.0 as u8),
+                _ => bytes[at] ^= 1 << self.roll(8),
+            }
+            if bytes.is_empty() {
+                bytes.push(b' ');
+            }
+        }
+        bytes
+    }
+}
+
+fn rounds(short: usize, full: usize) -> usize {
+    if std::env::var_os("COUNTERSIGN_TEST_FULL").is_some() { full } else { short }
+}
+
+/// A file of each kind that there is a reader for.
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    let drawn = |source: &str, format| {
+        renderers::render(&markdown::read(source).unwrap(), format).unwrap().bytes
+    };
+    vec![
+        ("a.docx", drawn(FEATURES, Format::Docx)),
+        ("a.pptx", drawn(DECK, Format::Pptx)),
+        ("a.xlsx", drawn(SHEETS, Format::Xlsx)),
+        ("a.pdf", drawn(DECK, Format::Pdf)),
+        ("a.html", HTML.into()),
+        ("a.eml", MAIL.into()),
+        ("a.csv", b"a;b\n\"1\";2\n".to_vec()),
+        ("a.json", br#"{"a":[1,{"b":null}]}"#.to_vec()),
+    ]
+}
+
+#[tokio::test]
+async fn s14_damaged_files_are_read_or_refused() {
+    let sandbox = Sandbox::without_walls(Path::new(BINARY), "a test");
+    let mut dice = Dice(0x5eed_1234_5678_9abc);
+    for (name, whole) in files() {
+        for round in 0..rounds(12, 2_000) {
+            let bytes = dice.damage(&whole);
+            let limits = Limits { cpu_seconds: CPU_SECONDS, ..Limits::DOCUMENT };
+            let command = sandbox.reader_within(name, limits).unwrap();
+            let ended = run::to_its_end(command, bytes, WAIT).await.unwrap();
+            let answer: Result<Result<Reading, String>, _> =
+                serde_json::from_slice(&ended.stdout.head);
+            assert!(answer.is_ok(), "{name}, round {round}: {ended:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn s14_damaged_texts_are_drawn_or_refused() {
+    let sandbox = Arc::new(Sandbox::without_walls(Path::new(BINARY), "a test"));
+    let press = Press::new(sandbox, House::default().fonts());
+    let mut dice = Dice(0xfeed_1234_5678_9abc);
+    for (source, format, full) in [
+        (FEATURES, Format::Docx, 2_000),
+        (DECK, Format::Pptx, 2_000),
+        (SHEETS, Format::Xlsx, 2_000),
+        (FEATURES, Format::Pdf, 300),
+    ] {
+        for round in 0..rounds(6, full) {
+            let text = dice.damage(source.as_bytes());
+            let text = String::from_utf8_lossy(&text);
+            let part = json!({ "text": text, "folder": ".", "pictures": {}, "warnings": [] });
+            let wish = json!({
+                "format": format, "text": { "Markdown": [part] }, "title": null,
+                "date": "2026-01-01", "aspect": null, "dress": {},
+            });
+            let wish: Wish = serde_json::from_value(wish).unwrap();
+            let drawn = press.ask(Order::File(Box::new(wish))).await;
+            if let Err(ToolError::ExecutionFailed(why)) = &drawn {
+                let broke = why.starts_with("The document could not be drawn");
+                assert!(!broke, "{format:?}, round {round}: {why}\n{text}");
+            } else {
+                assert!(drawn.is_ok(), "{drawn:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Each check that security rests on is turned off, one at a time, in a process of its own: the test
+//! that shows it to hold has to fail then. Whoever takes a check out is told by that test.
+
+use std::process::Command;
+
+/// A check by the name that the program has for it, the rows that it is for, and the test that sees
+/// it missing.
+const FAULTS: &[(&str, &str, &str)] = &[
+    ("taint", "S1", "guard::other_peoples_words_taint_until_the_dialogue_is_fresh"),
+    ("links", "S1", "guard::other_peoples_words_taint_until_the_dialogue_is_fresh"),
+    ("forwarded", "S1, S16", "guard::a_forwarded_message_taints"),
+    ("approvers", "S2, A13", "approvals::only_the_requester_decides"),
+    ("joined", "S2, A13", "who_decides::who_joins_in_is_not_the_requester"),
+    ("votes", "A13", "who_decides::a_vote_counts_as_long_as_its_voter_may_decide"),
+    ("binding", "S3, A4", "guard::a_leave_is_void_when_the_file_has_changed"),
+    ("once", "S4, A3", "who_decides::a_hundred_presses_decide_once"),
+    ("expiry", "S4, A5", "approvals::a_press_after_the_end_does_not_count"),
+    ("place", "A1, A7", "who_decides::a_press_counts_where_the_question_stands"),
+    ("offers", "A1, A11", "who_decides::only_what_was_offered_counts"),
+    ("strangers", "S5", "people::a_pairing_code_works_once"),
+    ("moves", "A6", "moved::the_question_follows_the_approver"),
+    ("reason", "A10", "approvals::a_denial_is_told_to_the_model"),
+    ("halt", "A12", "lasting::panic_halts_everything"),
+    ("bots", "A15", "who_decides::text_of_the_model_decides_nothing"),
+    ("rates", "S13", "limits::the_twenty_first_write_in_a_minute_is_refused"),
+    ("memory", "S17", "memory::s17_a_poisoned_memory_stays_poisoned"),
+    ("dressed up", "S18, A8", "approvals::a_question_shows_the_arguments_and_a_diff"),
+    ("questions", "S18", "lasting::questions_are_limited_by_the_hour"),
+];
+
+/// Whether that test passes, with that check turned off.
+fn passes(test: &str, fault: &str) -> bool {
+    let name = format!("stories::{test}::on_sqlite");
+    let ran = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &name])
+        .env("COUNTERSIGN_FAULT", fault)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(said.contains("running 1 test"), "there is no test {name}");
+    ran.status.success()
+}
+
+/// S1 … S5, S13, S17, S18, A1, A3 … A8, A10 … A13, A15
+#[test]
+fn every_planted_fault_is_found() {
+    let missed: Vec<_> = FAULTS.iter().filter(|(fault, _, test)| passes(test, fault)).collect();
+    assert!(missed.is_empty(), "nobody notices that these are missing: {missed:?}");
+}

@@ -1,0 +1,264 @@
+//! The guard's reading of shell commands, held against what real shells start: whatever runs was
+//! seen as what it is, or the line is said to be unclear. Only then can no leave be stretched.
+
+use countersign::agent::shell::{self, Command, Script};
+use proptest::{
+    prelude::*,
+    strategy::ValueTree as _,
+    test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
+};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process,
+};
+
+/// The clear commands that are tried, out of so many at most.
+const LINES: usize = 300;
+const MOST_LINES: usize = 10_000;
+
+/// Programs that write down how they were started; those with a way do what they are for, too.
+const PROGRAMS: [(&str, &str); 13] = [
+    ("a", "echo c"),
+    ("b", "echo 'c x'; exit 1"),
+    ("c", ""),
+    ("d", "cat=$(</dev/stdin); echo \"$cat\""),
+    ("rm", ""),
+    ("env", "exec /usr/bin/env \"$@\""),
+    ("xargs", "exec /usr/bin/xargs \"$@\""),
+    ("timeout", "exec /usr/bin/timeout \"$@\""),
+    ("nice", "exec /usr/bin/nice \"$@\""),
+    ("find", "exec /usr/bin/find \"$@\""),
+    ("sh", "exec /bin/sh \"$@\""),
+    ("bash", "exec /bin/bash \"$@\""),
+    ("base64", "exec /usr/bin/base64 \"$@\""),
+];
+
+struct Range {
+    folder: tempfile::TempDir,
+}
+
+impl Range {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("bin")).unwrap();
+        let log = folder.path().join("log");
+        for (name, does) in PROGRAMS {
+            let script = format!(
+                "#!/bin/bash -p\nprintf '%s\\x1f' {name} \"$@\" >> {log}; printf '\\x1e' >> {log}\n{does}\n",
+                log = log.display()
+            );
+            let path = folder.path().join("bin").join(name);
+            fs::write(&path, script).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// What that shell starts: each program with its arguments.
+    fn starts(&self, shell: &str, line: &str) -> Vec<Vec<String>> {
+        let (work, log) = (self.path("work"), self.path("log"));
+        for gone in [&work, &log] {
+            let _ = fs::remove_dir_all(gone).or_else(|_| fs::remove_file(gone));
+        }
+        fs::create_dir(&work).unwrap();
+        fs::write(work.join("p.x"), "a\n").unwrap();
+        let ended = process::Command::new("/usr/bin/timeout")
+            .args(["-k", "1", "10", shell, "-c", line])
+            .env_clear()
+            .env("PATH", self.path("bin"))
+            .env("HOME", &work)
+            .current_dir(&work)
+            .stdin(process::Stdio::null())
+            .output()
+            .unwrap();
+        assert_ne!(ended.status.code(), Some(124), "{line}: does not end");
+        read(&log)
+    }
+}
+
+fn read(log: &Path) -> Vec<Vec<String>> {
+    let log = fs::read(log).unwrap_or_default();
+    let log = String::from_utf8_lossy(&log).into_owned();
+    let words = |start: &str| {
+        let mut words: Vec<_> = start.split('\x1f').map(str::to_owned).collect();
+        words.pop();
+        words
+    };
+    log.split('\x1e').filter(|start| !start.is_empty()).map(words).collect()
+}
+
+/// Whether that is what this command was taken for, by the program's name: arguments that a shell
+/// expands (braces, `~`, patterns) are not compared.
+fn covers(command: &Command, started: &[String]) -> bool {
+    let Some(name) = command.words.first() else { return false };
+    !name.sure || command.name() == Some(started[0].as_str())
+}
+
+fn is_seen(script: &Script, started: &[String]) -> bool {
+    script.unclear.is_some() || script.commands.iter().any(|command| covers(command, started))
+}
+
+fn word() -> impl Strategy<Value = String> {
+    let plain = [
+        "x",
+        "-c",
+        "--",
+        "'x y'",
+        "\"x $V\"",
+        "$V",
+        "${V:-b}",
+        "$(b c)",
+        "`b`",
+        "\"$(a)\"",
+        "{p,q}",
+        "\\x",
+        "$'\\x62'",
+        "*.x",
+        "~",
+        "r''m",
+        "\"\"",
+        "$((1+1))",
+        "${V#x}",
+        "\"$@\"",
+        "#x",
+        "$(echo rm)",
+        "x\\\ny",
+        "'$(a)'",
+        "$IFS",
+        "2>&1",
+        ">out",
+        "</dev/null",
+        "é",
+        "-exec",
+        "--foo=$(c)",
+        "$#",
+        "!",
+        "[x]",
+        "p?x",
+        "a=b",
+        "'a\"b'",
+        "\"a'b\"",
+        "\\$V",
+        "\"\\$(a)\"",
+        "$\"x\"",
+    ];
+    prop::sample::select(plain.to_vec()).prop_map(str::to_owned)
+}
+
+fn simple() -> impl Strategy<Value = String> {
+    let names =
+        ["a", "b", "c", "d", "'a'", "\"b\"", "\\c", "$'\\x61'", "a\"\"", "r''m", "$V", "{a,x}"];
+    let wraps = [
+        "",
+        "",
+        "",
+        "",
+        "! ",
+        "V=b ",
+        "V=b; $V ",
+        "env ",
+        "env V=1 ",
+        "timeout 5 ",
+        "nice -n 1 ",
+        "command ",
+        "exec ",
+        "env -i PATH=\"$PATH\" ",
+        "nice timeout 5 env ",
+        "time ",
+    ];
+    let names = prop::sample::select(names.to_vec());
+    let wraps = prop::sample::select(wraps.to_vec());
+    (wraps, names, prop::collection::vec(word(), 0..4)).prop_map(|(wrap, name, words)| {
+        format!("{wrap}{name} {}", words.join(" ")).trim().to_owned()
+    })
+}
+
+/// Within single quotes.
+fn quoted(line: &str) -> String {
+    format!("'{}'", line.replace('\'', "'\\''"))
+}
+
+fn line() -> impl Strategy<Value = String> {
+    simple().prop_recursive(3, 12, 2, |inner| {
+        let joined = ["; ", " && ", " || ", " | ", "\n", " & "];
+        let two = (inner.clone(), prop::sample::select(joined.to_vec()), inner.clone());
+        let around = prop::sample::select((0..16_usize).collect::<Vec<_>>());
+        prop_oneof![
+            two.prop_map(|(one, by, other)| format!("{one}{by}{other}")),
+            (around, inner).prop_map(|(how, line)| wrapped(how, &line)),
+        ]
+    })
+}
+
+fn wrapped(how: usize, line: &str) -> String {
+    match how {
+        0 => format!("( {line}\n)"),
+        1 => format!("{{ {line}\n}}"),
+        2 => format!("if true; then {line}\nfi"),
+        3 => format!("for v in p q; do {line}\ndone"),
+        4 => format!("case x in x) {line}\n;; esac"),
+        5 => format!("f() {{ {line}\n}}; f"),
+        6 => format!("sh -c {}", quoted(line)),
+        7 => format!("bash -c {}", quoted(line)),
+        8 => format!("eval {}", quoted(line)),
+        9 => format!("sh <<'X'\n{line}\nX"),
+        10 => format!("echo {} | sh", quoted(line)),
+        11 => "printf 'x y\\n' | xargs a".to_owned(),
+        12 => "find . -maxdepth 1 -name 'p*' -exec a {} \\;".to_owned(),
+        13 => format!("x=$({line}\n)"),
+        14 => format!("trap {} EXIT", quoted(line)),
+        _ => format!("until {line}\ndo break; done"),
+    }
+}
+
+/// S3, S7, MC-24: over hundreds of lines, in two shells.
+#[test]
+fn s3_no_program_starts_that_the_guard_has_not_seen() {
+    let range = Range::new();
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let (mut clear, mut started, mut unseen) = (0, 0, Vec::new());
+    for _ in 0..MOST_LINES {
+        if clear == LINES {
+            break;
+        }
+        let line = line().new_tree(&mut runner).unwrap().current();
+        let script = shell::parse(&line);
+        if script.unclear.is_some() {
+            continue;
+        }
+        clear += 1;
+        for shell in ["/bin/bash", "/bin/sh"] {
+            let starts = range.starts(shell, &line);
+            started += starts.len();
+            let missed = starts.into_iter().filter(|start| !is_seen(&script, start));
+            unseen.extend(missed.map(|start| {
+                format!(
+                    "{shell}: {line:?} starts {start:?}, seen as {:?}",
+                    script.commands.iter().map(Command::text).collect::<Vec<_>>()
+                )
+            }));
+        }
+    }
+    assert!(unseen.is_empty(), "{} unseen:\n{}", unseen.len(), unseen.join("\n"));
+    assert!(
+        clear == LINES && started >= 500,
+        "{clear} lines were clear, {started} programs started"
+    );
+}
+
+/// What would be a hole is found by this very comparison.
+#[test]
+fn a_program_that_was_overlooked_is_found_out() {
+    let range = Range::new();
+    let starts = range.starts("/bin/bash", "a x; rm -rf y");
+    assert_eq!(starts, [vec!["a", "x"], vec!["rm", "-rf", "y"]]);
+    let overlooked = shell::parse("a x");
+    assert!(is_seen(&overlooked, &starts[0]) && !is_seen(&overlooked, &starts[1]));
+}

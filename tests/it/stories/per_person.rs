@@ -1,0 +1,138 @@
+//! A group in which each person has a conversation of their own with the bot.
+
+use channels::{Place, What};
+use countersign::llm::scripted::{call, say};
+use serde_json::json;
+
+use crate::{story, world::World};
+
+async fn says(world: &mut World, person: &str, text: &str) -> String {
+    let said = world.said(text);
+    let What::Text { message, .. } = &said else { unreachable!() };
+    let message = message.clone();
+    world.happens_at(World::group(), (person, &[]), said).await;
+    message
+}
+
+async fn presses(world: &mut World, person: &str, label: &str) {
+    let press = world.press(label);
+    world.happens_at(World::group(), (person, &[]), press).await;
+}
+
+/// What the model was told of the dialogue in its last prompt.
+fn told(world: &World) -> String {
+    format!("{:?}", world.prompts().last().expect("it was asked"))
+}
+
+story! {
+    /// Each of two people is answered from their own dialogue, in the group, with a reply to what
+    /// they said; `/new` forgets one's own only.
+    async fn each_is_answered_from_their_own_dialogue(world: &mut World) {
+        world.manners.per_person = true;
+        for (person, word) in [("1", "apricot"), ("2", "beetroot")] {
+            world.model_will(say(format!("Noted, {word}.")));
+            let asked = says(world, person, &format!("my word is {word}")).await;
+            let answer = world.room.messages().pop().unwrap();
+            assert_eq!((answer.chat.as_str(), answer.reply_to), ("-70", Some(asked)));
+        }
+        assert!(!told(world).contains("apricot"), "Bob's is not Ann's");
+        says(world, "1", "/new").await;
+        world.model_will(say("Your word is beetroot."));
+        says(world, "2", "what is my word?").await;
+        assert!(told(world).contains("my word is beetroot"), "{}", told(world));
+        world.model_will(say("I do not know."));
+        says(world, "1", "what is my word?").await;
+        assert!(!told(world).contains("apricot") && !told(world).contains("beetroot"));
+    }
+}
+
+story! {
+    /// Without that, a group is one dialogue; and in private nothing changes.
+    async fn a_group_is_one_dialogue_otherwise(world: &mut World) {
+        world.model_will(say("Noted."));
+        says(world, "1", "my word is apricot").await;
+        world.model_will(say("Noted."));
+        says(world, "2", "my word is beetroot").await;
+        assert!(told(world).contains("apricot"), "{}", told(world));
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        world.manners.per_person = true;
+        world.model_will(say("You said hello."));
+        world.ann_says("what did I say?").await;
+        assert!(told(world).contains("hello"), "{}", told(world));
+    }
+}
+
+story! {
+    /// A1, A2: two open questions in one group: each is pressed, or typed for, by whoever asked;
+    /// another may not, and the other's question stays as it is. Files and answers come to the
+    /// group and reply to who asked.
+    async fn questions_of_two_people_do_not_mix(world: &mut World) {
+        world.manners.per_person = true;
+        world.tools = vec![];
+        world.model_will(call("delete", json!({ "path": "anns.txt" })));
+        let anns = says(world, "1", "delete anns.txt").await;
+        world.model_will(call("delete", json!({ "path": "bobs.txt" })));
+        let bobs = says(world, "2", "delete bobs.txt").await;
+        let replies: Vec<_> = world.room.messages().into_iter().map(|m| m.reply_to).collect();
+        assert_eq!(replies, [Some(anns), Some(bobs.clone())], "questions reply to who asked");
+
+        presses(world, "1", "Allow once").await;
+        assert_eq!(world.deletions(), 0, "the newest question is Bob's");
+        assert_eq!(world.room.toasts().len(), 1);
+        world.model_will(say("Ann's is gone."));
+        says(world, "1", "/allow").await;
+        assert_eq!(world.deletions(), 1);
+        assert!(world.shown().contains("Ann's is gone."), "{}", world.shown());
+        assert!(world.press_if_there("Allow once").is_some(), "Bob's is open");
+
+        world.model_will(say("Bob's is gone."));
+        presses(world, "2", "Allow once").await;
+        assert_eq!(world.deletions(), 2);
+        let answer = world.room.messages().pop().unwrap();
+        assert_eq!((answer.text.as_str(), answer.reply_to), ("Bob's is gone.", Some(bobs)));
+    }
+}
+
+story! {
+    /// A13: somebody else decides, by a button or by typing, although the question stands in a
+    /// conversation that is not theirs.
+    async fn another_decides_in_a_conversation_that_is_not_theirs(world: &mut World) {
+        world.manners.per_person = true;
+        world.guard("{ approvers = 'others' }");
+        for path in ["a.txt", "b.txt"] {
+            world.model_will(call("delete", json!({ "path": path })));
+            says(world, "1", &format!("delete {path}")).await;
+            world.model_will(say("Done."));
+            if path == "a.txt" {
+                presses(world, "2", "Allow once").await;
+            } else {
+                says(world, "2", "/allow").await;
+            }
+        }
+        assert_eq!(world.deletions(), 2, "{}", world.shown());
+    }
+}
+
+story! {
+    /// A6: a group that goes on under another id takes each person's conversation with it, and
+    /// their open questions.
+    async fn own_conversations_move_with_the_group(world: &mut World) {
+        world.manners.per_person = true;
+        world.model_will(say("Noted."));
+        says(world, "2", "my word is beetroot").await;
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        says(world, "1", "delete a.txt").await;
+        let moved = What::Moved { to: "-1007".into() };
+        world.happens_at(World::group(), ("1", &[]), moved).await;
+        let there = Place { chat: "-1007".into(), ..World::group() };
+        world.model_will(say("Done."));
+        let press = world.press("Allow once");
+        world.happens_at(there.clone(), ("1", &[]), press).await;
+        assert_eq!(world.deletions(), 1, "{}", world.shown());
+        world.model_will(say("Beetroot."));
+        let said = world.said("what is my word?");
+        world.happens_at(there, ("2", &[]), said).await;
+        assert!(told(world).contains("my word is beetroot"), "{}", told(world));
+    }
+}
