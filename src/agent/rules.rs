@@ -240,5 +240,5 @@ fn days(text: &str) -> Option<[bool; 7]> {
 }
 
 #[cfg(test)]
-#[path = "rules_tests.rs"]
+#[path = "rules_tests/mod.rs"]
 mod tests;

@@ -27,5 +27,6 @@ mod store;
 mod stories;
 mod terminal_wires;
 mod tidy;
+mod tools;
 mod wires;
 mod world;

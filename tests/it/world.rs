@@ -1,14 +1,10 @@
 //! Two people, a bot and a database: what a story happens in. Every step is done by a new [`App`],
 //! so that nothing can hide in memory.
 
-use async_trait::async_trait;
 use channels::{Batch, Incoming, Person, Place, PlaceKind, What};
 use chrono::{DateTime, TimeDelta, Utc};
 use countersign::{
-    agent::{
-        catalog::{Approval, EffectClass, Subject, Tier, ToolSpec},
-        prompt::Prompt,
-    },
+    agent::prompt::Prompt,
     app::{App, Given},
     clock::HandClock,
     config::Config,
@@ -19,10 +15,9 @@ use countersign::{
         scripted::{ScriptedModel, Step},
     },
     store::{journal, votes},
-    tools::{Context, Output, Tool, ToolError, sandbox::Sandbox},
+    tools::{Tool, sandbox::Sandbox},
     worker::tick,
 };
-use serde_json::{Value, json};
 use sqlx::Connection as _;
 use std::{
     collections::BTreeMap,
@@ -36,6 +31,7 @@ use std::{
 use crate::{
     room::{Message, Room},
     sandbox::BINARY,
+    tools::{Delete, Rare},
 };
 
 /// One test on SQLite and one on PostgreSQL.
@@ -430,46 +426,4 @@ impl World {
 pub async fn administer(server: &str, sql: String) {
     let mut conn = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
     sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut conn).await.unwrap();
-}
-
-/// Must not run twice, and asks.
-struct Delete(Arc<AtomicUsize>);
-
-#[async_trait]
-impl Tool for Delete {
-    fn spec(&self) -> ToolSpec {
-        let parameters = json!({
-            "type": "object",
-            "properties": { "path": { "type": "string" } },
-            "required": ["path"]
-        });
-        ToolSpec {
-            effect: EffectClass::AtMostOnce,
-            approval: Approval::UnlessAllowed,
-            subject: Some(Subject::Path("path")),
-            ..ToolSpec::read_only("delete", "Deletes a file", parameters)
-        }
-    }
-
-    async fn run(&self, arguments: Value, _context: &Context) -> Result<Output, ToolError> {
-        self.0.fetch_add(1, Ordering::SeqCst);
-        Ok(Output::text(format!("deleted {}", arguments["path"].as_str().unwrap_or_default())))
-    }
-}
-
-/// An extension tool.
-struct Rare;
-
-#[async_trait]
-impl Tool for Rare {
-    fn spec(&self) -> ToolSpec {
-        let parameters = json!({ "type": "object", "properties": {} });
-        let spec =
-            ToolSpec::read_only("rare", "Is seldom needed\nAnd a zebra explains it", parameters);
-        ToolSpec { tier: Tier::Extension, ..spec }
-    }
-
-    async fn run(&self, _arguments: Value, _context: &Context) -> Result<Output, ToolError> {
-        Ok(Output::text("rare indeed"))
-    }
 }

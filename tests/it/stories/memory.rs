@@ -12,8 +12,7 @@ use countersign::{
 };
 use serde_json::{Value, json};
 
-use super::schedules::Page;
-use crate::{story, world::World};
+use crate::{story, tools::Page, world::World};
 
 /// The agent does it in Ann's private chat; what came of it.
 async fn ann_has_it(world: &mut World, tool: &str, arguments: Value) -> (Outcome, String) {

@@ -1,0 +1,49 @@
+//! What asks once other people's words were read.
+
+use super::*;
+
+fn fetch() -> ToolSpec {
+    ToolSpec { outward: true, untrusted: true, ..ToolSpec::read_only("fetch", "Gets", json!({})) }
+}
+
+fn remote(approval: Approval, effect: EffectClass) -> ToolSpec {
+    let source = Source::Mcp { server: "s".into(), original_name: "t".into() };
+    ToolSpec { effect, source, approval, ..fetch() }
+}
+
+/// S1, S16: what tells or changes something asks once other people's words were read.
+#[test]
+fn a_tainted_conversation_asks() {
+    let clean = Setting::with(&[]);
+    let tainted = Setting::with(&[]).tainted();
+    let reading = ToolSpec::read_only("read_file", "Reads", json!({}));
+    let showing = ToolSpec { effect: EffectClass::Idempotent, ..reading.clone() };
+    let harmless = remote(Approval::Never, EffectClass::ReadOnly);
+    for (spec, before, after) in [
+        (&reading, "run", "run"),
+        (&showing, "run", "run"),
+        (&fetch(), "run", "ask"),
+        (&harmless, "run", "ask"),
+        (&mail(), "ask", "ask"),
+    ] {
+        assert_eq!(clean.says(spec, json!({})), before, "{}", spec.name);
+        assert_eq!(tainted.says(spec, json!({})), after, "{}", spec.name);
+    }
+    let mut open = Setting::with(&[]).tainted();
+    open.policy.default = Action::Allow;
+    assert_eq!(open.says(&mail(), json!({})), "ask", "the default frees nobody from asking");
+    open.policy.tainted = Action::Allow;
+    assert_eq!(open.says(&mail(), json!({})), "run", "it is the taint that asks");
+    open.policy.tainted = Action::Deny;
+    assert_eq!(open.says(&mail(), json!({})), "refuse");
+}
+
+/// Only a rule that names the tool speaks for it then.
+#[test]
+fn a_rule_that_names_the_tool_speaks_in_a_tainted_conversation() {
+    let rule = |tool: &str| json!({ "tool": tool, "action": "allow" });
+    for (tool, expected) in [("mail", "run"), ("ma*", "run"), ("*", "ask"), ("????", "ask")] {
+        let setting = Setting::with(&[rule(tool)]).tainted();
+        assert_eq!(setting.says(&mail(), json!({})), expected, "{tool}");
+    }
+}
