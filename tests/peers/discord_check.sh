@@ -65,17 +65,18 @@ speak_to() {
 port=$(free_port)
 speak_to "http://127.0.0.1:$port" ""
 
-# Once more with the platform's limits, behind a certificate that nobody else trusts.
+# Once more with the platform's limits, under its own name, which leads to the peer, behind a
+# certificate that nobody else trusts.
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=Peer" \
     -keyout "$scratch/ca.key" -out "$scratch/ca.pem" 2>/dev/null
 openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=localhost" \
     -keyout "$scratch/peer.key" -out "$scratch/peer.csr" 2>/dev/null
-printf 'subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n' >"$scratch/peer.ext"
+printf 'subjectAltName=DNS:localhost,DNS:discord.com\nbasicConstraints=CA:FALSE\n' >"$scratch/peer.ext"
 openssl x509 -req -in "$scratch/peer.csr" -CA "$scratch/ca.pem" -CAkey "$scratch/ca.key" \
     -CAcreateserial -days 2 -extfile "$scratch/peer.ext" -out "$scratch/peer.pem" 2>/dev/null
 port=$(free_port)
 tls=$(free_port)
-export COUNTERSIGN_PEER_CA="$scratch/ca.pem"
-speak_to "https://localhost:$tls" "--ratelimit --tls $tls $scratch/peer.pem $scratch/peer.key"
+export COUNTERSIGN_PEER_CA="$scratch/ca.pem" COUNTERSIGN_PEER_AT="127.0.0.1:$tls"
+speak_to "https://discord.com" "--ratelimit --tls $tls $scratch/peer.pem $scratch/peer.key"
 
 echo "the fake Discord and the Discord adapter are as their peers expect"

@@ -7,6 +7,8 @@
 use std::{
     borrow::Cow,
     fmt::Write,
+    future, iter,
+    net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -14,6 +16,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use reqwest::{
     Client, Method, Response,
+    dns::{Addrs, Name, Resolve, Resolving},
     header::AUTHORIZATION,
     multipart::{Form, Part},
     redirect::Policy,
@@ -25,7 +28,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    config::Roots,
+    config::{DiscordConfig, Roots},
     pauses::{Bucket, Left, Pauses, seconds, seconds_of, text},
 };
 
@@ -68,6 +71,7 @@ pub(super) enum Body {
 pub(super) struct Api {
     client: Client,
     tls: Arc<ClientConfig>,
+    resolve: Option<SocketAddr>,
     base: Url,
     token: SecretString,
     pauses: Mutex<Pauses>,
@@ -110,20 +114,30 @@ impl Route {
 }
 
 impl Api {
-    pub(super) fn new(token: SecretString, url: &Url, roots: &Roots) -> Self {
-        let tls = tls(roots);
-        let client = Client::builder()
+    pub(super) fn new(config: &DiscordConfig, url: &Url) -> Self {
+        let tls = tls(&config.roots);
+        let mut client = Client::builder()
             .tls_backend_preconfigured(tls.clone())
             .redirect(Policy::none())
             .referer(false)
-            .user_agent(concat!("DiscordBot (countersign, ", env!("CARGO_PKG_VERSION"), ")"))
+            .user_agent(concat!("DiscordBot (countersign, ", env!("CARGO_PKG_VERSION"), ")"));
+        if let Some(address) = config.resolve {
+            client = client.dns_resolver(At(address));
+        }
+        let client = client
             .build()
             .expect("a client with built-in roots has nothing to load that could fail");
         let mut base = url.clone();
         if let Ok(mut path) = base.path_segments_mut() {
             path.pop_if_empty().extend(["api", "v10"]);
         }
-        Self { client, tls: Arc::new(tls), base, token, pauses: Mutex::default() }
+        let (token, resolve) = (config.token.clone(), config.resolve);
+        Self { client, tls: Arc::new(tls), resolve, base, token, pauses: Mutex::default() }
+    }
+
+    /// For the gateway's connection: where it is, if not where DNS says.
+    pub(super) fn resolve(&self) -> Option<SocketAddr> {
+        self.resolve
     }
 
     /// For the gateway's connection.
@@ -253,6 +267,15 @@ impl Api {
     }
 }
 
+/// Every name is there.
+struct At(SocketAddr);
+
+impl Resolve for At {
+    fn resolve(&self, _name: Name) -> Resolving {
+        Box::pin(future::ready(Ok(Box::new(iter::once(self.0)) as Addrs)))
+    }
+}
+
 /// One configuration for REST and the gateway: ring, the roots that browsers trust, and ours.
 fn tls(more: &Roots) -> ClientConfig {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
@@ -286,7 +309,7 @@ mod tests {
 
     fn api() -> Api {
         let url = Url::parse("http://127.0.0.1:1/prefix/").expect("a URL");
-        Api::new("MTIz.secret.token".to_owned().into(), &url, &Roots::default())
+        Api::new(&DiscordConfig::new("dc", "MTIz.secret.token".into()), &url)
     }
 
     /// O1

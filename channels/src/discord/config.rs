@@ -1,6 +1,6 @@
 //! What one Discord bot account needs.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, net::SocketAddr};
 
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use secrecy::SecretString;
@@ -19,6 +19,8 @@ pub struct DiscordConfig {
     pub public_key: Option<String>,
     /// Who else may vouch for the platform's servers, besides those whom browsers trust.
     pub roots: Roots,
+    /// Where all of its servers are, whatever DNS says.
+    pub resolve: Option<SocketAddr>,
     /// The slash commands; with none, those that are registered are left alone.
     pub commands: Vec<Command>,
     pub words: Words,
@@ -33,6 +35,7 @@ impl DiscordConfig {
             api_url: None,
             public_key: None,
             roots: Roots::default(),
+            resolve: None,
             commands: Vec::new(),
             words: Words::default(),
         }

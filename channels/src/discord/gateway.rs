@@ -27,7 +27,8 @@ use tokio::{
     time::{Instant, Interval, MissedTickBehavior, interval_at, timeout},
 };
 use tokio_tungstenite::{
-    Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config,
+    Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config,
+    connect_async_tls_with_config,
     tungstenite::{Error, Message},
 };
 use url::Url;
@@ -117,10 +118,8 @@ impl<'a> Line<'a> {
         let broken = |reason: String| Ended::Broken(api.redact(&reason).into_owned());
         let mut url = Url::parse(&base).map_err(|e| broken(format!("gateway address: {e}")))?;
         url.set_query(Some("v=10&encoding=json"));
-        let connector = Some(Connector::Rustls(api.tls()));
-        let connecting = connect_async_tls_with_config(url.as_str(), None, true, connector);
-        let socket = match timeout(STEP, connecting).await {
-            Ok(Ok((socket, _))) => socket,
+        let socket = match timeout(STEP, connect(api, &url)).await {
+            Ok(Ok(socket)) => socket,
             Ok(Err(e)) => return Err(broken(api.reason(&e))),
             Err(_) => return Err(broken("no connection within 20 s".to_owned())),
         };
@@ -229,6 +228,19 @@ impl<'a> Line<'a> {
         let mark = format!("{}:{}", session.0, session.1);
         permit.send(Dispatch { name, mark, content });
     }
+}
+
+async fn connect(api: &Api, url: &Url) -> Result<Socket, Error> {
+    let connector = Some(Connector::Rustls(api.tls()));
+    let (socket, _) = match api.resolve() {
+        None => connect_async_tls_with_config(url.as_str(), None, true, connector).await?,
+        Some(address) => {
+            let stream = TcpStream::connect(address).await?;
+            stream.set_nodelay(true)?;
+            client_async_tls_with_config(url.as_str(), stream, None, connector).await?
+        }
+    };
+    Ok(socket)
 }
 
 async fn address(api: &Api) -> Result<String, Ended> {

@@ -74,10 +74,10 @@ impl Discord {
     /// Does no I/O: a platform that is down is met, and waited for, in [`Channel::listen`].
     pub fn new(config: DiscordConfig) -> Self {
         let usual = || Url::parse("https://discord.com").expect("a constant");
-        let url = config.api_url.unwrap_or_else(usual);
+        let url = config.api_url.clone().unwrap_or_else(usual);
         Self {
+            api: Api::new(&config, &url),
             id: config.id,
-            api: Api::new(config.token, &url, &config.roots),
             key: Key::of(config.public_key.as_deref()),
             limits: limits(),
             commands: config.commands,

@@ -85,6 +85,7 @@ fn speaking_to(url: &str) -> Arc<Discord> {
     Arc::new(Discord::new(DiscordConfig {
         api_url: Some(url.parse().expect("a URL")),
         roots: roots.unwrap_or_default(),
+        resolve: set("COUNTERSIGN_PEER_AT").map(|address| address.parse().expect("an address")),
         commands: vec![help],
         ..DiscordConfig::new("dc", "lab-token".into())
     }))
