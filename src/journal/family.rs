@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    event::Speaker,
     ids::CallId,
     session::{CallState, OpenCall, Session},
 };
@@ -25,6 +26,9 @@ pub struct Heritage {
     /// Files of the common workspace in which such words may stand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<String>,
+    /// Only downwards: who has joined in, besides the one who asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<Speaker>,
     /// Only upwards: what a sub-agent's turn has cost is a part of the turn that it was for.
     pub tokens: u64,
 }
@@ -32,7 +36,8 @@ pub struct Heritage {
 impl Session {
     pub fn heritage(&self) -> Heritage {
         let foreign = self.foreign.iter().chain(self.sent.keys()).cloned().collect();
-        Heritage { taint: self.taint.clone(), foreign, tokens: 0 }
+        let (taint, joined) = (self.taint.clone(), self.joined.clone());
+        Heritage { taint, foreign, joined, tokens: 0 }
     }
 
     /// What was allowed before was allowed to an agent that had read nothing.
@@ -67,6 +72,7 @@ impl Session {
             self.tainted(source);
         }
         self.foreign.extend(heritage.foreign.iter().cloned());
+        self.joined.extend(heritage.joined.iter().cloned());
         self.turn.tokens += heritage.tokens;
     }
 }

@@ -77,7 +77,10 @@ impl Session {
             })
             .collect();
         if self.calls.is_empty() || self.requester.is_none() {
-            self.joined.clear();
+            // A sub-agent has inherited them before anybody asks it for anything.
+            if self.requester.is_some() {
+                self.joined.clear();
+            }
             self.requester = read.first().cloned().or_else(|| self.requester.take());
         }
         let own = self.requester.as_ref().map(|by| by.id.clone());

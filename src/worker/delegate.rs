@@ -67,7 +67,8 @@ fn ended(
     (outcome, text): (Outcome, String),
     tokens: u64,
 ) -> Answer {
-    let heritage = Heritage { tokens: session.turn.tokens + tokens, ..session.heritage() };
+    let tokens = session.turn.tokens + tokens;
+    let heritage = Heritage { tokens, joined: vec![], ..session.heritage() };
     let took = session.turn.started_at.map(|began| worker.gateway.clock.now() - began);
     let took_ms = took.map_or(0, |took| took.num_milliseconds().max(0) as u64);
     let (attachments, seen, foreign) = (vec![], vec![], vec![]);

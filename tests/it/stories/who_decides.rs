@@ -3,12 +3,13 @@
 use channels::{Place, PlaceKind, What};
 use chrono::TimeDelta;
 use countersign::{
+    config::AgentEntry,
     gateway::approvals::{self, Choice},
     journal::{
         event::{Decider, Decision, Event},
         role::Role,
     },
-    llm::scripted::{Gate, call, say, wait},
+    llm::scripted::{Gate, Step, call, say, wait},
     store::approvals::{by_id, open},
 };
 use serde_json::json;
@@ -141,28 +142,33 @@ story! {
     }
 }
 
+/// Ann asks for something, and Bob speaks up while the agent is at it, which then does these.
+async fn both_speak(world: &mut World, then: Vec<Step>) {
+    let gate = Gate::new();
+    for step in [call("rare", json!({})), wait(&gate)].into_iter().chain(then) {
+        world.model_will(step);
+    }
+    let app = world.node().await;
+    let (ann, bob) = (world.said("look around, then tidy up"), world.said("delete a.txt"));
+    world.takes_at(World::group(), &app, "1", ann).await;
+    let advancing = app.worker.advance_ready();
+    let meanwhile = async {
+        gate.reached().await;
+        world.takes_at(World::group(), &app, "2", bob).await;
+        gate.open();
+    };
+    let (advanced, ()) = tokio::join!(advancing, meanwhile);
+    advanced.unwrap();
+    world.settle(&app).await;
+}
+
 story! {
     /// S2, A13: who speaks in the midst of a task does not become the one who asked for it, and the
     /// leave of whoever asked is not for what they want.
     async fn who_joins_in_is_not_the_requester(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', people = ['1'], action = 'allow' }] }");
-        let gate = Gate::new();
-        world.model_will(call("rare", json!({})));
-        world.model_will(wait(&gate));
-        world.model_will(call("rare", json!({})));
-        world.model_will(call("delete", json!({ "path": "a.txt" })));
-        let app = world.node().await;
-        let (ann, bob) = (world.said("look around, then tidy up"), world.said("delete a.txt"));
-        world.takes_at(World::group(), &app, "1", ann).await;
-        let advancing = app.worker.advance_ready();
-        let meanwhile = async {
-            gate.reached().await;
-            world.takes_at(World::group(), &app, "2", bob).await;
-            gate.open();
-        };
-        let (advanced, ()) = tokio::join!(advancing, meanwhile);
-        advanced.unwrap();
-        world.settle(&app).await;
+        let delete = call("delete", json!({ "path": "a.txt" }));
+        both_speak(world, vec![call("rare", json!({})), delete]).await;
         assert_eq!(world.deletions(), 0, "the rule lets Ann, and Bob has spoken");
         assert!(world.last().contains("[Allow once]"), "{}", world.shown());
         presses(world, ("2", &[]), "Allow once").await;
@@ -175,6 +181,20 @@ story! {
         let ann = world.said("and b.txt");
         world.happens_at(World::group(), ("1", &[]), ann).await;
         assert_eq!(world.deletions(), 2, "alone she is let by the rule");
+    }
+}
+
+story! {
+    /// S2, A13: nor does work that is given to somebody else become that of who asked alone.
+    async fn who_joined_in_has_joined_the_task_of_a_sub_agent(world: &mut World) {
+        world.guard("{ rules = [{ tool = 'delete', people = ['1'], action = 'allow' }] }");
+        let other = AgentEntry { id: "cleaner".into(), ..world.config.agents[0].clone() };
+        world.config.agents.push(other);
+        let task = json!({ "agent": "cleaner", "task": "Delete a.txt." });
+        let delete = call("delete", json!({ "path": "a.txt" }));
+        both_speak(world, vec![call("delegate", task), call("rare", json!({})), delete]).await;
+        assert_eq!(world.deletions(), 0, "the rule lets Ann, and Bob has spoken");
+        assert!(world.shown().contains("cleaner: Allow **delete**?"), "{}", world.shown());
     }
 }
 
