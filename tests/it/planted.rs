@@ -15,6 +15,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("binding", "S3, A4", "guard::a_leave_is_void_when_the_file_has_changed"),
     ("once", "S4, A3", "who_decides::a_hundred_presses_decide_once"),
     ("expiry", "S4, A5", "approvals::a_press_after_the_end_does_not_count"),
+    ("cut off", "A14, T6", "nodes::a_call_that_was_cut_off_is_put_to_the_person"),
     ("place", "A1, A7", "who_decides::a_press_counts_where_the_question_stands"),
     ("offers", "A1, A11", "who_decides::only_what_was_offered_counts"),
     ("strangers", "S5", "people::a_pairing_code_works_once"),
@@ -23,6 +24,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("halt", "A12", "lasting::panic_halts_everything"),
     ("bots", "A15", "who_decides::text_of_the_model_decides_nothing"),
     ("rates", "S13", "limits::the_twenty_first_write_in_a_minute_is_refused"),
+    ("signatures", "S6", "webhooks::s6_nothing_is_taken_without_the_right_secret"),
     ("memory", "S17", "memory::s17_a_poisoned_memory_stays_poisoned"),
     ("dressed up", "S18, A8", "approvals::a_question_shows_the_arguments_and_a_diff"),
     ("questions", "S18", "lasting::questions_are_limited_by_the_hour"),
@@ -41,7 +43,7 @@ fn passes(test: &str, fault: &str) -> bool {
     ran.status.success()
 }
 
-/// S1 … S5, S13, S17, S18, A1, A3 … A8, A10 … A13, A15
+/// S1 … S6, S13, S17, S18, A1, A3 … A8, A10 … A15, T6
 #[test]
 fn every_planted_fault_is_found() {
     let missed: Vec<_> = FAULTS.iter().filter(|(fault, _, test)| passes(test, fault)).collect();

@@ -1,7 +1,7 @@
 //! The guard's reading of shell commands, held against what real shells start: whatever runs was
 //! seen as what it is, or the line is said to be unclear. Only then can no leave be stretched.
 
-use countersign::agent::shell::{self, Command, Script};
+use countersign::agent::shell::{self, Command, Script, Word};
 use proptest::{
     prelude::*,
     strategy::ValueTree as _,
@@ -93,15 +93,26 @@ fn read(log: &Path) -> Vec<Vec<String>> {
     log.split('\x1e').filter(|start| !start.is_empty()).map(words).collect()
 }
 
-/// Whether that is what this command was taken for, by the program's name: arguments that a shell
-/// expands (braces, `~`, patterns) are not compared.
-fn covers(command: &Command, started: &[String]) -> bool {
-    let Some(name) = command.words.first() else { return false };
-    !name.sure || command.name() == Some(started[0].as_str())
+/// Whether that is what these words were taken for, word by word: a guess may have become any
+/// number of them, and a shell knows its home and the files that are there.
+fn covers(words: &[Word], started: &[String]) -> bool {
+    let Some((word, rest)) = words.split_first() else { return started.is_empty() };
+    if !word.sure {
+        return (0..=started.len()).any(|taken| covers(rest, &started[taken..]));
+    }
+    started.split_first().is_some_and(|(first, others)| {
+        let same = match word.text.as_str() {
+            "~" => first.starts_with('/'),
+            "p?x" => first == "p.x",
+            text => first == text,
+        };
+        same && covers(rest, others)
+    })
 }
 
 fn is_seen(script: &Script, started: &[String]) -> bool {
-    script.unclear.is_some() || script.commands.iter().any(|command| covers(command, started))
+    let mut commands = script.commands.iter();
+    script.unclear.is_some() || commands.any(|command| covers(&command.words, started))
 }
 
 fn word() -> impl Strategy<Value = String> {
@@ -261,4 +272,5 @@ fn a_program_that_was_overlooked_is_found_out() {
     assert_eq!(starts, [vec!["a", "x"], vec!["rm", "-rf", "y"]]);
     let overlooked = shell::parse("a x");
     assert!(is_seen(&overlooked, &starts[0]) && !is_seen(&overlooked, &starts[1]));
+    assert!(!is_seen(&shell::parse("a x; rm y"), &starts[1]), "its arguments count too");
 }

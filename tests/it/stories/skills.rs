@@ -143,17 +143,10 @@ async fn contained(world: &World) -> Vec<String> {
 
 story! {
     /// IC-29: what belongs into a container never runs in this process: it is in namespaces of its
-    /// own, and where there is no sandbox it is not there, or refuses.
+    /// own, and is not there where there is no sandbox, but for the reader of documents, whose own
+    /// process can open nothing.
     async fn a_container_tool_never_runs_in_the_main_process(world: &mut World) {
         assert_eq!(contained(world).await, ["extract_document"]);
-        world.model_will(call("write_file", json!({ "path": "a.html", "content": "<p>words</p>" })));
-        world.model_will(call("extract_document", json!({ "path": "a.html" })));
-        world.model_will(say("It cannot be read."));
-        world.ann_says("read it").await;
-        world.ann_presses("Allow once").await;
-        let results = world.results().await;
-        assert!(results[1].starts_with("Sandbox: "), "{results:?}");
-
         world.sandbox = Arc::new(sandbox().await);
         let script = format!("#!/bin/sh\n{SHOWS}\n");
         lay(world, &[("SKILL.md", MAIN), ("scripts/show.sh", script.as_str())]);
