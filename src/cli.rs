@@ -27,7 +27,7 @@ use crate::{
         backup::{self, Holds},
     },
     clock::{Clock as _, SystemClock},
-    config::{Config, ProviderName, print},
+    config::{Config, ProviderName, print, schema},
     telemetry,
 };
 
@@ -114,6 +114,8 @@ enum Command {
 enum ConfigCommand {
     /// Print what is in force, with a comment for each key and without secrets
     Print,
+    /// Print what may stand in it, as a JSON schema for editors
+    Schema,
 }
 
 #[derive(Debug, Subcommand)]
@@ -187,6 +189,9 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
             say("The tables are up to date.")
         }
         Command::Config { what: ConfigCommand::Print } => say(&printed(&config, &variables)?),
+        Command::Config { what: ConfigCommand::Schema } => {
+            say(&serde_json::to_string_pretty(&schema::schema())?)
+        }
         Command::Backup { file } => back_up(&config, &file).await,
         Command::Restore { file } => restore(&config, &file).await,
         Command::Guard { what } => guard(&config, &variables, what).await,

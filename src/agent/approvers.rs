@@ -1,6 +1,7 @@
 //! Who may decide a question, as data: checked at every press, on what the platform vouches for.
 
 use anyhow::{Result, bail};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
 };
 
 /// Whose word counts, and how many of them have to agree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Approvers {
     /// Any of these.
@@ -156,7 +157,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// As an operator writes it: a word, a list of words, or a table.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "write a word, a list of words, or { who = [\"admins\"], needed = 2, but_requester = true }"
@@ -167,7 +168,7 @@ enum Written {
     Table(Table),
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Table {
     who: Vec<String>,

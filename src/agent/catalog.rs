@@ -1,6 +1,7 @@
 //! What the agent can do: its tools and skills as data.
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -49,7 +50,7 @@ pub struct ToolSpec {
     pub domain: Domain,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// Its schema is in every prompt.

@@ -5,6 +5,7 @@
 //! the prompt, behind all others and for as long as the conversation lasts. All three tools need
 //! no I/O: the catalogue is data.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -29,7 +30,7 @@ const LINE_CHARS: usize = 100;
 const COUNTED: usize = 40;
 
 /// Which schemas are in the prompt from the beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Disclosure {
     /// Those of the core tools.

@@ -9,6 +9,7 @@ use chrono::{DateTime, Datelike as _, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use globset::{GlobMatcher, GlobSet};
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -79,7 +80,18 @@ pub type Files = BTreeMap<String, String>;
 
 /// In the order of their strictness.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default, ToSchema,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    Default,
+    ToSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -101,6 +113,7 @@ pub enum Action {
     Hash,
     Serialize,
     Deserialize,
+    JsonSchema,
     Default,
     ToSchema,
 )]

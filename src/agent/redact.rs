@@ -6,6 +6,7 @@ use base64::{
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
 use regex::{Captures, Regex};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{borrow::Cow, collections::BTreeSet, fmt, fmt::Write as _, sync::LazyLock};
@@ -24,7 +25,7 @@ pub struct Redactor {
 }
 
 /// What is redacted in the results of tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Results {
     /// Everything that looks like a secret.

@@ -5,6 +5,7 @@ use chrono::NaiveTime;
 use chrono_tz::Tz;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::LazyLock};
 use thiserror::Error;
@@ -16,7 +17,7 @@ use super::{
 };
 
 /// A rule as it is written.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleEntry {
     pub name: Option<String>,
@@ -80,7 +81,7 @@ fn yes() -> bool {
 }
 
 /// A regular expression, or a glob.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(untagged)]
 pub enum Pattern {
     Regex(String),
@@ -88,7 +89,7 @@ pub enum Pattern {
 }
 
 /// Many rules as one document.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleDocument {
     #[serde(default)]

@@ -4,7 +4,8 @@
 //! - [`secret`]: values that are never shown
 //! - [`environment`]: variables over the file; going live by variables alone
 //! - [`print`]: the configuration in force as a commented file, and the table of all keys
-//! - [`channels`]: the entries of that list
+//! - [`schema`]: the same as a JSON schema
+//! - [`channels`], [`models`]: the entries of these lists
 //! - [`limits`]: hooks, limits, redaction, audit
 //! - [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
@@ -13,13 +14,16 @@ pub mod build;
 pub mod channels;
 pub mod environment;
 pub mod limits;
+pub mod models;
 pub mod print;
 pub mod schedules;
+pub mod schema;
 pub mod secret;
 pub mod web;
 pub mod webhooks;
 
 use anyhow::{Context as _, Result, bail};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -38,12 +42,13 @@ use crate::{
 };
 pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
 use limits::{AuditConfig, HookEntry, LimitsConfig, RedactionConfig};
+pub use models::{ModelEntry, ProviderName, ToolCallStyle};
 use secret::Secret;
 
 /// The file that is read when none is named and it is there.
 pub const DEFAULT_FILE: &str = "countersign.toml";
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     pub data_dir: PathBuf,
@@ -67,7 +72,7 @@ pub struct Config {
     pub webhooks_out: Vec<webhooks::WebhookOutEntry>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShellConfig {
     pub enabled: bool,
@@ -79,7 +84,7 @@ impl Default for ShellConfig {
     }
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SkillsConfig {
     pub load_tool: bool,
@@ -91,7 +96,7 @@ impl Default for SkillsConfig {
     }
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StoreConfig {
     /// Below `data_dir` if absent.
@@ -106,56 +111,17 @@ impl Default for StoreConfig {
     }
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdminConfig {
     pub listen: SocketAddr,
     /// The address in sign-in links, where it is not `listen`.
     pub public_url: Option<url::Url>,
     pub metrics_token: Option<Secret>,
+    pub otlp_url: Option<url::Url>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ModelEntry {
-    pub id: String,
-    pub provider: ProviderName,
-    pub base_url: Option<url::Url>,
-    pub api_key: Option<Secret>,
-    #[serde(default)]
-    pub model: String,
-    #[serde(default)]
-    pub tools: ToolCallStyle,
-    pub temperature: Option<f32>,
-    #[serde(default)]
-    pub fallback: Vec<String>,
-    #[serde(default)]
-    pub input_price: f64,
-    #[serde(default)]
-    pub output_price: f64,
-    pub cached_price: Option<f64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProviderName {
-    Openai,
-    Anthropic,
-    Gemini,
-    Ollama,
-    Demo,
-}
-
-/// How a model is told about its tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolCallStyle {
-    #[default]
-    Native,
-    Prompted,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentEntry {
     pub id: String,
@@ -184,7 +150,7 @@ pub struct AgentEntry {
 }
 
 /// Who shares what an agent remembers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryOf {
     #[default]
@@ -192,7 +158,7 @@ pub enum MemoryOf {
     Agent,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct McpEntry {
     pub name: String,
@@ -209,7 +175,7 @@ pub struct McpEntry {
     pub folders: Vec<PathBuf>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuardConfig {
     pub default: Action,
@@ -253,6 +219,7 @@ impl Default for AdminConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 8642)),
             public_url: None,
             metrics_token: None,
+            otlp_url: None,
         }
     }
 }

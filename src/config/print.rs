@@ -42,6 +42,11 @@ pub const KEYS: &[Key] = &[
         "What opens /metrics, as a secret; without it only this machine may read there",
     ),
     key(
+        "admin.otlp_url",
+        "",
+        "Where traces go by OTLP, as http://127.0.0.1:4318/v1/traces; in builds with `--features otel`",
+    ),
+    key(
         "guard.default",
         "ask",
         "allow, ask or deny: for tools that change something, where no rule matches",

@@ -1,12 +1,13 @@
 //! The section on what is scheduled.
 
 use anyhow::{Context as _, Result, anyhow};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::build;
 use crate::tools::schedule::Terms;
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SchedulesSection {
     pub timezone: String,

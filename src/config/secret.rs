@@ -1,12 +1,13 @@
 //! Values that are never shown: given plainly, or by the variable or file that holds them.
 
 use anyhow::{Context as _, Result};
+use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize, Serializer};
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 /// `"…"`, `{ env = "NAME" }` or `{ file = "path" }`.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Secret {
     Plain(String),

@@ -1,6 +1,7 @@
 //! What the operator says of the web.
 
 use anyhow::{Context as _, Result};
+use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,14 +13,14 @@ use crate::tools::web::{
 };
 
 /// Where nothing is said: hosts on the public internet only, searched without a key.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebSection {
     pub inside: Vec<String>,
     pub search: Vec<SearchEntry>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchEntry {
     pub provider: Kind,

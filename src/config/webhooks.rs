@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use channels::{Place, PlaceKind};
+use schemars::JsonSchema;
 use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ use crate::{
     store::topics::Topic,
 };
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookInEntry {
     pub name: String,
@@ -35,7 +36,7 @@ pub struct WebhookInEntry {
     pub template: String,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookOutEntry {
     pub name: String,

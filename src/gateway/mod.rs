@@ -24,6 +24,7 @@ pub mod webhooks;
 use anyhow::{Context as _, Result};
 use channels::{Channel, Intake, ListenError, Place, SendError, Shipment};
 use chrono::TimeDelta;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -83,7 +84,7 @@ impl Default for Manners {
 }
 
 /// What becomes of a message that comes while the agent works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
     /// It is read after the step at hand.

@@ -4,6 +4,7 @@
 use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -11,7 +12,9 @@ use super::{Store, Tx, approvals::Asked, db::sql, places};
 use crate::journal::{event::Event, ids::ConversationId};
 
 /// What can be subscribed to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Topic {
     #[serde(rename = "approval.asked")]
     ApprovalAsked,

@@ -1,6 +1,7 @@
 //! How documents look in this house: fonts, colour, logo, as configured.
 
 use renderers::{Document, Fonts, Format, RenderError, Rendered, brand, document};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use super::{fonts, order::Blob};
 const LOGO_BYTES: u64 = 2 * 1024 * 1024;
 
 /// The configuration's section `documents`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct House {
     /// Folders with fonts, before the system's.
