@@ -177,7 +177,8 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
         return doctor::run(cli.config.as_deref(), &variables, wish).await;
     }
     let config = Config::load(cli.config.as_deref(), &variables)?;
-    telemetry::start(&cli.log, &app::secrets(&config, &variables))?;
+    let secrets = app::secrets(&config, &variables);
+    let _traces = telemetry::start(&cli.log, &secrets, config.admin.otlp_url.as_ref())?;
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve(&config, &variables).await,
         Command::Confine { .. } => anyhow::bail!("only `main` confines, before anything else runs"),

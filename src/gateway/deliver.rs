@@ -8,6 +8,7 @@ use channels::{Channel, Outgoing, Receipt, SendError, Shipment, limits::Repeat};
 use chrono::{DateTime, TimeDelta, Utc};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
+use tracing::Instrument as _;
 
 use super::{Gateway, approvals};
 use crate::{
@@ -68,7 +69,10 @@ async fn ship(gateway: &Gateway, mut sending: Sending) {
         return;
     }
     let outcome = match gateway.channels.get(&sending.channel) {
-        Some(connected) => show(gateway, connected.channel.as_ref(), &mut sending).await,
+        Some(connected) => {
+            let span = tracing::info_span!("send", channel.id = sending.channel);
+            show(gateway, connected.channel.as_ref(), &mut sending).instrument(span).await
+        }
         None => Err(SendError::Retry {
             after: Some(Duration::from_mins(1)),
             reason: format!("no channel is called `{}`", sending.channel),

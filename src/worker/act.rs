@@ -7,6 +7,7 @@ use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::{
     advance::{Flow, Running, Turn},
@@ -108,7 +109,8 @@ fn run_one<'w>(
         if once && !worker.gateway.store.holds(&lease).await.unwrap_or(false) {
             return Done { call, rule, result: None, hooked: vec![] };
         }
-        let result = worker.toolbox.run(&cleared, &context).await;
+        let span = tracing::info_span!("execute_tool", gen_ai.tool.name = call.tool);
+        let result = worker.toolbox.run(&cleared, &context).instrument(span).await;
         crash::point("tool", "after run");
         let (result, hooked) = hooks::after_tool(worker, &about, &call, result).await;
         Done { call, rule, result: Some(result), hooked }

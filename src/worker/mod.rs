@@ -39,6 +39,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 use tokio::sync::Semaphore;
+use tracing::Instrument as _;
 
 use crate::{
     agent::{Agent, hooks::Hook, redact::Redactor},
@@ -189,8 +190,11 @@ async fn claim(worker: Arc<Worker>) {
 
 /// A turn that breaks takes nothing else down.
 async fn advance_safely(worker: &Worker, claimed: Claimed) {
-    let advanced = AssertUnwindSafe(advance::advance(worker, &claimed)).catch_unwind().await;
     let reference = claimed.lease.conversation().to_string();
+    let span =
+        tracing::info_span!("turn", conversation.id = reference, channel.id = claimed.channel);
+    let advanced = advance::advance(worker, &claimed).instrument(span);
+    let advanced = AssertUnwindSafe(advanced).catch_unwind().await;
     match advanced {
         Ok(Ok(())) => {}
         Ok(Err(problem)) => {

@@ -8,6 +8,7 @@ use std::{
     time::Instant,
 };
 use tokio::sync::watch;
+use tracing::{Instrument as _, Span, field};
 
 use super::{
     advance::{Flow, Turn},
@@ -49,14 +50,19 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let gateway = &turn.worker.gateway;
     let mut drafts = Drafts::new(gateway, turn.claimed, turn.reply_to());
     let begun = Instant::now();
+    let span = asking(model.as_ref());
     let replied = tokio::select! {
-        replied = model.reply(&prompt, &on_text) => Some(replied),
+        replied = model.reply(&prompt, &on_text).instrument(span.clone()) => Some(replied),
         () = drafts.show(growing) => None,
         () = until_cut_off(turn) => None,
     };
     drafts.end().await;
     let Some(replied) = replied else { return Ok(Flow::Around) };
     took(model.as_ref(), begun, replied.is_ok());
+    if let Ok(Reply { usage, .. }) = &replied {
+        span.record("gen_ai.usage.input_tokens", usage.input_tokens);
+        span.record("gen_ai.usage.output_tokens", usage.output_tokens);
+    }
     crate::crash::point("think", "after reply");
     match replied {
         Ok(reply) if reply.text.trim().is_empty() && reply.calls.is_empty() => {
@@ -69,6 +75,16 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
         }
         Err(problem) => give_up(turn, &problem).await,
     }
+}
+
+/// For traces.
+fn asking(model: &dyn Model) -> Span {
+    tracing::info_span!(
+        "chat",
+        gen_ai.request.model = model.id(),
+        gen_ai.usage.input_tokens = field::Empty,
+        gen_ai.usage.output_tokens = field::Empty,
+    )
 }
 
 /// How long models take to answer.

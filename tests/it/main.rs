@@ -29,4 +29,5 @@ mod terminal_wires;
 mod tidy;
 mod tools;
 mod wires;
+mod traces;
 mod world;

@@ -10,38 +10,38 @@ use std::time::Duration;
 use crate::process::{On, Running, Site, eventually, free_port};
 
 /// Secrets that must never be seen again.
-const API_KEY: &str = "sk-canary-7f3a9c51d2";
+pub const API_KEY: &str = "sk-canary-7f3a9c51d2";
 const WEBHOOK_SECRET: &str = "canary-hook-2b8e6f04";
 
 /// Which language the model's wire speaks.
 #[derive(Debug, Clone, Copy)]
-enum Vendor {
+pub enum Vendor {
     OpenAi,
     Anthropic,
 }
 
 /// How updates come.
 #[derive(Debug, Clone, Copy)]
-enum By {
+pub enum By {
     Poll,
     Push,
 }
 
 /// A gateway, a platform, a model, and Ann in her private chat.
-struct Wires {
-    site: Site,
+pub struct Wires {
+    pub site: Site,
     telegram: FakeTelegram,
     /// Where the gateway looks for the platform.
     api: String,
-    llm: FakeLlm,
+    pub llm: FakeLlm,
     chat: i64,
-    port: u16,
-    /// The models of the configuration.
-    model: String,
+    pub port: u16,
+    /// The models of the configuration, and what else it says.
+    pub model: String,
 }
 
 impl Wires {
-    async fn new(on: On, vendor: Vendor) -> Self {
+    pub async fn new(on: On, vendor: Vendor) -> Self {
         let (mut site, llm) = (Site::new(on).await, FakeLlm::start().await);
         let telegram = FakeTelegram::start().await;
         let chat = telegram.private("Ann");
@@ -73,7 +73,7 @@ model = "a-model"
     }
 
     /// Writes the configuration and starts the gateway.
-    async fn start(&self, by: By) -> Running {
+    pub async fn start(&self, by: By) -> Running {
         self.configure(by);
         let mut running = self.site.start(&[]);
         running.greeted().await;
@@ -81,7 +81,7 @@ model = "a-model"
         running
     }
 
-    fn configure(&self, by: By) {
+    pub fn configure(&self, by: By) {
         let (model, api, chat) = (&self.model, &self.api, self.chat);
         let mode = match by {
             By::Poll => "mode = \"poll\"".to_owned(),
@@ -118,7 +118,7 @@ allow = ["{chat}"]
         .await;
     }
 
-    fn says(&self, text: &str) -> i64 {
+    pub fn says(&self, text: &str) -> i64 {
         self.telegram.user_says(self.chat, "Ann", text)
     }
 
@@ -127,11 +127,11 @@ allow = ["{chat}"]
         self.telegram.messages(self.chat).into_iter().filter(|m| m.from_bot).collect()
     }
 
-    fn count(&self, text: &str) -> usize {
+    pub fn count(&self, text: &str) -> usize {
         self.shown().iter().filter(|message| message.text == text).count()
     }
 
-    async fn until(&self, text: &str) {
+    pub async fn until(&self, text: &str) {
         eventually(text, async || (self.count(text) > 0).then_some(())).await;
     }
 
@@ -145,7 +145,7 @@ allow = ["{chat}"]
     }
 
     /// Talk, ask, act, attach.
-    async fn main_job(&self) {
+    pub async fn main_job(&self) {
         let report = json!({ "path": "notes/rivers.md", "content": "# Rivers\n\nThey flow." });
         let render = json!({ "markdown": "# Rivers\n\nThey flow.", "fileName": "rivers" });
         self.llm.will(calling("write_file", &report)).will(calling("render_pdf", &render));
@@ -180,7 +180,7 @@ allow = ["{chat}"]
     }
 
     /// Stops as an operator does: O5.
-    async fn stop(&self, mut running: Running) {
+    pub async fn stop(&self, mut running: Running) {
         let stopped = tokio::time::timeout(Duration::from_secs(10), running.stop()).await;
         let ended = stopped.expect("it stops within ten seconds");
         assert_eq!(ended.code(), Some(0), "{}", running.said());
@@ -239,7 +239,7 @@ fn calling(tool: &str, arguments: &Value) -> Turn {
     llm::text("").call("call_1", tool, &arguments.to_string())
 }
 
-fn client() -> reqwest::Client {
+pub fn client() -> reqwest::Client {
     let builder = reqwest::Client::builder().timeout(Duration::from_secs(5));
     builder.build().expect("a client without files to load")
 }

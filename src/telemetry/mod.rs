@@ -1,0 +1,85 @@
+//! Logs: to standard error, as text on a terminal and as JSON elsewhere, without any secret that the
+//! configuration names. Traces ([`traces`]), in builds with the feature `otel`.
+
+#[cfg(feature = "otel")]
+mod traces;
+#[cfg(not(feature = "otel"))]
+#[path = "no_traces.rs"]
+mod traces;
+
+use anyhow::Result;
+use std::{
+    collections::BTreeSet,
+    io::{self, IsTerminal as _, Write},
+    sync::{Arc, LazyLock, PoisonError, RwLock},
+};
+use tracing_subscriber::{EnvFilter, fmt::MakeWriter, prelude::*};
+use url::Url;
+
+pub use traces::Traces;
+
+use crate::agent::redact::Redactor;
+
+/// Takes out what must not be seen: of all configurations that this process has run with.
+static HIDDEN: LazyLock<RwLock<Hidden>> = LazyLock::new(RwLock::default);
+
+#[derive(Default)]
+struct Hidden {
+    secrets: BTreeSet<String>,
+    redactor: Arc<Redactor>,
+}
+
+/// From now on these are taken out too.
+pub fn hide(secrets: &BTreeSet<String>) {
+    let mut hidden = HIDDEN.write().unwrap_or_else(PoisonError::into_inner);
+    hidden.secrets.extend(secrets.iter().cloned());
+    hidden.redactor = Arc::new(Redactor::new(hidden.secrets.iter().map(String::as_str)));
+}
+
+/// Begins to log, and to trace if it is said where to. `filter` is in tracing's own form: `info`,
+/// `countersign=debug,warn`. What is left to send is sent when the answer is dropped.
+pub fn start(
+    filter: &str,
+    secrets: &BTreeSet<String>,
+    otlp_url: Option<&Url>,
+) -> Result<Option<Traces>> {
+    hide(secrets);
+    let filter = EnvFilter::try_new(filter)?;
+    let logs = tracing_subscriber::fmt::layer().with_writer(Redacted);
+    let logs = if io::stderr().is_terminal() {
+        logs.with_filter(filter).boxed()
+    } else {
+        logs.json().with_current_span(false).with_filter(filter).boxed()
+    };
+    let traces = otlp_url.map(Traces::to).transpose()?;
+    let layer = traces.as_ref().map(Traces::layer);
+    tracing_subscriber::registry().with(logs).with(layer).try_init()?;
+    Ok(traces)
+}
+
+/// Standard error, with a mark where a secret would stand.
+struct Redacted;
+
+impl<'a> MakeWriter<'a> for Redacted {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Self
+    }
+}
+
+/// A log line is written in one piece, so that no secret can stand across two.
+impl Write for Redacted {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let hidden = HIDDEN.read().unwrap_or_else(PoisonError::into_inner);
+        let redactor = hidden.redactor.clone();
+        drop(hidden);
+        let line_text = String::from_utf8_lossy(line);
+        io::stderr().write_all(redactor.text(&line_text).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}

@@ -1,0 +1,42 @@
+//! Traces, as a collector is sent them.
+
+use axum::{Router, body::Bytes, routing::post};
+use std::sync::{Arc, Mutex};
+use tokio::net::TcpListener;
+
+use crate::{
+    process::On,
+    wires::{API_KEY, By, Vendor, Wires},
+};
+
+/// MC-52, O1: what a turn did is in its trace, and nothing that anybody said.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collector_is_sent_what_a_turn_took() {
+    let sent: Arc<Mutex<Vec<u8>>> = Arc::default();
+    let keep = {
+        let sent = sent.clone();
+        async move |body: Bytes| sent.lock().unwrap().extend_from_slice(&body)
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
+    tokio::spawn(async {
+        axum::serve(listener, Router::new().route("/v1/traces", post(keep))).await
+    });
+
+    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    wires.site.variable("COUNTERSIGN__ADMIN__OTLP_URL", &url);
+    let running = wires.start(By::Poll).await;
+    wires.main_job().await;
+    wires.stop(running).await;
+
+    let sent = String::from_utf8_lossy(&sent.lock().unwrap()).into_owned();
+    for part in ["countersign", "turn", "conversation.id", "chat", "a-model", "send", "write_file"]
+    {
+        assert!(sent.contains(part), "{part} is not in it");
+    }
+    assert!(sent.contains("gen_ai.usage.output_tokens") && sent.contains("execute_tool"));
+    for secret in ["They flow", "write a report", API_KEY] {
+        assert!(!sent.contains(secret), "{secret} is in it");
+    }
+    wires.site.end().await;
+}
