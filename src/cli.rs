@@ -4,6 +4,7 @@ pub mod audit;
 mod doctor;
 mod pair;
 mod render;
+mod serve;
 mod skill;
 mod token;
 
@@ -14,10 +15,8 @@ use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
-use tokio::{
-    net::TcpListener,
-    signal::unix::{Signal, SignalKind, signal},
-};
+
+use serve::Signals;
 
 use crate::{
     admin::rules::{self, Supposed},
@@ -27,7 +26,7 @@ use crate::{
         backup::{self, Holds},
     },
     clock::{Clock as _, SystemClock},
-    config::{Config, ProviderName, print, schema},
+    config::{Config, print, schema},
     telemetry,
 };
 
@@ -180,7 +179,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
     let secrets = app::secrets(&config, &variables);
     let _traces = telemetry::start(&cli.log, &secrets, config.admin.otlp_url.as_ref())?;
     match cli.command.unwrap_or(Command::Serve) {
-        Command::Serve => serve(&config, &variables).await,
+        Command::Serve => serve::run(cli.config, config, variables).await,
         Command::Confine { .. } => anyhow::bail!("only `main` confines, before anything else runs"),
         Command::Doctor(_) => unreachable!("it loads the configuration itself"),
         Command::Chat => chat(config, &variables).await,
@@ -220,79 +219,17 @@ pub fn printed(config: &Config, variables: &BTreeMap<String, String>) -> Result<
     Ok(redactor.own(&print::commented(config)?).into_owned())
 }
 
-async fn serve(config: &Config, variables: &BTreeMap<String, String>) -> Result<()> {
-    let listener = TcpListener::bind(config.admin.listen).await.with_context(|| {
-        format!("admin.listen: cannot open {}: is another gateway running?", config.admin.listen)
-    })?;
-    let mut signals = Signals::heard()?;
-    let app = tokio::select! {
-        opened = App::open(config, variables, Given::default()) => opened?,
-        () = signals.next() => return Ok(()),
-    };
-    app.start();
-    app.serve(listener);
-    let link = token::sign_in_link(config, &app.gateway.store, "owner".into()).await?;
-    say(&greeting(config, &link))?;
-    signals.next().await;
-    tracing::info!("stopping");
-    app.stop().await
-}
-
 async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()> {
     let mut signals = Signals::heard()?;
     let (app, terminal) = app::terminal::open(config, variables).await?;
     say("Write to the agent; /help says how, /file PATH sends a file, Ctrl-C ends it.\n")?;
     app.start();
     tokio::select! {
-        () = signals.next() => {}
+        _ = signals.next() => {}
         ended = app::terminal::all_is_said(&app, &terminal) => ended?,
     }
     app.stop().await
 }
-
-/// What asks us to stop. From the first moment on, so that none is lost and none kills.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn heard() -> Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-    }
-}
-
-fn greeting(config: &Config, link: &str) -> String {
-    let web = config.web_url();
-    let mut lines = vec![
-        format!("Countersign is running.\n\n  Web chat   {web}\n  Sign in    {link}"),
-        "             (works once, for an hour; `countersign token` prints another)".to_owned(),
-    ];
-    for channel in config.channels.iter().filter(|c| c.token.is_some()) {
-        let id = &channel.id;
-        lines.push(format!("  {id:<10} listens; `countersign pair` lets somebody in"));
-    }
-    if config.models.iter().any(|m| m.provider == ProviderName::Demo) {
-        lines.push(NO_KEY.to_owned());
-    }
-    lines.join("\n")
-}
-
-const NO_KEY: &str = "
-  There is no key of a language model: the built-in demo model answers. It is a
-  rule-based stand-in. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
-  OLLAMA_HOST for a real one.
-";
 
 async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<()> {
     let app = App::open(config, variables, Given::default()).await?;

@@ -8,7 +8,7 @@
 //! Dependencies run one way; a folder may use what stands to its left:
 //!
 //! ```text
-//! channels renderers | clock crash journal texts | agent | store | llm | tools | gateway | worker | admin | config | app | cli
+//! channels renderers | clock crash journal texts | agent | store | llm | tools | gateway | worker | admin | config | telemetry | app | cli
 //! ```
 
 // `#[tool]` names this crate as others do.

@@ -10,6 +10,7 @@
 //! - [`html`]: Markdown as HTML that cannot act
 //! - [`guard`]: what every request passes and every answer carries
 //! - [`rules`]: guard rules, asked and changed
+//! - [`reload`]: the configuration is read again
 //! - [`webhooks`], [`health`]: for platforms and for operators
 //! - [`metrics`]: for Prometheus
 //! - [`problem`]: what a request is told that cannot be served
@@ -24,6 +25,7 @@ pub mod html;
 pub mod language;
 pub mod metrics;
 pub mod problem;
+pub mod reload;
 pub mod rules;
 pub mod sign_in;
 pub mod timeline;
@@ -47,6 +49,8 @@ use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::broadcast};
 use tokio_util::sync::CancellationToken;
 use tower_http::{catch_panic::CatchPanicLayer, limit::RequestBodyLimitLayer};
+
+use reload::Reloads;
 
 use crate::{
     agent::redact::Redactor,
@@ -85,6 +89,7 @@ pub struct Admin {
     subscriptions: BTreeMap<String, Subscription>,
     /// What opens `/metrics` to other machines.
     metrics_token: Option<SecretString>,
+    reloads: Option<Reloads>,
     wrong: sign_in::Wrong,
     stop: CancellationToken,
 }
@@ -108,6 +113,7 @@ impl Admin {
             inlets,
             subscriptions,
             metrics_token: None,
+            reloads: None,
             wrong,
             stop,
         }
@@ -138,6 +144,11 @@ impl Admin {
     /// The same with metrics for whoever has the token.
     pub fn measured(self, metrics_token: Option<SecretString>) -> Self {
         Self { metrics_token, ..self }
+    }
+
+    /// The same, for an owner to have the configuration read again.
+    pub fn reloading(self, reloads: Option<Reloads>) -> Self {
+        Self { reloads, ..self }
     }
 
     /// The same under another name.

@@ -2,12 +2,14 @@
 //!
 //! - [`channels`], [`models`], [`tools`]: each from its section of the configuration
 //! - [`terminal`]: a talk on the terminal
+//! - [`reload`]: another configuration takes over while the gateway runs
 //! - [`backup`]: everything that is remembered, as one file
 
 pub mod backup;
 pub mod channels;
 mod discord;
 pub mod models;
+pub mod reload;
 pub mod terminal;
 pub mod tools;
 
@@ -22,7 +24,7 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    admin::{self, Admin},
+    admin::{self, Admin, reload::Reloads},
     agent::{
         Agent,
         catalog::Catalog,
@@ -70,6 +72,8 @@ pub struct Given {
     pub tools: Vec<Arc<dyn Tool>>,
     pub channels: BTreeMap<String, Connected>,
     pub sandbox: Option<Arc<Sandbox>>,
+    /// Whom the API asks to read the configuration again.
+    pub reloads: Option<Reloads>,
 }
 
 impl App {
@@ -130,11 +134,11 @@ impl App {
             Admin::new(worker.clone(), webs, demo)
                 .configured(configured)
                 .taking(inlets, &teller)
-                .measured(metrics_token(config, variables)?),
+                .measured(metrics_token(config, variables)?)
+                .reloading(given.reloads),
         );
         admin::metrics::begin(&gateway);
-        let (sandbox, config) = (sandbox.clone(), config.clone());
-        let app = Self { gateway, worker, admin, sandbox, teller, config };
+        let app = Self { gateway, worker, admin, sandbox, teller, config: config.clone() };
         tools::connect_mcp(&app, variables).await?;
         Ok(app)
     }
@@ -157,6 +161,18 @@ impl App {
                 tracing::error!(problem = format!("{problem:#}"), "the web server ended");
             }
         });
+    }
+
+    /// Intake ends, as another takes over; what has begun comes to its end, however long it takes.
+    async fn drain(&self) -> Result<()> {
+        let (tasks, store) = (&self.gateway.tasks, &self.gateway.store);
+        self.gateway.stop.cancel();
+        tasks.close();
+        store.release_duties().await?;
+        while tokio::time::timeout(store.heartbeat_every(), tasks.wait()).await.is_err() {
+            store.heartbeat().await?;
+        }
+        store.release_all().await
     }
 
     /// Intake ends, turns end or are left for later, leases are given back.

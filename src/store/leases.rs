@@ -165,6 +165,12 @@ impl Store {
         self.lease_for.as_millis() as i64
     }
 
+    /// Gives back what this node alone does, for another that waits to do it.
+    pub async fn release_duties(&self) -> Result<()> {
+        let node = self.node.clone();
+        self.write("release duties", move |tx| Box::pin(release_duties(tx, node))).await
+    }
+
     /// Gives back everything that this node holds, so that others need not wait for it to lapse.
     pub async fn release_all(&self) -> Result<()> {
         let node = self.node.clone();
@@ -327,6 +333,10 @@ async fn release_all(tx: &mut Tx<'_>, node: NodeId) -> Result<()> {
         WHERE lease_node = $1 AND status = 'waiting' AND lease_until > 0",
         node.as_str()
     );
+    release_duties(tx, node).await
+}
+
+async fn release_duties(tx: &mut Tx<'_>, node: NodeId) -> Result<()> {
     sql!(
         tx,
         execute,

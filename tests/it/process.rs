@@ -272,11 +272,20 @@ impl Running {
 
     /// Asks it to stop, as an operator does.
     pub async fn stop(&mut self) -> ExitStatus {
+        self.signal("-TERM").await;
+        self.ended().await
+    }
+
+    /// Asks it to read its configuration again.
+    pub async fn hang_up(&self) {
+        self.signal("-HUP").await;
+    }
+
+    async fn signal(&self, signal: &str) {
         if let Some(id) = self.child.id() {
-            let asked = Command::new("kill").args(["-TERM", &id.to_string()]).status().await;
+            let asked = Command::new("kill").args([signal, &id.to_string()]).status().await;
             asked.expect("`kill` is everywhere");
         }
-        self.ended().await
     }
 
     /// `kill -9`

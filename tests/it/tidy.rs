@@ -22,8 +22,8 @@ const ORDER: &[&str] = &[
     "worker",
     "admin",
     "config",
-    "app",
     "telemetry",
+    "app",
     "cli",
 ];
 

@@ -162,6 +162,7 @@ impl World {
             tools,
             channels: BTreeMap::from([("room".to_owned(), connected)]),
             sandbox: Some(self.sandbox.clone()),
+            reloads: None,
         };
         App::open(&self.config, &BTreeMap::new(), given).await.unwrap()
     }

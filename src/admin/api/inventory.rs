@@ -11,13 +11,14 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     audit::{self, FactView},
+    caller::Caller,
     parts::{Page, Params, Slice},
     tools::cut,
 };
 use crate::{
-    admin::{Admin, problem::Problem},
+    admin::{Admin, problem::Problem, reload},
     store::{
-        audit::ADMIN,
+        audit::{ADMIN, Fact},
         lists::outbox::{Traffic, traffic},
         usage::{self, Line},
     },
@@ -33,6 +34,7 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
         .routes(routes!(used))
         .routes(routes!(settings))
         .routes(routes!(changes))
+        .routes(routes!(would_change, read))
 }
 
 /// An agent.
@@ -298,6 +300,37 @@ pub struct SettingsView {
     extensions(("x-role" = json!("operator"))))]
 async fn settings(State(admin): State<Arc<Admin>>) -> Json<SettingsView> {
     Json(SettingsView { configuration: admin.configured.clone() })
+}
+
+/// What a configuration changes, a line each, without secrets.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReloadView {
+    pub changes: Vec<String>,
+}
+
+/// Say what would change if the configuration were read again
+#[utoipa::path(get, path = "/settings/reload", tag = "settings",
+    responses((status = 200, body = ReloadView), (status = 409, description = "Why nothing changes")),
+    extensions(("x-role" = json!("operator"))))]
+async fn would_change(State(admin): State<Arc<Admin>>) -> Result<Json<ReloadView>, Problem> {
+    read_again(&admin, None).await
+}
+
+/// Read the configuration again: whole, or, if anything is wrong with it, not at all
+#[utoipa::path(put, path = "/settings/reload", tag = "settings",
+    responses((status = 200, body = ReloadView), (status = 409, description = "Why nothing changes")),
+    extensions(("x-role" = json!("owner"))))]
+async fn read(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+) -> Result<Json<ReloadView>, Problem> {
+    read_again(&admin, Some(caller.did("configuration_reloaded"))).await
+}
+
+async fn read_again(admin: &Admin, fact: Option<Fact>) -> Result<Json<ReloadView>, Problem> {
+    let changes = reload::ask(admin, fact).await;
+    let changes = changes.map_err(|problem| Problem::conflict(format!("{problem:#}")))?;
+    Ok(Json(ReloadView { changes }))
 }
 
 /// List what operators have changed while the program runs: who, when, what

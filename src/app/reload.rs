@@ -1,0 +1,192 @@
+//! A gateway whose configuration can be read again while it runs (SIGHUP, or the API): another
+//! [`App`] is opened beside the one that runs. Only when all of it stands does it take over; the one
+//! before takes in nothing more and ends what it has begun, as a node would that goes.
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, mem, net, path::PathBuf};
+use tokio::{net::TcpListener, sync::mpsc};
+use tokio_util::task::TaskTracker;
+
+use super::{App, GRACE, Given, secrets, shown};
+use crate::{
+    admin::reload::Reload,
+    config::Config,
+    store::audit::{self, Fact},
+    telemetry,
+};
+
+/// What another process would have to be started for: turns that still run remember there.
+const FIXED: [&str; 2] = ["data_dir", "store."];
+
+/// The gateway that runs, and how to come to another.
+pub struct Serving {
+    pub app: App,
+    config: Config,
+    file: Option<PathBuf>,
+    variables: BTreeMap<String, String>,
+    listener: net::TcpListener,
+    reloads: mpsc::Receiver<Reload>,
+    asks: mpsc::Sender<Reload>,
+    /// Those before, as long as they have something to end.
+    before: TaskTracker,
+}
+
+impl Serving {
+    /// `file` is where `config` came from.
+    pub async fn start(
+        file: Option<PathBuf>,
+        config: Config,
+        variables: BTreeMap<String, String>,
+    ) -> Result<Self> {
+        let listener = bind(&config)?;
+        let (asks, reloads) = mpsc::channel(1);
+        let app = open(&config, &variables, (&listener, &asks)).await?;
+        let before = TaskTracker::new();
+        Ok(Self { app, config, file, variables, listener, reloads, asks, before })
+    }
+
+    /// Does what it is asked through the API; never returns.
+    pub async fn heed(&mut self) {
+        while let Some(Reload { fact, answer }) = self.reloads.recv().await {
+            let _ = answer.send(self.reload(fact).await);
+        }
+    }
+
+    /// Reads the configuration again; what changes, a line each. It is applied if `fact` says for
+    /// whom: whole, or, after an error, not at all.
+    pub async fn reload(&mut self, fact: Option<Fact>) -> Result<Vec<String>> {
+        let config = Config::load(self.file.as_deref(), &self.variables)?;
+        let changes = changes(&self.config, &config)?;
+        let fixed = |key: &str| changes.iter().any(|change| change.starts_with(key));
+        if let Some(key) = FIXED.into_iter().find(|key| fixed(key)) {
+            bail!("{}: cannot change while the gateway runs", key.trim_end_matches('.'));
+        }
+        let Some(fact) = fact else { return Ok(changes) };
+        let listener = if config.admin.listen == self.config.admin.listen {
+            self.listener.try_clone()?
+        } else {
+            bind(&config)?
+        };
+        telemetry::hide(&secrets(&config, &self.variables));
+        let app = open(&config, &self.variables, (&listener, &self.asks)).await?;
+        (self.config, self.listener) = (config, listener);
+        let before = mem::replace(&mut self.app, app);
+        self.before.spawn(async move {
+            if let Err(problem) = before.drain().await {
+                tracing::warn!(problem = format!("{problem:#}"), "its leases lapse");
+            }
+        });
+        let (gateway, now) = (&self.app.gateway, self.app.gateway.clock.now());
+        let fact = fact.with("changes", json!(changes));
+        let told = gateway.store.write("reloaded", move |tx| {
+            let fact = fact.clone();
+            Box::pin(async move { audit::append(tx, audit::ADMIN, vec![fact], now).await })
+        });
+        told.await?;
+        tracing::info!(changes = changes.join("; "), "the configuration was read again");
+        Ok(changes)
+    }
+
+    /// As [`App::stop`], of those before too.
+    pub async fn stop(self) -> Result<()> {
+        self.before.close();
+        let (stopped, _) =
+            tokio::join!(self.app.stop(), tokio::time::timeout(GRACE, self.before.wait()));
+        stopped
+    }
+}
+
+/// Builds it, and only then lets it begin.
+async fn open(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    (listener, asks): (&net::TcpListener, &mpsc::Sender<Reload>),
+) -> Result<App> {
+    let given = Given { reloads: Some(asks.clone()), ..Given::default() };
+    let app = App::open(config, variables, given).await?;
+    let listener = TcpListener::from_std(listener.try_clone()?)?;
+    app.start();
+    app.serve(listener);
+    Ok(app)
+}
+
+fn bind(config: &Config) -> Result<net::TcpListener> {
+    let listener = net::TcpListener::bind(config.admin.listen).with_context(|| {
+        format!("admin.listen: cannot open {}: is another gateway running?", config.admin.listen)
+    })?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// `key: before → after`, without secrets.
+fn changes(before: &Config, after: &Config) -> Result<Vec<String>> {
+    let mut changes = Vec::new();
+    compare("", Some(&shown(before)?), Some(&shown(after)?), &mut changes);
+    Ok(changes)
+}
+
+fn compare(key: &str, before: Option<&Value>, after: Option<&Value>, changes: &mut Vec<String>) {
+    if before == after {
+        return;
+    }
+    let (old, new) = (before.and_then(by_name), after.and_then(by_name));
+    if old.is_none() && new.is_none() {
+        let text = |value: Option<&Value>| value.map_or("–".to_owned(), Value::to_string);
+        changes.push(format!("{key}: {} → {}", text(before), text(after)));
+        return;
+    }
+    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+    let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
+    for name in names {
+        let inner = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+        compare(&inner, old.get(name), new.get(name), changes);
+    }
+}
+
+/// A table by its keys; a list of tables by their names, or their places where they have none.
+fn by_name(value: &Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(table) => Some(table.clone()),
+        Value::Array(list) if list.iter().any(Value::is_object) => {
+            let named = list.iter().enumerate().map(|(place, entry)| {
+                let name = ["id", "name"].into_iter().find_map(|key| entry[key].as_str());
+                (name.map_or_else(|| place.to_string(), str::to_owned), entry.clone())
+            });
+            Some(named.collect())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// O3
+    #[test]
+    fn what_changes_is_said_key_by_key() {
+        let before = json!({
+            "limits": { "messages_per_minute": 30 },
+            "channels": [{ "id": "tg", "allow": ["1"] }, { "id": "dc", "allow": [] }],
+            "same": [{ "a": 1 }],
+        });
+        let after = json!({
+            "limits": { "messages_per_minute": 60 },
+            "channels": [{ "id": "dc", "allow": [] }, { "id": "tg", "allow": ["1", "2"] }],
+            "same": [{ "a": 1 }],
+            "more": "x",
+        });
+        let mut changes = Vec::new();
+        compare("", Some(&before), Some(&after), &mut changes);
+        changes.sort();
+        assert_eq!(
+            changes,
+            [
+                r#"channels.tg.allow: ["1"] → ["1","2"]"#,
+                "limits.messages_per_minute: 30 → 60",
+                r#"more: – → "x""#,
+            ]
+        );
+    }
+}

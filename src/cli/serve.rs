@@ -1,0 +1,99 @@
+//! The gateway runs until it is told to stop.
+
+use anyhow::Result;
+use std::{collections::BTreeMap, path::PathBuf};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::{say, token};
+use crate::{
+    app::reload::Serving,
+    config::{Config, ProviderName},
+    store::audit::Fact,
+};
+
+pub async fn run(
+    file: Option<PathBuf>,
+    config: Config,
+    variables: BTreeMap<String, String>,
+) -> Result<()> {
+    let mut signals = Signals::heard()?;
+    let mut serving = tokio::select! {
+        started = Serving::start(file, config.clone(), variables) => started?,
+        _ = signals.next() => return Ok(()),
+    };
+    let link = token::sign_in_link(&config, &serving.app.gateway.store, "owner".into()).await?;
+    say(&greeting(&config, &link))?;
+    loop {
+        tokio::select! {
+            () = serving.heed() => {}
+            asked = signals.next() => match asked {
+                Asked::End => break,
+                Asked::HangUp => read_again(&mut serving).await,
+            }
+        }
+    }
+    tracing::info!("stopping");
+    serving.stop().await
+}
+
+async fn read_again(serving: &mut Serving) {
+    let by = Fact::new("configuration_reloaded", "").with("through", "SIGHUP");
+    if let Err(problem) = serving.reload(Some(by)).await {
+        let problem = format!("{problem:#}");
+        tracing::error!(problem, "the configuration was not read again; nothing has changed");
+    }
+}
+
+/// What a signal asks for.
+pub(super) enum Asked {
+    End,
+    /// The terminal is gone, or the configuration is to be read again.
+    HangUp,
+}
+
+/// What asks something of us. From the first moment on, so that none is lost and none kills.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    pub(super) fn heard() -> Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    pub(super) async fn next(&mut self) -> Asked {
+        tokio::select! {
+            _ = self.terminate.recv() => Asked::End,
+            _ = self.interrupt.recv() => Asked::End,
+            _ = self.hang_up.recv() => Asked::HangUp,
+        }
+    }
+}
+
+fn greeting(config: &Config, link: &str) -> String {
+    let web = config.web_url();
+    let mut lines = vec![
+        format!("Countersign is running.\n\n  Web chat   {web}\n  Sign in    {link}"),
+        "             (works once, for an hour; `countersign token` prints another)".to_owned(),
+    ];
+    for channel in config.channels.iter().filter(|c| c.token.is_some()) {
+        let id = &channel.id;
+        lines.push(format!("  {id:<10} listens; `countersign pair` lets somebody in"));
+    }
+    if config.models.iter().any(|m| m.provider == ProviderName::Demo) {
+        lines.push(NO_KEY.to_owned());
+    }
+    lines.join("\n")
+}
+
+const NO_KEY: &str = "
+  There is no key of a language model: the built-in demo model answers. It is a
+  rule-based stand-in. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
+  OLLAMA_HOST for a real one.
+";

@@ -1,0 +1,126 @@
+//! The configuration is read again while the program runs, over real sockets.
+
+use fakes::llm::{self, Fault};
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+use crate::{
+    process::{On, Running, eventually},
+    wires::{By, Vendor, Wires, client},
+};
+
+const READ: &str = "the configuration was read again";
+
+/// Tells the agent who it is, in the file only.
+fn rewrite(wires: &mut Wires, prompt: &str) {
+    let models = wires.model.split("[[agents]]").next().unwrap_or_default().to_owned();
+    wires.model = format!(
+        "{models}[[agents]]\nid = \"default\"\nmodel = \"main\"\nsystem_prompt = \"{prompt}\"\n"
+    );
+    wires.configure(By::Poll);
+}
+
+async fn says(running: &Running, what: &str, times: usize) {
+    eventually(what, async || (running.said().matches(what).count() == times).then_some(())).await;
+}
+
+/// What the model was told last.
+fn told(wires: &Wires) -> String {
+    wires.llm.requests().last().expect("it was asked").body.to_string()
+}
+
+/// A turn that thinks for longer than a lease stands.
+async fn is_thinking(wires: &Wires) {
+    let by = Duration::from_secs(4);
+    let asked = wires.llm.requests().len();
+    wires.llm.will(Fault::SlowHeaders { turn: llm::text("Thought through."), by });
+    wires.says("think long");
+    eventually("it thinks", async || (wires.llm.requests().len() > asked).then_some(())).await;
+}
+
+async fn a_turn_outlives_the_configuration(on: On) {
+    let mut wires = Wires::new(on, Vendor::OpenAi).await;
+    rewrite(&mut wires, "You are Penny.");
+    let running = wires.start(By::Poll).await;
+    is_thinking(&wires).await;
+    rewrite(&mut wires, "You are Nickel.");
+    running.hang_up().await;
+    says(&running, READ, 1).await;
+    let changed = r#"agents.default.system_prompt: \"You are Penny.\" → \"You are Nickel.\""#;
+    assert!(running.said().contains(changed), "{}", running.said());
+    assert_eq!(wires.count("Thought through."), 0, "it is still thinking");
+
+    // Another conversation need not wait for it; the turn itself ends as it began.
+    wires.until("Thought through.").await;
+    assert_eq!(wires.llm.requests().len(), 1, "it was thought once");
+    assert!(told(&wires).contains("You are Penny."));
+    wires.llm.will(llm::text("Nickel."));
+    wires.says("who are you?");
+    wires.until("Nickel.").await;
+    assert!(told(&wires).contains("You are Nickel."));
+    wires.stop(running).await;
+    wires.site.end().await;
+}
+
+/// O3: running turns go on, under the configuration that they began with.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o3_a_turn_outlives_the_configuration_on_sqlite() {
+    a_turn_outlives_the_configuration(On::Sqlite).await;
+}
+
+/// O3
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o3_a_turn_outlives_the_configuration_on_postgres() {
+    a_turn_outlives_the_configuration(On::Postgres).await;
+}
+
+/// O3: what would change is shown, and is applied whole or not at all; who did it is written down.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o3_a_configuration_is_taken_whole_or_not_at_all() {
+    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    rewrite(&mut wires, "You are Penny.");
+    let running = wires.start(By::Poll).await;
+    let made = ["token", "--api", "ops", "--role", "owner"];
+    let (good, token) = wires.site.run(&made).await;
+    assert!(good, "{token}");
+    let token = token.split_whitespace().find(|word| word.starts_with("cs_")).expect("a token");
+    let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", wires.port);
+    let ask = async |method| {
+        let asked = client().request(method, &url).bearer_auth(token).send().await.unwrap();
+        (asked.status().as_u16(), asked.json::<Value>().await.unwrap())
+    };
+    assert_eq!(ask(Method::GET).await, (200, json!({ "changes": [] })));
+
+    rewrite(&mut wires, "You are Nickel.\"\nmood = \"good");
+    let (status, problem) = ask(Method::PUT).await;
+    assert_eq!(status, 409);
+    assert!(problem["detail"].to_string().contains("mood"), "{problem}");
+    running.hang_up().await;
+    says(&running, "nothing has changed", 1).await;
+
+    rewrite(&mut wires, "You are Nickel.");
+    let changes = json!([r#"agents.default.system_prompt: "You are Penny." → "You are Nickel.""#]);
+    assert_eq!(ask(Method::GET).await, (200, json!({ "changes": changes })));
+    wires.llm.will(llm::text("Penny."));
+    wires.says("who are you?");
+    wires.until("Penny.").await;
+    assert!(told(&wires).contains("You are Penny."), "nothing has been applied");
+
+    assert_eq!(ask(Method::PUT).await, (200, json!({ "changes": changes })));
+    eventually("the next one serves", async || {
+        let (status, answer) = ask(Method::GET).await;
+        (status == 200 && answer == json!({ "changes": [] })).then_some(())
+    })
+    .await;
+    wires.llm.will(llm::text("Nickel."));
+    wires.says("and now?");
+    wires.until("Nickel.").await;
+    assert!(told(&wires).contains("You are Nickel."));
+    let audit = wires.site.rows("audit").await;
+    let audit = audit.iter().find(|row| row["kind"] == "configuration_reloaded");
+    let audit = audit.expect("it is written down").to_string();
+    assert!(audit.contains("token:ops") && audit.contains("Nickel"), "{audit}");
+    wires.stop(running).await;
+    wires.site.end().await;
+}
