@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod doctor;
+pub mod mcp;
 mod pair;
 mod render;
 mod serve;
@@ -87,6 +88,11 @@ enum Command {
     Audit {
         #[command(subcommand)]
         what: audit::AuditCommand,
+    },
+    /// Tools of other people's servers
+    Mcp {
+        #[command(subcommand)]
+        what: mcp::McpCommand,
     },
     /// Know-how for the agents
     Skill(skill::Skill),
@@ -202,6 +208,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
             Ok(())
         }
         Command::Audit { what } => say(&audit::run(&app::open_store(&config).await?, what).await?),
+        Command::Mcp { what } => say(&mcp::run(&app::open_store(&config).await?, what).await?),
         Command::Skill(wish) => say(&skill::run(&config, wish)?),
         Command::Token(wish) => {
             say(&token::run(&config, &app::open_store(&config).await?, wish).await?)

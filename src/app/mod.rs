@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
 use tokio::net::TcpListener;
@@ -32,7 +32,7 @@ use crate::{
         redact::{self, Redactor},
     },
     clock::{Clock, SystemClock},
-    config::{AgentEntry, Config, MemoryOf, ProviderName, build, webhooks},
+    config::{AgentEntry, Config, McpEntry, MemoryOf, ProviderName, build, webhooks},
     gateway::{
         Connected, Gateway,
         webhooks::tell::{self, Teller},
@@ -40,7 +40,9 @@ use crate::{
     llm::Model,
     store::{Store, db, files::Artifacts},
     tools::{
-        Tool, memory,
+        Tool,
+        mcp::keep::Watch,
+        memory,
         sandbox::Sandbox,
         schedule, skills,
         toolbox::{self, Toolbox},
@@ -62,6 +64,8 @@ pub struct App {
     pub sandbox: Arc<Sandbox>,
     pub teller: Arc<Teller>,
     config: Config,
+    /// Over the servers of tools, from the start on.
+    watches: Mutex<Vec<(String, Watch)>>,
 }
 
 /// What a test gives instead of what the configuration says.
@@ -138,7 +142,8 @@ impl App {
                 .reloading(given.reloads),
         );
         admin::metrics::begin(&gateway);
-        let app = Self { gateway, worker, admin, sandbox, teller, config: config.clone() };
+        let (config, watches) = (config.clone(), <_>::default());
+        let app = Self { gateway, worker, admin, sandbox, teller, config, watches };
         tools::connect_mcp(&app, variables).await?;
         Ok(app)
     }
@@ -151,6 +156,7 @@ impl App {
         self.gateway.tasks.spawn(admin::metrics::keep(self.gateway.clone()));
         let (worker, config) = (self.worker.clone(), self.config.clone());
         self.gateway.tasks.spawn(tools::watch_skills(worker, config));
+        tools::watch_mcp(self);
     }
 
     /// Serves the web chat, health and webhooks until the stop.
@@ -303,7 +309,7 @@ pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSe
     let channels = config.channels.iter().flat_map(|c| {
         [c.token.as_ref(), c.webhook_secret.as_ref(), c.webhook_secret_before.as_ref()]
     });
-    let mcp = config.mcp.iter().flat_map(|m| m.env.values().chain(m.bearer.as_ref()));
+    let mcp = config.mcp.iter().flat_map(McpEntry::secrets);
     models
         .chain(channels.flatten())
         .chain(mcp)

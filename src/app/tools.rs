@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 
@@ -13,73 +13,79 @@ use crate::{
     agent::catalog::Skill,
     config::{AgentEntry, Config, McpEntry},
     tools::{
-        mcp::{self, McpConfig},
+        mcp::{
+            Credentials, McpConfig, Server,
+            keep::{Found, Watch},
+        },
         sandbox::{Sandbox, server::ServerWalls},
         skills::{self, folder},
     },
     worker::{Worker, hooks::Walls},
 };
 
-/// How long a server that is down is left alone.
-const RETRY_EVERY: Duration = Duration::from_secs(30);
 /// How soon a skill that was installed is there.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
-/// Takes in the tools of every server that answers; the others are tried again in the background.
+/// Takes in the tools of every server that answers; the others are tried again once all has
+/// started.
 pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>) -> Result<()> {
-    let (config, sandbox) = (&app.config, &app.sandbox);
-    let servers: Vec<_> = config
-        .mcp
-        .iter()
-        .map(|entry| {
-            let walls = walls(entry, config, sandbox);
-            server(entry, variables, walls).with_context(|| format!("mcp.{}", entry.name))
-        })
-        .collect::<Result<_>>()?;
-    let tries = servers.into_iter().map(|server| async {
-        let taken = take(&app.worker, server.clone()).await;
-        (server, taken)
+    let (config, gateway) = (&app.config, &app.gateway);
+    let watch = |entry: &McpEntry| -> Result<_> {
+        let walls = walls(entry, config, &app.sandbox);
+        let server = server(entry, variables, walls);
+        let server = server.with_context(|| format!("mcp.{}", entry.name))?;
+        let server = Server::new(server, gateway.store.clone(), gateway.clock.clone());
+        app.worker.toolbox.servers.add(server.clone());
+        Ok((entry.name.clone(), Watch::over(server)))
+    };
+    let watches: Vec<_> = config.mcp.iter().map(watch).collect::<Result<_>>()?;
+    let first = watches.into_iter().map(|(name, mut watch)| async {
+        let found = watch.look().await;
+        (name, watch, found)
     });
-    for (server, taken) in futures::future::join_all(tries).await {
-        if !taken {
-            let (worker, config) = (app.worker.clone(), config.clone());
-            app.gateway.tasks.spawn(keep_trying(worker, config, server));
+    for (name, watch, found) in futures::future::join_all(first).await {
+        if let Some(found) = found {
+            take(&app.worker, &name, found);
         }
+        app.watches.lock().unwrap_or_else(PoisonError::into_inner).push((name, watch));
     }
     refresh_agents(&app.worker, config)
 }
 
-async fn keep_trying(worker: Arc<Worker>, config: Config, server: McpConfig) {
-    let stop = &worker.gateway.stop;
-    while tokio::time::timeout(RETRY_EVERY, stop.cancelled()).await.is_err() {
-        if take(&worker, server.clone()).await {
-            if let Err(problem) = refresh_agents(&worker, &config) {
+/// Goes on watching over all servers.
+pub(super) fn watch_mcp(app: &App) {
+    let watches = std::mem::take(&mut *app.watches.lock().unwrap_or_else(PoisonError::into_inner));
+    for (name, watch) in watches {
+        let (worker, config) = (app.worker.clone(), app.config.clone());
+        let tell = move |found| {
+            if take(&worker, &name, found)
+                && let Err(problem) = refresh_agents(&worker, &config)
+            {
                 tracing::error!(problem = format!("{problem:#}"), "agents keep their tools");
             }
-            return;
-        }
+        };
+        app.gateway.tasks.spawn(watch.keep(app.gateway.stop.clone(), tell));
     }
 }
 
-async fn take(worker: &Worker, server: McpConfig) -> bool {
-    let name = server.name.clone();
-    let tools = match mcp::connect(server).await {
+/// Whether there are other tools now.
+fn take(worker: &Worker, name: &str, found: Found) -> bool {
+    let tools = match found {
         Ok(tools) => tools,
         Err(problem) => {
-            tracing::warn!(mcp.server = name, problem = %problem, "its tools are missing for now");
+            tracing::warn!(mcp.server = name, problem = %problem, "it is tried again");
             return false;
         }
     };
-    for tool in tools {
-        if let Err(problem) = worker.toolbox.register(tool) {
-            tracing::warn!(mcp.server = name, problem = %problem, "a tool is left out");
-        }
+    let (unfit, changed) = worker.toolbox.serve(name, tools);
+    for problem in unfit {
+        tracing::warn!(mcp.server = name, problem = %problem, "a tool is left out");
     }
-    true
+    changed
 }
 
 /// What is around a local server, unless the configuration says that nothing is to be.
-fn walls(entry: &McpEntry, config: &Config, sandbox: &Arc<Sandbox>) -> Option<ServerWalls> {
+pub fn walls(entry: &McpEntry, config: &Config, sandbox: &Arc<Sandbox>) -> Option<ServerWalls> {
     let hidden = absolute(&config.data_dir);
     (entry.sandbox && entry.command.is_some()).then(|| ServerWalls {
         sandbox: sandbox.clone(),
@@ -104,7 +110,7 @@ pub(super) fn hook_walls(config: &Config, sandbox: &Arc<Sandbox>) -> Walls {
     Walls { sandbox: sandbox.clone(), data: absolute(&config.data_dir) }
 }
 
-fn server(
+pub fn server(
     entry: &McpEntry,
     variables: &BTreeMap<String, String>,
     walls: Option<ServerWalls>,
@@ -116,13 +122,25 @@ fn server(
         .collect::<Result<_>>()
         .context("env")?;
     let bearer = entry.bearer.as_ref().map(|b| b.reveal(variables).context("bearer"));
+    let (id, secret) = (&entry.client_id, &entry.client_secret);
+    let oauth = match (&entry.token_url, id, secret) {
+        (Some(token_url), Some(client_id), Some(secret)) => Some(Credentials {
+            token_url: token_url.clone(),
+            client_id: client_id.clone(),
+            client_secret: secret.reveal(variables).context("client_secret")?,
+            scopes: entry.scopes.clone(),
+        }),
+        _ => None,
+    };
     Ok(McpConfig {
         name: entry.name.clone(),
         command: entry.command.clone(),
         url: entry.url.clone(),
         env,
         tier: entry.tier,
+        protocol: entry.protocol,
         bearer: bearer.transpose()?,
+        oauth,
         headers: BTreeMap::new(),
         walls,
     })

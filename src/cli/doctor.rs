@@ -13,6 +13,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     path::Path,
+    sync::Arc,
     time::Duration,
 };
 
@@ -24,14 +25,14 @@ use crate::{
     },
     app,
     clock::{Clock as _, SystemClock},
-    config::{ChannelEntry, ChannelKind, Config, ProviderName, webhooks},
+    config::{ChannelEntry, ChannelKind, Config, McpEntry, ProviderName, webhooks},
     store::backup,
-    tools::{documents::fonts, sandbox::Sandbox},
+    tools::{documents::fonts, mcp::session, sandbox::Sandbox},
 };
 
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Ask the models and the platforms too, with a tiny request each
+    /// Ask the models, the platforms and the servers of tools too, with a tiny request each
     #[arg(long)]
     live: bool,
 }
@@ -100,7 +101,7 @@ pub async fn run(
             if wish.live {
                 live(&mut report, &config, variables).await;
             } else {
-                let says = "models and platforms were not asked; --live does";
+                let says = "models, platforms and servers of tools were not asked; --live does";
                 report.add(Found::Warning, "live", says);
             }
         }
@@ -232,6 +233,22 @@ async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
         report.check(&format!("channel {}, live", entry.id), asked(entry, variables).await);
     }
+    for entry in &config.mcp {
+        report.check(&format!("mcp {}, live", entry.name), served(entry, config, variables).await);
+    }
+}
+
+/// Whether a server of tools answers.
+async fn served(
+    entry: &McpEntry,
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<(Found, String)> {
+    let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
+    let walls = app::tools::walls(entry, config, &sandbox);
+    let server = app::tools::server(entry, variables, walls)?;
+    let (spoken, tools) = session::probe(&server).await?;
+    Ok((Found::Fine, format!("answers by {spoken}, with {tools} tools")))
 }
 
 /// Whether the platform knows the token.

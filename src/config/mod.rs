@@ -7,13 +7,14 @@
 //! - [`schema`]: the same as a JSON schema
 //! - [`channels`], [`models`]: the entries of these lists
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
+//! - [`mcp`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
 
 pub mod build;
 pub mod channels;
 pub mod environment;
 pub mod limits;
+mod mcp;
 pub mod models;
 pub mod print;
 pub mod schedules;
@@ -32,16 +33,14 @@ use std::{
 };
 
 use crate::{
-    agent::{
-        approvers::Approvers, catalog::Tier, disclosure::Disclosure, policy::Action,
-        rules::RuleEntry,
-    },
+    agent::{approvers::Approvers, disclosure::Disclosure, policy::Action, rules::RuleEntry},
     gateway::Queue,
     store::db::Durability,
     tools::documents::House,
 };
 pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
 use limits::{AuditConfig, HookEntry, LimitsConfig, RedactionConfig};
+pub use mcp::McpEntry;
 pub use models::{ModelEntry, ProviderName, ToolCallStyle};
 use secret::Secret;
 
@@ -159,23 +158,6 @@ pub enum MemoryOf {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct McpEntry {
-    pub name: String,
-    pub command: Option<Vec<String>>,
-    pub url: Option<url::Url>,
-    #[serde(default)]
-    pub env: BTreeMap<String, Secret>,
-    pub bearer: Option<Secret>,
-    #[serde(default = "extension")]
-    pub tier: Tier,
-    #[serde(default = "yes")]
-    pub sandbox: bool,
-    #[serde(default)]
-    pub folders: Vec<PathBuf>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuardConfig {
     pub default: Action,
@@ -248,10 +230,6 @@ fn yes() -> bool {
     true
 }
 
-fn extension() -> Tier {
-    Tier::Extension
-}
-
 impl Config {
     /// Reads the file (the default one may be missing) and what `variables` lay over it.
     pub fn load(file: Option<&Path>, variables: &BTreeMap<String, String>) -> Result<Self> {
@@ -306,11 +284,7 @@ impl Config {
         }
         self.check_webhooks()?;
         self.documents.check().map_err(anyhow::Error::msg)?;
-        for server in &self.mcp {
-            if server.command.is_some() == server.url.is_some() {
-                bail!("mcp.{}: give either command or url", server.name);
-            }
-        }
+        self.mcp.iter().try_for_each(McpEntry::check)?;
         Ok(self)
     }
 

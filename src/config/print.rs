@@ -262,7 +262,16 @@ pub const KEYS: &[Key] = &[
     key("mcp.url", "", "Address of a remote server"),
     key("mcp.env", "{}", "Variables of the local server, as secrets"),
     key("mcp.bearer", "", "Token for the remote server, as a secret"),
+    key("mcp.token_url", "", "Where its token is got, by OAuth's client credentials"),
+    key("mcp.client_id", "", "Who asks for it"),
+    key("mcp.client_secret", "", "With what, as a secret"),
+    key("mcp.scopes", "[]", "For what"),
     key("mcp.tier", "extension", "core: in every prompt; extension: after enable_tool"),
+    key(
+        "mcp.protocol",
+        "auto",
+        "initialize, discover (since 2026-07-28), or auto: whichever works",
+    ),
     key(
         "mcp.sandbox",
         "true",

@@ -7,6 +7,7 @@
 //! - [`history`]: what a conversation has shown
 //! - [`inbox`]: what platforms have delivered
 //! - [`leases`]: who may advance what, until when
+//! - [`mcp_tools`]: what servers have said of their tools
 //! - [`memory`]: what agents remember
 //! - [`outbox`]: what is to be shown
 //! - [`topics`], [`notices`]: what other programs are told
@@ -45,6 +46,7 @@ pub mod inbox;
 pub mod journal;
 pub mod leases;
 pub mod lists;
+pub mod mcp_tools;
 pub mod memory;
 pub mod notices;
 pub mod outbox;

@@ -72,14 +72,8 @@ pub async fn all(tx: &mut Tx<'_>) -> Result<(i64, Settings)> {
     Ok((version, settings.collect()))
 }
 
-/// Changes one, from how it stands.
-pub async fn change(
-    tx: &mut Tx<'_>,
-    (kind, name): (Kind, &str),
-    change: impl FnOnce(&mut Setting) + Send,
-    (by, now): (&str, DateTime<Utc>),
-) -> Result<()> {
-    // First, so that of two who change something the second waits.
+/// Lets all nodes see that something about the tools has changed.
+pub async fn raise(tx: &mut Tx<'_>) -> Result<()> {
     sql!(
         tx,
         execute,
@@ -88,6 +82,18 @@ pub async fn change(
         UPDATE tool_version
         SET version = version + 1"
     );
+    Ok(())
+}
+
+/// Changes one, from how it stands.
+pub async fn change(
+    tx: &mut Tx<'_>,
+    (kind, name): (Kind, &str),
+    change: impl FnOnce(&mut Setting) + Send,
+    (by, now): (&str, DateTime<Utc>),
+) -> Result<()> {
+    // First, so that of two who change something the second waits.
+    raise(tx).await?;
     let (_, settings) = all(tx).await?;
     let mut setting = settings.get(&(kind, name.to_owned())).copied().unwrap_or_default();
     change(&mut setting);

@@ -5,6 +5,7 @@
 //! - [`question`]: what a question shows
 //! - [`guard`], [`lasting`]: why a person is asked; votes, leave for longer, the halt
 //! - [`page`]: what the web chat says itself
+//! - [`progress`]: how far a call is
 //! - [`model`], [`limits`]: to the model, in English
 
 mod de;
@@ -15,6 +16,7 @@ mod lasting;
 mod limits;
 mod model;
 mod page;
+mod progress;
 mod question;
 mod zh;
 
@@ -27,6 +29,7 @@ pub use lasting::*;
 pub use limits::*;
 pub use model::*;
 pub use page::{Page, Script};
+pub use progress::progress;
 pub use question::{QuestionParts, cuts, everything, in_short};
 
 /// The commands that platforms offer people to type; [`Words::menu`] says what each does.

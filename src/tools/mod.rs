@@ -8,6 +8,7 @@
 //! - [`skills`]: folders of know-how, and their tools
 //! - [`files`], [`documents`], [`extract`], [`json`], [`memory`], [`schedule`], [`send`], [`shell`],
 //!   [`time`], [`web`]: the tools
+//! - [`mcp`]: the tools of other people's servers
 
 pub mod arguments;
 pub mod bind;
@@ -16,6 +17,7 @@ pub mod documents;
 pub mod extract;
 pub mod files;
 pub mod json;
+pub mod mcp;
 pub mod memory;
 pub mod names;
 pub mod sandbox;
@@ -31,13 +33,12 @@ pub mod toolbox;
 pub mod web;
 pub mod workspace;
 
-pub mod mcp;
-
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use thiserror::Error;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -47,6 +48,7 @@ use crate::{
         ids::{CallId, ConversationId},
     },
     store::{files::Artifacts, memory::Shelf},
+    texts,
 };
 
 #[async_trait]
@@ -84,6 +86,8 @@ pub struct Context {
     pub taint: Vec<String>,
     pub now: DateTime<Utc>,
     pub cancelled: CancellationToken,
+    /// Where people see how far the call is, in Markdown; the last word counts.
+    pub progress: watch::Sender<String>,
 }
 
 /// What came of a call.
@@ -122,6 +126,9 @@ pub enum ToolError {
     ExternalService(String),
     #[error("Sandbox: {0}")]
     Sandbox(String),
+    /// The answer was lost: people are asked, as after a crash.
+    #[error("{}", texts::OUTCOME_UNKNOWN)]
+    Unknown,
 }
 
 impl From<PathRefused> for ToolError {

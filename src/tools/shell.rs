@@ -113,7 +113,7 @@ async fn shortened(stream: Stream, name: &str, context: &Context) -> String {
     } else {
         format!("Its first {} bytes", head.len())
     };
-    let kept = match spill::keep(&format!("-{name}"), stream.head, context).await {
+    let kept = match spill::keep(&format!("-{name}.txt"), stream.head, context).await {
         Some(path) => format!("{what} is in {path}: page through it with read_file"),
         None => "The whole could not be kept: let it write less".to_owned(),
     };

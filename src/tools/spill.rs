@@ -30,7 +30,7 @@ pub async fn shorten_to(limit: usize, text: String, context: &Context) -> String
     let head = &text[..nth(&text, head_chars)];
     let tail = &text[nth(&text, chars - tail_chars)..];
     let left_out = chars - head_chars - tail_chars;
-    let whole = match keep("", text.clone().into_bytes(), context).await {
+    let whole = match keep(".txt", text.clone().into_bytes(), context).await {
         Some(path) => format!("The whole result is in {path}: page through it with read_file"),
         None => "The whole result could not be kept: ask for less at a time".to_owned(),
     };
@@ -41,7 +41,7 @@ pub async fn shorten_to(limit: usize, text: String, context: &Context) -> String
 pub async fn keep(suffix: &str, bytes: Vec<u8>, context: &Context) -> Option<String> {
     let call: String =
         context.call.as_str().chars().filter(char::is_ascii_alphanumeric).take(64).collect();
-    let path = format!(".countersign/results/{call}{suffix}.txt");
+    let path = format!(".countersign/results/{call}{suffix}");
     let kept = path.clone();
     workspace::beneath(context, move |workspace, cancelled| {
         workspace.replace(&path, &bytes, cancelled)

@@ -12,12 +12,12 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    Context, Output, Tool, ToolError, arguments, documents, extract, files, json, sandbox::Sandbox,
-    send, shell, spill, time,
+    Context, Output, Tool, ToolError, arguments, documents, extract, files, json,
+    mcp::server::Servers, sandbox::Sandbox, send, shell, spill, time,
 };
 use crate::{
     agent::{
-        catalog::{self, Subject, ToolSpec},
+        catalog::{self, Source, Subject, ToolSpec},
         guard::Cleared,
         naming,
         paths::normalise,
@@ -34,6 +34,8 @@ const PREVIEW_FOR: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub struct Toolbox {
     tools: RwLock<BTreeMap<String, Entry>>,
+    /// Where some of them come from.
+    pub servers: Servers,
     redactor: Redactor,
 }
 
@@ -88,25 +90,38 @@ impl Toolbox {
 
     /// Takes a tool. If the name is taken, the first stays.
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<(), Unfit> {
-        let spec = tool.spec();
-        let name = spec.name.clone();
-        if !is_fit(&name) {
-            return Err(Unfit::Name(name));
-        }
-        let unfit = |reason: String| Unfit::Schema { tool: name.clone(), reason };
-        if !spec.parameters.is_object() {
-            return Err(unfit("it is not an object".into()));
-        }
-        let schema = jsonschema::options()
-            .offline()
-            .build(&spec.parameters)
-            .map_err(|error| unfit(cut(&error.to_string())))?;
+        let (name, entry) = checked(tool)?;
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.contains_key(&name) {
             return Err(Unfit::Taken(name));
         }
-        tools.insert(name, Entry { tool, spec: Arc::new(spec), schema: Arc::new(schema) });
+        tools.insert(name, entry);
         Ok(())
+    }
+
+    /// Takes the tools of a server instead of those that it had: why some are left out, and whether
+    /// anything is other than before.
+    pub fn serve(&self, server: &str, offered: Vec<Arc<dyn Tool>>) -> (Vec<Unfit>, bool) {
+        let of_it = |spec: &ToolSpec| match &spec.source {
+            Source::Mcp { server: its, .. } => its == server,
+            Source::Builtin => false,
+        };
+        let checked: Vec<_> = offered.into_iter().map(checked).collect();
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let specs = |tools: &BTreeMap<String, Entry>| -> Vec<_> {
+            tools.values().map(|entry| entry.spec.clone()).filter(|spec| of_it(spec)).collect()
+        };
+        let before = specs(&tools);
+        tools.retain(|_, entry| !of_it(&entry.spec));
+        let mut unfit = Vec::new();
+        for tool in checked {
+            match tool {
+                Ok((name, _)) if tools.contains_key(&name) => unfit.push(Unfit::Taken(name)),
+                Ok((name, entry)) => drop(tools.insert(name, entry)),
+                Err(problem) => unfit.push(problem),
+            }
+        }
+        (unfit, before != specs(&tools))
     }
 
     /// What the tools tell about themselves, by name: the order is the same after every start.
@@ -148,27 +163,33 @@ impl Toolbox {
     }
 
     /// Runs one call to its end, whatever that is: its time over, stopped, failed, broken down.
-    /// Only the guard makes a [`Cleared`].
-    pub async fn run(&self, cleared: &Cleared, context: &Context) -> ToolResult {
+    /// Only the guard makes a [`Cleared`]. `None`: what came of it is not known.
+    pub async fn run(&self, cleared: &Cleared, context: &Context) -> Option<ToolResult> {
         let Call { tool, arguments, .. } = cleared.call();
         self.run_call(tool, arguments.clone(), context).await
     }
 
-    async fn run_call(&self, tool: &str, arguments: Value, context: &Context) -> ToolResult {
+    async fn run_call(
+        &self,
+        tool: &str,
+        arguments: Value,
+        context: &Context,
+    ) -> Option<ToolResult> {
         let started = Instant::now();
         let (outcome, output) = match self.attempt(tool, arguments, context).await {
+            Some(Err(ToolError::Unknown)) => return None,
             Some(Ok(output)) => (Outcome::Done, output),
             Some(Err(error)) => (Outcome::Failed, Output::text(error.to_string())),
             None => (Outcome::Withdrawn, Output::text("Stopped before it had ended")),
         };
-        ToolResult {
+        Some(ToolResult {
             outcome,
             text: spill::shorten(self.redactor.result(output.text), context).await,
             attachments: output.attachments,
             seen: output.seen,
             foreign: output.foreign,
             took_ms: started.elapsed().as_millis() as u64,
-        }
+        })
     }
 
     /// `None` when it was stopped.
@@ -212,6 +233,24 @@ impl Toolbox {
             ToolError::InvalidParameters(texts::no_such_tool(&cut(name), &near))
         })
     }
+}
+
+/// What is not fit is not listed at all.
+fn checked(tool: Arc<dyn Tool>) -> Result<(String, Entry), Unfit> {
+    let spec = tool.spec();
+    let name = spec.name.clone();
+    if !is_fit(&name) {
+        return Err(Unfit::Name(name));
+    }
+    let unfit = |reason: String| Unfit::Schema { tool: name.clone(), reason };
+    if !spec.parameters.is_object() {
+        return Err(unfit("it is not an object".into()));
+    }
+    let schema = jsonschema::options()
+        .offline()
+        .build(&spec.parameters)
+        .map_err(|error| unfit(cut(&error.to_string())))?;
+    Ok((name, Entry { tool, spec: Arc::new(spec), schema: Arc::new(schema) }))
 }
 
 impl Entry {
@@ -306,7 +345,7 @@ mod tests {
     }
 
     async fn run(toolbox: &Toolbox, arguments: Value) -> (Outcome, String) {
-        let result = toolbox.run_call("sample", arguments, &Place::new().context).await;
+        let result = toolbox.run_call("sample", arguments, &Place::new().context).await.unwrap();
         (result.outcome, result.text)
     }
 
@@ -402,6 +441,7 @@ mod tests {
     #[tokio::test]
     async fn t2_a_name_that_is_not_there_is_answered_with_near_ones() {
         let result = sample().run_call("sampel", json!({ "do": "x" }), &Place::new().context).await;
+        let result = result.unwrap();
         assert_eq!(result.outcome, Outcome::Failed);
         assert!(result.text.contains("Close to it: sample"), "{}", result.text);
     }
@@ -446,7 +486,7 @@ mod tests {
         let place = Place::new();
         let call = toolbox.run_call("sample", json!({ "do": "hang" }), &place.context);
         let (result, ()) = tokio::join!(call, async { place.context.cancelled.cancel() });
-        assert_eq!(result.outcome, Outcome::Withdrawn);
+        assert_eq!(result.unwrap().outcome, Outcome::Withdrawn);
     }
 
     /// S11: also what is kept as a file.
@@ -456,6 +496,7 @@ mod tests {
         toolbox.register(Arc::new(Sample::named("sample"))).unwrap();
         let place = Place::new();
         let result = toolbox.run_call("sample", json!({ "do": "long" }), &place.context).await;
+        let result = result.unwrap();
         assert!(!result.text.contains("xxxxxxxxx"), "{}", result.text);
         let (_, text) = run(&toolbox, json!({ "do": "password=hunter2hunter2" })).await;
         assert!(!text.contains("hunter2"), "{text}");
@@ -471,6 +512,7 @@ mod tests {
     async fn t8_a_long_result_is_kept_in_the_workspace() {
         let place = Place::new();
         let result = sample().run_call("sample", json!({ "do": "long" }), &place.context).await;
+        let result = result.unwrap();
         assert_eq!(result.outcome, Outcome::Done);
         assert!(result.text.chars().count() <= spill::LIMIT_CHARS);
         assert_eq!(place.content(".countersign/results/call1.txt").len(), 20_000);

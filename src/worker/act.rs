@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -40,9 +41,16 @@ pub(super) struct Done {
     call: Call,
     /// Who let it run.
     rule: Value,
-    /// `None`: this worker had lost its lease before the call began, and did not run it.
-    result: Option<ToolResult>,
+    result: Result<ToolResult, Lost>,
     hooked: Vec<Event>,
+}
+
+/// Why there is no result to write down.
+enum Lost {
+    /// This worker had lost its lease before the call began, and did not run it.
+    Lease,
+    /// The call ran, or did not: the answer never came. It stays begun, as after a crash.
+    Answer,
 }
 
 impl Done {
@@ -79,7 +87,8 @@ pub(super) async fn run<'w>(
         let id = cleared.call().id.clone();
         // Not the gateway's: a stop gives calls under way the time to end.
         let cancel = CancellationToken::new();
-        running.calls.push(run_one(turn, cleared, cancel.clone()));
+        let progress = running.progress.clone();
+        running.calls.push(run_one(turn, cleared, cancel.clone(), progress));
         running.cancel.insert(id, cancel);
     }
     Ok(Flow::Around)
@@ -96,24 +105,27 @@ fn run_one<'w>(
     turn: &Turn<'w>,
     cleared: Cleared,
     cancel: CancellationToken,
+    progress: watch::Sender<String>,
 ) -> BoxFuture<'w, Done> {
     let (worker, lease) = (turn.worker, turn.claimed.lease.clone());
     let rule = trail::leave(turn, &cleared);
     let once = spec(turn, cleared.call()).is_some_and(|s| s.effect == EffectClass::AtMostOnce);
-    let context = context(turn, cleared.call(), cancel);
+    let context = Context { progress, ..context(turn, cleared.call(), cancel) };
     let about = hooks::About::of(turn, Some(context.person.clone()), Some(&context.call));
     async move {
         crash::point("tool", "before run");
         let call = cleared.call().clone();
         // Whoever was held up for longer than the lease may not be the only one any more.
         if once && !worker.gateway.store.holds(&lease).await.unwrap_or(false) {
-            return Done { call, rule, result: None, hooked: vec![] };
+            return Done { call, rule, result: Err(Lost::Lease), hooked: vec![] };
         }
         let span = tracing::info_span!("execute_tool", gen_ai.tool.name = call.tool);
-        let result = worker.toolbox.run(&cleared, &context).instrument(span).await;
+        let Some(result) = worker.toolbox.run(&cleared, &context).instrument(span).await else {
+            return Done { call, rule, result: Err(Lost::Answer), hooked: vec![] };
+        };
         crash::point("tool", "after run");
         let (result, hooked) = hooks::after_tool(worker, &about, &call, result).await;
-        Done { call, rule, result: Some(result), hooked }
+        Done { call, rule, result: Ok(result), hooked }
     }
     .boxed()
 }
@@ -150,6 +162,7 @@ pub(super) fn context_of(turn: &Turn<'_>, call: CallId, cancelled: CancellationT
         taint: turn.session.taint.clone(),
         now: worker.gateway.clock.now(),
         cancelled,
+        progress: <_>::default(),
     }
 }
 
@@ -161,10 +174,17 @@ pub(super) fn requester(turn: &Turn<'_>) -> Speaker {
 /// Writes a result down together with the files that it sends.
 pub(super) async fn finish(turn: &Turn<'_>, done: Done, counted: bool) -> Result<Flow> {
     let Done { call, rule, result, hooked } = done;
-    let Some(result) = result else {
-        let conversation = turn.claimed.lease.conversation();
-        tracing::warn!(conversation.id = %conversation, "the lease was lost before a call began");
-        return Ok(Flow::End);
+    let conversation = turn.claimed.lease.conversation();
+    let result = match result {
+        Ok(result) => result,
+        Err(Lost::Lease) => {
+            tracing::warn!(conversation.id = %conversation, "the lease was lost before a call began");
+            return Ok(Flow::End);
+        }
+        Err(Lost::Answer) => {
+            tracing::warn!(conversation.id = %conversation, tool.name = call.tool, "an answer was lost");
+            return Ok(Flow::Around);
+        }
     };
     let files = result.attachments.iter().map(|file| Outgoing::File {
         name: file.name.clone(),

@@ -8,6 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{Worker, act, delegate, fetch, hooks, scene, think, trail};
@@ -48,6 +49,8 @@ pub(super) struct Running<'w> {
     pub cancel: BTreeMap<CallId, CancellationToken>,
     /// Those that the rate limit has counted already.
     pub counted: BTreeSet<CallId>,
+    /// What one of them has last said of its progress.
+    pub progress: watch::Sender<String>,
 }
 
 /// What the loop does after an effect.
@@ -145,17 +148,24 @@ impl<'w> Turn<'w> {
 
     /// Until a call ends or something happens.
     async fn wait(&self, running: &mut Running<'w>) -> Result<Flow> {
-        let (_silent, text) = tokio::sync::watch::channel(String::new());
-        let mut drafts = Drafts::new(&self.worker.gateway, self.claimed, None);
-        tokio::select! {
-            Some(done) = running.calls.next() => {
-                running.cancel.remove(done.id());
-                let counted = running.counted.remove(done.id());
-                act::finish(self, done, counted).await
-            }
-            () = self.bell.news() => Ok(Flow::Around),
-            () = drafts.show(text) => Ok(Flow::Around),
+        let silent = watch::Sender::default();
+        let heard = if self.claimed.sub_agent.is_none() { &running.progress } else { &silent };
+        let mut said = heard.subscribe();
+        if !said.borrow().is_empty() {
+            said.mark_changed();
         }
+        let mut drafts = Drafts::new(&self.worker.gateway, self.claimed, self.reply_to());
+        let done = tokio::select! {
+            done = running.calls.next() => done,
+            () = self.bell.news() => None,
+            () = drafts.show(said) => None,
+        };
+        drafts.end().await;
+        let Some(done) = done else { return Ok(Flow::Around) };
+        running.progress.send_replace(String::new());
+        running.cancel.remove(done.id());
+        let counted = running.counted.remove(done.id());
+        act::finish(self, done, counted).await
     }
 
     async fn remind(&self) -> Result<Flow> {

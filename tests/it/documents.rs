@@ -56,6 +56,7 @@ impl Desk {
             taint: vec![],
             seen: BTreeMap::new(),
             now: "2026-04-11T12:30:22Z".parse().unwrap(),
+            progress: <_>::default(),
             cancelled: CancellationToken::new(),
         };
         let sandbox = Arc::new(sandbox().await);

@@ -3,8 +3,10 @@
 
 use countersign::{
     agent::catalog::Tier,
+    clock::SystemClock,
+    store::{Store, db::Durability},
     tools::{
-        mcp::{self, McpConfig},
+        mcp::{McpConfig, Protocol, Server},
         sandbox::{
             Job, Limits, Sandbox, Work,
             cell::Cell,
@@ -403,7 +405,9 @@ async fn s16_the_official_server_works_confined() {
         url: None,
         env: BTreeMap::new(),
         tier: Tier::Extension,
+        protocol: Protocol::Auto,
         bearer: None,
+        oauth: None,
         headers: BTreeMap::new(),
         walls: Some(ServerWalls {
             sandbox: Arc::new(house.sandbox.clone()),
@@ -413,11 +417,14 @@ async fn s16_the_official_server_works_confined() {
             network: true,
         }),
     };
-    let tools = mcp::connect(config.clone()).await.unwrap();
+    let url = format!("sqlite://{}", house.path("pins.db"));
+    let store = Store::open(&url, Durability::Normal, WAIT).await.unwrap();
+    let server = |config| Server::new(config, store.clone(), Arc::new(SystemClock));
+    let tools = server(config.clone()).tools().await.unwrap();
     assert!(tools.iter().any(|tool| tool.spec().name == "py_add"));
     let mut off = config;
     off.walls.as_mut().unwrap().sandbox = Arc::new(Sandbox::off("bubblewrap is missing"));
-    let Err(refused) = mcp::connect(off).await else { panic!("it ran without its sandbox") };
+    let Err(refused) = server(off).tools().await else { panic!("it ran without its sandbox") };
     let refused = refused.to_string();
     assert!(
         refused.contains("bubblewrap is missing") && refused.contains("sandbox = false"),

@@ -30,6 +30,9 @@ const ORDER: &[&str] = &[
 /// Uses against the order: who, whom, why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
+/// Names that others have given: where, what, whose.
+const FOREIGN: &[(&str, &str, &str)] = &[("src/tools/mcp/ear.rs", "fn get_info", "rmcp's trait")];
+
 const LONGEST_FILE: usize = 400;
 
 fn root() -> &'static Path {
@@ -216,7 +219,9 @@ fn names_say_what_things_are() {
             }
             let verb = line.trim_start().trim_start_matches("pub ").trim_start_matches("async ");
             let bad = ["fn get_", "fn handle_", "fn process_"].iter().any(|p| verb.starts_with(p));
-            assert!(!bad, "{name}: {line}");
+            let theirs =
+                FOREIGN.iter().any(|(place, what, _)| name == *place && verb.starts_with(what));
+            assert!(!bad || theirs, "{name}: {line}");
         }
     }
 }

@@ -57,8 +57,14 @@ pub struct ServerView {
     pub id: String,
     pub enabled: bool,
     pub tier: Tier,
-    /// Whether it has answered since this node started
+    /// Whether this node is connected to it
     pub connected: bool,
+    /// What is wrong with it
+    pub problem: Option<String>,
+    /// The version of the protocol that it speaks
+    pub protocol: Option<String>,
+    /// Tools that have changed since they were first seen: withheld until `countersign mcp trust`
+    pub withheld: Vec<String>,
     /// Its program or its address
     pub at: String,
     pub tools: Vec<String>,
@@ -132,18 +138,21 @@ pub async fn all_servers(admin: &Admin) -> Result<Vec<ServerView>> {
     let view = |server: Configured| {
         let key = (Kind::Mcp, server.name.clone());
         let Setting { enabled, tier } = settings.get(&key).copied().unwrap_or_default();
-        let tools = tools.remove(&server.name);
+        let health = admin.worker.toolbox.servers.health(&server.name).unwrap_or_default();
         ServerView {
+            tools: tools.remove(&server.name).unwrap_or_default(),
             id: server.name,
             enabled,
             tier: tier.unwrap_or(server.tier),
-            connected: tools.is_some(),
+            connected: health.connected,
+            problem: health.problem,
+            protocol: health.protocol,
+            withheld: health.withheld,
             // Arguments of the program may tell more than is to be shown.
             at: server
                 .url
                 .or(server.command.and_then(|c| c.into_iter().next()))
                 .unwrap_or_default(),
-            tools: tools.unwrap_or_default(),
         }
     };
     Ok(configured.into_iter().map(view).collect())

@@ -14,6 +14,7 @@ mod lasting;
 mod lifecycle;
 mod limits;
 mod main_job;
+mod mcp;
 mod memory;
 mod messages;
 mod metrics;

@@ -1,12 +1,15 @@
 //! The MCP client against a server in this process, one in a shell, and one in Python.
 
-use super::*;
+use super::{
+    testing::{Desk, config, named, run},
+    *,
+};
 use crate::{
-    journal::{
-        event::Speaker,
-        ids::{CallId, ConversationId},
+    agent::{
+        catalog::{Approval, EffectClass, Source},
+        naming::sanitise,
     },
-    store::{files::Artifacts, memory::Shelf},
+    tools::{ToolError, testing::Place},
 };
 use axum::{
     Json, Router,
@@ -15,52 +18,15 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
-use serde_json::json;
-use std::{path::PathBuf, sync::Mutex as Shared};
-use tokio_util::sync::CancellationToken;
-
-fn config(name: &str) -> McpConfig {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    McpConfig {
-        name: name.into(),
-        command: None,
-        url: None,
-        env: BTreeMap::new(),
-        tier: Tier::Extension,
-        bearer: None,
-        headers: BTreeMap::new(),
-        walls: None,
-    }
-}
-
-fn context() -> Context {
-    Context {
-        conversation: ConversationId::new(),
-        call: CallId::new(),
-        agent: "default".into(),
-        person: Speaker { id: "1".into(), name: "Ann".into() },
-        workspace: PathBuf::from("."),
-        artifacts: Artifacts::new("."),
-        shelf: Shelf { agent: "default".into(), scope: String::new() },
-        seen: BTreeMap::new(),
-        taint: vec![],
-        now: chrono::DateTime::UNIX_EPOCH,
-        cancelled: CancellationToken::new(),
-    }
-}
-
-fn named<'a>(tools: &'a [Arc<dyn Tool>], name: &str) -> &'a Arc<dyn Tool> {
-    let names: Vec<String> = tools.iter().map(|t| t.spec().name).collect();
-    tools.iter().find(|t| t.spec().name == name).unwrap_or_else(|| panic!("{name} in {names:?}"))
-}
-
-async fn run(tools: &[Arc<dyn Tool>], name: &str, arguments: Value) -> Result<String, ToolError> {
-    named(tools, name).run(arguments, &context()).await.map(|output| output.text)
-}
+use serde_json::{Value, json};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+};
 
 /// A server over HTTP with two pages of tools; it remembers what it was sent.
 #[derive(Clone, Default)]
-struct Fake(Arc<Shared<Vec<(HeaderMap, Value)>>>);
+struct Fake(Arc<Mutex<Vec<(HeaderMap, Value)>>>);
 
 impl Fake {
     async fn start() -> (Self, Url) {
@@ -132,11 +98,21 @@ fn called(name: &str) -> Result<Value, Value> {
     }
 }
 
-/// CA-31, CV-04
+/// CA-31, CV-04, IC-40 … IC-42: what a server says of its harmlessness counts when somebody has
+/// answered for it.
 #[tokio::test]
 async fn the_tools_of_a_server_are_listed_over_all_pages() {
     let (fake, url) = Fake::start().await;
-    let tools = connect(McpConfig { url: Some(url), ..config("My Files") }).await.expect("tools");
+    let desk = Desk::new().await;
+    let config = McpConfig { url: Some(url), ..config("My Files") };
+    let tools = desk.tools(config.clone()).await.expect("tools");
+    for tool in &tools {
+        let spec = tool.spec();
+        assert_eq!(spec.effect, EffectClass::AtMostOnce, "{}", spec.name);
+        assert_eq!(spec.approval, Approval::UnlessAllowed, "{}", spec.name);
+    }
+    desk.trusts("My Files", None).await;
+    let tools = desk.tools(config).await.expect("tools");
     let names: Vec<String> = tools.iter().map(|t| t.spec().name).collect();
     let expected = [
         "my_files_fail",
@@ -157,7 +133,7 @@ async fn the_tools_of_a_server_are_listed_over_all_pages() {
     let fail = named(&tools, "my_files_fail").spec();
     assert_eq!((fail.effect, fail.approval), (EffectClass::AtMostOnce, Approval::UnlessAllowed));
     assert!(tools.iter().all(|t| t.spec().untrusted));
-    assert_eq!(fake.sent("initialize").len(), 1, "one session for all of it");
+    assert_eq!(fake.sent("initialize").len(), 2, "one session for all of it");
 }
 
 /// CA-33
@@ -170,11 +146,15 @@ async fn a_result_is_all_of_its_content() {
         headers: BTreeMap::from([("x-team".to_owned(), "bees".into())]),
         ..config("f")
     };
-    let tools = connect(config).await.expect("tools");
-    let all = run(&tools, "f_read_all_2", json!({ "path": "a" })).await.expect("a result");
-    let expected = "one\n[image: image/png, 6 bytes]\n[resource: file:///a]\ninside\n\
+    let desk = Desk::new().await;
+    let tools = desk.tools(config).await.expect("tools");
+    let place = Place::new();
+    let all = named(&tools, "f_read_all_2").run(json!({ "path": "a" }), &place.context).await;
+    let all = all.expect("a result").text;
+    let expected = "one\n[image: image/png, 6 bytes, in .countersign/results/call1-2.png]\n[resource: file:///a]\ninside\n\
                     [resource: b at file:///b]\n{\"rows\":2}";
     assert_eq!(all, expected);
+    assert_eq!(std::fs::read(place.path(".countersign/results/call1-2.png")).expect("it"), [0; 6]);
     assert_eq!(run(&tools, "f_put", json!({})).await.expect("a result"), "7", "told once");
     let (headers, body) = &fake.sent("tools/call")[0];
     assert_eq!(headers["authorization"], "Bearer t0ken");
@@ -186,7 +166,8 @@ async fn a_result_is_all_of_its_content() {
 #[tokio::test]
 async fn failures_are_told_in_words_that_the_model_can_act_on() {
     let (_fake, url) = Fake::start().await;
-    let tools = connect(McpConfig { url: Some(url), ..config("f") }).await.expect("tools");
+    let desk = Desk::new().await;
+    let tools = desk.tools(McpConfig { url: Some(url), ..config("f") }).await.expect("tools");
     let full = ToolError::ExecutionFailed("the disk is full".into());
     assert_eq!(run(&tools, "f_fail", json!({})).await, Err(full));
     let missing = ToolError::InvalidParameters("`path` is missing".into());
@@ -200,16 +181,18 @@ async fn failures_are_told_in_words_that_the_model_can_act_on() {
 #[tokio::test]
 async fn a_cancelled_call_ends_at_once() {
     let (fake, url) = Fake::start().await;
-    let tools = connect(McpConfig { url: Some(url), ..config("f") }).await.expect("tools");
-    let context = context();
-    context.cancelled.cancel();
-    let ended = named(&tools, "f_put").run(json!({}), &context).await;
+    let desk = Desk::new().await;
+    let tools = desk.tools(McpConfig { url: Some(url), ..config("f") }).await.expect("tools");
+    let place = Place::new();
+    place.context.cancelled.cancel();
+    let ended = named(&tools, "f_put").run(json!({}), &place.context).await;
     assert!(matches!(&ended, Err(ToolError::ExecutionFailed(why)) if why.contains("Stopped")));
     assert_eq!(fake.sent("tools/call").len(), 0);
 }
 
 #[tokio::test]
 async fn a_server_that_is_down_is_named() {
+    let desk = Desk::new().await;
     let url = "http://127.0.0.1:1/mcp".parse().ok();
     for (what, broken) in [
         ("does not answer", McpConfig { url, ..config("files") }),
@@ -221,7 +204,7 @@ async fn a_server_that_is_down_is_named() {
         ("empty `command`", McpConfig { command: Some(vec![]), ..config("files") }),
         ("either `command` or `url`", config("files")),
     ] {
-        let error = connect(broken).await.err().expect("no tools").to_string();
+        let error = desk.tools(broken).await.err().expect("no tools").to_string();
         assert!(error.contains("the MCP server `files`") && error.contains(what), "{error}");
     }
 }
@@ -249,13 +232,14 @@ async fn a_process_gets_a_bare_environment_and_is_started_again_when_it_died() {
         env: BTreeMap::from([("GREETING".to_owned(), "hello".into())]),
         ..config("sh")
     };
-    let tools = connect(config).await.expect("tools");
+    let desk = Desk::new().await;
+    let tools = desk.tools(config).await.expect("tools");
     let first = run(&tools, "sh_env", json!({})).await.expect("a result");
     let names: Vec<&str> = first.split_whitespace().collect();
     assert!(names.contains(&"GREETING") && names.contains(&"PATH"), "{names:?}");
     assert!(!names.iter().any(|n| n.starts_with("CARGO")), "{names:?}");
     let mut again = run(&tools, "sh_env", json!({})).await;
-    if matches!(again, Err(ToolError::ExternalService(_))) {
+    if again == Err(ToolError::Unknown) {
         // Its death was noticed by this call only; one that must not run twice is not repeated.
         again = run(&tools, "sh_env", json!({})).await;
     }
@@ -283,65 +267,8 @@ fn a_name_is_made_of_plain_letters() {
 fn a_taken_name_gets_a_number_and_none_is_too_long() {
     let mut taken = HashSet::new();
     let long = "x".repeat(80);
-    assert_eq!(free(&long, &mut taken).len(), 64);
-    let second = free(&long, &mut taken);
+    assert_eq!(tool::free(&long, &mut taken).len(), 64);
+    let second = tool::free(&long, &mut taken);
     assert!(second.len() == 64 && second.ends_with("x_2"), "{second}");
-    assert_eq!(free("_", &mut taken), "__2");
-}
-
-fn python() -> Option<String> {
-    let mut variables = std::env::vars();
-    let python = variables.find(|(name, _)| name == "COUNTERSIGN_TEST_PYTHON").map(|(_, p)| p);
-    if python.is_none() {
-        eprintln!("skipped: COUNTERSIGN_TEST_PYTHON names no Python that has the package `mcp`");
-    }
-    python
-}
-
-fn peer() -> String {
-    format!("{}/tests/peers/mcp_server.py", env!("CARGO_MANIFEST_DIR"))
-}
-
-async fn uses_the_peer(tools: &[Arc<dyn Tool>]) {
-    assert_eq!(run(tools, "py_add", json!({ "a": 2, "b": 3 })).await.expect("a sum"), "5");
-    let boom = run(tools, "py_boom", json!({})).await;
-    assert!(
-        matches!(&boom, Err(ToolError::ExecutionFailed(why)) if why.contains("boom")),
-        "{boom:?}"
-    );
-    assert_eq!(run(tools, "py_big", json!({ "n": 100_000 })).await.expect("text").len(), 100_000);
-    let wrong = run(tools, "py_add", json!({ "a": "two" })).await;
-    assert!(wrong.is_err(), "{wrong:?}");
-}
-
-/// CA-31, on the official SDK
-#[tokio::test]
-async fn the_official_server_is_used_over_stdio() {
-    let Some(python) = python() else { return };
-    let command = Some(vec![python, peer(), "stdio".into()]);
-    let tools = connect(McpConfig { command, ..config("py") }).await.expect("tools");
-    uses_the_peer(&tools).await;
-}
-
-#[tokio::test]
-async fn the_official_server_is_used_over_http() {
-    let Some(python) = python() else { return };
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let port = free.local_addr().expect("an address").port();
-    drop(free);
-    let _server = Command::new(python)
-        .args([peer(), "streamable-http".into(), port.to_string()])
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("the interpreter starts");
-    let url: Option<Url> = format!("http://127.0.0.1:{port}/mcp").parse().ok();
-    let mut ticks = time::interval(Duration::from_millis(250));
-    let tools = loop {
-        ticks.tick().await;
-        if let Ok(tools) = connect(McpConfig { url: url.clone(), ..config("py") }).await {
-            break tools;
-        }
-    };
-    uses_the_peer(&tools).await;
+    assert_eq!(tool::free("_", &mut taken), "__2");
 }

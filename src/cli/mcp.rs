@@ -1,0 +1,76 @@
+//! `countersign mcp`: shows what servers have said of their tools, and answers for them.
+
+use anyhow::{Result, bail};
+use clap::Subcommand;
+use std::fmt::Write as _;
+
+use super::OPERATOR;
+use crate::{
+    clock::{Clock as _, SystemClock},
+    store::{
+        Store,
+        mcp_tools::{self, Pin, Standing},
+    },
+};
+
+#[derive(Debug, Subcommand)]
+pub enum McpCommand {
+    /// Name the tools that were ever seen, and how far each is trusted; show what has changed
+    List {
+        /// Only those of this server
+        server: Option<String>,
+    },
+    /// Answer for a tool as it is now, or for all of a server: it is not withheld any more, and its
+    /// word counts where it says that it changes nothing
+    Trust {
+        server: String,
+        /// Its name there, as `mcp list` shows it
+        tool: Option<String>,
+    },
+}
+
+/// What to print.
+pub async fn run(store: &Store, command: McpCommand) -> Result<String> {
+    match command {
+        McpCommand::List { server } => list(store, server).await,
+        McpCommand::Trust { server, tool } => trust(store, server, tool).await,
+    }
+}
+
+async fn list(store: &Store, server: Option<String>) -> Result<String> {
+    let mut pins = store.read(|tx| Box::pin(mcp_tools::all(tx))).await?;
+    pins.retain(|pin| server.as_ref().is_none_or(|server| *server == pin.server));
+    if pins.is_empty() {
+        return Ok("No tool was seen yet: start the gateway, so that it asks the servers.".into());
+    }
+    Ok(pins.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn line(pin: &Pin) -> String {
+    let standing = match pin.standing() {
+        Standing::Seen => "as first seen".to_owned(),
+        Standing::Vouched => format!("trusted by {}", pin.vouched_by),
+        Standing::Changed => "CHANGED, withheld".to_owned(),
+    };
+    let digest = mcp_tools::digest(&pin.definition);
+    let mut line = format!("{} {}: {standing} ({})", pin.server, pin.tool, &digest[..12]);
+    if let Some(offered) = &pin.offered {
+        let plain = channels::text::neutralise;
+        let (was, is) = (plain(&pin.definition), plain(offered));
+        // Writing to a string cannot fail.
+        let _ = write!(line, "\n  was {was}\n  is  {is}");
+    }
+    line
+}
+
+async fn trust(store: &Store, server: String, tool: Option<String>) -> Result<String> {
+    let (of, now) = (server.clone(), SystemClock.now());
+    let trusted = store.write("trust tools", move |tx| {
+        Box::pin(async move { mcp_tools::trust(tx, (&of, tool.as_deref()), OPERATOR, now).await })
+    });
+    let trusted = trusted.await?;
+    if trusted.is_empty() {
+        bail!("there is no such tool of `{server}`: `countersign mcp list` names those there are");
+    }
+    Ok(format!("Trusted as they are now, in force within ten seconds: {}.", trusted.join(", ")))
+}

@@ -1,0 +1,57 @@
+//! The entries of `[[mcp]]`: the servers of tools.
+
+use anyhow::{Result, bail};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, path::PathBuf};
+
+use super::{secret::Secret, yes};
+use crate::{agent::catalog::Tier, tools::mcp::Protocol};
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct McpEntry {
+    pub name: String,
+    pub command: Option<Vec<String>>,
+    pub url: Option<url::Url>,
+    #[serde(default)]
+    pub env: BTreeMap<String, Secret>,
+    pub bearer: Option<Secret>,
+    pub token_url: Option<url::Url>,
+    pub client_id: Option<String>,
+    pub client_secret: Option<Secret>,
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    #[serde(default = "extension")]
+    pub tier: Tier,
+    #[serde(default)]
+    pub protocol: Protocol,
+    #[serde(default = "yes")]
+    pub sandbox: bool,
+    #[serde(default)]
+    pub folders: Vec<PathBuf>,
+}
+
+fn extension() -> Tier {
+    Tier::Extension
+}
+
+impl McpEntry {
+    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        self.env.values().chain(&self.bearer).chain(&self.client_secret)
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        if self.command.is_some() == self.url.is_some() {
+            bail!("mcp.{}: give either command or url", self.name);
+        }
+        let parts = [self.client_id.is_some(), self.client_secret.is_some()];
+        if parts != [self.token_url.is_some(); 2] {
+            bail!("mcp.{}: token_url, client_id and client_secret go together", self.name);
+        }
+        if self.token_url.is_some() && (self.url.is_none() || self.bearer.is_some()) {
+            bail!("mcp.{}: token_url is for a url without bearer", self.name);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! One call of a server's tool, to its end: answered, given up, or broken off.
+
+use futures::FutureExt as _;
+use rmcp::{
+    model::{
+        CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ElicitResult,
+        InputRequest, InputRequiredResult, ServerResult,
+    },
+    service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError},
+};
+use std::{future::pending, sync::Arc, time::Duration};
+use tokio::time::timeout;
+
+use super::{
+    EXECUTE_FOR, McpConfig, SILENT_FOR,
+    ear::{self, Ear, Ongoing},
+    session::{Fault, Session},
+};
+use crate::tools::ToolError;
+
+/// How often a server may say that it needs more before it answers.
+const ROUNDS: usize = 4;
+
+/// Calls once. To drop the future tells the server that the call is cancelled.
+pub(super) async fn call(
+    config: &McpConfig,
+    session: &Session,
+    mut wanted: CallToolRequestParams,
+    ongoing: &Arc<Ongoing>,
+) -> Result<CallToolResult, Fault> {
+    let rounds = async {
+        for _ in 0..ROUNDS {
+            let answer = ask(session, wanted.clone(), ongoing).await?;
+            match answer.map_err(|error| Fault::of(config, error))? {
+                ServerResult::CallToolResult(result) => return Ok(result),
+                ServerResult::InputRequiredResult(more) => decline(more, ongoing, &mut wanted)?,
+                _ => return Err(Fault::of(config, ServiceError::UnexpectedResponse)),
+            }
+        }
+        Err(Fault::Told(config.broken("asks for more and more before it answers")))
+    };
+    timeout(EXECUTE_FOR, rounds).await.unwrap_or(Err(Fault::Told(ToolError::Timeout(EXECUTE_FOR))))
+}
+
+/// Sends the call and waits for its answer, for as long as there are signs of life.
+async fn ask(
+    session: &Session,
+    wanted: CallToolRequestParams,
+    ongoing: &Arc<Ongoing>,
+) -> Result<Result<ServerResult, ServiceError>, Fault> {
+    let request = ClientRequest::CallToolRequest(CallToolRequest::new(wanted));
+    let sent = session.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
+    let Ok(handle) = sent else { return Ok(Err(ServiceError::TransportClosed)) };
+    let ear = session.service();
+    ear.follow(handle.progress_token.clone(), ongoing.clone());
+    let mut under_way = UnderWay { handle: Some(handle), ear };
+    loop {
+        tokio::select! {
+            biased;
+            answer = under_way.answer() => return Ok(answer),
+            () = ongoing.alive.notified() => {}
+            () = over(SILENT_FOR) => {
+                return Err(Fault::Told(ToolError::Timeout(SILENT_FOR)));
+            }
+        }
+    }
+}
+
+async fn over(limit: Duration) {
+    let _ = timeout(limit, pending::<()>()).await;
+}
+
+/// A call that the server is told of when nobody waits for it any more.
+struct UnderWay<'e> {
+    handle: Option<RequestHandle<RoleClient>>,
+    ear: &'e Ear,
+}
+
+impl UnderWay<'_> {
+    async fn answer(&mut self) -> Result<ServerResult, ServiceError> {
+        let Some(handle) = &mut self.handle else { return Err(ServiceError::TransportClosed) };
+        let answer = (&mut handle.rx).await;
+        if let Some(handle) = self.handle.take() {
+            self.ear.forget(&handle.progress_token);
+        }
+        answer.unwrap_or(Err(ServiceError::TransportClosed))
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let Some(handle) = self.handle.take() else { return };
+        self.ear.forget(&handle.progress_token);
+        // Polled once: that puts the word into the queue, where there is room, and all else about
+        // it is the connection's.
+        let word = handle.cancel(Some("nobody waits for it any more".to_owned()));
+        let _ = tokio::task::unconstrained(word).now_or_never();
+    }
+}
+
+/// The new protocol's way to question people in the midst of a call: refused as the old one's is.
+fn decline(
+    more: InputRequiredResult,
+    ongoing: &Ongoing,
+    wanted: &mut CallToolRequestParams,
+) -> Result<(), Fault> {
+    let mut answers = std::collections::BTreeMap::new();
+    for (key, request) in more.input_requests.unwrap_or_default() {
+        let InputRequest::Elicitation(request) = request else {
+            let what = "The server asked for what it cannot have here: our model, or our folders.";
+            return Err(Fault::Told(ToolError::ExecutionFailed(what.to_owned())));
+        };
+        ongoing.decline(&ear::question(&request.params));
+        let declined: ElicitResult = ear::declined();
+        answers.insert(key, serde_json::to_value(declined).unwrap_or_default());
+    }
+    wanted.input_responses = Some(answers);
+    wanted.request_state = more.request_state;
+    Ok(())
+}

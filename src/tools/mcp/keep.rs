@@ -1,0 +1,93 @@
+//! Watches over a server: lists its tools again when they have changed, connects again when the
+//! connection has died.
+
+use rmcp::service::Subscription;
+use std::{future::pending, sync::Arc, time::Duration};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::server::{Seen, Server};
+use crate::tools::{Tool, ToolError};
+
+/// How soon what an operator has answered for is there.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+const PING_EVERY: Duration = Duration::from_secs(30);
+/// A server that is down is tried again after a second, two, four, …
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// One that tells of changes all the time is not listed all the time.
+const BETWEEN_LISTS: Duration = Duration::from_secs(1);
+
+/// The tools of a server as they are now, or why they cannot be had.
+pub type Found = Result<Vec<Arc<dyn Tool>>, ToolError>;
+
+/// What is known of a server, and what it tells.
+pub struct Watch {
+    server: Arc<Server>,
+    seen: Seen,
+    /// How often in a row it could not be reached.
+    failures: u32,
+    changes: Option<Subscription>,
+}
+
+impl Watch {
+    pub fn over(server: Arc<Server>) -> Self {
+        Self { server, seen: Seen::default(), failures: 0, changes: None }
+    }
+
+    /// `None`: nothing is new.
+    pub async fn look(&mut self) -> Option<Found> {
+        let found = self.server.look(&mut self.seen).await;
+        self.failures = if found.is_err() { self.failures + 1 } else { 0 };
+        found.transpose()
+    }
+
+    /// Goes on until the stop, and tells what is new.
+    pub async fn keep(mut self, stop: CancellationToken, mut tell: impl FnMut(Found)) {
+        let mut pinged = Instant::now();
+        while !stop.is_cancelled() {
+            if let Some(session) = &self.seen.session
+                && self.changes.is_none()
+            {
+                self.changes = self.server.subscribe(session).await;
+            }
+            tokio::select! {
+                () = wait(pause(self.failures), &stop) => {}
+                () = self.server.changed.notified() => self.seen.session = None,
+                () = told(&mut self.changes) => self.seen.session = None,
+            }
+            if let Some(session) = self.seen.session.clone()
+                && pinged.elapsed() >= PING_EVERY
+            {
+                self.server.ping(&session).await;
+                pinged = Instant::now();
+            }
+            if let Some(found) = self.look().await {
+                tell(found);
+                wait(BETWEEN_LISTS, &stop).await;
+            }
+        }
+    }
+}
+
+async fn wait(limit: Duration, stop: &CancellationToken) {
+    let _ = timeout(limit, stop.cancelled()).await;
+}
+
+fn pause(failures: u32) -> Duration {
+    match failures.checked_sub(1) {
+        None => LOOK_EVERY,
+        Some(before) => LONGEST_PAUSE.min(Duration::from_secs(1 << before.min(6))),
+    }
+}
+
+/// Returns at the next word; when the subscription has ended, it is asked for again.
+async fn told(changes: &mut Option<Subscription>) {
+    match changes {
+        None => pending().await,
+        Some(subscription) => {
+            if !matches!(subscription.next().await, Ok(Some(_))) {
+                *changes = None;
+            }
+        }
+    }
+}

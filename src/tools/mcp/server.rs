@@ -1,0 +1,255 @@
+//! One server: its connection, its tools as they stand, how it is.
+
+use rmcp::{
+    model::{ClientRequest, SubscriptionFilter, Tool as Definition},
+    service::Subscription,
+};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+use tokio::sync::{Mutex, Notify};
+
+use super::{
+    McpConfig,
+    session::{self, Refused, Session},
+    tool::{self, McpTool, Withheld},
+};
+use crate::{
+    clock::Clock,
+    store::{
+        Store,
+        mcp_tools::{self, Pin, Standing},
+        tool_settings,
+    },
+    tools::{Tool, ToolError},
+};
+
+/// CA-32: how long a call waits before it tries once more to connect.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
+const PING_FOR: Duration = Duration::from_secs(10);
+
+/// How a server is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Health {
+    pub connected: bool,
+    /// The version of the protocol that is spoken.
+    pub protocol: Option<String>,
+    /// What is wrong.
+    pub problem: Option<String>,
+    /// The tools that have changed since they were remembered, by their names there.
+    pub withheld: Vec<String>,
+}
+
+/// All that are configured, by name.
+#[derive(Default)]
+pub struct Servers(RwLock<BTreeMap<String, Arc<Server>>>);
+
+impl Servers {
+    pub fn add(&self, server: Arc<Server>) {
+        let name = server.config.name.clone();
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(name, server);
+    }
+
+    pub fn health(&self, name: &str) -> Option<Health> {
+        let servers = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        servers.get(name).map(|server| server.health())
+    }
+}
+
+pub struct Server {
+    pub config: McpConfig,
+    /// Rung when its tools may be others than they were.
+    pub(super) changed: Arc<Notify>,
+    store: Store,
+    clock: Arc<dyn Clock>,
+    session: Mutex<Option<Arc<Session>>>,
+    health: RwLock<Health>,
+}
+
+/// What was listed over a connection, and which version of the tools' settings it was held against.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub session: Option<Arc<Session>>,
+    definitions: Vec<Definition>,
+    version: i64,
+}
+
+impl Server {
+    pub fn new(config: McpConfig, store: Store, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let (changed, session, health) = <_>::default();
+        Arc::new(Self { config, changed, store, clock, session, health })
+    }
+
+    pub fn health(&self) -> Health {
+        self.health.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Its tools as they stand now: connects, if that has to be.
+    pub async fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
+        Ok(self.look(&mut Seen::default()).await?.unwrap_or_default())
+    }
+
+    /// The open connection; a new one, if there is none or it has died. Three tries.
+    pub(super) async fn session(&self) -> Result<Arc<Session>, ToolError> {
+        for pause in PAUSES {
+            match self.connected().await {
+                Err(refused) if !refused.for_good => {
+                    let _ = tokio::time::timeout(pause, std::future::pending::<()>()).await;
+                }
+                done => return done.map_err(|refused| refused.error),
+            }
+        }
+        self.connected().await.map_err(|refused| refused.error)
+    }
+
+    async fn connected(&self) -> Result<Arc<Session>, Refused> {
+        let mut open = self.session.lock().await;
+        if let Some(session) = open.as_ref().filter(|session| is_open(session)) {
+            return Ok(session.clone());
+        }
+        *open = None;
+        let opened = session::open(&self.config, &self.changed).await;
+        let told = opened.as_ref().map(version_of).map_err(|refused| refused.error.to_string());
+        self.note(|health| {
+            health.connected = told.is_ok();
+            health.problem = told.as_ref().err().cloned();
+            health.protocol = told.ok().flatten();
+        });
+        let session = Arc::new(opened?);
+        Ok(open.insert(session).clone())
+    }
+
+    /// A connection that broke off is not used again.
+    pub(super) async fn lost(&self, broken: &Arc<Session>) {
+        let mut open = self.session.lock().await;
+        if open.as_ref().is_some_and(|session| Arc::ptr_eq(session, broken)) {
+            *open = None;
+            self.note(|health| {
+                health.connected = false;
+                health.problem = Some("the connection broke off".to_owned());
+            });
+            self.changed.notify_one();
+        }
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Health)) {
+        change(&mut self.health.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The tools, if they may be others than those that were seen.
+    pub(super) async fn look(
+        self: &Arc<Self>,
+        seen: &mut Seen,
+    ) -> Result<Option<Vec<Arc<dyn Tool>>>, ToolError> {
+        let session = self.connected().await.map_err(|refused| refused.error)?;
+        let same = seen.session.as_ref().is_some_and(|known| Arc::ptr_eq(known, &session));
+        let version = self.version().await?;
+        if same && version == seen.version {
+            return Ok(None);
+        }
+        if !same {
+            let listed = session::list(&self.config, &session).await;
+            seen.definitions = listed.inspect_err(|error| {
+                self.note(|health| health.problem = Some(error.to_string()));
+            })?;
+            // In an order of ours, so that a suffix stays with its tool. Of two that have one name
+            // only one could be remembered.
+            seen.definitions.sort_by(|a, b| a.name.cmp(&b.name));
+            seen.definitions.dedup_by(|a, b| a.name == b.name);
+        }
+        let tools = self.held(&seen.definitions).await?;
+        (seen.session, seen.version) = (Some(session), version);
+        Ok(Some(tools))
+    }
+
+    async fn version(&self) -> Result<i64, ToolError> {
+        let version = self.store.read(|tx| Box::pin(tool_settings::version(tx)));
+        version.await.map_err(|problem| self.forgets(&problem))
+    }
+
+    /// The definitions, held against what is remembered of them.
+    async fn held(
+        self: &Arc<Self>,
+        listed: &[Definition],
+    ) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
+        let (short, long): (Vec<_>, Vec<_>) = listed
+            .iter()
+            .map(|tool| (tool, tool::definition(tool)))
+            .partition(|(_, definition)| definition.len() <= tool::DEFINITION_BYTES);
+        for (tool, _) in long {
+            let name = &self.config.name;
+            tracing::warn!(mcp.server = name, mcp.tool = %tool.name, "its definition is too long");
+        }
+        let names =
+            short.iter().map(|(tool, text)| (tool.name.to_string(), text.clone())).collect();
+        let pins = self.see(names).await?;
+        let mut taken = HashSet::new();
+        let standing = |name: &str| pins.get(name).map_or(Standing::Changed, Pin::standing);
+        let tools = short.iter().map(|(tool, _)| {
+            let standing = standing(&tool.name);
+            let spec = tool::spec(&self.config, tool, standing, &mut taken);
+            if standing == Standing::Changed {
+                return Arc::new(Withheld { spec }) as Arc<dyn Tool>;
+            }
+            let original_name = tool.name.to_string();
+            Arc::new(McpTool { server: self.clone(), spec, original_name }) as Arc<dyn Tool>
+        });
+        let tools = tools.collect();
+        let changed = short.iter().map(|(tool, _)| tool.name.to_string());
+        let withheld = changed.filter(|name| standing(name) == Standing::Changed).collect();
+        self.note(|health| health.withheld = withheld);
+        Ok(tools)
+    }
+
+    async fn see(&self, listed: Vec<(String, String)>) -> Result<BTreeMap<String, Pin>, ToolError> {
+        let (name, now) = (self.config.name.clone(), self.clock.now());
+        let pins = self.store.write("see tools", move |tx| {
+            Box::pin(async move { mcp_tools::see(tx, &name, &listed, now).await })
+        });
+        pins.await.map_err(|problem| self.forgets(&problem))
+    }
+
+    fn forgets(&self, problem: &anyhow::Error) -> ToolError {
+        tracing::error!(problem = format!("{problem:#}"), "tools of servers are not remembered");
+        self.config.broken("has tools, but what is remembered of them cannot be read")
+    }
+
+    /// Whether it still answers, if there is nothing else that it could be busy with.
+    pub(super) async fn ping(&self, session: &Arc<Session>) {
+        let old = session.peer_info().is_some_and(|info| info.protocol_version.has_initialize());
+        if !old || !session.service().rests() {
+            return;
+        }
+        let ping = session.send_request(ClientRequest::PingRequest(<_>::default()));
+        match session::bounded(PING_FOR, ping).await {
+            Ok(Err(error)) if !is_open(session) => {
+                tracing::info!(mcp.server = self.config.name, %error, "the connection is gone");
+                self.lost(session).await;
+            }
+            Ok(_) => self.note(|health| health.problem = None),
+            Err(_) => self.note(|health| {
+                health.problem = Some(format!("it did not answer within {PING_FOR:?}"));
+            }),
+        }
+    }
+
+    /// The new protocol tells of changes only whoever asks to be told.
+    pub(super) async fn subscribe(&self, session: &Session) -> Option<Subscription> {
+        let old = session.peer_info()?.protocol_version.has_initialize();
+        let wanted = SubscriptionFilter::builder().tools_list_changed().build();
+        if old {
+            return None;
+        }
+        session::bounded(PING_FOR, session.listen(wanted)).await.ok()?.ok()
+    }
+}
+
+fn is_open(session: &Arc<Session>) -> bool {
+    !session.is_closed() && !session.is_transport_closed()
+}
+
+fn version_of(session: &Session) -> Option<String> {
+    session.peer_info().map(|info| info.protocol_version.as_str().to_owned())
+}

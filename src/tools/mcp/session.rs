@@ -1,0 +1,222 @@
+//! Opens a connection to a server, by either generation of the protocol.
+
+use reqwest::{StatusCode, Url, header};
+use rmcp::{
+    model::{ErrorCode, ProtocolVersion, Tool as Definition},
+    service::{
+        ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RoleClient, RunningService,
+        ServiceError,
+    },
+    transport::{
+        StreamableHttpClientTransport, TokioChildProcess,
+        streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError},
+    },
+};
+use secrecy::{ExposeSecret, SecretString};
+use std::{
+    collections::HashMap, ffi::OsString, future::Future, process::Stdio, sync::Arc, time::Duration,
+};
+use tokio::{process::Command, sync::Notify, time};
+
+use super::{CONNECT_FOR, DISCOVER_FOR, McpConfig, Protocol, ear::Ear, oauth};
+use crate::tools::ToolError;
+
+/// What a server's process gets of our environment: our secrets are not its business.
+const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
+
+/// An open connection.
+pub(super) type Session = RunningService<RoleClient, Ear>;
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub struct Refused {
+    pub error: ToolError,
+    /// To try again at once would change nothing.
+    pub for_good: bool,
+}
+
+/// Connects once.
+pub(super) async fn open(config: &McpConfig, changed: &Arc<Notify>) -> Result<Session, Refused> {
+    let opened = time::timeout(CONNECT_FOR, Box::pin(begin_either(config, changed))).await;
+    opened.unwrap_or_else(|_| {
+        let error = config.broken(&format!("did not answer within {CONNECT_FOR:?}"));
+        Err(Refused { error, for_good: false })
+    })
+}
+
+/// Whether a server answers: the protocol that it speaks, and how many tools it has.
+pub async fn probe(config: &McpConfig) -> Result<(String, usize), ToolError> {
+    let opened = open(config, &Arc::default()).await;
+    let session = opened.map_err(|refused| refused.error)?;
+    let spoken = session.peer_info().map(|info| info.protocol_version.to_string());
+    Ok((spoken.unwrap_or_default(), list(config, &session).await?.len()))
+}
+
+/// All tools, over all pages.
+pub(super) async fn list(
+    config: &McpConfig,
+    session: &Session,
+) -> Result<Vec<Definition>, ToolError> {
+    bounded(DISCOVER_FOR, session.list_all_tools())
+        .await?
+        .map_err(|e| config.broken(&format!("does not list its tools: {e}")))
+}
+
+pub(super) async fn bounded<T>(
+    limit: Duration,
+    work: impl Future<Output = T>,
+) -> Result<T, ToolError> {
+    time::timeout(limit, work).await.map_err(|_| ToolError::Timeout(limit))
+}
+
+/// By the old handshake, else by the new one. Each on a connection of its own: a server may close
+/// it after a message that it does not know.
+async fn begin_either(config: &McpConfig, changed: &Arc<Notify>) -> Result<Session, Refused> {
+    let new = || ClientLifecycleMode::Discover {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+    };
+    let old = ClientLifecycleMode::Initialize;
+    let first = if config.protocol == Protocol::Discover { new() } else { old };
+    let error = match begin(config, changed, first).await? {
+        Ok(session) => return Ok(session),
+        Err(error) => error,
+    };
+    if config.protocol == Protocol::Auto
+        && !error.is_authorization_required()
+        && let Ok(session) = begin(config, changed, new()).await?
+    {
+        return Ok(session);
+    }
+    Err(refused(config, &error))
+}
+
+fn refused(config: &McpConfig, error: &ClientInitializeError) -> Refused {
+    if error.is_authorization_required() {
+        let what = "does not know who asks (401): give its [[mcp]] a token as `bearer`, or `token_url`, `client_id` and `client_secret` to get one with";
+        return Refused { error: config.broken(what), for_good: true };
+    }
+    let told = error.to_string();
+    let error = config.broken(&format!("does not answer as an MCP server: {told}"));
+    Refused { error, for_good: told.contains("HTTP 404") }
+}
+
+async fn begin(
+    config: &McpConfig,
+    changed: &Arc<Notify>,
+    mode: ClientLifecycleMode,
+) -> Result<Result<Session, ClientInitializeError>, Refused> {
+    let for_good = |error| Refused { error, for_good: true };
+    match (&config.command, &config.url) {
+        (Some(command), None) => {
+            let process = process(config, command).map_err(for_good)?;
+            Ok(Ear::ringing(changed.clone()).serve_with_lifecycle(process, mode).await)
+        }
+        (None, Some(url)) => {
+            let transport = http(config, url).await?;
+            Ok(Ear::ringing(changed.clone()).serve_with_lifecycle(transport, mode).await)
+        }
+        _ => Err(for_good(config.broken("needs either `command` or `url`"))),
+    }
+}
+
+fn process(config: &McpConfig, command: &[String]) -> Result<TokioChildProcess, ToolError> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(config.broken("has an empty `command`"));
+    };
+    let mut command = if let Some(walls) = &config.walls {
+        walls.command(command).map_err(|error| {
+            let name = &config.name;
+            config.broken(&format!("is off. {error}. mcp.{name}.sandbox = false trusts it"))
+        })?
+    } else {
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear();
+        let kept = |name: &OsString| INHERITED.iter().any(|i| name == i);
+        command.envs(std::env::vars_os().filter(|(name, _)| kept(name)));
+        command
+    };
+    command.kill_on_drop(true);
+    command.envs(config.env.iter().map(|(name, value)| (name, value.expose_secret())));
+    let spawned = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn();
+    let (process, _) =
+        spawned.map_err(|e| config.broken(&format!("cannot be started (`{program}`): {e}")))?;
+    Ok(process)
+}
+
+async fn http(
+    config: &McpConfig,
+    url: &Url,
+) -> Result<StreamableHttpClientTransport<reqwest::Client>, Refused> {
+    let for_good = |error| Refused { error, for_good: true };
+    // A redirect would carry the headers to another host.
+    let client = reqwest::Client::builder()
+        .connect_timeout(CONNECT_FOR)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .map_err(|e| for_good(config.broken(&format!("cannot be reached: {e}"))))?;
+    let token = match &config.oauth {
+        Some(credentials) => Some(oauth::token(config, credentials, (&client, url)).await?),
+        None => config.bearer.clone(),
+    };
+    let mut wanted = StreamableHttpClientTransportConfig::with_uri(url.as_str())
+        .custom_headers(headers(config).map_err(for_good)?);
+    if let Some(token) = &token {
+        wanted = wanted.auth_header(token.expose_secret());
+    }
+    Ok(StreamableHttpClientTransport::with_client(client, wanted))
+}
+
+fn headers(
+    config: &McpConfig,
+) -> Result<HashMap<header::HeaderName, header::HeaderValue>, ToolError> {
+    let read = |(name, value): (&String, &SecretString)| {
+        let value = header::HeaderValue::from_str(value.expose_secret()).ok()?;
+        Some((header::HeaderName::from_bytes(name.as_bytes()).ok()?, value))
+    };
+    let headers: Option<_> = config.headers.iter().map(read).collect();
+    headers.ok_or_else(|| config.broken("has a header that HTTP does not allow"))
+}
+
+impl McpConfig {
+    pub(super) fn broken(&self, what: &str) -> ToolError {
+        ToolError::ExternalService(format!("the MCP server `{}` {what}", self.name))
+    }
+}
+
+/// Why a call has no result.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The connection is gone; whether the call ran is not known.
+    Broken,
+    /// Nobody took the call.
+    NotRun,
+    Told(ToolError),
+}
+
+impl Fault {
+    pub(super) fn of(config: &McpConfig, error: ServiceError) -> Self {
+        match error {
+            ServiceError::McpError(error) if error.code == ErrorCode::INVALID_PARAMS => {
+                Self::Told(ToolError::InvalidParameters(error.message.into_owned()))
+            }
+            ServiceError::McpError(error) => {
+                Self::Told(ToolError::ExecutionFailed(error.message.into_owned()))
+            }
+            ServiceError::TransportSend(error) if untaken(error.error.as_ref()) => Self::NotRun,
+            ServiceError::TransportSend(_) | ServiceError::TransportClosed => Self::Broken,
+            ServiceError::Timeout { timeout } => Self::Told(ToolError::Timeout(timeout)),
+            other => Self::Told(config.broken(&format!("answered what was not asked: {other}"))),
+        }
+    }
+}
+
+/// Whether nobody was there to take the call, or whoever was there wanted to know first who asks.
+fn untaken(error: &(dyn std::error::Error + 'static)) -> bool {
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::Client(error)) => {
+            error.is_connect() || error.status() == Some(StatusCode::UNAUTHORIZED)
+        }
+        Some(StreamableHttpError::AuthRequired(_)) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,107 @@
+//! Configured servers for the tests, and what remembers them.
+
+use serde_json::Value;
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use super::{McpConfig, Protocol, Server};
+use crate::{
+    agent::catalog::Tier,
+    clock::SystemClock,
+    store::{
+        Store,
+        audit::{Query, Row},
+        db::Durability,
+        mcp_tools,
+    },
+    tools::{Tool, ToolError, testing::Place},
+};
+
+pub fn config(name: &str) -> McpConfig {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    McpConfig {
+        name: name.into(),
+        command: None,
+        url: None,
+        env: BTreeMap::new(),
+        tier: Tier::Extension,
+        protocol: Protocol::Auto,
+        bearer: None,
+        oauth: None,
+        headers: BTreeMap::new(),
+        walls: None,
+    }
+}
+
+pub fn named<'a>(tools: &'a [Arc<dyn Tool>], name: &str) -> &'a Arc<dyn Tool> {
+    let names: Vec<String> = tools.iter().map(|t| t.spec().name).collect();
+    tools.iter().find(|t| t.spec().name == name).unwrap_or_else(|| panic!("{name} in {names:?}"))
+}
+
+pub async fn run(
+    tools: &[Arc<dyn Tool>],
+    name: &str,
+    arguments: Value,
+) -> Result<String, ToolError> {
+    let place = Place::new();
+    named(tools, name).run(arguments, &place.context).await.map(|output| output.text)
+}
+
+/// A database, and a folder for a server that stands beside it.
+pub struct Desk {
+    pub folder: tempfile::TempDir,
+    pub store: Store,
+}
+
+impl Desk {
+    pub async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = format!("sqlite://{}", folder.path().join("desk.db").display());
+        let lease = std::time::Duration::from_secs(15);
+        let store = Store::open(&url, Durability::Normal, lease).await.expect("a database");
+        Self { folder, store }
+    }
+
+    pub fn server(&self, config: McpConfig) -> Arc<Server> {
+        Server::new(config, self.store.clone(), Arc::new(SystemClock))
+    }
+
+    pub async fn tools(&self, config: McpConfig) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
+        self.server(config).tools().await
+    }
+
+    /// Answers for a tool, or for all of a server.
+    pub async fn trusts(&self, server: &'static str, tool: Option<&'static str>) {
+        let trust = self.store.write("trust", move |tx| {
+            Box::pin(mcp_tools::trust(tx, (server, tool), "ann", chrono::DateTime::UNIX_EPOCH))
+        });
+        assert!(!trust.await.expect("it is written").is_empty());
+    }
+
+    pub async fn audit(&self, kind: &str) -> Vec<Row> {
+        let query = Query { kind: kind.into(), most: 100, ..Query::default() };
+        self.store.audit(query).await.expect("an audit")
+    }
+
+    /// A server that does on purpose what good ones do by accident, and offers these tools.
+    pub fn moody(&self, tools: &Value) -> McpConfig {
+        self.offers(tools);
+        let program = format!("{}/tests/peers/moody_mcp.py", env!("CARGO_MANIFEST_DIR"));
+        let folder = self.folder.path().display().to_string();
+        McpConfig { command: Some(vec!["python3".into(), program, folder]), ..config("m") }
+    }
+
+    /// From now on, when it is asked.
+    pub fn offers(&self, tools: &Value) {
+        std::fs::write(self.folder.path().join("tools.json"), tools.to_string()).expect("written");
+    }
+
+    /// What it was told, each a message.
+    pub fn heard(&self) -> Vec<Value> {
+        heard(self.folder.path())
+    }
+}
+
+fn heard(folder: &Path) -> Vec<Value> {
+    let lines = std::fs::read_to_string(folder.join("heard")).unwrap_or_default();
+    lines.lines().map(|line| serde_json::from_str(line).expect("a message")).collect()
+}

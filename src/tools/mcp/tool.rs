@@ -1,0 +1,225 @@
+//! A tool of a server: what we make of its definition, and its calls.
+
+use async_trait::async_trait;
+use rmcp::model::{CallToolRequestParams, Tool as Definition};
+use serde_json::{Map, Value, json};
+use std::{collections::HashSet, sync::Arc};
+
+use super::{
+    CONNECT_FOR, EXECUTE_FOR, McpConfig, Server, call, content, ear::Ongoing, session::Fault,
+};
+use crate::{
+    agent::{
+        catalog::{Approval, Domain, EffectClass, Source, ToolSpec},
+        guard::canonical,
+        naming::sanitise,
+    },
+    store::mcp_tools::Standing,
+    tools::{Context, Output, Tool, ToolError},
+};
+
+const NAME_CHARS: usize = 64;
+/// What a server may say about a tool, and about one argument of it.
+const DESCRIPTION_CHARS: usize = 1500;
+const ARGUMENT_CHARS: usize = 300;
+/// A definition that is longer is left out: it would fill the prompt.
+pub(super) const DEFINITION_BYTES: usize = 64 * 1024;
+
+/// What is remembered of a tool: all that a model or the guard goes by.
+pub(super) fn definition(tool: &Definition) -> String {
+    canonical(&json!({
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "annotations": tool.annotations,
+    }))
+}
+
+pub(super) struct McpTool {
+    pub server: Arc<Server>,
+    pub spec: ToolSpec,
+    pub original_name: String,
+}
+
+#[async_trait]
+impl Tool for McpTool {
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Value::Object(arguments) = arguments else {
+            return Err(ToolError::InvalidParameters("the arguments must be an object".to_owned()));
+        };
+        tokio::select! {
+            biased;
+            () = context.cancelled.cancelled() => {
+                Err(ToolError::ExecutionFailed("Stopped before it had ended.".to_owned()))
+            }
+            result = self.call(arguments, context) => result,
+        }
+    }
+}
+
+impl McpTool {
+    /// Once more over a new connection, if the first try has not run, or if to run twice does no
+    /// harm.
+    async fn call(
+        &self,
+        arguments: Map<String, Value>,
+        context: &Context,
+    ) -> Result<Output, ToolError> {
+        let once = self.spec.effect == EffectClass::AtMostOnce;
+        let mut first = true;
+        loop {
+            let broken = match self.call_once(arguments.clone(), context).await {
+                Ok(output) => return Ok(output),
+                Err(Fault::Told(error)) => return Err(error),
+                Err(Fault::Broken) if once => return Err(ToolError::Unknown),
+                Err(Fault::Broken) => "broke off twice",
+                Err(Fault::NotRun) => "cannot be reached; the call has not run",
+            };
+            if !first {
+                return Err(self.server.config.broken(broken));
+            }
+            first = false;
+        }
+    }
+
+    async fn call_once(
+        &self,
+        arguments: Map<String, Value>,
+        context: &Context,
+    ) -> Result<Output, Fault> {
+        let session = self.server.session().await.map_err(Fault::Told)?;
+        let wanted =
+            CallToolRequestParams::new(self.original_name.clone()).with_arguments(arguments);
+        let ongoing = Ongoing::showing(&self.spec.name, context.progress.clone());
+        let result = call::call(&self.server.config, &session, wanted, &ongoing).await;
+        if matches!(result, Err(Fault::Broken | Fault::NotRun)) {
+            self.server.lost(&session).await;
+        }
+        content::output(&result?, &ongoing.asked(), context).await.map_err(Fault::Told)
+    }
+}
+
+/// One that is not what it was: it says so, and does nothing.
+pub(super) struct Withheld {
+    pub spec: ToolSpec,
+}
+
+#[async_trait]
+impl Tool for Withheld {
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    async fn run(&self, _: Value, _: &Context) -> Result<Output, ToolError> {
+        Err(ToolError::NotAuthorized(self.spec.description.clone()))
+    }
+}
+
+/// What we make of a tool, and whether it is withheld.
+pub(super) fn spec(
+    config: &McpConfig,
+    tool: &Definition,
+    standing: Standing,
+    taken: &mut HashSet<String>,
+) -> ToolSpec {
+    let name = free(&format!("{}_{}", sanitise(&config.name), sanitise(&tool.name)), taken);
+    let source =
+        Source::Mcp { server: config.name.clone(), original_name: tool.name.clone().into_owned() };
+    if standing == Standing::Changed {
+        let why = withheld(&config.name, &tool.name);
+        return ToolSpec {
+            source,
+            tier: config.tier,
+            ..ToolSpec::read_only(&name, &why, json!({ "type": "object" }))
+        };
+    }
+    let effect = effect(tool, standing);
+    let said = tool.description.as_deref().map(str::trim).filter(|d| !d.is_empty());
+    let usual = format!("Tool {} from {}", tool.name, config.name);
+    let said = plain(said.unwrap_or(&usual), DESCRIPTION_CHARS);
+    ToolSpec {
+        effect,
+        tier: config.tier,
+        source,
+        approval: match effect {
+            EffectClass::ReadOnly => Approval::Never,
+            EffectClass::Idempotent | EffectClass::AtMostOnce => Approval::UnlessAllowed,
+        },
+        // A dead connection is opened again within the call.
+        timeout: CONNECT_FOR + EXECUTE_FOR,
+        untrusted: true,
+        // Whatever it calls itself: its arguments leave the house.
+        outward: true,
+        domain: if config.walls.is_some() { Domain::Container } else { Domain::Orchestrator },
+        ..ToolSpec::read_only(&name, &said, parameters(tool))
+    }
+}
+
+fn withheld(server: &str, tool: &str) -> String {
+    format!(
+        "Withheld: its server says something else about it than before. An operator has to look at \
+         it (`countersign mcp list`) and to answer for it (`countersign mcp trust {server} {tool}`)."
+    )
+}
+
+/// A server's word that a tool is harmless counts when an operator has answered for the tool.
+fn effect(tool: &Definition, standing: Standing) -> EffectClass {
+    let hints = tool.annotations.as_ref().filter(|_| standing == Standing::Vouched);
+    match hints {
+        Some(h) if h.read_only_hint == Some(true) => EffectClass::ReadOnly,
+        Some(h) if h.idempotent_hint == Some(true) => EffectClass::Idempotent,
+        _ => EffectClass::AtMostOnce,
+    }
+}
+
+fn parameters(tool: &Definition) -> Value {
+    let mut parameters = Value::Object(tool.input_schema.as_ref().clone());
+    if parameters.get("type").is_none() {
+        parameters["type"] = "object".into();
+    }
+    tidy(&mut parameters);
+    parameters
+}
+
+/// What a schema says in words, without what nobody sees, and not endless.
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            for (key, value) in fields.iter_mut() {
+                match value {
+                    Value::String(text) if key == "description" || key == "title" => {
+                        *text = plain(text, ARGUMENT_CHARS);
+                    }
+                    other => tidy(other),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+fn plain(text: &str, most: usize) -> String {
+    let shown = channels::text::neutralise(text);
+    match shown.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &shown[..at]),
+        None => shown,
+    }
+}
+
+/// The name, cut to fit, with a number if it is taken.
+pub(super) fn free(name: &str, taken: &mut HashSet<String>) -> String {
+    let cut = |chars: usize| name.chars().take(chars).collect::<String>();
+    let mut free = cut(NAME_CHARS).trim_matches('_').to_owned();
+    let mut number = 2;
+    while free.is_empty() || !taken.insert(free.clone()) {
+        let suffix = format!("_{number}");
+        free = format!("{}{suffix}", cut(NAME_CHARS - suffix.len()));
+        number += 1;
+    }
+    free
+}

@@ -1,0 +1,83 @@
+"""A server of tools over stdio, which does on purpose what good ones do by accident.
+
+usage: moody_mcp.py FOLDER
+
+It offers what stands in FOLDER/tools.json, and writes what it is told to FOLDER/heard.
+"""
+import json
+import pathlib
+import sys
+
+folder = pathlib.Path(sys.argv[1])
+
+
+def say(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def hear():
+    for line in sys.stdin:
+        with (folder / "heard").open("a") as heard:
+            heard.write(line)
+        yield json.loads(line)
+
+
+def tools():
+    return json.loads((folder / "tools.json").read_text())
+
+
+def text(words):
+    return {"content": [{"type": "text", "text": words}]}
+
+
+def call(params, messages):
+    """What came of it; nothing, if nobody waits for it."""
+    match params["name"]:
+        case "die":
+            # Not over the same question twice, so that a second try can be seen.
+            if (folder / "heard").read_text().count('"tools/call"') == 1:
+                sys.exit(1)
+            return text("alive")
+        case "slow":
+            progress = {"progressToken": params["_meta"]["progressToken"]}
+            progress |= {"progress": 1, "total": 3, "message": "the *first*"}
+            say(method="notifications/progress", params=progress)
+            while next(messages).get("method") != "notifications/cancelled":
+                pass
+            return None
+        case "ask":
+            schema = {"type": "object", "properties": {"colour": {"type": "string"}}}
+            question = {"message": "Which colour?", "requestedSchema": schema}
+            say(id=99, method="elicitation/create", params=question)
+            return text(next(messages)["result"]["action"])
+        case "grow":
+            more = {"name": "new", "inputSchema": {"type": "object"}}
+            (folder / "tools.json").write_text(json.dumps(tools() + [more]))
+            say(method="notifications/tools/list_changed")
+            return text("grown")
+        case _:
+            return text(json.dumps(params["arguments"]))
+
+
+messages = hear()
+for message in messages:
+    match message.get("method"):
+        case "initialize":
+            result = {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {"listChanged": True}},
+                "serverInfo": {"name": "moody", "version": "1"},
+            }
+        case "tools/list":
+            result = {"tools": tools()}
+        case "tools/call":
+            result = call(message["params"], messages)
+        case "ping":
+            result = {}
+        case _:
+            result = None
+            if "id" in message:
+                error = {"code": -32601, "message": "no such method"}
+                say(id=message["id"], error=error)
+    if result is not None:
+        say(id=message["id"], result=result)
