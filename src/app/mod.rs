@@ -279,7 +279,8 @@ fn tools_of(
     sandbox: &Arc<Sandbox>,
     store: &Store,
 ) -> Result<impl Iterator<Item = Arc<dyn Tool>>> {
-    let confined = toolbox::sandboxed(sandbox, config.documents.clone(), config.shell.enabled);
+    let way = config.shell.enabled.then(|| tools::way(config, variables)).transpose()?;
+    let confined = toolbox::sandboxed(sandbox, config.documents.clone(), way);
     Ok(toolbox::builtin()
         .into_iter()
         .chain(confined)

@@ -18,7 +18,9 @@ use crate::{
             keep::{Found, Watch},
         },
         sandbox::{Sandbox, server::ServerWalls},
+        shell::Way,
         skills::{self, folder},
+        web::{client::Outside, egress::Egress},
     },
     worker::{Worker, hooks::Walls},
 };
@@ -144,6 +146,16 @@ pub fn server(
         headers: BTreeMap::new(),
         walls,
     })
+}
+
+/// Where commands of the shell may go.
+pub(super) fn way(config: &Config, variables: &BTreeMap<String, String>) -> Result<Way> {
+    if config.shell.hosts.is_empty() {
+        return Ok(Way::default());
+    }
+    let outside = Outside::new(config.web.build(variables)?.inside)?;
+    let egress = Egress::to(&config.shell.hosts, outside).context("shell.hosts")?;
+    Ok(Way(Some(Arc::new(egress))))
 }
 
 /// Where each agent has its skills.

@@ -75,11 +75,12 @@ pub struct Config {
 #[serde(deny_unknown_fields, default)]
 pub struct ShellConfig {
     pub enabled: bool,
+    pub hosts: Vec<String>,
 }
 
 impl Default for ShellConfig {
     fn default() -> Self {
-        Self { enabled: true }
+        Self { enabled: true, hosts: Vec::new() }
     }
 }
 

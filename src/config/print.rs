@@ -144,6 +144,7 @@ pub const KEYS: &[Key] = &[
         "How long audit rows (once sealed) and days of the account are kept, as in 400d",
     ),
     key("shell.enabled", "true", "Whether agents may run commands, in the sandbox"),
+    key("shell.hosts", "[]", "Hosts that commands reach, by https, or host:port; * and ? match"),
     key(
         "skills.load_tool",
         "true",

@@ -14,7 +14,9 @@ use super::{
         cell::Cell,
         run::{self, Ended, Stream},
     },
-    spill, workspace,
+    spill,
+    web::egress::Egress,
+    workspace,
 };
 use crate::agent::catalog::{Approval, Domain, EffectClass, Subject, Tier, ToolSpec};
 
@@ -31,7 +33,13 @@ const COMMAND_BYTES: usize = 64 * 1024;
 /// `shell`
 pub struct Shell {
     pub sandbox: Arc<Sandbox>,
+    /// The hosts that commands reach; none, where there is no such way.
+    pub egress: Option<Arc<Egress>>,
 }
+
+/// How far commands get.
+#[derive(Default)]
+pub struct Way(pub Option<Arc<Egress>>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -56,14 +64,8 @@ impl Tool for Shell {
             // Files that it shows may be anybody's.
             untrusted: true,
             domain: Domain::Container,
-            ..ToolSpec::read_only(
-                "shell",
-                "Runs a command with /bin/sh in a sandbox without network. It starts in \
-                 /workspace, the folder of this conversation, and can write there and in /tmp, \
-                 which is gone afterwards. Nothing goes on running when the command has ended. The \
-                 result is JSON: exitCode, stdout, stderr, timedOut.",
-                schema::<Arguments>(),
-            )
+            outward: self.egress.is_some(),
+            ..ToolSpec::read_only("shell", &self.about(), schema::<Arguments>())
         }
     }
 
@@ -81,8 +83,40 @@ impl Tool for Shell {
         let program = ["/bin/sh", "-c", &command].map(str::to_owned).to_vec();
         let cell = Cell::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
             .with_workspace(&context.workspace);
-        let ended = run::to_its_end(self.sandbox.walled(&cell)?, Vec::new(), wait).await?;
+        let ended = self.ended(cell, wait).await?;
         Ok(Output::text(told(ended, context).await))
+    }
+}
+
+impl Shell {
+    fn about(&self) -> String {
+        let network = match &self.egress {
+            None => "without network".to_owned(),
+            Some(egress) => {
+                format!("that reaches only these hosts, by https: {}", egress.names().join(", "))
+            }
+        };
+        format!(
+            "Runs a command with /bin/sh in a sandbox {network}. It starts in /workspace, the \
+             folder of this conversation, and can write there and in /tmp, which is gone \
+             afterwards. Nothing goes on running when the command has ended. The result is JSON: \
+             exitCode, stdout, stderr, timedOut."
+        )
+    }
+
+    async fn ended(&self, cell: Cell, wait: Duration) -> Result<Ended, ToolError> {
+        let Some(egress) = &self.egress else {
+            return run::to_its_end(self.sandbox.walled(&cell)?, Vec::new(), wait).await;
+        };
+        let folder = tempfile::tempdir();
+        let folder = folder.map_err(|e| ToolError::Sandbox(format!("there is no way out: {e}")))?;
+        let socket = folder.path().join("egress");
+        let open = egress.open(&socket)?;
+        let command = self.sandbox.walled(&cell.let_out_by(&socket))?;
+        tokio::select! {
+            ended = run::to_its_end(command, Vec::new(), wait) => ended,
+            never = open.serve() => match never {},
+        }
     }
 }
 
@@ -127,7 +161,7 @@ mod tests {
     /// S3: the guard parses what the shell is given; of any other text it would see but one word.
     #[test]
     fn the_guard_sees_a_command() {
-        let spec = Shell { sandbox: Arc::new(Sandbox::off("a test")) }.spec();
+        let spec = Shell { sandbox: Arc::new(Sandbox::off("a test")), egress: None }.spec();
         assert_eq!(spec.subject, Some(Subject::Command("command")));
     }
 }

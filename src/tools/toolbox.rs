@@ -70,14 +70,16 @@ pub fn builtin() -> Vec<Arc<dyn Tool>> {
 pub fn sandboxed(
     sandbox: &Arc<Sandbox>,
     house: documents::House,
-    with_shell: bool,
+    with_shell: Option<shell::Way>,
 ) -> Vec<Arc<dyn Tool>> {
     let mut tools = documents::tools(house, sandbox);
     tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone() }));
-    match sandbox.missing() {
-        None if with_shell => tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone() })),
-        Some(why) if with_shell => tracing::warn!(why, "there is no shell"),
-        _ => {}
+    match (sandbox.missing(), with_shell) {
+        (None, Some(shell::Way(egress))) => {
+            tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone(), egress }));
+        }
+        (Some(why), Some(_)) => tracing::warn!(why, "there is no shell"),
+        (_, None) => {}
     }
     tools
 }
@@ -382,7 +384,8 @@ mod tests {
     fn ic_03_ic_04_cv_18_every_tool_that_comes_with_the_program_is_fit() {
         let toolbox = Toolbox::default();
         let sandbox = Arc::new(Sandbox::off("a test"));
-        let sandboxed = sandboxed(&sandbox, documents::House::default(), true);
+        let sandboxed =
+            sandboxed(&sandbox, documents::House::default(), Some(shell::Way::default()));
         for tool in builtin().into_iter().chain(sandboxed) {
             toolbox.register(tool).unwrap();
         }

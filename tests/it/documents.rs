@@ -62,7 +62,7 @@ impl Desk {
         let sandbox = Arc::new(sandbox().await);
         fs::create_dir(&context.workspace).unwrap();
         let extract = ExtractDocument { sandbox: sandbox.clone() };
-        Self { context, extract, shell: Shell { sandbox }, folder }
+        Self { context, extract, shell: Shell { sandbox, egress: None }, folder }
     }
 
     fn has(&self, name: &str, bytes: impl AsRef<[u8]>) {

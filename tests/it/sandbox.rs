@@ -13,8 +13,10 @@ use countersign::{
             run::{self, Ended},
             server::ServerWalls,
         },
+        web::{client::Outside, egress::Egress},
     },
 };
+use fakes::web::FakeWeb;
 use std::{
     collections::BTreeMap,
     fs,
@@ -132,6 +134,47 @@ async fn s7_no_way_to_the_network_leads_out() {
     ] {
         house.holds(name, &python(&format!("{code}\nprint(\"ESCAPED\")"))).await;
     }
+}
+
+/// S7: with hosts that are named there is one way out, to them; all others are as far as before.
+#[tokio::test]
+async fn s7_a_command_reaches_the_hosts_that_are_named() {
+    let house = House::new().await;
+    let server = FakeWeb::start().await;
+    let place = server.url().trim_start_matches("http://").to_owned();
+    let outside = Outside::new(["127.0.0.1".to_owned()].into()).unwrap();
+    let egress = Egress::to(std::slice::from_ref(&place), outside).unwrap();
+    let socket = house.folder.path().join("way");
+    let open = egress.open(&socket).unwrap();
+    let ask = |place: &str| {
+        python(&format!(
+            "s = socket.create_connection((\"127.0.0.1\", 3128), 5)\n\
+             s.sendall(b\"CONNECT {place} HTTP/1.1\\r\\n\\r\\nGET /echo HTTP/1.0\\r\\n\\r\\n\")\n\
+             print(s.makefile().read())"
+        ))
+    };
+    let (host, port) = place.split_once(':').unwrap();
+    let direct = format!("socket.create_connection((\"{host}\", {port}), 5)\nprint(\"ESCAPED\")");
+    let script = format!(
+        "echo $https_proxy; {}; {}; {}",
+        ask(&place),
+        ask("example.org:443"),
+        python(&direct)
+    );
+    let program = ["/bin/sh", "-c", &script].map(str::to_owned).to_vec();
+    let cell = Cell::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
+        .with_workspace(&house.folder.path().join("mine"))
+        .let_out_by(&socket);
+    let ended = tokio::select! {
+        ended = run::to_its_end(house.sandbox.walled(&cell).unwrap(), Vec::new(), WAIT) => ended,
+        never = open.serve() => match never {},
+    };
+    let said = ended.unwrap().stdout.text();
+    assert!(said.starts_with("http://127.0.0.1:3128\n"), "{said}");
+    assert!(said.contains("200 Connection established") && said.contains("GET /echo"), "{said}");
+    assert!(said.contains("403 Forbidden") && !said.contains("ESCAPED"), "{said}");
+    assert_eq!(server.asked().len(), 1);
+    house.holds("the way of others", &format!("{} 2>&1 && echo ESCAPED", ask(&place))).await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::{
 };
 use tokio::process::Command;
 
-use super::{Job, MIB};
+use super::{Job, MIB, passage};
 
 /// Where the folder of a conversation is within.
 pub const WORKSPACE: &str = "/workspace";
@@ -17,6 +17,8 @@ pub const SKILL: &str = "/skill";
 pub const HOME: &str = "/run/home";
 /// Where our binary is within.
 const CONFINE: &str = "/run/countersign";
+/// Where the proxy's socket is within.
+const EGRESS: &str = "/run/egress";
 
 const TEMPORARY_BYTES: u64 = 256 * MIB;
 
@@ -48,6 +50,8 @@ pub struct Cell {
     /// Folders that it may read besides.
     pub shown: Vec<(PathBuf, PathBuf)>,
     pub network: bool,
+    /// The socket at which a proxy lets it out.
+    pub egress: Option<PathBuf>,
 }
 
 /// What can be read.
@@ -62,7 +66,8 @@ pub enum Files {
 impl Cell {
     /// Nothing but programs, and no network.
     pub fn around(job: Job) -> Self {
-        Self { job, files: Files::Programs, folders: Vec::new(), shown: Vec::new(), network: false }
+        let (folders, shown) = (Vec::new(), Vec::new());
+        Self { job, files: Files::Programs, folders, shown, network: false, egress: None }
     }
 
     /// With the folder of a conversation, in which the program starts.
@@ -77,16 +82,26 @@ impl Cell {
         self
     }
 
+    /// With a way out, by the proxy at that socket.
+    pub fn let_out_by(mut self, socket: &Path) -> Self {
+        self.egress = Some(socket.to_owned());
+        self
+    }
+
     pub fn command(&self, bubblewrap: &Path, program: &Path) -> Command {
         let mut job = self.job.clone();
         job.writable = self.folders.iter().map(|(_, within)| within.clone()).collect();
         job.writable.extend(["/tmp", "/dev/shm"].map(PathBuf::from));
+        job.egress = self.egress.as_ref().map(|_| PathBuf::from(EGRESS));
         let mut command = Command::new(bubblewrap);
         command.env_clear().envs([
             ("PATH", "/usr/local/bin:/usr/bin:/bin"),
             ("HOME", "/tmp"),
             ("LANG", "C.UTF-8"),
         ]);
+        if self.egress.is_some() {
+            command.envs(["https_proxy", "HTTPS_PROXY"].map(|name| (name, passage::PROXY)));
+        }
         command.args([
             "--unshare-all",
             "--unshare-user",
@@ -108,6 +123,9 @@ impl Cell {
         }
         self.show(&mut command);
         command.arg("--ro-bind").arg(program).arg(CONFINE);
+        if let Some(socket) = &self.egress {
+            command.arg("--ro-bind").arg(socket).arg(EGRESS);
+        }
         for (here, within) in &self.shown {
             command.arg("--ro-bind").arg(here).arg(within);
         }

@@ -12,7 +12,7 @@ use std::{
     thread,
 };
 
-use super::{Job, Limits, Work, calls, calls::Reach, watch};
+use super::{Job, Limits, Work, calls, calls::Reach, passage, watch};
 use crate::tools::documents;
 
 /// What a probe says when everything holds.
@@ -53,6 +53,9 @@ fn confined(job: &str) -> Result<i32> {
     match &job.work {
         Work::Program(program) => {
             calls::close(Reach::Program)?;
+            if let Some(socket) = job.egress {
+                passage::dig(socket).context("the way out")?;
+            }
             watch::over(program, job.limits)
         }
         Work::Probe => {

@@ -7,6 +7,7 @@
 //!
 //! - [`cell`]: the walls, as bubblewrap is told about them
 //! - [`confine`]: the other side: what the binary does when it is started again
+//! - [`passage`]: within the walls, the way to a proxy outside
 //! - [`calls`]: the system calls that are left
 //! - [`server`]: walls around MCP servers
 //! - [`watch`]: the first process in the walls, which counts the others
@@ -15,6 +16,7 @@
 pub mod calls;
 pub mod cell;
 pub mod confine;
+mod passage;
 pub mod run;
 pub mod server;
 pub mod watch;
@@ -56,6 +58,9 @@ pub struct Job {
     pub limits: Option<Limits>,
     /// Where it may write, as paths within the walls.
     pub writable: Vec<PathBuf>,
+    /// The socket, as a path within the walls, at which a proxy answers.
+    #[serde(default)]
+    pub egress: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,7 +197,7 @@ impl Sandbox {
 
 impl Job {
     pub fn new(work: Work, limits: Option<Limits>) -> Self {
-        Self { work, limits, writable: Vec::new() }
+        Self { work, limits, writable: Vec::new(), egress: None }
     }
 
     pub fn argument(&self) -> String {

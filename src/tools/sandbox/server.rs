@@ -45,6 +45,7 @@ impl ServerWalls {
             folders,
             shown: Vec::new(),
             network: self.network,
+            egress: None,
         };
         let mut command = self.sandbox.walled(&cell)?;
         command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH" || name == "LANG"));

@@ -9,6 +9,7 @@ use reqwest::{
     redirect::Policy,
 };
 use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::net::TcpStream;
 use url::{Host, Url};
 
 use super::address::is_public;
@@ -88,6 +89,26 @@ impl Outside {
     pub async fn send(&self, ask: Ask) -> Result<Answer, ToolError> {
         let within = tokio::time::timeout(ANSWER_FOR, self.follow(ask));
         within.await.map_err(|_| ToolError::Timeout(ANSWER_FOR))?
+    }
+
+    /// Connects to a host, checked as all others are.
+    pub async fn dial(&self, host: &str, port: u16) -> Result<TcpStream, ToolError> {
+        let url = Url::parse(&format!("https://{host}:{port}/"));
+        let url = url.map_err(|_| ToolError::NotAuthorized(format!("{host} is no host")))?;
+        self.may_go(&url)?;
+        let name = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let far = |what: &str| ToolError::ExternalService(format!("{host}:{port} {what}"));
+        let mut found = look_up(name, &self.named).await.map_err(|error| {
+            error.downcast::<Inside>().map_or_else(
+                |_| far("is not known"),
+                |inside| ToolError::NotAuthorized(inside.to_string()),
+            )
+        })?;
+        for address in &mut found {
+            address.set_port(port);
+        }
+        let connected = tokio::time::timeout(CONNECT_FOR, TcpStream::connect(&found[..])).await;
+        connected.map_err(|_| far("did not answer in time"))?.map_err(|_| far("cannot be reached"))
     }
 
     async fn follow(&self, mut ask: Ask) -> Result<Answer, ToolError> {
@@ -208,17 +229,24 @@ struct Inside(String);
 
 impl Resolve for Checked {
     fn resolve(&self, name: Name) -> Resolving {
-        let named = self.named.contains(name.as_str());
-        Box::pin(async move {
-            let found: Vec<SocketAddr> =
-                tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            // One address that leads inside is enough: which one would be taken is not ours to say.
-            if !named && found.iter().any(|address| !is_public(address.ip())) {
-                return Err(Inside(name.as_str().to_owned()).into());
-            }
-            Ok(Box::new(found.into_iter()) as Addrs)
-        })
+        let named = self.named.clone();
+        Box::pin(
+            async move { Ok(Box::new(look_up(name.as_str(), &named).await?.into_iter()) as Addrs) },
+        )
     }
+}
+
+/// The addresses of a name, unless one of them leads inside: which one would be taken is not ours
+/// to say.
+async fn look_up(
+    name: &str,
+    named: &BTreeSet<String>,
+) -> Result<Vec<SocketAddr>, Box<dyn std::error::Error + Send + Sync>> {
+    let found: Vec<SocketAddr> = tokio::net::lookup_host((name, 0)).await?.collect();
+    if !named.contains(name) && found.iter().any(|address| !is_public(address.ip())) {
+        return Err(Inside(name.to_owned()).into());
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 //! text and taints the session.
 //!
 //! - [`address`], [`client`]: what may be asked at all, and the only way out
+//! - [`egress`]: the way out of the sandbox
 //! - [`fetch`], [`search`], [`request`]: the tools
 
 pub mod address;
 pub mod client;
+pub mod egress;
 pub mod fetch;
 pub mod request;
 pub mod search;

@@ -1,0 +1,218 @@
+//! The way out of the sandbox: a proxy that reaches the hosts that the operator has named, and
+//! nothing else.
+//!
+//! It is asked over a socket that is shown within the walls, by `CONNECT`: what goes through is TLS
+//! between the program and the host, and none of our business.
+
+use anyhow::{Context as _, Result};
+use futures::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
+use globset::{Glob, GlobSet};
+use std::{path::Path, time::Duration};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
+    net::{UnixListener, UnixStream},
+    time::timeout,
+};
+
+use super::client::Outside;
+use crate::tools::ToolError;
+
+/// A request is not longer, and does not take longer.
+const HEAD_BYTES: usize = 8 * 1024;
+const HEAD_FOR: Duration = Duration::from_secs(10);
+/// Connections at once, of one program.
+const AT_ONCE: usize = 32;
+
+/// Where programs in the sandbox may go.
+#[derive(Clone)]
+pub struct Egress {
+    names: Vec<String>,
+    hosts: GlobSet,
+    outside: Outside,
+}
+
+impl Egress {
+    /// To hosts of these names, by TLS, or at the port that is named; `*` matches.
+    pub fn to(names: &[String], outside: Outside) -> Result<Self> {
+        let mut hosts = GlobSet::builder();
+        for name in names {
+            let port = if name.contains(':') { "" } else { ":443" };
+            let place = format!("{}{port}", name.to_lowercase());
+            hosts.add(Glob::new(&place).with_context(|| name.clone())?);
+        }
+        Ok(Self { names: names.to_vec(), hosts: hosts.build()?, outside })
+    }
+
+    /// What they are called.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Lets in at a socket of that path.
+    pub fn open(&self, socket: &Path) -> Result<Open<'_>, ToolError> {
+        let listener = UnixListener::bind(socket)
+            .map_err(|problem| ToolError::Sandbox(format!("there is no way out: {problem}")))?;
+        Ok(Open { egress: self, listener })
+    }
+
+    async fn pass(&self, mut from: UnixStream) -> std::io::Result<()> {
+        let Some(head) = timeout(HEAD_FOR, head(&mut from)).await.ok().flatten() else {
+            return refuse(&mut from, "400 Bad Request", "that is no request").await;
+        };
+        let Some((host, port)) = wanted(&head) else {
+            let why = "only CONNECT goes through: ask by https";
+            return refuse(&mut from, "405 Method Not Allowed", why).await;
+        };
+        if !self.hosts.is_match(format!("{host}:{port}")) {
+            let why = format!("{host}:{port} is not among the places that may be reached");
+            return refuse(&mut from, "403 Forbidden", &why).await;
+        }
+        match self.outside.dial(&host, port).await {
+            Err(why) => refuse(&mut from, "502 Bad Gateway", &why.to_string()).await,
+            Ok(mut to) => {
+                from.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+                copy_bidirectional(&mut from, &mut to).await.map(drop)
+            }
+        }
+    }
+}
+
+/// A way that is open.
+pub struct Open<'e> {
+    egress: &'e Egress,
+    listener: UnixListener,
+}
+
+impl Open<'_> {
+    /// Lets through, for as long as it is polled; never returns.
+    pub async fn serve(self) -> std::convert::Infallible {
+        let mut passing = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                taken = self.listener.accept(), if passing.len() < AT_ONCE => {
+                    if let Ok((from, _)) = taken {
+                        // A connection that breaks off has ended.
+                        passing.push(self.egress.pass(from).map(drop));
+                    }
+                }
+                Some(()) = passing.next() => {}
+            }
+        }
+    }
+}
+
+/// What comes before the empty line.
+async fn head(from: &mut UnixStream) -> Option<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        // Byte by byte: what follows is not ours.
+        head.push(from.read_u8().await.ok()?);
+        if head.len() > HEAD_BYTES {
+            return None;
+        }
+    }
+    String::from_utf8(head).ok()
+}
+
+/// As in `CONNECT host:443 HTTP/1.1`.
+fn wanted(head: &str) -> Option<(String, u16)> {
+    let mut words = head.lines().next()?.split(' ');
+    let (method, place, version) = (words.next()?, words.next()?, words.next()?);
+    let (host, port) = place.rsplit_once(':')?;
+    let fits = method == "CONNECT" && version.starts_with("HTTP/1.") && words.next().is_none();
+    let port = port.parse().ok()?;
+    fits.then(|| (host.trim_end_matches('.').to_lowercase(), port))
+}
+
+async fn refuse(from: &mut UnixStream, status: &str, why: &str) -> std::io::Result<()> {
+    let answer = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{why}",
+        why.len()
+    );
+    from.write_all(answer.as_bytes()).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn egress(names: &[&str], inside: &[&str]) -> Egress {
+        let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+        let inside = inside.iter().map(|&host| host.to_owned()).collect();
+        Egress::to(&names, Outside::new(inside).unwrap()).unwrap()
+    }
+
+    /// The first line that comes back, and what follows the head.
+    async fn asked(egress: &Egress, request: &str) -> (String, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("way");
+        let open = egress.open(&socket).unwrap();
+        let asking = async {
+            let mut stream = UnixStream::connect(&socket).await.unwrap();
+            stream.write_all(request.as_bytes()).await.unwrap();
+            stream.shutdown().await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            let (first, rest) = answer.split_once("\r\n").unwrap();
+            (first.to_owned(), rest.split_once("\r\n\r\n").map_or("", |(_, b)| b).to_owned())
+        };
+        tokio::select! {
+            answer = asking => answer,
+            never = open.serve() => match never {},
+        }
+    }
+
+    fn connect(place: &str) -> String {
+        format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\n")
+    }
+
+    /// S8: named or not, a host that stands inside is not reached, however it is written.
+    #[tokio::test]
+    async fn s8_only_named_hosts_of_the_public_internet_are_reached() {
+        let all = egress(&["*", "*:*"], &[]);
+        for place in [
+            "localhost:443",
+            "127.0.0.1:443",
+            "2130706433:443",
+            "0x7f.1:443",
+            "[::1]:443",
+            "169.254.169.254:443",
+            "10.0.0.1:443",
+            "[::ffff:127.0.0.1]:443",
+            "metadata.internal:443",
+            "1.1.1.1:22",
+        ] {
+            let (first, why) = asked(&all, &connect(place)).await;
+            assert!(first.contains("502"), "{place}: {first} {why}");
+        }
+        let named = egress(&["pypi.org", "*.pythonhosted.org"], &[]);
+        for place in [
+            "evil.example:443",
+            "pypi.org.evil.example:443",
+            "evilpypi.org:443",
+            "pypi.org:80",
+            "pypi.org:22",
+        ] {
+            let (first, why) = asked(&named, &connect(place)).await;
+            assert!(first.contains("403") && why.contains("not among"), "{place}: {first}");
+        }
+        for request in
+            ["GET http://pypi.org/ HTTP/1.1\r\n\r\n", "CONNECT pypi.org HTTP/1.1\r\n\r\n"]
+        {
+            assert!(asked(&named, request).await.0.contains("405"), "{request}");
+        }
+        assert!(asked(&named, "what\r\n\r\n").await.0.contains("405"));
+        assert!(asked(&named, &"x".repeat(HEAD_BYTES + 1)).await.0.contains("400"));
+    }
+
+    #[tokio::test]
+    async fn what_is_named_is_reached() {
+        let server = fakes::web::FakeWeb::start().await;
+        let place = server.url().trim_start_matches("http://").to_owned();
+        let egress = egress(&[&place], &["127.0.0.1"]);
+        let through = format!("{}GET /echo HTTP/1.0\r\n\r\n", connect(&place));
+        let (first, rest) = asked(&egress, &through).await;
+        assert_eq!(first, "HTTP/1.1 200 Connection established");
+        assert!(rest.contains("GET /echo"), "{rest}");
+    }
+}
