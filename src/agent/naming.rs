@@ -5,6 +5,10 @@ const NAME_CHARS: usize = 64;
 /// Names that are more alike than this are one, misspelt.
 const ALIKE: f64 = 0.85;
 
+/// What tools of ours are called elsewhere.
+const ELSEWHERE: [(&str, &str); 2] =
+    [("memory_read", "memory_recall"), ("memory_write", "memory_store")];
+
 /// `readFile` → `read_file`; what is left are ASCII letters, digits and single `_`.
 pub fn sanitise(name: &str) -> String {
     let mut clean = String::new();
@@ -33,6 +37,11 @@ pub fn meant<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> 
     let last = sanitise(wanted.rsplit('.').next().unwrap_or_default());
     let named = names.clone().find(|name| exact(name));
     if let Some(name) = named.or_else(|| names.clone().find(|name| *name == last)) {
+        return Some(name);
+    }
+    if let Some((_, ours)) = ELSEWHERE.into_iter().find(|(theirs, _)| *theirs == clean)
+        && let Some(name) = names.clone().find(|name| *name == ours)
+    {
         return Some(name);
     }
     let mut scored: Vec<_> = names
@@ -132,5 +141,14 @@ mod tests {
         let names = ["read_page_a", "read_page_b", "read_pages_of"];
         assert_eq!(meant("read_page_", names.into_iter()), None);
         assert_eq!(meant("read_pages_o", names.into_iter()), Some("read_pages_of"));
+    }
+
+    /// IC-49: what another program's agents call the memory is ours.
+    #[test]
+    fn ic_49_a_tool_is_known_by_what_it_is_called_elsewhere() {
+        let names = ["memory_recall", "memory_store"];
+        assert_eq!(meant("memory_read", names.into_iter()), Some("memory_recall"));
+        assert_eq!(meant("MemoryWrite", names.into_iter()), Some("memory_store"));
+        assert_eq!(meant("memory_read", ["shell"].into_iter()), None);
     }
 }

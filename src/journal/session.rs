@@ -273,7 +273,9 @@ impl Session {
         let open = self.open_calls().find(|c| c.call.id == *id);
         if let Some(tool) = open.map(|open| open.call.tool.clone()) {
             self.end(id, &result.text);
-            if matches!(result.outcome, Outcome::Done | Outcome::Failed) {
+            // What did not fit the tool has not run.
+            let ran = matches!(result.outcome, Outcome::Done | Outcome::Failed);
+            if ran && !result.text.starts_with("Invalid parameters: ") {
                 *self.used.entry(tool).or_default() += 1;
             }
         }

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn ic_47_a_path_leads_into_the_json() {
+    async fn ic_47_cv_20_a_path_leads_into_the_json() {
         for path in ["orders[0].total", "$.orders[0].total", "/orders/0/total", "orders.0['total']"]
         {
             assert_eq!(at(path).await.unwrap(), "7", "{path}");

@@ -152,4 +152,25 @@ mod tests {
         assert_eq!(says(ToolError::ExternalService("500".into())), "External service: 500");
         assert_eq!(says(ToolError::Sandbox("trap".into())), "Sandbox: trap");
     }
+
+    fn is_shared<T: Send + Sync + ?Sized>() {}
+
+    /// Any tool is one thing to whoever runs it, on any thread; what went wrong is an error like
+    /// others.
+    #[tokio::test]
+    async fn ic_01_ca_08_ca_38_ca_39_tools_are_shared_between_tasks() {
+        fn is_error<E: std::error::Error + Clone + std::fmt::Debug>() {}
+        is_shared::<dyn Tool>();
+        is_error::<ToolError>();
+        let tools: Vec<std::sync::Arc<dyn Tool>> =
+            vec![std::sync::Arc::new(time::CurrentDatetime), std::sync::Arc::new(json::Json)];
+        let place = testing::Place::new();
+        let (clock, other) = (tools[0].clone(), tools[0].clone());
+        let (first, second) = tokio::join!(
+            clock.run(serde_json::json!({}), &place.context),
+            other.run(serde_json::json!({}), &place.context)
+        );
+        assert_eq!(first, second);
+        assert!(first.is_ok());
+    }
 }

@@ -505,6 +505,45 @@ mod tests {
         assert!(!text.contains("hunter2"), "{text}");
     }
 
+    /// CV-01, CV-02, CA-01, IC-15, IC-16, CV-03: what a tool need not say has a plain meaning; a
+    /// result has an outcome, a text and the time that it took.
+    #[tokio::test]
+    async fn cv_01_ca_01_a_tool_says_little_and_a_result_all() {
+        let ToolSpec { source, approval, max_usage_count, result_as_answer, cache, .. } =
+            ToolSpec::read_only("a", "A.", json!({ "type": "object" }));
+        assert_eq!((source, approval), (Source::Builtin, catalog::Approval::Never));
+        assert_eq!((max_usage_count, result_as_answer, cache), (None, false, false));
+        let call = sample().run_call("sample", json!({ "do": "x" }), &Place::new().context).await;
+        let result = call.unwrap();
+        assert_eq!((result.outcome, result.text.as_str()), (Outcome::Done, r#"{"do":"x"}"#));
+        assert!(result.took_ms < 60_000 && result.attachments.is_empty());
+    }
+
+    /// Reading is free, writing asks, a program runs in the sandbox or not at all; nothing that
+    /// drives a browser or a service of others comes with the program.
+    #[test]
+    fn mc_20_ic_08_ic_50_cv_09_tools_say_what_they_may_do() {
+        let sandbox = Arc::new(Sandbox::without_walls(std::path::Path::new("x"), "a test"));
+        let all = builtin()
+            .into_iter()
+            .chain([
+                Arc::new(shell::Shell { sandbox: sandbox.clone(), egress: None }) as Arc<dyn Tool>
+            ]);
+        let specs: BTreeMap<_, _> =
+            all.map(|tool| tool.spec()).map(|spec| (spec.name.clone(), spec)).collect();
+        for name in ["read_file", "list_dir"] {
+            assert_eq!(specs[name].approval, catalog::Approval::Never, "{name}");
+        }
+        for name in ["write_file", "apply_patch", "shell"] {
+            assert_ne!(specs[name].approval, catalog::Approval::Never, "{name}");
+        }
+        assert_eq!(specs["shell"].domain, catalog::Domain::Container);
+        let walled = sandboxed(&sandbox, documents::House::default(), Some(shell::Way::default()));
+        assert!(walled.iter().all(|tool| tool.spec().name != "shell"), "it has no walls here");
+        let theirs = |name: &&String| name.starts_with("browser") || name.starts_with("composio");
+        assert_eq!(specs.keys().find(theirs), None);
+    }
+
     #[tokio::test]
     async fn mc_51_a_failure_is_a_result() {
         let (outcome, text) = run(&sample(), json!({ "do": "fail" })).await;

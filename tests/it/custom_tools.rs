@@ -76,7 +76,7 @@ fn mc_54_a_function_says_all_that_the_model_is_told() {
 }
 
 story! {
-    /// MC-54, IC-45, CA-09: what the function returns is what the model reads; so are its failure
+    /// MC-54, IC-05, IC-19, IC-45, CA-05, CA-09, CA-21: what the function returns is what the model reads; so are its failure
     /// and the fault in its arguments. A tool that changes something is asked about.
     async fn mc_54_a_function_is_a_tool(world: &mut World) {
         world.tools = vec![Arc::new(Factorial), Arc::new(MovePoint), Arc::new(Echo)];
@@ -99,5 +99,44 @@ story! {
         assert!(results[2].starts_with("Invalid parameters: /n"), "{results:?}");
         assert_eq!(results[3], "Invalid parameters: Missing 'n' parameter");
         assert_eq!(results[4..], ["hello", r#"["Ann",{"x":1.5,"y":2.0}]"#]);
+    }
+}
+
+/// Says how often it may say it.
+#[tool(max_usage_count = Some(1), result_as_answer = true)]
+fn once(
+    /// What to say
+    message: String,
+) -> String {
+    message
+}
+
+/// Never runs.
+#[tool(max_usage_count = Some(0))]
+fn never() -> String {
+    unreachable!("its limit is none at all")
+}
+
+story! {
+    /// CA-06, CA-07, CA-11: limits and flags of a function hold; a call with wrong arguments counts
+    /// for nothing; a limit of none is one, and breaks nothing.
+    async fn ca_06_ca_07_ca_11_limits_of_a_function_hold(world: &mut World) {
+        world.tools = vec![Arc::new(Once), Arc::new(Never)];
+        assert_eq!((Once.spec().max_usage_count, Once.spec().result_as_answer), (Some(1), true));
+        world.model_will(call("once", json!({ "message": 7 })));
+        world.model_will(call("once", json!({ "message": "the answer" })));
+        world.ann_says("say it").await;
+        assert_eq!(world.last(), "the answer");
+        assert_eq!(world.prompts().len(), 2, "nobody was asked about the answer");
+        world.model_will(call("once", json!({ "message": "again" })));
+        world.model_will(call("never", json!({})));
+        world.model_will(say("That was all."));
+        world.ann_says("again").await;
+        let results = world.results().await;
+        assert!(results[0].starts_with("Invalid parameters: /message"), "{results:?}");
+        for (place, tool) in [(2, "once"), (3, "never")] {
+            let limit = format!("Tool '{tool}' has reached its maximum usage limit");
+            assert!(results[place].starts_with(&limit), "{results:?}");
+        }
     }
 }

@@ -101,7 +101,11 @@ impl Tool for HttpRequest {
         });
         let (url, at_most_bytes) = (address(&url)?, MAX_BYTES);
         let answer = self.outside.send(Ask { method, url, headers, body, at_most_bytes }).await?;
-        Ok(Output::text(shown(&answer)))
+        let text = shown(&answer);
+        if answer.status.is_client_error() || answer.status.is_server_error() {
+            return Err(ToolError::ExecutionFailed(text));
+        }
+        Ok(Output::text(text))
     }
 }
 
@@ -119,7 +123,8 @@ fn written(headers: &BTreeMap<String, String>) -> Result<HeaderMap, ToolError> {
 }
 
 fn shown(answer: &Answer) -> String {
-    let mut text = format!("{}\n", answer.status);
+    let status = answer.status.as_u16();
+    let mut text = format!("HTTP {status} — {} bytes\n", answer.body.len());
     for (name, value) in &answer.headers {
         let value = String::from_utf8_lossy(value.as_bytes());
         let _ = writeln!(text, "{name}: {value}");
@@ -155,7 +160,7 @@ mod tests {
             "body": { "name": "Ann" },
         });
         let text = place.runs(&tool(), arguments).await.unwrap().text;
-        assert!(text.starts_with("200 OK\n"), "{text}");
+        assert!(text.starts_with("HTTP 200 — "), "{text}");
         for part in ["POST /echo?x=1", "x-trace: 7", "content-type: application/json"] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -168,8 +173,30 @@ mod tests {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         let url = format!("{}/redirect?to=/echo", server.url());
         let text = place.runs(&tool(), json!({ "url": url, "method": "POST" })).await.unwrap().text;
-        assert!(text.starts_with("302") && text.contains("location: /echo"), "{text}");
+        assert!(
+            text.starts_with("HTTP 302 — 0 bytes") && text.contains("location: /echo"),
+            "{text}"
+        );
         assert_eq!(server.asked().len(), 1);
+    }
+
+    /// Below 400 is a success; a network that fails is told as such.
+    #[tokio::test]
+    async fn cv_05_cv_06_the_status_says_whether_it_worked() {
+        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let found = place.runs(&tool(), json!({ "url": format!("{}/echo", server.url()) })).await;
+        let text = found.unwrap().text;
+        let (first, rest) = text.split_once('\n').unwrap();
+        let body = rest.split_once("\n\n").unwrap().1;
+        assert_eq!(first, format!("HTTP 200 — {} bytes", body.len()));
+        let missing = json!({ "url": format!("{}/nowhere", server.url()) });
+        let refused = place.runs(&tool(), missing).await.unwrap_err();
+        assert!(
+            matches!(&refused, ToolError::ExecutionFailed(text) if text.starts_with("HTTP 404 — ")),
+            "{refused}"
+        );
+        let closed = place.runs(&tool(), json!({ "url": "http://127.0.0.1:1/" })).await;
+        assert!(matches!(closed, Err(ToolError::ExternalService(_))), "{closed:?}");
     }
 
     #[tokio::test]

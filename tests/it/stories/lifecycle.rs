@@ -113,3 +113,27 @@ story! {
         assert_eq!(world.prompts().len(), 3);
     }
 }
+
+story! {
+    /// MC-01, CA-15: a call takes its steps in their order: asked for, asked about, decided, begun,
+    /// ended, read by the model.
+    async fn mc_01_ca_15_a_call_takes_its_steps_in_order(world: &mut World) {
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.model_will(say("It is gone."));
+        world.ann_says("delete a.txt").await;
+        world.ann_presses("Allow once").await;
+        let steps = world.journal().await.into_iter().filter_map(|entry| match entry.event {
+            Event::Said { .. } => Some("said"),
+            Event::Replied { .. } => Some("replied"),
+            Event::ApprovalAsked { .. } => Some("asked"),
+            Event::ApprovalDecided { .. } => Some("decided"),
+            Event::ToolStarted { .. } => Some("started"),
+            Event::ToolFinished { .. } => Some("finished"),
+            _ => None,
+        });
+        let steps: Vec<_> = steps.collect();
+        let expected = ["said", "replied", "asked", "decided", "started", "finished", "replied"];
+        assert_eq!(steps, expected);
+        assert_eq!(world.deletions(), 1);
+    }
+}
