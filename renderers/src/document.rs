@@ -100,6 +100,8 @@ pub enum Block {
     },
     /// Terms with their descriptions.
     Definitions(Vec<(Vec<Inline>, Vec<Block>)>),
+    /// Columns side by side, each of which reads from its top to its end.
+    Columns(Vec<Vec<Block>>),
     Chart(Chart),
     /// LaTeX, on a line of its own.
     Math(String),
@@ -247,6 +249,7 @@ fn change_blocks(blocks: &mut [Block], change: &mut dyn FnMut(&mut Inline)) {
                     change_blocks(description, change);
                 }
             }
+            Block::Columns(columns) => columns.iter_mut().for_each(|c| change_blocks(c, change)),
             Block::Code { .. }
             | Block::Chart(_)
             | Block::Math(_)
@@ -276,6 +279,7 @@ fn each_block_of<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Block)) {
             Block::List(list) => list.items.iter().for_each(|i| each_block_of(&i.blocks, see)),
             Block::Quote { blocks, .. } => each_block_of(blocks, see),
             Block::Definitions(items) => items.iter().for_each(|(_, b)| each_block_of(b, see)),
+            Block::Columns(columns) => columns.iter().for_each(|c| each_block_of(c, see)),
             _ => {}
         }
     }
@@ -299,6 +303,7 @@ fn each_in_blocks<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Inline)) {
                     each_in_blocks(description, see);
                 }
             }
+            Block::Columns(columns) => columns.iter().for_each(|c| each_in_blocks(c, see)),
             Block::Code { .. }
             | Block::Chart(_)
             | Block::Math(_)

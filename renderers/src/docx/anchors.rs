@@ -21,6 +21,8 @@ pub struct Anchor {
 pub struct Anchors {
     pub all: Vec<Anchor>,
     counts: [usize; 6],
+    /// Levels above the document's highest heading: below a title, texts begin with the second.
+    unused: u8,
     by_slug: HashMap<String, usize>,
     /// By the address of the block: the document is borrowed and does not move while it is drawn.
     by_block: HashMap<*const Block, usize>,
@@ -28,9 +30,21 @@ pub struct Anchors {
 
 impl Anchors {
     pub fn of(document: &Document) -> Self {
-        let (mut anchors, mut seen) = (Self::default(), HashMap::new());
+        let mut highest = 6;
+        document.each_block(&mut |block| {
+            if let Block::Heading { level, .. } = block {
+                highest = highest.min((*level).max(1));
+            }
+        });
+        let mut anchors = Self { unused: highest - 1, ..Self::default() };
+        let mut seen = HashMap::new();
         anchors.walk(&document.blocks, &mut seen, 0);
         anchors
+    }
+
+    /// The level that a heading is drawn with.
+    pub fn level(&self, level: u8) -> u8 {
+        level.saturating_sub(self.unused).clamp(1, 6)
     }
 
     /// The bookmark of a heading of the document itself; headings in footnotes have none.
@@ -69,11 +83,16 @@ impl Anchors {
                     self.by_slug.insert(slug(&text, seen), at);
                     self.by_block.insert(std::ptr::from_ref(block), at);
                     let bookmark = format!("_Toc{:06}", at + 1);
-                    let level = (*level).clamp(1, 6);
+                    let level = self.level(*level);
                     let number = self.count(level);
                     self.all.push(Anchor { level, text, number, bookmark });
                 }
                 Block::Quote { blocks, .. } => self.walk(blocks, seen, depth + 1),
+                Block::Columns(columns) => {
+                    for column in columns {
+                        self.walk(column, seen, depth + 1);
+                    }
+                }
                 Block::List(list) => {
                     list.items.iter().for_each(|item| self.walk(&item.blocks, seen, depth + 1));
                 }

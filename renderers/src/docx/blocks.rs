@@ -89,6 +89,7 @@ impl Draw<'_> {
                     self.blocks(xml, blocks, place.indented(567));
                 }
             }
+            Block::Columns(columns) => self.columns(xml, columns, place),
             Block::Chart(chart) => self.chart(xml, chart, place),
             Block::Math(latex) => self.display_math(xml, latex, place),
             Block::Break => empty(xml, "Rule"),
@@ -117,7 +118,7 @@ impl Draw<'_> {
 
     fn heading(&mut self, xml: &mut Xml, block: &Block, level: u8, content: &[Inline]) {
         let styles = ["Heading1", "Heading2", "Heading3", "Heading4", "Heading5", "Heading6"];
-        let style = styles[usize::from(level.clamp(1, 6)) - 1];
+        let style = styles[usize::from(self.anchors.level(level)) - 1];
         let bidi = begins_rtl(&plain(content));
         xml.open("w:p", &[]);
         Shape { style, bidi, ..Shape::default() }.write(xml);

@@ -51,6 +51,10 @@ fn height(block: &Block, width: f64, depth: usize) -> f64 {
         Block::Definitions(terms) => {
             terms.iter().map(|(_, inside)| LINE + blocks(inside, width - 28.0, depth + 1)).sum()
         }
+        Block::Columns(columns) => {
+            let share = width / columns.len().max(1) as f64 - 14.0;
+            columns.iter().map(|inside| blocks(inside, share, depth + 1)).fold(0.0, f64::max)
+        }
         Block::Chart(_) => 270.0,
         Block::Math(_) => 40.0,
         Block::Break => 20.0,

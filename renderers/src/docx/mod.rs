@@ -7,6 +7,7 @@
 mod anchors;
 mod blocks;
 mod code;
+mod columns;
 mod contents;
 mod footnotes;
 mod inlines;

@@ -37,7 +37,7 @@ impl Draw<'_> {
     }
 
     /// Blocks in a cell; a cell must end with a paragraph.
-    fn inside(&mut self, xml: &mut Xml, blocks: &[Block], place: Place) {
+    pub fn inside(&mut self, xml: &mut Xml, blocks: &[Block], place: Place) {
         self.blocks(xml, blocks, place);
         let ends = match blocks.last() {
             Some(Block::Paragraph(_) | Block::Heading { .. } | Block::Math(_)) => true,

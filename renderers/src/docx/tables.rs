@@ -109,7 +109,7 @@ fn open(xml: &mut Xml, place: Place, widths: &[i64], rtl: bool) {
     grid(xml, widths);
 }
 
-fn grid(xml: &mut Xml, widths: &[i64]) {
+pub fn grid(xml: &mut Xml, widths: &[i64]) {
     xml.open("w:tblGrid", &[]);
     for width in widths {
         xml.empty("w:gridCol", &[("w:w", &width.to_string())]);

@@ -73,6 +73,26 @@ fn headings_have_styles_outline_levels_and_bookmarks_that_links_reach() {
 }
 
 #[test]
+fn texts_without_a_first_level_begin_with_it() {
+    let parts = parts("---\ntitle: T\ntoc: true\nnumbered: true\n---\n\n## A\n\n### B\n\n## C");
+    let styles = values(&parts, BODY, "w:pStyle");
+    let of =
+        |start: &str| styles.iter().filter(|s| s.starts_with(start)).cloned().collect::<Vec<_>>();
+    assert_eq!(of("Heading"), ["Heading1", "Heading2", "Heading1"]);
+    assert_eq!(of("TOC")[1..], ["TOC1", "TOC2", "TOC1"]);
+    assert!(parts.text(BODY, "w:t").contains("1.1 B"));
+}
+
+#[test]
+fn columns_stand_side_by_side() {
+    let parts =
+        parts("a\n\n::: columns\n::: column\n### Left\n- x\n:::\n::: column\nright\n:::\n:::\n\nb");
+    assert_eq!(parts.all(BODY, "w:tc").len(), 2);
+    assert_eq!(parts.all(BODY, "w:gridCol").len(), 2);
+    assert!(!parts.text(BODY, "w:t").contains(":::"));
+}
+
+#[test]
 fn links_lead_out_with_their_titles_and_only_by_known_schemes() {
     let mut document = read("[a](https://e.org/?x=1&y=2 \"tip\")");
     let bad = Inline::Link {

@@ -3,10 +3,12 @@
 //! - [`front_matter`]: what stands between the first two `---` lines
 //! - [`blocks`], [`inlines`]: comrak's tree to ours, at most [`NESTING`] deep
 //! - [`html`]: raw HTML becomes its text
+//! - [`columns`]: lines of colons become columns
 //! - [`clean`]: control characters out, links made safe
 
 mod blocks;
 pub(crate) mod clean;
+mod columns;
 mod front_matter;
 mod html;
 mod inlines;
@@ -47,6 +49,9 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     check_tables(root)?;
     let mut reader = blocks::Reader::new(root, losses);
     let mut blocks = reader.blocks(root, 0);
+    if body.contains(columns::MARK) {
+        blocks = columns::gather(blocks);
+    }
     let notes = reader.notes();
     blocks.append(&mut reader.orphans);
     Ok(Document { meta, blocks, notes, warnings: reader.losses.sentences(), ..Document::default() })

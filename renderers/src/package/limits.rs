@@ -24,6 +24,7 @@ pub fn check(document: &Document) -> Result<(), RenderError> {
                 terms.iter().try_for_each(|(term, _)| marks(term))?;
                 todo.extend(terms.iter().flat_map(|(_, blocks)| blocks));
             }
+            Block::Columns(columns) => todo.extend(columns.iter().flatten()),
             Block::Table(table) => {
                 let wide = columns(table);
                 within(wide, COLUMNS, "columns in a table")?;

@@ -75,6 +75,9 @@ pub fn flat(blocks: &[Block]) -> Vec<String> {
                     }),
                 );
             }
+            Block::Columns(columns) => {
+                todo.extend(columns.iter().rev().flat_map(|c| c.iter().rev()));
+            }
             Block::Chart(chart) => lines.push(chart.description()),
             Block::Break | Block::Comment(_) => {}
         }

@@ -4,7 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 
 use typst::foundations::{Content, NativeElement, Packed, Smart};
-use typst::layout::{Alignment, Celled, HAlignment, PagebreakElem, Sizing, TrackSizings};
+use typst::layout::{
+    Abs, Alignment, BlockBody, BlockElem, Celled, Fr, GridCell, GridChild, GridElem, GridItem,
+    HAlignment, PagebreakElem, Sizing, TrackSizings,
+};
 use typst::model::{
     DividerElem, EnumElem, EnumItem, FigureCaption, FigureElem, FigureKind, HeadingElem, ListElem,
     ListItem, ListMarker, ParElem, QuoteElem, TableCell, TableChild, TableElem, TableHeader,
@@ -20,6 +23,9 @@ use crate::Document;
 use crate::chart::{Chart, svg};
 use crate::document::{Alert, Align, Anchors, Block, Inline, Item, List, PageSize, Table};
 use crate::package::look::look;
+
+/// Between columns that stand side by side, in points.
+const GUTTER: f64 = 18.0;
 
 /// The longest word that a line of text, of code surely, holds.
 const WORD_CHARS: usize = 48;
@@ -104,6 +110,7 @@ impl<'a> Drawing<'a> {
             Block::Code { language, text } => code(language.as_deref(), text),
             Block::Quote { alert, blocks } => self.quote(*alert, blocks),
             Block::Definitions(items) => self.definitions(items),
+            Block::Columns(columns) => self.columns(columns),
             Block::Chart(chart) => self.chart(chart),
             Block::Math(latex) => self.formula(latex, true),
             Block::Break => DividerElem::new().pack(),
@@ -276,6 +283,22 @@ impl<'a> Drawing<'a> {
         let title = TextElem::packed(word).strong().labelled(label("alert-title"));
         let body = ParElem::new(title).pack() + body;
         QuoteElem::new(body).with_block(true).pack().labelled(label(name))
+    }
+
+    fn columns(&mut self, columns: &[Vec<Block>]) -> Content {
+        let (room, word) = (self.room, self.word);
+        let count = columns.len().max(1) as f64;
+        self.room.0 = ((room.0 - GUTTER * (count - 1.0)) / count).max(8.0);
+        self.word = ((word as f64 / count) as usize).max(4);
+        let drawn = columns.iter().map(|column| {
+            let body = self.blocks(column);
+            GridChild::Item(GridItem::Cell(Packed::new(GridCell::new(body))))
+        });
+        let grid = GridElem::new(drawn.collect())
+            .with_columns(TrackSizings(columns.iter().map(|_| Sizing::Fr(Fr::one())).collect()))
+            .with_column_gutter(TrackSizings([Abs::pt(GUTTER).into()].into_iter().collect()));
+        (self.room, self.word) = (room, word);
+        BlockElem::new().with_body(Some(BlockBody::Content(grid.pack()))).pack()
     }
 
     fn definitions(&mut self, items: &[(Vec<Inline>, Vec<Block>)]) -> Content {

@@ -179,7 +179,11 @@ fn settle(mut page: Page<'_>) -> Page<'_> {
 }
 
 fn anchors(slide: &Slide<'_>) -> Vec<String> {
-    let inner = slide.blocks.iter().filter_map(|block| match block {
+    let blocks = slide.blocks.iter().flat_map(|block| match block {
+        Block::Columns(columns) => columns.iter().flatten().collect(),
+        block => vec![*block],
+    });
+    let inner = blocks.filter_map(|block| match block {
         Block::Heading { content, .. } => Some(plain(content)),
         _ => None,
     });

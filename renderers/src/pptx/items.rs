@@ -149,6 +149,11 @@ impl<'d> Sorter<'_, 'd> {
                     self.blocks(blocks, inside);
                 }
             }
+            Block::Columns(columns) => {
+                for column in columns {
+                    self.blocks(column, at.deeper());
+                }
+            }
             Block::Chart(chart) => self.items.push(Item::Chart(chart.clone())),
             Block::Math(latex) => {
                 let inside = At { level: (at.level + 1).min(LEVELS - 1), ..at };

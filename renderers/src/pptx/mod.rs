@@ -10,7 +10,6 @@
 //! design all work.
 
 mod charts;
-mod columns;
 mod fit;
 mod flow;
 mod geometry;
@@ -27,6 +26,7 @@ mod theme;
 
 use std::collections::HashMap;
 
+use crate::document::Block;
 use crate::package::look::{self, Look};
 use crate::package::picture::Album;
 use crate::package::warnings::Warnings;
@@ -110,14 +110,19 @@ impl<'d> Deck<'d> {
 
     /// The pages of one slide, of which there may be `room`.
     fn pages_of(&mut self, slide: Slide<'d>, room: usize) -> Result<Vec<Page<'d>>, RenderError> {
-        let Some(sorted) = columns::sort(&slide.blocks) else {
+        let (columns, outside): (Vec<&Block>, Vec<&Block>) =
+            slide.blocks.iter().partition(|block| matches!(block, Block::Columns(_)));
+        if columns.is_empty() {
             let items = self.items(&slide, &slide.blocks);
             let least = flow::slides(&items, self.geometry.body);
             limits::pages(SLIDES - room + least, SLIDES, "or more slides")?;
             return Ok(self.fit(slide, items));
-        };
-        let above = self.items(&slide, &sorted.outside.iter().collect::<Vec<_>>());
-        let columns = sorted.columns.iter();
+        }
+        let above = self.items(&slide, &outside);
+        let columns = columns.into_iter().flat_map(|block| match block {
+            Block::Columns(columns) => columns.as_slice(),
+            _ => &[],
+        });
         let columns =
             columns.map(|column| self.items(&slide, &column.iter().collect::<Vec<_>>())).collect();
         Ok(self.fit_columns(slide, above, columns))

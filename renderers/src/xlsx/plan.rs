@@ -157,6 +157,7 @@ impl<'a> Planner<'a> {
                     self.inside(|planner| description.iter().for_each(|b| planner.block(b)));
                 }
             }
+            Block::Columns(columns) => columns.iter().flatten().for_each(|b| self.block(b)),
             Block::Chart(chart) => self.push(Part::Chart(chart)),
             Block::Math(latex) => self.line("", &[Inline::Math(latex.clone())]),
             Block::Break => {}

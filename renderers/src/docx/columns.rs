@@ -1,0 +1,44 @@
+//! Columns side by side: the cells of a row without lines, since columns of a section would flow into
+//! one another.
+
+use super::tables::grid;
+use super::{Draw, GUTTER, Place};
+use crate::document::Block;
+use crate::package::xml::Xml;
+
+impl Draw<'_> {
+    pub fn columns(&mut self, xml: &mut Xml, columns: &[Vec<Block>], place: Place) {
+        let count = columns.len() as i64;
+        let width = ((place.width - GUTTER * (count - 1)) / count.max(1)).max(1_000);
+        let last = columns.len().saturating_sub(1);
+        let widths: Vec<i64> =
+            (0..columns.len()).map(|at| if at < last { width + GUTTER } else { width }).collect();
+        let (total, indent) = (widths.iter().sum::<i64>().to_string(), place.indent.to_string());
+        xml.open("w:tbl", &[]);
+        xml.open("w:tblPr", &[]);
+        xml.empty("w:tblW", &[("w:w", &total), ("w:type", "dxa")]);
+        xml.empty("w:tblInd", &[("w:w", &indent), ("w:type", "dxa")]);
+        xml.empty("w:tblLayout", &[("w:type", "fixed")]);
+        xml.raw(r#"<w:tblCellMar><w:left w:w="0" w:type="dxa"/>"#);
+        xml.raw(r#"<w:right w:w="0" w:type="dxa"/></w:tblCellMar>"#);
+        xml.close();
+        grid(xml, &widths);
+        xml.open("w:tr", &[]);
+        for (at, column) in columns.iter().enumerate() {
+            xml.open("w:tc", &[]);
+            xml.open("w:tcPr", &[]);
+            xml.empty("w:tcW", &[("w:w", &widths[at].to_string()), ("w:type", "dxa")]);
+            if at < last {
+                xml.open("w:tcMar", &[]);
+                xml.empty("w:right", &[("w:w", &GUTTER.to_string()), ("w:type", "dxa")]);
+                xml.close();
+            }
+            xml.close();
+            self.inside(xml, column, Place { indent: 0, width, depth: place.depth + 1, ..place });
+            xml.close();
+        }
+        xml.close();
+        xml.close();
+        super::blocks::spacer(xml);
+    }
+}
