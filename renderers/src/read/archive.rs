@@ -27,6 +27,18 @@ impl<'a> Archive<'a> {
         self.zip.file_names().map(str::to_owned).collect()
     }
 
+    /// `word/header` names `word/header1.xml` and those after it, in their order.
+    pub fn numbered(&self, start: &str) -> Vec<String> {
+        let number = |name: &str| {
+            let number = name.strip_prefix(start)?.strip_suffix(".xml")?;
+            if number.is_empty() { Some(0) } else { number.parse::<u32>().ok() }
+        };
+        let mut parts: Vec<_> =
+            self.names().into_iter().filter_map(|name| Some((number(&name)?, name))).collect();
+        parts.sort();
+        parts.into_iter().map(|(_, name)| name).collect()
+    }
+
     /// The bytes of a part, if it is there.
     pub fn part(&mut self, name: &str) -> Result<Option<Vec<u8>>, ReadError> {
         let Some(at) = self.zip.index_for_name(name) else { return Ok(None) };

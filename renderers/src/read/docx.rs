@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::{
     Kind, ReadError, Reading,
     archive::Archive,
+    chart,
     words::{Line, Marks, Tables, Words},
     xml::{Element, Node, walk},
 };
@@ -36,6 +37,8 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
             body.notes(&xml, title)?;
         }
     }
+    chart::all(&mut archive, "word/charts/", &mut body.words)?;
+    body.edges(&mut archive)?;
     if body.deletions > 0 {
         warnings.push("Text that was deleted with tracked changes is left out.".into());
     }
@@ -259,6 +262,24 @@ impl Body {
             }
             (None, None) => self.words.paragraph(&text),
         }
+    }
+
+    /// What stands above and below the text of each page, once.
+    fn edges(&mut self, archive: &mut Archive) -> Result<(), ReadError> {
+        let mut texts: Vec<String> = Vec::new();
+        let parts = ["word/header", "word/footer"].map(|start| archive.numbered(start));
+        for part in parts.concat() {
+            let mut edge = Self::default();
+            let xml = archive.part(&part)?.unwrap_or_default();
+            // A broken edge is no reason not to read the text.
+            let _ = walk(&xml, |node| edge.step(&node));
+            let text = edge.words.finish();
+            if !text.is_empty() && !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        self.words.edges(&texts);
+        Ok(())
     }
 
     /// Notes and comments, each as a paragraph with its number.

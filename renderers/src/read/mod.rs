@@ -3,17 +3,20 @@
 //! - [`kind`]: what a file is, by its content first and its name second
 //! - [`limits`]: budgets, which hold before anything is built
 //! - `archive`, `xml`: parts of a package, and walking through them, with entities off
+//! - `chart`: what charts of Office files show, as tables
 //! - `words`: paragraphs, marks, lists and tables as Markdown
-//! - `docx`, `pptx`, `odf`, `sheets`, `pdf` and its `fonts`, `html`, `email`, `rows`, `charset`: a file per format
+//! - `docx`, `pptx`, `odf`, `sheets`, `pdf` with its `fonts` and `grid`, `html`, `email`, `rows`, `charset`: a file per format
 //!
 //! Parsers of other people's formats panic, overflow and loop now and then: call this in a process
 //! of its own, with limits on its memory and time.
 
 pub(crate) mod archive;
 mod charset;
+mod chart;
 pub(crate) mod docx;
 mod email;
 mod fonts;
+mod grid;
 pub mod html;
 pub mod kind;
 pub mod limits;

@@ -1,5 +1,5 @@
-//! PDF: page by page. A page says where each run of glyphs stands; lines and words are what stands
-//! together.
+//! PDF: page by page. A page says where each run of glyphs stands; words, lines and tables are what
+//! stands together.
 
 use lopdf::{
     Dictionary, Document, LoadOptions, Object, ObjectId,
@@ -7,7 +7,13 @@ use lopdf::{
 };
 use std::{collections::HashMap, rc::Rc};
 
-use super::{Kind, ReadError, Reading, fonts::Font, limits, words::Words};
+use super::{
+    Kind, ReadError, Reading,
+    fonts::Font,
+    grid::{self, Part, Piece},
+    limits,
+    words::Words,
+};
 
 /// Streams that are unpacked while the document is opened, each.
 const LOADED_BYTES: usize = 32 << 20;
@@ -39,11 +45,27 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         if let Err(problem) = page.read(id) {
             reading.warnings.push(format!("Page {number} is not whole: {problem}."));
         }
-        words.paragraph(page.text.trim());
-        reading.pictures += usize::from(page.text.trim().is_empty() && page.has_pictures);
+        let parts = grid::parts(&page.pieces);
+        reading.pictures += usize::from(parts.is_empty() && page.has_pictures);
+        for part in parts {
+            match part {
+                Part::Text(text) => words.paragraph(&text),
+                Part::Table(rows) => words.table(&rows)?,
+            }
+        }
     }
     reading.markdown = words.finish();
     Ok(reading)
+}
+
+/// A gap of so many heights parts cells; words stand closer, even where lines are filled.
+const WIDE: f32 = 0.9;
+
+/// What lies between two runs: nothing, a space, or more than belongs into a line.
+enum Gap {
+    None,
+    Word,
+    Wide(&'static str),
 }
 
 /// `[a b c d e f]`: what of the page's space a step's space is.
@@ -67,7 +89,8 @@ fn within(inner: Matrix, outer: Matrix) -> Matrix {
 
 struct Page<'a> {
     document: &'a Document,
-    text: String,
+    pieces: Vec<Piece>,
+    text_bytes: usize,
     has_pictures: bool,
     runs: usize,
     drawings: usize,
@@ -88,8 +111,16 @@ struct State<'a> {
 
 impl<'a> Page<'a> {
     fn of(document: &'a Document) -> Self {
-        let (text, fonts) = (String::new(), HashMap::new());
-        Self { document, text, has_pictures: false, runs: 0, drawings: 0, fonts, last: None }
+        Self {
+            document,
+            pieces: Vec::new(),
+            text_bytes: 0,
+            has_pictures: false,
+            runs: 0,
+            drawings: 0,
+            fonts: HashMap::new(),
+            last: None,
+        }
     }
 
     fn read(&mut self, id: ObjectId) -> lopdf::Result<()> {
@@ -131,7 +162,7 @@ impl<'a> Page<'a> {
                 _ => self.write(&operator, &operands, &mut state),
             }
             let is_over = self.runs > RUNS || self.drawings > DRAWINGS;
-            if is_over || self.text.len() > limits::PAGE_BYTES {
+            if is_over || self.text_bytes > limits::PAGE_BYTES {
                 return Err(lopdf::Error::RecursionLimit);
             }
         }
@@ -192,24 +223,42 @@ impl<'a> Page<'a> {
         let at = within(state.text, state.space);
         let (text, width) = (font.text(codes), font.width(codes) * state.size);
         let height = state.size.abs() * (at[2].abs() + at[3].abs());
-        self.part(at[4], at[5], height);
-        self.text.push_str(&text);
+        self.text_bytes += text.len() + 2;
         advance(state, width);
         let end = within(state.text, state.space);
+        let (left, right) = (at[4].min(end[4]), at[4].max(end[4]));
+        let gap = self.gap(at[4], at[5], height);
         self.last = Some((end[4], end[5], height));
+        match (gap, self.pieces.last_mut()) {
+            (Gap::Wide(before), _) => {
+                self.pieces.push(Piece { text, left, right, y: at[5], height, before });
+            }
+            (gap, Some(piece)) => {
+                if matches!(gap, Gap::Word) && !piece.text.ends_with(' ') {
+                    piece.text.push(' ');
+                }
+                piece.text.push_str(&text);
+                (piece.left, piece.right) = (piece.left.min(left), piece.right.max(right));
+            }
+            (_, None) => {}
+        }
     }
 
-    /// Puts between two runs what their places say: nothing, a space, a line, a paragraph.
-    fn part(&mut self, x: f32, y: f32, height: f32) {
-        let Some((last_x, last_y, last_height)) = self.last else { return };
+    /// What the places of two runs say.
+    fn gap(&self, x: f32, y: f32, height: f32) -> Gap {
+        let Some((last_x, last_y, last_height)) = self.last else { return Gap::Wide("") };
         let height = height.max(last_height).max(1.0);
         let (right, down) = (x - last_x, (last_y - y).abs());
         if down > height * 1.9 {
-            self.text.push_str("\n\n");
+            Gap::Wide("\n\n")
         } else if down > height * 0.5 {
-            self.text.push('\n');
-        } else if !(-height..=height * 0.17).contains(&right) && !self.text.ends_with([' ', '\n']) {
-            self.text.push(' ');
+            Gap::Wide("\n")
+        } else if !(-height..=height * WIDE).contains(&right) {
+            Gap::Wide(" ")
+        } else if right > height * 0.17 {
+            Gap::Word
+        } else {
+            Gap::None
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{
     Kind, ReadError, Reading,
     archive::Archive,
+    chart,
     docx::links,
     limits,
     words::{Line, Marks, Tables, Words},
@@ -27,6 +28,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
             words.paragraph(&format!("> Notes: {}", notes.replace('\n', "\n> ")));
         }
     }
+    chart::all(&mut archive, "ppt/charts/", &mut words)?;
     let reading = Reading::of(Kind::Pptx, words.finish());
     Ok(Reading { pages: slides.len(), warnings, ..reading })
 }

@@ -6,7 +6,16 @@ use calamine::{
 };
 use std::{collections::BTreeMap, fmt::Display, io::Cursor};
 
-use super::{Kind, ReadError, Reading, archive::Archive, limits, words::Words};
+use super::{
+    Kind, ReadError, Reading,
+    archive::Archive,
+    chart, limits,
+    words::Words,
+    xml::{Node, walk},
+};
+
+/// What begins the headers and footers of a sheet.
+const EDGES: &[u8] = b"<headerFooter";
 
 type Rows = BTreeMap<u32, BTreeMap<u32, String>>;
 
@@ -39,8 +48,76 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
             put(&name, range(&mut book, &name))?;
         }
     }
+    if kind == Kind::Xlsx {
+        let mut archive = Archive::open(bytes)?;
+        chart::all(&mut archive, "xl/charts/", &mut words)?;
+        words.edges(&edges(&mut archive)?);
+    }
     reading.markdown = words.finish();
     Ok(reading)
+}
+
+/// Headers and footers of the sheets, each once.
+fn edges(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
+    let mut texts = Vec::new();
+    for part in archive.numbered("xl/worksheets/sheet") {
+        let xml = archive.part(&part)?.unwrap_or_default();
+        // They stand behind all cells, which need not be walked through again.
+        let Some(from) = xml.windows(EDGES.len()).rposition(|bytes| bytes == EDGES) else {
+            continue;
+        };
+        let mut codes = None;
+        let _ = walk(&xml[from..], |node| {
+            match node {
+                Node::Open(element) => {
+                    let name = element.name.as_str();
+                    let is_edge = name.ends_with("Header") || name.ends_with("Footer");
+                    codes = is_edge.then(String::new);
+                }
+                Node::Text(text) => codes.iter_mut().for_each(|codes| codes.push_str(text)),
+                Node::Close(_) => {
+                    let text = codes.take().map(|codes| edge(&codes)).unwrap_or_default();
+                    if !text.is_empty() && !texts.contains(&text) {
+                        texts.push(text);
+                    }
+                }
+            }
+            Ok(())
+        });
+    }
+    Ok(texts)
+}
+
+/// `&L&"Arial,Bold"&12Report&RPage &P` says “Report Page #”: what begins with `&` is form.
+fn edge(codes: &str) -> String {
+    let mut text = String::new();
+    let mut rest = codes;
+    while let Some((before, code)) = rest.split_once('&') {
+        text.push_str(before);
+        let letter = code.chars().next();
+        rest = match letter {
+            Some('&') => {
+                text.push('&');
+                &code[1..]
+            }
+            Some('"') => code[1..].split_once('"').map_or("", |(_, rest)| rest),
+            Some('L' | 'C' | 'R') => {
+                text.push(' ');
+                &code[1..]
+            }
+            Some('P' | 'N') => {
+                text.push('#');
+                &code[1..]
+            }
+            Some(digit) if digit.is_ascii_digit() => {
+                code.trim_start_matches(|c: char| c.is_ascii_digit())
+            }
+            Some(letter) => &code[letter.len_utf8()..],
+            None => "",
+        };
+    }
+    text.push_str(rest);
+    text.trim().to_owned()
 }
 
 fn cells(book: &mut Xlsx<Cursor<&[u8]>>, name: &str) -> Result<Rows, ReadError> {

@@ -101,7 +101,38 @@ fn mc_26_pdf_is_read_back_page_by_page() {
     let reading = back(Format::Pdf, "pdf");
     has_words(&reading, &ALL);
     has_words(&reading, &["## Page 1\n", "The gross margin grew slowly, see the page and Größe."]);
+    has_words(
+        &reading,
+        &[
+            "| Region | Amount | Remark |\n| --- | --- | --- |\n| North | 1250 | fine |\n| South | 980 |",
+        ],
+    );
     assert_eq!((reading.pages, reading.pictures), (1, 0));
+}
+
+/// MC-26: what stands at the edges of pages, and what charts show.
+#[test]
+fn mc_26_headers_footers_and_charts_are_read() {
+    let source = "---\nheader: Above all\nfooter: Below all\n---\n\n## Freight\n\n```chart\n\
+        type: bar\ntitle: Revenue\n\nQuarter,North,South\nQ1,1.2,0.8\nQ2,,1.1\n```\n";
+    let document = markdown::read(source).unwrap();
+    for (format, ending) in [(Format::Docx, "docx"), (Format::Xlsx, "xlsx"), (Format::Pptx, "pptx")]
+    {
+        let bytes = render(&document, format).unwrap().bytes;
+        let reading = to_markdown(&format!("a.{ending}"), &bytes).unwrap();
+        has_words(&reading, &["Revenue", "North"]);
+        if format != Format::Pptx {
+            has_words(&reading, &["## Headers and footers\n\nAbove all\n\nBelow all"]);
+        }
+        // Word shows the chart as a picture, whose description has the values.
+        let table = "### Revenue\n\n|  | North | South |\n| --- | --- | --- |\n| Q1 | 1.2 | 0.8 |\n| Q2 |  | 1.1 |";
+        assert_eq!(
+            reading.markdown.contains(table),
+            format != Format::Docx,
+            "{}",
+            reading.markdown
+        );
+    }
 }
 
 fn package(parts: &[(&str, &str)]) -> Vec<u8> {

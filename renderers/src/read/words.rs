@@ -81,6 +81,16 @@ impl Words {
         }
     }
 
+    /// Headers and footers, each once.
+    pub fn edges(&mut self, texts: &[String]) {
+        if !texts.is_empty() {
+            self.heading(2, "Headers and footers");
+        }
+        for text in texts {
+            self.paragraph(text);
+        }
+    }
+
     /// An entry of a list, `depth` from 0.
     pub fn entry(&mut self, depth: usize, numbered: bool, text: &str) {
         if text.is_empty() {

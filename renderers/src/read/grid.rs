@@ -1,0 +1,302 @@
+//! Tables of a PDF's page: cells whose gaps stand above one another. A page knows no tables, only
+//! where text stands; what does not line up stays text.
+
+/// Text on one line, up to the next wide gap.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Piece {
+    pub text: String,
+    pub left: f32,
+    pub right: f32,
+    /// Of the line that it stands on, upwards.
+    pub y: f32,
+    pub height: f32,
+    /// What parts it from the piece before.
+    pub before: &'static str,
+}
+
+/// What a page is made of, in its order.
+#[derive(Debug, PartialEq)]
+pub enum Part {
+    Text(String),
+    Table(Vec<Vec<String>>),
+}
+
+/// Lines of one cell are at most so many heights apart, rows of a table so many.
+const LINES: f32 = 1.5;
+const ROWS: f32 = 3.5;
+/// How far it is looked for the cell beside one of several lines.
+const CELL_LINES: usize = 24;
+
+struct Cell {
+    text: String,
+    left: f32,
+    right: f32,
+    y: f32,
+}
+
+/// Cells side by side.
+struct Row {
+    cells: Vec<Cell>,
+    top: f32,
+    bottom: f32,
+    height: f32,
+    /// The first piece of it.
+    from: usize,
+}
+
+pub fn parts(pieces: &[Piece]) -> Vec<Part> {
+    let rows = rows(pieces);
+    let from = |row: usize| rows.get(row).map_or(pieces.len(), |row| row.from);
+    let mut parts = Vec::new();
+    let (mut text_from, mut row) = (0, 0);
+    while row < rows.len() {
+        let Some((table, count)) = table(&rows[row..]) else {
+            row += 1;
+            continue;
+        };
+        parts.extend(text(&pieces[text_from..from(row)]));
+        parts.push(Part::Table(table));
+        row += count;
+        text_from = from(row);
+    }
+    parts.extend(text(&pieces[text_from..]));
+    parts
+}
+
+fn text(pieces: &[Piece]) -> Option<Part> {
+    let mut text = String::new();
+    for piece in pieces {
+        if piece.before != " " || !text.ends_with([' ', '\n']) {
+            text.push_str(piece.before);
+        }
+        text.push_str(&piece.text);
+    }
+    Some(text.trim()).filter(|text| !text.is_empty()).map(|text| Part::Text(text.to_owned()))
+}
+
+fn rows(pieces: &[Piece]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        if piece.text.trim().is_empty() {
+            continue;
+        }
+        let row = rows.last_mut();
+        match row.map(|row| (row.place(&pieces[at..]), row)) {
+            Some((Place::Beside, row)) => row.cells.push(Cell::of(piece)),
+            Some((Place::Below, row)) => row.go_on(piece),
+            _ => rows.push(Row {
+                cells: vec![Cell::of(piece)],
+                top: piece.y,
+                bottom: piece.y,
+                height: piece.height.max(1.0),
+                from: at,
+            }),
+        }
+    }
+    rows
+}
+
+impl Cell {
+    fn of(piece: &Piece) -> Self {
+        let text = piece.text.trim().to_owned();
+        Self { text, left: piece.left, right: piece.right, y: piece.y }
+    }
+}
+
+/// Where a piece stands in a row.
+enum Place {
+    Beside,
+    /// As the next line of the last cell.
+    Below,
+    Elsewhere,
+}
+
+impl Row {
+    fn place(&self, pieces: &[Piece]) -> Place {
+        let (piece, height) = (&pieces[0], self.height.max(pieces[0].height));
+        let last = self.cells.last().expect("a row begins with a cell");
+        if self.is_beside(piece) && piece.left > last.right {
+            return Place::Beside;
+        }
+        let is_next_line = follows(last.y, piece.y, height);
+        if !is_next_line || piece.left > last.right || piece.right < last.left {
+            return Place::Elsewhere;
+        }
+        match self.cells.iter().rev().nth(1) {
+            Some(before) if piece.left > before.right => Place::Below,
+            Some(_) => Place::Elsewhere,
+            // The first cell has several lines only if what comes after them stands beside it.
+            None => {
+                let mut y = last.y;
+                let beside = pieces.iter().take(CELL_LINES).find(|piece| {
+                    let is_next_line = follows(y, piece.y, height);
+                    y = piece.y;
+                    !is_next_line
+                });
+                let is_cell = beside.is_some_and(|beside| {
+                    let right = last.right.max(piece.right);
+                    beside.left > right && self.is_beside(beside)
+                });
+                if is_cell { Place::Below } else { Place::Elsewhere }
+            }
+        }
+    }
+
+    fn is_beside(&self, piece: &Piece) -> bool {
+        let slack = self.height * 0.6;
+        (self.bottom - slack..=self.top + slack).contains(&piece.y)
+    }
+
+    fn go_on(&mut self, piece: &Piece) {
+        let cell = self.cells.last_mut().expect("a row begins with a cell");
+        cell.text.extend([" ", piece.text.trim()]);
+        cell.left = cell.left.min(piece.left);
+        cell.right = cell.right.max(piece.right);
+        cell.y = piece.y;
+        self.bottom = self.bottom.min(piece.y);
+    }
+}
+
+/// Whether a line at `y` is the next after one at `last`.
+fn follows(last: f32, y: f32, height: f32) -> bool {
+    (height * 0.5..=height * LINES).contains(&(last - y))
+}
+
+/// The table that begins with the first of these rows, and how many of them it has.
+fn table(rows: &[Row]) -> Option<(Vec<Vec<String>>, usize)> {
+    let mut columns: Vec<(f32, f32)> = Vec::new();
+    let mut count = 0;
+    for (at, row) in rows.iter().enumerate() {
+        let is_far = at > 0 && {
+            let down = rows[at - 1].bottom - row.top;
+            !(0.0..=row.height * ROWS).contains(&down)
+        };
+        let Some(wider) = within(&columns, row).filter(|_| row.cells.len() > 1 && !is_far) else {
+            break;
+        };
+        columns = wider;
+        count += 1;
+    }
+    let rows = &rows[..count];
+    let cells: usize = rows.iter().map(|row| row.cells.len()).sum();
+    if count < 2 || cells * 5 < columns.len() * count * 3 || rows.iter().all(is_item) {
+        return None;
+    }
+    let lines = rows.iter().map(|row| {
+        let cell = |(left, right): &(f32, f32)| {
+            let cell = row.cells.iter().find(|cell| cell.left <= *right && cell.right >= *left);
+            cell.map(|cell| cell.text.clone()).unwrap_or_default()
+        };
+        columns.iter().map(cell).collect()
+    });
+    Some((lines.collect(), count))
+}
+
+/// The columns with this row's cells, from the left: each in a column of its own, or in a new one.
+fn within(columns: &[(f32, f32)], row: &Row) -> Option<Vec<(f32, f32)>> {
+    let mut columns = columns.to_vec();
+    for cell in &row.cells {
+        let meets = |column: &(f32, f32)| column.0 <= cell.right && column.1 >= cell.left;
+        let first = columns.iter().position(meets);
+        if columns.iter().filter(|column| meets(column)).count() > 1 {
+            return None;
+        }
+        match first {
+            Some(at) => {
+                let (left, right) = columns[at];
+                columns[at] = (left.min(cell.left), right.max(cell.right));
+            }
+            None => columns.push((cell.left, cell.right)),
+        }
+    }
+    let column_of = |cell: &Cell| {
+        columns.iter().position(|column| column.0 <= cell.left && column.1 >= cell.right)
+    };
+    let mut taken: Vec<_> = row.cells.iter().filter_map(column_of).collect();
+    taken.dedup();
+    columns.sort_by(|one, two| one.0.total_cmp(&two.0));
+    let apart = columns.windows(2).all(|pair| pair[0].1 < pair[1].0);
+    (apart && taken.len() == row.cells.len()).then_some(columns)
+}
+
+/// The first cell is only the sign of a list's entry.
+fn is_item(row: &Row) -> bool {
+    let sign = row.cells[0].text.trim_end_matches(['.', ')']);
+    row.cells.len() == 2
+        && (sign.chars().all(|c| c.is_ascii_digit())
+            || matches!(sign, "•" | "◦" | "▪" | "–" | "-" | "☐" | "☑"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pieces as a page sets them: text, left edge, height above the bottom; 5 points a letter.
+    fn set(pieces: &[(&str, f32, f32)]) -> Vec<Part> {
+        let mut last_y = f32::INFINITY;
+        let pieces = pieces.iter().map(|&(text, left, y)| {
+            let before = if y < last_y { "\n" } else { " " };
+            last_y = y;
+            let right = left + 5.0 * text.len() as f32;
+            Piece { text: text.into(), left, right, y, height: 10.0, before }
+        });
+        parts(&pieces.collect::<Vec<_>>())
+    }
+
+    fn rows(rows: &[&[&str]]) -> Part {
+        Part::Table(rows.iter().map(|row| row.iter().map(|&cell| cell.into()).collect()).collect())
+    }
+
+    fn words(text: &str) -> Part {
+        Part::Text(text.into())
+    }
+
+    #[test]
+    fn cells_above_one_another_are_a_table() {
+        let found = set(&[
+            ("Before", 0.0, 130.0),
+            ("Name", 0.0, 100.0),
+            ("Amount", 100.0, 100.0),
+            ("Remark", 150.0, 100.0),
+            ("North", 0.0, 80.0),
+            ("7", 125.0, 80.0),
+            ("fine", 150.0, 80.0),
+            ("South", 0.0, 60.0),
+            ("fine too", 150.0, 60.0),
+            ("After all that was said", 0.0, 30.0),
+        ]);
+        let table = rows(&[
+            &["Name", "Amount", "Remark"],
+            &["North", "7", "fine"],
+            &["South", "", "fine too"],
+        ]);
+        assert_eq!(found, [words("Before"), table, words("After all that was said")]);
+    }
+
+    #[test]
+    fn a_cell_may_have_several_lines() {
+        let found = set(&[
+            ("Name", 0.0, 100.0),
+            ("Remark", 100.0, 100.0),
+            ("The north", 0.0, 80.0),
+            ("of it", 0.0, 68.0),
+            ("seen from", 100.0, 80.0),
+            ("the south", 100.0, 68.0),
+            ("East", 0.0, 48.0),
+            ("none", 100.0, 48.0),
+        ]);
+        let table =
+            [&["Name", "Remark"], &["The north of it", "seen from the south"], &["East", "none"]];
+        assert_eq!(found, [rows(&table.map(|row| &row[..]))]);
+    }
+
+    #[test]
+    fn text_lists_and_edges_of_a_page_stay_text() {
+        let lines = [("A line of words", 0.0, 100.0), ("and another line", 0.0, 88.0)];
+        assert_eq!(set(&lines), [words("A line of words\nand another line")]);
+        let list = [("-", 0.0, 100.0), ("one", 20.0, 100.0), ("-", 0.0, 85.0), ("two", 20.0, 85.0)];
+        assert_eq!(set(&list), [words("- one\n- two")]);
+        let edge = [("Report", 0.0, 100.0), ("1 / 3", 300.0, 100.0), ("Text", 0.0, 20.0)];
+        assert_eq!(set(&edge), [words("Report 1 / 3\nText")]);
+    }
+}
