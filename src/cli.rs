@@ -202,7 +202,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
         Command::Restore { file } => restore(&config, &file).await,
         Command::Guard { what } => guard(&config, &variables, what).await,
         Command::Render(wish) => {
-            for loss in render::run(&config, &wish)? {
+            for loss in render::run(&config, &wish).await? {
                 writeln!(io::stderr(), "warning: {loss}")?;
             }
             Ok(())

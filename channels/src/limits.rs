@@ -30,6 +30,8 @@ pub struct Limits {
     pub own_drafts: bool,
     /// Whether a press can ask for a reason by itself (a modal). Elsewhere people reply.
     pub reasons: bool,
+    /// Whether a file that is a picture is shown as one.
+    pub pictures: bool,
     /// How often the platform may be written to.
     pub paces: Paces,
 }
@@ -220,6 +222,7 @@ mod tests {
             drafts: None,
             own_drafts: false,
             reasons: false,
+            pictures: false,
             paces: Paces::default(),
         }
     }

@@ -64,6 +64,7 @@ impl Terminal {
             drafts: None,
             own_drafts: false,
             reasons: false,
+            pictures: false,
             paces: Paces::default(),
         };
         let output = Output { to: output, shown: HashSet::new() };

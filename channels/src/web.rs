@@ -49,6 +49,7 @@ impl Web {
             drafts: Some(Duration::from_millis(120)),
             own_drafts: true,
             reasons: false,
+            pictures: true,
             paces: Paces::default(),
         };
         let (hub, _) = broadcast::channel(BACKLOG);

@@ -1,16 +1,32 @@
 //! `countersign render`: documents for people and scripts, with the house's look.
 
 use anyhow::{Context as _, Result, bail};
-use renderers::{Document, Format, markdown, rows};
-use std::path::{Path, PathBuf};
+use renderers::{Format, Rendered};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    path::{Component, Path},
+    sync::Arc,
+};
 
 use crate::{
     config::Config,
-    tools::documents::{self, House},
+    tools::{
+        documents::{
+            House,
+            draw::Press,
+            job::{Part, Text},
+            order::{Blob, Names, Wish},
+        },
+        sandbox::Sandbox,
+    },
 };
 
 /// A picture larger than this is left out, as it is in the chat.
 const PICTURE_BYTES: u64 = 10 * 1024 * 1024;
+
+/// What need not be sent may be larger: a workbook with as many rows as there can be.
+const FILE_BYTES: usize = 65 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 pub struct Render {
@@ -28,8 +44,15 @@ fn format(name: &str) -> Result<Format, String> {
     Format::of(name).ok_or_else(|| format!("{name} is no format; take docx, xlsx, pptx or pdf"))
 }
 
-/// Draws the file; says what was lost, a line each.
-pub fn run(config: &Config, wish: &Render) -> Result<Vec<String>> {
+/// Draws the file as the gateway would, in a confined process; says what was lost, a line each.
+pub async fn run(config: &Config, wish: &Render) -> Result<Vec<String>> {
+    let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
+    let mut press = Press::new(Arc::new(sandbox), config.documents.fonts());
+    press.most_bytes = FILE_BYTES;
+    run_on(&press, &config.documents, wish).await
+}
+
+async fn run_on(press: &Press, house: &House, wish: &Render) -> Result<Vec<String>> {
     let by_name = wish.output.as_deref().and_then(ending).and_then(|e| Format::of(&e));
     let Some(format) = wish.to.or(by_name) else {
         bail!("say which format: --to pdf, docx, xlsx or pptx");
@@ -38,32 +61,39 @@ pub fn run(config: &Config, wish: &Render) -> Result<Vec<String>> {
     anyhow::ensure!(output != wish.file, "the document would overwrite its source");
     let source = std::fs::read_to_string(&wish.file)
         .with_context(|| format!("reading {}", wish.file.display()))?;
-    let rendered = draw(&config.documents, &wish.file, &source, format)?;
+    let rendered = draw(press, house, (&wish.file, source), format).await?;
     std::fs::write(&output, rendered.bytes)
         .with_context(|| format!("writing {}", output.display()))?;
     Ok(rendered.warnings)
 }
 
-fn draw(house: &House, file: &Path, source: &str, format: Format) -> Result<renderers::Rendered> {
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    let mut document = match ending(file).as_deref() {
-        Some("csv" | "tsv") if format == Format::Xlsx => {
-            return Ok(rows::workbook(&stem, source)?);
-        }
-        Some("csv" | "tsv") => rows::from_csv(&stem, source)?,
-        Some("json") => rows::from_json(&stem, &serde_json::from_str(source)?)?,
-        _ => markdown::read(source)?,
-    };
-    pictures(&mut document, file.parent().unwrap_or(Path::new(".")));
+async fn draw(
+    press: &Press,
+    house: &House,
+    (file, source): (&Path, String),
+    format: Format,
+) -> Result<Rendered> {
     let mut dress = house.dress();
-    if let Some(path) = &document.meta.template {
-        let path = file.parent().unwrap_or(Path::new(".")).join(path);
-        let bytes = std::fs::read(&path);
-        let bytes = bytes.with_context(|| format!("reading the template {}", path.display()))?;
-        dress.template = Some(documents::order::Blob(bytes));
-    }
-    dress.put_on(&mut document);
-    Ok(documents::draw(&document, format, &house.fonts())?)
+    let stem = || Some(file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+    let (text, title) = match ending(file).as_deref() {
+        Some("csv" | "tsv") => (Text::Csv(source), stem()),
+        Some("json") => (Text::Json(serde_json::from_str(&source)?), stem()),
+        _ => {
+            let folder = file.parent().unwrap_or(Path::new("."));
+            let Names { pictures, template } = press.names(vec![source.clone()]).await?;
+            if let Some(path) = template {
+                let path = folder.join(path);
+                let bytes = std::fs::read(&path)
+                    .with_context(|| format!("reading the template {}", path.display()))?;
+                dress.template = Some(Blob(bytes));
+            }
+            let pictures = self::pictures(pictures.into_iter().flatten(), folder);
+            (Text::Markdown(vec![Part { pictures, ..Part::new(source, ".") }]), None)
+        }
+    };
+    let (date, aspect, with_picture) = (None, None, false);
+    let wish = Wish { format, text, title, date, aspect, dress, with_picture };
+    Ok(press.draw(wish).await?.file)
 }
 
 fn ending(path: &Path) -> Option<String> {
@@ -71,48 +101,64 @@ fn ending(path: &Path) -> Option<String> {
 }
 
 /// Pictures are files beside or below the source; nothing is fetched.
-fn pictures(document: &mut Document, folder: &Path) {
-    for url in markdown::image_urls(document) {
+fn pictures(urls: impl Iterator<Item = String>, folder: &Path) -> BTreeMap<String, Blob> {
+    let read = |url: String| {
         let path = Path::new(&url);
-        let is_below =
-            path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
         let path = folder.join(path);
         let fits = std::fs::metadata(&path).is_ok_and(|file| file.len() <= PICTURE_BYTES);
-        if is_below
-            && fits
-            && let Ok(bytes) = std::fs::read(&path)
-        {
-            document.assets.insert(url, bytes);
-        }
-    }
+        let bytes = (is_below && fits).then(|| std::fs::read(&path).ok()).flatten()?;
+        Some((url, Blob(bytes)))
+    };
+    urls.filter_map(read).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
 
     fn wish(file: PathBuf, to: Option<Format>, output: Option<PathBuf>) -> Render {
         Render { file, to, output }
     }
 
-    #[test]
-    fn a_file_becomes_a_document_beside_it_or_where_it_is_wished() {
+    #[tokio::test]
+    async fn a_file_becomes_a_document_beside_it_or_where_it_is_wished() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("a.md"), "# Hi\n\n![](b.png) ![](../c.png)").unwrap();
         std::fs::write(at("t.csv"), "a,b\n1,2\n").unwrap();
-        let config = Config::default();
-        let warnings = run(&config, &wish(at("a.md"), Some(Format::Docx), None)).unwrap();
+        let (press, house) = (Press::real(), House::default());
+        let warnings =
+            run_on(&press, &house, &wish(at("a.md"), Some(Format::Docx), None)).await.unwrap();
         assert_eq!(warnings.len(), 2, "{warnings:?}");
         assert!(std::fs::read(at("a.docx")).unwrap().starts_with(b"PK"));
-        run(&config, &wish(at("a.md"), None, Some(at("x.PDF")))).unwrap();
+        run_on(&press, &house, &wish(at("a.md"), None, Some(at("x.PDF")))).await.unwrap();
         assert!(std::fs::read(at("x.PDF")).unwrap().starts_with(b"%PDF"));
-        run(&config, &wish(at("t.csv"), Some(Format::Xlsx), None)).unwrap();
+        run_on(&press, &house, &wish(at("t.csv"), Some(Format::Xlsx), None)).await.unwrap();
         assert!(std::fs::read(at("t.xlsx")).unwrap().starts_with(b"PK"));
-        let unsaid = run(&config, &wish(at("a.md"), None, None)).unwrap_err();
+        let unsaid = run_on(&press, &house, &wish(at("a.md"), None, None)).await.unwrap_err();
         assert!(unsaid.to_string().contains("--to"), "{unsaid}");
-        let missing = run(&config, &wish(at("none.md"), Some(Format::Pdf), None)).unwrap_err();
+        let missing = run_on(&press, &house, &wish(at("none.md"), Some(Format::Pdf), None))
+            .await
+            .unwrap_err();
         assert!(missing.to_string().contains("none.md"), "{missing}");
+    }
+
+    #[tokio::test]
+    async fn the_template_that_a_text_names_lies_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("house.md"), "---\nheader: House of Rivers\n---\nx").unwrap();
+        std::fs::write(at("a.md"), "---\ntemplate: house.docx\n---\n\n# Hi").unwrap();
+        std::fs::write(at("b.md"), "---\ntemplate: none.docx\n---\n\n# Hi").unwrap();
+        let (press, house) = (Press::real(), House::default());
+        for name in ["house.md", "a.md"] {
+            run_on(&press, &house, &wish(at(name), Some(Format::Docx), None)).await.unwrap();
+        }
+        let worn = std::fs::read(at("a.docx")).unwrap();
+        let worn = renderers::read::to_markdown("a.docx", &worn).unwrap().markdown;
+        assert!(worn.contains("House of Rivers"), "{worn}");
+        let missing = run_on(&press, &house, &wish(at("b.md"), Some(Format::Docx), None)).await;
+        assert!(missing.unwrap_err().to_string().contains("none.docx"));
     }
 }

@@ -186,7 +186,9 @@ pub(super) async fn finish(turn: &Turn<'_>, done: Done, counted: bool) -> Result
             return Ok(Flow::Around);
         }
     };
-    let files = result.attachments.iter().map(|file| Outgoing::File {
+    let shows_pictures = turn.shows_pictures();
+    let files = result.attachments.iter().filter(|file| shows_pictures || !file.preview);
+    let files = files.map(|file| Outgoing::File {
         name: file.name.clone(),
         media_type: file.media_type.clone(),
         size_bytes: file.size_bytes,

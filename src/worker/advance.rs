@@ -222,6 +222,12 @@ impl<'w> Turn<'w> {
         }
     }
 
+    /// Whether the channel shows pictures as such.
+    pub fn shows_pictures(&self) -> bool {
+        let connected = self.worker.gateway.channels.get(&self.claimed.channel);
+        connected.is_some_and(|connected| connected.channel.limits().pictures)
+    }
+
     /// What the channel's operator wishes of this conversation.
     pub fn manners(&self) -> Manners {
         let connected = self.worker.gateway.channels.get(&self.claimed.channel);

@@ -85,7 +85,11 @@ try {
   if ((await first.getAttribute("data-kind")) === "question") {
     await first.getByRole("button", { name: "Allow once" }).click();
   }
-  const file = await shown("file", 1);
+  // The first page as a picture, then the document.
+  const file = await shown("file", 2);
+  const page1 = page.locator('#log > [data-kind="file"] img.picture');
+  await page1.waitFor();
+  assert.ok(await page1.evaluate((image) => image.decode().then(() => image.naturalWidth > 100)));
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     file.getByRole("link", { name: /^Download/ }).click(),
@@ -104,7 +108,7 @@ try {
   });
   const before = await log.innerText();
   await page.reload();
-  await shown("file", 1);
+  await shown("file", 2);
   await page.waitForFunction(() => !document.getElementById("log").hasAttribute("aria-busy"));
   assert.equal(await log.innerText(), before, "the history is the same after a reload");
 

@@ -122,13 +122,14 @@ async fn the_main_job_over_discord_with_troubles() {
 
     let shown = wires.discord.messages(wires.chat);
     let files: Vec<_> = shown.iter().filter_map(|message| wires.discord.file(message)).collect();
-    assert_eq!(files.len(), 1, "{shown:#?}");
-    assert_eq!(files[0].0, "rivers.pdf");
-    assert!(files[0].1.starts_with(b"%PDF"));
+    assert_eq!(files.len(), 2, "{shown:#?}");
+    assert_eq!((files[0].0.as_str(), files[1].0.as_str()), ("rivers.png", "rivers.pdf"));
+    assert!(files[1].1.starts_with(b"%PDF"));
     assert_eq!(wires.count("Here it is."), 1);
     let settled = |text: &&String| text.contains("Allowed by Ann");
     assert_eq!(wires.discord.reads(wires.chat).iter().filter(settled).count(), 1);
-    assert_eq!(shown.len(), 4, "one each: the wish, the question, the file, the end: {shown:#?}");
+    let each = "one each: the wish, the question, the first page, the file, the end";
+    assert_eq!(shown.len(), 5, "{each}: {shown:#?}");
     assert_eq!(wires.discord.answer(press).map(|(kind, _)| kind), Some(6));
     eventually("the presser is told", async || {
         (wires.discord.whispers(press).len() == 1).then_some(())

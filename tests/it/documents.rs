@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use countersign::{
     journal::{
-        event::Speaker,
+        event::{Attachment, Speaker},
         ids::{CallId, ConversationId},
     },
     store::{files::Artifacts, memory::Shelf},
@@ -412,16 +412,40 @@ async fn mc_31_every_format_is_drawn_apart() {
         for sandbox in [&desk.extract.sandbox, &bare] {
             let render = tool(&format!("render_{ending}"), sandbox);
             let output = render.run(json!({ "markdown": text }), &desk.context).await.unwrap();
-            assert_eq!(output.attachments[0].name, format!("Rivers.{ending}"));
+            let (file, before) = output.attachments.split_last().unwrap();
+            assert_eq!(file.name, format!("Rivers.{ending}"));
+            let pictures: Vec<_> = before.iter().map(|file| file.name.as_str()).collect();
+            assert_eq!(pictures, if ending == "pdf" { &["Rivers.png"][..] } else { &[] });
             assert!(output.text.contains("no.png"), "{ending}: {}", output.text);
             assert!(!output.text.contains("dot.png"), "{ending}: {}", output.text);
-            digests.push(output.attachments[0].digest.clone());
+            let digest = |file: &Attachment| file.digest.clone();
+            digests.push(output.attachments.iter().map(digest).collect::<Vec<_>>());
         }
         assert_eq!(digests[0], digests[1], "T5: the same bytes");
     }
     let off = tool("render_pdf", &Arc::new(Sandbox::off("bubblewrap is missing")));
     let refused = off.run(json!({ "markdown": "x" }), &desk.context).await.unwrap_err();
     assert!(matches!(refused, ToolError::Sandbox(_)), "{refused}");
+}
+
+/// T5: the command line draws as the gateway does, in a process of its own, the same bytes.
+#[tokio::test]
+async fn t5_the_command_line_draws_what_the_tools_draw() {
+    let desk = Desk::new().await;
+    desk.has("dot.png", include_bytes!("../../renderers/tests/corpus/img/dot.png"));
+    let text = "---\ntitle: T\ndate: 2026-01-02\n---\n\n# T\n\nx ![a dot](dot.png)\n";
+    desk.has("a.md", text);
+    for ending in ["pdf", "docx", "pptx", "xlsx"] {
+        let mut command = tokio::process::Command::new(BINARY);
+        command.args(["--log", "off", "render", "a.md", "--to", ending]);
+        let ended = command.current_dir(&desk.context.workspace).output().await.unwrap();
+        assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
+        let drawn = fs::read(desk.context.workspace.join(format!("a.{ending}"))).unwrap();
+        let render = tool(&format!("render_{ending}"), &desk.extract.sandbox);
+        let output = render.run(json!({ "markdown": text }), &desk.context).await.unwrap();
+        let sent = desk.context.artifacts.read(&output.attachments.last().unwrap().digest).await;
+        assert!(sent.unwrap() == drawn, "{ending}: the same bytes");
+    }
 }
 
 /// S14: however a drawing breaks down, it is an error that says what to do, and the next is drawn.

@@ -79,6 +79,7 @@ impl Room {
             drafts: None,
             own_drafts: false,
             reasons: false,
+            pictures: true,
             paces: Paces::default(),
         };
         Self { state: Arc::default(), lively: Arc::default(), limits }

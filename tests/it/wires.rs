@@ -40,6 +40,10 @@ pub struct Wires {
     pub model: String,
 }
 
+fn is_report(message: &Shown) -> bool {
+    message.document.as_deref() == Some("rivers.pdf")
+}
+
 impl Wires {
     pub async fn new(on: On, vendor: Vendor) -> Self {
         let (mut site, llm) = (Site::new(on).await, FakeLlm::start().await);
@@ -153,8 +157,7 @@ allow = ["{chat}"]
         self.says("write a report about rivers");
         self.presses("Allow once").await;
         self.until("Here it is.").await;
-        let message = self.shown().into_iter().find(|m| m.document.is_some()).expect("a file");
-        assert_eq!(message.document.as_deref(), Some("rivers.pdf"));
+        let message = self.shown().into_iter().find(is_report).expect("a file");
         let file = self.telegram.document(self.chat, message.id).expect("its bytes");
         assert!(file.bytes.starts_with(b"%PDF"), "{:?}", &file.bytes[..8]);
         let settled = self.shown().iter().filter(|m| m.text.contains("Allowed by Ann")).count();
@@ -301,7 +304,7 @@ async fn troubles_of_the_platform_double_nothing() {
     telegram.fault("getUpdates", Trouble::LoseAnswer);
     wires.main_job().await;
     assert_eq!(wires.count("Here it is."), 1);
-    assert_eq!(wires.shown().iter().filter(|m| m.document.is_some()).count(), 1);
+    assert_eq!(wires.shown().into_iter().filter(is_report).count(), 1);
     assert!(wires.count("…") <= 1, "one answer to a placeholder was lost: {:?}", wires.shown());
     wires.stop(running).await;
     wires.site.end().await;

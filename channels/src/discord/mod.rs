@@ -133,6 +133,7 @@ fn limits() -> Limits {
         drafts: Some(Duration::from_millis(1200)),
         own_drafts: false,
         reasons: true,
+        pictures: true,
         // Messages: 5 in 5 seconds a channel; the bot: 50 requests a second.
         paces: Paces {
             private: Some(Pace { most: 5, within: Duration::from_secs(5) }),

@@ -106,6 +106,7 @@ fn limits() -> Limits {
         drafts: Some(Duration::from_secs(1)),
         own_drafts: true,
         reasons: false,
+        pictures: true,
         // "Avoid sending more than one message per second" to a chat, "20 messages per minute" to a
         // group, "about 30 messages per second" (core.telegram.org/bots/faq).
         paces: Paces {

@@ -6,6 +6,7 @@
 //! - `template.typ`: how it looks; constant
 //! - [`world`]: what Typst may read, which is the template and the fonts
 //! - [`fonts`], [`scripts`]: which fonts there are, which are wanted, which characters they lack
+//! - [`picture`]: the first page, to be looked at
 //! - [`export`]: the standards, the fall back, and object streams
 //!
 //! Typst keeps what it has laid out for ever unless told otherwise; each job ends with an eviction.
@@ -17,6 +18,7 @@ mod formula;
 pub(crate) mod images;
 mod inlines;
 mod lengths;
+mod picture;
 mod scripts;
 mod words;
 mod world;
@@ -42,10 +44,26 @@ pub fn render(document: &Document) -> Result<Rendered, RenderError> {
 
 /// Draws with `fonts`. The same document and fonts give the same bytes.
 pub fn render_with(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
+    drawn(document, fonts, |_| ()).map(|(rendered, ())| rendered)
+}
+
+/// The same, and the first page as a picture (PNG) where it can be made.
+pub fn render_and_show(
+    document: &Document,
+    fonts: &Fonts,
+) -> Result<(Rendered, Option<Vec<u8>>), RenderError> {
+    drawn(document, fonts, picture::first_page)
+}
+
+fn drawn<T>(
+    document: &Document,
+    fonts: &Fonts,
+    and: impl FnOnce(&PagedDocument) -> T,
+) -> Result<(Rendered, T), RenderError> {
     check(document)?;
-    let rendered = draw(document, fonts);
+    let drawn = draw(document, fonts).map(|(rendered, pages)| (rendered, and(&pages)));
     typst::comemo::evict(0);
-    rendered
+    drawn
 }
 
 fn check(document: &Document) -> Result<(), RenderError> {
@@ -76,7 +94,7 @@ fn check(document: &Document) -> Result<(), RenderError> {
 }
 
 /// A picture that Typst cannot draw fails the whole document, so the second try goes without any.
-fn draw(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
+fn draw(document: &Document, fonts: &Fonts) -> Result<(Rendered, PagedDocument), RenderError> {
     let mut warnings = document.warnings.clone();
     if document.meta.title.is_none() && document.meta.subtitle.is_some() {
         warnings.push("A subtitle is shown below a title only, and there is no title.".into());
@@ -101,7 +119,7 @@ fn draw(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     }
     let missing = fonts.missing(document);
     let bytes = export::write(&pages, &missing, &mut warnings)?;
-    Ok(Rendered { bytes, pages: count, warnings })
+    Ok((Rendered { bytes, pages: count, warnings }, pages))
 }
 
 fn lay_out(document: &Document, fonts: &Fonts, body: Content) -> Result<PagedDocument, String> {

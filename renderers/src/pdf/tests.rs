@@ -3,8 +3,6 @@
 use super::*;
 use crate::markdown;
 
-const FEATURES: &str = include_str!("../../tests/corpus/features.md");
-
 fn rendered(source: &str) -> Rendered {
     render(&markdown::read(source).unwrap()).unwrap()
 }
@@ -31,12 +29,6 @@ fn code_of_typst_comes_out_as_text() {
     for literal in ["#eval(\"1+1\")", "#read(\"/etc/passwd\")", "#sys.inputs", "#{whiletrue{}}"] {
         assert!(text.contains(literal), "{literal} in {text}");
     }
-}
-
-#[test]
-fn the_same_document_gives_the_same_bytes() {
-    let document = markdown::read(FEATURES).unwrap();
-    assert_eq!(render(&document).unwrap(), render(&document).unwrap());
 }
 
 #[test]
@@ -113,4 +105,25 @@ fn headings_of_one_level_stay_on_one_level_wherever_they_begin() {
     };
     assert!(numbers("## aa\n\n## bb\n\n#### cc\n\n## dd\n").starts_with("1aa2bb2.1cc3dd"));
     assert!(numbers("### aa\n\n# bb\n\n## cc\n").starts_with("1aa2bb2.1cc"));
+}
+
+#[test]
+fn columns_stand_side_by_side_with_their_notes() {
+    let source = "a\n\n::: columns\n::: column\n### Left\nx[^1]\n:::\n::: column\nright\n:::\n:::\n\nb\n\n[^1]: said";
+    let rendered = rendered(source);
+    let text = text(&rendered.bytes).replace(['\n', ' '], "");
+    assert!(text.starts_with("aLeftx1rightb1said"), "{text}");
+    assert_eq!(rendered.warnings, Vec::<String>::new());
+}
+
+/// A picture of the first page, the same each time; the file is what it is without one.
+#[test]
+fn the_first_page_is_a_picture_if_it_is_wished() {
+    let document = markdown::read("# Hi\n\nthere").unwrap();
+    let (file, picture) = render_and_show(&document, &Fonts::default()).unwrap();
+    assert_eq!(file, render(&document).unwrap());
+    let png = image::load_from_memory(&picture.clone().unwrap()).unwrap();
+    assert_eq!((png.width(), png.height()), (744, 1052));
+    let (_, again) = render_and_show(&document, &Fonts::default()).unwrap();
+    assert_eq!(picture, again);
 }

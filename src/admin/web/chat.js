@@ -105,7 +105,15 @@ const draw = {
     link.href = item.url;
     link.download = item.name;
     link.setAttribute("aria-label", filled(says.download, { name: item.name, size: size.textContent }));
-    const element = make("li", "bot", meta(bot, item.at), link);
+    const element = make("li", "bot", meta(bot, item.at));
+    if (/^image\/(png|jpeg|gif|webp)$/.test(item.media_type)) {
+      const picture = make("img", "picture");
+      picture.src = item.url;
+      picture.alt = item.name;
+      picture.addEventListener("load", () => { if (follows) toEnd(); });
+      element.append(picture);
+    }
+    element.append(link);
     if (item.html) element.append(rich(item.html, "text caption"));
     return element;
   },

@@ -1,9 +1,10 @@
 //! Where documents are drawn: in a confined process each, few at a time, whose breakdown breaks nothing.
 
+use renderers::Rendered;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
-use super::order::{Answer, Order};
+use super::order::{Answer, Names, Order, Wish};
 use crate::tools::{
     ToolError,
     sandbox::{
@@ -24,6 +25,16 @@ pub struct Press {
     place: Place,
     pub limits: Limits,
     pub wait: Duration,
+    /// The largest file. In a chat, what can be sent; elsewhere it may be more.
+    pub most_bytes: usize,
+}
+
+/// What was drawn.
+pub struct Drawn {
+    pub file: Rendered,
+    pub title: Option<String>,
+    /// The first page as PNG, if it was wished for and could be made.
+    pub picture: Option<Vec<u8>>,
 }
 
 enum Place {
@@ -46,7 +57,43 @@ impl Press {
 
     fn at(place: Place) -> Self {
         let turns = Semaphore::new(AT_ONCE);
-        Self { turns, place, limits: Limits::DRAWING, wait: WAIT }
+        Self { turns, place, limits: Limits::DRAWING, wait: WAIT, most_bytes: run::KEPT_BYTES }
+    }
+
+    /// The real one, but in this process.
+    #[cfg(test)]
+    pub fn real() -> Self {
+        Self::here(|order| {
+            let order = serde_json::to_vec(&order).expect("an order is plain text and numbers");
+            let mut answer = super::answer(&order, &[]);
+            let end = answer.iter().position(|byte| *byte == b'\n').expect("a line comes first");
+            let bytes = answer.split_off(end + 1);
+            (serde_json::from_slice(&answer).expect("it is our own"), bytes)
+        })
+    }
+
+    /// The files that these texts name.
+    pub async fn names(&self, texts: Vec<String>) -> Result<Names, ToolError> {
+        // Whatever names a file has one of these in it.
+        let names_any = |text: &String| ["![", "emplate"].iter().any(|word| text.contains(word));
+        if !texts.iter().any(names_any) {
+            return Ok(Names { pictures: vec![Vec::new(); texts.len()], template: None });
+        }
+        match self.ask(Order::Names(texts)).await? {
+            (Answer::Names(names), _) => Ok(names),
+            _ => Err(odd()),
+        }
+    }
+
+    /// The file that is wished.
+    pub async fn draw(&self, wish: Wish) -> Result<Drawn, ToolError> {
+        let (answer, mut bytes) = self.ask(Order::File(Box::new(wish))).await?;
+        let Answer::File { title, pages, warnings, picture_bytes } = answer else {
+            return Err(odd());
+        };
+        let end = bytes.len().checked_sub(picture_bytes).ok_or_else(odd)?;
+        let picture = Some(bytes.split_off(end)).filter(|picture| !picture.is_empty());
+        Ok(Drawn { file: Rendered { bytes, pages, warnings }, title, picture })
     }
 
     /// What the process answers, and the bytes that follow; what it refuses is an error.
@@ -71,7 +118,7 @@ impl Press {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let command = sandbox.drawer(fonts, self.limits)?;
         let order = serde_json::to_vec(order).expect("an order is plain text and numbers");
-        let mut ended = run::to_its_end(command, order, self.wait).await?;
+        let mut ended = run::keeping(self.most_bytes, command, order, self.wait).await?;
         let line = ended.stdout.head.iter().position(|byte| *byte == b'\n');
         let said = line.map(|end| &ended.stdout.head[..end]).and_then(|line| {
             let answer = serde_json::from_slice(line).ok()?;
@@ -94,12 +141,18 @@ impl Press {
             "its text is nested too deeply. Make it flatter".to_owned()
         } else if said.contains("panicked") {
             "this text is more than the renderer can take. Simplify it".to_owned()
-        } else if ended.stdout.total_bytes > run::KEPT_BYTES as u64 {
-            "the file would be over 20 MB. Make it shorter, or split it".to_owned()
+        } else if ended.stdout.total_bytes > self.most_bytes as u64 {
+            // A megabyte is for what stands around it.
+            let most = (self.most_bytes >> 20) - 1;
+            format!("the file would be over {most} MB. Make it shorter, or split it")
         } else {
             let most = self.limits.cpu_seconds;
             format!("it takes longer than {most} s. Make it shorter, or split it")
         };
         format!("The document could not be drawn: {why}.")
     }
+}
+
+fn odd() -> ToolError {
+    ToolError::ExecutionFailed("The document could not be drawn: the renderer is confused.".into())
 }

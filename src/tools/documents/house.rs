@@ -89,18 +89,23 @@ impl Dress {
     }
 }
 
-/// Draws; only what needs them waits for the fonts of these folders.
+/// Draws; only what needs them waits for the fonts of these folders. Of a PDF there is a picture of
+/// its first page too, if one is wished.
 pub fn draw(
     document: &Document,
     format: Format,
     folders: &[PathBuf],
-) -> Result<Rendered, RenderError> {
+    with_picture: bool,
+) -> Result<(Rendered, Option<Vec<u8>>), RenderError> {
     let fonts = if format == Format::Pdf || renderers::has_vectors(document) {
         fonts::for_document(document, folders)
     } else {
         Fonts::default()
     };
-    renderers::render_with(document, format, &fonts)
+    if with_picture && format == Format::Pdf {
+        return renderers::pdf::render_and_show(document, &fonts);
+    }
+    renderers::render_with(document, format, &fonts).map(|rendered| (rendered, None))
 }
 
 #[cfg(test)]

@@ -5,23 +5,26 @@ mod about;
 pub mod draw;
 pub mod fonts;
 mod house;
-mod job;
+pub mod job;
 pub mod order;
 mod pictures;
 
-pub use house::{House, draw};
+pub use house::House;
 pub use order::answer;
 
 use async_trait::async_trait;
 use renderers::{Format, Rendered};
 use serde_json::Value;
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use super::{Context, Output, Tool, ToolError, names, sandbox::Sandbox, send};
-use crate::agent::catalog::{EffectClass, Subject, Tier, ToolSpec};
-use draw::Press;
+use crate::{
+    agent::catalog::{EffectClass, Subject, Tier, ToolSpec},
+    journal::event::Attachment,
+};
+use draw::{Drawn, Press};
 use job::{Job, Part, Source, Text};
-use order::{Answer, Blob, Order, Wish};
+use order::{Blob, Names, Wish};
 
 const MAX_WARNINGS: usize = 20;
 
@@ -80,7 +83,7 @@ impl Tool for Rendering {
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let job = job::read((self.format, self.source), arguments, context).await?;
         let wished = job.name.clone();
-        let Drawn { file, title } = self.draw(job, context).await?;
+        let Drawn { file, title, picture } = self.draw(job, context).await?;
         let ending = self.format.ending();
         // A title need not be a name, a wished name was checked before.
         let name = wished.or(title).map(|name| name.replace('/', "-"));
@@ -91,8 +94,17 @@ impl Tool for Rendering {
         let attachment = send::keep(context, &name, media_type.essence_str(), bytes).await?;
         let about = pages_of(self.format, pages);
         let text = send::receipt(&attachment, &about) + &losses(&warnings);
-        Ok(Output { text, attachments: vec![attachment], ..Output::default() })
+        let picture = first_page(&name, picture, context).await;
+        let attachments = picture.into_iter().chain([attachment]).collect();
+        Ok(Output { text, attachments, ..Output::default() })
     }
+}
+
+/// The picture of the first page, kept; the document goes without it, if need be.
+async fn first_page(of: &str, png: Option<Vec<u8>>, context: &Context) -> Option<Attachment> {
+    let name = Path::new(of).with_extension("png");
+    let kept = send::keep(context, &name.to_string_lossy(), "image/png", png?).await.ok()?;
+    Some(Attachment { preview: true, ..kept })
 }
 
 impl Rendering {
@@ -102,16 +114,8 @@ impl Rendering {
         parts: &mut [Part],
         context: &Context,
     ) -> Result<Option<Vec<u8>>, ToolError> {
-        // Whatever names a file has one of these in it.
-        let names_any = |part: &Part| ["![", "emplate"].iter().any(|w| part.text.contains(w));
-        if !parts.iter().any(names_any) {
-            return Ok(None);
-        }
         let texts = parts.iter().map(|part| part.text.clone()).collect();
-        let (Answer::Names { pictures, template }, _) = self.press.ask(Order::Names(texts)).await?
-        else {
-            return Err(odd());
-        };
+        let Names { pictures, template } = self.press.names(texts).await?;
         for (part, urls) in parts.iter_mut().zip(pictures) {
             pictures::load(part, urls, context).await?;
         }
@@ -132,27 +136,13 @@ impl Rendering {
             format: self.format,
             text: job.text,
             title: job.title,
-            date: context.now.date_naive(),
+            date: Some(context.now.date_naive()),
             aspect: job.aspect,
             dress,
+            with_picture: true,
         };
-        match self.press.ask(Order::File(Box::new(wish))).await? {
-            (Answer::File { title, pages, warnings }, bytes) => {
-                Ok(Drawn { file: Rendered { bytes, pages, warnings }, title })
-            }
-            _ => Err(odd()),
-        }
+        self.press.draw(wish).await
     }
-}
-
-/// What was drawn.
-struct Drawn {
-    file: Rendered,
-    title: Option<String>,
-}
-
-fn odd() -> ToolError {
-    ToolError::ExecutionFailed("The document could not be drawn: the renderer is confused.".into())
 }
 
 /// `, 3 slides`
@@ -192,7 +182,11 @@ fn losses(warnings: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::{
+        documents::order::{Answer, Order},
+        testing::Place,
+    };
+    use renderers::markdown;
     use serde_json::json;
 
     /// A press whose documents are what is wished, to see what goes into it and what comes out.
@@ -205,19 +199,13 @@ mod tests {
                 }
                 let warnings = (0..25).map(|n| format!("loss {n}")).collect();
                 let title = wish.title.clone();
-                (Answer::File { title, pages: 3, warnings }, text.into_bytes())
+                let picture =
+                    if wish.with_picture && wish.format == Format::Pdf { "PNG" } else { "" };
+                let answer =
+                    Answer::File { title, pages: 3, warnings, picture_bytes: picture.len() };
+                (answer, (text + picture).into_bytes())
             }
             other => panic!("{other:?}"),
-        }))
-    }
-
-    /// The real one, but in this process.
-    fn real() -> Arc<Press> {
-        Arc::new(Press::here(|order| {
-            let mut answer = answer(&serde_json::to_vec(&order).unwrap(), &[]);
-            let end = answer.iter().position(|byte| *byte == b'\n').unwrap();
-            let bytes = answer.split_off(end + 1);
-            (serde_json::from_slice(&answer).unwrap(), bytes)
         }))
     }
 
@@ -230,7 +218,9 @@ mod tests {
         let mut place = Place::new();
         let arguments = json!({ "markdown": "# Hello", "title": "Q3: Sales/Report" });
         let output = place.runs(&tool(Format::Pdf, Source::Text), arguments.clone()).await.unwrap();
-        let attachment = &output.attachments[0];
+        let [picture, attachment] = &output.attachments[..] else { panic!("{output:?}") };
+        assert_eq!(picture.name, "Q3: Sales-Report.png");
+        assert!(picture.preview && !attachment.preview, "{output:?}");
         assert_eq!(attachment.name, "Q3: Sales-Report.pdf");
         assert_eq!(attachment.media_type, "application/pdf");
         let stored = place.context.artifacts.read(&attachment.digest).await.unwrap();
@@ -342,16 +332,38 @@ mod tests {
         let from_file = Rendering {
             format: Format::Pdf,
             source: Source::File,
-            press: real(),
+            press: Arc::new(Press::real()),
             house: Arc::default(),
         };
         let arguments = json!({ "filePath": "report/q3.md" });
         let output = place.runs(&from_file, arguments).await.unwrap();
-        assert_eq!(output.attachments[0].name, "q3.pdf");
+        let [picture, pdf] = &output.attachments[..] else { panic!("{output:?}") };
+        assert_eq!((picture.name.as_str(), pdf.name.as_str()), ("q3.png", "q3.pdf"));
+        let shown = place.context.artifacts.read(&picture.digest).await.unwrap();
+        assert!(shown.starts_with(b"\x89PNG"), "the first page");
         assert!(output.text.contains("1 page"), "{}", output.text);
         assert!(!output.text.contains("Tell the person"), "nothing is lost: {}", output.text);
-        let stored = place.context.artifacts.read(&output.attachments[0].digest).await.unwrap();
+        let stored = place.context.artifacts.read(&pdf.digest).await.unwrap();
         assert!(stored.starts_with(b"%PDF-"));
+    }
+
+    #[tokio::test]
+    async fn a_template_of_the_workspace_is_worn_and_a_lost_one_is_named() {
+        let mut place = Place::new();
+        let house = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
+        let house = renderers::render(&house, Format::Docx).unwrap();
+        place.has("brand/house.docx", house.bytes);
+        let press = Arc::new(Press::real());
+        let word =
+            Rendering { format: Format::Docx, source: Source::Text, press, house: Arc::default() };
+        for (path, is_there) in [("brand/house.docx", true), ("../house.docx", false)] {
+            let text = format!("---\ntemplate: {path}\n---\n\n# Hi");
+            let output = place.runs(&word, json!({ "markdown": text })).await.unwrap();
+            assert_eq!(output.text.contains("is left out"), !is_there, "{}", output.text);
+            let drawn = place.context.artifacts.read(&output.attachments[0].digest).await.unwrap();
+            let read = renderers::read::to_markdown("a.docx", &drawn).unwrap().markdown;
+            assert_eq!(read.contains("House of Rivers"), is_there, "{read}");
+        }
     }
 
     #[test]

@@ -35,27 +35,36 @@ pub struct Wish {
     pub text: Text,
     pub title: Option<String>,
     /// The day of documents that name none.
-    pub date: NaiveDate,
+    pub date: Option<NaiveDate>,
     pub aspect: Option<Aspect>,
     pub dress: Dress,
+    /// Whether a picture of the first page is wished too.
+    #[serde(default)]
+    pub with_picture: bool,
 }
 
 /// It comes out as a line of JSON; the bytes of a file follow.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
-    Names {
-        /// Of each text.
-        pictures: Vec<Vec<String>>,
-        /// Of the first text, whose front matter counts.
-        template: Option<String>,
-    },
+    Names(Names),
     File {
         title: Option<String>,
         pages: usize,
         warnings: Vec<String>,
+        /// So many of the bytes, at their end, are a picture of the first page (PNG).
+        picture_bytes: usize,
     },
     /// In words for the model.
     Refused(String),
+}
+
+/// The files that texts want.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Names {
+    /// Of each text.
+    pub pictures: Vec<Vec<String>>,
+    /// Of the first text, whose front matter counts.
+    pub template: Option<String>,
 }
 
 /// How a process can break down.
@@ -105,23 +114,31 @@ fn follow(order: Order, fonts: &[PathBuf]) -> Result<(Answer, Vec<u8>), RenderEr
             let documents = read.collect::<Result<Vec<_>, _>>()?;
             let pictures = documents.iter().map(markdown::image_urls).collect();
             let template = documents.into_iter().next().and_then(|first| first.meta.template);
-            Ok((Answer::Names { pictures, template }, Vec::new()))
+            Ok((Answer::Names(Names { pictures, template }), Vec::new()))
         }
         Order::File(wish) => {
-            let (Rendered { bytes, pages, warnings }, title) = draw(*wish, fonts)?;
-            Ok((Answer::File { title, pages, warnings }, bytes))
+            let (Rendered { mut bytes, pages, warnings }, picture, title) = draw(*wish, fonts)?;
+            let picture = picture.unwrap_or_default();
+            bytes.extend(&picture);
+            let picture_bytes = picture.len();
+            Ok((Answer::File { title, pages, warnings, picture_bytes }, bytes))
         }
         #[cfg(debug_assertions)]
         Order::Break(how) => break_down(how),
     }
 }
 
-/// The file, and the title of what is in it.
-fn draw(wish: Wish, fonts: &[PathBuf]) -> Result<(Rendered, Option<String>), RenderError> {
-    let Wish { format, text, title, date, aspect, dress } = wish;
+type Drawn = (Rendered, Option<Vec<u8>>, Option<String>);
+
+/// The file, a picture of it, and the title of what is in it.
+fn draw(wish: Wish, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
+    let Wish { format, text, title, date, aspect, dress, with_picture } = wish;
     let named = title.as_deref().unwrap_or("Rows");
     let mut document = match text {
-        Text::Csv(csv) => return Ok((rows::workbook(named, &csv)?, title)),
+        Text::Csv(csv) if format == Format::Xlsx => {
+            return Ok((rows::workbook(named, &csv)?, None, title));
+        }
+        Text::Csv(csv) => rows::from_csv(named, &csv)?,
         Text::Json(rows) => rows::from_json(named, &rows)?,
         Text::Markdown(parts) => {
             let mut whole: Option<Document> = None;
@@ -140,7 +157,7 @@ fn draw(wish: Wish, fonts: &[PathBuf]) -> Result<(Rendered, Option<String>), Ren
         }
     };
     document.meta.title = document.meta.title.or(title);
-    document.meta.date.get_or_insert(date);
+    document.meta.date = document.meta.date.or(date);
     match aspect {
         Some(Aspect::Wide) => document.meta.slides = SlideSize::Wide,
         Some(Aspect::Standard) => document.meta.slides = SlideSize::Standard,
@@ -150,8 +167,8 @@ fn draw(wish: Wish, fonts: &[PathBuf]) -> Result<(Rendered, Option<String>), Ren
     if matches!(format, Format::Pdf | Format::Docx) {
         drop_repeated_title(&mut document);
     }
-    let rendered = house::draw(&document, format, fonts)?;
-    Ok((rendered, document.meta.title))
+    let (rendered, picture) = house::draw(&document, format, fonts, with_picture)?;
+    Ok((rendered, picture, document.meta.title))
 }
 
 /// Models like to give the title in the front matter and again as the first heading; on paper it

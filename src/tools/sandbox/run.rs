@@ -9,7 +9,8 @@ use tokio::{
 
 use crate::tools::ToolError;
 
-/// So much of a stream is kept; of what comes after it only the end. The largest document fits.
+/// So much of a stream is kept; of what comes after it only the end. The largest document that can be
+/// sent fits.
 pub const KEPT_BYTES: usize = 21 * 1024 * 1024;
 const TAIL_BYTES: usize = 8 * 1024;
 
@@ -24,15 +25,27 @@ pub struct Ended {
 }
 
 /// What a program wrote: all of it, or the beginning and the end.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Stream {
     pub head: Vec<u8>,
     /// What follows the head, not always at once.
     pub tail: Vec<u8>,
     pub total_bytes: u64,
+    /// The longest head.
+    kept_bytes: usize,
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self::keeping(KEPT_BYTES)
+    }
 }
 
 impl Stream {
+    fn keeping(kept_bytes: usize) -> Self {
+        Self { head: Vec::new(), tail: Vec::new(), total_bytes: 0, kept_bytes }
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.head).into_owned()
     }
@@ -64,7 +77,7 @@ impl Stream {
 
     fn take(&mut self, bytes: &[u8]) {
         self.total_bytes += bytes.len() as u64;
-        let room = (KEPT_BYTES - self.head.len()).min(bytes.len());
+        let room = (self.kept_bytes - self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..room]);
         self.tail.extend_from_slice(&bytes[room..]);
         let over = self.tail.len().saturating_sub(TAIL_BYTES);
@@ -75,6 +88,16 @@ impl Stream {
 /// Runs it until it ends or its time is over. Dropping the future ends it too; with the first
 /// process within the walls, all others end.
 pub async fn to_its_end(
+    command: Command,
+    input: Vec<u8>,
+    wait: Duration,
+) -> Result<Ended, ToolError> {
+    keeping(KEPT_BYTES, command, input, wait).await
+}
+
+/// The same, with so much of what it says.
+pub async fn keeping(
+    kept_bytes: usize,
     mut command: Command,
     input: Vec<u8>,
     wait: Duration,
@@ -86,7 +109,7 @@ pub async fn to_its_end(
         })?;
     let (mut stdin, said, complained) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (mut stdout, mut stderr) = (Stream::default(), Stream::default());
+    let (mut stdout, mut stderr) = (Stream::keeping(kept_bytes), Stream::default());
     let feeding = async {
         // Who does not read all of it need not.
         if let Some(mut pipe) = stdin.take() {

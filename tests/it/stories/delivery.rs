@@ -53,7 +53,7 @@ story! {
         countersign::gateway::deliver::deliver_ready(&gateway).await.unwrap();
         world.time_passes(TimeDelta::seconds(600)).await;
         let files = world.room.messages().iter().filter(|m| m.file.is_some()).count();
-        assert_eq!(files, 1);
+        assert_eq!(files, 2, "the first page, and the document");
         assert_eq!(world.last(), "Here.");
     }
 }

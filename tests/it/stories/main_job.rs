@@ -23,11 +23,25 @@ story! {
         world.ann_presses("Allow once").await;
 
         let messages = world.room.messages();
-        let (name, bytes) = messages.iter().find_map(|m| m.file.clone()).expect("a file");
-        assert_eq!(name, "rivers.pdf");
-        assert!(bytes.starts_with(b"%PDF"));
+        let files: Vec<_> = messages.iter().filter_map(|m| m.file.clone()).collect();
+        let [(first_page, png), (name, pdf)] = &files[..] else { panic!("{}", world.shown()) };
+        assert_eq!((first_page.as_str(), name.as_str()), ("rivers.png", "rivers.pdf"));
+        assert!(png.starts_with(b"\x89PNG") && pdf.starts_with(b"%PDF"));
         assert!(world.last().starts_with("Here it is."), "{}", world.shown());
         assert!(world.shown().contains("✅ Allowed by Ann."), "{}", world.shown());
+    }
+}
+
+story! {
+    /// Where pictures are only files, the document comes alone.
+    async fn a_channel_without_pictures_gets_no_picture_of_a_page(world: &mut World) {
+        world.room.limits.pictures = false;
+        world.model_will(call("render_pdf", json!({ "markdown": "# Rivers" })));
+        world.model_will(say("Here it is."));
+        world.ann_says("a report, please").await;
+        let files = world.room.messages().into_iter().filter_map(|m| m.file);
+        let names: Vec<_> = files.map(|(name, _)| name).collect();
+        assert_eq!(names, ["document.pdf"]);
     }
 }
 
