@@ -2,7 +2,9 @@
 """What `bench.sh` runs: makes its sources, measures each program, prints a table."""
 
 import csv
+import json
 import pathlib
+import resource
 import shutil
 import statistics
 import subprocess
@@ -14,6 +16,7 @@ REPORT_CHAPTERS = 50
 SLIDES = 60
 ROWS = 100_000
 RUNS = 3
+WORKER_RUNS = 21
 
 
 def report(path):
@@ -103,6 +106,27 @@ def measure(command):
     return statistics.median(seconds), memory
 
 
+MEMO = "# Memo\n\nTo all: the river rises.\n\n| Day | Level |\n|:--|--:|\n| Monday | 3.1 |\n"
+
+
+def worker(countersign, ending):
+    """Milliseconds that pass, and CPU milliseconds, for a short document in the confined process."""
+    job = {"work": {"Draw": ["/usr/share/fonts"]}, "limits": None, "writable": []}
+    part = {"text": MEMO, "folder": ".", "pictures": {}, "warnings": []}
+    wish = {"format": ending, "text": {"Markdown": [part]}, "title": None, "date": None,
+            "aspect": None, "dress": {}}
+    command = [countersign, "confine", "--job", json.dumps(job)]
+    passed, used = [], []
+    for _ in range(WORKER_RUNS):
+        before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        order = json.dumps({"File": wish}).encode()
+        subprocess.run(command, input=order, capture_output=True, check=True)
+        passed.append(time.monotonic() - started)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return statistics.median(passed) * 1000, statistics.median(used) * 1000
+
+
 def main(countersign):
     folder = pathlib.Path(tempfile.mkdtemp())
     try:
@@ -134,6 +158,10 @@ def main(countersign):
                     print(f"{'':6}{name:14}   is not to be had here")
                 else:
                     print(f"{'':6}{name:14}{result[0]:8.2f}{result[1]:7}{result[0] / max(own, 0.01):8.1f}")
+        print("\nA memo, drawn in a process of its own:")
+        for ending in others:
+            passed, used = worker(countersign, ending)
+            print(f"{ending:6}{passed:8.0f} ms, of which {used:.0f} ms CPU")
     finally:
         shutil.rmtree(folder)
 
