@@ -11,7 +11,7 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use super::{Store, Tx, at, db::sql};
+use super::{Store, Tx, at, db::sql, lists::Stretch};
 
 /// While a try is under way; longer than any takes.
 const TERM_MS: i64 = 60_000;
@@ -155,20 +155,54 @@ async fn told(tx: &mut Tx<'_>, notice: String, tried: Tried, now: DateTime<Utc>)
     Ok(())
 }
 
-/// What nobody has taken, newest first.
-pub async fn dead(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Notice>> {
-    let rows: Vec<Row> = sql!(
+/// A notice as operators see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    pub id: String,
+    pub subscription: String,
+    pub topic: String,
+    /// JSON, as it is told.
+    pub body: String,
+    /// waiting, delivered, dead or dropped
+    pub status: String,
+    pub attempts: i64,
+    pub created_at: DateTime<Utc>,
+}
+
+type Listed = (String, String, String, String, String, i64, i64);
+
+/// The delivery log, the newest first; an empty `status` or `id` does not matter.
+pub async fn list(
+    tx: &mut Tx<'_>,
+    (status, id): (&str, &str),
+    stretch: &Stretch,
+) -> Result<Vec<Delivery>> {
+    let rows: Vec<Listed> = sql!(
         tx,
         fetch_all,
         "
-        -- dead notices
-        SELECT id, subscription, topic, body, attempts FROM notices
-        WHERE status = 'dead'
+        -- list notices
+        SELECT id, subscription, topic, body, status, attempts, created_at FROM notices
+        WHERE ($1 = '' OR id < $1)
+          AND ($2 = '' OR status = $2)
+          AND ($3 = '' OR id = $3)
         ORDER BY id DESC
-        LIMIT $1",
-        most as i64
+        LIMIT $4",
+        stretch.after.as_str(),
+        status,
+        id,
+        stretch.most as i64
     );
-    Ok(rows.into_iter().map(notice).collect())
+    let delivery = |(id, subscription, topic, body, status, attempts, ms)| Delivery {
+        id,
+        subscription,
+        topic,
+        body,
+        status,
+        attempts,
+        created_at: at(ms),
+    };
+    Ok(rows.into_iter().map(delivery).collect())
 }
 
 /// Tells a dead one anew, from the first try on (`waiting`), or lets it rest (`dropped`). Whether it

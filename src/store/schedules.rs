@@ -13,7 +13,7 @@
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Store, Tx, at, db::sql, journal};
+use super::{Store, Tx, at, db::sql, journal, lists::Stretch};
 use crate::{
     agent::times::Rule,
     journal::{
@@ -79,6 +79,26 @@ pub struct Schedule {
     pub taint: Vec<String>,
     pub state: State,
     pub due_at: DateTime<Utc>,
+}
+
+/// What somebody does to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
+    Pause,
+    Resume,
+    Delete,
+}
+
+impl Schedule {
+    /// Where that brings it: what was missed meanwhile of something that comes again does not come.
+    pub fn moved(&self, to: Move, now: DateTime<Utc>) -> (State, DateTime<Utc>) {
+        let overdue = || self.rule.next(self.due_at, now).filter(|_| self.due_at <= now);
+        match to {
+            Move::Pause => (State::Paused, self.due_at),
+            Move::Resume => (State::Waiting, overdue().unwrap_or(self.due_at)),
+            Move::Delete => (State::Deleted, self.due_at),
+        }
+    }
 }
 
 /// What came of making one.
@@ -164,7 +184,29 @@ pub async fn of_conversation(
     rows.into_iter().map(schedule).collect()
 }
 
-async fn by_id(tx: &mut Tx<'_>, id: &ScheduleId) -> Result<Option<Schedule>> {
+/// Those of all conversations that are not over, in the order of their making backwards; an empty
+/// `conversation` does not matter.
+pub async fn list(tx: &mut Tx<'_>, conversation: &str, stretch: &Stretch) -> Result<Vec<Schedule>> {
+    let rows: Vec<Row> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- list schedules
+        SELECT id, conversation, does, text, rule, zone, by_whom, taint, status, due_at
+        FROM schedules
+        WHERE status IN ('waiting', 'paused')
+          AND ($1 = '' OR id < $1)
+          AND ($2 = '' OR conversation = $2)
+        ORDER BY id DESC
+        LIMIT $3",
+        stretch.after.as_str(),
+        conversation,
+        stretch.most as i64
+    );
+    rows.into_iter().map(schedule).collect()
+}
+
+pub async fn by_id(tx: &mut Tx<'_>, id: &ScheduleId) -> Result<Option<Schedule>> {
     let row: Option<Row> = sql!(
         tx,
         fetch_optional,

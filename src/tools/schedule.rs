@@ -23,7 +23,7 @@ use crate::{
     journal::ids::ScheduleId,
     store::{
         Store,
-        schedules::{self, Does, Made, Schedule, State},
+        schedules::{self, Does, Made, Move, Schedule, State},
     },
 };
 
@@ -213,13 +213,12 @@ impl Tool for ChangeSchedule {
         let Change { id, action } = parse(arguments)?;
         let mut schedule = self.0.find(&id, context).await?;
         let now = context.now;
-        let overdue =
-            || schedule.rule.next(schedule.due_at, now).filter(|_| schedule.due_at <= now);
-        let (state, due_at) = match action {
-            Action::Pause => (State::Paused, schedule.due_at),
-            Action::Resume => (State::Waiting, overdue().unwrap_or(schedule.due_at)),
-            Action::Delete => (State::Deleted, schedule.due_at),
+        let to = match action {
+            Action::Pause => Move::Pause,
+            Action::Resume => Move::Resume,
+            Action::Delete => Move::Delete,
         };
+        let (state, due_at) = schedule.moved(to, now);
         let changed = schedule.clone();
         let set = self.0.store.write("change schedule", move |tx| {
             Box::pin(async move { schedules::set(tx, &changed, (state, due_at), now).await })

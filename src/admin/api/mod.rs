@@ -9,7 +9,8 @@
 //! - [`document`]: the document, and a page for people
 //! - [`parts`]: what requests and answers are made of
 //! - [`approvals`], [`grants`], [`panic`], [`rules`], [`audit`]: countersigning
-//! - [`people`], [`conversations`], [`artifacts`], [`dead_letters`]: who talks, and about what
+//! - [`people`], [`conversations`], [`schedules`], [`artifacts`]: who talks, and about what
+//! - [`dead_letters`], [`webhooks`]: what could not be shown; what other programs were told
 //! - [`tools`], [`inventory`], [`tokens`]: what there is, and who may change it
 
 pub mod approvals;
@@ -26,8 +27,10 @@ pub mod panic;
 pub mod parts;
 pub mod people;
 pub mod rules;
+pub mod schedules;
 pub mod tokens;
 pub mod tools;
+pub mod webhooks;
 
 use axum::{
     Json, Router,
@@ -80,6 +83,8 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
         .merge(tools::routes())
         .merge(people::routes())
         .merge(dead_letters::routes())
+        .merge(webhooks::routes())
+        .merge(schedules::routes())
         .merge(conversations::routes())
         .merge(artifacts::routes())
         .merge(inventory::routes())

@@ -5,15 +5,19 @@ use countersign::{
     app::App,
     clock::Clock as _,
     gateway::approvals::moves,
-    journal::event::{Event, Outcome},
+    journal::{
+        event::{Event, Outcome},
+        role::Role,
+    },
     llm::scripted::{call, calls, say},
     store::schedules::{self, Does, State},
     worker::tick,
 };
 use futures::future::join_all;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::{story, tools::Page, world::World};
+use crate::{api::Served, story, tools::Page, world::World};
 
 /// How each call of a tool ended.
 async fn ends(world: &World) -> Vec<(Outcome, String)> {
@@ -286,6 +290,41 @@ story! {
         for n in 0..count {
             let these = rows.iter().filter(|row| row.contains(&format!("number {n}.")));
             assert_eq!(these.count(), 1, "number {n}");
+        }
+    }
+}
+
+story! {
+    /// Issue 7: an operator pauses, resumes and deletes through the API what is to come; what was
+    /// missed meanwhile does not come.
+    async fn schedules_are_changed_through_the_api(world: &mut World) {
+        let arguments = json!({ "text": "Stretch", "every": "1h" });
+        ann_schedules(world, "remind", arguments).await;
+        let served = Served::of(world).await;
+        let token = served.token("ops", Role::Operator).await;
+        let list = served.get(&token, "/schedules").await;
+        let one = &list["items"][0];
+        assert_eq!((&one["text"], &one["rule"], &one["paused"]), (&json!("Stretch"), &json!("every 1h"), &json!(false)));
+        let path = format!("/schedules/{}", one["id"].as_str().unwrap());
+        let set = async |paused: bool| {
+            served.ask(&token, (Method::PUT, &path), Some(json!({ "paused": paused }))).await
+        };
+        assert_eq!(set(true).await.0, StatusCode::OK);
+        world.time_passes(TimeDelta::hours(5)).await;
+        assert_eq!(world.shown(), "Noted.");
+        let (status, view) = set(false).await;
+        assert_eq!((status, &view["paused"]), (StatusCode::OK, &json!(false)));
+        world.time_passes(TimeDelta::minutes(59)).await;
+        assert_eq!(world.shown(), "Noted.", "what was missed does not come");
+        world.time_passes(TimeDelta::minutes(1)).await;
+        assert!(world.last().contains("Stretch"), "{}", world.shown());
+        let delete = async || served.ask(&token, (Method::DELETE, &path), None).await.0;
+        assert_eq!(delete().await, StatusCode::NO_CONTENT);
+        assert_eq!(delete().await, StatusCode::NOT_FOUND);
+        let owner = served.token("owner", Role::Owner).await;
+        for kind in ["schedule_paused", "schedule_resumed", "schedule_deleted"] {
+            let facts = served.get(&owner, &format!("/audit?kind={kind}")).await;
+            assert_eq!(facts["items"][0]["person"], "token:ops", "{kind}");
         }
     }
 }

@@ -14,9 +14,9 @@ use countersign::{
     },
     journal::{event::Event, role::Role},
     llm::scripted::{call, say},
-    store::{notices, topics::Topic},
+    store::topics::Topic,
 };
-use reqwest::StatusCode;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,7 +27,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::{story, world::World};
+use crate::{api::Served, story, world::World};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const OTHER: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
@@ -203,7 +203,7 @@ async fn a_webhook_that_cannot_work_is_refused_by_name() {
 }
 
 /// Who is told, at a server that stands inside, which the configuration names.
-fn subscribe(world: &mut World, url: &str, topics: &[Topic], role: Option<Role>) {
+pub fn subscribe(world: &mut World, url: &str, topics: &[Topic], role: Option<Role>) {
     world.config.web.inside = vec!["127.0.0.1".into()];
     world.config.webhooks_out = vec![WebhookOutEntry {
         name: "ops".into(),
@@ -369,22 +369,20 @@ story! {
         let ids: BTreeSet<_> =
             hearer.heard.lock().unwrap().iter().map(|(head, _)| head["webhook-id"].clone()).collect();
         assert_eq!(ids.len(), 1);
-        let store = world.node().await.gateway.store.clone();
-        let dead = store.read(|tx| Box::pin(notices::dead(tx, 10))).await.unwrap();
-        assert_eq!(dead.len(), 1);
-        let id = dead[0].id.clone();
-        let revive = |anew: bool| {
-            let id = id.clone();
-            store.write("test", move |tx| {
-                Box::pin(async move { notices::revive(tx, &id, anew).await })
-            })
-        };
-        assert!(revive(true).await.unwrap());
-        assert!(!revive(false).await.unwrap(), "it is not dead any more");
+        let served = Served::of(world).await;
+        let token = served.token("ops", Role::Operator).await;
+        let dead = served.get(&token, "/webhook-deliveries?status=dead").await;
+        assert_eq!(dead["items"].as_array().unwrap().len(), 1, "{dead}");
+        let path = format!("/webhook-deliveries/{}", dead["items"][0]["id"].as_str().unwrap());
+        let replay = format!("{path}/replay");
+        let ask = async |method, path: &str| served.ask(&token, (method, path), None).await.0;
+        assert_eq!(ask(Method::POST, &replay).await, StatusCode::NO_CONTENT);
+        assert_eq!(ask(Method::DELETE, &path).await, StatusCode::NOT_FOUND, "it is not dead any more");
         assert_eq!(tells(world).await, 1);
-        let id = dead[0].id.clone();
-        let log = store.read(move |tx| Box::pin(async move { notices::tries(tx, &id).await }));
-        let log: Vec<_> = log.await.unwrap().into_iter().filter_map(|one| one.status).collect();
+        let whole = served.get(&token, &path).await;
+        assert_eq!((&whole["status"], &whole["attempts"]), (&json!("delivered"), &json!(1)));
+        let tries = whole["tries"].as_array().unwrap();
+        let log: Vec<_> = tries.iter().filter_map(|one| one["status"].as_u64()).collect();
         assert_eq!(log, [503, 500, 410, 204]);
         assert_eq!(hearer.told().len(), 4);
     }

@@ -1,0 +1,155 @@
+//! Reminders and tasks that are to come, in all conversations.
+
+use anyhow::Result;
+use axum::{Json, extract::State, http::StatusCode};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    parts::{Body, Named, Page, Params, PersonView, Slice, none},
+};
+use crate::{
+    admin::{Admin, problem::Problem},
+    store::{
+        audit,
+        lists::Stretch,
+        schedules::{self, Move, Schedule, State as Stands},
+    },
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new().routes(routes!(index)).routes(routes!(set, delete))
+}
+
+/// Something that is to happen later.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ScheduleView {
+    pub id: String,
+    pub conversation: String,
+    /// remind: the text is shown as it is; run: it is a task for the agent
+    pub does: String,
+    /// Without secrets
+    pub text: String,
+    /// once, or how it comes again
+    pub rule: String,
+    /// In which its times are told
+    pub zone: String,
+    /// On whose behalf
+    pub by: PersonView,
+    /// Where other people's words came from that had been read when it was made
+    pub taint: Vec<String>,
+    pub paused: bool,
+    pub due_at: DateTime<Utc>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Filter {
+    /// Only those of a conversation
+    #[serde(default)]
+    pub conversation: String,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PausedBody {
+    pub paused: bool,
+}
+
+fn view(admin: &Admin, schedule: Schedule) -> ScheduleView {
+    ScheduleView {
+        id: schedule.id.0,
+        conversation: schedule.conversation.0,
+        does: schedule.does.as_str().to_owned(),
+        text: admin.redactor().text(&schedule.text).into_owned(),
+        rule: schedule.rule.told(),
+        zone: schedule.zone,
+        by: schedule.by.into(),
+        taint: schedule.taint,
+        paused: schedule.state == Stands::Paused,
+        due_at: schedule.due_at,
+    }
+}
+
+/// What is to come, the newest first.
+pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<ScheduleView>> {
+    let read = admin.gateway.store.read(move |tx| {
+        Box::pin(async move {
+            Ok((schedules::list(tx, &filter.conversation, &stretch).await?, stretch))
+        })
+    });
+    let (rows, stretch) = read.await?;
+    Ok(Page::of(rows, &stretch, |row| row.id.to_string(), |row| view(admin, row)))
+}
+
+/// Pauses, resumes or deletes one; `None`: there is none, or it is over.
+pub async fn change(
+    admin: &Admin,
+    caller: &Caller,
+    id: &str,
+    to: Move,
+) -> Result<Option<ScheduleView>> {
+    let (id, now) = (id.to_owned(), admin.gateway.clock.now());
+    let kind = match to {
+        Move::Pause => "schedule_paused",
+        Move::Resume => "schedule_resumed",
+        Move::Delete => "schedule_deleted",
+    };
+    let fact = caller.did(kind).with("schedule", id.as_str());
+    let write = admin.gateway.store.write("change schedule", move |tx| {
+        Box::pin(async move {
+            let found = schedules::by_id(tx, &id.as_str().into()).await?;
+            let stands = |s: &Schedule| matches!(s.state, Stands::Waiting | Stands::Paused);
+            let Some(mut schedule) = found.filter(stands) else { return Ok(None) };
+            let (state, due_at) = schedule.moved(to, now);
+            schedules::set(tx, &schedule, (state, due_at), now).await?;
+            audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+            (schedule.state, schedule.due_at) = (state, due_at);
+            Ok(Some(schedule))
+        })
+    });
+    Ok(write.await?.map(|schedule| view(admin, schedule)))
+}
+
+/// List reminders and tasks that are to come
+#[utoipa::path(get, path = "/schedules", tag = "schedules", params(Slice, Filter),
+    responses((status = 200, body = Page<ScheduleView>)),
+    extensions(("x-role" = json!("operator"))))]
+async fn index(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+    Params(filter): Params<Filter>,
+) -> Result<Json<Page<ScheduleView>>, Problem> {
+    Ok(Json(page(&admin, filter, slice.stretch()?).await?))
+}
+
+/// Pause one, or let it go on: what it missed meanwhile and would do again is not made up for
+#[utoipa::path(put, path = "/schedules/{id}", tag = "schedules", params(("id" = String, Path)),
+    request_body = PausedBody, responses((status = 200, body = ScheduleView)),
+    extensions(("x-role" = json!("operator"))))]
+async fn set(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+    Body(body): Body<PausedBody>,
+) -> Result<Json<ScheduleView>, Problem> {
+    let to = if body.paused { Move::Pause } else { Move::Resume };
+    change(&admin, &caller, &id, to).await?.map(Json).ok_or_else(|| none("schedule"))
+}
+
+/// Delete one
+#[utoipa::path(delete, path = "/schedules/{id}", tag = "schedules",
+    params(("id" = String, Path)), responses((status = 204)),
+    extensions(("x-role" = json!("operator"))))]
+async fn delete(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+) -> Result<StatusCode, Problem> {
+    change(&admin, &caller, &id, Move::Delete).await?.ok_or_else(|| none("schedule"))?;
+    Ok(StatusCode::NO_CONTENT)
+}

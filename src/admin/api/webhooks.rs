@@ -1,0 +1,203 @@
+//! What other programs were told, and what none of them has taken.
+
+use anyhow::Result;
+use axum::{Json, extract::State, http::StatusCode};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    dead_letters::Fate,
+    parts::{Named, Page, Params, Slice, none},
+};
+use crate::{
+    admin::{Admin, problem::Problem},
+    store::{
+        audit,
+        lists::Stretch,
+        notices::{self, Delivery, Try},
+    },
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new().routes(routes!(index)).routes(routes!(show, drop)).routes(routes!(replay))
+}
+
+/// Something that another program is told.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DeliveryView {
+    /// Its `webhook-id`
+    pub id: String,
+    /// The name of the subscription
+    pub subscription: String,
+    pub topic: String,
+    /// What is told, without secrets
+    #[schema(value_type = Value)]
+    pub body: Value,
+    /// waiting, delivered, dead (nobody has taken it) or dropped
+    pub status: String,
+    pub attempts: i64,
+    pub created_at: DateTime<Utc>,
+}
+
+/// How a try came out.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TryView {
+    pub at: DateTime<Utc>,
+    /// What the other side answered, if it did
+    pub status: Option<i64>,
+    pub problem: String,
+}
+
+impl From<Try> for TryView {
+    fn from(Try { at, status, problem }: Try) -> Self {
+        Self { at, status, problem }
+    }
+}
+
+/// A delivery, with its tries in order.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WholeDelivery {
+    #[serde(flatten)]
+    pub delivery: DeliveryView,
+    pub tries: Vec<TryView>,
+}
+
+/// How deliveries stand that are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivered {
+    Waiting,
+    Delivered,
+    Dead,
+    Dropped,
+}
+
+impl Delivered {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Delivered => "delivered",
+            Self::Dead => "dead",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Filter {
+    /// Only those that stand so
+    #[param(inline)]
+    pub status: Option<Delivered>,
+}
+
+fn view(admin: &Admin, row: Delivery) -> DeliveryView {
+    let Delivery { id, subscription, topic, body, status, attempts, created_at } = row;
+    let body = serde_json::from_str(&body).unwrap_or(Value::String(body));
+    let body = admin.redactor().value(&body);
+    DeliveryView { id, subscription, topic, body, status, attempts, created_at }
+}
+
+/// The delivery log, the newest first.
+pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<DeliveryView>> {
+    let status = filter.status.map_or("", Delivered::as_str);
+    let read = admin.gateway.store.read(move |tx| {
+        Box::pin(async move { Ok((notices::list(tx, (status, ""), &stretch).await?, stretch)) })
+    });
+    let (rows, stretch) = read.await?;
+    Ok(Page::of(rows, &stretch, |row| row.id.clone(), |row| view(admin, row)))
+}
+
+/// One of it, with its tries.
+pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeDelivery>> {
+    let id = id.to_owned();
+    let read = admin.gateway.store.read(move |tx| {
+        Box::pin(async move {
+            let only = Stretch { most: 1, ..Stretch::default() };
+            let found = notices::list(tx, ("", &id), &only).await?.pop();
+            Ok((found, notices::tries(tx, &id).await?))
+        })
+    });
+    let (found, tries) = read.await?;
+    let tries = tries.into_iter().map(Into::into).collect();
+    Ok(found.map(|row| WholeDelivery { delivery: view(admin, row), tries }))
+}
+
+/// Whether it was dead.
+pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Result<bool> {
+    let anew = fate == Fate::Replay;
+    let fact = caller.did(if anew { "webhook_replayed" } else { "webhook_dropped" });
+    let (fact, id, now) = (fact.with("delivery", id), id.to_owned(), admin.gateway.clock.now());
+    let write = admin.gateway.store.write("settle delivery", move |tx| {
+        Box::pin(async move {
+            let settled = notices::revive(tx, &id, anew).await?;
+            if settled {
+                audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+            }
+            Ok(settled)
+        })
+    });
+    write.await
+}
+
+async fn settled(
+    admin: &Admin,
+    caller: &Caller,
+    id: &str,
+    fate: Fate,
+) -> Result<StatusCode, Problem> {
+    let settled = settle(admin, caller, id, fate).await?;
+    settled.then_some(StatusCode::NO_CONTENT).ok_or_else(|| none("dead delivery"))
+}
+
+/// List what other programs were told, and how that went
+#[utoipa::path(get, path = "/webhook-deliveries", tag = "webhooks", params(Slice, Filter),
+    responses((status = 200, body = Page<DeliveryView>)),
+    extensions(("x-role" = json!("operator"))))]
+async fn index(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+    Params(filter): Params<Filter>,
+) -> Result<Json<Page<DeliveryView>>, Problem> {
+    Ok(Json(page(&admin, filter, slice.stretch()?).await?))
+}
+
+/// Show a delivery, with every try
+#[utoipa::path(get, path = "/webhook-deliveries/{id}", tag = "webhooks",
+    params(("id" = String, Path)), responses((status = 200, body = WholeDelivery)),
+    extensions(("x-role" = json!("operator"))))]
+async fn show(
+    State(admin): State<Arc<Admin>>,
+    Named(id): Named<String>,
+) -> Result<Json<WholeDelivery>, Problem> {
+    whole(&admin, &id).await?.map(Json).ok_or_else(|| none("delivery"))
+}
+
+/// Tell a dead one anew, from the first try on
+#[utoipa::path(post, path = "/webhook-deliveries/{id}/replay", tag = "webhooks",
+    params(("id" = String, Path)), responses((status = 204)),
+    extensions(("x-role" = json!("operator"))))]
+async fn replay(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+) -> Result<StatusCode, Problem> {
+    settled(&admin, &caller, &id, Fate::Replay).await
+}
+
+/// Let a dead one rest
+#[utoipa::path(delete, path = "/webhook-deliveries/{id}", tag = "webhooks",
+    params(("id" = String, Path)), responses((status = 204)),
+    extensions(("x-role" = json!("operator"))))]
+async fn drop(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named(id): Named<String>,
+) -> Result<StatusCode, Problem> {
+    settled(&admin, &caller, &id, Fate::Drop).await
+}
