@@ -4,7 +4,7 @@
 use axum::{
     extract::{
         Request,
-        rejection::{JsonRejection, PathRejection, QueryRejection},
+        rejection::{FormRejection, JsonRejection, PathRejection, QueryRejection},
     },
     http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
     middleware::Next,
@@ -97,19 +97,23 @@ impl Problem {
         self.told(Language::default())
     }
 
-    fn told(&self, language: Language) -> String {
+    /// What to do about it, in a sentence.
+    pub fn detail(&self, language: Language) -> String {
         let page = &language.words().page;
-        let detail = match &self.text {
+        match &self.text {
             Text::Says(says) => says(page).to_owned(),
             Text::Words(words) => words.clone(),
             Text::SignedOut => format!("{} {}", page.signed_out, page.new_link),
             Text::Broken(reference) => format!("{} {reference}", page.broken),
-        };
+        }
+    }
+
+    fn told(&self, language: Language) -> String {
         json!({
             "type": "about:blank",
             "title": self.status.canonical_reason(),
             "status": self.status.as_u16(),
-            "detail": detail,
+            "detail": self.detail(language),
         })
         .to_string()
     }
@@ -143,6 +147,12 @@ impl From<QueryRejection> for Problem {
 
 impl From<PathRejection> for Problem {
     fn from(rejection: PathRejection) -> Self {
+        Self::new(rejection.status(), rejection.body_text())
+    }
+}
+
+impl From<FormRejection> for Problem {
+    fn from(rejection: FormRejection) -> Self {
         Self::new(rejection.status(), rejection.body_text())
     }
 }

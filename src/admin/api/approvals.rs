@@ -17,7 +17,7 @@ use super::{
 use crate::{
     admin::{Admin, problem::Problem},
     gateway::approvals::{Came, Choice, Terms, doors},
-    journal::standing::Scope,
+    journal::{session::Session, standing::Scope},
     store::{
         approvals as questions,
         lists::{
@@ -50,6 +50,8 @@ pub struct ApprovalView {
     /// Who may decide, as in the configuration
     #[schema(value_type = Value)]
     pub approvers: Value,
+    /// The decisions that it takes
+    pub offers: Vec<DecisionName>,
     /// pending, allowed, denied, expired, withdrawn, superseded or undeliverable
     pub status: String,
     pub created_at: DateTime<Utc>,
@@ -67,6 +69,8 @@ pub struct WholeApproval {
     pub question: String,
     /// Who has said yes so far, where several have to
     pub votes: Vec<String>,
+    /// Where other people's words come from that the conversation has read
+    pub taint: Vec<String>,
 }
 
 /// How questions stand that are wanted.
@@ -119,7 +123,10 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
             })
         })
         .await?;
-    Ok(found.map(|(row, parts, votes)| {
+    let Some((row, parts, votes)) = found else { return Ok(None) };
+    let happened = admin.gateway.store.events_after(&row.conversation, 0).await?;
+    let taint = Session::fold(&happened).taint;
+    Ok(Some({
         let texts = parts.iter().filter_map(|part| match part {
             Outgoing::Text { markdown, .. } | Outgoing::Question { markdown, .. } => {
                 Some(&markdown[..])
@@ -128,7 +135,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
         });
         let question = texts.collect::<Vec<_>>().join("\n\n");
         let question = admin.redactor().text(&question).into_owned();
-        WholeApproval { approval: view(admin, row), question, votes }
+        WholeApproval { approval: view(admin, row), question, votes, taint }
     }))
 }
 
@@ -143,12 +150,25 @@ fn view(admin: &Admin, question: Question) -> ApprovalView {
         title: admin.redactor().text(&question.title).into_owned(),
         requester: question.requester.into(),
         approvers: serde_json::to_value(question.approvers).unwrap_or_default(),
+        offers: offered(&question.offers),
         status: question.status.as_str().to_owned(),
         created_at: question.created_at,
         expires_at: question.expires_at,
         decided_at: question.decided_at,
         decided_by: question.decided_by,
     }
+}
+
+/// By the keys of its buttons.
+fn offered(keys: &str) -> Vec<DecisionName> {
+    let names = keys.chars().filter_map(|key| match key {
+        'a' | 'r' => Some(DecisionName::Allow),
+        'c' => Some(DecisionName::AllowForConversation),
+        'g' => Some(DecisionName::AllowAlways),
+        'd' | 's' => Some(DecisionName::Deny),
+        _ => None,
+    });
+    names.collect()
 }
 
 /// List questions
@@ -183,7 +203,7 @@ pub struct DecisionBody {
     pub grant: Option<GrantTerms>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionName {
     /// This call; where its outcome is unknown: run it again
@@ -230,6 +250,16 @@ async fn decide(
     Named(id): Named<String>,
     Body(body): Body<DecisionBody>,
 ) -> Result<Json<Decided>, Problem> {
+    decided(&admin, &caller, id, body).await.map(Json)
+}
+
+/// Decides, if that is possible and theirs to do.
+pub async fn decided(
+    admin: &Admin,
+    caller: &Caller,
+    id: String,
+    body: DecisionBody,
+) -> Result<Decided, Problem> {
     let choice = choice(body)?;
     let answer = doors::decide_as(&admin.gateway, &id, choice, caller.voter()).await?;
     let answer = answer.ok_or_else(|| none("approval"))?;
@@ -244,7 +274,7 @@ async fn decide(
         .store
         .read(move |tx| Box::pin(async move { questions::by_id(tx, &of).await }));
     let status = now.await?.map(|approval| approval.status.as_str().to_owned());
-    Ok(Json(Decided { id, status: status.unwrap_or_default(), text: answer.text }))
+    Ok(Decided { id, status: status.unwrap_or_default(), text: answer.text })
 }
 
 fn choice(body: DecisionBody) -> Result<Choice, Problem> {

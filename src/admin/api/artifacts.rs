@@ -95,7 +95,12 @@ async fn download(
     State(admin): State<Arc<Admin>>,
     Named(id): Named<String>,
 ) -> Result<Response, Problem> {
-    let file = one(&admin, &id).await?.ok_or_else(|| none("file"))?;
+    attached(&admin, &id).await
+}
+
+/// Its bytes, to be saved.
+pub async fn attached(admin: &Admin, id: &str) -> Result<Response, Problem> {
+    let file = one(admin, id).await?.ok_or_else(|| none("file"))?;
     let bytes = admin.gateway.artifacts.read(&file.digest).await.map_err(|problem| {
         tracing::error!(problem = format!("{problem:#}"), "an artifact cannot be read");
         Problem::new(StatusCode::NOT_FOUND, FILE_GONE)

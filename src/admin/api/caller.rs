@@ -100,7 +100,8 @@ fn not_allowed(api: &Api, path: &str) -> Response {
     ([(header::ALLOW, api.methods(path))], problem).into_response()
 }
 
-fn too_little(least: Role) -> Problem {
+/// What somebody is told whose role does not reach.
+pub fn too_little(least: Role) -> Problem {
     let text = format!("This takes the role {}, or one above it.", least.as_str());
     Problem::new(StatusCode::FORBIDDEN, text)
 }

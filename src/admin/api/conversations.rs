@@ -189,7 +189,8 @@ pub async fn whole(admin: &Admin, conversation: ConversationView) -> Result<Expo
     Ok(ExportView { conversation, events, shown, approvals })
 }
 
-fn shown(admin: &Admin, row: ShownRow) -> ShownView {
+/// A row of the outbox, without secrets.
+pub fn shown(admin: &Admin, row: ShownRow) -> ShownView {
     ShownView {
         id: row.id.0,
         event: row.seq.to_string(),

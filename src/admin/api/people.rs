@@ -79,7 +79,7 @@ pub struct RoleBody {
 }
 
 /// Makes somebody something, from their next word on.
-pub async fn make(
+async fn make(
     admin: &Admin,
     caller: &Caller,
     (channel, person): (&str, &str),
@@ -114,11 +114,21 @@ async fn set(
     Named((channel, person)): Named<(String, String)>,
     Body(body): Body<RoleBody>,
 ) -> Result<StatusCode, Problem> {
-    if !admin.gateway.channels.contains_key(&channel) {
+    appoint(&admin, &caller, (&channel, &person), body.role).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Makes somebody of a channel that there is something.
+pub async fn appoint(
+    admin: &Admin,
+    caller: &Caller,
+    (channel, person): (&str, &str),
+    role: Role,
+) -> Result<(), Problem> {
+    if !admin.gateway.channels.contains_key(channel) {
         return Err(none("channel"));
     }
-    make(&admin, &caller, (&channel, &person), body.role).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(make(admin, caller, (channel, person), role).await?)
 }
 
 /// Shows somebody out. Whether they were there.
@@ -181,7 +191,7 @@ pub struct OfferView {
 }
 
 /// Makes a code that works once.
-pub async fn offer_code(
+async fn offer_code(
     admin: &Admin,
     caller: &Caller,
     (channel, lasts): (String, TimeDelta),
@@ -214,6 +224,16 @@ async fn offer(
     caller: Caller,
     Body(body): Body<OfferBody>,
 ) -> Result<(StatusCode, Extension<Secret>, Json<OfferView>), Problem> {
+    let offer = offered(&admin, &caller, body).await?;
+    Ok((StatusCode::CREATED, Extension(Secret), Json(offer)))
+}
+
+/// A code on these terms, if they can be met.
+pub async fn offered(
+    admin: &Admin,
+    caller: &Caller,
+    body: OfferBody,
+) -> Result<OfferView, Problem> {
     let hours = body.hours.unwrap_or(24);
     if !(1..=8760).contains(&hours) {
         return Err(Problem::unfit("`hours` is a number from 1 to 8760."));
@@ -222,6 +242,5 @@ async fn offer(
     if !channel.is_empty() && !admin.gateway.channels.contains_key(&channel) {
         return Err(Problem::unfit(format!("There is no channel `{channel}`.")));
     }
-    let offer = offer_code(&admin, &caller, (channel, TimeDelta::hours(hours))).await?;
-    Ok((StatusCode::CREATED, Extension(Secret), Json(offer)))
+    Ok(offer_code(admin, caller, (channel, TimeDelta::hours(hours))).await?)
 }

@@ -51,8 +51,14 @@ async fn create(
     caller: Caller,
     Body(rule): Body<RuleEntry>,
 ) -> Result<(StatusCode, Json<RuleEntry>), Problem> {
-    if put(&admin, &caller, &rule, Put::New).await? {
-        Ok((StatusCode::CREATED, Json(rule)))
+    add(&admin, &caller, &rule).await?;
+    Ok((StatusCode::CREATED, Json(rule)))
+}
+
+/// Adds a rule of a new name.
+pub async fn add(admin: &Admin, caller: &Caller, rule: &RuleEntry) -> Result<(), Problem> {
+    if put(admin, caller, rule, Put::New).await? {
+        Ok(())
     } else {
         Err(Problem::conflict("There is a rule of this name. Change it where it stands."))
     }
@@ -75,7 +81,13 @@ async fn replace(
     Ok(Json(rule))
 }
 
-async fn put(admin: &Admin, caller: &Caller, rule: &RuleEntry, how: Put) -> Result<bool, Problem> {
+/// Whether it was put there: its name may be taken.
+pub async fn put(
+    admin: &Admin,
+    caller: &Caller,
+    rule: &RuleEntry,
+    how: Put,
+) -> Result<bool, Problem> {
     rules::check(rule).map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
     let now = admin.gateway.clock.now();
     Ok(rules::put(&admin.gateway.store, rule.clone(), how, (&caller.id, now)).await?)
@@ -90,12 +102,14 @@ async fn remove(
     caller: Caller,
     Named(name): Named<String>,
 ) -> Result<StatusCode, Problem> {
+    take_out(&admin, &caller, name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub async fn take_out(admin: &Admin, caller: &Caller, name: String) -> Result<(), Problem> {
     let now = admin.gateway.clock.now();
-    if rules::remove(&admin.gateway.store, name, (&caller.id, now)).await? {
-        Ok(StatusCode::NO_CONTENT)
-    } else {
-        Err(none("rule"))
-    }
+    let removed = rules::remove(&admin.gateway.store, name, (&caller.id, now)).await?;
+    removed.then_some(()).ok_or_else(|| none("rule"))
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
@@ -166,24 +180,24 @@ async fn import(
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct TestBody {
-    tool: String,
+pub struct TestBody {
+    pub tool: String,
     #[schema(value_type = Object)]
-    arguments: Value,
+    pub arguments: Value,
     /// The id of an agent
     #[serde(default = "default_agent")]
     #[schema(default = "default")]
-    agent: String,
+    pub agent: String,
     #[serde(default)]
-    channel: String,
+    pub channel: String,
     /// The requester's id on their platform
     #[serde(default)]
-    person: String,
+    pub person: String,
     /// The requester's role
-    role: Option<String>,
+    pub role: Option<String>,
     /// Suppose that the conversation has read other people's words
     #[serde(default)]
-    tainted: bool,
+    pub tainted: bool,
 }
 
 fn default_agent() -> String {
@@ -197,10 +211,15 @@ async fn test(
     State(admin): State<Arc<Admin>>,
     Body(body): Body<TestBody>,
 ) -> Result<Json<Explained>, Problem> {
+    explained(&admin, body).await.map(Json)
+}
+
+/// What the guard would do with the call.
+pub async fn explained(admin: &Admin, body: TestBody) -> Result<Explained, Problem> {
     let TestBody { tool, arguments, agent, channel, person, role, tainted } = body;
     if !admin.worker.has_agent(&agent) {
         return Err(Problem::unfit(format!("There is no agent `{agent}`.")));
     }
     let supposed = Supposed { tool, arguments, agent, channel, person, role, tainted };
-    Ok(Json(rules::explain(&admin.worker, supposed).await?))
+    Ok(rules::explain(&admin.worker, supposed).await?)
 }

@@ -191,12 +191,13 @@ pub enum Change {
     Tier(Tier),
 }
 
-async fn set_tool(
+/// Sets a tool that is not set by its server.
+pub async fn set_tool(
     admin: &Admin,
     caller: &Caller,
     id: &str,
     change: Change,
-) -> Result<Json<ToolView>, Problem> {
+) -> Result<ToolView, Problem> {
     let tool = one(admin, id).await?.ok_or_else(|| none("tool"))?;
     if let Some(server) = tool.server {
         let text =
@@ -207,21 +208,22 @@ async fn set_tool(
     show_tool(admin, id).await
 }
 
-async fn show_tool(admin: &Admin, id: &str) -> Result<Json<ToolView>, Problem> {
-    one(admin, id).await?.map(Json).ok_or_else(|| none("tool"))
+async fn show_tool(admin: &Admin, id: &str) -> Result<ToolView, Problem> {
+    one(admin, id).await?.ok_or_else(|| none("tool"))
 }
 
-async fn server(admin: &Admin, id: &str) -> Result<Json<ServerView>, Problem> {
+async fn server(admin: &Admin, id: &str) -> Result<ServerView, Problem> {
     let found = all_servers(admin).await?.into_iter().find(|server| server.id == id);
-    found.map(Json).ok_or_else(|| none("MCP server"))
+    found.ok_or_else(|| none("MCP server"))
 }
 
-async fn set_server(
+/// Sets all tools of a server.
+pub async fn set_server(
     admin: &Admin,
     caller: &Caller,
     id: &str,
     change: Change,
-) -> Result<Json<ServerView>, Problem> {
+) -> Result<ServerView, Problem> {
     let _there = server(admin, id).await?;
     set(admin, caller, (Kind::Mcp, id), change).await?;
     server(admin, id).await
@@ -252,7 +254,7 @@ async fn show(
     State(admin): State<Arc<Admin>>,
     Named(id): Named<String>,
 ) -> Result<Json<ToolView>, Problem> {
-    show_tool(&admin, &id).await
+    show_tool(&admin, &id).await.map(Json)
 }
 
 /// Turn a tool on or off
@@ -265,7 +267,7 @@ async fn enable(
     Named(id): Named<String>,
     Body(body): Body<EnabledBody>,
 ) -> Result<Json<ToolView>, Problem> {
-    set_tool(&admin, &caller, &id, Change::Enabled(body.enabled)).await
+    set_tool(&admin, &caller, &id, Change::Enabled(body.enabled)).await.map(Json)
 }
 
 /// Set where a tool's schema is: `core` in every prompt, `extension` in the directory
@@ -278,7 +280,7 @@ async fn set_tier(
     Named(id): Named<String>,
     Body(body): Body<TierBody>,
 ) -> Result<Json<ToolView>, Problem> {
-    set_tool(&admin, &caller, &id, Change::Tier(body.tier)).await
+    set_tool(&admin, &caller, &id, Change::Tier(body.tier)).await.map(Json)
 }
 
 /// List MCP servers
@@ -298,7 +300,7 @@ async fn enable_server(
     Named(id): Named<String>,
     Body(body): Body<EnabledBody>,
 ) -> Result<Json<ServerView>, Problem> {
-    set_server(&admin, &caller, &id, Change::Enabled(body.enabled)).await
+    set_server(&admin, &caller, &id, Change::Enabled(body.enabled)).await.map(Json)
 }
 
 /// Set the tier of all tools of an MCP server
@@ -311,5 +313,5 @@ async fn set_tier_of_server(
     Named(id): Named<String>,
     Body(body): Body<TierBody>,
 ) -> Result<Json<ServerView>, Problem> {
-    set_server(&admin, &caller, &id, Change::Tier(body.tier)).await
+    set_server(&admin, &caller, &id, Change::Tier(body.tier)).await.map(Json)
 }
