@@ -16,7 +16,9 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{
-    Admin, html, language, place_of,
+    Admin,
+    api::caller::by_session,
+    html, language, place_of,
     problem::{
         BAD_ID, BAD_REQUEST, EMPTY, NO_SUCH_PAGE, NO_WEB_CHAT, NOT_SAVED, Problem, TOO_LONG,
     },
@@ -29,6 +31,7 @@ const TEXT_CHARS: usize = 100_000;
 
 const CHAT: &str = include_str!("web/chat.html");
 const BANNER: &str = include_str!("web/demo.html");
+const CONSOLE: &str = "<a class=\"quiet\" href=\"/console\">{{console}}</a>";
 
 pub async fn page(
     State(admin): State<Arc<Admin>>,
@@ -58,7 +61,9 @@ pub async fn page(
         ("start_report", starts.start_report),
     ];
     let banner = if admin.demo { BANNER } else { "" };
-    let page = CHAT.replacen("<!-- banner -->", banner, 1);
+    let steers = by_session(&admin, signed.person.clone()).await?.is_some();
+    let console = if steers { CONSOLE } else { "" };
+    let page = CHAT.replacen("<!-- banner -->", banner, 1).replacen("<!-- console -->", console, 1);
     Ok(Html(html::page(&page, words, &values)).into_response())
 }
 
@@ -66,6 +71,10 @@ pub async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
     let (media_type, content) = match name.as_str() {
         "style.css" => ("text/css; charset=utf-8", include_str!("web/style.css")),
         "chat.js" => ("text/javascript; charset=utf-8", include_str!("web/chat.js")),
+        "console.css" => ("text/css; charset=utf-8", include_str!("console/pages/console.css")),
+        "console.js" => {
+            ("text/javascript; charset=utf-8", include_str!("console/pages/console.js"))
+        }
         "icon.svg" => ("image/svg+xml", include_str!("web/icon.svg")),
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE)),
     };

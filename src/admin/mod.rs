@@ -1,11 +1,12 @@
 //! Shows and steers: the only place with axum. The web chat, sign-in, the API, webhooks, health.
 //!
-//! - [`api`]: for programs, and for pages over the same functions
+//! - [`api`]: for programs
 //! - [`sign_in`]: a one-time link becomes a session; whose session a request carries
 //! - [`chat`]: the page, what a person writes and presses on it
 //! - [`events`]: what an open page is told, as it happens
 //! - [`timeline`]: a conversation as the page shows it
 //! - [`files`]: downloads of what was shown
+//! - [`console`]: pages for operators, over the same functions
 //! - [`language`]: what a browser asks to be spoken to in
 //! - [`html`]: Markdown as HTML that cannot act
 //! - [`guard`]: what every request passes and every answer carries
@@ -17,6 +18,7 @@
 
 pub mod api;
 pub mod chat;
+pub mod console;
 pub mod events;
 pub mod files;
 pub mod guard;
@@ -210,6 +212,7 @@ fn router(admin: Arc<Admin>) -> Router {
         .layer(middleware::from_fn(guard::own_pages_only));
     Router::new()
         .merge(pages)
+        .merge(console::router(admin.clone()))
         .merge(api::router(admin.clone()))
         .route("/channels/{id}/webhook", post(webhooks::receive))
         .route("/hooks/{name}", post(webhooks::hook))

@@ -17,6 +17,7 @@ const WANTED: &[(&str, &str)] = &[
     ),
     ("documents", "MC-26 … MC-33, S9, S14, S15, T5"),
     ("disclosure and skills", "T1, MC-04 … MC-06, MC-08 … MC-16, CA-17 … CA-19"),
+    ("operators", "MC-07, MC-52, MC-53, O7, S6, S10"),
     ("delegation", "MC-37, CA-34, CA-35"),
     ("tools of one's own", "MC-54, IC-45, CA-09"),
     (

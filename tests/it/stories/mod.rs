@@ -4,6 +4,7 @@ mod api;
 mod approvals;
 mod attacks;
 mod audit;
+mod console;
 mod delegation;
 mod delivery;
 mod disclosure;

@@ -1,0 +1,80 @@
+//! Conversations: which there are, and one of them, turn by turn.
+
+use anyhow::Result;
+use axum::{extract::Path, response::Response};
+use serde_json::json;
+
+use super::{
+    live,
+    page::Visit,
+    timeline::{Happened, steps},
+};
+use crate::{
+    admin::{
+        Admin,
+        api::{
+            audit,
+            conversations::{ConversationView, Filter, happened, one, page, shown},
+            parts::{Params, Slice, none},
+        },
+        problem::Problem,
+    },
+    store::{history, lists::Stretch},
+};
+
+/// So many events of a conversation are shown: the last.
+const EVENTS: i64 = 400;
+
+pub async fn index(
+    visit: Visit,
+    Params(slice): Params<Slice>,
+    Params(filter): Params<Filter>,
+) -> Result<Response, Problem> {
+    let values = json!({ "channel": filter.channel, "chat": filter.chat });
+    let found = page(&visit.admin, filter, slice.stretch()?).await?;
+    let channels: Vec<_> = visit.admin.gateway.channels.keys().collect();
+    let values = json!({ "found": found, "wanted": values, "channels": channels });
+    visit.page("conversations.html", values).await
+}
+
+pub async fn show(visit: Visit, Path(id): Path<String>) -> Result<Response, Problem> {
+    let admin = &visit.admin;
+    let conversation = one(admin, &id).await?.ok_or_else(|| none("conversation"))?;
+    let seen = live::conversation(admin, &id).await?;
+    let earlier = (conversation.events - EVENTS).max(0);
+    let most = EVENTS as usize;
+    let after = Stretch { after: earlier.to_string(), most: most + 1 };
+    let events = happened(admin, &id, after).await?.items;
+    let of = id.as_str().into();
+    let read = admin
+        .gateway
+        .store
+        .read(move |tx| Box::pin(async move { history::history(tx, &of, most).await }));
+    let sent: Vec<_> = read.await?.into_iter().map(|row| shown(admin, row)).collect();
+    let filter = audit::Filter { conversation: id.clone(), ..audit::Filter::default() };
+    let facts = audit::page(admin, filter, live::first(most)).await?.items;
+    let happened = Happened {
+        events: &events,
+        shown: &sent,
+        facts: &facts,
+        model: model(admin, &conversation).await?,
+        prices: &admin.worker.limits.prices,
+    };
+    let live = format!("/console/events?of=conversation&id={id}&seen={seen}");
+    let values = json!({
+        "conversation": conversation,
+        "steps": steps(&happened),
+        "earlier": earlier > 0,
+        "live": live,
+    });
+    visit.page("conversation.html", values).await
+}
+
+/// Which model thinks there, unless another was chosen.
+async fn model(admin: &Admin, conversation: &ConversationView) -> Result<String> {
+    let connected = admin.gateway.channels.get(&conversation.channel);
+    Ok(match connected {
+        Some(connected) => admin.worker.agent(&connected.agent).await?.model.clone(),
+        None => String::new(),
+    })
+}

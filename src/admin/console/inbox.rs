@@ -1,0 +1,59 @@
+//! Questions: those that are open, with all that there is to know before one decides; and the past.
+
+use axum::{
+    extract::Path,
+    response::{Redirect, Response},
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::page::{Sent, Visit, back};
+use crate::admin::{
+    api::{
+        approvals::{DecisionBody, DecisionName, Filter, Standing, decided, page, whole},
+        parts::{Params, Slice},
+    },
+    console::live,
+    problem::Problem,
+};
+
+/// So many are shown; the newest come first.
+const MOST: usize = 50;
+
+pub async fn open(visit: Visit) -> Result<Response, Problem> {
+    let seen = live::questions(&visit.admin).await?;
+    let filter = Filter { status: Some(Standing::Pending), ..Filter::default() };
+    let found = page(&visit.admin, filter, live::first(MOST)).await?;
+    let mut questions = Vec::new();
+    for question in &found.items {
+        questions.extend(whole(&visit.admin, &question.id).await?);
+    }
+    let live = format!("/console/events?of=questions&seen={seen}");
+    let values = json!({ "questions": questions, "more": found.next.is_some(), "live": live });
+    visit.page("approvals.html", values).await
+}
+
+pub async fn history(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+    let filter = Filter { status: Some(Standing::Settled), ..Filter::default() };
+    let found = page(&visit.admin, filter, slice.stretch()?).await?;
+    visit.page("history.html", json!({ "found": found })).await
+}
+
+#[derive(Deserialize)]
+pub struct Decision {
+    decision: DecisionName,
+    #[serde(default)]
+    reason: String,
+}
+
+pub async fn decide(
+    visit: Visit,
+    Path(id): Path<String>,
+    Sent(sent): Sent<Decision>,
+) -> Result<Redirect, Problem> {
+    let reason = Some(sent.reason).filter(|reason| !reason.trim().is_empty());
+    let body = DecisionBody { decision: sent.decision, reason, grant: None };
+    let decided = decided(&visit.admin, &visit.caller, id, body).await?;
+    let done = if decided.status == "pending" { "voted" } else { "decided" };
+    Ok(back("approvals", done))
+}

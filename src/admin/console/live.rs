@@ -1,0 +1,161 @@
+//! Tells an open page that what it shows has changed; the page then asks for itself anew.
+
+use anyhow::Result;
+use axum::{
+    extract::State,
+    response::{
+        IntoResponse as _, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures::{StreamExt as _, stream};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+use std::{convert::Infallible, sync::Arc, time::Duration};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::{
+    admin::{
+        Admin,
+        api::{
+            approvals::{Filter, page},
+            caller::{by_session, too_little},
+            conversations,
+            parts::Params,
+        },
+        problem::Problem,
+        sign_in::Signed,
+    },
+    journal::role::Role,
+    store::{history, lists::Stretch},
+};
+
+/// How often is looked.
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
+/// A word through an idle line, so that no proxy closes it.
+const ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// So much of the end of a list tells whether it has changed.
+const END: usize = 100;
+
+/// What a page shows, and the mark of what it has.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Watched {
+    of: Of,
+    /// The conversation
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    seen: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Of {
+    Questions,
+    Conversation,
+}
+
+impl Of {
+    /// As for the page itself.
+    fn least(self) -> Role {
+        match self {
+            Self::Questions => Role::Approver,
+            Self::Conversation => Role::Operator,
+        }
+    }
+}
+
+/// The beginning of a list.
+pub fn first(most: usize) -> Stretch {
+    Stretch { after: String::new(), most: most + 1 }
+}
+
+/// A mark that is another one when a question has come, was answered, or has got a voice.
+pub async fn questions(admin: &Admin) -> Result<String> {
+    let found = page(admin, Filter::default(), first(END)).await?.items;
+    let states: Vec<_> = found.iter().map(|q| format!("{} {}", q.id, q.status)).collect();
+    Ok(mark(&states.join("\n")))
+}
+
+/// A mark that is another one when something has happened in a conversation, or was shown there.
+pub async fn conversation(admin: &Admin, id: &str) -> Result<String> {
+    let Some(state) = conversations::one(admin, id).await? else { return Ok(String::new()) };
+    let id = id.to_owned();
+    let read = admin.gateway.store.read(move |tx| {
+        Box::pin(async move { history::history(tx, &id.as_str().into(), END).await })
+    });
+    let shown: Vec<_> =
+        read.await?.into_iter().map(|row| format!("{} {}", row.id, row.status)).collect();
+    Ok(mark(&format!("{} {} {}", state.events, state.busy, shown.join("\n"))))
+}
+
+fn mark(state: &str) -> String {
+    hex::encode(&Sha256::digest(state)[..8])
+}
+
+/// One open page.
+struct Open {
+    admin: Arc<Admin>,
+    signed: Signed,
+    watched: Watched,
+    looks: tokio::time::Interval,
+}
+
+pub async fn events(
+    State(admin): State<Arc<Admin>>,
+    signed: Signed,
+    Params(watched): Params<Watched>,
+) -> Result<Response, Problem> {
+    let mut looks = interval(LOOKS_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let stop = admin.stop.clone();
+    let open = Open { admin, signed, watched, looks };
+    if !open.may_look().await? {
+        return Err(too_little(open.watched.of.least()));
+    }
+    let stream = stream::unfold(open, |mut open| async move {
+        let event = open.next().await?;
+        Some((Ok::<_, Infallible>(event), open))
+    });
+    let stream = stream.take_until(stop.cancelled_owned());
+    let sse = Sse::new(stream).keep_alive(KeepAlive::new().interval(ALIVE_EVERY));
+    Ok(([("x-accel-buffering", "no")], sse).into_response())
+}
+
+impl Open {
+    /// Whether the session has not ended, nor the role been taken, meanwhile.
+    async fn may_look(&self) -> Result<bool> {
+        if !self.signed.is_still_valid(&self.admin).await? {
+            return Ok(false);
+        }
+        let caller = by_session(&self.admin, self.signed.person.clone()).await?;
+        Ok(caller.is_some_and(|caller| caller.role >= self.watched.of.least()))
+    }
+
+    async fn mark(&self) -> Result<String> {
+        match self.watched.of {
+            Of::Questions => questions(&self.admin).await,
+            Of::Conversation => conversation(&self.admin, &self.watched.id).await,
+        }
+    }
+
+    /// The next thing to tell; `None` ends the stream.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            self.looks.tick().await;
+            match self.may_look().await {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(problem) => {
+                    tracing::warn!(problem = format!("{problem:#}"), "an open page cannot look");
+                    continue;
+                }
+            }
+            let Ok(mark) = self.mark().await else { continue };
+            if mark != self.watched.seen {
+                self.watched.seen.clone_from(&mark);
+                return Some(Event::default().event("changed").data(mark));
+            }
+        }
+    }
+}

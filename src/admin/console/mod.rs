@@ -1,0 +1,154 @@
+//! The console: pages for operators, over the very functions of the API.
+//!
+//! - [`page`]: templates, and who looks at them
+//! - [`live`]: tells an open page that something has changed
+//! - [`inbox`]: questions, and deciding them
+//! - [`conversations`], [`timeline`]: what happened, turn by turn
+//! - [`tools`], [`rules`]: what agents have, and what is asked about
+//! - [`letters`]: what could not be shown or told
+//! - [`people`], [`later`]: who is let in, what leave holds, what is to happen
+//! - [`watch`]: how channels do, what was used, what was done by whom
+//!
+//! [`doors`] is the list of them all, each with the least role that it opens to.
+
+mod conversations;
+mod inbox;
+mod later;
+mod letters;
+mod live;
+pub mod page;
+mod people;
+mod rules;
+mod timeline;
+mod tools;
+mod watch;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    handler::Handler,
+    http::{HeaderValue, Method, StatusCode, header::REFERRER_POLICY},
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::{IntoResponse as _, Redirect, Response},
+    routing::{MethodRouter, get, post},
+};
+use std::sync::Arc;
+
+use super::{
+    Admin,
+    api::caller::{by_session, too_little},
+    guard, language,
+    problem::Problem,
+    sign_in,
+};
+use crate::journal::role::Role;
+
+/// A page or a deed: what it is reached by, and the least role.
+pub struct Door {
+    pub method: Method,
+    pub path: &'static str,
+    pub least: Role,
+    route: MethodRouter<Arc<Admin>>,
+}
+
+fn page_at<T: 'static>(path: &'static str, least: Role, page: impl Handler<T, Arc<Admin>>) -> Door {
+    Door { method: Method::GET, path, least, route: get(page) }
+}
+
+fn deed_at<T: 'static>(path: &'static str, least: Role, deed: impl Handler<T, Arc<Admin>>) -> Door {
+    Door { method: Method::POST, path, least, route: post(deed) }
+}
+
+/// All there are.
+pub fn doors() -> Vec<Door> {
+    use Role::{Approver, Operator, Owner, Viewer};
+    vec![
+        page_at("/console", Viewer, begin),
+        page_at("/console/events", Viewer, live::events),
+        page_at("/console/approvals", Approver, inbox::open),
+        page_at("/console/approvals/history", Approver, inbox::history),
+        deed_at("/console/approvals/{id}", Approver, inbox::decide),
+        page_at("/console/conversations", Operator, conversations::index),
+        page_at("/console/conversations/{id}", Operator, conversations::show),
+        page_at("/console/tools", Viewer, tools::index),
+        deed_at("/console/tools/{id}", Operator, tools::set),
+        deed_at("/console/mcp-servers/{id}", Operator, tools::set_server),
+        page_at("/console/rules", Operator, rules::index),
+        deed_at("/console/rules", Owner, rules::add),
+        deed_at("/console/rules/{name}", Owner, rules::change),
+        page_at("/console/dead-letters", Operator, letters::index),
+        deed_at("/console/dead-letters/{id}", Operator, letters::settle),
+        page_at("/console/webhooks", Operator, letters::webhooks),
+        deed_at("/console/webhooks/{id}", Operator, letters::settle_webhook),
+        page_at("/console/people", Operator, people::index),
+        deed_at("/console/people", Owner, people::set),
+        deed_at("/console/pairing-codes", Owner, people::offer),
+        page_at("/console/grants", Approver, people::grants),
+        deed_at("/console/grants/{id}", Operator, people::revoke),
+        page_at("/console/schedules", Operator, later::index),
+        deed_at("/console/schedules/{id}", Operator, later::change),
+        page_at("/console/artifacts", Operator, watch::artifacts),
+        page_at("/console/artifacts/{id}", Operator, watch::download),
+        page_at("/console/channels", Viewer, watch::channels),
+        page_at("/console/usage", Operator, watch::usage),
+        page_at("/console/audit", Operator, watch::audit),
+        page_at("/console/settings", Operator, watch::settings),
+        deed_at("/console/panic", Owner, watch::panic),
+    ]
+}
+
+pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
+    let mut router = Router::new();
+    for door in doors() {
+        let lock = from_fn_with_state((admin.clone(), door.least), admit);
+        router = router.route(door.path, door.route.route_layer(lock));
+    }
+    router.layer(from_fn(guard::own_pages_only)).layer(from_fn_with_state(admin, as_page))
+}
+
+/// Lets pass whose session has the role that the door asks for.
+async fn admit(
+    State((admin, least)): State<(Arc<Admin>, Role)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let Some(session) = sign_in::session_token(request.headers()) else {
+        return Problem::signed_out().into_response();
+    };
+    let caller = match sign_in::person_of(&admin, &session).await {
+        Ok(Some(person)) => by_session(&admin, person).await,
+        Ok(None) => return Problem::signed_out().into_response(),
+        Err(problem) => Err(problem),
+    };
+    match caller {
+        Ok(Some(caller)) if caller.role >= least => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Ok(_) => too_little(least).into_response(),
+        Err(problem) => Problem::from(problem).into_response(),
+    }
+}
+
+/// What went wrong as a page, with the way to sign in where that is what is missing.
+async fn as_page(State(admin): State<Arc<Admin>>, request: Request, next: Next) -> Response {
+    let words = &language::of(request.headers()).words().page;
+    let mut response = next.run(request).await;
+    if let Some(problem) = response.extensions().get::<Problem>().cloned() {
+        response = if problem.status() == StatusCode::UNAUTHORIZED {
+            sign_in::told(&admin, problem.status(), words, words.signed_out)
+        } else {
+            page::problem(&admin, &problem)
+        };
+    }
+    // As on the page of a sign-in link: forms tell their origin to ourselves.
+    let policy = HeaderValue::from_static("same-origin");
+    response.headers_mut().insert(REFERRER_POLICY, policy);
+    response
+}
+
+/// The first page that they may see.
+async fn begin(visit: page::Visit) -> Redirect {
+    let decides = visit.caller.role >= Role::Approver;
+    Redirect::to(if decides { "/console/approvals" } else { "/console/channels" })
+}

@@ -1,0 +1,253 @@
+//! Templates, and who looks at them. A value that a template names and nobody gives is an error.
+
+use anyhow::{Context as _, Result};
+use axum::{
+    extract::{FromRequest, FromRequestParts, Query},
+    http::{StatusCode, request::Parts},
+    response::{Html, IntoResponse as _, Redirect, Response},
+};
+use channels::text::neutralise;
+use chrono::{DateTime, Utc};
+use minijinja::{
+    Environment, UndefinedBehavior,
+    value::{Serde, Value as Shown},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::{Arc, LazyLock};
+
+use crate::{
+    admin::{
+        Admin,
+        api::{caller::Caller, panic},
+        files::percent,
+        html,
+        problem::Problem,
+    },
+    journal::role::Role,
+    texts::Language,
+};
+
+/// The templates, by name.
+const TEMPLATES: &[(&str, &str)] = &[
+    ("approvals.html", include_str!("pages/approvals.html")),
+    ("artifacts.html", include_str!("pages/artifacts.html")),
+    ("audit.html", include_str!("pages/audit.html")),
+    ("channels.html", include_str!("pages/channels.html")),
+    ("conversation.html", include_str!("pages/conversation.html")),
+    ("conversations.html", include_str!("pages/conversations.html")),
+    ("dead_letters.html", include_str!("pages/dead_letters.html")),
+    ("frame.html", include_str!("pages/frame.html")),
+    ("grants.html", include_str!("pages/grants.html")),
+    ("history.html", include_str!("pages/history.html")),
+    ("parts.html", include_str!("pages/parts.html")),
+    ("people.html", include_str!("pages/people.html")),
+    ("problem.html", include_str!("pages/problem.html")),
+    ("rules.html", include_str!("pages/rules.html")),
+    ("schedules.html", include_str!("pages/schedules.html")),
+    ("settings.html", include_str!("pages/settings.html")),
+    ("tools.html", include_str!("pages/tools.html")),
+    ("usage.html", include_str!("pages/usage.html")),
+    ("webhooks.html", include_str!("pages/webhooks.html")),
+];
+
+/// The pages in their order: address, title, least role.
+const NAV: &[(&str, &str, Role)] = &[
+    ("/console/approvals", "Approvals", Role::Approver),
+    ("/console/conversations", "Conversations", Role::Operator),
+    ("/console/tools", "Tools", Role::Viewer),
+    ("/console/rules", "Guard rules", Role::Operator),
+    ("/console/grants", "Grants", Role::Approver),
+    ("/console/people", "People", Role::Operator),
+    ("/console/schedules", "Schedules", Role::Operator),
+    ("/console/artifacts", "Artifacts", Role::Operator),
+    ("/console/dead-letters", "Dead letters", Role::Operator),
+    ("/console/webhooks", "Webhooks", Role::Operator),
+    ("/console/channels", "Channels", Role::Viewer),
+    ("/console/usage", "Usage", Role::Operator),
+    ("/console/audit", "Audit", Role::Operator),
+    ("/console/settings", "Settings", Role::Operator),
+];
+
+/// What is said after a deed, by the word that stands in the address.
+const DONE: &[(&str, &str)] = &[
+    ("decided", "Your decision stands."),
+    ("voted", "Noted. More people have to agree."),
+    ("set", "Set. It holds from the next turn on."),
+    ("added", "Added. It is in force at once, on all nodes."),
+    ("removed", "Removed."),
+    ("replayed", "It is tried once more."),
+    ("dropped", "Dropped. It is not tried again."),
+    ("revoked", "Revoked, at once."),
+    ("changed", "Changed."),
+    ("halted", "Halted: no tool runs any more, and every open question is denied."),
+    ("lifted", "Tools may run again."),
+];
+
+static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut pages = Environment::new();
+    pages.set_undefined_behavior(UndefinedBehavior::Strict);
+    pages.add_filter("instant", instant);
+    pages.add_filter("exact", |value: Shown| exact(&value));
+    pages.add_filter("markdown", |text: &str| Shown::from_safe_string(html::from_markdown(text)));
+    pages.add_filter("segment", |text: &str| percent(text));
+    pages.add_filter("money", |micros: f64| format!("{:.4}", micros / 1e6));
+    pages.add_filter("lasted", |ms: f64| lasted(ms));
+    pages.add_filter("bytes", |count: u64| size(count));
+    for (name, template) in TEMPLATES {
+        pages.add_template(name, template).expect("a test renders every template");
+    }
+    pages
+});
+
+/// A point in time, to the second.
+fn instant(text: &str) -> Shown {
+    let Ok(at) = text.parse::<DateTime<Utc>>() else { return Shown::from(text) };
+    let (exact, shown) = (at.to_rfc3339(), at.format("%Y-%m-%d %H:%M:%S"));
+    Shown::from_safe_string(format!("<time datetime=\"{exact}\">{shown}</time>"))
+}
+
+/// Exactly what there is: characters that cannot be seen are made visible.
+fn exact(value: &Shown) -> String {
+    if let Some(text) = value.as_str() {
+        return neutralise(text);
+    }
+    let pretty = serde_json::to_value(value).map(|value| format!("{value:#}"));
+    neutralise(&pretty.unwrap_or_default())
+}
+
+fn lasted(ms: f64) -> String {
+    if ms < 1_000.0 { format!("{ms:.0} ms") } else { format!("{:.1} s", ms / 1_000.0) }
+}
+
+fn size(bytes: u64) -> String {
+    let count = bytes as f64;
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", count / 1e3),
+        _ => format!("{:.1} MB", count / 1e6),
+    }
+}
+
+/// Somebody who looks at a page, or does something on it.
+pub struct Visit {
+    pub admin: Arc<Admin>,
+    pub caller: Caller,
+    path: String,
+    done: Option<&'static str>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    #[serde(default)]
+    done: String,
+}
+
+impl FromRequestParts<Arc<Admin>> for Visit {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, Problem> {
+        let caller = Caller::from_request_parts(parts, admin).await?;
+        let said = Query::<Said>::try_from_uri(&parts.uri).ok();
+        let done = said.and_then(|Query(said)| {
+            DONE.iter().find(|(word, _)| *word == said.done).map(|(_, sentence)| *sentence)
+        });
+        Ok(Self { admin: admin.clone(), caller, path: parts.uri.path().to_owned(), done })
+    }
+}
+
+impl Visit {
+    /// The page, with what every page shows besides.
+    pub async fn page(&self, template: &str, values: Value) -> Result<Response, Problem> {
+        let halt = panic::state(&self.admin).await?;
+        let role = self.caller.role;
+        let places = NAV.iter().filter(|(_, _, least)| role >= *least);
+        let nav: Vec<_> = places
+            .map(|(path, title, _)| json!({ "path": path, "title": title, "here": self.path.starts_with(path) }))
+            .collect();
+        let mut all = json!({
+            "bot": self.admin.bot,
+            "me": self.caller.name,
+            "role": role,
+            "decides": role >= Role::Approver,
+            "operates": role >= Role::Operator,
+            "owns": role >= Role::Owner,
+            "nav": nav,
+            "done": self.done,
+            "halt": halt,
+            "now": self.admin.gateway.clock.now(),
+            "live": null,
+        });
+        if let (Some(all), Value::Object(values)) = (all.as_object_mut(), values) {
+            all.extend(values);
+        }
+        Ok(Html(render(template, all)?).into_response())
+    }
+}
+
+fn render(template: &str, values: Value) -> Result<String> {
+    let page = PAGES.get_template(template).with_context(|| format!("the page {template}"))?;
+    page.render(Shown::from(Serde(values))).with_context(|| format!("drawing {template}"))
+}
+
+/// What went wrong, as a page.
+pub fn problem(admin: &Admin, problem: &Problem) -> Response {
+    let status = problem.status();
+    let values = json!({
+        "bot": admin.bot,
+        "title": status.canonical_reason(),
+        "detail": problem.detail(Language::default()),
+    });
+    match render("problem.html", values) {
+        Ok(page) => (status, Html(page)).into_response(),
+        Err(fault) => {
+            tracing::error!(problem = format!("{fault:#}"), "a problem has no page");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+/// Back to a page, which says what was done.
+pub fn back(page: &str, done: &str) -> Redirect {
+    Redirect::to(&format!("/console/{page}?done={done}"))
+}
+
+/// What a form sends.
+#[derive(FromRequest)]
+#[from_request(via(axum::Form), rejection(Problem))]
+pub struct Sent<T>(pub T);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    #[test]
+    fn every_template_can_be_read_and_is_there() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/admin/console/pages");
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let templates = files.filter(|path| path.extension().is_some_and(|end| end == "html"));
+        let files: BTreeSet<_> = templates
+            .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+            .collect();
+        let known: BTreeSet<_> = PAGES.templates().map(|(name, _)| name.to_owned()).collect();
+        assert_eq!(files, known);
+    }
+
+    #[test]
+    fn what_is_not_given_is_an_error_and_what_is_given_cannot_act() {
+        let values = json!({ "bot": "<b>", "title": "x" });
+        let fault = render("problem.html", values).unwrap_err();
+        assert!(format!("{fault:#}").contains("undefined"), "{fault:#}");
+        let values = json!({ "bot": "<b>", "title": "x", "detail": "\"><script>" });
+        let page = render("problem.html", values).unwrap();
+        assert!(!page.contains("<b>") && !page.contains("<script>"), "{page}");
+    }
+
+    #[test]
+    fn sizes_and_times_are_told_in_few_digits() {
+        assert_eq!([size(999), size(1_500), size(2_340_000)], ["999 bytes", "1.5 kB", "2.3 MB"]);
+        assert_eq!([lasted(12.0), lasted(1_234.0)], ["12 ms", "1.2 s"]);
+        assert_eq!(exact(&Shown::from("a\u{202e}b")), "a‹U+202E›b");
+    }
+}

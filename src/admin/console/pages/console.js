@@ -1,0 +1,91 @@
+// The console's live pages: when the server says that something has changed, the page is asked for
+// again, and only what is new in it takes the place of what is there.
+"use strict";
+
+const main = document.getElementById("main");
+const news = document.getElementById("news");
+// What the server has sent for each element; what a person has opened or typed is not in it.
+const sent = new WeakMap();
+
+const keyed = (part) => [...part.children].filter((child) => child.dataset.key);
+const parts = (page) => [...page.querySelectorAll("[data-part]")];
+for (const part of parts(document)) for (const child of keyed(part)) sent.set(child, child.outerHTML);
+
+function merge(part, fresh) {
+  const there = new Map(keyed(part).map((child) => [child.dataset.key, child]));
+  let before = null;
+  for (const child of keyed(fresh)) {
+    const html = child.outerHTML;
+    let old = there.get(child.dataset.key);
+    there.delete(child.dataset.key);
+    // Whoever writes in it, or is about to press, is not disturbed.
+    if (!old || (sent.get(old) !== html && !old.contains(document.activeElement))) {
+      const element = document.importNode(child, true);
+      sent.set(element, html);
+      if (old) old.replaceWith(element);
+      else if (child.dataset.news) news.textContent = child.dataset.news;
+      old = element;
+    }
+    if (before ? before.nextElementSibling !== old : part.firstElementChild !== old) {
+      if (before) before.after(old);
+      else part.prepend(old);
+    }
+    before = old;
+  }
+  for (const gone of there.values()) {
+    const hadFocus = gone.contains(document.activeElement);
+    gone.remove();
+    if (hadFocus) main.querySelector("h1")?.focus();
+  }
+}
+
+let asking = false, again = false;
+
+async function look() {
+  if (asking) {
+    again = true;
+    return;
+  }
+  asking = true;
+  try {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (!answer.ok) return location.reload();
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const fresh of parts(page)) {
+      const part = main.querySelector(`[data-part="${CSS.escape(fresh.dataset.part)}"]`);
+      if (part) merge(part, fresh);
+    }
+    document.title = page.title;
+  } catch {
+    // The stream says when the server is back, and then looks again.
+  } finally {
+    asking = false;
+    if (again) {
+      again = false;
+      look();
+    }
+  }
+}
+
+let stream;
+
+function connect() {
+  stream?.close();
+  stream = new EventSource(main.dataset.live);
+  stream.addEventListener("changed", look);
+  // The browser tries again by itself, unless the server has refused: the session may have ended.
+  stream.addEventListener("error", () => {
+    if (stream.readyState === EventSource.CLOSED) setTimeout(look, 2_000);
+  });
+}
+
+if (main.dataset.live) {
+  connect();
+  // A page in the background lets its line go after a while: a browser has only six for one server.
+  let resting;
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(resting);
+    if (document.hidden) resting = setTimeout(() => stream.close(), 300_000);
+    else if (stream.readyState === EventSource.CLOSED) connect();
+  });
+}

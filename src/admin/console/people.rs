@@ -1,0 +1,82 @@
+//! Who was let in and as what, codes that let others in, and leave that holds.
+
+use axum::{
+    extract::Path,
+    response::{Redirect, Response},
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::page::{Sent, Visit, back};
+use crate::{
+    admin::{
+        api::{
+            grants,
+            parts::{Params, Slice, none},
+            people::{self, OfferBody, OfferView},
+        },
+        problem::Problem,
+    },
+    journal::role::Role,
+};
+
+pub async fn index(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+    shown(&visit, &slice, None).await
+}
+
+async fn shown(
+    visit: &Visit,
+    slice: &Slice,
+    offer: Option<OfferView>,
+) -> Result<Response, Problem> {
+    let found = people::page(&visit.admin, slice.stretch()?).await?;
+    let channels: Vec<_> = visit.admin.gateway.channels.keys().collect();
+    let roles = [Role::Viewer, Role::Member, Role::Approver, Role::Operator, Role::Owner];
+    let values = json!({ "found": found, "channels": channels, "roles": roles, "offer": offer });
+    visit.page("people.html", values).await
+}
+
+#[derive(Deserialize)]
+pub struct Made {
+    channel: String,
+    person: String,
+    /// None: they are shown out
+    role: Option<Role>,
+}
+
+pub async fn set(visit: Visit, Sent(made): Sent<Made>) -> Result<Redirect, Problem> {
+    let whom = (made.channel.as_str(), made.person.trim());
+    let Some(role) = made.role else {
+        let there = people::dismiss(&visit.admin, &visit.caller, whom).await?;
+        return there.then(|| back("people", "removed")).ok_or_else(|| none("person"));
+    };
+    if whom.1.is_empty() {
+        return Err(Problem::unfit("Say who: the person’s id on their platform."));
+    }
+    people::appoint(&visit.admin, &visit.caller, whom, role).await?;
+    Ok(back("people", "changed"))
+}
+
+#[derive(Deserialize)]
+pub struct Offered {
+    #[serde(default)]
+    channel: String,
+    hours: i64,
+}
+
+/// The code is shown here, and nowhere else.
+pub async fn offer(visit: Visit, Sent(offered): Sent<Offered>) -> Result<Response, Problem> {
+    let body = OfferBody { channel: Some(offered.channel), hours: Some(offered.hours) };
+    let offer = people::offered(&visit.admin, &visit.caller, body).await?;
+    shown(&visit, &Slice::default(), Some(offer)).await
+}
+
+pub async fn grants(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+    let found = grants::page(&visit.admin, slice.stretch()?).await?;
+    visit.page("grants.html", json!({ "found": found })).await
+}
+
+pub async fn revoke(visit: Visit, Path(id): Path<String>) -> Result<Redirect, Problem> {
+    grants::end(&visit.admin, &visit.caller, &id).await?.ok_or_else(|| none("grant"))?;
+    Ok(back("grants", "revoked"))
+}

@@ -1,0 +1,129 @@
+//! Rules of the guard: those of the database, and a box to try what the guard would do.
+
+use axum::{
+    extract::Path,
+    response::{Redirect, Response},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::page::{Sent, Visit, back};
+use crate::{
+    admin::{
+        api::{
+            parts::{Params, none},
+            rules::{TestBody, add as add_rule, explained, put, take_out},
+        },
+        problem::Problem,
+        rules::{Explained, Put, export, shipped_names},
+    },
+    agent::{
+        policy::{Action, Severity},
+        rules::RuleEntry,
+    },
+};
+
+/// A call to be tried, as it stands in the address; an empty tool tries nothing.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Tried {
+    tool: String,
+    arguments: String,
+    agent: String,
+    role: String,
+    tainted: bool,
+}
+
+impl Tried {
+    fn body(&self) -> Result<TestBody, Problem> {
+        let arguments = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
+        let arguments = serde_json::from_str(arguments)
+            .map_err(|problem| Problem::unfit(format!("The arguments are no JSON: {problem}.")))?;
+        Ok(TestBody {
+            tool: self.tool.trim().to_owned(),
+            arguments,
+            agent: self.agent.clone(),
+            channel: String::new(),
+            person: String::new(),
+            role: Some(self.role.clone()).filter(|role| !role.is_empty()),
+            tainted: self.tainted,
+        })
+    }
+}
+
+pub async fn index(visit: Visit, Params(tried): Params<Tried>) -> Result<Response, Problem> {
+    let mut explanation: Option<Explained> = None;
+    let mut fault = None;
+    if !tried.tool.is_empty() {
+        match tried.body() {
+            Ok(body) => explanation = Some(explained(&visit.admin, body).await?),
+            Err(problem) => fault = Some(problem.detail(crate::texts::Language::default())),
+        }
+    }
+    let (_, document) = export(&visit.admin.gateway.store).await?;
+    let values = json!({
+        "rules": document.rules,
+        "shipped": shipped_names(),
+        "agents": visit.admin.worker.agent_ids(),
+        "tried": tried,
+        "told": explanation.as_ref().map(ToString::to_string),
+        "does": explanation.map(|explained| explained.does),
+        "fault": fault,
+    });
+    visit.page("rules.html", values).await
+}
+
+#[derive(Deserialize)]
+pub struct NewRule {
+    name: String,
+    tool: String,
+    #[serde(default)]
+    arg_pattern: String,
+    /// Programs, with spaces between them
+    #[serde(default)]
+    command: String,
+    severity: Severity,
+    action: Action,
+}
+
+pub async fn add(visit: Visit, Sent(new): Sent<NewRule>) -> Result<Redirect, Problem> {
+    let rule = RuleEntry {
+        name: Some(new.name.trim().to_owned()),
+        arg_pattern: Some(new.arg_pattern).filter(|pattern| !pattern.is_empty()),
+        command: new.command.split_whitespace().map(str::to_owned).collect(),
+        severity: new.severity,
+        ..RuleEntry::of(new.tool.trim(), new.action)
+    };
+    add_rule(&visit.admin, &visit.caller, &rule).await?;
+    Ok(back("rules", "added"))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Then {
+    On,
+    Off,
+    Remove,
+}
+
+#[derive(Deserialize)]
+pub struct Changed {
+    then: Then,
+}
+
+pub async fn change(
+    visit: Visit,
+    Path(name): Path<String>,
+    Sent(changed): Sent<Changed>,
+) -> Result<Redirect, Problem> {
+    if changed.then == Then::Remove {
+        take_out(&visit.admin, &visit.caller, name).await?;
+        return Ok(back("rules", "removed"));
+    }
+    let (_, document) = export(&visit.admin.gateway.store).await?;
+    let found = document.rules.into_iter().find(|rule| rule.name.as_ref() == Some(&name));
+    let mut rule = found.ok_or_else(|| none("rule"))?;
+    rule.enabled = changed.then == Then::On;
+    put(&visit.admin, &visit.caller, &rule, Put::Any).await?;
+    Ok(back("rules", "changed"))
+}

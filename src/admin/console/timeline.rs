@@ -1,0 +1,407 @@
+//! A conversation as operators see it: turn by turn what was said, thought, asked, run and shown,
+//! how long each took, by whose leave, and what it cost. Pure.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+use crate::{
+    admin::api::{
+        audit::FactView,
+        conversations::{EventView, ShownView},
+    },
+    agent::limits::Price,
+    journal::event::{Asks, Call, Decider, Decision, Did, Event, Outcome, ToolResult, Usage},
+};
+
+/// What a timeline is made of.
+pub struct Happened<'a> {
+    pub events: &'a [EventView],
+    pub shown: &'a [ShownView],
+    pub facts: &'a [FactView],
+    /// The model that thinks until another is chosen, and what each costs.
+    pub model: String,
+    pub prices: &'a BTreeMap<String, Price>,
+}
+
+/// One line of the timeline.
+#[derive(Debug, Default, Serialize)]
+pub struct Step {
+    /// Unique on the page.
+    pub key: String,
+    pub at: DateTime<Utc>,
+    /// turn, said, model, call, asked, sent, note or bad
+    pub kind: &'static str,
+    pub title: String,
+    pub text: String,
+    /// What there is to know besides: a name and a value.
+    pub facts: Vec<(&'static str, String)>,
+    pub calls: Vec<Call>,
+    pub took_ms: Option<i64>,
+    /// Conversations of sub-agents.
+    pub children: Vec<String>,
+    pub total: Option<Total>,
+}
+
+/// What a turn has come to so far.
+#[derive(Debug, Default, Serialize)]
+pub struct Total {
+    pub took_ms: i64,
+    pub requests: u32,
+    pub calls: u32,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cost_micros: u64,
+}
+
+/// The steps in their order, a heading before each turn.
+pub fn steps(happened: &Happened<'_>) -> Vec<Step> {
+    let mut teller = Teller { model: happened.model.clone(), ..Teller::default() };
+    for fact in happened.facts.iter().rev() {
+        let (call, by) = (fact.body.get("call"), fact.body.get("rule"));
+        if let (Some(Value::String(call)), Some(by)) = (call, by) {
+            let told = if fact.kind == "asked" { &mut teller.why } else { &mut teller.leave };
+            told.insert(call.clone(), leave(by));
+        }
+    }
+    for view in happened.events {
+        let Ok(event) = serde_json::from_value::<Event>(view.event.clone()) else { continue };
+        teller.happened(view, event, happened.prices);
+        let sent = happened.shown.iter().filter(|shown| shown.event == view.number);
+        teller.steps.extend(sent.filter_map(sent_step));
+    }
+    teller.steps
+}
+
+#[derive(Default)]
+struct Teller {
+    model: String,
+    /// By call: its tool, why people were asked, by whose leave it ran or did not.
+    tools: BTreeMap<String, String>,
+    why: BTreeMap<String, String>,
+    leave: BTreeMap<String, String>,
+    /// By question: when it was asked.
+    asked: BTreeMap<String, DateTime<Utc>>,
+    before: Option<DateTime<Utc>>,
+    /// The heading of the turn under way.
+    turn: Option<usize>,
+    steps: Vec<Step>,
+}
+
+impl Teller {
+    fn happened(&mut self, view: &EventView, event: Event, prices: &BTreeMap<String, Price>) {
+        let opened = self.steps.last().is_some_and(|step| step.kind == "said");
+        let mut step = self.told(view.at, event, prices);
+        (step.key, step.at) = (format!("e{}", view.number), view.at);
+        if step.kind == "said" && !opened {
+            self.turn = Some(self.steps.len());
+            self.steps.push(Step {
+                key: format!("t{}", view.number),
+                at: view.at,
+                kind: "turn",
+                title: step.title.clone(),
+                total: Some(Total::default()),
+                ..Step::default()
+            });
+        }
+        let began = self.turn.map(|turn| self.steps[turn].at);
+        if let (Some(total), Some(began)) = (self.total(), began) {
+            total.took_ms = (view.at - began).num_milliseconds();
+        }
+        self.steps.push(step);
+        self.before = Some(view.at);
+    }
+
+    fn total(&mut self) -> Option<&mut Total> {
+        self.turn.and_then(|turn| self.steps[turn].total.as_mut())
+    }
+
+    fn tool(&self, call: &str) -> String {
+        self.tools.get(call).cloned().unwrap_or_else(|| "a tool".to_owned())
+    }
+
+    fn told(&mut self, at: DateTime<Utc>, event: Event, prices: &BTreeMap<String, Price>) -> Step {
+        match event {
+            Event::Replied { text, calls, usage, .. } => {
+                self.thought(at, (text, calls), usage, prices)
+            }
+            Event::Compacted { summary, usage, .. } => {
+                let step = self.thought(at, (summary, Vec::new()), usage, prices);
+                Step { title: format!("{}, which summed up what came before", step.title), ..step }
+            }
+            Event::ToolStarted { call } => {
+                step("note", format!("{} began", self.tool(call.as_str())))
+            }
+            Event::ToolFinished { call, result } => self.ended(call.as_str(), result),
+            Event::Delegated { call, children } => {
+                let children = children.into_iter().map(|child| child.0).collect();
+                Step { children, ..step("note", self.tool(call.as_str()) + " gave work to others") }
+            }
+            Event::Reused { call, .. } => step(
+                "note",
+                self.tool(call.as_str()) + " was answered by what a call had given before",
+            ),
+            Event::ApprovalAsked { approval, call, asks, .. } => {
+                self.asked.insert(approval.0, at);
+                let again = if asks == Asks::Retry { "to run it again" } else { "people" };
+                let title = format!("{}: asked {again}", self.tool(call.as_str()));
+                Step { facts: guard(&self.why, call.as_str()), ..step("asked", title) }
+            }
+            Event::ApprovalDecided { approval, call, decision, by } => {
+                let waited = self.asked.get(&approval.0).map(|asked| at - *asked);
+                let took_ms = waited.map(|waited| waited.num_milliseconds());
+                let title = format!("{}: {}", self.tool(call.as_str()), decided(decision, by));
+                Step { took_ms, ..step("asked", title) }
+            }
+            Event::ModelChosen { by, model } => {
+                self.model.clone_from(&model);
+                step("note", format!("{} chose the model {model}", by.name))
+            }
+            other => plain(other),
+        }
+    }
+
+    /// What the model answered, and what that has cost by the price of the model in force.
+    fn thought(
+        &mut self,
+        at: DateTime<Utc>,
+        (text, calls): (String, Vec<Call>),
+        usage: Usage,
+        prices: &BTreeMap<String, Price>,
+    ) -> Step {
+        let cost = prices.get(&self.model).copied().unwrap_or_default().of(&usage);
+        if let Some(total) = self.total() {
+            total.requests += 1;
+            total.calls += calls.len() as u32;
+            total.input_tokens += usage.input_tokens;
+            total.output_tokens += usage.output_tokens;
+            total.cost_micros += cost;
+        }
+        for call in &calls {
+            self.tools.insert(call.id.0.clone(), call.tool.clone());
+        }
+        let mut facts =
+            vec![("in", usage.input_tokens.to_string()), ("out", usage.output_tokens.to_string())];
+        if usage.cached_tokens > 0 {
+            facts.push(("cached", usage.cached_tokens.to_string()));
+        }
+        if cost > 0 {
+            facts.push(("cost", format!("{:.4}", cost as f64 / 1e6)));
+        }
+        let took_ms = self.before.map(|before| (at - before).num_milliseconds());
+        Step { text, facts, calls, took_ms, ..step("model", self.model.clone()) }
+    }
+
+    fn ended(&self, call: &str, result: ToolResult) -> Step {
+        let (kind, how) = match result.outcome {
+            Outcome::Done => ("call", "done"),
+            Outcome::Failed => ("bad", "failed"),
+            Outcome::Denied => ("bad", "not run"),
+            Outcome::Withdrawn => ("bad", "withdrawn"),
+        };
+        let mut facts = guard(&self.leave, call);
+        let files: Vec<_> = result.attachments.into_iter().map(|file| file.name).collect();
+        if !files.is_empty() {
+            facts.push(("files", files.join(", ")));
+        }
+        let took_ms = (result.outcome == Outcome::Done).then_some(result.took_ms as i64);
+        let title = format!("{}: {how}", self.tool(call));
+        Step { text: result.text, facts, took_ms, ..step(kind, title) }
+    }
+}
+
+/// What the guard said of a call.
+fn guard(said: &BTreeMap<String, String>, call: &str) -> Vec<(&'static str, String)> {
+    said.get(call).map(|by| ("guard", by.clone())).into_iter().collect()
+}
+
+fn step(kind: &'static str, title: impl Into<String>) -> Step {
+    Step { kind, title: title.into(), ..Step::default() }
+}
+
+/// What needs no more than itself to be told.
+fn plain(event: Event) -> Step {
+    let with = |text: String, step: Step| Step { text, ..step };
+    match event {
+        Event::Said { by, text, .. } => with(text, step("said", by.name)),
+        Event::Edited { by, text, .. } => with(text, step("said", by.name + ", who changed it")),
+        Event::Ticked { by, text, .. } => {
+            with(text, step("said", format!("A task of {} was due", by.name)))
+        }
+        Event::Pushed { hook, text, .. } => with(text, step("said", format!("The webhook {hook}"))),
+        Event::FileSent { file, .. } => step("note", format!("With it came {}", file.name)),
+        Event::FileTaken { path, .. } => step("note", format!("It lies in the workspace: {path}")),
+        Event::FileLost { reason, .. } => with(reason, step("bad", "A file could not be fetched")),
+        Event::Tainted { source } => {
+            step("note", format!("Other people’s words came in: {source}"))
+        }
+        Event::Inherited(heritage) => {
+            with(heritage.taint.join(", "), step("note", "A sub-agent’s reading counts here too"))
+        }
+        Event::ToolsEnabled { names } => step("note", format!("Enabled: {}", names.join(", "))),
+        Event::Reminded { .. } => step("note", "Reminded that a question is open"),
+        Event::Failed { reason, reference, .. } => {
+            with(reason, step("bad", format!("The turn failed, reference {reference}")))
+        }
+        Event::Stopped { by } => step("note", format!("{} stopped it", by.name)),
+        Event::Restarted { by } => step("note", format!("{} began afresh", by.name)),
+        Event::Remembered { text } => with(text, step("note", "What was remembered was read")),
+        Event::Hooked { hook, did, .. } => hooked(&hook, did),
+        other => {
+            let told = serde_json::to_value(other).unwrap_or_default();
+            step("note", told["kind"].as_str().unwrap_or("something").replace('_', " "))
+        }
+    }
+}
+
+fn hooked(hook: &str, did: Did) -> Step {
+    let kind = if did.failed.is_some() || did.stopped.is_some() { "bad" } else { "note" };
+    let what = if did.stopped.is_some() {
+        "stopped it"
+    } else if did.failed.is_some() {
+        "failed"
+    } else if did.changed {
+        "changed it"
+    } else {
+        "let it pass"
+    };
+    let text = did.stopped.or(did.failed).or(did.note).unwrap_or_default();
+    Step { text, ..step(kind, format!("The hook {hook} {what}")) }
+}
+
+fn decided(decision: Decision, by: Decider) -> String {
+    let by = match by {
+        Decider::Person(person) => format!("by {}", person.name),
+        Decider::Timeout => "as nobody answered in time".to_owned(),
+        Decider::Undeliverable => "as nobody could be asked".to_owned(),
+    };
+    match decision {
+        Decision::Once => format!("allowed {by}"),
+        Decision::Conversation => format!("allowed for the conversation {by}"),
+        Decision::Deny { reason: Some(reason) } => format!("denied {by}: {reason}"),
+        Decision::Deny { reason: None } => format!("denied {by}"),
+    }
+}
+
+/// By whose or what leave, as the audit has it.
+fn leave(by: &Value) -> String {
+    if let Some(words) = by.as_str() {
+        return words.to_owned();
+    }
+    if let Some(name) = by.get("rule").and_then(Value::as_str) {
+        let from = by.get("from").and_then(Value::as_str).unwrap_or("the set");
+        return format!("rule {name} ({from})");
+    }
+    if let Some(grant) = by.get("grant").and_then(Value::as_str) {
+        return format!("leave given before ({grant})");
+    }
+    let person = by.get("allowed").and_then(|by| by.get("person")?.get("name")?.as_str());
+    person.map_or_else(|| by.to_string(), |name| format!("allowed by {name}"))
+}
+
+fn sent_step(shown: &ShownView) -> Option<Step> {
+    let what = &shown.what;
+    let title = match what["kind"].as_str()? {
+        "text" => "Shown: an answer".to_owned(),
+        "question" => "Shown: the question".to_owned(),
+        "settled" => "Shown: what the question came to".to_owned(),
+        "file" => format!("Shown: {}", what["name"].as_str().unwrap_or("a file")),
+        _ => return None,
+    };
+    let kind = if matches!(shown.status.as_str(), "refused" | "gone") { "bad" } else { "sent" };
+    let facts = vec![("status", shown.status.clone())];
+    Some(Step { key: format!("o{}", shown.id), at: shown.at, facts, ..step(kind, title) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap()
+    }
+
+    fn told(events: &[Value], facts: &[FactView]) -> Vec<Step> {
+        let events: Vec<_> = events
+            .iter()
+            .zip(0_i64..)
+            .map(|(event, n)| EventView { number: n.to_string(), at: at(n), event: event.clone() })
+            .collect();
+        let price = Price { input: 2.0, output: 10.0, cached: 0.0 };
+        steps(&Happened {
+            events: &events,
+            shown: &[],
+            facts,
+            model: "main".into(),
+            prices: &[("main".to_owned(), price)].into(),
+        })
+    }
+
+    fn fact(kind: &str, rule: Value) -> FactView {
+        FactView {
+            chain: "c".into(),
+            number: "1".into(),
+            at: at(0),
+            kind: kind.into(),
+            person: "1".into(),
+            tool: "delete".into(),
+            body: json!({ "call": "k", "rule": rule }),
+            hash: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_turn_is_told_with_what_it_cost_and_by_whose_leave() {
+        let ann = json!({ "id": "1", "name": "Ann" });
+        let call = json!({ "id": "k", "model_id": "m", "tool": "delete", "arguments": {} });
+        let usage = json!({ "input_tokens": 100, "output_tokens": 10 });
+        let told = told(
+            &[
+                json!({ "kind": "said", "by": ann, "text": "delete it", "message": "1" }),
+                json!({ "kind": "said", "by": ann, "text": "please", "message": "2" }),
+                json!({ "kind": "replied", "text": "", "calls": [call], "upto": 2, "usage": usage }),
+                json!({ "kind": "approval_asked", "approval": "a", "call": "k", "digest": "", "asks": "allow" }),
+                json!({ "kind": "approval_decided", "approval": "a", "call": "k",
+                        "decision": { "deny": { "reason": "no" } }, "by": { "person": ann } }),
+                json!({ "kind": "hooked", "hook": "h", "on": "after_tool", "call": null, "did": { "stopped": "enough" } }),
+                json!({ "kind": "said", "by": ann, "text": "then not", "message": "3" }),
+            ],
+            // The newest first.
+            &[
+                fact("refused", json!("Ann said no")),
+                fact("asked", json!({ "rule": "r", "from": "shipped" })),
+            ],
+        );
+        let titles: Vec<_> = told.iter().map(|step| (step.kind, step.title.as_str())).collect();
+        let wanted = [
+            ("turn", "Ann"),
+            ("said", "Ann"),
+            ("said", "Ann"),
+            ("model", "main"),
+            ("asked", "delete: asked people"),
+            ("asked", "delete: denied by Ann: no"),
+            ("bad", "The hook h stopped it"),
+            ("turn", "Ann"),
+            ("said", "Ann"),
+        ];
+        assert_eq!(titles, wanted);
+        let total = told[0].total.as_ref().unwrap();
+        assert_eq!((total.requests, total.calls, total.cost_micros), (1, 1, 300));
+        assert_eq!((total.took_ms, told[5].took_ms), (5_000, Some(1_000)));
+        assert_eq!(told[4].facts, [("guard", "rule r (shipped)".to_owned())]);
+    }
+
+    #[test]
+    fn leave_is_told_in_words() {
+        for (by, words) in [
+            (json!("policy"), "policy"),
+            (json!({ "grant": "g" }), "leave given before (g)"),
+            (json!({ "allowed": { "person": { "id": "1", "name": "Ann" } } }), "allowed by Ann"),
+            (json!({ "rule": "r", "from": null }), "rule r (the set)"),
+        ] {
+            assert_eq!(leave(&by), words);
+        }
+    }
+}

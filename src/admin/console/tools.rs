@@ -1,0 +1,53 @@
+//! Tools and the servers that they come from: on or off, and in which tier.
+
+use axum::{
+    extract::Path,
+    response::{Redirect, Response},
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::page::{Sent, Visit, back};
+use crate::{
+    admin::{
+        api::tools::{Change, all, all_servers, set_server as apply_to_server, set_tool},
+        problem::Problem,
+    },
+    agent::catalog::Tier,
+};
+
+pub async fn index(visit: Visit) -> Result<Response, Problem> {
+    let (tools, servers) = (all(&visit.admin).await?, all_servers(&visit.admin).await?);
+    visit.page("tools.html", json!({ "tools": tools, "servers": servers })).await
+}
+
+#[derive(Deserialize)]
+pub struct Wish {
+    enabled: Option<bool>,
+    tier: Option<Tier>,
+}
+
+impl Wish {
+    fn change(self) -> Result<Change, Problem> {
+        let change = self.enabled.map(Change::Enabled).or(self.tier.map(Change::Tier));
+        change.ok_or_else(|| Problem::unfit("Say what is to be set: `enabled` or `tier`."))
+    }
+}
+
+pub async fn set(
+    visit: Visit,
+    Path(id): Path<String>,
+    Sent(wish): Sent<Wish>,
+) -> Result<Redirect, Problem> {
+    set_tool(&visit.admin, &visit.caller, &id, wish.change()?).await?;
+    Ok(back("tools", "set"))
+}
+
+pub async fn set_server(
+    visit: Visit,
+    Path(id): Path<String>,
+    Sent(wish): Sent<Wish>,
+) -> Result<Redirect, Problem> {
+    apply_to_server(&visit.admin, &visit.caller, &id, wish.change()?).await?;
+    Ok(back("tools", "set"))
+}

@@ -1,0 +1,154 @@
+//! How things are: channels, what was used, what was done by whom, what is in force; files, and the
+//! halt.
+
+use axum::{
+    extract::Path,
+    response::{Redirect, Response},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+use super::page::{Sent, Visit, back};
+use crate::{
+    admin::{
+        api::{
+            artifacts, audit as facts,
+            inventory::{
+                UsageView, account, all_agents, all_channels, all_hooks, all_models, all_skills,
+            },
+            panic::{halt_all, lift},
+            parts::{Params, Slice},
+        },
+        problem::Problem,
+    },
+    store::audit::ADMIN,
+};
+
+pub async fn channels(visit: Visit) -> Result<Response, Problem> {
+    let admin = &visit.admin;
+    let values = json!({
+        "channels": all_channels(admin).await?,
+        "agents": all_agents(admin).await?,
+        "models": all_models(admin)?,
+        "skills": all_skills(admin).await?,
+        "hooks": all_hooks(admin)?,
+    });
+    visit.page("channels.html", values).await
+}
+
+#[derive(Deserialize)]
+pub struct Days {
+    #[serde(default = "month")]
+    days: i64,
+}
+
+fn month() -> i64 {
+    30
+}
+
+/// What some lines of the account come to.
+#[derive(Debug, Default, Serialize)]
+struct Sum {
+    times: i64,
+    input_tokens: u64,
+    output_tokens: u64,
+    cost_micros: i64,
+    took_ms: i64,
+}
+
+fn sums(lines: &[UsageView], by: impl Fn(&UsageView) -> String) -> BTreeMap<String, Sum> {
+    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+    for line in lines {
+        let sum = sums.entry(by(line)).or_default();
+        sum.times += line.times;
+        sum.input_tokens += line.input_tokens;
+        sum.output_tokens += line.output_tokens;
+        sum.cost_micros += line.cost_micros;
+        sum.took_ms += line.took_ms;
+    }
+    sums
+}
+
+pub async fn usage(visit: Visit, Params(Days { days }): Params<Days>) -> Result<Response, Problem> {
+    let days = days.clamp(1, 366);
+    let lines = account(&visit.admin, days).await?;
+    let by_day = sums(&lines, |line| line.day.clone());
+    let most = by_day.values().map(|day| day.input_tokens + day.output_tokens).max().unwrap_or(0);
+    let values = json!({
+        "days": days,
+        "most": most.max(1),
+        "by_day": by_day,
+        "by_person": sums(&lines, |line| line.person.clone()),
+        "by_name": sums(&lines, |line| format!("{} {}", line.kind, line.name)),
+    });
+    visit.page("usage.html", values).await
+}
+
+/// What is searched for, as it stands in the address; what is empty does not matter.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Sought {
+    conversation: String,
+    person: String,
+    tool: String,
+    kind: String,
+    /// Check the whole of it
+    verify: bool,
+}
+
+pub async fn audit(
+    visit: Visit,
+    Params(slice): Params<Slice>,
+    Params(sought): Params<Sought>,
+) -> Result<Response, Problem> {
+    let filter = facts::Filter {
+        conversation: sought.conversation.clone(),
+        person: sought.person.clone(),
+        tool: sought.tool.clone(),
+        kind: sought.kind.clone(),
+        ..facts::Filter::default()
+    };
+    let found = facts::page(&visit.admin, filter, slice.stretch()?).await?;
+    let verified = if sought.verify { Some(facts::verified(&visit.admin).await?) } else { None };
+    let values = json!({ "found": found, "sought": sought, "verified": verified });
+    visit.page("audit.html", values).await
+}
+
+/// What is in force, and what operators have changed since.
+pub async fn settings(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+    let filter = facts::Filter { conversation: ADMIN.to_owned(), ..facts::Filter::default() };
+    let changes = facts::page(&visit.admin, filter, slice.stretch()?).await?;
+    let values = json!({ "configuration": visit.admin.configured, "found": changes });
+    visit.page("settings.html", values).await
+}
+
+pub async fn artifacts(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+    let found = artifacts::page(&visit.admin, slice.stretch()?).await?;
+    visit.page("artifacts.html", json!({ "found": found })).await
+}
+
+pub async fn download(visit: Visit, Path(id): Path<String>) -> Result<Response, Problem> {
+    artifacts::attached(&visit.admin, &id).await
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Halt {
+    On,
+    Off,
+}
+
+#[derive(Deserialize)]
+pub struct Halted {
+    halt: Halt,
+}
+
+pub async fn panic(visit: Visit, Sent(halted): Sent<Halted>) -> Result<Redirect, Problem> {
+    if halted.halt == Halt::On {
+        halt_all(&visit.admin, &visit.caller).await?;
+        return Ok(back("approvals", "halted"));
+    }
+    lift(&visit.admin, &visit.caller).await?;
+    Ok(back("approvals", "lifted"))
+}

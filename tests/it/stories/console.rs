@@ -1,0 +1,398 @@
+//! What operators see and press in the console, while people talk.
+
+use channels::{Outgoing, SendError};
+use chrono::TimeDelta;
+use countersign::{
+    admin::console,
+    journal::role::Role,
+    llm::scripted::{call, say},
+    store::{journal, outbox, topics::Topic},
+};
+use reqwest::{Method, Response, StatusCode};
+use serde_json::json;
+
+use super::{schedules::Page, webhooks::subscribe};
+use crate::{api::Served, story, world::World};
+
+/// Somebody in front of the console.
+struct Operator<'a> {
+    served: &'a Served,
+    cookie: String,
+}
+
+impl<'a> Operator<'a> {
+    /// The configuration makes them that.
+    async fn signed_in(served: &'a Served, name: &str) -> Self {
+        Self { served, cookie: served.session(name).await }
+    }
+
+    async fn looks(&self, page: &str) -> Response {
+        let request = self.served.request(Method::GET, &format!("/console{page}"));
+        request.header("cookie", &self.cookie).send().await.unwrap()
+    }
+
+    async fn reads(&self, page: &str) -> String {
+        let answer = self.looks(page).await;
+        assert_eq!(answer.status(), StatusCode::OK, "{page}");
+        answer.text().await.unwrap()
+    }
+
+    async fn sends(&self, page: &str, form: &[(&str, &str)]) -> Response {
+        let request = self.served.request(Method::POST, &format!("/console{page}"));
+        let request = request.header("cookie", &self.cookie).header("origin", &self.served.base);
+        request.form(form).send().await.unwrap()
+    }
+
+    /// Presses, and reads the page that this leads to.
+    async fn presses(&self, page: &str, form: &[(&str, &str)]) -> String {
+        let answer = self.sends(page, form).await;
+        let status = answer.status();
+        let text = answer.text().await.unwrap();
+        assert_eq!(status, StatusCode::OK, "{page}: {text}");
+        text
+    }
+}
+
+/// With a person of every role.
+fn staffed(world: &mut World) {
+    let staff = [("vic", Role::Viewer), ("amy", Role::Approver), ("oli", Role::Operator)];
+    let roles = staff.map(|(name, role)| (name.to_owned(), role));
+    world.config.channels[0].roles.extend(roles);
+    world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
+}
+
+/// Of what stands in a page before the first `end` behind `start`.
+fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
+    let (_, rest) = page.split_once(start).unwrap_or_else(|| panic!("no {start} in {page}"));
+    rest.split_once(end).unwrap().0
+}
+
+/// Where the first form of that kind leads.
+fn form(page: &str, place: &str) -> String {
+    format!("{place}{}", between(page, &format!("action=\"/console{place}"), "\""))
+}
+
+async fn settles(world: &World) {
+    let app = world.node().await;
+    world.settle(&app).await;
+}
+
+/// S10, issue 7: without a session 401, with the role below 403, with it neither; a viewer cannot
+/// press, and nobody at another site's bidding.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_page_takes_its_role_and_no_less() {
+    let mut world = World::on_sqlite();
+    staffed(&mut world);
+    let served = Served::of(&world).await;
+    let people = [
+        ("vic", Role::Viewer),
+        ("amy", Role::Approver),
+        ("oli", Role::Operator),
+        ("owner", Role::Owner),
+    ];
+    let named = regex::Regex::new(r"\{\w+\}").unwrap();
+    for door in console::doors() {
+        let path = named.replace_all(door.path, "nothing").into_owned();
+        let title = format!("{} {}", door.method, door.path);
+        let ask = |cookie: Option<String>, origin: &str| {
+            let request = served.request(door.method.clone(), &path).header("origin", origin);
+            let request =
+                if door.method == Method::POST { request.form(&[("a", "b")]) } else { request };
+            match cookie {
+                Some(cookie) => request.header("cookie", cookie).send(),
+                None => request.send(),
+            }
+        };
+        assert_eq!(
+            ask(None, &served.base).await.unwrap().status(),
+            StatusCode::UNAUTHORIZED,
+            "{title}"
+        );
+        let member = served.session("ann").await;
+        let answer = ask(Some(member), &served.base).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{title}");
+        for (name, role) in people {
+            let answer = ask(Some(served.session(name).await), &served.base).await.unwrap();
+            let status = answer.status();
+            let refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status);
+            assert_eq!(refused, role < door.least, "{title} for {name}: {status}");
+            assert!(!status.is_server_error(), "{title}: {}", answer.text().await.unwrap());
+        }
+        if door.method == Method::POST {
+            let owner = served.session("owner").await;
+            let answer = ask(Some(owner), "https://evil.example").await.unwrap();
+            assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{title}");
+            assert!(answer.text().await.unwrap().contains("not come from a page of this server"));
+        }
+    }
+    let answer = served.request(Method::DELETE, "/console/rules").send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED);
+}
+
+story! {
+    /// A13, issue 7: a question with its exact arguments is decided in the console; it goes from the
+    /// inbox, runs once, and stands in the history and the audit.
+    async fn a_question_is_decided_in_the_console(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let amy = Operator::signed_in(&served, "amy").await;
+        let path = "<script>alert(1)</script>\u{202e}.txt";
+        world.model_will(call("delete", json!({ "path": path })));
+        world.ann_says("delete it").await;
+
+        let inbox = amy.reads("/approvals").await;
+        assert!(!inbox.contains("<script>alert"), "{inbox}");
+        assert!(inbox.contains("&lt;script&gt;alert(1)"), "{inbox}");
+        assert!(inbox.contains("‹U+202E›"), "what cannot be seen is made visible");
+        assert!(inbox.contains("(1) Approvals"), "the title counts");
+        let action = form(&inbox, "/approvals/");
+        let wrong = amy.sends(&action, &[("decision", "perhaps")]).await;
+        assert_eq!(wrong.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(wrong.headers()["content-type"].to_str().unwrap().starts_with("text/html"));
+
+        world.model_will(say("Done."));
+        let after = amy.presses(&action, &[("decision", "allow"), ("reason", "")]).await;
+        assert!(after.contains("Your decision stands."), "{after}");
+        assert!(after.contains("Nothing waits for a decision."), "{after}");
+        settles(world).await;
+        assert_eq!(world.deletions(), 1);
+        let late = amy.sends(&action, &[("decision", "deny")]).await;
+        assert_eq!(late.status(), StatusCode::CONFLICT);
+        assert!(amy.reads("/approvals/history").await.contains("<bdi>amy</bdi>"));
+        let owner = Operator::signed_in(&served, "owner").await;
+        let audit = owner.reads("/audit?kind=decided").await;
+        assert!(audit.contains("<bdi>amy</bdi>"), "{audit}");
+        assert!(owner.reads("/audit?verify=true").await.contains("As it was written"));
+    }
+}
+
+story! {
+    /// A denial in the console says why, and what the conversation has read is shown before.
+    async fn a_denial_says_why_and_taint_is_shown(world: &mut World) {
+        staffed(world);
+        world.tools.push(std::sync::Arc::new(Page));
+        let served = Served::of(world).await;
+        let amy = Operator::signed_in(&served, "amy").await;
+        world.model_will(call("page", json!({})));
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("read the page and delete").await;
+        let inbox = amy.reads("/approvals").await;
+        assert!(inbox.contains("Has read other people’s words"), "{inbox}");
+        world.model_will(say("Then not."));
+        let action = form(&inbox, "/approvals/");
+        amy.presses(&action, &[("decision", "deny"), ("reason", "the page made you")]).await;
+        settles(world).await;
+        let results = world.results().await;
+        assert!(results.iter().any(|result| result.contains("the page made you")), "{results:?}");
+        assert_eq!(world.deletions(), 0);
+    }
+}
+
+story! {
+    /// Issue 7: an open page hears that a question has come, and that it has gone.
+    async fn an_open_inbox_hears_what_changes(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let amy = Operator::signed_in(&served, "amy").await;
+        let inbox = amy.reads("/approvals").await;
+        let live = between(&inbox, "data-live=\"", "\"").replace("&#x2f;", "/").replace("&amp;", "&");
+        let live = live.strip_prefix("/console").unwrap();
+        let mut stream = amy.looks(live).await;
+        assert_eq!(stream.status(), StatusCode::OK);
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete it").await;
+        hears_a_change(&mut stream).await;
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        hears_a_change(&mut stream).await;
+
+        // What a role must not see it cannot watch either.
+        let vic = Operator::signed_in(&served, "vic").await;
+        assert_eq!(vic.looks("/events?of=questions").await.status(), StatusCode::FORBIDDEN);
+        assert_eq!(amy.looks("/events?of=conversation&id=x").await.status(), StatusCode::FORBIDDEN);
+    }
+}
+
+async fn hears_a_change(stream: &mut Response) {
+    let mut heard = String::new();
+    while !heard.contains("event: changed") {
+        let chunk = stream.chunk().await.unwrap().expect("the stream goes on");
+        heard.push_str(&String::from_utf8_lossy(&chunk));
+    }
+}
+
+story! {
+    /// Issue 7: the console shows a turn as a timeline, with the guard's word, times and tokens.
+    async fn a_turn_is_shown_as_a_timeline(world: &mut World) {
+        staffed(world);
+        world.clock.advance(TimeDelta::seconds(3));
+        let served = Served::of(world).await;
+        let oli = Operator::signed_in(&served, "oli").await;
+        world.model_will(call("delete", json!({ "path": "<b>a</b>.txt" })));
+        world.ann_says("delete <i>it</i>").await;
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        let list = oli.reads("/conversations?channel=room").await;
+        let link = between(&list, "<td><a href=\"/console", "\"");
+        let page = oli.reads(link).await;
+        for wanted in [
+            "delete &lt;i&gt;it&lt;&#x2f;i&gt;",
+            "delete: asked people",
+            "delete: allowed by Ann",
+            "delete: done",
+            "2 requests to the model",
+            "Shown: an answer",
+            "&lt;b&gt;a&lt;",
+        ] {
+            assert!(page.contains(wanted), "{wanted} in {page}");
+        }
+        assert!(!page.contains("<b>a</b>"), "{page}");
+    }
+}
+
+story! {
+    /// MC-07, MC-52: tools are turned off and moved between tiers.
+    async fn tools_are_set_in_the_console(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let oli = Operator::signed_in(&served, "oli").await;
+        let vic = Operator::signed_in(&served, "vic").await;
+        assert!(!vic.reads("/tools").await.contains("<form method=\"post\""), "a viewer has no buttons");
+        let row = |page: &str| between(page, "<code>rare</code>", "</tr>").to_owned();
+        assert!(row(&oli.reads("/tools").await).contains("<td>extension</td>"));
+        let page = oli.presses("/tools/rare", &[("tier", "core")]).await;
+        assert!(row(&page).contains("<td>core</td>"), "{page}");
+        let page = oli.presses("/tools/rare", &[("enabled", "false")]).await;
+        assert!(row(&page).contains(">off<"), "{page}");
+        assert_eq!(oli.sends("/tools/nothing", &[("tier", "core")]).await.status(), StatusCode::NOT_FOUND);
+        assert!(oli.reads("/settings").await.contains("tool set"), "who changed what is shown");
+    }
+}
+
+story! {
+    /// Issue 7: rules are added, tried, turned off and removed.
+    async fn rules_are_tried_in_the_console(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let tried = "/rules?tool=delete&agent=default&arguments=%7B%22path%22%3A%22a.txt%22%7D";
+        assert!(owner.reads(tried).await.contains("The guard asks."));
+        let rule = [
+            ("name", "never <delete>"),
+            ("tool", "delete"),
+            ("severity", "high"),
+            ("action", "deny"),
+        ];
+        let page = owner.presses("/rules", &rule).await;
+        assert!(page.contains("never &lt;delete&gt;"), "{page}");
+        assert!(owner.reads(tried).await.contains("The guard refuses."));
+        let again = owner.sends("/rules", &rule).await;
+        assert_eq!(again.status(), StatusCode::CONFLICT);
+        owner.presses("/rules/never%20%3Cdelete%3E", &[("then", "off")]).await;
+        assert!(owner.reads(tried).await.contains("The guard asks."));
+        owner.presses("/rules/never%20%3Cdelete%3E", &[("then", "remove")]).await;
+        assert!(!owner.reads("/rules").await.contains("never &lt;delete&gt;"));
+        let nonsense = owner.reads("/rules?tool=delete&arguments=%7Bx").await;
+        assert!(nonsense.contains("The arguments are no JSON"), "{nonsense}");
+    }
+}
+
+story! {
+    /// Issue 7: a dead letter is replayed, a person let in and shown out, a schedule paused, leave
+    /// revoked, the halt called: through the same functions as the API, and in the audit.
+    async fn the_rest_is_done_in_the_console(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        world.room.breaks("7", SendError::Rejected("<i>too long</i>".into()));
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let letters = owner.reads("/dead-letters").await;
+        assert!(letters.contains("&lt;i&gt;too long"), "{letters}");
+        let action = form(&letters, "/dead-letters/");
+        assert!(owner.presses(&action, &[("then", "drop")]).await.contains("There is none."));
+
+        let eve = [("channel", "room"), ("person", "<eve>"), ("role", "viewer")];
+        assert!(owner.presses("/people", &eve).await.contains("&lt;eve&gt;"));
+        assert!(owner.presses("/people", &eve[..2]).await.contains("Nobody yet."));
+        let nowhere = [("channel", "nowhere"), ("person", "5"), ("role", "viewer")];
+        assert_eq!(owner.sends("/people", &nowhere).await.status(), StatusCode::NOT_FOUND);
+        let code = owner.presses("/pairing-codes", &[("channel", "room"), ("hours", "2")]).await;
+        assert!(code.contains("It is shown only now."), "{code}");
+
+        assert!(owner.presses("/panic", &[("halt", "on")]).await.contains("All tools are halted"));
+        assert!(!owner.presses("/panic", &[("halt", "off")]).await.contains("All tools are halted"));
+        let audit = owner.reads("/audit?person=owner").await;
+        for kind in ["letter dropped", "role set", "shown out", "pairing offered"] {
+            assert!(audit.contains(kind), "{kind} in {audit}");
+        }
+    }
+}
+
+/// Puts something into the outbox of the conversation.
+async fn shows(world: &World, served: &Served, what: Outgoing) {
+    let seq = world.journal().await.last().unwrap().seq;
+    let (place, now) = (World::place(), served.app.gateway.clock.now());
+    let put = served.app.gateway.store.write("test", move |tx| {
+        Box::pin(async move {
+            let here = journal::find_conversation(tx, "room", &place).await?.unwrap();
+            outbox::put(tx, &here, seq, vec![what], now).await
+        })
+    });
+    put.await.unwrap();
+}
+
+story! {
+    /// Issue 7: every page shows what there is, and nothing that people or programs have written acts
+    /// in it. What a template names and nobody gives is an error, so each is drawn here in full.
+    async fn every_page_shows_what_there_is(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let hostile = "<script>x</script>";
+        let topics = [Topic::ApprovalAsked, Topic::TurnFinished];
+        subscribe(world, "https://ops.example/hook", &topics, None);
+        world.model_will(call("remind", json!({ "text": hostile, "every": "1h" })));
+        world.model_will(say("Noted."));
+        world.ann_says("later").await;
+        world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
+        world.ann_says(hostile).await;
+        world.model_will(say(hostile));
+        world.ann_presses("Always…").await;
+        world.ann_presses("Give").await;
+        let file = Outgoing::File {
+            name: format!("{hostile}.pdf"),
+            media_type: "application/pdf".into(),
+            size_bytes: 4,
+            digest: "0".repeat(64),
+            caption: None,
+            reply_to: None,
+        };
+        shows(world, &served, file).await;
+        for (page, wanted) in [
+            ("/grants", "notes"),
+            ("/people", "Make a pairing code"),
+            ("/schedules", "every 1h"),
+            ("/artifacts", ".pdf"),
+            ("/webhooks", "turn.finished"),
+            ("/channels", "thinks with"),
+            ("/usage?days=7", "<rect"),
+            ("/audit", "delete"),
+            ("/settings", "approval_timeout"),
+            ("/approvals/history", "Ann"),
+        ] {
+            let text = owner.reads(page).await;
+            assert!(text.contains(wanted), "{page}: {text}");
+            assert!(!text.contains(hostile), "{page}: {text}");
+        }
+        let gone = owner.reads("/artifacts").await;
+        let link = between(&gone, "<a href=\"/console/artifacts", "\"");
+        let answer = owner.looks(&format!("/artifacts{link}")).await;
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "its bytes were never there");
+        let grant = form(&owner.reads("/grants").await, "/grants/");
+        assert!(owner.presses(&grant, &[]).await.contains("There is none."));
+        let later = form(&owner.reads("/schedules").await, "/schedules/");
+        assert!(owner.presses(&later, &[("then", "pause")]).await.contains("paused"));
+        assert!(owner.presses(&later, &[("then", "delete")]).await.contains("Nothing is to come."));
+    }
+}
