@@ -2,31 +2,20 @@
 //
 //   node tests/browser/web_chat.mjs BASE_URL SIGN_IN_TOKEN OUT.png
 //
-// Needs the npm package playwright-core (PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1) and a Chromium
-// (CHROMIUM, or /usr/bin/chromium). Writes OUT.png, OUT-dark.png and OUT-phone.png. The gateway
-// behind BASE_URL answers with its demo model. Fails on any console error.
+// Writes OUT.png, OUT-dark.png and OUT-phone.png. The gateway behind BASE_URL answers with its demo
+// model. Fails on any console error.
 
 import { strict as assert } from "node:assert";
 import { readFile } from "node:fs/promises";
-import { chromium } from "playwright-core";
+import { complaints, launch, listen, signIn } from "./browser.mjs";
 
 const [base, token, out] = process.argv.slice(2);
 assert(out, "usage: node web_chat.mjs BASE_URL SIGN_IN_TOKEN OUT.png");
 const beside = (name) => out.replace(/(\.png)?$/, `-${name}.png`);
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-});
+const browser = await launch();
 const context = await browser.newContext({ viewport: { width: 1100, height: 900 } });
 const page = await context.newPage();
-const complaints = [];
-
-function listen(to) {
-  to.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-  to.on("pageerror", (error) => complaints.push(String(error)));
-}
-
 listen(page);
 
 const log = page.locator("#log");
@@ -47,10 +36,7 @@ async function say(words) {
 }
 
 try {
-  // The link shows a button; pressing it leads into the chat; the link is used up.
-  await page.goto(`${base}/sign-in?token=${encodeURIComponent(token)}`);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.waitForURL(`${base}/`);
+  await signIn(page, base, token);
   await page.getByRole("heading", { name: /^Hello/ }).waitFor();
   assert(await page.getByRole("button", { name: "Send" }).isDisabled(), "nothing to send yet");
 

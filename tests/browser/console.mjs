@@ -1,0 +1,192 @@
+// The console in a real browser, beside the web chat: a question is decided while the chat shows it,
+// a tier changed, a rule tried, a dead letter replayed, a file saved; axe looks at every page.
+//
+//   node tests/browser/console.mjs BASE_URL SIGN_IN_TOKEN DATABASE OUT.png
+//
+// Needs the npm package axe-core besides. DATABASE is the SQLite file of the gateway behind
+// BASE_URL, which answers with its demo model; a row of it is made a dead letter. Writes
+// OUT-inbox.png, OUT-timeline.png, OUT-dark.png and OUT-phone.png. Fails on any console error, and
+// on any violation that axe calls serious or critical.
+
+import { strict as assert } from "node:assert";
+import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { complaints, launch, listen, signIn } from "./browser.mjs";
+
+const [base, token, database, out] = process.argv.slice(2);
+assert(out, "usage: node console.mjs BASE_URL SIGN_IN_TOKEN DATABASE OUT.png");
+const beside = (name) => out.replace(/(\.png)?$/, `-${name}.png`);
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
+
+const browser = await launch();
+const context = await browser.newContext({ viewport: { width: 1100, height: 820 }, reducedMotion: "reduce" });
+const chat = await context.newPage();
+const page = await context.newPage();
+listen(chat);
+listen(page);
+
+async function say(words) {
+  const field = chat.getByLabel(/^Message to/);
+  await field.fill(words);
+  await field.press("Enter");
+}
+
+async function open(title) {
+  await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: title, exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: title }).waitFor();
+}
+
+// What axe calls grave, or is wider than a phone, on any page.
+const grave = [];
+
+async function looksRight(where) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run());
+    for (const { id, impact, nodes } of violations) {
+      if (!["serious", "critical"].includes(impact)) continue;
+      const places = nodes.slice(0, 3).map((node) => node.html);
+      grave.push(`${where}, ${colorScheme}: ${id} at ${nodes.length}, as ${places.join(" | ")}`);
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 390, height: 780 });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  if (wide > 390) grave.push(`${where}: ${wide} wide on a phone`);
+  await page.setViewportSize({ width: 1100, height: 820 });
+}
+
+// A row that was shown becomes one that the platform has refused.
+function refuse() {
+  const script = `
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=20)
+db.execute("""UPDATE outbox SET status = 'refused', problem = 'the platform refused it' WHERE id =
+  (SELECT MAX(id) FROM outbox WHERE body LIKE '{"kind":"text"%' AND status = 'sent')""")
+db.commit()
+assert db.total_changes == 1`;
+  execFileSync("python3", ["-c", script, database]);
+}
+
+const question = page.getByRole("article");
+
+async function decide() {
+  await signIn(chat, base, token);
+  await chat.getByRole("link", { name: "Console" }).waitFor();
+  await page.goto(`${base}/console`);
+  await page.waitForURL(`${base}/console/approvals`);
+  await page.getByText("Nothing waits for a decision.").waitFor();
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.className), "skip", "the skip link comes first");
+
+  // It comes to the open page by itself, and goes by itself when the chat has decided.
+  await say("save a note: water the plants");
+  await question.getByText("water the plants").first().waitFor({ timeout: 15_000 });
+  assert.match(await page.title(), /^\(1\)/);
+  await chat.getByRole("button", { name: "Deny", exact: true }).click();
+  await page.getByText("Nothing waits for a decision.").waitFor({ timeout: 15_000 });
+
+  await say("save a note: buy milk <b>and</b> bread");
+  await question.getByText("Exact arguments").click();
+  assert.match(await question.innerText(), /buy milk <b>and<\/b> bread/);
+  await looksRight("approvals");
+  await page.screenshot({ path: beside("inbox") });
+  await page.setViewportSize({ width: 390, height: 780 });
+  await page.screenshot({ path: beside("phone") });
+  await page.setViewportSize({ width: 1100, height: 820 });
+  await question.getByRole("button", { name: "Allow once" }).click();
+  await page.getByText("Your decision stands.").waitFor();
+  await chat.locator('#log > [data-kind="settled"]').nth(1).waitFor();
+  assert.match(await chat.locator('#log > [data-kind="settled"]').nth(1).innerText(), /Allowed by/);
+  await page.getByRole("link", { name: "History" }).click();
+  await page.getByRole("cell", { name: "allowed" }).waitFor();
+  await looksRight("history");
+}
+
+async function settings() {
+  await open("Tools");
+  const button = page.getByRole("button", { name: /^To core / }).first();
+  const name = (await button.textContent()).split(" ").pop();
+  await button.click();
+  await page.getByRole("button", { name: `To extension ${name}`, exact: true }).waitFor();
+  await looksRight("tools");
+  await open("Guard rules");
+  await page.getByLabel("Tool").first().fill("shell");
+  await page.getByLabel(/^Arguments/).fill('{"command":"rm -rf /"}');
+  await page.getByRole("button", { name: "Try it" }).click();
+  await page.getByText("Nothing was run.").waitFor();
+  assert.match(await page.locator("pre").first().innerText(), /^.*The guard (refuses|asks)\./s);
+  await page.getByLabel("Name").fill("no deletions");
+  await page.getByLabel("Tool").nth(1).fill("delete*");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("rowheader", { name: "no deletions" }).waitFor();
+  await looksRight("rules");
+}
+
+async function files() {
+  await say("write a report about rivers as pdf");
+  const first = chat.locator('#log > [data-kind="file"], #log > [data-kind="question"]').last();
+  await first.waitFor({ timeout: 30_000 });
+  if ((await first.getAttribute("data-kind")) === "question") {
+    await first.getByRole("button", { name: "Allow once" }).click();
+  }
+  await chat.locator('#log > [data-kind="file"]').waitFor({ timeout: 30_000 });
+  await open("Artifacts");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: /\.pdf$/ }).click(),
+  ]);
+  assert.equal((await readFile(await download.path())).subarray(0, 4).toString("latin1"), "%PDF");
+  await open("Conversations");
+  await page.getByRole("row").nth(1).getByRole("link").click();
+  await page.getByText(/^Shown: .+\.pdf$/).waitFor();
+  await looksRight("a conversation");
+  await page.locator(".turn").nth(1).evaluate((turn) => turn.scrollIntoView());
+  await page.screenshot({ path: beside("timeline") });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.screenshot({ path: beside("dark") });
+  // The open page grows as the chat goes on.
+  const steps = await page.locator(".step").count();
+  await say("what can you do");
+  await page.locator(".step").nth(steps + 1).waitFor({ timeout: 15_000 });
+}
+
+async function letters() {
+  refuse();
+  await open("Dead letters");
+  await page.getByText("the platform refused it").waitFor();
+  await looksRight("dead letters");
+  await page.getByRole("button", { name: "Replay" }).click();
+  await page.getByText("It is tried once more.").waitFor();
+  await page.getByText("There is none.").waitFor();
+}
+
+try {
+  await decide();
+  await settings();
+  await files();
+  await letters();
+  for (const title of [
+    "Grants", "People", "Schedules", "Artifacts", "Webhooks", "Channels", "Usage", "Audit", "Settings",
+  ]) {
+    await open(title);
+    await looksRight(title);
+  }
+  await page.getByText("Panic…").click();
+  await page.getByRole("button", { name: "Halt all tools" }).click();
+  await page.getByText("All tools are halted").waitFor();
+  await looksRight("halted");
+  await page.getByRole("button", { name: "Let tools run again" }).click();
+  await page.getByText("Tools may run again.").waitFor();
+  assert.deepEqual(grave, [], "nothing grave is found");
+  assert.deepEqual(complaints, [], "the console has no errors");
+  process.stdout.write("The console works in a browser.\n");
+} catch (problem) {
+  await page.screenshot({ path: beside("failed") }).catch(() => {});
+  process.stderr.write(`console errors: ${JSON.stringify(complaints)}\n`);
+  throw problem;
+} finally {
+  await browser.close();
+}
