@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    gateway::approvals::{Came, Choice, Terms, doors},
+    gateway::approvals::{Came, Choice, Terms, doors, lasting},
     journal::{session::Session, standing::Scope},
     store::{
         approvals as questions,
@@ -69,6 +69,8 @@ pub struct WholeApproval {
     pub question: String,
     /// Who has said yes so far, where several have to
     pub votes: Vec<String>,
+    /// What `allow_always` would allow on the usual terms, in Markdown
+    pub proposal: Option<String>,
     /// Where other people's words come from that the conversation has read
     pub taint: Vec<String>,
 }
@@ -110,6 +112,7 @@ pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Pag
 /// One of them, whole.
 pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
     let wanted = Wanted { id: id.to_owned(), ..Wanted::default() };
+    let now = admin.gateway.clock.now();
     let found = admin
         .gateway
         .store
@@ -119,11 +122,16 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
                 let Some(row) = list(tx, &wanted, &only).await?.pop() else { return Ok(None) };
                 let votes = votes::names(tx, &row.id).await?;
                 let parts = showing::parts(tx, &row.id).await?;
-                Ok(Some((row, parts, votes)))
+                let approval = questions::by_id(tx, row.id.as_str()).await?;
+                let proposal = match approval {
+                    Some(approval) => lasting::told(tx, &approval, now).await?,
+                    None => None,
+                };
+                Ok(Some((row, parts, votes, proposal)))
             })
         })
         .await?;
-    let Some((row, parts, votes)) = found else { return Ok(None) };
+    let Some((row, parts, votes, proposal)) = found else { return Ok(None) };
     let happened = admin.gateway.store.events_after(&row.conversation, 0).await?;
     let taint = Session::fold(&happened).taint;
     Ok(Some({
@@ -135,7 +143,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
         });
         let question = texts.collect::<Vec<_>>().join("\n\n");
         let question = admin.redactor().text(&question).into_owned();
-        WholeApproval { approval: view(admin, row), question, votes, taint }
+        WholeApproval { approval: view(admin, row), question, votes, proposal, taint }
     }))
 }
 

@@ -310,7 +310,11 @@ fn sent_step(shown: &ShownView) -> Option<Step> {
         _ => return None,
     };
     let kind = if matches!(shown.status.as_str(), "refused" | "gone") { "bad" } else { "sent" };
-    let facts = vec![("status", shown.status.clone())];
+    // What was sent needs no word.
+    let facts = match shown.status.as_str() {
+        "sent" => Vec::new(),
+        status => vec![("status", status.to_owned())],
+    };
     Some(Step { key: format!("o{}", shown.id), at: shown.at, facts, ..step(kind, title) })
 }
 

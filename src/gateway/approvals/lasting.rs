@@ -19,6 +19,7 @@ use crate::{
         audit::{self, Fact},
         conversations, grants, places, showing,
     },
+    texts::Language,
 };
 
 /// Shows in the question's place what "always" would allow, and asks whether to give that.
@@ -54,6 +55,23 @@ pub(super) async fn back(
     let what = showing::what(tx, &approval.question).await?;
     showing::redraw(tx, approval, what, now).await?;
     Ok(voter.words().lasting.not_given.to_owned())
+}
+
+/// What leave on the usual terms would cover, in words; `None`: the question proposes none.
+pub async fn told(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    now: DateTime<Utc>,
+) -> Result<Option<String>> {
+    let voter = Voter {
+        speaker: approval.requester.clone(),
+        channel: String::new(),
+        role: None,
+        platform_roles: Vec::new(),
+        language: Language::default(),
+    };
+    let grant = proposed(tx, approval, Terms::default(), &voter, now).await?;
+    Ok(grant.map(|grant| voter.words().proposal(&grant)))
 }
 
 /// The leave that the question proposes, on those terms.

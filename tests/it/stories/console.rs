@@ -189,6 +189,28 @@ story! {
 }
 
 story! {
+    /// A11: what lasting leave would cover is shown before it is given in the console.
+    async fn leave_is_given_in_the_console(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let amy = Operator::signed_in(&served, "amy").await;
+        world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
+        world.ann_says("delete it").await;
+        let inbox = amy.reads("/approvals").await;
+        let leave = between(&inbox, "<summary>Always…</summary>", "</details>");
+        assert!(leave.contains("notes") && leave.contains("2026-06-03"), "{leave}");
+        world.model_will(say("Done."));
+        amy.presses(&form(&inbox, "/approvals/"), &[("decision", "allow_always")]).await;
+        settles(world).await;
+        world.model_will(call("delete", json!({ "path": "notes/b.txt" })));
+        world.model_will(say("That too."));
+        world.ann_says("delete the other").await;
+        assert_eq!(world.deletions(), 2);
+        assert!(amy.reads("/grants").await.contains("<code>delete</code>"));
+    }
+}
+
+story! {
     /// Issue 7: an open page hears that a question has come, and that it has gone.
     async fn an_open_inbox_hears_what_changes(world: &mut World) {
         staffed(world);
@@ -259,9 +281,9 @@ story! {
         let vic = Operator::signed_in(&served, "vic").await;
         assert!(!vic.reads("/tools").await.contains("<form method=\"post\""), "a viewer has no buttons");
         let row = |page: &str| between(page, "<code>rare</code>", "</tr>").to_owned();
-        assert!(row(&oli.reads("/tools").await).contains("<td>extension</td>"));
+        assert!(row(&oli.reads("/tools").await).contains("<span class=\"tag\">extension</span>"));
         let page = oli.presses("/tools/rare", &[("tier", "core")]).await;
-        assert!(row(&page).contains("<td>core</td>"), "{page}");
+        assert!(row(&page).contains("<span class=\"tag\">core</span>"), "{page}");
         let page = oli.presses("/tools/rare", &[("enabled", "false")]).await;
         assert!(row(&page).contains(">off<"), "{page}");
         assert_eq!(oli.sends("/tools/nothing", &[("tier", "core")]).await.status(), StatusCode::NOT_FOUND);
