@@ -208,9 +208,17 @@ pub(super) fn unescaped(text: &str) -> String {
             continue;
         }
         match rest.next() {
-            Some('x') => plain.extend(number(&mut rest, 16, 2)),
-            Some('u') => plain.extend(number(&mut rest, 16, 4)),
-            Some('U') => plain.extend(number(&mut rest, 16, 8)),
+            Some(mark @ ('x' | 'u' | 'U')) => {
+                let most = match mark {
+                    'x' => 2,
+                    'u' => 4,
+                    _ => 8,
+                };
+                match number(&mut rest, 16, most) {
+                    Some(c) => plain.push(c),
+                    None => plain.extend(['\\', mark]),
+                }
+            }
             Some('n') => plain.push('\n'),
             Some('t') => plain.push('\t'),
             Some(digit) if digit.is_digit(8) => {

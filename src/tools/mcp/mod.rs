@@ -23,6 +23,7 @@ pub mod session;
 mod tool;
 
 use reqwest::Url;
+use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
@@ -61,7 +62,7 @@ pub struct McpConfig {
 }
 
 /// How a connection begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
     /// By `initialize`, which nearly every server knows; else by `server/discover`.
