@@ -125,6 +125,22 @@ async function settings() {
   await looksRight("rules");
 }
 
+// A browser without script has the same buttons.
+async function withoutScript() {
+  const plain = await browser.newContext({
+    javaScriptEnabled: false, storageState: await context.storageState(),
+  });
+  const page = await plain.newPage();
+  listen(page);
+  await page.goto(`${base}/console/tools`);
+  const button = page.getByRole("button", { name: /^Turn off / }).first();
+  const name = (await button.textContent()).split(" ").pop();
+  await button.click();
+  await page.getByRole("button", { name: `Turn on ${name}`, exact: true }).click();
+  await page.getByRole("button", { name: `Turn off ${name}`, exact: true }).waitFor();
+  await plain.close();
+}
+
 async function files() {
   await say("write a report about rivers as pdf");
   const first = chat.locator('#log > [data-kind="file"], #log > [data-kind="question"]').last();
@@ -166,6 +182,7 @@ async function letters() {
 try {
   await decide();
   await settings();
+  await withoutScript();
   await files();
   await letters();
   for (const title of [

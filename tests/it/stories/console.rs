@@ -416,5 +416,10 @@ story! {
         let later = form(&owner.reads("/schedules").await, "/schedules/");
         assert!(owner.presses(&later, &[("then", "pause")]).await.contains("paused"));
         assert!(owner.presses(&later, &[("then", "delete")]).await.contains("Nothing is to come."));
+        world.tampers("UPDATE notices SET status = 'dead' WHERE topic = 'approval.asked'").await;
+        let dead = form(&owner.reads("/webhooks?status=dead").await, "/webhooks/");
+        assert!(owner.presses(&dead, &[("then", "replay")]).await.contains("It is tried once more."));
+        let again = owner.sends(&dead, &[("then", "drop")]).await;
+        assert_eq!(again.status(), StatusCode::NOT_FOUND, "it is not dead any more");
     }
 }
