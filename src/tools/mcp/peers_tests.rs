@@ -95,7 +95,7 @@ async fn ca_31_the_official_server_is_used_over_stdio() {
     }
 }
 
-/// And what reaches nobody has not run, which is said.
+/// And what reaches nobody has not run: nobody is asked whether it has.
 #[tokio::test]
 async fn ca_31_the_official_server_is_used_over_http() {
     let Some(python) = python() else { return };
@@ -114,7 +114,7 @@ async fn ca_31_the_official_server_is_used_over_http() {
     server.kill().await.expect("it ends");
     let unreached = run(&tools, "py_add", json!({ "a": 2, "b": 3 })).await;
     assert!(
-        matches!(&unreached, Err(ToolError::ExternalService(why)) if why.contains("has not run")),
+        matches!(&unreached, Err(ToolError::ExternalService(why)) if why.contains("`py`")),
         "{unreached:?}"
     );
 }
