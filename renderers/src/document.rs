@@ -51,6 +51,13 @@ pub struct Meta {
     pub brand: Option<Box<Brand>>,
 }
 
+impl Meta {
+    /// Top, right, bottom and left, in twips: one inch each, or as the template has them.
+    pub fn margins(&self) -> [i64; 4] {
+        self.brand.as_deref().and_then(|brand| brand.margins).unwrap_or([1_440; 4])
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Page {
     pub size: PageSize,

@@ -12,7 +12,7 @@ const AFTER: f64 = 7.0;
 /// An estimate: good for a budget, not for a promise.
 pub fn pages(document: &Document) -> usize {
     let (width, height) = super::paper(document);
-    let [top, right, bottom, left] = super::margins(document);
+    let [top, right, bottom, left] = document.meta.margins();
     let room = (height - top - bottom) as f64 / 20.0;
     let width = (width - left - right) as f64 / 20.0;
     let notes: f64 = document.notes.iter().map(|note| blocks(note, width, 0)).sum();

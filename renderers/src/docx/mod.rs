@@ -183,17 +183,11 @@ fn paper(document: &Document) -> (i64, i64) {
     if page.landscape { (height, width) } else { (width, height) }
 }
 
-/// Top, right, bottom and left: one inch each, or as the template has them.
-fn margins(document: &Document) -> [i64; 4] {
-    let brand = document.meta.brand.as_deref();
-    brand.and_then(|brand| brand.margins).unwrap_or([1_440; 4])
-}
-
 /// Between two columns of text.
 const GUTTER: i64 = 482;
 
 fn page_width(document: &Document) -> i64 {
-    let [_, right, _, left] = margins(document);
+    let [_, right, _, left] = document.meta.margins();
     paper(document).0 - left - right
 }
 

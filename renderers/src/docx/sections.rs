@@ -1,6 +1,6 @@
 //! Sections: paper, margins, header and footer, the cover.
 
-use super::{Draw, margins, paper, pictures};
+use super::{Draw, paper, pictures};
 use crate::Document;
 use crate::package::Relations;
 use crate::package::measure::begins_rtl;
@@ -142,7 +142,7 @@ pub fn cover_section(xml: &mut Xml, document: &Document) {
 fn page(xml: &mut Xml, document: &Document) {
     let (width, height) = paper(document);
     let (width, height) = (width.to_string(), height.to_string());
-    let [top, right, bottom, left] = margins(document).map(|margin| margin.to_string());
+    let [top, right, bottom, left] = document.meta.margins().map(|margin| margin.to_string());
     let mut size = vec![("w:w", width.as_str()), ("w:h", height.as_str())];
     if document.meta.page.landscape {
         size.push(("w:orient", "landscape"));

@@ -331,7 +331,7 @@ fn alignment(align: Align) -> Smart<Alignment> {
     }))
 }
 
-/// The page without its margins of an inch, in points; a picture keeps a line for what is below it.
+/// The page without its margins, in points; a picture keeps a line for what is below it.
 fn room(document: &Document) -> (f64, f64) {
     let (width, height) = match document.meta.page.size {
         PageSize::A4 => (595.2, 841.8),
@@ -339,8 +339,9 @@ fn room(document: &Document) -> (f64, f64) {
     };
     let (width, height) =
         if document.meta.page.landscape { (height, width) } else { (width, height) };
-    let text = width - 144.0;
+    let [top, right, bottom, left] = document.meta.margins().map(|twips| twips as f64 / 20.0);
+    let text = width - left - right;
     // Typst keeps a twenty-fifth of the text apart from the other column.
     let text = if document.meta.page.two_columns { text * 0.48 } else { text };
-    (text, height - 144.0 - 60.0)
+    (text, height - top - bottom - 60.0)
 }

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use typst::diag::{FileError, FileResult};
 use typst::foundations::{Array, Bytes, Content, Datetime, Dict, Duration, IntoValue, Value};
+use typst::layout::{Abs, Length};
 use typst::syntax::{FileId, RootedPath, Source, VirtualPath, VirtualRoot};
 use typst::text::{Font, FontBook};
 use typst::utils::LazyHash;
@@ -96,6 +97,7 @@ fn inputs(document: &Document, fonts: &Fonts) -> Dict {
     set("header", optional(meta.header.as_deref()));
     set("footer", meta.footer.clone().unwrap_or_default().into_value());
     set("paper", paper(meta.page.size).into_value());
+    set("margin", margin(meta).into_value());
     set("landscape", meta.page.landscape.into_value());
     set("cover", (meta.cover && meta.title.is_some()).into_value());
     set("contents", meta.contents.into_value());
@@ -148,6 +150,12 @@ fn language(meta: &Meta) -> (String, Option<&str>) {
     } else {
         ("en".to_owned(), None)
     }
+}
+
+fn margin(meta: &Meta) -> Dict {
+    let sides = ["top", "right", "bottom", "left"].into_iter().zip(meta.margins());
+    let length = |twips| Length::from(Abs::pt(twips as f64 / 20.0));
+    sides.map(|(side, twips)| (side.into(), length(twips).into_value())).collect()
 }
 
 fn paper(size: PageSize) -> &'static str {
