@@ -4,8 +4,8 @@ use renderers::Format;
 
 /// For all formats that have pages or slides.
 const CHARTS: &str = "A ```chart block draws a chart: lines `type: bar|line|pie|scatter`, and if \
-    wanted `title:`, `x:`, `y:`, then an empty line and CSV rows, the first naming the series, as \
-    in `Quarter,North,South`.";
+    wanted `title:`, `x:`, `y:`, then an empty line and CSV with a header, as in \
+    `Quarter,North,South`.";
 
 const COLUMNS: &str = "Columns: lines `::: columns`, `::: column`, `:::`.";
 
@@ -14,14 +14,15 @@ pub fn about(format: Format) -> String {
     match format {
         Format::Pdf => format!(
             "Makes a PDF out of Markdown and sends it to the people of this conversation. For \
-             reports, letters and documents to print. {FRONT} {COLUMNS} {CHARTS} `<!-- pagebreak -->` \
-             begins a page; `> [!NOTE]` is a box; $…$ is LaTeX; ![caption](path) is a picture of the \
-             workspace."
+             reports, letters and documents to print. {FRONT} {COLUMNS} {CHARTS} \
+             `<!-- pagebreak -->` begins a page; `> [!NOTE]` is a box; $…$ is LaTeX; \
+             ![caption](path) is a picture of the workspace."
         ),
         Format::Docx => format!(
             "Makes a Word document out of Markdown and sends it to the people of this \
              conversation. For documents that they go on editing. {FRONT} {COLUMNS} \
-             {CHARTS} `<!-- pagebreak -->` begins a page; ![caption](path) is a picture of the workspace."
+             {CHARTS} `<!-- pagebreak -->` begins a page; ![caption](path) is a picture of the \
+             workspace."
         ),
         Format::Xlsx => format!(
             "Makes an Excel workbook and sends it to the people of this conversation, out of \
@@ -34,15 +35,13 @@ pub fn about(format: Format) -> String {
         Format::Pptx => format!(
             "Makes a PowerPoint deck out of Markdown and sends it to the people of this \
              conversation. `---` begins a new slide, its first heading is the title. {COLUMNS} \
-             `<!-- text -->` is a speaker's note. Front \
-             matter may set title, subtitle, author, date, footer, paginate, size (16:9 or 4:3), \
-             theme (neutral, corporate, academic), template (path of a .pptx or .docx whose look \
-             is taken over). {CHARTS}"
+             `<!-- text -->` is a speaker's note. Front matter may set title, subtitle, author, \
+             date, footer, paginate, size (16:9 or 4:3), theme (neutral, corporate, academic), \
+             template (path of an Office file to look like). {CHARTS}"
         ),
     }
 }
 
 const FRONT: &str = "Front matter may set title, subtitle, author, date, language, cover, toc, \
     numbered, columns (1 or 2), header, footer, page (A4 or Letter, landscape), theme (neutral, \
-    corporate, academic), template (path of a .docx, .pptx or .xlsx whose look is \
-    taken over).";
+    corporate, academic), template (path of an Office file to look like).";
