@@ -101,9 +101,8 @@ impl App {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
-        let secrets = secrets(config, variables);
-        let redactor = Redactor::new(secrets.iter().map(String::as_str));
-        let redactor = redactor.for_results(config.redaction.results);
+        let redactor = Redactor::new(secrets(config, variables).iter().map(String::as_str))
+            .for_results(config.redaction.results);
         let sandbox = match given.sandbox {
             Some(sandbox) => sandbox,
             None => Arc::new(Sandbox::probe(&std::env::current_exe()?).await),

@@ -30,8 +30,7 @@ async fn a_collector_is_sent_what_a_turn_took() {
     wires.stop(running).await;
 
     let sent = String::from_utf8_lossy(&sent.lock().unwrap()).into_owned();
-    for part in ["countersign", "turn", "conversation.id", "chat", "a-model", "send", "write_file"]
-    {
+    for part in ["countersign", "turn", "conversation.id", "chat", "main", "send", "write_file"] {
         assert!(sent.contains(part), "{part} is not in it");
     }
     assert!(sent.contains("gen_ai.usage.output_tokens") && sent.contains("execute_tool"));

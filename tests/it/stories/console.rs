@@ -11,8 +11,8 @@ use countersign::{
 use reqwest::{Method, Response, StatusCode};
 use serde_json::json;
 
-use super::{schedules::Page, webhooks::subscribe};
-use crate::{api::Served, story, world::World};
+use super::webhooks::subscribe;
+use crate::{api::Served, story, tools::Page, world::World};
 
 /// Somebody in front of the console.
 struct Operator<'a> {

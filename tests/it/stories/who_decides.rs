@@ -192,7 +192,7 @@ story! {
         world.config.agents.push(other);
         let task = json!({ "agent": "cleaner", "task": "Delete a.txt." });
         let delete = call("delete", json!({ "path": "a.txt" }));
-        both_speak(world, vec![call("delegate", task), call("rare", json!({})), delete]).await;
+        both_speak(world, vec![call("rare", json!({})), call("delegate", task), delete]).await;
         assert_eq!(world.deletions(), 0, "the rule lets Ann, and Bob has spoken");
         assert!(world.shown().contains("cleaner: Allow **delete**?"), "{}", world.shown());
     }
