@@ -45,8 +45,10 @@ impl Range {
         fs::create_dir(folder.path().join("bin")).unwrap();
         let log = folder.path().join("log");
         for (name, does) in PROGRAMS {
+            // In one piece: others write at the same time.
             let script = format!(
-                "#!/bin/bash -p\nprintf '%s\\x1f' {name} \"$@\" >> {log}; printf '\\x1e' >> {log}\n{does}\n",
+                "#!/bin/bash -p\nwords=$(printf '%s\\x1f' {name} \"$@\")\n\
+                 printf '%s\\x1e' \"$words\" >> {log}\n{does}\n",
                 log = log.display()
             );
             let path = folder.path().join("bin").join(name);
