@@ -130,12 +130,11 @@ impl App {
             shelf: Shelf::default(),
         });
         let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
-        let configured = worker.redactor.own_value(&shown(config)?);
         let teller = teller(config, variables, &gateway).await?;
         let inlets = webhooks::inlets(config, variables)?;
         let admin = Arc::new(
             Admin::new(worker.clone(), webs, demo)
-                .configured(configured)
+                .configured(worker.redactor.own_value(&shown(config)?))
                 .taking(inlets, &teller)
                 .measured(metrics_token(config, variables)?)
                 .reloading(given.reloads),

@@ -268,11 +268,7 @@ pub const KEYS: &[Key] = &[
     key("mcp.client_secret", "", "With what, as a secret"),
     key("mcp.scopes", "[]", "For what"),
     key("mcp.tier", "extension", "core: in every prompt; extension: after enable_tool"),
-    key(
-        "mcp.protocol",
-        "auto",
-        "initialize, discover (since 2026-07-28), or auto: whichever works",
-    ),
+    key("mcp.protocol", "auto", "initialize, discover (from 2026-07-28 on), or auto"),
     key(
         "mcp.sandbox",
         "true",
