@@ -148,7 +148,7 @@ async function files() {
   if ((await first.getAttribute("data-kind")) === "question") {
     await first.getByRole("button", { name: "Allow once" }).click();
   }
-  await chat.locator('#log > [data-kind="file"]').waitFor({ timeout: 30_000 });
+  await chat.locator('#log > [data-kind="file"]', { hasText: "PDF" }).waitFor({ timeout: 30_000 });
   await open("Artifacts");
   const [download] = await Promise.all([
     page.waitForEvent("download"),
