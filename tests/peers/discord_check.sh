@@ -71,7 +71,7 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -su
     -keyout "$scratch/ca.key" -out "$scratch/ca.pem" 2>/dev/null
 openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=localhost" \
     -keyout "$scratch/peer.key" -out "$scratch/peer.csr" 2>/dev/null
-printf 'subjectAltName=DNS:localhost,DNS:discord.com\nbasicConstraints=CA:FALSE\n' >"$scratch/peer.ext"
+printf 'subjectAltName=DNS:discord.com,DNS:cdn.discordapp.com,DNS:gateway.discord.gg\nbasicConstraints=CA:FALSE\n' >"$scratch/peer.ext"
 openssl x509 -req -in "$scratch/peer.csr" -CA "$scratch/ca.pem" -CAkey "$scratch/ca.key" \
     -CAcreateserial -days 2 -extfile "$scratch/peer.ext" -out "$scratch/peer.pem" 2>/dev/null
 port=$(free_port)
