@@ -52,9 +52,11 @@ fn solid(text: &str) -> Vec<char> {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// Without what a table is drawn with: each part is as wide as its own rows.
+/// Without what tables and lists are drawn with: each part is as wide as its own rows, and where a
+/// cut fell into an item, the marks of what lies in it stand as they were written.
 fn undrawn(text: &str) -> Vec<char> {
-    solid(text).into_iter().filter(|c| !matches!(c, '-' | '|' | '+')).collect()
+    let drawn = |c: &char| matches!(c, '-' | '|' | '+' | '•');
+    solid(text).into_iter().filter(|c| !drawn(c)).collect()
 }
 
 /// Whether `all` holds `wanted` in order, with nothing but additions between.
