@@ -190,3 +190,14 @@ impl Session {
         }
     }
 }
+
+impl Item {
+    /// Where the item stands among the others.
+    pub fn seq(&self) -> Seq {
+        match self {
+            Item::Said { seq, .. } | Item::Note { seq, .. } => *seq,
+            Item::Replied { upto, .. } => *upto,
+            Item::Summary { .. } => 0,
+        }
+    }
+}

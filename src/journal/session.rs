@@ -366,17 +366,6 @@ impl Session {
     }
 }
 
-impl Item {
-    /// Where the item stands among the others.
-    pub fn seq(&self) -> Seq {
-        match self {
-            Item::Said { seq, .. } | Item::Note { seq, .. } => *seq,
-            Item::Replied { upto, .. } => *upto,
-            Item::Summary { .. } => 0,
-        }
-    }
-}
-
 /// Whether the next request to the model is another one after that.
 fn asks_anew(event: &Event) -> bool {
     matches!(
