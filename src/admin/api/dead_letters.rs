@@ -95,17 +95,9 @@ pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Res
         .await
 }
 
-async fn settled(
-    admin: &Admin,
-    caller: &Caller,
-    id: &str,
-    fate: Fate,
-) -> Result<StatusCode, Problem> {
-    if settle(admin, caller, id, fate).await? {
-        Ok(StatusCode::NO_CONTENT)
-    } else {
-        Err(none("dead letter"))
-    }
+/// What whoever wanted it settled is told.
+pub(super) fn told(settled: bool, what: &'static str) -> Result<StatusCode, Problem> {
+    settled.then_some(StatusCode::NO_CONTENT).ok_or_else(|| none(what))
 }
 
 /// List what could not be shown
@@ -128,7 +120,7 @@ async fn replay(
     caller: Caller,
     Named(id): Named<String>,
 ) -> Result<StatusCode, Problem> {
-    settled(&admin, &caller, &id, Fate::Replay).await
+    told(settle(&admin, &caller, &id, Fate::Replay).await?, "dead letter")
 }
 
 /// Let it rest
@@ -140,5 +132,5 @@ async fn drop(
     caller: Caller,
     Named(id): Named<String>,
 ) -> Result<StatusCode, Problem> {
-    settled(&admin, &caller, &id, Fate::Drop).await
+    told(settle(&admin, &caller, &id, Fate::Drop).await?, "dead letter")
 }

@@ -11,7 +11,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    dead_letters::Fate,
+    dead_letters::{Fate, told},
     parts::{Named, Page, Params, Slice, none},
 };
 use crate::{
@@ -145,16 +145,6 @@ pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Res
     write.await
 }
 
-async fn settled(
-    admin: &Admin,
-    caller: &Caller,
-    id: &str,
-    fate: Fate,
-) -> Result<StatusCode, Problem> {
-    let settled = settle(admin, caller, id, fate).await?;
-    settled.then_some(StatusCode::NO_CONTENT).ok_or_else(|| none("dead delivery"))
-}
-
 /// List what other programs were told, and how that went
 #[utoipa::path(get, path = "/webhook-deliveries", tag = "webhooks", params(Slice, Filter),
     responses((status = 200, body = Page<DeliveryView>)),
@@ -187,7 +177,7 @@ async fn replay(
     caller: Caller,
     Named(id): Named<String>,
 ) -> Result<StatusCode, Problem> {
-    settled(&admin, &caller, &id, Fate::Replay).await
+    told(settle(&admin, &caller, &id, Fate::Replay).await?, "dead delivery")
 }
 
 /// Let a dead one rest
@@ -199,5 +189,5 @@ async fn drop(
     caller: Caller,
     Named(id): Named<String>,
 ) -> Result<StatusCode, Problem> {
-    settled(&admin, &caller, &id, Fate::Drop).await
+    told(settle(&admin, &caller, &id, Fate::Drop).await?, "dead delivery")
 }
