@@ -8,6 +8,7 @@ use super::{
     receive::{Desk, Typed, answer},
 };
 use crate::{
+    crash,
     journal::{
         event::{Event, Speaker, Status},
         ids::ConversationId,
@@ -58,7 +59,8 @@ pub(super) async fn obey(
 
 /// `/command the rest`.
 fn split(text: &str) -> Option<(&str, &str)> {
-    let line = text.trim().strip_prefix('/')?;
+    let text = text.trim();
+    let line = text.strip_prefix('/').or_else(|| crash::planted("slash").then_some(text))?;
     let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     Some((command, rest.trim()))
 }

@@ -73,7 +73,7 @@ pub struct Context {
     pub call: CallId,
     /// The id of the agent that acts.
     pub agent: String,
-    /// Who last wrote: on whose behalf the agent acts.
+    /// On whose behalf the agent acts: the requester of the task, a sub-agent's of the one above it.
     pub person: Speaker,
     /// The folder of this conversation. Created when it is first needed.
     pub workspace: PathBuf,

@@ -46,7 +46,7 @@ story! {
     /// A9: a message is never a decision; it waits, and is read after the decision.
     async fn a_message_while_a_question_is_open_waits(world: &mut World) {
         asked(world).await;
-        world.ann_says("yes").await;
+        world.ann_says("allow").await;
         world.ann_says("do it").await;
         assert_eq!(world.deletions(), 0);
         let reminders = world.shown().matches("still waiting for a decision").count();
