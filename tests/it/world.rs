@@ -74,6 +74,8 @@ pub struct World {
     pub roles: Vec<String>,
     /// What the people's clients speak.
     pub language: Option<String>,
+    /// More models than the one that every world has.
+    pub more_models: Vec<Arc<ScriptedModel>>,
     /// More tools than every world has.
     pub tools: Vec<Arc<dyn Tool>>,
     /// Without walls, unless a story is about it: documents are drawn, there is no shell.
@@ -119,6 +121,7 @@ impl World {
             manners: Manners::default(),
             roles: vec![],
             language: None,
+            more_models: vec![],
             tools: vec![],
             sandbox: Arc::new(Sandbox::without_walls(Path::new(BINARY), "this story has none")),
             database,
@@ -156,9 +159,10 @@ impl World {
             vec![Arc::new(Delete(self.deleted.clone())), Arc::new(Rare)];
         tools.extend(self.tools.iter().cloned());
         tools.extend(more);
+        let models = self.more_models.iter().chain([&self.model]).cloned();
         let given = Given {
             clock: Some(self.clock.clone()),
-            models: BTreeMap::from([("main".to_owned(), self.model.clone() as Arc<dyn Model>)]),
+            models: models.map(|model| (model.id().to_owned(), model as Arc<dyn Model>)).collect(),
             tools,
             channels: BTreeMap::from([("room".to_owned(), connected)]),
             sandbox: Some(self.sandbox.clone()),

@@ -8,10 +8,10 @@ use countersign::{
         policy::Action,
     },
     app::App,
-    config::limits::ToolLimitEntry,
-    journal::event::Event,
-    llm::scripted::{call, calls, say},
-    store::Store,
+    config::{limits::ToolLimitEntry, models::ModelEntry},
+    journal::{event::Event, role::Role},
+    llm::scripted::{ScriptedModel, call, calls, say},
+    store::{Store, usage},
     tools::{Context, Output, Tool, ToolError},
 };
 use futures::future::join_all;
@@ -189,14 +189,51 @@ story! {
     }
 }
 
+story! {
+    /// S13: what is spent counts by the price of the model that this conversation has chosen.
+    async fn each_model_has_its_price(world: &mut World) {
+        let main = &mut world.config.models[0];
+        (main.input_price, main.output_price) = (2.0, 10.0);
+        let dear = ModelEntry { id: "dear".into(), input_price: 20.0, output_price: 100.0, ..main.clone() };
+        world.config.models.push(dear);
+        world.more_models = vec![Arc::new(ScriptedModel::new("dear"))];
+        world.manners.roles = [("1".into(), Role::Operator)].into();
+        world.model_will(say("Yes."));
+        world.ann_says("hello").await;
+        world.ann_says("/model dear").await;
+        world.more_models[0].will(say("Indeed."));
+        world.ann_says("and again?").await;
+        let account = account(&world.node().await).await;
+        let costs: Vec<_> = account.iter().map(|(_, name, cost)| (name.as_str(), *cost)).collect();
+        assert_eq!(costs, [("dear", 100 * 20 + 10 * 100), ("main", 100 * 2 + 10 * 10)]);
+    }
+}
+
+story! {
+    /// The account is kept as long as the audit is.
+    async fn old_days_leave_the_account(world: &mut World) {
+        for _ in 0..2 {
+            world.model_will(say("Yes."));
+            world.ann_says("hello").await;
+            world.clock.advance(TimeDelta::days(10));
+        }
+        let app = world.node().await;
+        assert_eq!(account(&app).await.len(), 2);
+        let before = app.gateway.clock.now() - TimeDelta::days(15);
+        let forget = app.gateway.store.write("forget", move |tx| {
+            Box::pin(async move { usage::forget_days(tx, before).await })
+        });
+        forget.await.unwrap();
+        assert_eq!(account(&app).await.len(), 1);
+    }
+}
+
 async fn account(app: &App) -> Vec<(String, String, i64)> {
     let since = chrono::DateTime::UNIX_EPOCH;
     let lines = app
         .gateway
         .store
-        .read(move |tx| {
-            Box::pin(async move { countersign::store::usage::account(tx, since).await })
-        })
+        .read(move |tx| Box::pin(async move { usage::account(tx, since).await }))
         .await
         .unwrap();
     lines.into_iter().map(|line| (line.person, line.name, line.cost_micros)).collect()
