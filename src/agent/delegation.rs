@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-use super::catalog::{Catalog, ToolSpec};
+use super::catalog::{Coworker, ToolSpec};
 use crate::{
     journal::{event::Call, family::Task},
     texts,
@@ -19,14 +19,6 @@ pub const AT_ONCE: usize = 8;
 /// The longest answer of a sub-agent; the whole of a longer one is in a file.
 pub const ANSWER_CHARS: usize = 4_000;
 
-/// An agent that others can give work to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Coworker {
-    pub id: String,
-    /// What it is good at.
-    pub description: String,
-}
-
 /// What becomes of a call that may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
@@ -34,14 +26,6 @@ pub enum Order {
     /// It is answered at once.
     Told(String),
     Refused(String),
-}
-
-impl Catalog {
-    /// The same, with agents to delegate to, by whatever tools it has for that.
-    pub fn with_coworkers(mut self, coworkers: Vec<Coworker>) -> Self {
-        self.coworkers = coworkers;
-        self
-    }
 }
 
 const DELEGATE: &str = "delegate";

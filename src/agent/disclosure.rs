@@ -8,9 +8,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::catalog::{Catalog, Source, ToolSpec};
+use super::spec::ToolSpec;
 
 pub const ENABLE_TOOL: &str = "enable_tool";
 pub const FIND_TOOL: &str = "find_tool";
@@ -24,10 +23,6 @@ pub const LISTED: usize = 60;
 const SMALL: usize = 20;
 /// How many tools a search finds at most.
 pub const FOUND: usize = 8;
-/// Of what a tool says about itself, in a line.
-const LINE_CHARS: usize = 100;
-/// Servers whose tools are counted one by one; what the others have is counted together.
-const COUNTED: usize = 40;
 
 /// Which schemas are in the prompt from the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -51,102 +46,6 @@ impl Disclosure {
             Self::Direct => extensions <= SMALL,
         }
     }
-}
-
-/// What the instructions say about the tools that are not in every prompt.
-pub fn directory(catalog: &Catalog) -> String {
-    let (own, served): (Vec<_>, Vec<_>) =
-        catalog.extensions().partition(|spec| spec.source == Source::Builtin);
-    let mut text = String::new();
-    if own.is_empty() && served.is_empty() {
-        return text;
-    }
-    text.push_str(HEADING);
-    if catalog.is_large() {
-        text.push_str(FIND);
-        text.push_str(&counts(&served));
-    } else {
-        text.push_str(ENABLE);
-    }
-    for spec in own.iter().take(LISTED) {
-        let _ = write!(text, "\n- {}: {}", spec.name, line(spec));
-    }
-    if !catalog.is_large() {
-        for (server, specs) in by_server(&served) {
-            let _ = write!(text, "\nOf the server {server}:");
-            for spec in specs {
-                let _ = write!(text, "\n- {}: {}", spec.name, line(spec));
-            }
-        }
-    }
-    text
-}
-
-const HEADING: &str = "\n\n## More tools\n";
-const ENABLE: &str = "Call `enable_tool` with their names before you use them:";
-const FIND: &str = "Call `find_tool` with what is to be done, then `enable_tool` with the names of \
-    the tools that fit.";
-
-/// What a search has found: enough to choose, and to enable.
-pub fn told(catalog: &Catalog, found: &[&ToolSpec], enabled: &[String]) -> String {
-    let all = catalog.extensions().count();
-    if found.is_empty() {
-        return format!("None of {all} tools is about that. Try other words, in English too.");
-    }
-    let mut text = format!("{} of {all} tools, the best first:", found.len());
-    for spec in found {
-        let _ = write!(text, "\n- {}: {}", spec.name, line(spec));
-        let parameters = parameters(&spec.parameters);
-        if !parameters.is_empty() {
-            let _ = write!(text, " ({})", parameters.join(", "));
-        }
-        if enabled.contains(&spec.name) {
-            text.push_str(" [callable]");
-        }
-    }
-    text
-}
-
-/// `title`, and `labels?` where it can be left out.
-fn parameters(schema: &Value) -> Vec<String> {
-    let required = schema.get("required").and_then(Value::as_array);
-    let needed = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let names = properties.into_iter().flat_map(|properties| properties.keys());
-    names.map(|name| if needed(name) { name.clone() } else { format!("{name}?") }).collect()
-}
-
-/// ` There are 97 tools of servers: github (40), mail (57).`
-fn counts(served: &[&ToolSpec]) -> String {
-    let mut text = format!(" There are {} tools of servers: ", served.len());
-    let servers = by_server(served);
-    let named = servers.iter().take(COUNTED);
-    let named: Vec<_> = named.map(|(server, s)| format!("{server} ({})", s.len())).collect();
-    text.push_str(&named.join(", "));
-    let others: usize = servers.values().skip(COUNTED).map(Vec::len).sum();
-    if others > 0 {
-        let _ = write!(text, ", others ({others})");
-    }
-    text.push('.');
-    text
-}
-
-fn by_server<'a>(specs: &[&'a ToolSpec]) -> BTreeMap<&'a str, Vec<&'a ToolSpec>> {
-    let mut servers: BTreeMap<&str, Vec<&ToolSpec>> = BTreeMap::new();
-    for spec in specs {
-        if let Source::Mcp { server, .. } = &spec.source {
-            servers.entry(server).or_default().push(spec);
-        }
-    }
-    servers
-}
-
-/// The first line of what it says about itself, cut where a word ends.
-fn line(spec: &ToolSpec) -> &str {
-    let line = spec.description.lines().next().unwrap_or_default();
-    let Some((end, _)) = line.char_indices().nth(LINE_CHARS) else { return line };
-    let cut = &line[..end];
-    cut.rfind(' ').map_or(cut, |at| &cut[..at])
 }
 
 /// `names: […]`, and the spellings of other programs: `toolName`, `name`.
@@ -223,7 +122,3 @@ pub fn load_skill() -> ToolSpec {
         }),
     )
 }
-
-#[cfg(test)]
-#[path = "disclosure_tests.rs"]
-mod tests;

@@ -10,8 +10,8 @@
 //! - [`taint`]: what other people's words have to do with it
 //! - [`grants`]: which calls a lasting leave covers
 //! - [`delegation`]: work for other agents
-//! - [`catalog`]: the tools and skills there are; [`domain`]: where tools work
-//! - [`disclosure`], [`search`]: how the model comes to know of them
+//! - [`spec`]: what a tool tells about itself; [`catalog`]: the tools and skills there are
+//! - [`disclosure`], [`directory`], [`search`]: how the model comes to know of them
 //! - [`naming`]: which tool a name means
 //! - [`prompt`]: what the model is given
 //! - [`compact`], [`limits`]: when to summarise, when to stop
@@ -24,8 +24,8 @@ pub mod approvers;
 pub mod catalog;
 pub mod compact;
 pub mod delegation;
+pub mod directory;
 pub mod disclosure;
-pub mod domain;
 pub mod grants;
 pub mod guard;
 pub mod hooks;
@@ -40,9 +40,7 @@ pub mod redact;
 pub mod rules;
 pub mod search;
 pub mod shell;
-mod shell_inner;
-mod shell_walk;
-mod shell_words;
+pub mod spec;
 pub mod taint;
 pub mod times;
 

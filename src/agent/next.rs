@@ -12,7 +12,7 @@ use super::{
     catalog::{EffectClass, Found, Tier, ToolSpec},
     compact,
     delegation::{self, Order},
-    disclosure,
+    directory, disclosure,
     guard::{self, Cleared, Verdict},
     limits,
     policy::{Scene, Severity},
@@ -230,7 +230,7 @@ fn find(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
         Ok(found) => found,
         Err(problem) => return vec![failed(call, problem)],
     };
-    let text = disclosure::told(&agent.catalog, &found, &session.enabled);
+    let text = directory::told(&agent.catalog, &found, &session.enabled);
     match found.first().filter(|_| disclosure::enables(&call.arguments)) {
         Some(best) => {
             let names = vec![best.name.clone()];

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{
     Agent,
     catalog::{MAIN_FILE, ToolSpec},
-    compact, disclosure,
+    compact, directory,
 };
 use crate::journal::{
     event::{Attachment, Call, Seq},
@@ -85,7 +85,7 @@ fn schema(spec: &ToolSpec) -> ToolSchema {
 /// within a conversation stands here: no time, no names.
 fn system(session: &Session, agent: &Agent) -> String {
     let mut text = format!("{}\n\n{HOUSE}", agent.system_prompt.trim());
-    text.push_str(&disclosure::directory(&agent.catalog));
+    text.push_str(&directory::directory(&agent.catalog));
     let (skills, listed) = (agent.catalog.skills(), agent.catalog.loads_skills());
     if listed && !skills.is_empty() {
         text.push_str(SKILLS);

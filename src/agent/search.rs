@@ -6,7 +6,7 @@
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-use super::catalog::ToolSpec;
+use super::spec::ToolSpec;
 
 /// How much a word counts by where it stands.
 const NAME: f64 = 3.0;

@@ -11,8 +11,7 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{Source, ToolSpec},
-        delegation::Coworker,
+        catalog::{Coworker, Source, ToolSpec},
         hooks::{Act, Check, Hook, OnFailure, Program},
         limits::{Budget, Daily, Price},
         policy::{Origin, Policy},

@@ -17,7 +17,8 @@ use countersign::{
     agent::{
         Agent,
         catalog::{Catalog, Tier, ToolSpec},
-        disclosure::{self, Disclosure},
+        directory,
+        disclosure::Disclosure,
         limits::Budget,
         next::{Effect, next},
         policy::{Policy, Scene},
@@ -235,7 +236,7 @@ impl Talk<'_> {
         match call.tool.as_str() {
             "search_tools" => {
                 let found = self.library.finding(&call.arguments).unwrap();
-                disclosure::told(self.library, &found, &[])
+                directory::told(self.library, &found, &[])
             }
             "describe_tool" => described(self.library, text("name")).to_string(),
             "call_tool" => model.ran(text("name")),

@@ -3,9 +3,9 @@
 use base64::Engine as _;
 
 use super::{
-    shell::{Command, Word},
-    shell_walk::{Input, Walk},
-    shell_words::unescaped,
+    command::{Command, Word},
+    walk::{Input, Walk},
+    words::unescaped,
 };
 use crate::texts::Doubt;
 

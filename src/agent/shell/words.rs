@@ -9,7 +9,7 @@ use brush_parser::{
 };
 use std::{iter::Peekable, panic::catch_unwind, str::Chars};
 
-use super::{shell::Word, shell_walk::Walk};
+use super::{command::Word, inner, walk::Walk};
 use crate::texts::Doubt;
 
 /// The words that one word with braces may become.
@@ -88,7 +88,7 @@ impl Walk {
             WordPiece::CommandSubstitution(script)
             | WordPiece::BackquotedCommandSubstitution(script) => {
                 let said = self.script(script);
-                let said = said.unwrap_or_else(|| super::shell_inner::FROM_A_PROGRAM.to_owned());
+                let said = said.unwrap_or_else(|| inner::FROM_A_PROGRAM.to_owned());
                 into.guessed(said.trim_end_matches('\n'), quoted);
             }
             WordPiece::ArithmeticExpression(expression) => {

@@ -1,7 +1,13 @@
 //! What stands in the prompt, and what is found.
 
+use serde_json::json;
+
 use super::*;
-use crate::agent::catalog::{Found, Tier};
+use crate::agent::{
+    catalog::Found,
+    disclosure::{Disclosure, FOUND},
+    spec::Tier,
+};
 
 fn own(name: &str, tier: Tier) -> ToolSpec {
     let parameters = json!({ "type": "object", "properties": {} });

@@ -14,8 +14,8 @@ use std::{
 };
 
 use super::{
-    shell::{Command, Script, Word},
-    shell_inner,
+    command::{Command, Script, Word},
+    inner,
 };
 use crate::texts::Doubt;
 
@@ -238,7 +238,7 @@ impl Walk {
             }
             CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
                 self.list(&subshell.list);
-                words.push(Word::guess(shell_inner::FROM_A_PROGRAM));
+                words.push(Word::guess(inner::FROM_A_PROGRAM));
             }
         }
     }
@@ -282,7 +282,7 @@ impl Walk {
             return None;
         }
         self.depth += 1;
-        let said = shell_inner::follow(self, &command, input);
+        let said = inner::follow(self, &command, input);
         self.depth -= 1;
         said
     }
@@ -339,14 +339,14 @@ impl Walk {
             if word.sure && harmless.contains(&word.text.as_str()) {
                 continue;
             }
-            self.written.insert(shell_inner::plain_path(&word.text));
+            self.written.insert(inner::plain_path(&word.text));
             self.push(Command { words: vec![Word::sure(">"), word] });
         }
     }
 
     fn reads_file(&mut self, word: &str) -> Input {
         for word in self.words(word) {
-            self.files_run.push(shell_inner::plain_path(&word.text));
+            self.files_run.push(inner::plain_path(&word.text));
             self.push(Command { words: vec![Word::sure("<"), word] });
         }
         Input { piped: true, text: None }
@@ -357,7 +357,7 @@ impl Walk {
 fn holds_reader(compound: &CompoundCommand) -> bool {
     let shown = compound.to_string();
     let mut words = shown.split(|c: char| !c.is_alphanumeric() && c != '.');
-    words.any(shell_inner::is_interpreter) || shown.contains('$') || shown.contains('`')
+    words.any(inner::is_interpreter) || shown.contains('$') || shown.contains('`')
 }
 
 /// Brackets within brackets, or branches in number, which the parser follows by recursion.

@@ -1,0 +1,74 @@
+//! What was found in a command line.
+
+use crate::texts::Doubt;
+
+/// What a command line would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Script {
+    pub commands: Vec<Command>,
+    /// Why not all of it is known.
+    pub unclear: Option<Doubt>,
+}
+
+/// One program with its arguments, all quotes resolved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Command {
+    /// The program first.
+    pub words: Vec<Word>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    pub text: String,
+    /// Whether it will be just this; otherwise it is a guess.
+    pub sure: bool,
+}
+
+impl Word {
+    pub(super) fn sure(text: impl Into<String>) -> Self {
+        Self { text: text.into(), sure: true }
+    }
+
+    pub(super) fn guess(text: impl Into<String>) -> Self {
+        Self { text: text.into(), sure: false }
+    }
+}
+
+impl Command {
+    pub(super) fn of(words: &[&str]) -> Self {
+        Self { words: words.iter().map(|word| Word::sure(*word)).collect() }
+    }
+
+    /// The program's name without its folder; `None` where it is not known.
+    pub fn name(&self) -> Option<&str> {
+        self.likely_name().filter(|_| self.words[0].sure)
+    }
+
+    /// The name, even if it is a guess.
+    pub fn likely_name(&self) -> Option<&str> {
+        self.words.first()?.text.rsplit('/').next()
+    }
+
+    /// The name, where it surely is the system's own program: `./ls` is not `ls`.
+    pub fn own_name(&self) -> Option<&str> {
+        let folder = self.words.first()?.text.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let own = ["", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"];
+        self.name().filter(|_| own.contains(&folder))
+    }
+
+    pub fn is_sure(&self) -> bool {
+        self.words.iter().all(|word| word.sure)
+    }
+
+    /// One line for patterns and people; a word that holds more than a word is quoted.
+    pub fn text(&self) -> String {
+        let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^~<>|*?[]{}$!()…".contains(c);
+        let quoted = self.words.iter().map(|word| {
+            if !word.text.is_empty() && word.text.chars().all(plain) {
+                return word.text.clone();
+            }
+            format!("'{}'", word.text.replace('\'', "'\\''"))
+        });
+        quoted.collect::<Vec<_>>().join(" ")
+    }
+}
