@@ -58,10 +58,7 @@ use crate::{
     agent::redact::Redactor,
     gateway::{
         Gateway,
-        webhooks::{
-            take::Inlet,
-            tell::{Subscription, Teller},
-        },
+        webhooks::{Subscription, take::Inlet, tell::Teller},
     },
     worker::Worker,
 };

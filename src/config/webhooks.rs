@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use super::{Config, secret::Secret, unique};
 use crate::{
     gateway::webhooks::{
+        Subscription,
         sign::{Key, Verify},
         take::Inlet,
-        tell::Subscription,
     },
     journal::{event::Speaker, role::Role},
     store::topics::Topic,

@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use super::{
     approvals::{self, Choice},
-    receive::{Desk, Typed, answer},
+    desk::{Desk, Typed, answer},
 };
 use crate::{
     crash,

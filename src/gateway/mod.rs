@@ -1,6 +1,7 @@
 //! Receives and delivers: between the channels and the journal.
 //!
 //! - [`receive`]: what a channel heard becomes events, before the platform may forget it
+//! - `desk`: what is at hand meanwhile; `tongue`: in which language
 //! - [`people`]: who may talk; pairing
 //! - [`commands`]: `/new`, `/stop`, …
 //! - [`approvals`]: the one door through which a question is decided
@@ -14,6 +15,7 @@ pub mod approvals;
 pub mod aside;
 pub mod commands;
 pub mod deliver;
+mod desk;
 pub mod drafts;
 pub mod pace;
 pub mod people;

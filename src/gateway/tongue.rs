@@ -3,7 +3,7 @@
 use anyhow::Result;
 use channels::{Incoming, Person};
 
-use super::receive::Desk;
+use super::desk::Desk;
 use crate::{
     journal::ids::ConversationId,
     store::{Tx, conversations, journal},

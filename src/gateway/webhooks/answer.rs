@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-use super::tell::Subscription;
+use super::Subscription;
 use crate::{
     agent::approvers::Voter,
     gateway::{

@@ -9,3 +9,19 @@ pub mod answer;
 pub mod sign;
 pub mod take;
 pub mod tell;
+
+use url::Url;
+
+use crate::{journal::role::Role, store::topics::Topic};
+use sign::Key;
+
+/// A program that wants to be told.
+#[derive(Debug, Clone)]
+pub struct Subscription {
+    pub url: Url,
+    pub topics: Vec<Topic>,
+    /// The one in force, and the one before it: both sign.
+    pub keys: Vec<Key>,
+    /// As what it may decide questions, if it may.
+    pub role: Option<Role>,
+}

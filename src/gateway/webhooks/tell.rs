@@ -9,12 +9,10 @@ use reqwest::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use url::Url;
 
-use super::{answer, sign::Key};
+use super::{Subscription, answer, sign::Key};
 use crate::{
     gateway::Gateway,
-    journal::role::Role,
     store::{
         notices::{Notice, Then, Tried},
         topics::Topic,
@@ -35,17 +33,6 @@ const FIRST_WAIT: TimeDelta = TimeDelta::seconds(5);
 const LONGEST_WAIT: TimeDelta = TimeDelta::hours(12);
 /// Of an answer, only the status counts.
 const ANSWER_BYTES: usize = 1_024;
-
-/// A program that wants to be told.
-#[derive(Debug, Clone)]
-pub struct Subscription {
-    pub url: Url,
-    pub topics: Vec<Topic>,
-    /// The one in force, and the one before it: both sign.
-    pub keys: Vec<Key>,
-    /// As what it may decide questions, if it may.
-    pub role: Option<Role>,
-}
 
 /// What is needed to tell.
 pub struct Teller {
