@@ -24,8 +24,9 @@ use tokio_util::sync::CancellationToken;
 
 pub use error::{ListenError, SendError, WebhookError};
 pub use incoming::{Batch, FileRef, Incoming, Intake, Person, Place, PlaceKind, What};
-pub use limits::{Limits, Unit};
+pub use limits::Limits;
 pub use outgoing::{Choice, Outgoing, Receipt, Shipment};
+pub use text::Unit;
 
 /// One connected bot account.
 #[async_trait]

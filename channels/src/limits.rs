@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     outgoing::{Choice, Outgoing},
-    text,
+    text::{self, Unit},
 };
 
 /// What one platform can show and take.
@@ -52,15 +52,6 @@ pub struct Pace {
     pub within: Duration,
 }
 
-/// What a platform counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    Utf16,
-    Chars,
-    /// Characters of the message in Discord's own Markdown: marks and addresses count too.
-    Discord,
-}
-
 /// What to do about a send whose outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
@@ -68,23 +59,6 @@ pub enum Repeat {
     NativeKey,
     /// Send a placeholder first and edit the content in: an edit can be repeated (Telegram, Slack).
     EditInPlace,
-}
-
-impl Unit {
-    pub fn count(self, text: &str) -> usize {
-        match self {
-            Self::Utf16 => text.encode_utf16().count(),
-            Self::Chars | Self::Discord => text.chars().count(),
-        }
-    }
-
-    /// What is counted of this Markdown once it is shown.
-    pub fn of(self, markdown: &str) -> usize {
-        match self {
-            Self::Utf16 | Self::Chars => self.count(&text::format(markdown).text),
-            Self::Discord => self.count(&text::discord(markdown)),
-        }
-    }
 }
 
 impl Outgoing {

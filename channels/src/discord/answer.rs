@@ -7,45 +7,13 @@ use super::{
     Discord,
     acknowledge::{EPHEMERAL, callback},
     api::{Body, Failure, Route},
+    call::Call,
     outcome::{NO_PREVIEW, TEXT, message_id, nowhere, once, rejected, repeatable},
 };
 use crate::{Receipt, SendError, Unit, text};
 
 /// For a first answer that is on its way.
 const SOON: std::time::Duration = std::time::Duration::from_millis(250);
-
-/// A command that was called, as the message that stands for it names it.
-pub(super) struct Call<'a> {
-    id: &'a str,
-    application: &'a str,
-    token: &'a str,
-    /// Only who has called it sees the answer.
-    private: bool,
-    /// The first part of the answer is there already.
-    goes_on: bool,
-}
-
-impl<'a> Call<'a> {
-    pub(super) fn of(message: &'a str) -> Option<Self> {
-        let first = message.strip_prefix("i:");
-        let mut parts = first.or_else(|| message.strip_prefix("f:"))?.splitn(4, ':');
-        Some(Self {
-            id: parts.next()?,
-            application: parts.next()?,
-            token: parts.next()?,
-            private: parts.next() == Some(PRIVATE),
-            goes_on: first.is_none(),
-        })
-    }
-}
-
-const PRIVATE: &str = "private";
-
-/// The message that stands for a call.
-pub(super) fn call(private: bool, [id, application, token]: [&str; 3]) -> String {
-    let private = if private { format!(":{PRIVATE}") } else { String::new() };
-    format!("i:{id}:{application}:{token}{private}")
-}
 
 impl Discord {
     /// Puts the answer where "is thinking" stands: an edit, which can be repeated; later parts go

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     Discord,
-    answer::call,
+    call::call,
     config::Command,
     ids::{id, time},
     receive::{here, unparsed},

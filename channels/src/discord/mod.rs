@@ -5,7 +5,7 @@
 //! - `gateway`: one connection, from HELLO to its end; `listen`: our loop over connections
 //! - `rooms`: how far each channel has been read; `guilds`: owners, roles, sizes
 //! - `receive`: an event → [`Incoming`]; `content`: what a message holds; `files`: their bytes
-//! - `interaction`: a button, a reason, a command; `endpoint`: those that are pushed to us
+//! - `interaction`: a button, a reason, a command (`call`); `endpoint`: those that are pushed to us
 //! - `acknowledge`: their first answer, before anything else; `answer`: what follows it
 //! - `commands`: the slash commands that people are offered
 //! - `send`: a [`Shipment`] → calls
@@ -14,6 +14,7 @@
 mod acknowledge;
 mod answer;
 mod api;
+mod call;
 mod commands;
 mod config;
 mod content;

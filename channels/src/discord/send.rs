@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{
     Discord,
-    answer::Call,
     api::{Api, Body, Failure, Route},
+    call::Call,
     fold::fold,
     guilds::USUAL_BYTES,
     outcome::{NO_PREVIEW, message_id, nowhere, once, rejected, repeatable},

@@ -3,6 +3,7 @@
 //! - [`format`]: Markdown → text and [`Span`]s
 //! - [`discord`]: Markdown → Discord's dialect of it
 //! - [`split`]: Markdown → parts, none of which is longer than a limit once it is formatted
+//! - [`Unit`]: what each platform counts
 
 use std::fmt::Write;
 
@@ -11,10 +12,12 @@ mod fence;
 mod format;
 mod split;
 mod table;
+mod unit;
 
 pub use discord::discord;
 pub use format::{Formatted, Span, Style, format};
 pub use split::{cut, split, split_off};
+pub use unit::Unit;
 
 /// Foreign text, so that it reads the same when it stands in our Markdown: every character that
 /// could mean something there gets a backslash. Indentation becomes no-break spaces, because

@@ -8,8 +8,8 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::{
     fence::{Carry, carry, code, fence_lines, in_fence},
     format,
+    unit::Unit,
 };
-use crate::limits::Unit;
 
 /// Parts of `markdown`, none of which is longer than `limit` once it is formatted. One part, the
 /// same text, if it fits; none if there is nothing to show.

@@ -1,0 +1,29 @@
+//! The length of a text as a platform counts it.
+
+use super::{discord, format};
+
+/// What a platform counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Utf16,
+    Chars,
+    /// Characters of the message in Discord's own Markdown: marks and addresses count too.
+    Discord,
+}
+
+impl Unit {
+    pub fn count(self, text: &str) -> usize {
+        match self {
+            Self::Utf16 => text.encode_utf16().count(),
+            Self::Chars | Self::Discord => text.chars().count(),
+        }
+    }
+
+    /// What is counted of this Markdown once it is shown.
+    pub fn of(self, markdown: &str) -> usize {
+        match self {
+            Self::Utf16 | Self::Chars => self.count(&format(markdown).text),
+            Self::Discord => self.count(&discord(markdown)),
+        }
+    }
+}
