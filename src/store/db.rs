@@ -1,7 +1,8 @@
 //! The one file that knows that there are two databases.
 //!
 //! SQLite: one writing connection, whose task puts the transactions of many conversations into one
-//! commit (each behind a savepoint of its own), and a pool of readers. PostgreSQL: a pool.
+//! commit (each behind a savepoint, where it is not alone), and a pool of readers. PostgreSQL: a
+//! pool.
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use futures::{FutureExt as _, future::BoxFuture};
@@ -15,6 +16,7 @@ use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Dur
 use tokio::sync::{mpsc, oneshot};
 
 use super::wake::Rung;
+use crate::clock::{Clock as _, SystemClock};
 
 /// How long a transaction that gave way to another waits before it is tried again, each time.
 const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
@@ -82,23 +84,16 @@ macro_rules! sql {
 pub(super) use sql;
 
 impl Tx<'_> {
-    /// The database's clock: leases of several nodes are compared by no other.
+    /// The database's clock: leases of several nodes are compared by no other. That of SQLite is
+    /// this machine's, and need not be asked for by a statement.
     pub async fn now_ms(&mut self) -> Result<i64> {
-        let (now,): (i64,) = match &mut self.conn {
-            Conn::Sqlite(c) => {
-                sqlx::query_as("SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)")
-                    .fetch_one(&mut **c)
-                    .await?
-            }
+        match &mut self.conn {
+            Conn::Sqlite(_) => Ok(SystemClock.now().timestamp_millis()),
             Conn::Postgres(c) => {
-                sqlx::query_as(
-                    "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
-                )
-                .fetch_one(&mut **c)
-                .await?
+                let now = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+                Ok(sqlx::query_scalar(now).fetch_one(&mut **c).await?)
             }
-        };
-        Ok(now)
+        }
     }
 
     /// A statement, or what is bound to it, in the words of this database.
@@ -269,7 +264,7 @@ async fn write_in_groups(mut conn: SqliteConnection, mut jobs: mpsc::Receiver<Jo
 /// A job that fails takes back what it did, and nothing else.
 async fn commit_group(
     conn: &mut SqliteConnection,
-    jobs: impl Iterator<Item = Job>,
+    jobs: impl ExactSizeIterator<Item = Job>,
 ) -> (Vec<Finish>, Result<(), String>) {
     let mut finishes = Vec::new();
     if let Err(problem) = exec(conn, "BEGIN IMMEDIATE").await {
@@ -277,7 +272,15 @@ async fn commit_group(
         tracing::error!(problem, "the database takes no transaction");
         return (finishes, Err(problem));
     }
+    let alone = jobs.len() == 1;
+    let mut end = "COMMIT";
     for job in jobs {
+        if alone {
+            let (good, finish) = job(conn).await;
+            finishes.push(finish);
+            end = if good { "COMMIT" } else { "ROLLBACK" };
+            break;
+        }
         let saved = exec(conn, "SAVEPOINT job").await;
         let (good, finish) = job(conn).await;
         finishes.push(finish);
@@ -286,7 +289,7 @@ async fn commit_group(
             break;
         }
     }
-    let committed = exec(conn, "COMMIT").await;
+    let committed = exec(conn, end).await;
     if committed.is_err() {
         // Frees the connection for the next group; SQLite may have rolled back by itself.
         let _ = exec(conn, "ROLLBACK").await;

@@ -84,7 +84,7 @@ macro_rules! claim {
 impl Store {
     /// Takes rows whose turn it is. `now` is the clock by which retries wait.
     pub async fn claim_sends(&self, most: usize, now: DateTime<Utc>) -> Result<Vec<Sending>> {
-        if !self.read(|tx| Box::pin(any_waiting(tx))).await? {
+        if !self.read(move |tx| Box::pin(any_waiting(tx, now))).await? {
             return Ok(Vec::new());
         }
         let (holder, held) = ((self.node.clone(), self.term_ms()), self.held.clone());
@@ -123,15 +123,18 @@ impl Store {
     }
 }
 
-async fn any_waiting(tx: &mut Tx<'_>) -> Result<bool> {
+async fn any_waiting(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<bool> {
+    let lease_now = tx.now_ms().await?;
     let found: Option<(i64,)> = sql!(
         tx,
         fetch_optional,
         "
         -- any waiting
         SELECT part FROM outbox
-        WHERE status = 'waiting'
-        LIMIT 1"
+        WHERE status = 'waiting' AND lease_until <= $1 AND not_before <= $2
+        LIMIT 1",
+        lease_now,
+        now.timestamp_millis()
     );
     Ok(found.is_some())
 }
