@@ -1,9 +1,10 @@
 //! Documents to bytes, and back. Markdown or rows become one [`Document`]; four back ends draw from it.
 //!
 //! - [`document`]: the model that all formats share
+//! - [`budgets`]: what a source may ask for at most
 //! - [`markdown`]: Markdown (CommonMark + GFM, front matter) to the model
 //! - [`rows`]: CSV and JSON rows to the model
-//! - [`brand`]: a company's template, as plain data
+//! - [`brand`]: a company's template, read as plain data
 //! - [`chart`]: charts from fenced blocks, and as vector pictures
 //! - [`latex`]: formulas, for the formats that draw them
 //! - `package`: what Word and PowerPoint share: the zip of parts, text widths, looks, pictures
@@ -14,21 +15,26 @@
 //! gives the same bytes on every machine. What cannot be drawn is named in [`Rendered::warnings`].
 
 pub mod brand;
+pub mod budgets;
 pub mod chart;
 mod color;
 pub mod document;
 pub mod docx;
+mod fonts;
 pub mod latex;
 pub mod markdown;
 mod package;
 pub mod pdf;
 pub mod pptx;
 pub mod read;
+mod records;
+mod rendered;
 pub mod rows;
 pub mod xlsx;
 
 pub use document::Document;
-pub use pdf::Fonts;
+pub use fonts::Fonts;
+pub use rendered::{RenderError, Rendered};
 
 /// The four formats, by the extension of their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -55,27 +61,6 @@ impl Format {
             Self::Pdf => "pdf",
         }
     }
-}
-
-/// A file, and what was lost on the way to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rendered {
-    pub bytes: Vec<u8>,
-    /// Pages, slides or sheets.
-    pub pages: usize,
-    /// One sentence each, for the person and the model; empty when nothing was lost.
-    pub warnings: Vec<String>,
-}
-
-/// Why there is no file.
-#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
-pub enum RenderError {
-    /// The input is over a budget; the sentence says which, and the figure.
-    #[error("{0}")]
-    TooLarge(String),
-    /// The input cannot be drawn; the sentence says what to change.
-    #[error("{0}")]
-    Invalid(String),
 }
 
 /// Whether Office files of `document` carry pixels of texts, which need fonts: those of vector pictures

@@ -5,7 +5,7 @@ use std::io::{Cursor, Write as _};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use super::*;
-use crate::document::PageSize;
+use crate::document::{Color, PageSize};
 use crate::package::reading::Parts;
 use crate::{Format, markdown, render};
 

@@ -1,7 +1,7 @@
 //! Faces and colours of a theme part, and what the master of a presentation adds.
 
-use super::{Brand, embedded, face};
-use crate::document::Color;
+use super::parts::{embedded, face};
+use crate::document::{Brand, Color};
 use crate::read::{
     ReadError,
     archive::Archive,

@@ -1,7 +1,7 @@
 //! What a Word file says besides its theme: styles, the section, header and footer.
 
-use super::{Brand, Voice, embedded, face, links};
-use crate::document::{Color, Page, PageSize};
+use super::parts::{embedded, face, links};
+use crate::document::{Brand, Color, Page, PageSize, Voice};
 use crate::read::{
     ReadError,
     archive::Archive,

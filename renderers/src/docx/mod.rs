@@ -22,13 +22,15 @@ mod sections;
 mod styles;
 mod tables;
 
+use crate::Document;
 use crate::document::{Block, PageSize};
+use crate::fonts::Fonts;
 use crate::package::look::{self, Look};
 use crate::package::picture::Album;
 use crate::package::warnings::Warnings;
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations, limits, properties};
-use crate::{Document, Fonts, RenderError, Rendered};
+use crate::rendered::{RenderError, Rendered};
 
 use anchors::Anchors;
 use lists::Numbering;

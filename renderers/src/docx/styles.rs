@@ -1,7 +1,6 @@
 //! `word/styles.xml`: what each style looks like in each theme.
 
-use crate::brand::Voice;
-use crate::document::Meta;
+use crate::document::{Meta, Voice};
 use crate::package::look::{self, Look};
 use crate::package::xml::Xml;
 

@@ -6,7 +6,8 @@ use comrak::nodes::{AlertType, ListType, Node, NodeList, NodeValue, TableAlignme
 
 use super::html::{self, Piece};
 use super::losses::Losses;
-use super::{CHARTS, NESTING, clean, inlines};
+use super::{clean, inlines};
+use crate::budgets::{CHARTS, NESTING};
 use crate::chart;
 use crate::document::{Alert, Align, Block, Inline, Item, List, Table, plain_text};
 

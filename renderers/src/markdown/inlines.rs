@@ -3,8 +3,9 @@
 use comrak::nodes::{Node, NodeValue};
 
 use super::blocks::Reader;
+use super::clean;
 use super::html::{self, Piece};
-use super::{NESTING, clean};
+use crate::budgets::NESTING;
 use crate::document::{Inline, plain_text};
 
 /// A paragraph, or the formula between two.

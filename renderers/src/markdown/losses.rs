@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::budgets::NESTING;
+
 /// How many examples a sentence names.
 const EXAMPLES: usize = 5;
 
@@ -58,10 +60,8 @@ impl Losses {
             ));
         }
         if self.deep {
-            sentences.push(format!(
-                "What was nested deeper than {} levels became plain text.",
-                super::NESTING
-            ));
+            sentences
+                .push(format!("What was nested deeper than {NESTING} levels became plain text."));
         }
         sentences
     }

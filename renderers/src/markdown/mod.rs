@@ -1,7 +1,7 @@
 //! Markdown to the model: CommonMark, GFM, notes, alerts, math, description lists, front matter.
 //!
 //! - [`front_matter`]: what stands between the first two `---` lines
-//! - [`blocks`], [`inlines`]: comrak's tree to ours, at most [`NESTING`] deep
+//! - [`blocks`], [`inlines`]: comrak's tree to ours, at most [`NESTING`](crate::budgets::NESTING) deep
 //! - [`html`]: raw HTML becomes its text
 //! - [`columns`]: lines of colons become columns
 //! - [`clean`]: control characters out, links made safe
@@ -17,19 +17,10 @@ mod losses;
 use comrak::nodes::{Node, NodeValue};
 use comrak::{Arena, Options};
 
+use crate::Document;
+use crate::budgets::{SOURCE_BYTES, TABLE_CELLS, TABLE_COLUMNS};
 use crate::document::Inline;
-use crate::{Document, RenderError};
-
-/// The largest source, in bytes.
-pub const SOURCE_BYTES: usize = 8 * 1024 * 1024;
-/// Blocks and inlines inside each other, counted together; what is deeper becomes plain text.
-pub const NESTING: usize = 24;
-/// Cells of all tables together.
-pub const TABLE_CELLS: usize = 200_000;
-/// Charts of one document.
-pub const CHARTS: usize = 64;
-/// Columns of one table.
-pub const TABLE_COLUMNS: usize = 256;
+use crate::rendered::RenderError;
 
 /// Reads CommonMark + GFM with front matter. What has no place in the model is named in
 /// [`Document::warnings`]; only a source over a budget is an error.

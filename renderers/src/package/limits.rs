@@ -1,11 +1,11 @@
 //! Budgets that hold before anything is drawn, so that a small input cannot ask for a huge file.
 
+use crate::Document;
+use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
 use crate::document::{Block, Inline};
 use crate::package::text::{columns, rows};
-use crate::{Document, RenderError};
+use crate::rendered::RenderError;
 
-const CELLS: usize = 200_000;
-const COLUMNS: usize = 256;
 /// Marks inside marks; no text that a person wrote comes near it.
 const MARKS: usize = 64;
 const OUTPUT_BYTES: usize = 20 << 20;
@@ -27,9 +27,9 @@ pub fn check(document: &Document) -> Result<(), RenderError> {
             Block::Columns(columns) => todo.extend(columns.iter().flatten()),
             Block::Table(table) => {
                 let wide = columns(table);
-                within(wide, COLUMNS, "columns in a table")?;
+                within(wide, TABLE_COLUMNS, "columns in a table")?;
                 cells += wide * rows(table).count();
-                within(cells, CELLS, "table cells")?;
+                within(cells, TABLE_CELLS, "table cells")?;
                 rows(table).flatten().try_for_each(|cell| marks(cell))?;
             }
             Block::Code { .. }

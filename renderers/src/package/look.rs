@@ -1,7 +1,6 @@
 //! How the three themes look: faces and colours, the same in all four formats.
 
-use crate::brand::Brand;
-use crate::document::{Alert, Color, Meta, Theme};
+use crate::document::{Alert, Brand, Color, Meta, Theme};
 
 /// Faces and colours (RRGGBB) of a theme, with the faces that the language asks for.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,7 +9,8 @@ use super::vector;
 use super::warnings::Warnings;
 use super::xml::Xml;
 use super::{Package, Relations};
-use crate::{Document, Fonts};
+use crate::Document;
+use crate::fonts::Fonts;
 
 /// Limits for one picture and for all pictures of a file.
 const FILE_BYTES: usize = 20 << 20;

@@ -15,13 +15,13 @@ use typst::model::{
 };
 use typst::text::{RawContent, RawElem, TextElem};
 
-use super::fonts::Fonts;
 use super::images::{self, Pictures};
 use super::inlines::{breakable, heading_label, image, label};
 use super::{lengths, words};
 use crate::Document;
 use crate::chart::{Chart, svg};
 use crate::document::{Alert, Align, Anchors, Block, Inline, Item, List, PageSize, Table};
+use crate::fonts::Fonts;
 use crate::package::look::look;
 
 /// Between columns that stand side by side, in points.

@@ -9,7 +9,7 @@ use typst_layout::PagedDocument;
 use typst_pdf::{PdfOptions, PdfStandard, PdfStandards};
 
 use super::fonts;
-use crate::RenderError;
+use crate::rendered::RenderError;
 
 /// The largest file, in bytes.
 pub const OUTPUT_BYTES: usize = 20 * 1024 * 1024;

@@ -1,7 +1,6 @@
-//! Which fonts there are, which of them a document is set in, and which characters they all lack.
+//! Which fonts a document is set in, and which characters they all lack.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use typst::foundations::Bytes;
 use typst::text::{Font, FontBook, is_default_ignorable};
@@ -10,6 +9,7 @@ use typst::utils::LazyHash;
 use super::{scripts, words};
 use crate::Document;
 use crate::document::{Block, Inline, Meta, Theme};
+use crate::fonts::Fonts;
 use crate::package::vector;
 
 /// How many missing characters a warning names.
@@ -19,37 +19,7 @@ const SERIF: [&str; 1] = ["Libertinus Serif"];
 const MONO: [&str; 1] = ["DejaVu Sans Mono"];
 const WEIGHTS: [&str; 4] = ["Regular", "Bold", "Italic", "BoldItalic"];
 
-static BUNDLED: LazyLock<Vec<Font>> = LazyLock::new(|| {
-    typst_assets::fonts().flat_map(|bytes| Font::iter(Bytes::new(bytes))).collect()
-});
-
-/// Fonts to draw with: always those that come with the program, and what the caller adds.
-#[derive(Clone)]
-pub struct Fonts {
-    pub(super) book: LazyHash<FontBook>,
-    pub(super) fonts: Vec<Font>,
-}
-
-impl Default for Fonts {
-    fn default() -> Self {
-        Fonts::with(Vec::new())
-    }
-}
-
 impl Fonts {
-    /// The bundled fonts and those in `files` (TrueType, OpenType, collections); what is no font is
-    /// left out. Parsing reads names and coverage only, so build this once and keep it.
-    pub fn with(files: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        let added = files.into_iter().flat_map(|file| Font::iter(Bytes::new(file)));
-        let fonts: Vec<Font> = BUNDLED.iter().cloned().chain(added).collect();
-        Fonts { book: LazyHash::new(FontBook::from_fonts(&fonts)), fonts }
-    }
-
-    /// The files themselves, each once.
-    pub(crate) fn files(&self) -> impl Iterator<Item = Bytes> + '_ {
-        self.fonts.iter().filter(|font| font.index() == 0).map(|font| font.data().clone())
-    }
-
     /// Adds the fonts of one more file if it has any of the characters that `document` lacks.
     pub fn help(&mut self, document: &Document, file: Vec<u8>) {
         let missing = self.missing(document);
@@ -251,11 +221,5 @@ mod tests {
             assert!(wanted.iter().any(|name| name == file), "{file}: {wanted:?}");
         }
         assert!(!wanted.iter().any(|name| name.contains("Arabic")), "only what is needed");
-    }
-
-    #[test]
-    fn a_file_that_is_no_font_is_left_out() {
-        let fonts = Fonts::with([b"nothing".to_vec()]);
-        assert_eq!(fonts.fonts.len(), Fonts::default().fonts.len());
     }
 }

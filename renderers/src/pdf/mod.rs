@@ -26,9 +26,11 @@ mod world;
 use typst::foundations::Content;
 use typst_layout::PagedDocument;
 
-pub use fonts::{Fonts, wanted};
+pub use fonts::wanted;
 
-use crate::{Document, RenderError, Rendered};
+use crate::Document;
+use crate::fonts::Fonts;
+use crate::rendered::{RenderError, Rendered};
 
 /// The most pages of one file.
 pub const PAGES: usize = 500;

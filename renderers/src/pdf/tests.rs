@@ -132,7 +132,7 @@ fn the_first_page_is_a_picture_if_it_is_wished() {
 fn margins_of_a_template_hold_for_pages() {
     let mut document = markdown::read(&"word ".repeat(1_200)).unwrap();
     let before = render(&document).unwrap().pages;
-    document.wear(crate::brand::Brand { margins: Some([4_000; 4]), ..Default::default() });
+    document.wear(crate::document::Brand { margins: Some([4_000; 4]), ..Default::default() });
     let after = render(&document).unwrap().pages;
     assert!(after > 2 * before, "{before} pages, then {after}");
 }

@@ -10,11 +10,11 @@ use typst::text::{Font, FontBook};
 use typst::utils::LazyHash;
 use typst::{Library, LibraryExt};
 
-use super::fonts::Fonts;
 use super::images;
 use super::inlines::image;
 use crate::Document;
 use crate::document::{Block, Meta, PageSize, plain_text};
+use crate::fonts::Fonts;
 use crate::package::look::look;
 
 /// File ids are never given back, so there is one for all jobs.

@@ -26,12 +26,14 @@ mod theme;
 
 use std::collections::HashMap;
 
+use crate::Document;
 use crate::document::Block;
+use crate::fonts::Fonts;
 use crate::package::look::{self, Look};
 use crate::package::picture::Album;
 use crate::package::warnings::Warnings;
 use crate::package::{Package, Relations, limits, properties};
-use crate::{Document, Fonts, RenderError, Rendered};
+use crate::rendered::{RenderError, Rendered};
 
 use fit::Page;
 use geometry::Geometry;

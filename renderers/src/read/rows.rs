@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Kind, Reading, words::Words};
-use crate::rows::{records, sheets};
+use crate::records::{records, sheets};
 
 pub fn csv(text: &str) -> Reading {
     let rows = records(text);

@@ -22,8 +22,10 @@ pub use stream::stream;
 
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, XlsxError};
 
+use crate::Document;
 use crate::document::Meta;
-use crate::{Document, Fonts, RenderError, Rendered};
+use crate::fonts::Fonts;
+use crate::rendered::{RenderError, Rendered};
 
 /// The most sheets of a workbook.
 pub const SHEETS: usize = 255;

@@ -10,11 +10,12 @@ use super::plan::{Line, Part, Sheet};
 use super::runs::{Run, Runs, Style};
 use super::table::Read;
 use super::{CELL_CHARS, look};
+use crate::Document;
 use crate::document::{PageSize, Table};
+use crate::fonts::Fonts;
 use crate::package::look::{Look, look as theme};
 use crate::package::vector::{self, Raster};
 use crate::pdf::images::{self, Picture, Pictures};
-use crate::{Document, Fonts};
 
 /// Of a column, in characters.
 const NARROWEST: usize = 8;

@@ -10,11 +10,12 @@ use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
 
 use super::cells::{self, Typed};
 use super::{CELL_CHARS, look, plan, properties};
+use crate::budgets::TABLE_COLUMNS;
 use crate::document::{Align, Meta};
-use crate::markdown::{TABLE_COLUMNS, clean};
+use crate::markdown::clean;
 use crate::package::look::look as theme;
-use crate::rows::Records;
-use crate::{RenderError, Rendered};
+use crate::records::Records;
+use crate::rendered::{RenderError, Rendered};
 
 /// Excel's limit.
 const ROWS: usize = 1_048_576;

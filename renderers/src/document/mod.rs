@@ -1,8 +1,13 @@
 //! The one model that all four formats draw from: plain data, no I/O.
 
+mod brand;
+mod page;
+
 use std::collections::BTreeMap;
 
-use crate::brand::Brand;
+pub use brand::{Brand, Voice};
+pub use page::{Page, PageSize};
+
 use crate::chart::Chart;
 pub use crate::color::Color;
 
@@ -56,21 +61,6 @@ impl Meta {
     pub fn margins(&self) -> [i64; 4] {
         self.brand.as_deref().and_then(|brand| brand.margins).unwrap_or([1_440; 4])
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Page {
-    pub size: PageSize,
-    pub landscape: bool,
-    /// The text runs in two columns.
-    pub two_columns: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PageSize {
-    #[default]
-    A4,
-    Letter,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,0 +1,36 @@
+//! What the files of all three kinds have alike: names of faces, links between parts, pictures.
+
+use std::collections::HashMap;
+
+use crate::document::Brand;
+use crate::read::{ReadError, archive::Archive, docx, pptx};
+
+/// A name of a font, as far as it is one: it is written into attributes and asked of systems.
+pub fn face(name: &str) -> Option<String> {
+    let name = name.trim();
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
+    ((1..=64).contains(&name.len()) && name.chars().all(is_plain)).then(|| name.to_owned())
+}
+
+pub fn links(archive: &mut Archive, part: &str) -> Result<HashMap<String, String>, ReadError> {
+    let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
+    docx::links(archive, &format!("{folder}/_rels/{name}.rels"))
+}
+
+/// Takes the picture that a part embeds under that id as the sign. Outside the file nothing is
+/// looked for.
+pub fn embedded(
+    archive: &mut Archive,
+    part: &str,
+    id: &str,
+    brand: &mut Brand,
+) -> Result<(), ReadError> {
+    let folder = part.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let target = links(archive, part)?.get(id).map(|target| pptx::within(folder, target));
+    brand.logo = target.map(|target| archive.part(&target)).transpose()?.flatten();
+    if brand.logo.is_none() {
+        let lost = "The template's logo is not in the file, and left out.";
+        brand.warnings.push(lost.to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! The paper.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Page {
+    pub size: PageSize,
+    pub landscape: bool,
+    /// The text runs in two columns.
+    pub two_columns: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PageSize {
+    #[default]
+    A4,
+    Letter,
+}
