@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::document::Brand;
-use crate::read::{ReadError, archive::Archive, docx, pptx};
+use crate::read::{ReadError, archive::Archive, links};
 
 /// A name of a font, as far as it is one: it is written into attributes and asked of systems.
 pub fn face(name: &str) -> Option<String> {
@@ -14,7 +14,7 @@ pub fn face(name: &str) -> Option<String> {
 
 pub fn links(archive: &mut Archive, part: &str) -> Result<HashMap<String, String>, ReadError> {
     let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
-    docx::links(archive, &format!("{folder}/_rels/{name}.rels"))
+    links::links(archive, &format!("{folder}/_rels/{name}.rels"))
 }
 
 /// Takes the picture that a part embeds under that id as the sign. Outside the file nothing is
@@ -26,7 +26,7 @@ pub fn embedded(
     brand: &mut Brand,
 ) -> Result<(), ReadError> {
     let folder = part.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let target = links(archive, part)?.get(id).map(|target| pptx::within(folder, target));
+    let target = links(archive, part)?.get(id).map(|target| links::within(folder, target));
     brand.logo = target.map(|target| archive.part(&target)).transpose()?.flatten();
     if brand.logo.is_none() {
         let lost = "The template's logo is not in the file, and left out.";

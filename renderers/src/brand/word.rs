@@ -5,7 +5,7 @@ use crate::document::{Brand, Color, Page, PageSize, Voice};
 use crate::read::{
     ReadError,
     archive::Archive,
-    pptx::within,
+    links::within,
     xml::{Element, Node, walk},
 };
 

@@ -4,7 +4,7 @@
 use std::io::{Cursor, Read as _};
 use zip::ZipArchive;
 
-use super::{ReadError, limits};
+use super::{limits, reading::ReadError};
 
 pub struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,

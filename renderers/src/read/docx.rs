@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    Kind, ReadError, Reading,
     archive::Archive,
     chart,
+    links::links,
+    reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
     xml::{Element, Node, walk},
 };
@@ -43,21 +44,6 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         warnings.push("Text that was deleted with tracked changes is left out.".into());
     }
     Ok(Reading { warnings, ..Reading::of(Kind::Docx, body.words.finish()) })
-}
-
-/// The targets of a part's relationships.
-pub fn links(archive: &mut Archive, part: &str) -> Result<HashMap<String, String>, ReadError> {
-    let mut links = HashMap::new();
-    let Some(xml) = archive.part(part)? else { return Ok(links) };
-    walk(&xml, |node| {
-        if let Node::Open(element) = node
-            && let (Some(id), Some(target)) = (element.attribute("Id"), element.attribute("Target"))
-        {
-            links.insert(id.to_owned(), target.to_owned());
-        }
-        Ok(())
-    })?;
-    Ok(links)
 }
 
 /// Which styles are headings, and of what level.

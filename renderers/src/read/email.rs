@@ -2,7 +2,11 @@
 
 use mail_parser::{Address, MessageParser, MimeHeaders as _};
 
-use super::{Kind, ReadError, Reading, html, words::Words};
+use super::{
+    html,
+    reading::{Kind, ReadError, Reading},
+    words::Words,
+};
 
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let message = MessageParser::default().parse(bytes);

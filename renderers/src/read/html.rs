@@ -7,7 +7,7 @@ use htmd::{
 use markup5ever_rcdom::NodeData;
 use std::rc::Rc;
 
-use super::{ReadError, limits};
+use super::{limits, reading::ReadError};
 
 const NO_TEXT: [&str; 10] = [
     "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head", "form",

@@ -1,28 +1,9 @@
 //! What a file is: by its content first, by its name where the content does not tell.
 
-use serde::{Deserialize, Serialize};
-
-use super::{ReadError, archive::Archive};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    Pdf,
-    Docx,
-    Xlsx,
-    Xlsb,
-    Xls,
-    Pptx,
-    Odt,
-    Ods,
-    Odp,
-    Html,
-    Email,
-    Csv,
-    Json,
-    Text,
-    Picture,
-}
+use super::{
+    archive::Archive,
+    reading::{Kind, ReadError},
+};
 
 /// How Microsoft's formats before 2007 begin.
 const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";

@@ -1,6 +1,6 @@
 //! Budgets of the readers, which hold before anything is built.
 
-use super::{ReadError, Reading};
+use super::reading::{ReadError, Reading};
 
 pub const INPUT_BYTES: usize = 32 << 20;
 /// Parts of a package.

@@ -2,7 +2,9 @@
 //!
 //! - [`kind`]: what a file is, by its content first and its name second
 //! - [`limits`]: budgets, which hold before anything is built
-//! - `archive`, `xml`: parts of a package, and walking through them, with entities off
+//! - `reading`: what comes of it, or why nothing does
+//! - `archive`, `links`, `xml`: parts of a package, who refers to whom, and walking through them, with
+//!   entities off
 //! - `chart`: what charts of Office files show, as tables
 //! - `words`: paragraphs, marks, lists and tables as Markdown
 //! - `docx`, `pptx`, `odf`, `sheets`, `pdf` with its `fonts` and `grid`, `html`, `email`, `rows`, `charset`: a file per format
@@ -13,16 +15,18 @@
 pub(crate) mod archive;
 mod charset;
 mod chart;
-pub(crate) mod docx;
+mod docx;
 mod email;
 mod fonts;
 mod grid;
 pub mod html;
 pub mod kind;
 pub mod limits;
+pub(crate) mod links;
 mod odf;
 mod pdf;
-pub(crate) mod pptx;
+mod pptx;
+mod reading;
 mod rows;
 mod sheets;
 #[cfg(test)]
@@ -30,42 +34,7 @@ mod tests;
 mod words;
 pub(crate) mod xml;
 
-pub use kind::Kind;
-
-use serde::{Deserialize, Serialize};
-
-/// What a document says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
-    pub kind: Kind,
-    pub markdown: String,
-    /// Pages, sheets or slides, where there are such.
-    pub pages: usize,
-    /// Pages that show pictures and no text: what they say has to be recognised.
-    pub pictures: usize,
-    /// What was left out; one sentence each.
-    pub warnings: Vec<String>,
-}
-
-/// Why a document says nothing; each sentence says what can be done.
-#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
-pub enum ReadError {
-    /// It is over a budget.
-    #[error("{0}")]
-    TooLarge(String),
-    /// It is not what it says it is.
-    #[error("{0}")]
-    Damaged(String),
-    /// There is no reader for it.
-    #[error("{0}")]
-    Unknown(String),
-}
-
-impl Reading {
-    fn of(kind: Kind, markdown: String) -> Self {
-        Self { kind, markdown, pages: 0, pictures: 0, warnings: Vec::new() }
-    }
-}
+pub use reading::{Kind, ReadError, Reading};
 
 /// The document as Markdown. `name` is the file's name, which decides where the content does not.
 /// A parser that breaks down has found damage.

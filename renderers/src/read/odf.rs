@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::{
-    Kind, ReadError, Reading,
     archive::Archive,
     limits,
+    reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
     xml::{Element, Node, walk},
 };

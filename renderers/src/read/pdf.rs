@@ -8,10 +8,10 @@ use lopdf::{
 use std::{collections::HashMap, rc::Rc};
 
 use super::{
-    Kind, ReadError, Reading,
     fonts::Font,
     grid::{self, Part, Piece},
     limits,
+    reading::{Kind, ReadError, Reading},
     words::Words,
 };
 

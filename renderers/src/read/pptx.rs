@@ -1,11 +1,10 @@
 //! PowerPoint: slide by slide, in the order of the show, with the speaker's notes.
 
 use super::{
-    Kind, ReadError, Reading,
     archive::Archive,
-    chart,
-    docx::links,
-    limits,
+    chart, limits,
+    links::{links, within},
+    reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
     xml::{Element, Node, walk},
 };
@@ -48,18 +47,6 @@ fn slides(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
         Ok(())
     })?;
     Ok(parts)
-}
-
-/// A target is relative to the folder of the part that names it.
-pub fn within(folder: &str, target: &str) -> String {
-    match target.strip_prefix('/') {
-        Some(absolute) => absolute.to_owned(),
-        None => match target.strip_prefix("../") {
-            Some(up) => within(folder.rsplit_once('/').map_or("", |(up, _)| up), up),
-            None if folder.is_empty() => target.to_owned(),
-            None => format!("{folder}/{target}"),
-        },
-    }
 }
 
 fn notes(archive: &mut Archive, slide: &str) -> Result<Option<String>, ReadError> {

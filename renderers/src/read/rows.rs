@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Kind, Reading, words::Words};
+use super::{
+    reading::{Kind, Reading},
+    words::Words,
+};
 use crate::records::{records, sheets};
 
 pub fn csv(text: &str) -> Reading {

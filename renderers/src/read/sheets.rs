@@ -7,9 +7,9 @@ use calamine::{
 use std::{collections::BTreeMap, fmt::Display, io::Cursor};
 
 use super::{
-    Kind, ReadError, Reading,
     archive::Archive,
     chart, limits,
+    reading::{Kind, ReadError, Reading},
     words::Words,
     xml::{Node, walk},
 };

@@ -1,7 +1,7 @@
 //! Paragraphs, marks, lists and tables as Markdown. Words stay as they are: what reads this wants
 //! to quote them.
 
-use super::{ReadError, limits};
+use super::{limits, reading::ReadError};
 
 /// A document as it grows.
 #[derive(Debug, Default)]

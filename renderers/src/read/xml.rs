@@ -6,7 +6,7 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-use super::{ReadError, charset, limits};
+use super::{charset, limits, reading::ReadError};
 
 /// One step. Names of elements come without their prefix.
 pub enum Node<'a> {
