@@ -14,6 +14,7 @@ use zip::{CompressionMethod, ZipWriter};
 #[cfg(test)]
 mod arbitrary;
 pub mod highlight;
+mod kind;
 pub mod limits;
 pub mod linear;
 pub mod look;
@@ -28,7 +29,7 @@ pub mod warnings;
 pub mod widths;
 pub mod xml;
 
-use picture::Kind;
+use kind::Kind;
 use xml::Xml;
 
 /// Prefix of the relationship types of ECMA-376 (transitional).

@@ -5,6 +5,7 @@ use std::io::Cursor;
 
 use image::{ImageFormat, ImageReader};
 
+use super::kind::Kind;
 use super::vector;
 use super::warnings::Warnings;
 use super::xml::Xml;
@@ -20,38 +21,6 @@ const DECODED_BYTES: u64 = 512 << 20;
 
 /// English Metric Units in one pixel at 96 pixels an inch.
 pub const EMU_PER_PIXEL: i64 = 9_525;
-
-/// Formats that Office draws as they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Png,
-    Jpeg,
-    Gif,
-    Bmp,
-    Svg,
-}
-
-impl Kind {
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Png => "png",
-            Self::Jpeg => "jpeg",
-            Self::Gif => "gif",
-            Self::Bmp => "bmp",
-            Self::Svg => "svg",
-        }
-    }
-
-    pub fn content_type(self) -> &'static str {
-        match self {
-            Self::Png => "image/png",
-            Self::Jpeg => "image/jpeg",
-            Self::Gif => "image/gif",
-            Self::Bmp => "image/bmp",
-            Self::Svg => "image/svg+xml",
-        }
-    }
-}
 
 /// A picture that may be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,33 @@
+//! The kinds of pictures.
+
+/// Formats that Office draws as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Png,
+    Jpeg,
+    Gif,
+    Bmp,
+    Svg,
+}
+
+impl Kind {
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Jpeg => "jpeg",
+            Self::Gif => "gif",
+            Self::Bmp => "bmp",
+            Self::Svg => "svg",
+        }
+    }
+
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Gif => "image/gif",
+            Self::Bmp => "image/bmp",
+            Self::Svg => "image/svg+xml",
+        }
+    }
+}
