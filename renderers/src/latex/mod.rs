@@ -1,82 +1,10 @@
 //! LaTeX formulas as a tree that every format can draw: the part of mathematics that people write in
 //! chats. What is not known is an error that names the command, never a guess.
 
+mod formula;
 mod parse;
 mod symbols;
 mod tokens;
 
+pub use formula::{Formula, Style};
 pub use parse::parse;
-
-/// The longest formula, in bytes.
-pub const FORMULA_BYTES: usize = 4 * 1024;
-/// The most groups inside each other.
-pub const DEPTH: usize = 64;
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Formula {
-    Row(Vec<Formula>),
-    /// A letter or a sign.
-    Symbol(char),
-    Number(String),
-    /// Upright words.
-    Text(String),
-    /// A named function such as `sin`; `limits` puts scripts below and above.
-    Function {
-        name: String,
-        limits: bool,
-    },
-    Fraction(Box<Formula>, Box<Formula>),
-    Binomial(Box<Formula>, Box<Formula>),
-    Root {
-        degree: Option<Box<Formula>>,
-        body: Box<Formula>,
-    },
-    Scripts {
-        base: Box<Formula>,
-        below: Option<Box<Formula>>,
-        above: Option<Box<Formula>>,
-    },
-    /// Brackets that grow; `None` where LaTeX has `.`.
-    Fence {
-        open: Option<char>,
-        close: Option<char>,
-        body: Box<Formula>,
-    },
-    Matrix {
-        open: Option<char>,
-        close: Option<char>,
-        rows: Vec<Vec<Formula>>,
-    },
-    /// Lines aligned at `&`.
-    Lines(Vec<Vec<Formula>>),
-    /// A combining character over the body.
-    Accent {
-        mark: char,
-        body: Box<Formula>,
-    },
-    Brace {
-        over: bool,
-        body: Box<Formula>,
-    },
-    Line {
-        over: bool,
-        body: Box<Formula>,
-    },
-    Styled {
-        style: Style,
-        body: Box<Formula>,
-    },
-    /// In em.
-    Space(f32),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
-    Bold,
-    Upright,
-    Blackboard,
-    Calligraphic,
-    Fraktur,
-    Sans,
-    Mono,
-}

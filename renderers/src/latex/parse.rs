@@ -1,7 +1,13 @@
 //! Reads LaTeX into a [`Formula`].
 
+use super::formula::{Formula, Style};
+use super::symbols;
 use super::tokens::{Token, tokens};
-use super::{DEPTH, FORMULA_BYTES, Formula, Style, symbols};
+
+/// The longest formula, in bytes.
+const FORMULA_BYTES: usize = 4 * 1024;
+/// The most groups inside each other.
+const DEPTH: usize = 64;
 
 /// The formula, or a sentence fragment that says what is not understood.
 pub fn parse(latex: &str) -> Result<Formula, String> {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Cell, Expr, Op, functions};
+use super::expr::{Cell, Expr, Op};
 
 /// Cells that one formula may look at, ranges counted whole.
 const LOOKS: usize = 2_000_000;
@@ -89,7 +89,7 @@ impl Grid {
                 let (left, right) = (self.value(left)?, self.value(right)?);
                 binary(&left, *op, &right)
             }
-            Expr::Call(name, arguments) => functions::call(self, name, arguments)?,
+            Expr::Call(name, arguments) => self.call(name, arguments)?,
         })
     }
 

@@ -1,7 +1,7 @@
 //! The functions that a formula may call: those that can be computed here, none of which reaches out.
 
-use super::evaluate::{Stop, Value, compare, finite, settle};
-use super::{Expr, Grid, Op};
+use super::evaluate::{Grid, Stop, Value, compare, finite, settle};
+use super::expr::{Expr, Op};
 
 /// Names with the fewest and the most arguments.
 const KNOWN: [(&str, usize, usize); 33] = [
@@ -51,16 +51,19 @@ pub fn check(name: &str, count: usize) -> Result<(), String> {
     if fits { Ok(()) } else { Err(format!("{name} has {count} arguments")) }
 }
 
-pub(super) fn call(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
-    match name {
-        "IF" | "IFERROR" => branch(grid, name, arguments),
-        "SUMIF" | "COUNTIF" | "AVERAGEIF" => conditional(grid, name, arguments),
-        "SUM" | "AVERAGE" | "MIN" | "MAX" | "COUNT" | "COUNTA" | "PRODUCT" | "MEDIAN" | "AND"
-        | "OR" => aggregate(grid, name, arguments),
-        _ => {
-            let values: Vec<Value> =
-                arguments.iter().map(|a| grid.value(a)).collect::<Result<_, _>>()?;
-            Ok(settle(plain(name, &values)))
+impl Grid {
+    /// The value of a call whose name and number of arguments were checked.
+    pub(super) fn call(&mut self, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
+        match name {
+            "IF" | "IFERROR" => branch(self, name, arguments),
+            "SUMIF" | "COUNTIF" | "AVERAGEIF" => conditional(self, name, arguments),
+            "SUM" | "AVERAGE" | "MIN" | "MAX" | "COUNT" | "COUNTA" | "PRODUCT" | "MEDIAN"
+            | "AND" | "OR" => aggregate(self, name, arguments),
+            _ => {
+                let values: Vec<Value> =
+                    arguments.iter().map(|a| self.value(a)).collect::<Result<_, _>>()?;
+                Ok(settle(plain(name, &values)))
+            }
         }
     }
 }

@@ -1,7 +1,13 @@
 //! Text to a checked formula. Other files, names and unknown functions have no grammar here, so they
 //! cannot get in; that another sheet is one of this workbook is checked where all are known.
 
-use super::{CHARS, Cell, DEPTH, Expr, Op, functions};
+use super::expr::{Cell, Expr, Op};
+use super::functions;
+
+/// The longest formula, in characters.
+const CHARS: usize = 1_000;
+/// The most brackets inside each other.
+const DEPTH: usize = 32;
 
 /// The formula, or a sentence fragment that says why it is none.
 pub fn parse(source: &str) -> Result<Expr, String> {

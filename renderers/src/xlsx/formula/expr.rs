@@ -1,0 +1,122 @@
+//! A formula as a tree, and as a workbook writes it.
+
+use std::collections::BTreeMap;
+
+/// A checked formula. Cells count from zero.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expr {
+    Number(f64),
+    Text(String),
+    Bool(bool),
+    Cell(Cell),
+    Range(Cell, Cell),
+    /// A cell or a range of the first table of another sheet of this workbook.
+    Elsewhere(String, Box<Expr>),
+    Negate(Box<Expr>),
+    Percent(Box<Expr>),
+    Group(Box<Expr>),
+    Binary(Box<Expr>, Op, Box<Expr>),
+    Call(&'static str, Vec<Expr>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Cell {
+    pub row: u32,
+    pub column: u16,
+    pub row_is_fixed: bool,
+    pub column_is_fixed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Power,
+    Join,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Op {
+    pub fn sign(self) -> &'static str {
+        match self {
+            Op::Add => "+",
+            Op::Subtract => "-",
+            Op::Multiply => "*",
+            Op::Divide => "/",
+            Op::Power => "^",
+            Op::Join => "&",
+            Op::Equal => "=",
+            Op::NotEqual => "<>",
+            Op::Less => "<",
+            Op::LessOrEqual => "<=",
+            Op::Greater => ">",
+            Op::GreaterOrEqual => ">=",
+        }
+    }
+}
+
+impl Expr {
+    /// The formula as a workbook writes it: authors count from the header of a table, workbooks from
+    /// the top of a sheet.
+    pub fn write(&self, tops: &Tops) -> String {
+        let rows = tops.here;
+        match self {
+            Expr::Elsewhere(name, inner) => {
+                let (name, here) = tops.sheet(name).unwrap_or((name, 0));
+                let inner = inner.write(&Tops { here, ..Tops::default() });
+                format!("'{}'!{inner}", name.replace('\'', "''"))
+            }
+            Expr::Number(number) => number.to_string(),
+            Expr::Text(text) => format!("\"{}\"", text.replace('"', "\"\"")),
+            Expr::Bool(truth) => if *truth { "TRUE" } else { "FALSE" }.to_owned(),
+            Expr::Cell(cell) => cell.write(rows),
+            Expr::Range(from, to) => format!("{}:{}", from.write(rows), to.write(rows)),
+            Expr::Negate(inner) => format!("-{}", inner.write(tops)),
+            Expr::Percent(inner) => format!("{}%", inner.write(tops)),
+            Expr::Group(inner) => format!("({})", inner.write(tops)),
+            Expr::Binary(left, op, right) => {
+                format!("{}{}{}", left.write(tops), op.sign(), right.write(tops))
+            }
+            Expr::Call(name, arguments) => {
+                let arguments: Vec<String> = arguments.iter().map(|a| a.write(tops)).collect();
+                format!("{name}({})", arguments.join(","))
+            }
+        }
+    }
+}
+
+/// In which row, counted from zero, a table's header stands: the formula's own, and by the names of
+/// sheets in lower case, with the names as they are, the first of each sheet.
+#[derive(Debug, Clone, Default)]
+pub struct Tops {
+    pub here: u32,
+    pub sheets: BTreeMap<String, (String, u32)>,
+}
+
+impl Tops {
+    pub fn sheet(&self, name: &str) -> Option<(&str, u32)> {
+        self.sheets.get(&name.to_lowercase()).map(|(name, top)| (name.as_str(), *top))
+    }
+}
+
+impl Cell {
+    fn write(self, rows: u32) -> String {
+        let mut letters = Vec::new();
+        let mut column = u32::from(self.column) + 1;
+        while column > 0 {
+            letters.push(char::from(b'A' + ((column - 1) % 26) as u8));
+            column = (column - 1) / 26;
+        }
+        let letters: String = letters.into_iter().rev().collect();
+        let dollar = |fixed: bool| if fixed { "$" } else { "" };
+        let (column, row) = (dollar(self.column_is_fixed), dollar(self.row_is_fixed));
+        format!("{column}{letters}{row}{}", self.row + rows + 1)
+    }
+}
