@@ -5,6 +5,8 @@
 
 use chrono::{NaiveDate, NaiveDateTime};
 
+/// The most characters of a cell, which is Excel's limit.
+pub const CELL_CHARS: usize = 32_767;
 /// A spreadsheet keeps fifteen digits; one more would change the number.
 const DIGITS: usize = 15;
 /// A number with a plus and this many digits is more likely a telephone's.

@@ -6,7 +6,7 @@ use rust_xlsxwriter::{
 };
 
 use super::look;
-use super::sheet::Pages;
+use super::pages::Pages;
 use crate::chart::{Chart, Kind};
 use crate::document::Align;
 use crate::package::look::Look;

@@ -1,21 +1,17 @@
 //! One sheet: its parts from top to bottom, its widths, and how it is printed.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use rust_xlsxwriter::{Format, FormatAlign, HeaderImagePosition, Image, Worksheet, XlsxError};
 
+use super::cells::CELL_CHARS;
 use super::directives::Directive;
-use super::formula::{Grid, Tops};
+use super::look;
+use super::pages::Pages;
 use super::plan::{Line, Part, Sheet};
 use super::runs::{Run, Runs, Style};
-use super::table::Read;
-use super::{CELL_CHARS, look};
-use crate::Document;
 use crate::document::{PageSize, Table};
 use crate::fonts::Fonts;
-use crate::package::look::{Look, look as theme};
 use crate::package::vector::{self, Raster};
-use crate::pdf::images::{self, Picture, Pictures};
+use crate::pdf::images::{self, Picture};
 
 /// Of a column, in characters.
 const NARROWEST: usize = 8;
@@ -28,62 +24,7 @@ const ROW_PIXELS: f64 = 20.0;
 /// The most links of one sheet, which is Excel's limit.
 const LINKS: usize = 65_530;
 
-/// All sheets of one workbook, and what none of them could show.
-pub struct Pages<'a> {
-    document: &'a Document,
-    pictures: Pictures,
-    fonts: &'a Fonts,
-    pub look: Look<'a>,
-    warnings: &'a mut Vec<String>,
-    pub links: usize,
-    /// All tables, read and not yet written.
-    pub tables: VecDeque<Read>,
-    pub grid: Grid,
-    pub tops: Tops,
-    pub has_math: bool,
-    pub formulas_named: usize,
-    /// Sentences by what they are about, with how often each was needed.
-    losses: BTreeMap<&'static str, usize>,
-}
-
-impl<'a> Pages<'a> {
-    pub fn new(document: &'a Document, fonts: &'a Fonts, warnings: &'a mut Vec<String>) -> Self {
-        Pages {
-            document,
-            pictures: images::load(&document.assets),
-            fonts,
-            look: theme(&document.meta),
-            warnings,
-            links: 0,
-            tables: VecDeque::new(),
-            grid: Grid::default(),
-            tops: Tops::default(),
-            has_math: false,
-            formulas_named: 0,
-            losses: BTreeMap::new(),
-        }
-    }
-
-    pub fn warn(&mut self, sentence: String) {
-        if !self.warnings.contains(&sentence) {
-            self.warnings.push(sentence);
-        }
-    }
-
-    pub fn lose(&mut self, sentence: &'static str) {
-        *self.losses.entry(sentence).or_default() += 1;
-    }
-
-    pub fn finish(self) {
-        if self.has_math {
-            self.warnings.push("Formulas of mathematics are shown as their LaTeX source.".into());
-        }
-        self.warnings.extend(self.losses.iter().map(|(sentence, count)| match count {
-            1 => (*sentence).to_owned(),
-            count => format!("{sentence} ({count} times)"),
-        }));
-    }
-
+impl Pages<'_> {
     pub fn write(&mut self, sheet: &mut Worksheet, planned: &Sheet) -> Result<(), XlsxError> {
         sheet.set_name(&planned.name)?;
         self.links = 0;

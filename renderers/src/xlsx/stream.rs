@@ -8,8 +8,9 @@ use std::collections::HashMap;
 
 use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
 
-use super::cells::{self, Typed};
-use super::{CELL_CHARS, look, plan, properties};
+use super::cells::{self, CELL_CHARS, Typed};
+use super::properties::properties;
+use super::{look, plan};
 use crate::budgets::TABLE_COLUMNS;
 use crate::document::{Align, Meta};
 use crate::markdown::clean;

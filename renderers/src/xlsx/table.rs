@@ -10,23 +10,15 @@ use super::cells::{self, Typed};
 use super::directives::{Directive, Total};
 use super::formula::{self, Grid, Tops, Value};
 use super::look;
+use super::pages::{Meaning, Pages, Read};
 use super::runs::{Runs, Style, formula_source};
-use super::sheet::Pages;
+
 use crate::document::{Align, Inline, Table};
 
 /// How many formulas that stay text are named.
 const NAMED: usize = 5;
 /// Text wider than this is wrapped in its cell, whose column is no wider.
 const WRAP_WIDTH: usize = 57;
-
-/// The cells of a table, and what they mean where they are not plain text.
-pub type Read = Vec<Vec<(Runs, Option<Meaning>)>>;
-
-/// A cell that is not plain text.
-pub enum Meaning {
-    Typed(Typed),
-    Formula(formula::Expr),
-}
 
 impl Pages<'_> {
     /// Writes the table at `top`, and below it the totals that it is asked for.

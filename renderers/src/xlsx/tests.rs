@@ -2,6 +2,7 @@
 
 use std::io::{Cursor, Read};
 
+use super::cells::CELL_CHARS;
 use super::*;
 use crate::markdown;
 

@@ -1,0 +1,77 @@
+//! What all sheets of a workbook share: its tables, and what could not be shown.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::cells::Typed;
+use super::formula::{Expr, Grid, Tops};
+use super::runs::Runs;
+use crate::Document;
+use crate::fonts::Fonts;
+use crate::package::look::{Look, look};
+use crate::pdf::images::{self, Pictures};
+
+/// All sheets of one workbook, and what none of them could show.
+pub struct Pages<'a> {
+    pub document: &'a Document,
+    pub pictures: Pictures,
+    pub fonts: &'a Fonts,
+    pub look: Look<'a>,
+    warnings: &'a mut Vec<String>,
+    pub links: usize,
+    /// All tables, read and not yet written.
+    pub tables: VecDeque<Read>,
+    pub grid: Grid,
+    pub tops: Tops,
+    pub has_math: bool,
+    pub formulas_named: usize,
+    /// Sentences by what they are about, with how often each was needed.
+    losses: BTreeMap<&'static str, usize>,
+}
+
+impl<'a> Pages<'a> {
+    pub fn new(document: &'a Document, fonts: &'a Fonts, warnings: &'a mut Vec<String>) -> Self {
+        Pages {
+            document,
+            pictures: images::load(&document.assets),
+            fonts,
+            look: look(&document.meta),
+            warnings,
+            links: 0,
+            tables: VecDeque::new(),
+            grid: Grid::default(),
+            tops: Tops::default(),
+            has_math: false,
+            formulas_named: 0,
+            losses: BTreeMap::new(),
+        }
+    }
+
+    pub fn warn(&mut self, sentence: String) {
+        if !self.warnings.contains(&sentence) {
+            self.warnings.push(sentence);
+        }
+    }
+
+    pub fn lose(&mut self, sentence: &'static str) {
+        *self.losses.entry(sentence).or_default() += 1;
+    }
+
+    pub fn finish(self) {
+        if self.has_math {
+            self.warnings.push("Formulas of mathematics are shown as their LaTeX source.".into());
+        }
+        self.warnings.extend(self.losses.iter().map(|(sentence, count)| match count {
+            1 => (*sentence).to_owned(),
+            count => format!("{sentence} ({count} times)"),
+        }));
+    }
+}
+
+/// The cells of a table, and what they mean where they are not plain text.
+pub type Read = Vec<Vec<(Runs, Option<Meaning>)>>;
+
+/// A cell that is not plain text.
+pub enum Meaning {
+    Typed(Typed),
+    Formula(Expr),
+}
