@@ -16,10 +16,8 @@
 //! series, the first column the categories (of a scatter chart: the x values). An empty cell is a gap.
 //! Excel and PowerPoint draw charts themselves; Word files and PDFs get [`svg::draw`]n pictures.
 
-mod read;
+pub mod read;
 pub mod svg;
-
-pub use read::read;
 
 /// The most values of one chart; more could not be told apart.
 pub const VALUES: usize = 500;

@@ -357,7 +357,7 @@ fn pie(canvas: &mut Canvas<'_>, chart: &Chart, (top, bottom): (f64, f64)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::read;
+    use crate::chart::read::read;
 
     #[test]
     fn ticks_are_round_and_hold_all_values() {

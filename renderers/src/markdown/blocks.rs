@@ -1,51 +1,15 @@
 //! comrak's blocks to ours.
 
-use std::collections::HashMap;
-
 use comrak::nodes::{AlertType, ListType, Node, NodeList, NodeValue, TableAlignment};
 
 use super::html::{self, Piece};
-use super::losses::Losses;
+use super::reader::Reader;
 use super::{clean, inlines};
 use crate::budgets::{CHARTS, NESTING};
 use crate::chart;
 use crate::document::{Alert, Align, Block, Inline, Item, List, Table, plain_text};
 
-/// Reads one tree; remembers which notes it met, and what it could not keep.
-pub struct Reader<'a> {
-    pub losses: Losses,
-    definitions: HashMap<String, Node<'a>>,
-    /// Names of notes in the order of their first mention.
-    mentioned: Vec<String>,
-    /// A note in a note has no place on a page: it becomes a number there.
-    pub in_note: bool,
-    /// Comments of the paragraph that is being read; they follow it.
-    pub comments: Vec<String>,
-    /// Notes that only other notes mention: they stand at the end of the text.
-    pub orphans: Vec<Block>,
-    /// Charts so far, drawn or not.
-    charts: usize,
-}
-
 impl<'a> Reader<'a> {
-    pub fn new(root: Node<'a>, losses: Losses) -> Self {
-        let mut definitions = HashMap::new();
-        for node in root.descendants() {
-            if let NodeValue::FootnoteDefinition(note) = &node.data().value {
-                definitions.entry(note.name.clone()).or_insert(node);
-            }
-        }
-        Reader {
-            losses,
-            definitions,
-            mentioned: Vec::new(),
-            in_note: false,
-            comments: Vec::new(),
-            orphans: Vec::new(),
-            charts: 0,
-        }
-    }
-
     /// The blocks inside `node`, which stands `depth` levels deep.
     pub fn blocks(&mut self, node: Node<'a>, depth: usize) -> Vec<Block> {
         let mut blocks = Vec::new();
@@ -175,7 +139,7 @@ impl<'a> Reader<'a> {
             self.charts += 1;
             let many = format!("a document may have {CHARTS}");
             let is_one_too_many = self.charts > CHARTS;
-            match if is_one_too_many { Err(many) } else { chart::read(&text) } {
+            match if is_one_too_many { Err(many) } else { chart::read::read(&text) } {
                 Ok(chart) => return Block::Chart(chart),
                 Err(why) => {
                     let number = self.charts;
@@ -200,16 +164,6 @@ impl<'a> Reader<'a> {
             }
         }
         push_text(&mut text, blocks);
-    }
-
-    /// The index of a note, if there is one of that name and this is no note itself.
-    pub fn note(&mut self, name: &str) -> Option<usize> {
-        let known = self.mentioned.iter().position(|mentioned| mentioned == name);
-        if known.is_some() || self.in_note || !self.definitions.contains_key(name) {
-            return known.filter(|_| !self.in_note);
-        }
-        self.mentioned.push(name.to_owned());
-        Some(self.mentioned.len() - 1)
     }
 
     /// The notes, after the text has been read. What the text never mentions is named, not lost.

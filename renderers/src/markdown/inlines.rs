@@ -2,9 +2,9 @@
 
 use comrak::nodes::{Node, NodeValue};
 
-use super::blocks::Reader;
 use super::clean;
 use super::html::{self, Piece};
+use super::reader::Reader;
 use crate::budgets::NESTING;
 use crate::document::{Inline, plain_text};
 

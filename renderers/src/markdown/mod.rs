@@ -13,6 +13,7 @@ mod front_matter;
 mod html;
 mod inlines;
 mod losses;
+mod reader;
 
 use comrak::nodes::{Node, NodeValue};
 use comrak::{Arena, Options};
@@ -38,7 +39,7 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     let arena = Arena::new();
     let root = comrak::parse_document(&arena, body, &options());
     check_tables(root)?;
-    let mut reader = blocks::Reader::new(root, losses);
+    let mut reader = reader::Reader::new(root, losses);
     let mut blocks = reader.blocks(root, 0);
     if body.contains(columns::MARK) {
         blocks = columns::gather(blocks);
