@@ -12,7 +12,7 @@ use typst::text::{LinebreakElem, RawContent, RawElem, SpaceElem, StrikeElem, Tex
 use typst::utils::PicoStr;
 use typst::visualize::ImageElem;
 
-use super::blocks::Drawing;
+use super::drawing::Drawing;
 use super::formula;
 use super::images::Picture;
 use crate::document::{Block, Inline};

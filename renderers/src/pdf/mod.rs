@@ -12,6 +12,7 @@
 //! Typst keeps what it has laid out for ever unless told otherwise; each job ends with an eviction.
 
 mod blocks;
+mod drawing;
 mod export;
 mod fonts;
 mod formula;
