@@ -1,6 +1,6 @@
 //! Blocks to paragraphs; each kind of block that needs more has its own file.
 
-use super::{Draw, Place};
+use super::draw::{Draw, Place};
 use crate::document::{Align, Block, Inline};
 use crate::package::measure::begins_rtl;
 use crate::package::text::{DEPTH, flat, plain};
@@ -127,7 +127,7 @@ impl Draw<'_> {
         if let Some(name) = &bookmark {
             xml.empty("w:bookmarkStart", &[("w:id", &id), ("w:name", name)]);
         }
-        let width = super::text_width(self.document);
+        let width = super::paper::text_width(self.document);
         self.inlines(
             xml,
             content,

@@ -1,9 +1,9 @@
 //! Code blocks: each in a cell of its own, so that two of them never run together.
 
 use super::blocks::{Shape, spacer};
+use super::draw::{Draw, Place};
 use super::inlines::letters;
 use super::tables::{Frame, one_cell};
-use super::{Draw, Place};
 use crate::package::highlight::{self, Piece};
 use crate::package::xml::Xml;
 

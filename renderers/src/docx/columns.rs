@@ -1,8 +1,9 @@
 //! Columns side by side: the cells of a row without lines, since columns of a section would flow into
 //! one another.
 
+use super::draw::{Draw, Place};
+use super::paper::GUTTER;
 use super::tables::grid;
-use super::{Draw, GUTTER, Place};
 use crate::document::Block;
 use crate::package::xml::Xml;
 

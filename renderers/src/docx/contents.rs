@@ -1,8 +1,10 @@
 //! What stands before the text: title or cover, and the table of contents.
 
 use super::blocks::Shape;
+use super::draw::Draw;
 use super::inlines::{Format, run};
-use super::{Draw, sections};
+use super::sections;
+use crate::package::look;
 use crate::package::measure::begins_rtl;
 use crate::package::xml::Xml;
 
@@ -57,7 +59,7 @@ impl Draw<'_> {
         xml.raw("<w:sdtPr><w:docPartObj><w:docPartGallery w:val=\"Table of Contents\"/>");
         xml.raw("<w:docPartUnique/></w:docPartObj></w:sdtPr>");
         xml.open("w:sdtContent", &[]);
-        line(xml, "TOCHeading", contents_title(super::look::language(&self.document.meta)));
+        line(xml, "TOCHeading", contents_title(look::language(&self.document.meta)));
         for (at, entry) in entries.iter().enumerate() {
             let style = ["TOC1", "TOC2", "TOC3"][usize::from(entry.level) - 1];
             xml.open("w:p", &[]);

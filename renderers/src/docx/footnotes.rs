@@ -1,8 +1,10 @@
 //! Footnotes: their part, their marks, and marks that repeat.
 
 use super::blocks::Shape;
+use super::draw::{Draw, Place};
 use super::inlines::{Format, run};
-use super::{Draw, Place, text_width};
+use super::namespaces::NAMESPACES;
+use super::paper::text_width;
 use crate::document::Block;
 use crate::package::measure::begins_rtl;
 use crate::package::text::plain;
@@ -47,7 +49,7 @@ impl Draw<'_> {
         let body_relations = std::mem::take(&mut self.relations);
         self.in_note = true;
         let mut xml = Xml::new();
-        xml.open("w:footnotes", &super::parts::NAMESPACES);
+        xml.open("w:footnotes", &NAMESPACES);
         for (id, kind, mark) in [
             ("-1", "separator", "w:separator"),
             ("0", "continuationSeparator", "w:continuationSeparator"),

@@ -1,6 +1,6 @@
 //! Inlines to runs: marks, links, notes, line breaks, directions.
 
-use super::{Draw, Place};
+use super::draw::{Draw, Place};
 use crate::document::Inline;
 use crate::package::text::{LINK_LETTERS, directions, joint, plain};
 use crate::package::xml::Xml;

@@ -1,5 +1,7 @@
 //! How many pages a document will have, by measured text.
 
+use super::anchors::Anchors;
+use super::paper::paper;
 use crate::Document;
 use crate::document::{Block, Inline, Table};
 use crate::package::measure::{Face, lines};
@@ -11,14 +13,14 @@ const AFTER: f64 = 7.0;
 
 /// An estimate: good for a budget, not for a promise.
 pub fn pages(document: &Document) -> usize {
-    let (width, height) = super::paper(document);
+    let (width, height) = paper(document);
     let [top, right, bottom, left] = document.meta.margins();
     let room = (height - top - bottom) as f64 / 20.0;
     let width = (width - left - right) as f64 / 20.0;
     let notes: f64 = document.notes.iter().map(|note| blocks(note, width, 0)).sum();
     let mut points = blocks(&document.blocks, width, 0) + notes * 0.9;
     if document.meta.contents {
-        points += super::anchors::Anchors::of(document).all.len() as f64 * 18.0;
+        points += Anchors::of(document).all.len() as f64 * 18.0;
     }
     let cover = usize::from(document.meta.cover);
     (points / room).ceil().max(1.0) as usize + cover

@@ -1,111 +1,13 @@
-//! Lists and their numbering: bullets, numbers that restart, tasks.
+//! Lists: bullets, numbers that restart, tasks.
 
 use super::blocks::Shape;
-use super::{Draw, Place};
+use super::draw::{Draw, Place};
+use super::numbering::{BULLET, DONE, LEVELS, OPEN, STEP};
 use crate::document::{Block, Item, List};
 use crate::package::xml::Xml;
 
-/// Word's levels; deeper lists stay on the ninth.
-const LEVELS: usize = 9;
-/// Twips from one level to the next.
-const STEP: i64 = 425;
 /// Word counts no further.
 const HIGHEST: u64 = 32_767;
-
-/// Abstract numberings, which are also the numbers of the lists that never count.
-const BULLET: u32 = 1;
-const OPEN: u32 = 2;
-const DONE: u32 = 3;
-const ORDERED: u32 = 4;
-/// The number of the headings, where they have numbers.
-pub const HEADINGS: u32 = 5;
-
-/// The ordered lists of a file: each is an own number, so that each counts for itself.
-#[derive(Debug, Default)]
-pub struct Numbering {
-    /// Level and first number.
-    lists: Vec<(usize, u64)>,
-}
-
-impl Numbering {
-    fn begin(&mut self, level: usize, start: u64) -> u32 {
-        self.lists.push((level, start));
-        HEADINGS + self.lists.len() as u32
-    }
-
-    /// `word/numbering.xml`.
-    pub fn write(&self) -> Xml {
-        let mut xml = Xml::new();
-        xml.open("w:numbering", &super::parts::NAMESPACES);
-        for (id, sign) in [(BULLET, ""), (OPEN, "☐"), (DONE, "☑"), (ORDERED, "")] {
-            xml.open("w:abstractNum", &[("w:abstractNumId", &id.to_string())]);
-            xml.val("w:multiLevelType", "multilevel");
-            (0..LEVELS).for_each(|level| write_level(&mut xml, id, sign, level));
-            xml.close();
-        }
-        heading_levels(&mut xml);
-        for id in [BULLET, OPEN, DONE, HEADINGS] {
-            xml.open("w:num", &[("w:numId", &id.to_string())]);
-            xml.val("w:abstractNumId", &id.to_string());
-            xml.close();
-        }
-        for (at, (level, start)) in self.lists.iter().enumerate() {
-            let id = HEADINGS + 1 + at as u32;
-            xml.open("w:num", &[("w:numId", &id.to_string())]);
-            xml.val("w:abstractNumId", &ORDERED.to_string());
-            xml.open("w:lvlOverride", &[("w:ilvl", &level.to_string())]);
-            xml.val("w:startOverride", &start.to_string());
-            xml.close();
-            xml.close();
-        }
-        xml.close();
-        xml
-    }
-}
-
-/// `1`, `1.1`, `1.1.1`: each level belongs to the style of its heading.
-fn heading_levels(xml: &mut Xml) {
-    xml.open("w:abstractNum", &[("w:abstractNumId", &HEADINGS.to_string())]);
-    xml.val("w:multiLevelType", "multilevel");
-    for level in 0..6 {
-        let text: Vec<String> = (0..=level).map(|at| format!("%{}", at + 1)).collect();
-        xml.open("w:lvl", &[("w:ilvl", &level.to_string())]);
-        xml.val("w:start", "1");
-        xml.val("w:numFmt", "decimal");
-        xml.val("w:pStyle", &format!("Heading{}", level + 1));
-        xml.val("w:suff", "space");
-        xml.val("w:lvlText", &text.join("."));
-        xml.val("w:lvlJc", "left");
-        xml.raw("<w:pPr><w:ind w:left=\"0\" w:firstLine=\"0\"/></w:pPr>");
-        xml.close();
-    }
-    xml.close();
-}
-
-fn write_level(xml: &mut Xml, id: u32, sign: &str, level: usize) {
-    let (format, text) = if id == ORDERED {
-        (["decimal", "lowerLetter", "lowerRoman"][level % 3], format!("%{}.", level + 1))
-    } else {
-        let bullet = ["•", "◦", "▪"][level % 3];
-        ("bullet", if sign.is_empty() { bullet.to_owned() } else { sign.to_owned() })
-    };
-    xml.open("w:lvl", &[("w:ilvl", &level.to_string())]);
-    xml.val("w:start", "1");
-    xml.val("w:numFmt", format);
-    xml.val("w:lvlText", &text);
-    xml.val("w:lvlJc", "left");
-    let left = (STEP * (level as i64 + 1)).to_string();
-    xml.open("w:pPr", &[]);
-    xml.empty("w:ind", &[("w:left", &left), ("w:hanging", "357")]);
-    xml.close();
-    if !sign.is_empty() {
-        xml.open("w:rPr", &[]);
-        let face = "Segoe UI Symbol";
-        xml.empty("w:rFonts", &[("w:ascii", face), ("w:hAnsi", face), ("w:cs", face)]);
-        xml.close();
-    }
-    xml.close();
-}
 
 impl Draw<'_> {
     pub fn list(&mut self, xml: &mut Xml, list: &List, place: Place) {

@@ -2,8 +2,9 @@
 //! inside a formula's text would not be drawn at all.
 
 use super::blocks::{Shape, shape};
+use super::draw::{Draw, Place};
 use super::inlines::{Format, run};
-use super::{Draw, Place, omml};
+use super::omml;
 use crate::document::Align;
 use crate::latex;
 use crate::package::xml::Xml;

@@ -1,19 +1,9 @@
 //! The parts that hardly change: settings, the table of fonts, and who refers to whom.
 
-use super::Draw;
+use super::draw::Draw;
+use super::namespaces::NAMESPACES;
 use crate::package::look;
 use crate::package::xml::Xml;
-
-/// Declared on the root of every part, so that any piece may be written into any of them.
-pub const NAMESPACES: [(&str, &str); 7] = [
-    ("xmlns:w", "http://schemas.openxmlformats.org/wordprocessingml/2006/main"),
-    ("xmlns:r", "http://schemas.openxmlformats.org/officeDocument/2006/relationships"),
-    ("xmlns:m", "http://schemas.openxmlformats.org/officeDocument/2006/math"),
-    ("xmlns:wp", "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"),
-    ("xmlns:a", "http://schemas.openxmlformats.org/drawingml/2006/main"),
-    ("xmlns:pic", "http://schemas.openxmlformats.org/drawingml/2006/picture"),
-    ("xmlns:v", "urn:schemas-microsoft-com:vml"),
-];
 
 /// Content types of the parts below.
 const STYLES: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.styles+xml";

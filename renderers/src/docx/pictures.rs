@@ -1,8 +1,8 @@
 //! Pictures in the text, and figures with their captions.
 
 use super::blocks::Shape;
+use super::draw::{Draw, Place};
 use super::inlines::{Format, run as letters};
-use super::{Draw, Place};
 use crate::chart::{Chart, svg};
 use crate::document::Align;
 use crate::package::picture::{self, Picture};

@@ -1,9 +1,9 @@
 //! Quotes and alerts: a bar on the left, whatever stands inside.
 
 use super::blocks::{Shape, spacer};
+use super::draw::{Draw, Place};
 use super::inlines::{Format, run};
 use super::tables::{Frame, one_cell};
-use super::{Draw, Place};
 use crate::document::{Alert, Block};
 use crate::package::look;
 use crate::package::xml::Xml;

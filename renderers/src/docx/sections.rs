@@ -1,6 +1,9 @@
 //! Sections: paper, margins, header and footer, the cover.
 
-use super::{Draw, paper, pictures};
+use super::draw::Draw;
+use super::namespaces::NAMESPACES;
+use super::paper::{self, paper};
+use super::pictures;
 use crate::Document;
 use crate::package::Relations;
 use crate::package::measure::begins_rtl;
@@ -21,7 +24,7 @@ impl<'d> Draw<'d> {
         }
         page(xml, self.document);
         if two {
-            let gutter = super::GUTTER.to_string();
+            let gutter = paper::GUTTER.to_string();
             xml.empty("w:cols", &[("w:num", "2"), ("w:space", &gutter)]);
         }
         xml.close();
@@ -74,7 +77,7 @@ impl<'d> Draw<'d> {
 
     fn header(&mut self, text: &str, logo: Option<&Picture<'_>>, relations: &mut Relations) -> Xml {
         let mut xml = Xml::new();
-        xml.open("w:hdr", &super::parts::NAMESPACES);
+        xml.open("w:hdr", &NAMESPACES);
         self.edge_begin(&mut xml, "Header", text);
         if let Some(logo) = logo {
             super::inlines::run(&mut xml, "\t", super::inlines::Format::default());
@@ -89,7 +92,7 @@ impl<'d> Draw<'d> {
 
     fn footer(&self, text: &str) -> Xml {
         let mut xml = Xml::new();
-        xml.open("w:ftr", &super::parts::NAMESPACES);
+        xml.open("w:ftr", &NAMESPACES);
         self.edge_begin(&mut xml, "Footer", text);
         let format = super::inlines::Format { rtl: begins_rtl(text), ..Default::default() };
         super::inlines::run(&mut xml, "\t", format);
@@ -103,7 +106,7 @@ impl<'d> Draw<'d> {
 
     /// A line at the edge of the page, text on the left; what is on the right comes behind a tab.
     fn edge_begin(&self, xml: &mut Xml, style: &'static str, text: &str) {
-        let width = super::page_width(self.document).to_string();
+        let width = paper::page_width(self.document).to_string();
         let rtl = begins_rtl(text);
         xml.open("w:p", &[]);
         xml.open("w:pPr", &[]);

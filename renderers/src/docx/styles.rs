@@ -1,5 +1,7 @@
 //! `word/styles.xml`: what each style looks like in each theme.
 
+use super::namespaces::NAMESPACES;
+use super::numbering::HEADINGS;
 use crate::document::{Meta, Voice};
 use crate::package::look::{self, Look};
 use crate::package::xml::Xml;
@@ -16,7 +18,7 @@ struct Style {
 
 pub fn write(look: &Look, meta: &Meta) -> Xml {
     let mut xml = Xml::new();
-    xml.open("w:styles", &super::parts::NAMESPACES);
+    xml.open("w:styles", &NAMESPACES);
     defaults(&mut xml, look, meta);
     xml.raw("<w:style w:type=\"paragraph\" w:default=\"1\" w:styleId=\"Normal\"><w:name w:val=\"Normal\"/><w:qFormat/></w:style>");
     xml.raw("<w:style w:type=\"character\" w:default=\"1\" w:styleId=\"DefaultParagraphFont\"><w:name w:val=\"Default Paragraph Font\"/><w:uiPriority w:val=\"1\"/><w:semiHidden/></w:style>");
@@ -136,7 +138,7 @@ fn headings(look: &Look, numbered: bool) -> Vec<Style> {
         };
         let run = voice(look, look.brand.map(|brand| &brand.levels[at]), usual);
         let spacing = spacing(before, after, 252);
-        let id = super::lists::HEADINGS;
+        let id = HEADINGS;
         let number = if numbered {
             format!("<w:numPr><w:ilvl w:val=\"{at}\"/><w:numId w:val=\"{id}\"/></w:numPr>")
         } else {

@@ -1,8 +1,8 @@
 //! Tables: widths by content, a header row that repeats, rows that stay whole.
 
 use super::blocks::{Shape, spacer};
+use super::draw::{Draw, Place};
 use super::inlines::Format;
-use super::{Draw, Place};
 use crate::document::{Align, Inline, Table};
 use crate::package::measure::{Face, begins_rtl};
 use crate::package::text::{columns, cut_columns, plain};

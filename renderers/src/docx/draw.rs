@@ -1,0 +1,86 @@
+//! The state of one drawing, and the place of a block in it.
+
+use super::anchors::Anchors;
+use super::numbering::Numbering;
+use crate::Document;
+use crate::fonts::Fonts;
+use crate::package::look::{self, Look};
+use crate::package::picture::Album;
+use crate::package::warnings::Warnings;
+use crate::package::{Package, Relations};
+
+/// The state of one drawing; the XML goes along beside it.
+pub struct Draw<'d> {
+    pub document: &'d Document,
+    pub look: Look<'d>,
+    pub package: Package,
+    /// Relationships of the part that is being written.
+    pub relations: Relations,
+    pub warnings: Warnings,
+    pub fonts: &'d Fonts,
+    pub album: Album<'d>,
+    pub numbering: Numbering,
+    pub anchors: Anchors,
+    /// For each footnote, whether it was mentioned already.
+    pub mentioned: Vec<bool>,
+    pub in_note: bool,
+    /// Ids of drawings and bookmarks, unique in the file.
+    pub last_id: u32,
+}
+
+/// Where a block stands: what surrounds it decides how it is drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Style of its paragraphs.
+    pub style: &'static str,
+    /// Twips from the left margin.
+    pub indent: i64,
+    /// Twips that are left for it.
+    pub width: i64,
+    /// Depth of nesting of any kind.
+    pub depth: usize,
+    /// Depth of lists.
+    pub level: usize,
+    pub tight: bool,
+}
+
+impl Place {
+    /// The same place, `by` twips further in.
+    pub fn indented(self, by: i64) -> Self {
+        Self {
+            indent: self.indent + by,
+            width: (self.width - by).max(1_000),
+            depth: self.depth + 1,
+            ..self
+        }
+    }
+
+    /// Inside a cell that takes this place.
+    pub fn cell(self) -> Self {
+        Self { indent: 0, width: (self.width - 280).max(1_000), depth: self.depth + 1, ..self }
+    }
+}
+
+impl<'d> Draw<'d> {
+    pub fn new(document: &'d Document, fonts: &'d Fonts) -> Self {
+        Self {
+            document,
+            look: look::look(&document.meta),
+            package: Package::default(),
+            relations: Relations::default(),
+            warnings: Warnings::from(&document.warnings),
+            fonts,
+            album: Album::new(fonts),
+            numbering: Numbering::default(),
+            anchors: Anchors::of(document),
+            mentioned: vec![false; document.notes.len()],
+            in_note: false,
+            last_id: 0,
+        }
+    }
+
+    pub fn next_id(&mut self) -> u32 {
+        self.last_id += 1;
+        self.last_id
+    }
+}
