@@ -5,7 +5,7 @@ use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 
 use super::geometry::Area;
 use super::shapes::place;
-use super::slide::Sheet;
+use super::sheet::Sheet;
 use crate::chart::{Chart, Kind, Series};
 use crate::document::Color;
 use crate::package::Relations;

@@ -2,41 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Deck;
+use super::deck::Deck;
 use super::flow::flow;
-use super::geometry::Area;
 use super::heights::{GAP, height};
 use super::items::Item;
 use super::layouts::Layout;
+use super::page::{Page, Piece};
 use super::plan::{Class, Slide};
 use crate::document::{Block, Inline};
 use crate::package::text::{cut, plain, slug};
 
 /// A title of more letters is shortened.
 const TITLE_LETTERS: usize = 160;
-
-/// A slide with all its things in their places.
-#[derive(Debug, Clone)]
-pub struct Page<'d> {
-    pub layout: Layout,
-    pub title: Vec<Inline>,
-    /// Titles that nobody wrote are there for screen readers and the outline only.
-    pub hidden_title: bool,
-    pub pieces: Vec<Piece<'d>>,
-    pub notes: Vec<String>,
-    pub numbered: bool,
-    pub footer: Option<String>,
-    /// Anchors of the headings on the slide.
-    pub anchors: Vec<String>,
-}
-
-/// A thing on a slide.
-#[derive(Debug, Clone)]
-pub struct Piece<'d> {
-    pub item: Item<'d>,
-    pub area: Area,
-    pub scale: f64,
-}
 
 /// A layout and the pieces of each page.
 type Placed<'d> = (Layout, Vec<Vec<Piece<'d>>>);

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::fit::Piece;
 use super::geometry::Area;
 use super::heights::{Columns, GAP, code_height, code_size, height, para_height};
 use super::items::{Item, Mark, Para, Voice};
 use super::layouts::BLOCKS;
+use super::page::Piece;
 use crate::document::{Inline, Table};
 use crate::package::text::{cut, plain};
 

@@ -1,6 +1,6 @@
 //! A slide's blocks as the few kinds of things that stand on slides.
 
-use super::Deck;
+use super::deck::Deck;
 use super::plan::{Class, Slide};
 use crate::chart::Chart;
 use crate::document::{Alert, Block, Inline, Item as ListItem, List, Table};

@@ -2,8 +2,7 @@
 
 use super::geometry::{Area, Geometry, emu};
 use super::heights::{BEFORE, INDENT, SIZES};
-use super::paragraphs::fill;
-use super::slide::{NAMESPACES, TREE, close_shape, open_shape};
+use super::markup::{Holder, NAMESPACES, TREE, close_shape, fill, open_shape};
 use crate::package::look::Look;
 use crate::package::xml::Xml;
 
@@ -37,30 +36,6 @@ pub const LAYOUTS: [Layout; 10] = [
     Layout::TitleOnly,
     Layout::Blank,
 ];
-
-/// A placeholder: what kind, and which of its kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Holder {
-    kind: Option<&'static str>,
-    index: Option<usize>,
-}
-
-impl Holder {
-    pub const TITLE: Self = Self { kind: Some("title"), index: None };
-    pub const FOOTER: Self = Self { kind: Some("ftr"), index: Some(11) };
-    pub const NUMBER: Self = Self { kind: Some("sldNum"), index: Some(12) };
-
-    pub fn write(self, xml: &mut Xml) {
-        let index = self.index.map(|index| index.to_string());
-        let mut attributes = Vec::new();
-        attributes.extend(self.kind.map(|kind| ("type", kind)));
-        if matches!(self.kind, Some("ftr" | "sldNum")) {
-            attributes.push(("sz", "quarter"));
-        }
-        attributes.extend(index.as_deref().map(|index| ("idx", index)));
-        xml.empty("p:ph", &attributes);
-    }
-}
 
 impl Layout {
     pub fn title(self) -> Holder {

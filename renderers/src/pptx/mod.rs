@@ -3,40 +3,40 @@
 //! - [`plan`]: the document cut into slides, with notes and directives taken out
 //! - [`items`]: a slide's blocks as text, tables, code and pictures
 //! - [`fit`], [`flow`]: items placed by measured text, cut into further slides where they do not fit
-//! - [`slide`], [`paragraphs`], [`shapes`], [`charts`]: the XML of a slide
+//! - [`slide`], [`paragraphs`], [`shapes`], [`charts`]: the XML of a slide, a [`sheet`]
+//! - [`markup`]: XML that slides, layouts and masters have alike
 //! - [`layouts`], [`theme`], [`notes`], [`parts`]: what every file carries
 //!
 //! All text stands in placeholders of a layout, so that outline, screen readers and a change of
 //! design all work.
 
 mod charts;
+mod deck;
 mod fit;
 mod flow;
 mod geometry;
 mod heights;
 mod items;
 mod layouts;
+mod markup;
 mod notes;
+mod page;
 mod paragraphs;
 mod parts;
 mod plan;
 mod shapes;
+mod sheet;
 mod slide;
 mod theme;
-
-use std::collections::HashMap;
 
 use crate::Document;
 use crate::document::Block;
 use crate::fonts::Fonts;
-use crate::package::look::{self, Look};
-use crate::package::picture::Album;
-use crate::package::warnings::Warnings;
-use crate::package::{Package, Relations, limits, properties};
+use crate::package::{Relations, limits, properties};
 use crate::rendered::{RenderError, Rendered};
 
-use fit::Page;
-use geometry::Geometry;
+use deck::Deck;
+use page::Page;
 use plan::Slide;
 
 /// The most slides of a deck.
@@ -55,36 +55,7 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
     Ok(Rendered { bytes, pages: pages.len(), warnings: warnings.finish(dropped) })
 }
 
-/// The state of one drawing.
-struct Deck<'d> {
-    document: &'d Document,
-    look: Look<'d>,
-    geometry: Geometry,
-    package: Package,
-    warnings: Warnings,
-    album: Album<'d>,
-    fonts: &'d Fonts,
-    /// Charts that have been written.
-    charts: usize,
-    /// Number of the slide (from one) that an anchor stands on.
-    anchors: HashMap<String, usize>,
-}
-
 impl<'d> Deck<'d> {
-    fn new(document: &'d Document, fonts: &'d Fonts) -> Self {
-        Self {
-            document,
-            look: look::look(&document.meta),
-            geometry: Geometry::of(document.meta.slides),
-            package: Package::default(),
-            warnings: Warnings::from(&document.warnings),
-            album: Album::new(fonts),
-            fonts,
-            charts: 0,
-            anchors: HashMap::new(),
-        }
-    }
-
     /// All slides, each with its items in their places and a title of its own.
     /// Stops as soon as there are too many, so that a huge text is not cut to its end.
     fn pages(&mut self) -> Result<Vec<Page<'d>>, RenderError> {

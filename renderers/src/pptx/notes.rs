@@ -1,8 +1,8 @@
 //! Speaker's notes, and the master that their pages need.
 
-use super::Deck;
+use super::deck::Deck;
 use super::layouts::COLORS;
-use super::slide::{NAMESPACES, TREE};
+use super::markup::{NAMESPACES, TREE};
 use crate::package::Relations;
 use crate::package::measure::begins_rtl;
 use crate::package::text::directions;

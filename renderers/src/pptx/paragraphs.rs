@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::heights::INDENT;
 use super::items::{Mark, Para, Voice};
-use super::slide::Sheet;
+use super::markup::fill;
+use super::sheet::Sheet;
 use crate::document::{Align, Color, Inline};
 use crate::latex;
 use crate::package::highlight;
@@ -225,12 +226,6 @@ impl Sheet<'_, '_> {
             xml.close();
         }
     }
-}
-
-pub fn fill(xml: &mut Xml, color: &str) {
-    xml.open("a:solidFill", &[]);
-    xml.empty("a:srgbClr", &[("val", color)]);
-    xml.close();
 }
 
 /// Level, indent and bullet. `starts` knows the first number of each list in this placeholder:

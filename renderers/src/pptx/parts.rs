@@ -1,10 +1,11 @@
 //! The presentation itself, and who refers to whom.
 
-use super::fit::Page;
+use super::deck::Deck;
 use super::geometry::emu;
 use super::layouts::{self, LAYOUTS};
-use super::slide::NAMESPACES;
-use super::{Deck, notes, shapes, theme};
+use super::markup::NAMESPACES;
+use super::page::Page;
+use super::{notes, shapes, theme};
 use crate::document::SlideSize;
 use crate::package::Relations;
 use crate::package::picture::Picture;

@@ -1,10 +1,11 @@
 //! Tables and pictures on a slide.
 
-use super::fit::Piece;
 use super::geometry::{Area, Geometry, emu};
 use super::heights::{CELL, Columns};
-use super::paragraphs::{Format, fill};
-use super::slide::Sheet;
+use super::markup::fill;
+use super::page::Piece;
+use super::paragraphs::Format;
+use super::sheet::Sheet;
 use crate::document::{Inline, Table};
 use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
 use crate::package::text::rows;

@@ -1,12 +1,14 @@
 //! One slide: its title, its things, its footer, its notes.
 
-use super::Deck;
-use super::fit::{Page, Piece};
+use super::deck::Deck;
 use super::geometry::Area;
 use super::heights::{code_size, size};
 use super::items::Item;
-use super::layouts::{Holder, Layout};
-use super::paragraphs::{Format, fill};
+use super::layouts::Layout;
+use super::markup::{Holder, NAMESPACES, TREE, close_shape, fill, open_holder, open_shape};
+use super::page::{Page, Piece};
+use super::paragraphs::Format;
+use super::sheet::Sheet;
 use crate::document::{Align, Inline};
 use crate::package::Relations;
 use crate::package::measure::{self, Face, is_wide};
@@ -14,34 +16,6 @@ use crate::package::text::plain;
 use crate::package::xml::Xml;
 
 const KIND: &str = "application/vnd.openxmlformats-officedocument.presentationml.slide+xml";
-
-/// Declared on the root of every part with shapes.
-pub const NAMESPACES: [(&str, &str); 3] = [
-    ("xmlns:a", "http://schemas.openxmlformats.org/drawingml/2006/main"),
-    ("xmlns:r", "http://schemas.openxmlformats.org/officeDocument/2006/relationships"),
-    ("xmlns:p", "http://schemas.openxmlformats.org/presentationml/2006/main"),
-];
-
-/// The group that holds all shapes must say where it is.
-pub const TREE: &str = "<p:nvGrpSpPr><p:cNvPr id=\"1\" name=\"\"/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr>\
-    <p:grpSpPr><a:xfrm><a:off x=\"0\" y=\"0\"/><a:ext cx=\"0\" cy=\"0\"/><a:chOff x=\"0\" y=\"0\"/>\
-    <a:chExt cx=\"0\" cy=\"0\"/></a:xfrm></p:grpSpPr>";
-
-/// A slide in the making.
-pub struct Sheet<'a, 'd> {
-    pub deck: &'a mut Deck<'d>,
-    pub relations: Relations,
-    /// Relationship, action and tooltip of each link.
-    pub links: Vec<(String, Option<&'static str>, String)>,
-    last_id: u32,
-}
-
-impl Sheet<'_, '_> {
-    pub fn next_id(&mut self) -> String {
-        self.last_id += 1;
-        self.last_id.to_string()
-    }
-}
 
 impl<'d> Deck<'d> {
     /// Writes slide `number`, counted from one.
@@ -199,35 +173,4 @@ fn title_size(title: &[Inline], area: Area, full: f64) -> f64 {
     };
     let sizes = [full, 32.0, 28.0, 24.0, 20.0, 18.0, 16.0];
     sizes.into_iter().filter(|size| *size <= full).find(fits).unwrap_or(14.0)
-}
-
-fn open_holder(xml: &mut Xml, named: &[(&str, &str)], holder: Holder) {
-    xml.open("p:sp", &[]);
-    xml.open("p:nvSpPr", &[]);
-    xml.empty("p:cNvPr", named);
-    xml.raw("<p:cNvSpPr><a:spLocks noGrp=\"1\"/></p:cNvSpPr>");
-    xml.open("p:nvPr", &[]);
-    holder.write(xml);
-    xml.close();
-    xml.close();
-}
-
-/// A text placeholder up to its body; at the layout's own place where there is no `area`.
-pub fn open_shape(xml: &mut Xml, named: &[(&str, &str)], holder: Holder, area: Option<Area>) {
-    open_holder(xml, named, holder);
-    xml.open("p:spPr", &[]);
-    if let Some(area) = area {
-        let [x, y, width, height] = area.emu();
-        xml.open("a:xfrm", &[]);
-        xml.empty("a:off", &[("x", &x), ("y", &y)]);
-        xml.empty("a:ext", &[("cx", &width), ("cy", &height)]);
-        xml.close();
-    }
-    xml.close();
-    xml.open("p:txBody", &[]);
-}
-
-pub fn close_shape(xml: &mut Xml) {
-    xml.close();
-    xml.close();
 }

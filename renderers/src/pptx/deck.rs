@@ -1,0 +1,42 @@
+//! The state of one drawing.
+
+use std::collections::HashMap;
+
+use super::geometry::Geometry;
+use crate::Document;
+use crate::fonts::Fonts;
+use crate::package::Package;
+use crate::package::look::{self, Look};
+use crate::package::picture::Album;
+use crate::package::warnings::Warnings;
+
+/// A deck in the making.
+pub struct Deck<'d> {
+    pub document: &'d Document,
+    pub look: Look<'d>,
+    pub geometry: Geometry,
+    pub package: Package,
+    pub warnings: Warnings,
+    pub album: Album<'d>,
+    pub fonts: &'d Fonts,
+    /// Charts that have been written.
+    pub charts: usize,
+    /// Number of the slide (from one) that an anchor stands on.
+    pub anchors: HashMap<String, usize>,
+}
+
+impl<'d> Deck<'d> {
+    pub fn new(document: &'d Document, fonts: &'d Fonts) -> Self {
+        Self {
+            document,
+            look: look::look(&document.meta),
+            geometry: Geometry::of(document.meta.slides),
+            package: Package::default(),
+            warnings: Warnings::from(&document.warnings),
+            album: Album::new(fonts),
+            fonts,
+            charts: 0,
+            anchors: HashMap::new(),
+        }
+    }
+}

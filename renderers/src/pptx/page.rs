@@ -1,0 +1,29 @@
+//! A slide whose things have their places.
+
+use super::geometry::Area;
+use super::items::Item;
+use super::layouts::Layout;
+use crate::document::Inline;
+
+/// A slide with all its things in their places.
+#[derive(Debug, Clone)]
+pub struct Page<'d> {
+    pub layout: Layout,
+    pub title: Vec<Inline>,
+    /// Titles that nobody wrote are there for screen readers and the outline only.
+    pub hidden_title: bool,
+    pub pieces: Vec<Piece<'d>>,
+    pub notes: Vec<String>,
+    pub numbered: bool,
+    pub footer: Option<String>,
+    /// Anchors of the headings on the slide.
+    pub anchors: Vec<String>,
+}
+
+/// A thing on a slide.
+#[derive(Debug, Clone)]
+pub struct Piece<'d> {
+    pub item: Item<'d>,
+    pub area: Area,
+    pub scale: f64,
+}

@@ -1,0 +1,20 @@
+//! A slide in the making.
+
+use super::deck::Deck;
+use crate::package::Relations;
+
+/// The slide that is being written, beside its XML.
+pub struct Sheet<'a, 'd> {
+    pub deck: &'a mut Deck<'d>,
+    pub relations: Relations,
+    /// Relationship, action and tooltip of each link.
+    pub links: Vec<(String, Option<&'static str>, String)>,
+    pub last_id: u32,
+}
+
+impl Sheet<'_, '_> {
+    pub fn next_id(&mut self) -> String {
+        self.last_id += 1;
+        self.last_id.to_string()
+    }
+}
