@@ -5,8 +5,10 @@
 //! - [`parts`]: what the files of all three kinds have alike
 //! - [`theme`]: faces and colours, which all three kinds have, and the background of slides
 //! - [`word`]: headings, paper, header and footer of a Word file
+//! - [`sheet`]: paper, header and footer of a workbook
 
 mod parts;
+mod sheet;
 mod theme;
 mod word;
 
@@ -43,6 +45,8 @@ fn brand(bytes: &[u8]) -> Result<Brand, ReadError> {
     theme::read(&mut archive, &mut brand)?;
     if archive.has(roots[0]) {
         word::read(&mut archive, &mut brand)?;
+    } else if archive.has(roots[2]) {
+        sheet::read(&mut archive, &mut brand)?;
     }
     Ok(brand)
 }

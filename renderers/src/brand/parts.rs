@@ -12,6 +12,16 @@ pub fn face(name: &str) -> Option<String> {
     ((1..=64).contains(&name.len()) && name.chars().all(is_plain)).then(|| name.to_owned())
 }
 
+/// Longer lines belong on the page, not above it.
+const EDGE_CHARS: usize = 200;
+
+/// What stands above or below the text, of the lines or sides that a template has there.
+pub fn edge_text(lines: &[String]) -> Option<String> {
+    let lines = lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let text = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("  ·  ");
+    Some(text.chars().take(EDGE_CHARS).collect()).filter(|text: &String| !text.is_empty())
+}
+
 pub fn links(archive: &mut Archive, part: &str) -> Result<HashMap<String, String>, ReadError> {
     let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
     links::links(archive, &format!("{folder}/_rels/{name}.rels"))

@@ -93,6 +93,34 @@ fn a_word_template_is_worn_by_all_four_formats() {
     assert_eq!((pdf.pages, pdf.warnings), (1, vec![]));
 }
 
+/// What a workbook of ours prints above and below its sheets comes back out of it, sign and all.
+#[test]
+fn a_workbook_gives_its_header_footer_and_paper() {
+    let mut document = markdown::read(
+        "---\nheader: Acme & Co\nfooter: Secret\npage: letter\nlandscape: true\n---\nx",
+    )
+    .unwrap();
+    document.logo = Some(DOT.to_vec());
+    let margins = [1_440, 720, 1_500, 720];
+    document.meta.brand = Some(Box::new(Brand { margins: Some(margins), ..Brand::default() }));
+    let template = render(&document, Format::Xlsx).unwrap().bytes;
+    let mut worn = markdown::read("x").unwrap();
+    worn.wear(read(&template).unwrap());
+    assert_eq!(worn.meta.header.as_deref(), Some("Acme & Co"));
+    assert_eq!(worn.meta.footer.as_deref(), Some("Secret"));
+    assert_eq!((worn.meta.page.size, worn.meta.page.landscape), (PageSize::Letter, true));
+    assert_eq!((worn.meta.margins(), worn.logo.as_deref()), (margins, Some(DOT)));
+    assert!(worn.warnings.is_empty(), "{:?}", worn.warnings);
+    let again = Parts::of(&render(&worn, Format::Xlsx).unwrap().bytes);
+    let again = again.xml("xl/worksheets/sheet1.xml");
+    for words in ["Acme &amp;&amp; Co&amp;R&amp;G", "right=\"0.5\"", "orientation=\"landscape\""] {
+        assert!(again.contains(words), "{words}: {again}");
+    }
+    let plain = render(&markdown::read("x").unwrap(), Format::Xlsx).unwrap().bytes;
+    let plain = read(&plain).unwrap();
+    assert_eq!((plain.header, plain.footer, plain.margins), (None, None, None));
+}
+
 #[test]
 fn the_front_matter_counts_before_the_template() {
     let mut document =

@@ -1,6 +1,6 @@
 //! What a Word file says besides its theme: styles, the section, header and footer.
 
-use super::parts::{embedded, face, links};
+use super::parts::{edge_text, embedded, face, links};
 use crate::document::{Brand, Color, Page, PageSize, Voice};
 use crate::read::{
     ReadError,
@@ -13,8 +13,6 @@ use crate::read::{
 const SIZES: std::ops::RangeInclusive<u32> = 12..=160;
 /// Margins that a page may have, in twips.
 const MARGINS: std::ops::RangeInclusive<i64> = 360..=4_320;
-/// Longer lines belong on the page, not above it.
-const EDGE_CHARS: usize = 200;
 
 pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
     if let Some(xml) = archive.part("word/styles.xml")? {
@@ -38,8 +36,7 @@ pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
         let part = within("word", &target);
         let Some(xml) = archive.part(&part)? else { continue };
         let edge = edge(&xml)?;
-        let text = Some(edge.text.join("  ·  ")).filter(|text| !text.is_empty());
-        let text = text.map(|text| text.chars().take(EDGE_CHARS).collect());
+        let text = edge_text(&edge.text);
         *(if is_header { &mut brand.header } else { &mut brand.footer }) = text;
         if let Some(id) = edge.picture.filter(|_| is_header) {
             embedded(archive, &part, &id, brand)?;
@@ -180,9 +177,8 @@ fn edge(xml: &[u8]) -> Result<Edge, ReadError> {
             Node::Text(text) if in_text => line.push_str(text),
             Node::Close("t") => in_text = false,
             Node::Close("p") => {
-                let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
-                if !has_field && !words.is_empty() {
-                    edge.text.push(words);
+                if !has_field {
+                    edge.text.push(std::mem::take(&mut line));
                 }
             }
             Node::Text(_) | Node::Close(_) => {}

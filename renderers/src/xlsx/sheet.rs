@@ -101,6 +101,11 @@ impl Pages<'_> {
             sheet.set_landscape();
         }
         sheet.set_print_fit_to_pages(1, 0);
+        if let Some(margins) = meta.brand.as_deref().and_then(|brand| brand.margins) {
+            let [top, right, bottom, left] = margins.map(|twips| twips as f64 / 1_440.0);
+            let edge = top.min(bottom) / 2.0;
+            sheet.set_margins(left, right, top, bottom, edge, edge);
+        }
         let escape = |text: &str| text.replace('&', "&&");
         let header = meta.header.as_deref().map(escape).unwrap_or_default();
         if let Some(logo) = self.logo() {

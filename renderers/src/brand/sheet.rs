@@ -1,0 +1,146 @@
+//! What a workbook says besides its theme: how its first sheet is printed.
+
+use super::parts::{edge_text, embedded, links};
+use crate::document::{Brand, Page, PageSize};
+use crate::read::{
+    ReadError,
+    archive::Archive,
+    links::within,
+    xml::{Element, Node, walk},
+};
+
+/// Twips of an inch.
+const INCH: f64 = 1_440.0;
+/// Margins that Excel gives to every sheet by itself, top, right, bottom and left: nobody's wish.
+const USUAL: [i64; 4] = [1_080, 1_008, 1_080, 1_008];
+/// Margins that a page may have, in twips.
+const MARGINS: std::ops::RangeInclusive<i64> = 360..=4_320;
+
+pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
+    let Some(part) = archive.numbered("xl/worksheets/sheet").into_iter().next() else {
+        return Ok(());
+    };
+    let Some(xml) = archive.part(&part)? else { return Ok(()) };
+    let mut print = Print::default();
+    walk(&xml, |node| {
+        print.step(&node, brand);
+        Ok(())
+    })?;
+    brand.header = edge_text(&words(&print.header));
+    brand.footer = edge_text(&words(&print.footer));
+    match print.drawing.and_then(|id| links(archive, &part).ok()?.remove(&id)) {
+        Some(target) if print.header.contains("&G") => {
+            let folder = part.rsplit_once('/').map_or("", |(folder, _)| folder);
+            logo(archive, &within(folder, &target), brand)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first picture of the drawing behind the header.
+fn logo(archive: &mut Archive, drawing: &str, brand: &mut Brand) -> Result<(), ReadError> {
+    let Some(xml) = archive.part(drawing)? else { return Ok(()) };
+    let mut picture = None;
+    walk(&xml, |node| {
+        if let Node::Open(element) = node
+            && element.name == "imagedata"
+            && picture.is_none()
+        {
+            picture = element.attribute("relid").map(str::to_owned);
+        }
+        Ok(())
+    })?;
+    picture.map_or(Ok(()), |id| embedded(archive, drawing, &id, brand))
+}
+
+#[derive(Default)]
+struct Print {
+    header: String,
+    footer: String,
+    /// The drawing with the header's pictures.
+    drawing: Option<String>,
+    /// Whether the text at hand is the header's or the footer's.
+    inside: Option<bool>,
+}
+
+impl Print {
+    fn step(&mut self, node: &Node<'_>, brand: &mut Brand) {
+        match node {
+            Node::Open(element) => match element.name.as_str() {
+                "oddHeader" => self.inside = Some(true),
+                "oddFooter" => self.inside = Some(false),
+                "legacyDrawingHF" => self.drawing = element.exactly("r:id").map(str::to_owned),
+                "pageMargins" => brand.margins = margins(element),
+                "pageSetup" => brand.page = paper(element),
+                _ => {}
+            },
+            Node::Text(text) => match self.inside {
+                Some(true) => self.header.push_str(text),
+                Some(false) => self.footer.push_str(text),
+                None => {}
+            },
+            Node::Close(_) => self.inside = None,
+        }
+    }
+}
+
+fn margins(element: &Element) -> Option<[i64; 4]> {
+    let side = |name| {
+        let inches = element.attribute(name)?.parse::<f64>().ok()?;
+        Some((inches * INCH).round() as i64).filter(|twips| MARGINS.contains(twips))
+    };
+    let [top, right, bottom, left] = ["top", "right", "bottom", "left"].map(side);
+    Some([top?, right?, bottom?, left?]).filter(|margins| *margins != USUAL)
+}
+
+/// Letter and A4 by Excel's numbers, or at least which way the paper lies.
+fn paper(element: &Element) -> Option<Page> {
+    let landscape = element.attribute("orientation") == Some("landscape");
+    let size = match element.attribute("paperSize") {
+        Some("1") => PageSize::Letter,
+        Some("9") => PageSize::A4,
+        _ if landscape => PageSize::default(),
+        _ => return None,
+    };
+    Some(Page { size, landscape, two_columns: false })
+}
+
+/// The words of the left, the middle and the right of a line (ECMA-376 part 1, 18.3.1.39), a line
+/// each; what has a field is left out, for the number of the page is written by us.
+fn words(line: &str) -> Vec<String> {
+    let mut parts = vec![(String::new(), false)];
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        let (text, has_field) = parts.last_mut().expect("there is the first");
+        match (c, if c == '&' { rest.next() } else { None }) {
+            ('&', Some('L' | 'C' | 'R')) => parts.push((String::new(), false)),
+            ('&', Some('&')) => text.push('&'),
+            ('&', Some('P' | 'N' | 'D' | 'T' | 'A' | 'F' | 'Z')) => *has_field = true,
+            ('&', Some('"')) => while rest.next().is_some_and(|c| c != '"') {},
+            ('&', Some('K')) => {
+                rest.nth(5);
+            }
+            ('&', Some('0'..='9')) => while rest.next_if(char::is_ascii_digit).is_some() {},
+            ('&', _) => {}
+            (c, _) => text.push(c),
+        }
+    }
+    parts.into_iter().filter(|(_, has_field)| !has_field).map(|(text, _)| text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_no_words() {
+        for (line, expected) in [
+            ("&LAcme && Co&RPage &P of &N", "Acme & Co"),
+            ("&L&\"Arial,Bold\"&12&K01+000Acme&C&G&RSecret", "Acme  ·  Secret"),
+            ("plain\nlines", "plain lines"),
+            ("&C&P", ""),
+        ] {
+            assert_eq!(edge_text(&words(line)).unwrap_or_default(), expected, "{line}");
+        }
+    }
+}
