@@ -10,6 +10,7 @@
 //! - [`language`]: what a browser asks to be spoken to in
 //! - [`html`]: Markdown as HTML that cannot act
 //! - [`guard`]: what every request passes and every answer carries
+//! - [`pace`]: how often an address may do something
 //! - [`rules`]: guard rules, asked and changed
 //! - [`reload`]: the configuration is read again
 //! - [`webhooks`], [`health`]: for platforms and for operators
@@ -26,6 +27,7 @@ pub mod health;
 pub mod html;
 pub mod language;
 pub mod metrics;
+pub mod pace;
 pub mod problem;
 pub mod reload;
 pub mod rules;
@@ -89,7 +91,8 @@ pub struct Admin {
     /// What opens `/metrics` to other machines.
     metrics_token: Option<SecretString>,
     reloads: Option<Reloads>,
-    wrong: sign_in::Wrong,
+    /// Links that were wrong.
+    wrong: pace::Pace,
     stop: CancellationToken,
 }
 
@@ -99,7 +102,7 @@ impl Admin {
         let gateway = worker.gateway.clone();
         let (changed, _) = broadcast::channel(64);
         let stop = gateway.stop.child_token();
-        let (wrong, bot) = (sign_in::Wrong::default(), "Countersign".to_owned());
+        let (wrong, bot) = (pace::Pace::of(sign_in::WRONG_A_MINUTE), "Countersign".to_owned());
         let (inlets, subscriptions) = (BTreeMap::new(), BTreeMap::new());
         Self {
             gateway,

@@ -13,11 +13,7 @@ use axum::{
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
-use std::{
-    collections::HashMap,
-    net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{net::SocketAddr, sync::Arc};
 
 use super::{Admin, html, language, problem::Problem};
 use crate::{
@@ -26,6 +22,8 @@ use crate::{
 };
 
 const COOKIE_NAME: &str = "countersign_session";
+/// So many wrong links within a minute, then that address waits.
+pub const WRONG_A_MINUTE: u32 = 10;
 const SESSION_FOR: TimeDelta = TimeDelta::days(30);
 
 const SIGN_IN: &str = include_str!("web/sign_in.html");
@@ -97,7 +95,7 @@ pub async fn redeem(
 ) -> Result<Response, Problem> {
     let now = admin.gateway.clock.now();
     let words = &language::of(&headers).words().page;
-    if admin.wrong.is_too_many(address.ip(), now) {
+    if admin.wrong.is_over(address.ip(), now) {
         let page = told(&admin, StatusCode::TOO_MANY_REQUESTS, words, words.too_many_links);
         return Ok(([(RETRY_AFTER, "60")], page).into_response());
     }
@@ -161,39 +159,4 @@ pub async fn sign_out(
 pub fn told(admin: &Admin, status: StatusCode, words: &Page, text: &str) -> Response {
     let page = html::page(SIGNED_OUT, words, &[("bot", &admin.bot), ("text", text)]);
     (status, Html(page)).into_response()
-}
-
-/// Wrong sign-ins, counted by address.
-#[derive(Debug, Default)]
-pub struct Wrong {
-    counts: Mutex<HashMap<IpAddr, (DateTime<Utc>, u32)>>,
-}
-
-/// So many wrong ones within a minute, then that address waits.
-const WRONG_A_MINUTE: u32 = 10;
-/// The most addresses remembered; a flood from more of them forgets the oldest minute.
-const ADDRESSES: usize = 10_000;
-
-impl Wrong {
-    fn is_too_many(&self, address: IpAddr, now: DateTime<Utc>) -> bool {
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.get(&address).is_some_and(|(since, count)| {
-            now - *since < TimeDelta::minutes(1) && *count >= WRONG_A_MINUTE
-        })
-    }
-
-    fn count(&self, address: IpAddr, now: DateTime<Utc>) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.len() >= ADDRESSES {
-            counts.retain(|_, (since, _)| now - *since < TimeDelta::minutes(1));
-        }
-        if counts.len() >= ADDRESSES {
-            counts.clear();
-        }
-        let entry = counts.entry(address).or_insert((now, 0));
-        if now - entry.0 >= TimeDelta::minutes(1) {
-            *entry = (now, 0);
-        }
-        entry.1 += 1;
-    }
 }
