@@ -81,11 +81,6 @@ pub async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
     Ok(([(CONTENT_TYPE, media_type), (CACHE_CONTROL, "no-cache")], content).into_response())
 }
 
-/// Whether the page is still signed in: an event stream that was refused cannot tell it why.
-pub async fn session(signed: Signed) -> Json<Value> {
-    Json(json!({ "person": signed.person }))
-}
-
 #[derive(Deserialize)]
 pub struct Message {
     /// Made by the page: the same message sent twice is taken once.

@@ -204,7 +204,6 @@ fn router(admin: Arc<Admin>) -> Router {
         .route("/assets/{name}", get(chat::asset))
         .route("/sign-in", get(sign_in::page).post(sign_in::redeem))
         .route("/sign-out", post(sign_in::sign_out))
-        .route("/chat/session", get(chat::session))
         .route("/chat/events", get(events::events))
         .route("/chat/messages", post(chat::say))
         .route("/chat/press", post(chat::press))

@@ -268,7 +268,7 @@ async fn a_browser_is_spoken_to_in_its_language() {
     assert!(page.contains("Nachricht an Countersign"), "{page}");
     assert!(page.contains("Deine Entscheidung"), "the script has its words");
     assert!(get("/nowhere", &cookie).await.contains("Diese Seite gibt es nicht."));
-    assert!(get("/chat/session", "").await.contains("Du bist nicht angemeldet."));
+    assert!(get("/chat/events", "").await.contains("Du bist nicht angemeldet."));
     let message = json!({ "id": Uuid::new_v4(), "text": "/status" });
     let request = world.post("/chat/messages").header(german.0, german.1).header("cookie", &cookie);
     assert_eq!(request.json(&message).send().await.unwrap().status(), StatusCode::NO_CONTENT);

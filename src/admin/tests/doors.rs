@@ -71,7 +71,7 @@ async fn without_a_session_nothing_is_shown_and_nothing_is_taken() {
     let home = world.get("/").send().await.unwrap();
     assert_eq!(home.status(), StatusCode::UNAUTHORIZED);
     assert!(home.text().await.unwrap().contains("countersign token"));
-    for path in ["/chat/events", "/chat/session", file.as_str()] {
+    for path in ["/chat/events", file.as_str()] {
         let answer = world.get(path).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{path}");
     }
@@ -92,7 +92,7 @@ async fn signing_out_ends_the_session_and_the_open_pages() {
     assert_eq!(out.status(), StatusCode::NO_CONTENT);
     page.until("signed_out").await;
     assert_eq!(page.next().await, None);
-    let answer = world.get("/chat/session").header("cookie", &cookie).send().await.unwrap();
+    let answer = world.get("/chat/events").header("cookie", &cookie).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
 }
 

@@ -239,47 +239,73 @@ function tell(words) {
 
 // --- the stream
 
-let stream, retry, wait = 1_000;
+let line, retry, wait = 1_000;
 
-function connect() {
-  clearTimeout(retry);
-  stream?.close();
-  stream = new EventSource("/chat/events");
-  const on = (name, does) => stream.addEventListener(name, (event) => does(JSON.parse(event.data)));
-  stream.addEventListener("open", () => { wait = 1_000; at("line").textContent = ""; });
-  stream.addEventListener("error", lost);
-  on("past", (past) => {
+const hear = {
+  past(past) {
     at("earlier").hidden = !past.begins_late;
     take(past.items);
     greet();
     log.removeAttribute("aria-busy");
-  });
-  on("items", (news) => take(news.items));
-  on("aside", (item) => change(() => {
+  },
+  items: (news) => take(news.items),
+  aside: (item) => change(() => {
     endDraft();
     log.append(draw.aside({ ...item, at: Date.now() }));
     greet();
-  }, true));
-  on("draft", (grown) => showDraft(grown.html));
-  on("typing", showTyping);
-  on("toast", (toast) => { if (toast.text) tell(toast.text); });
-  on("signed_out", signedOut);
+  }, true),
+  draft: (grown) => showDraft(grown.html),
+  typing: showTyping,
+  toast: (toast) => { if (toast.text) tell(toast.text); },
+  signed_out: signedOut,
+};
+
+// The events of a stream of them. An EventSource would not say why it was refused.
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const whole = (text + part.value).split("\n\n");
+    text = whole.pop();
+    for (const event of whole) {
+      const name = event.match(/^event: (.*)$/m), told = event.match(/^data: (.*)$/m);
+      if (name && told) yield [name[1], JSON.parse(told[1])];
+    }
+  }
 }
 
-async function lost() {
+// A fault of ours is no reason to connect again.
+function heard([name, told]) {
+  try {
+    hear[name]?.(told);
+  } catch (problem) {
+    reportError(problem);
+  }
+}
+
+async function connect() {
+  clearTimeout(retry);
+  line?.abort();
+  const own = line = new AbortController();
+  try {
+    const answer = await fetch("/chat/events", { signal: own.signal });
+    if (answer.status === 401) return signedOut();
+    if (!answer.ok) throw new Error(answer.statusText);
+    wait = 1_000;
+    at("line").textContent = "";
+    for await (const event of events(answer.body)) heard(event);
+  } catch {
+    // The line is cut, or was never there: it is tried again.
+  }
+  if (own.signal.aborted) return;
   at("line").textContent = says.reconnecting;
   endDraft();
-  // The browser tries again by itself, unless the server has refused.
-  if (stream.readyState !== EventSource.CLOSED) return;
-  const answer = await fetch("/chat/session").catch(() => null);
-  if (answer?.status === 401) return signedOut();
-  clearTimeout(retry);
   retry = setTimeout(connect, wait);
   wait = Math.min(wait * 2, 30_000);
 }
 
 function signedOut() {
-  stream?.close();
+  line?.abort();
   location.replace("/");
 }
 
@@ -287,8 +313,8 @@ function signedOut() {
 let resting;
 document.addEventListener("visibilitychange", () => {
   clearTimeout(resting);
-  if (document.hidden) resting = setTimeout(() => stream.close(), 300_000);
-  else if (stream.readyState === EventSource.CLOSED) connect();
+  if (document.hidden) resting = setTimeout(() => { clearTimeout(retry); line.abort(); }, 300_000);
+  else if (line.signal.aborted) connect();
 });
 addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
 
