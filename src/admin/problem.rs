@@ -2,6 +2,7 @@
 //! RFC 9457 has it.
 
 use axum::{
+    body::Body,
     extract::{
         Request,
         rejection::{FormRejection, JsonRejection, PathRejection, QueryRejection},
@@ -168,11 +169,11 @@ impl IntoResponse for Problem {
 /// Says what went wrong in the language that the browser asks for.
 pub async fn in_their_language(request: Request, next: Next) -> Response {
     let language = language::of(request.headers());
-    let response = next.run(request).await;
-    match response.extensions().get::<Problem>() {
-        Some(problem) => problem.said(language),
-        None => response,
+    let mut response = next.run(request).await;
+    if let Some(problem) = response.extensions().get::<Problem>().cloned() {
+        *response.body_mut() = Body::from(problem.told(language));
     }
+    response
 }
 
 pub async fn no_such_page() -> Problem {
