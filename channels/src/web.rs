@@ -19,6 +19,7 @@ const BACKLOG: usize = 256;
 /// The web chat of one gateway.
 pub struct Web {
     id: String,
+    origins: Vec<String>,
     limits: Limits,
     hub: broadcast::Sender<WebShown>,
 }
@@ -53,7 +54,17 @@ impl Web {
             paces: Paces::default(),
         };
         let (hub, _) = broadcast::channel(BACKLOG);
-        Self { id: id.into(), limits, hub }
+        Self { id: id.into(), origins: Vec::new(), limits, hub }
+    }
+
+    /// The same, in pages of these sites (`https://shop.example`), for their visitors.
+    pub fn embedded(self, origins: Vec<String>) -> Self {
+        Self { origins, ..self }
+    }
+
+    /// The sites that may show it in their pages.
+    pub fn origins(&self) -> &[String] {
+        &self.origins
     }
 
     /// All that is shown from now on, in every chat.

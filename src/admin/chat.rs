@@ -19,18 +19,22 @@ use super::{
     Admin,
     api::caller::by_session,
     html, language, place_of,
-    problem::{
-        BAD_ID, BAD_REQUEST, EMPTY, NO_SUCH_PAGE, NO_WEB_CHAT, NOT_SAVED, Problem, TOO_LONG,
-    },
+    problem::{BAD_ID, BAD_REQUEST, EMPTY, NO_SUCH_PAGE, NOT_SAVED, Problem, TOO_LONG},
     sign_in::{self, Signed},
+    talker::Talker,
 };
-use crate::{gateway, journal::event::Speaker, texts::Language};
+use crate::{
+    gateway::{self, approvals::doors::decide_by_id},
+    texts::Language,
+};
 
 /// The longest message, in characters.
 const TEXT_CHARS: usize = 100_000;
 
 const CHAT: &str = include_str!("web/chat.html");
 const BANNER: &str = include_str!("web/demo.html");
+const WHO: &str = include_str!("web/who.html");
+const FOCUS: &str = " autofocus";
 const CONSOLE: &str = "<a class=\"quiet\" href=\"/console\">{{console}}</a>";
 
 pub async fn page(
@@ -49,22 +53,47 @@ pub async fn page(
     if admin.web().is_none() {
         return Ok(sign_in::told(&admin, StatusCode::NOT_FOUND, words, words.no_web_chat));
     }
+    let steers = by_session(&admin, signed.person.clone()).await?.is_some();
+    let door = Door::Signed { person: &signed.person, steers };
+    Ok(Html(drawn(&admin, language::of(&headers), door)).into_response())
+}
+
+/// How the chat is reached.
+pub enum Door<'a> {
+    /// By somebody who is signed in, and may open the console or not.
+    Signed { person: &'a str, steers: bool },
+    /// In a frame of another site; below which path it asks.
+    Frame(&'a str),
+}
+
+/// The chat, as that door shows it.
+pub fn drawn(admin: &Admin, language: Language, door: Door<'_>) -> String {
+    let words = &language.words().page;
     let script = serde_json::to_string(&words.script).unwrap_or_default();
     // The script that plays the model understands these in English only.
     let starts = if admin.demo { &Language::English.words().page } else { words };
+    // A frame of another site gets the focus from that site alone.
+    let (person, base, who, console, focus) = match door {
+        Door::Signed { person, steers: true } => (person, "", WHO, CONSOLE, FOCUS),
+        Door::Signed { person, steers: false } => (person, "", WHO, "", FOCUS),
+        Door::Frame(base) => (words.visitor, base, "", "", ""),
+    };
     let values = [
         ("bot", admin.bot.as_str()),
-        ("person", signed.person.as_str()),
+        ("person", person),
+        ("base", base),
         ("words", script.as_str()),
         ("start_ask", starts.start_ask),
         ("start_note", starts.start_note),
         ("start_report", starts.start_report),
     ];
     let banner = if admin.demo { BANNER } else { "" };
-    let steers = by_session(&admin, signed.person.clone()).await?.is_some();
-    let console = if steers { CONSOLE } else { "" };
-    let page = CHAT.replacen("<!-- banner -->", banner, 1).replacen("<!-- console -->", console, 1);
-    Ok(Html(html::page(&page, words, &values)).into_response())
+    let page = CHAT
+        .replacen("<!-- banner -->", banner, 1)
+        .replacen("<!-- who -->", who, 1)
+        .replacen("<!-- focus -->", focus, 1)
+        .replacen("<!-- console -->", console, 1);
+    html::page(&page, words, &values)
 }
 
 pub async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
@@ -91,26 +120,26 @@ pub struct Message {
 /// Answers once the message is in the database.
 pub async fn say(
     State(admin): State<Arc<Admin>>,
-    signed: Signed,
+    talker: Talker,
     headers: HeaderMap,
     message: Result<Json<Message>, JsonRejection>,
 ) -> Result<StatusCode, Problem> {
     let Json(message) = message.map_err(unreadable)?;
-    let (channel, _) = admin.web().ok_or_else(no_web_chat)?;
+    let channel = talker.channel.as_str();
     let batch =
-        Batch { incomings: vec![incoming(&admin, &signed, &headers, message)?], position: None };
+        Batch { incomings: vec![incoming(&admin, &talker, &headers, message)?], position: None };
     if let Err(problem) = gateway::receive::receive(&admin.gateway, channel, batch).await {
         let problem = format!("{problem:#}");
         tracing::error!(channel.id = channel, problem, "not taken, the page may try again");
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, NOT_SAVED));
     }
-    admin.changed.send(signed.person).ok();
+    admin.changed.send(talker.speaker.id).ok();
     Ok(StatusCode::NO_CONTENT)
 }
 
 fn incoming(
     admin: &Admin,
-    signed: &Signed,
+    talker: &Talker,
     headers: &HeaderMap,
     message: Message,
 ) -> Result<Incoming, Problem> {
@@ -124,8 +153,8 @@ fn incoming(
     }
     let key = format!("w{}", id.simple());
     let person = Person {
-        id: signed.person.clone(),
-        name: signed.person.clone(),
+        id: talker.speaker.id.clone(),
+        name: talker.speaker.name.clone(),
         language: language::wanted(headers).map(|language| language.tag().to_owned()),
         is_bot: false,
         roles: vec![],
@@ -133,7 +162,7 @@ fn incoming(
     Ok(Incoming {
         key: key.clone(),
         at: admin.gateway.clock.now(),
-        place: place_of(&signed.person),
+        place: place_of(&talker.speaker.id),
         person: Some(person),
         what: What::Text {
             message: key,
@@ -156,18 +185,16 @@ pub struct Pressed {
 /// Decides by a button; the answer says the true state.
 pub async fn press(
     State(admin): State<Arc<Admin>>,
-    signed: Signed,
+    talker: Talker,
     pressed: Result<Json<Pressed>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
     let Json(pressed) = pressed.map_err(unreadable)?;
-    let (channel, _) = admin.web().ok_or_else(no_web_chat)?;
-    let place = place_of(&signed.person);
-    let by = Speaker { id: signed.person.clone(), name: signed.person.clone() };
+    let Talker { channel, speaker, .. } = talker;
+    let (place, person) = (place_of(&speaker.id), speaker.id.clone());
     let choice = (pressed.approval.as_str(), pressed.key);
-    let text =
-        gateway::approvals::doors::decide_by_id(&admin.gateway, (channel, &place), choice, by)
-            .await?;
-    admin.changed.send(signed.person).ok();
+    let decided = decide_by_id(&admin.gateway, (&channel, &place), choice, speaker);
+    let text = decided.await?;
+    admin.changed.send(person).ok();
     Ok(Json(json!({ "text": text })))
 }
 
@@ -176,8 +203,4 @@ fn unreadable(rejection: JsonRejection) -> Problem {
         StatusCode::PAYLOAD_TOO_LARGE => Problem::new(StatusCode::PAYLOAD_TOO_LARGE, TOO_LONG),
         status => Problem::new(status, BAD_REQUEST),
     }
-}
-
-fn no_web_chat() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT)
 }

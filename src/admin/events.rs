@@ -7,7 +7,6 @@
 use anyhow::Result;
 use axum::{
     extract::State,
-    http::StatusCode,
     response::{
         IntoResponse as _, Response,
         sse::{Event, KeepAlive, Sse},
@@ -24,8 +23,8 @@ use tokio::{
 
 use super::{
     Admin, html,
-    problem::{NO_WEB_CHAT, Problem},
-    sign_in::Signed,
+    problem::Problem,
+    talker::Talker,
     timeline::{Shown, Timeline},
 };
 
@@ -34,21 +33,18 @@ const LOOKS_EVERY: Duration = Duration::from_secs(2);
 /// A word through an idle line, so that no proxy closes it.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 
-pub async fn events(State(admin): State<Arc<Admin>>, signed: Signed) -> Result<Response, Problem> {
-    let Some((channel, web)) = admin.web() else {
-        return Err(Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT));
-    };
+pub async fn events(State(admin): State<Arc<Admin>>, talker: Talker) -> Result<Response, Problem> {
     let mut looks = interval_at(tokio::time::Instant::now() + LOOKS_EVERY, LOOKS_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut page = Page {
-        timeline: Timeline::new(channel, &signed.person),
+        timeline: Timeline::new(&talker.channel, &talker.speaker.id),
         // Listening begins before the past is read: nothing falls between.
-        shown: web.subscribe(),
+        shown: talker.web.subscribe(),
         changed: admin.changed.subscribe(),
         looks,
         out: VecDeque::new(),
         ended: false,
-        signed,
+        talker,
         admin: admin.clone(),
     };
     page.tell_past().await?;
@@ -65,7 +61,7 @@ pub async fn events(State(admin): State<Arc<Admin>>, signed: Signed) -> Result<R
 /// One open page.
 struct Page {
     admin: Arc<Admin>,
-    signed: Signed,
+    talker: Talker,
     timeline: Timeline,
     shown: Receiver<WebShown>,
     changed: Receiver<String>,
@@ -95,18 +91,18 @@ impl Page {
                 biased;
                 shown = self.shown.recv() => self.hear(shown).await,
                 changed = self.changed.recv() => match changed {
-                    Ok(person) if person != self.signed.person => {}
-                    Ok(_) | Err(RecvError::Lagged(_)) => self.look_if_signed_in().await,
+                    Ok(person) if person != self.talker.speaker.id => {}
+                    Ok(_) | Err(RecvError::Lagged(_)) => self.look_if_let_in().await,
                     Err(RecvError::Closed) => self.ended = true,
                 },
-                _ = self.looks.tick() => self.look_if_signed_in().await,
+                _ = self.looks.tick() => self.look_if_let_in().await,
             }
         }
     }
 
     async fn hear(&mut self, shown: Result<WebShown, RecvError>) {
         match shown {
-            Ok(shown) if shown.chat != self.signed.person => {}
+            Ok(shown) if shown.chat != self.talker.speaker.id => {}
             Ok(shown) => self.tell_shown(shown).await,
             Err(RecvError::Lagged(_)) => self.look(Vec::new()).await,
             Err(RecvError::Closed) => self.ended = true,
@@ -124,8 +120,8 @@ impl Page {
         }
     }
 
-    async fn look_if_signed_in(&mut self) {
-        match self.signed.is_still_valid(&self.admin).await {
+    async fn look_if_let_in(&mut self) {
+        match self.talker.is_still_let_in(&self.admin).await {
             Ok(true) => self.look(Vec::new()).await,
             Ok(false) => {
                 self.tell("signed_out", &json!({}));
@@ -168,7 +164,7 @@ impl Page {
         let mut rows = Vec::new();
         while let Ok(shown) = self.shown.try_recv() {
             let passing = matches!(shown.what, Outgoing::Draft { .. } | Outgoing::Typing);
-            if !passing && shown.chat == self.signed.person {
+            if !passing && shown.chat == self.talker.speaker.id {
                 rows.push(shown);
             }
         }

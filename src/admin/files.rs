@@ -10,22 +10,30 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use channels::Outgoing;
+use serde::Deserialize;
 use std::{fmt::Write as _, sync::Arc};
 
 use super::{
     Admin, place_of,
     problem::{FILE_GONE, NO_SUCH_FILE, Problem},
-    sign_in::Signed,
+    talker::Talker,
 };
 use crate::store::{history, journal};
 
+/// A file, where it stands in a chat.
+#[derive(Deserialize)]
+pub struct Named {
+    digest: String,
+    name: String,
+}
+
 pub async fn download(
     State(admin): State<Arc<Admin>>,
-    signed: Signed,
-    Path((digest, name)): Path<(String, String)>,
+    talker: Talker,
+    Path(Named { digest, name }): Path<Named>,
 ) -> Result<Response, Problem> {
     let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_FILE);
-    let media_type = shown(&admin, &signed.person, &digest, &name).await?.ok_or_else(none)?;
+    let media_type = shown(&admin, &talker, &digest, &name).await?.ok_or_else(none)?;
     let bytes = admin.gateway.artifacts.read(&digest).await.map_err(|problem| {
         tracing::error!(problem = format!("{problem:#}"), "an artifact cannot be read");
         Problem::new(StatusCode::GONE, FILE_GONE)
@@ -52,13 +60,16 @@ pub fn attached(name: &str, bytes: Bytes) -> Response {
 /// The media type of a file that this person was shown under that name.
 async fn shown(
     admin: &Admin,
-    person: &str,
+    talker: &Talker,
     digest: &str,
     name: &str,
 ) -> anyhow::Result<Option<String>> {
     let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
-    let Some((channel, _)) = admin.web().filter(|_| is_digest) else { return Ok(None) };
-    let (channel, place, digest) = (channel.to_owned(), place_of(person), digest.to_owned());
+    if !is_digest {
+        return Ok(None);
+    }
+    let (channel, digest) = (talker.channel.clone(), digest.to_owned());
+    let place = place_of(&talker.speaker.id);
     let files = admin
         .gateway
         .store

@@ -18,6 +18,18 @@ use super::problem::{FOREIGN, Problem};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// On an answer: other sites may show it in a frame, as far as its policy says.
+#[derive(Debug, Clone, Copy)]
+pub struct Framed;
+
+/// The same for a page that these sites may show in a frame; its files it fetches by itself.
+pub fn policy_in(origins: &[String]) -> String {
+    let framed = format!("frame-ancestors {}", origins.join(" "));
+    POLICY
+        .replace("frame-ancestors 'none'", &framed)
+        .replace("img-src 'self'", "img-src 'self' blob:")
+}
+
 /// Sets what every answer carries, unless the answer says something stricter itself.
 pub async fn secure(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
@@ -30,7 +42,11 @@ pub async fn secure(request: Request, next: Next) -> Response {
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ];
+    let framed = response.extensions().get::<Framed>().is_some();
     for (name, value) in defaults {
+        if framed && name == X_FRAME_OPTIONS {
+            continue;
+        }
         response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
     response

@@ -3,6 +3,8 @@
 //! - [`api`]: for programs
 //! - [`sign_in`]: a one-time link becomes a session; whose session a request carries
 //! - [`chat`]: the page, what a person writes and presses on it
+//! - [`talker`]: whoever is in a web chat
+//! - [`widget`], [`visit`]: the web chat in pages of other sites, and who looks at it there
 //! - [`events`]: what an open page is told, as it happens
 //! - [`timeline`]: a conversation as the page shows it
 //! - [`files`]: downloads of what was shown
@@ -32,8 +34,11 @@ pub mod problem;
 pub mod reload;
 pub mod rules;
 pub mod sign_in;
+pub mod talker;
 pub mod timeline;
+pub mod visit;
 pub mod webhooks;
+pub mod widget;
 
 #[cfg(test)]
 mod tests;
@@ -76,7 +81,7 @@ pub struct Admin {
     pub worker: Arc<Worker>,
     /// The configuration, without its secrets.
     pub configured: Value,
-    /// The web channels by their id; the first is served at `/`.
+    /// The web channels by their id; the first that is not for other sites is served at `/`.
     pub webs: BTreeMap<String, Arc<Web>>,
     /// The name that the page gives the bot.
     pub bot: String,
@@ -91,6 +96,7 @@ pub struct Admin {
     /// What opens `/metrics` to other machines.
     metrics_token: Option<SecretString>,
     reloads: Option<Reloads>,
+    visits: visit::Visits,
     /// Links that were wrong.
     wrong: pace::Pace,
     stop: CancellationToken,
@@ -116,6 +122,7 @@ impl Admin {
             subscriptions,
             metrics_token: None,
             reloads: None,
+            visits: visit::Visits::default(),
             wrong,
             stop,
         }
@@ -160,7 +167,10 @@ impl Admin {
 
     /// The web channel that is served at `/`.
     fn web(&self) -> Option<(&str, &Arc<Web>)> {
-        self.webs.iter().next().map(|(id, web)| (id.as_str(), web))
+        self.webs
+            .iter()
+            .find(|(_, web)| web.origins().is_empty())
+            .map(|(id, web)| (id.as_str(), web))
     }
 }
 
@@ -197,6 +207,15 @@ async fn too_late(stop: &CancellationToken) {
     let _ = tokio::time::timeout(ENDS_WITHIN, std::future::pending::<()>()).await;
 }
 
+/// What the pages of a chat ask.
+fn talks() -> Router<Arc<Admin>> {
+    Router::new()
+        .route("/chat/events", get(events::events))
+        .route("/chat/messages", post(chat::say))
+        .route("/chat/press", post(chat::press))
+        .route("/files/{digest}/{name}", get(files::download))
+}
+
 fn router(admin: Arc<Admin>) -> Router {
     // What a browser sends: it must come from our own pages.
     let pages = Router::new()
@@ -204,13 +223,14 @@ fn router(admin: Arc<Admin>) -> Router {
         .route("/assets/{name}", get(chat::asset))
         .route("/sign-in", get(sign_in::page).post(sign_in::redeem))
         .route("/sign-out", post(sign_in::sign_out))
-        .route("/chat/events", get(events::events))
-        .route("/chat/messages", post(chat::say))
-        .route("/chat/press", post(chat::press))
-        .route("/files/{digest}/{name}", get(files::download))
+        .merge(talks())
+        .nest("/widget/{channel}", talks())
         .layer(middleware::from_fn(guard::own_pages_only));
     Router::new()
         .merge(pages)
+        .route("/widget.js", get(widget::script))
+        .route("/widget/{channel}", get(widget::page))
+        .route("/widget/{channel}/visitors", post(widget::admit).options(widget::may_ask))
         .merge(console::router(admin.clone()))
         .merge(api::router(admin.clone()))
         .route("/channels/{id}/webhook", post(webhooks::receive))

@@ -29,6 +29,7 @@ pub const NO_WEB_CHAT: Says = |page| page.no_web_chat;
 pub const NO_SUCH_PAGE: Says = |page| page.no_such_page;
 pub const NO_SUCH_FILE: Says = |page| page.no_such_file;
 pub const FILE_GONE: Says = |page| page.file_gone;
+pub const TOO_FAST: Says = |page| page.too_fast;
 pub const FOREIGN: Says = |page| page.foreign;
 
 /// The media type of a problem.

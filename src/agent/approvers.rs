@@ -24,7 +24,7 @@ pub struct Approvers {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
-    /// The person on whose behalf the agent acts.
+    /// The person on whose behalf the agent acts, but for visitors: theirs is nobody's word.
     Requester,
     /// Anybody who may talk to the bot in that place.
     Members,
@@ -66,7 +66,7 @@ impl Approvers {
         let is_requester = voter.speaker.id == requester;
         !(self.but_requester && is_requester)
             && self.who.iter().any(|who| match who {
-                Who::Requester => is_requester,
+                Who::Requester => is_requester && !voter.speaker.is_visitor(),
                 other => other.is(voter),
             })
     }
@@ -271,6 +271,18 @@ mod tests {
                 serde_json::from_value(serde_json::to_value(&approvers).unwrap()).unwrap();
             assert_eq!(again, approvers);
         }
+    }
+
+    /// A13: what anybody on the internet asks for is not theirs to allow, unless members may.
+    #[test]
+    fn a_visitor_does_not_decide_as_the_requester() {
+        let visitor = voter("visitor:1", Some("member"), &[]);
+        let admits = |written: Value| {
+            let approvers: Approvers = serde_json::from_value(written).unwrap();
+            approvers.admit(&visitor, "visitor:1")
+        };
+        assert!(!admits(json!("requester")) && !admits(json!("others")));
+        assert!(admits(json!("members")) && admits(json!(["requester", "role:member"])));
     }
 
     #[test]

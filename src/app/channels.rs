@@ -38,7 +38,7 @@ pub async fn connect(
                 Arc::new(discord)
             }
             ChannelKind::Web => {
-                let web = Arc::new(Web::new(&entry.id));
+                let web = Arc::new(Web::new(&entry.id).embedded(entry.origins.clone()));
                 webs.insert(entry.id.clone(), web.clone());
                 web
             }

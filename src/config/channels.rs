@@ -25,6 +25,8 @@ pub struct ChannelEntry {
     pub public_key: Option<String>,
     pub ca_file: Option<PathBuf>,
     #[serde(default)]
+    pub origins: Vec<String>,
+    #[serde(default)]
     pub allow: Vec<String>,
     #[serde(default)]
     pub owners: Vec<String>,
@@ -71,8 +73,33 @@ impl ChannelEntry {
         if webhook && (self.webhook_url.is_none() || self.webhook_secret.is_none()) {
             bail!("channels.{}: a webhook needs webhook_url and webhook_secret", self.id);
         }
-        Ok(())
+        self.check_origins()
     }
+
+    /// Sites by name, as browsers name them; and only where there is something to show.
+    fn check_origins(&self) -> Result<()> {
+        if !self.origins.is_empty() && self.kind != ChannelKind::Web {
+            bail!("channels.{}.origins: only a channel of the kind web can be embedded", self.id);
+        }
+        match self.origins.iter().find(|origin| !is_origin(origin)) {
+            Some(origin) => bail!(
+                "channels.{}.origins: `{origin}` is no origin; write https://shop.example, \
+                 without anything behind it",
+                self.id
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it is for whoever is signed in, not for visitors of other sites.
+    pub fn is_own_chat(&self) -> bool {
+        self.kind == ChannelKind::Web && self.origins.is_empty()
+    }
+}
+
+fn is_origin(text: &str) -> bool {
+    let url = url::Url::parse(text);
+    url.is_ok_and(|url| url.has_host() && url.origin().ascii_serialization() == text)
 }
 
 impl ChannelKind {

@@ -174,6 +174,7 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         webhook_secret_before: None,
         public_key: None,
         ca_file: None,
+        origins: Vec::new(),
         allow: vec!["*".into()],
         // The name in the link that the operator gets.
         owners: vec!["owner".into()],

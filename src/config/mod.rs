@@ -253,7 +253,7 @@ impl Config {
         if self.agents.is_empty() {
             self.agents.push(environment::default_agent(&self.models[0].id));
         }
-        if !self.channels.iter().any(|c| c.kind == ChannelKind::Web) {
+        if !self.channels.iter().any(ChannelEntry::is_own_chat) {
             let agent = self.agents[0].id.clone();
             self.channels.push(environment::web(agent));
         }

@@ -230,6 +230,7 @@ pub const KEYS: &[Key] = &[
         "",
         "Discord: authorities (PEM) that may vouch for the platform besides the usual ones, for a proxy",
     ),
+    key("channels.origins", "[]", "Web: sites that show this chat to their visitors, as a widget"),
     key("channels.allow", "[]", "Numeric platform ids, or [\"*\"]; others need a pairing code"),
     key(
         "channels.owners",

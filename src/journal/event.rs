@@ -110,6 +110,16 @@ pub struct Speaker {
     pub name: String,
 }
 
+/// What the id of a visitor begins with.
+pub const VISITOR: &str = "visitor:";
+
+impl Speaker {
+    /// Whether they come from a page of another site: nobody has let them in, nobody knows them.
+    pub fn is_visitor(&self) -> bool {
+        self.id.starts_with(VISITOR)
+    }
+}
+
 /// A tool call as the model made it, its arguments parsed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {

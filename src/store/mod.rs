@@ -6,6 +6,7 @@
 //! - [`figures`], [`tally`]: for operators who watch
 //! - [`history`]: what a conversation has shown
 //! - [`inbox`]: what platforms have delivered
+//! - [`keys`]: what all nodes sign with
 //! - [`leases`]: who may advance what, until when
 //! - [`mcp_tools`]: what servers have said of their tools
 //! - [`memory`]: what agents remember
@@ -44,6 +45,7 @@ pub mod grants;
 pub mod history;
 pub mod inbox;
 pub mod journal;
+mod keys;
 pub mod leases;
 pub mod lists;
 pub mod mcp_tools;

@@ -1,24 +1,29 @@
 #!/usr/bin/env bash
-# Starts the gateway with its demo model and walks through the web chat and the console in a real
-# browser. The pictures go to FOLDER, if one is named.
+# Starts the gateway with its demo model and walks through the web chat, the console and a page
+# of another site in a real browser. The pictures go to FOLDER, if one is named.
 # Usage: tests/browser/check.sh [FOLDER]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 binary=$(realpath "${CARGO_TARGET_DIR:-target}/debug/countersign")
 scratch=$(mktemp -d)
-gateway=
-trap '[ -z "$gateway" ] || kill "$gateway" 2>/dev/null; rm -rf "$scratch"' EXIT
+gateway= shop=
+trap 'for one in $gateway $shop; do kill "$one" 2>/dev/null || true; done; rm -rf "$scratch"' EXIT
 out=$(realpath -m "${1:-$scratch}")
 mkdir -p "$out"
 
 cp tests/browser/*.mjs "$scratch/"
 (cd "$scratch" && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm install --silent --no-audit --no-fund playwright-core axe-core)
 
-# A gateway of its own for each, and the token of its sign-in link.
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# A gateway of its own for each, with more in its configuration; the token of its sign-in link.
 begin() {
     [ -z "$gateway" ] || kill "$gateway"
     mkdir "$scratch/$1"
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    port=$(free_port)
+    echo "${2:-}" >"$scratch/$1/countersign.toml"
     (cd "$scratch/$1" && COUNTERSIGN__ADMIN__LISTEN=127.0.0.1:$port exec "$binary" >"$scratch/$1.out" 2>"$scratch/$1.log") &
     gateway=$!
     for _ in $(seq 100); do
@@ -36,3 +41,25 @@ begin chat
 walk web_chat.mjs "http://127.0.0.1:$port" "$token" "$out/web-chat.png"
 begin console
 walk console.mjs "http://127.0.0.1:$port" "$token" "$scratch/console/data/countersign.db" "$out/console.png"
+
+# A site on an origin of its own, which shows the widget; `localhost` is another one to a browser.
+mkdir "$scratch/site"
+site=$(free_port)
+begin widget "
+[[channels]]
+id = \"site\"
+kind = \"web\"
+origins = [\"http://localhost:$site\"]
+allow = [\"*\"]
+[guard]
+approvers = \"members\"
+"
+cat >"$scratch/site/index.html" <<HTML
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>A shop</title><link rel="icon" href="data:,"></head>
+<body><main><h1>A shop</h1></main>
+<script src="http://127.0.0.1:$port/widget.js" data-channel="site" async></script></body></html>
+HTML
+python3 -m http.server --directory "$scratch/site" "$site" >/dev/null 2>&1 &
+shop=$!
+walk widget.mjs "http://127.0.0.1:$port" "http://localhost:$site/" "http://127.0.0.1:$site/" "$out/widget.png"

@@ -290,10 +290,11 @@ fn pages_and_their_words_fit() {
     let pages = [
         include_str!("../web/chat.html"),
         include_str!("../web/demo.html"),
+        include_str!("../web/who.html"),
         include_str!("../web/sign_in.html"),
         include_str!("../web/signed_out.html"),
     ];
-    let own = ["bot", "person", "words", "token", "text"].map(str::to_owned);
+    let own = ["bot", "person", "base", "words", "token", "text"].map(str::to_owned);
     let wanted = &names(&pages.concat(), r"\{\{(\w+)\}\}") - &own.into();
     let script = names(include_str!("../web/chat.js"), r"\bsays\.(\w+)");
     for language in texts::Language::ALL {

@@ -134,6 +134,7 @@ fn the_pages_carry_no_script_and_no_style_of_their_own() {
     let pages = [
         include_str!("../web/chat.html"),
         include_str!("../web/demo.html"),
+        include_str!("../web/who.html"),
         include_str!("../web/sign_in.html"),
         include_str!("../web/signed_out.html"),
     ];

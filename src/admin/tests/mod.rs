@@ -2,4 +2,5 @@
 
 mod chat;
 mod doors;
+mod widget;
 mod world;

@@ -6,7 +6,7 @@ use channels::{
     SendError, Shipment, WebhookError, WebhookRequest, What, web::Web,
 };
 use chrono::{DateTime, TimeDelta, Utc};
-use reqwest::{RequestBuilder, Response, StatusCode, header};
+use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -41,6 +41,9 @@ use crate::{
     },
 };
 
+/// The site that shows the chat `site` to its visitors.
+pub const SHOP: &str = "https://shop.example";
+
 pub struct World {
     pub folder: TempDir,
     pub gateway: Arc<Gateway>,
@@ -61,6 +64,7 @@ impl World {
         let store = open(&folder).await;
         let clock = Arc::new(HandClock::new(DateTime::from_timestamp(1_800_000_000, 0).unwrap()));
         let web = Arc::new(Web::new("web"));
+        let site = Arc::new(Web::new("site").embedded(vec![SHOP.into()]));
         let stop = CancellationToken::new();
         let gateway = Arc::new(Gateway {
             store,
@@ -68,6 +72,7 @@ impl World {
             artifacts: Artifacts::new(folder.path().join("artifacts")),
             channels: BTreeMap::from([
                 ("web".to_owned(), connected(web.clone())),
+                ("site".to_owned(), connected(site.clone())),
                 ("hook".to_owned(), connected(Arc::new(Hook(web.limits().clone())))),
             ]),
             messages_per_minute: 30,
@@ -76,7 +81,7 @@ impl World {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
-        let webs = BTreeMap::from([("web".to_owned(), web)]);
+        let webs = BTreeMap::from([("site".to_owned(), site), ("web".to_owned(), web)]);
         let admin = Arc::new(Admin::new(worker(gateway.clone(), &folder), webs, demo).named(bot));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -132,9 +137,13 @@ impl World {
     }
 
     pub async fn page(&self, cookie: &str) -> OpenPage {
-        let response = self.get("/chat/events").header("cookie", cookie).send().await.unwrap();
-        assert_eq!(response.status(), StatusCode::OK);
-        OpenPage { response, text: String::new() }
+        OpenPage::of(self.get("/chat/events").header("cookie", cookie)).await
+    }
+
+    /// What a browser asks on a page of another site.
+    pub fn ask_at(&self, origin: &str, method: Method) -> RequestBuilder {
+        let url = format!("{}/widget/site/visitors", self.base);
+        self.http.request(method, url).header("origin", origin)
     }
 
     pub async fn conversation(&self, person: &str) -> ConversationId {
@@ -269,6 +278,12 @@ pub struct OpenPage {
 }
 
 impl OpenPage {
+    pub async fn of(request: RequestBuilder) -> Self {
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        Self { response, text: String::new() }
+    }
+
     /// The next event; `None` once the stream has ended.
     pub async fn next(&mut self) -> Option<(String, Value)> {
         let most = Duration::from_secs(20);

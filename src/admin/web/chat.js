@@ -7,6 +7,13 @@ const text = at("text"), send = at("send"), newest = at("newest"), notice = at("
 const bot = document.body.dataset.bot;
 const says = JSON.parse(document.body.dataset.words);
 
+// In a frame of another site: where it asks, and the pass of the visitor, as no cookie is sent.
+const { base } = document.body.dataset;
+const pass = location.hash.slice(1);
+const headers = pass ? { authorization: `Bearer ${pass}` } : {};
+if (base) history.replaceState(null, "", location.pathname);
+const toSite = (wish) => parent.postMessage(`countersign: ${wish}`, "*");
+
 // A sentence with what it is about: "{name}" is filled in.
 function filled(sentence, values) {
   return sentence.replace(/\{(\w+)\}/g, (_, name) => values[name]);
@@ -103,12 +110,13 @@ const draw = {
     const size = make("span", "size", `${typeName(item.media_type, ending)} · ${bytes(item.size_bytes)}`);
     const link = make("a", "card file", kind, make("span", "words", name, size), arrow());
     link.href = item.url;
+    if (base) link.addEventListener("click", (event) => save(event, link, item.url));
     link.download = item.name;
     link.setAttribute("aria-label", filled(says.download, { name: item.name, size: size.textContent }));
     const element = make("li", "bot", meta(bot, item.at));
     if (/^image\/(png|jpeg|gif|webp)$/.test(item.media_type)) {
       const picture = make("img", "picture");
-      picture.src = item.url;
+      source(item.url).then((url) => { picture.src = url; }, () => picture.remove());
       picture.alt = item.name;
       picture.addEventListener("load", () => { if (follows) toEnd(); });
       element.append(picture);
@@ -118,6 +126,25 @@ const draw = {
     return element;
   },
 };
+
+// Where the browser finds a file: a visitor's is fetched, with their pass, and kept by the page.
+async function source(url) {
+  if (!base) return url;
+  const answer = await fetch(`${base}${url}`, { headers });
+  if (!answer.ok) throw new Error(filled(says.answered, { status: answer.status }));
+  return URL.createObjectURL(await answer.blob());
+}
+
+async function save(event, link, url) {
+  if (link.href.startsWith("blob:")) return;
+  event.preventDefault();
+  try {
+    link.href = await source(url);
+    link.click();
+  } catch (problem) {
+    tell(problem.message);
+  }
+}
 
 function typeName(mediaType, ending) {
   const names = [
@@ -288,7 +315,7 @@ async function connect() {
   line?.abort();
   const own = line = new AbortController();
   try {
-    const answer = await fetch("/chat/events", { signal: own.signal });
+    const answer = await fetch(`${base}/chat/events`, { headers, signal: own.signal });
     if (answer.status === 401) return signedOut();
     if (!answer.ok) throw new Error(answer.statusText);
     wait = 1_000;
@@ -306,7 +333,8 @@ async function connect() {
 
 function signedOut() {
   line?.abort();
-  location.replace("/");
+  if (base) toSite("enter");
+  else location.replace("/");
 }
 
 // A page in the background lets its line go after a while: a browser has only six for one server.
@@ -323,9 +351,9 @@ addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
 async function post(path, body) {
   let answer;
   try {
-    answer = await fetch(path, {
+    answer = await fetch(`${base}${path}`, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { ...headers, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
   } catch {
@@ -422,7 +450,7 @@ for (const start of document.querySelectorAll("[data-start]")) {
   });
 }
 
-at("sign-out").addEventListener("click", async () => {
+at("sign-out")?.addEventListener("click", async () => {
   try {
     await post("/sign-out", {});
     signedOut();
@@ -431,5 +459,9 @@ at("sign-out").addEventListener("click", async () => {
   }
 });
 
-connect();
+if (base) {
+  addEventListener("keydown", (event) => { if (event.key === "Escape") toSite("close"); });
+}
+if (base && !pass) toSite("enter");
+else connect();
 grow();

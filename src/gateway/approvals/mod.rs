@@ -37,7 +37,7 @@ use crate::{
         audit::{self, Fact},
         conversations, files, grants, journal, outbox, people, places, showing, votes,
     },
-    texts::{self, Language, Words},
+    texts::{self, Language},
 };
 use choice::end_of;
 pub use choice::{Choice, Terms, code};
@@ -171,7 +171,7 @@ pub async fn decide(
 ) -> Result<Answer> {
     if !asked.approvers.admit(voter, &asked.requester.id) {
         turned_away(tx, asked, voter, now).await?;
-        return Ok(Answer::new(Came::Refused, not_yours(&asked.approvers, voter.words())));
+        return Ok(Answer::new(Came::Refused, not_yours(&asked.approvers, voter)));
     }
     // The conversation's row first, as everywhere: two transactions never wait for each other.
     journal::lock(tx, &asked.conversation).await?;
@@ -220,8 +220,10 @@ async fn turned_away(
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await
 }
 
-fn not_yours(approvers: &Approvers, words: &Words) -> &'static str {
+fn not_yours(approvers: &Approvers, voter: &Voter) -> &'static str {
+    let words = voter.words();
     match approvers {
+        _ if voter.speaker.is_visitor() => words.not_for_you,
         _ if *approvers == Approvers::default() => words.not_yours,
         Approvers { but_requester: true, .. } => words.not_your_own,
         _ => words.not_for_you,

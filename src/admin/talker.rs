@@ -1,0 +1,79 @@
+//! Whoever talks in a web chat: somebody who is signed in, in the first one; a visitor of another
+//! site, in the one that this site shows.
+
+use anyhow::Result;
+use axum::{
+    extract::{ConnectInfo, FromRequestParts, RawPathParams},
+    http::{Method, StatusCode, request::Parts},
+};
+use channels::web::Web;
+use std::{net::SocketAddr, sync::Arc};
+
+use super::{
+    Admin, pace,
+    problem::{NO_WEB_CHAT, Problem, TOO_FAST},
+    sign_in::Signed,
+    visit::{self, Visit},
+};
+use crate::journal::event::Speaker;
+
+/// Somebody, and the chat that they are in.
+pub struct Talker {
+    pub channel: String,
+    pub web: Arc<Web>,
+    pub speaker: Speaker,
+    pass: Pass,
+}
+
+/// What lets them in.
+enum Pass {
+    Session(Signed),
+    Visit(Visit),
+}
+
+impl Talker {
+    /// Whether what let them in has not ended meanwhile.
+    pub async fn is_still_let_in(&self, admin: &Admin) -> Result<bool> {
+        match &self.pass {
+            Pass::Session(signed) => signed.is_still_valid(admin).await,
+            Pass::Visit(visit) => Ok(visit.holds(admin)),
+        }
+    }
+
+    fn signed_in(admin: &Admin, signed: Signed) -> Result<Self, Problem> {
+        let none = || Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT);
+        let (channel, web) = admin.web().ok_or_else(none)?;
+        let (channel, web) = (channel.to_owned(), web.clone());
+        let speaker = Speaker { id: signed.person.clone(), name: signed.person.clone() };
+        Ok(Self { channel, web, speaker, pass: Pass::Session(signed) })
+    }
+
+    async fn visiting(parts: &Parts, admin: &Admin, channel: &str) -> Result<Self, Problem> {
+        let visit = visit::visit(admin, channel, &parts.headers).await?;
+        let (visit, web) = visit.ok_or_else(Problem::signed_out)?;
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        if let (&Method::POST, Some(ConnectInfo(peer))) = (&parts.method, peer) {
+            let (from, now) = (pace::address(*peer, &parts.headers), admin.gateway.clock.now());
+            if !admin.visits.did.takes(from, now) {
+                return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST));
+            }
+        }
+        let (channel, speaker) = (channel.to_owned(), visit.speaker(&parts.headers));
+        Ok(Self { channel, web, speaker, pass: Pass::Visit(visit) })
+    }
+}
+
+/// Visitors come by a path that names their chat.
+impl FromRequestParts<Arc<Admin>> for Talker {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, Problem> {
+        let named = RawPathParams::from_request_parts(parts, admin).await.ok();
+        let named = named.as_ref().into_iter().flatten();
+        let channel = named.filter(|(name, _)| *name == visit::CHANNEL).map(|(_, value)| value);
+        match channel.map(str::to_owned).last() {
+            Some(channel) => Self::visiting(parts, admin, &channel).await,
+            None => Self::signed_in(admin, Signed::from_request_parts(parts, admin).await?),
+        }
+    }
+}
