@@ -32,6 +32,9 @@ const OUTBOX: &str = "countersign_outbox_waiting";
 const OUTBOX_AGE: &str = "countersign_outbox_oldest_seconds";
 const PENDING: &str = "countersign_approvals_pending";
 const PENDING_AGE: &str = "countersign_approvals_oldest_seconds";
+const NOTICES: &str = "countersign_webhooks_waiting";
+const NOTICES_AGE: &str = "countersign_webhooks_oldest_seconds";
+const NOTICES_DEAD: &str = "countersign_webhooks_dead";
 const LEASES: &str = "countersign_leases_held";
 const READY: &str = "countersign_conversations_ready";
 
@@ -54,6 +57,8 @@ pub const METRICS: &[(&str, Kind, &str)] = &[
     (tally::APPROVALS, Kind::Counter, "Questions that have ended"),
     (tally::APPROVAL_SECONDS, Kind::Histogram, "How long questions stood"),
     (tally::SENDS, Kind::Counter, "Tries to show something on a platform"),
+    (tally::WEBHOOKS_IN, Kind::Counter, "Webhooks of other programs that have come"),
+    (tally::WEBHOOKS_OUT, Kind::Counter, "Tries to tell other programs"),
     (tally::LLM_TOKENS, Kind::Counter, "Tokens, as providers count them"),
     (tally::LLM_COST, Kind::Counter, "Millionths of your currency, by the prices of the models"),
     (LLM_SECONDS, Kind::Histogram, "How long models took to answer"),
@@ -61,6 +66,9 @@ pub const METRICS: &[(&str, Kind, &str)] = &[
     (OUTBOX_AGE, Kind::Gauge, "How long the oldest of it has waited"),
     (PENDING, Kind::Gauge, "Questions that nobody has answered yet"),
     (PENDING_AGE, Kind::Gauge, "How long the oldest of them has stood"),
+    (NOTICES, Kind::Gauge, "What other programs are to be told"),
+    (NOTICES_AGE, Kind::Gauge, "How long the oldest of it has waited"),
+    (NOTICES_DEAD, Kind::Gauge, "What other programs never took, and nobody has settled"),
     (LEASES, Kind::Gauge, "Leases that all nodes hold"),
     (READY, Kind::Gauge, "Conversations that wait for a node"),
     (CHANNEL_UP, Kind::Gauge, "1 while this node listens on the channel"),
@@ -78,6 +86,8 @@ const OUTCOMES: &[(&str, &[&str])] = &[
         &["allowed", "denied", "expired", "withdrawn", "superseded", "undeliverable"],
     ),
     (tally::SENDS, &["sent", "refused", "gone", "retried"]),
+    (tally::WEBHOOKS_IN, &["taken", "refused", "unreadable", "slowed"]),
+    (tally::WEBHOOKS_OUT, &["sent", "failed", "dead"]),
 ];
 
 /// One for the process.
@@ -158,6 +168,9 @@ fn show(figures: &Figures) {
     set(OUTBOX_AGE, figures.outbox.oldest_ms as f64 / 1000.0);
     set(PENDING, figures.approvals.count as f64);
     set(PENDING_AGE, figures.approvals.oldest_ms as f64 / 1000.0);
+    set(NOTICES, figures.notices.count as f64);
+    set(NOTICES_AGE, figures.notices.oldest_ms as f64 / 1000.0);
+    set(NOTICES_DEAD, figures.dead_notices as f64);
     set(READY, figures.ready as f64);
     metrics::gauge!(LEASES, "kind" => "conversation").set(figures.held as f64);
     metrics::gauge!(LEASES, "kind" => "duty").set(figures.duties as f64);

@@ -17,6 +17,9 @@ pub struct Queue {
 pub struct Figures {
     pub outbox: Queue,
     pub approvals: Queue,
+    /// What other programs are to be told, and how much they never took.
+    pub notices: Queue,
+    pub dead_notices: i64,
     /// Conversations that some node advances, and those that wait for one.
     pub held: i64,
     pub ready: i64,
@@ -49,6 +52,17 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Figures> {
         SELECT COUNT(*), MIN(created_at) FROM approvals
         WHERE status = 'pending'"
     );
+    let (waiting, oldest, dead_notices): (i64, Option<i64>, i64) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- what waits to be told, what was never taken
+        SELECT COUNT(CASE WHEN status = 'waiting' THEN 1 END),
+               MIN(CASE WHEN status = 'waiting' THEN created_at END),
+               COUNT(CASE WHEN status = 'dead' THEN 1 END)
+        FROM notices
+        WHERE status IN ('waiting', 'dead')"
+    );
     let (held, ready): (i64, i64) = sql!(
         tx,
         fetch_one,
@@ -73,5 +87,6 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Figures> {
         count,
         oldest_ms: oldest.map_or(0, |at| (now - at).max(0)),
     };
-    Ok(Figures { outbox: queue(outbox), approvals: queue(approvals), held, ready, duties })
+    let (outbox, approvals, notices) = (queue(outbox), queue(approvals), queue((waiting, oldest)));
+    Ok(Figures { outbox, approvals, notices, dead_notices, held, ready, duties })
 }

@@ -11,7 +11,7 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use super::{Store, Tx, at, db::sql, lists::Stretch};
+use super::{Store, Tx, at, db::sql, lists::Stretch, tally};
 
 /// While a try is under way; longer than any takes.
 const TERM_MS: i64 = 60_000;
@@ -122,6 +122,7 @@ async fn claim(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<N
 }
 
 async fn told(tx: &mut Tx<'_>, notice: String, tried: Tried, now: DateTime<Utc>) -> Result<()> {
+    tx.rung.tally.push(tally::of_told(tried.then));
     let (status, not_before) = match tried.then {
         Then::Delivered => ("delivered", 0),
         Then::Again(at) => ("waiting", at.timestamp_millis()),

@@ -1,7 +1,7 @@
 //! What is counted once a transaction has committed, for operators who watch. Labels carry what the
 //! configuration or this program names, never a person or a chat.
 
-use super::{outbox::Ended, usage::Used, usage::What};
+use super::{notices::Then, outbox::Ended, usage::Used, usage::What};
 use crate::journal::event::{Event, Outcome, Status};
 
 pub const TURNS: &str = "countersign_turns_total";
@@ -12,6 +12,8 @@ pub const ASKED: &str = "countersign_approvals_asked_total";
 pub const APPROVALS: &str = "countersign_approvals_total";
 pub const APPROVAL_SECONDS: &str = "countersign_approval_seconds";
 pub const SENDS: &str = "countersign_sends_total";
+pub const WEBHOOKS_IN: &str = "countersign_webhooks_in_total";
+pub const WEBHOOKS_OUT: &str = "countersign_webhooks_out_total";
 pub const LLM_TOKENS: &str = "countersign_llm_tokens_total";
 pub const LLM_COST: &str = "countersign_llm_cost_micros_total";
 
@@ -107,4 +109,14 @@ pub fn of_send(ended: Option<Ended>) -> Count {
         None => "retried",
     };
     Count::more(SENDS, &[("outcome", outcome)], 1)
+}
+
+/// A try to tell another program.
+pub fn of_told(then: Then) -> Count {
+    let outcome = match then {
+        Then::Delivered => "sent",
+        Then::Again(_) => "failed",
+        Then::Dead => "dead",
+    };
+    Count::more(WEBHOOKS_OUT, &[("outcome", outcome)], 1)
 }

@@ -15,7 +15,7 @@ use super::sign::{Key, Refused, Verify, verified};
 use crate::{
     gateway::Gateway,
     journal::event::{Event, Speaker},
-    store::{Tx, inbox, journal, usage},
+    store::{Tx, inbox, journal, tally, usage},
 };
 
 /// What a template may take, in steps of its own machine.
@@ -87,6 +87,18 @@ impl Inlet {
 
 /// Takes it in, if a holder of the secret has sent it.
 pub async fn take(gateway: &Gateway, inlet: &Inlet, request: &WebhookRequest) -> Result<Taken> {
+    let taken = taken(gateway, inlet, request).await?;
+    let outcome = match &taken {
+        Taken::Yes | Taken::Challenged(_) => "taken",
+        Taken::Refused(_) => "refused",
+        Taken::Unreadable(_) => "unreadable",
+        Taken::TooFast(_) => "slowed",
+    };
+    metrics::counter!(tally::WEBHOOKS_IN, "outcome" => outcome).increment(1);
+    Ok(taken)
+}
+
+async fn taken(gateway: &Gateway, inlet: &Inlet, request: &WebhookRequest) -> Result<Taken> {
     let now = gateway.clock.now();
     let id = match verified(inlet.verify, &inlet.keys, request, now) {
         Ok(id) => id,

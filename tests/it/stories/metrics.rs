@@ -5,12 +5,13 @@ use countersign::{
     admin::metrics::{Kind, METRICS},
     config::secret::Secret,
     llm::scripted::{call, say},
+    store::topics::Topic,
 };
 use reqwest::StatusCode;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::webhooks::{ask, get};
+use super::webhooks::{Hearer, OTHER, SECRET, ask, entry, get, pushes, subscribe, tells};
 use crate::{story, world::World};
 
 /// One sample: its name, its labels, its value.
@@ -116,6 +117,47 @@ story! {
                 assert!(known, "{name} has {label}");
                 assert!(label == "le" || value != "7" && value != "1", "{name} names somebody");
             }
+        }
+    }
+}
+
+story! {
+    /// Issue 7.4: what comes in and goes out by webhook is counted, and what waits is seen to age.
+    async fn metrics_say_how_webhooks_do(world: &mut World) {
+        let figures = async |world: &World| parsed(&get(world, "/metrics", &[]).await.1).1;
+        let before = figures(world).await;
+        world.ann_says("hello").await;
+        world.config.webhooks_in = vec![entry(Some(SECRET))];
+        let fits = r#"{"branch":"main"}"#;
+        assert_eq!(pushes(world, (SECRET, "m1"), fits).await.0, StatusCode::OK);
+        assert_eq!(pushes(world, (OTHER, "m2"), fits).await.0, StatusCode::UNAUTHORIZED);
+        let hearer = Hearer::start(&["503 Busy", "410 Gone", "204 Thanks"]).await;
+        subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        world.clock.advance(TimeDelta::minutes(3));
+        let waits = figures(world).await;
+        assert!((value(&waits, "countersign_webhooks_waiting", None) - 1.0).abs() < 1e-9);
+        let oldest = value(&waits, "countersign_webhooks_oldest_seconds", None);
+        assert!((oldest - 180.0).abs() < 1e-9, "{oldest}");
+        assert_eq!(tells(world).await, 1);
+        world.clock.advance(TimeDelta::seconds(7));
+        assert_eq!(tells(world).await, 1);
+        world.model_will(say("Hello again."));
+        world.ann_says("hello").await;
+        assert_eq!(tells(world).await, 1);
+        let after = figures(world).await;
+        assert!((value(&after, "countersign_webhooks_dead", None) - 1.0).abs() < 1e-9);
+        for (name, outcome) in [
+            ("countersign_webhooks_in_total", "taken"),
+            ("countersign_webhooks_in_total", "refused"),
+            ("countersign_webhooks_out_total", "failed"),
+            ("countersign_webhooks_out_total", "dead"),
+            ("countersign_webhooks_out_total", "sent"),
+        ] {
+            let label = Some(("outcome", outcome));
+            let moved = value(&after, name, label) - value(&before, name, label);
+            assert!((moved - 1.0).abs() < 1e-9, "{name} {outcome}: {moved}");
         }
     }
 }

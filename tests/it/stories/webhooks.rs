@@ -29,10 +29,10 @@ use tokio::{
 
 use crate::{api::Served, story, world::World};
 
-const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-const OTHER: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+pub const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+pub const OTHER: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-fn entry(secret: Option<&str>) -> WebhookInEntry {
+pub fn entry(secret: Option<&str>) -> WebhookInEntry {
     WebhookInEntry {
         name: "ci".into(),
         verify: Verify::Standard,
@@ -84,7 +84,7 @@ pub async fn ask(
     told
 }
 
-async fn pushes(world: &World, (secret, id): (&str, &str), body: &str) -> (StatusCode, String) {
+pub async fn pushes(world: &World, (secret, id): (&str, &str), body: &str) -> (StatusCode, String) {
     let now = world.clock.now();
     let headers = [
         ("webhook-id", id.to_owned()),
@@ -219,13 +219,13 @@ pub fn subscribe(world: &mut World, url: &str, topics: &[Topic], role: Option<Ro
 type Told = (BTreeMap<String, String>, Value);
 
 /// A program that is told, and answers as it was asked to: the last answer stands.
-struct Hearer {
-    url: String,
+pub struct Hearer {
+    pub url: String,
     heard: Arc<Mutex<Vec<Told>>>,
 }
 
 impl Hearer {
-    async fn start(answers: &[&'static str]) -> Self {
+    pub async fn start(answers: &[&'static str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
         let heard: Arc<Mutex<Vec<_>>> = Arc::default();
@@ -271,7 +271,7 @@ impl Hearer {
     }
 }
 
-async fn tells(world: &World) -> usize {
+pub async fn tells(world: &World) -> usize {
     tell::tell_ready(&world.node().await.teller).await.unwrap()
 }
 
@@ -419,15 +419,26 @@ story! {
         for up in [true, true, false, false] {
             store.channel_is("room", up, world.clock.now()).await.unwrap();
         }
-        world.config.limits.all.messages = Some(1);
+        world.guard("{ default = \"allow\" }");
+        let file = json!({ "path": "a.md", "content": "hello" });
+        world.model_will(call("write_file", file));
+        world.model_will(call("send_file", json!({ "filePath": "a.md" })));
         world.model_will(say("Hello."));
         world.ann_says("hello").await;
+        world.config.limits.all.messages = Some(1);
         for _ in 0..2 {
             world.ann_says("again").await;
         }
         while tells(world).await > 0 {}
         let mut types = hearer.types();
         types.sort();
-        assert_eq!(types, ["budget.reached", "channel.down", "channel.up", "turn.failed", "turn.failed"]);
+        assert_eq!(types, [
+            "artifact.delivered", "budget.reached", "channel.down", "channel.up", "turn.failed",
+            "turn.failed",
+        ]);
+        let told = hearer.told().into_iter().find(|told| told["type"] == "artifact.delivered");
+        let file = &told.unwrap()["data"];
+        assert_eq!((&file["name"], &file["size_bytes"]), (&json!("a.md"), &json!(5)), "{file}");
+        assert_eq!((&file["channel"], &file["chat"]), (&json!("room"), &json!("7")), "{file}");
     }
 }
