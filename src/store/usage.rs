@@ -16,6 +16,7 @@ use crate::{
 /// Something that was used: an answer of a model, or a run of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Used {
+    pub agent: String,
     pub person: String,
     pub what: What,
     pub took_ms: u64,
@@ -41,6 +42,8 @@ pub enum Scope {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     pub day: String,
+    /// Empty: from a time when nobody wrote it down.
+    pub agent: String,
     pub person: String,
     /// `model` or `tool`, and which.
     pub kind: String,
@@ -246,9 +249,9 @@ pub(super) async fn enter(
         -- enter usage
         INSERT INTO usage
             (day, conversation, person, kind, name, times, messages, input_tokens, output_tokens,
-             cached_tokens, cost_micros, took_ms)
-        VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $9, $10, $11)
-        ON CONFLICT (day, conversation, person, kind, name) DO UPDATE
+             cached_tokens, cost_micros, took_ms, agent)
+        VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $9, $10, $11, $12)
+        ON CONFLICT (day, conversation, agent, person, kind, name) DO UPDATE
         SET times = usage.times + 1,
             messages = usage.messages + $6,
             input_tokens = usage.input_tokens + $7,
@@ -266,7 +269,8 @@ pub(super) async fn enter(
         usage.output_tokens as i64,
         usage.cached_tokens as i64,
         cost as i64,
-        used.took_ms as i64
+        used.took_ms as i64,
+        used.agent.as_str()
     );
     Ok(())
 }
@@ -304,33 +308,34 @@ async fn spent(tx: &mut Tx<'_>, scope: Scope, now: DateTime<Utc>) -> Result<Spen
     })
 }
 
-type Columns = (String, String, String, String, i64, i64, i64, i64, i64, i64);
+type Columns = (String, String, String, String, String, i64, i64, i64, i64, i64, i64);
 
-/// The account from that day on, by day, person and what was used.
+/// The account from that day on, by day, agent, person and what was used.
 pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>> {
     let rows: Vec<Columns> = sql!(
         tx,
         fetch_all,
         "
         -- account
-        SELECT day, person, kind, name, CAST(SUM(times) AS BIGINT),
+        SELECT day, agent, person, kind, name, CAST(SUM(times) AS BIGINT),
                CAST(SUM(input_tokens) AS BIGINT), CAST(SUM(output_tokens) AS BIGINT),
                CAST(SUM(cached_tokens) AS BIGINT), CAST(SUM(cost_micros) AS BIGINT),
                CAST(SUM(took_ms) AS BIGINT)
         FROM usage
         WHERE day >= $1
-        GROUP BY day, person, kind, name
-        ORDER BY day, person, kind, name",
+        GROUP BY day, agent, person, kind, name
+        ORDER BY day, agent, person, kind, name",
         day(since)
     );
     let lines = rows.into_iter().map(|row| {
-        let (day, person, kind, name, times, input, output, cached, cost_micros, took_ms) = row;
+        let (day, agent, person, kind, name, times, input, output, cached, cost_micros, took_ms) =
+            row;
         let usage = Usage {
             input_tokens: input as u64,
             output_tokens: output as u64,
             cached_tokens: cached as u64,
         };
-        Line { day, person, kind, name, times, usage, cost_micros, took_ms }
+        Line { day, agent, person, kind, name, times, usage, cost_micros, took_ms }
     });
     Ok(lines.collect())
 }

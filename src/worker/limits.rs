@@ -235,11 +235,12 @@ fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used 
     let id = reply.by.clone().unwrap_or_else(asked);
     let price = turn.worker.limits.prices.get(&id).copied().unwrap_or_default();
     let what = What::Model { id, messages, usage, cost_micros: price.of(&usage) };
-    Used { person: person(turn, upto), what, took_ms: 0 }
+    Used { agent: turn.agent.id.clone(), person: person(turn, upto), what, took_ms: 0 }
 }
 
 /// A run of a tool for the account.
 pub(super) fn ran(turn: &Turn<'_>, call: &Call, result: &ToolResult, counted: bool) -> Used {
     let what = What::Tool { name: call.tool.clone(), counted };
-    Used { person: person(turn, turn.session.answered_upto), what, took_ms: result.took_ms }
+    let person = person(turn, turn.session.answered_upto);
+    Used { agent: turn.agent.id.clone(), person, what, took_ms: result.took_ms }
 }

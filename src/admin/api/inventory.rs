@@ -170,6 +170,8 @@ pub async fn all_channels(admin: &Admin) -> Result<Vec<ChannelView>> {
 pub struct UsageView {
     /// In UTC
     pub day: String,
+    /// The id of the agent; empty in what an older version has counted
+    pub agent: String,
     /// channel/id
     pub person: String,
     /// model or tool
@@ -188,6 +190,7 @@ impl From<Line> for UsageView {
     fn from(line: Line) -> Self {
         Self {
             day: line.day,
+            agent: line.agent,
             person: line.person,
             kind: line.kind,
             name: line.name,
@@ -211,7 +214,7 @@ pub async fn account(admin: &Admin, days: i64) -> Result<Vec<UsageView>> {
 }
 
 fn key(line: &UsageView) -> String {
-    [&line.day[..], &line.person, &line.kind, &line.name].join("\u{1}")
+    [&line.day[..], &line.agent, &line.person, &line.kind, &line.name].join("\u{1}")
 }
 
 fn whole<T>(items: Vec<T>) -> Json<Page<T>> {
@@ -266,7 +269,7 @@ fn month() -> i64 {
     30
 }
 
-/// List what was used and what it cost, by day, person and what it was
+/// List what was used and what it cost, by day, agent, person and what it was
 #[utoipa::path(get, path = "/usage", tag = "usage", params(Days, Slice),
     responses((status = 200, body = Page<UsageView>)),
     extensions(("x-role" = json!("operator"))))]

@@ -70,15 +70,27 @@ fn sums(lines: &[UsageView], by: impl Fn(&UsageView) -> String) -> BTreeMap<Stri
     sums
 }
 
+/// The most tokens of one of them.
+fn most(sums: &BTreeMap<String, Sum>) -> u64 {
+    sums.values().map(|sum| sum.input_tokens + sum.output_tokens).max().unwrap_or(0).max(1)
+}
+
+/// An older version did not count by agent.
+fn named(agent: &str) -> &str {
+    if agent.is_empty() { "not known" } else { agent }
+}
+
 pub async fn usage(visit: Visit, Params(Days { days }): Params<Days>) -> Result<Response, Problem> {
     let days = days.clamp(1, 366);
     let lines = account(&visit.admin, days).await?;
     let by_day = sums(&lines, |line| line.day.clone());
-    let most = by_day.values().map(|day| day.input_tokens + day.output_tokens).max().unwrap_or(0);
+    let by_agent = sums(&lines, |line| named(&line.agent).to_owned());
     let values = json!({
         "days": days,
-        "most": most.max(1),
+        "most": most(&by_day),
+        "most_by_agent": most(&by_agent),
         "by_day": by_day,
+        "by_agent": by_agent,
         "by_person": sums(&lines, |line| line.person.clone()),
         "by_name": sums(&lines, |line| format!("{} {}", line.kind, line.name)),
     });

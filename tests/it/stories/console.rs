@@ -399,6 +399,7 @@ story! {
             ("/webhooks", "turn.finished"),
             ("/channels", "thinks with"),
             ("/usage?days=7", "<rect"),
+            ("/usage?days=7", "<bdi>default</bdi>"),
             ("/audit", "delete"),
             ("/settings", "approval_timeout"),
             ("/approvals/history", "Ann"),

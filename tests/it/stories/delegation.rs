@@ -94,6 +94,10 @@ story! {
         let task = Message::User { text: "Find the answer.".into() };
         assert_eq!(prompts[1].messages, [task]);
         assert_eq!(tasks(world, "ended").await, 1);
+        let account = world.rows_of("usage").await;
+        for agent in ["default", "researcher"] {
+            assert!(account.iter().any(|line| line.contains(agent)), "{agent}: {account:?}");
+        }
 
         world.model_will(call("ask_coworker", json!({ "coworker": "WRITER", "question": "How?" })));
         world.model_will(say("Well."));

@@ -295,6 +295,7 @@ story! {
         assert!(!export.to_string().contains("sk-abcdef"), "I10: {export}");
         let usage = served.get(&owner, "/usage").await;
         assert_eq!(usage["items"][0]["person"], "room/1", "{usage}");
+        assert_eq!(usage["items"][0]["agent"], "default", "{usage}");
         let channels = served.get(&owner, "/channels").await;
         assert!(channels["items"].as_array().unwrap().iter().any(|c| c["id"] == "room"), "{channels}");
         assert_eq!(served.get(&owner, "/agents").await["items"][0]["id"], "default");
