@@ -52,3 +52,14 @@ pub enum WebhookError {
     #[error("cannot be read: {0}")]
     Malformed(String),
 }
+
+/// Why a platform does not say that it knows us.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum CheckError {
+    /// It does not know the token: a person has to replace it.
+    #[error("the platform refuses the token ({0}): is it right, and in force?")]
+    Refused(String),
+    /// It may know us, and does not answer so now: wait, or look at the way to it.
+    #[error("the platform does not answer as it should: {0}")]
+    Silent(String),
+}

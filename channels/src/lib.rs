@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
-pub use error::{ListenError, SendError, WebhookError};
+pub use error::{CheckError, ListenError, SendError, WebhookError};
 pub use incoming::{Batch, FileRef, Incoming, Intake, Person, Place, PlaceKind, What};
 pub use limits::Limits;
 pub use outgoing::{Choice, Outgoing, Receipt, Shipment};
@@ -61,6 +61,12 @@ pub trait Channel: Send + Sync {
     /// has no roles, or does not answer; a stale answer is at most a minute old.
     async fn roles(&self, _place: &Place, _person: &str) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Asks the platform whether it knows this account, now. There is nobody to ask where people
+    /// talk with the gateway itself.
+    async fn check(&self) -> Result<(), CheckError> {
+        Ok(())
     }
 }
 

@@ -78,6 +78,16 @@ async fn private_chats(store: &Store, channel: &str) -> Result<Vec<u64>> {
     Ok(chats.iter().filter_map(|chat| chat.parse().ok()).collect())
 }
 
+/// Whether the platform knows the account of that channel now.
+pub async fn check(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<()> {
+    let channel: Box<dyn channels::Channel> = match entry.kind {
+        ChannelKind::Telegram => Box::new(telegram(entry, variables)?),
+        ChannelKind::Discord => Box::new(discord::connect(entry, variables)?),
+        ChannelKind::Web => return Ok(()),
+    };
+    Ok(channel.check().await?)
+}
+
 /// How long a platform may take to tell a bot's name, where one can do without.
 const NAME_WITHIN: Duration = Duration::from_secs(5);
 

@@ -14,7 +14,6 @@ use std::{
     fmt::Write as _,
     path::Path,
     sync::Arc,
-    time::Duration,
 };
 
 use super::say;
@@ -25,7 +24,7 @@ use crate::{
     },
     app,
     clock::{Clock as _, SystemClock},
-    config::{ChannelEntry, ChannelKind, Config, McpEntry, ProviderName, webhooks},
+    config::{ChannelEntry, Config, McpEntry, ProviderName, webhooks},
     store::backup,
     tools::{documents::fonts, mcp::session, sandbox::Sandbox},
 };
@@ -231,7 +230,9 @@ async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String,
         report.check(&format!("model {id}, live"), replied.map_err(anyhow::Error::from));
     }
     for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
-        report.check(&format!("channel {}, live", entry.id), asked(entry, variables).await);
+        let known = app::channels::check(entry, variables).await;
+        let known = known.map(|()| (Found::Fine, "the platform knows the token".to_owned()));
+        report.check(&format!("channel {}, live", entry.id), known);
     }
     for entry in &config.mcp {
         report.check(&format!("mcp {}, live", entry.name), served(entry, config, variables).await);
@@ -249,32 +250,4 @@ async fn served(
     let server = app::tools::server(entry, variables, walls)?;
     let (spoken, tools) = session::probe(&server).await?;
     Ok((Found::Fine, format!("answers by {spoken}, with {tools} tools")))
-}
-
-/// Whether the platform knows the token.
-async fn asked(
-    entry: &ChannelEntry,
-    variables: &BTreeMap<String, String>,
-) -> Result<(Found, String)> {
-    let token = token(entry, variables)?;
-    let base = |usual: &str| {
-        let own = entry.api_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
-        own.unwrap_or_else(|| usual.to_owned())
-    };
-    let client = reqwest::Client::builder().timeout(Duration::from_secs(15)).build()?;
-    let request = match entry.kind {
-        ChannelKind::Telegram => {
-            client.get(format!("{}/bot{token}/getMe", base("https://api.telegram.org")))
-        }
-        ChannelKind::Discord => {
-            let url = format!("{}/users/@me", base("https://discord.com/api/v10"));
-            client.get(url).header("authorization", format!("Bot {token}"))
-        }
-        ChannelKind::Web => return Ok((Found::Fine, "needs nobody".to_owned())),
-    };
-    // The address holds the token: it is not told.
-    let answered = request.send().await.map_err(reqwest::Error::without_url)?;
-    let status = answered.status();
-    ensure!(status.is_success(), "the platform answers {status}: is the token right and in force?");
-    Ok((Found::Fine, "the platform knows the token".to_owned()))
 }

@@ -48,12 +48,12 @@ pub use config::{Command, DiscordConfig, Roots, Worded, Words};
 pub use endpoint::pong;
 
 use crate::{
-    Channel, FileRef, Incoming, Intake, Limits, ListenError, Place, Receipt, SendError, Shipment,
-    Unit, WebhookError, WebhookRequest,
+    Channel, CheckError, FileRef, Incoming, Intake, Limits, ListenError, Place, Receipt, SendError,
+    Shipment, Unit, WebhookError, WebhookRequest,
     limits::{Pace, Paces, Repeat},
 };
 use acknowledge::Underway;
-use api::{Api, Body, Route};
+use api::{Api, Body, Failure, Route};
 use endpoint::Key;
 use guilds::Guilds;
 
@@ -177,5 +177,16 @@ impl Channel for Discord {
 
     async fn roles(&self, place: &Place, person: &str) -> Vec<String> {
         self.roles_in(place, person).await
+    }
+
+    async fn check(&self) -> Result<(), CheckError> {
+        let asked = self.api.call(Route::get("users/@me".to_owned()), Body::Empty).await;
+        asked.map(drop).map_err(|failure| match failure {
+            Failure::Refused { status: 401, message, .. } => CheckError::Refused(message),
+            Failure::Refused { status, message, .. } => {
+                CheckError::Silent(format!("{status}: {message}"))
+            }
+            Failure::Unsent(reason) | Failure::Lost(reason) => CheckError::Silent(reason),
+        })
     }
 }

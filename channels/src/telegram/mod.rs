@@ -29,18 +29,21 @@ use bytes::Bytes;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use subtle::ConstantTimeEq;
-use teloxide::{payloads::GetFile, types::FileId};
+use teloxide::{
+    payloads::{GetFile, GetMe},
+    types::FileId,
+};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 pub use config::{Menu, Mode, TelegramConfig};
 
 use crate::{
-    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Place, Receipt, SendError,
-    Shipment, Unit, WebhookError, WebhookRequest,
+    Channel, CheckError, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Place, Receipt,
+    SendError, Shipment, Unit, WebhookError, WebhookRequest,
     limits::{Pace, Paces, Repeat},
 };
-use api::{Api, USUAL};
+use api::{Api, Failure, USUAL};
 use receive::Me;
 use roles::Roles;
 
@@ -197,6 +200,15 @@ impl Channel for Telegram {
 
     async fn roles(&self, place: &Place, person: &str) -> Vec<String> {
         self.roles.at(&self.api, place, person).await
+    }
+
+    async fn check(&self) -> Result<(), CheckError> {
+        let asked = self.api.call(&GetMe::new(), USUAL).await;
+        asked.map(drop).map_err(|failure| match failure {
+            // A token of the wrong form is part of an address that there is not.
+            Failure::Refused { code: 401 | 404, .. } => CheckError::Refused(failure.to_string()),
+            _ => CheckError::Silent(failure.to_string()),
+        })
     }
 }
 

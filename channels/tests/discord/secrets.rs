@@ -1,5 +1,7 @@
 //! No token in anything that can be read afterwards.
 
+use channels::CheckError;
+
 use super::{shared::Sink, *};
 
 /// O1
@@ -52,4 +54,16 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
 fn discord_config_of(fake: &FakeDiscord) -> DiscordConfig {
     let api_url = Some(fake.url().parse().expect("a URL"));
     DiscordConfig { api_url, ..DiscordConfig::new("dc", TOKEN.into()) }
+}
+
+/// Issue 7.1: whether the platform knows the token, refuses it, or is not there.
+#[tokio::test]
+async fn the_platform_says_whether_it_knows_the_token() {
+    let fake = FakeDiscord::start().await;
+    assert_eq!(discord(&fake).check().await, Ok(()));
+    let refused = discord_at(&fake.url(), "another", None).check().await.unwrap_err();
+    assert!(matches!(refused, CheckError::Refused(_)), "{refused}");
+    let silent = discord_at("http://127.0.0.1:9", TOKEN, None).check().await.unwrap_err();
+    assert!(matches!(silent, CheckError::Silent(_)), "{silent}");
+    assert!(!format!("{refused} {silent}").contains(TOKEN));
 }

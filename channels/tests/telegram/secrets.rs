@@ -1,6 +1,6 @@
 //! No token in anything that can be read afterwards.
 
-use channels::{Channel, FileRef};
+use channels::{Channel, CheckError, FileRef};
 use fakes::telegram::{FakeTelegram, TOKEN, Trouble};
 
 use super::{shared::Sink, *};
@@ -56,4 +56,17 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
     for text in read {
         assert!(!text.contains(half), "{text}");
     }
+}
+
+/// Issue 7.1: whether the platform knows the token, refuses it, or is not there.
+#[tokio::test]
+async fn the_platform_says_whether_it_knows_the_token() {
+    let fake = FakeTelegram::start().await;
+    assert_eq!(telegram(&fake).check().await, Ok(()));
+    let other = "1:AAwrongtokenofanotherbotxxxxxxxxxxxxx";
+    let refused = telegram_at(&fake.url(), other, Mode::Poll).check().await.unwrap_err();
+    assert!(matches!(refused, CheckError::Refused(_)), "{refused}");
+    let silent = telegram_at("http://127.0.0.1:9", TOKEN, Mode::Poll).check().await.unwrap_err();
+    assert!(matches!(silent, CheckError::Silent(_)), "{silent}");
+    assert!(!format!("{refused} {silent}").contains(TOKEN) && !refused.to_string().contains(other));
 }
