@@ -30,3 +30,9 @@ FROM usage;
 DROP TABLE usage;
 
 ALTER TABLE usage_by_agent RENAME TO usage;
+
+-- How often somebody has wanted a channel to be connected anew: whoever listens there sees it grow.
+CREATE TABLE reconnects (
+    channel TEXT PRIMARY KEY,
+    times BIGINT NOT NULL
+);

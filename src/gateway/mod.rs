@@ -160,9 +160,9 @@ async fn listen_once(gateway: &Gateway, id: &str, duty: &str, intake: Intake) ->
             Err(problem) => Err(problem.into()),
         },
         () = lasts(gateway, id) => Ok(()),
-        () = while_held(gateway, connected.alone, duty) => {
+        why = ends(gateway, id, duty), if connected.alone => {
             stop.cancel();
-            tracing::warn!(channel.id = id, "this node may not listen any more");
+            tracing::warn!(channel.id = id, "listening ends: {why}");
             Ok(())
         }
     }
@@ -185,15 +185,20 @@ async fn lasts(gateway: &Gateway, id: &str) {
     std::future::pending::<()>().await;
 }
 
-/// Returns when the duty is lost; never, where none is needed.
-async fn while_held(gateway: &Gateway, alone: bool, duty: &str) {
-    while alone && !gateway.stop.is_cancelled() {
+/// Returns when the duty is lost, or somebody wants the channel connected anew: why it ends.
+async fn ends(gateway: &Gateway, id: &str, duty: &str) -> &'static str {
+    let before = gateway.store.reconnects(id).await;
+    while !gateway.stop.is_cancelled() {
         pause(gateway).await;
         if !matches!(gateway.store.hold_duty(duty).await, Ok(Some(_))) {
-            return;
+            return "this node may not listen any more";
+        }
+        let wished = gateway.store.reconnects(id).await;
+        if matches!((&before, wished), (Ok(before), Ok(wished)) if wished > *before) {
+            return "somebody wants it connected anew";
         }
     }
-    std::future::pending::<()>().await;
+    std::future::pending().await
 }
 
 async fn pause(gateway: &Gateway) {

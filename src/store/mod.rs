@@ -1,6 +1,7 @@
 //! Remembers: the only place with SQL, and with the artifact folder.
 //!
 //! - [`db`]: the one file that knows that there are two databases
+//! - [`channels`]: which are to be connected anew
 //! - [`conversations`]: what is kept of them besides their events
 //! - [`journal`]: conversations and their events
 //! - [`figures`], [`tally`]: for operators who watch
@@ -36,6 +37,7 @@ pub mod answers;
 pub mod approvals;
 pub mod audit;
 pub mod backup;
+pub mod channels;
 pub mod conversations;
 pub mod db;
 pub mod erase;

@@ -25,8 +25,11 @@ pub struct Served {
 
 impl Served {
     pub async fn of(world: &World) -> Self {
+        Self::on(world.node().await).await
+    }
+
+    pub async fn on(app: App) -> Self {
         rustls::crypto::ring::default_provider().install_default().ok();
-        let app = world.node().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         app.serve(listener);

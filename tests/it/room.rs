@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use channels::{
-    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Place, Receipt, SendError,
-    Shipment, Unit, WebhookError, WebhookRequest,
+    Channel, CheckError, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Place, Receipt,
+    SendError, Shipment, Unit, WebhookError, WebhookRequest,
     limits::{Paces, Repeat},
 };
 use std::{
@@ -41,6 +41,8 @@ struct State {
     roles: BTreeMap<(String, String), Vec<String>>,
     /// What is wrong with a chat, for every send to it.
     chats: BTreeMap<String, SendError>,
+    /// Why the token does not hold.
+    refused: Option<CheckError>,
 }
 
 /// What goes wrong with the next send.
@@ -57,6 +59,7 @@ pub struct Room {
     state: Arc<Mutex<State>>,
     /// Told of drafts and of typing.
     lively: Arc<Notify>,
+    connected: Arc<Notify>,
     pub limits: Limits,
 }
 
@@ -82,7 +85,7 @@ impl Room {
             pictures: true,
             paces: Paces::default(),
         };
-        Self { state: Arc::default(), lively: Arc::default(), limits }
+        Self { state: Arc::default(), lively: Arc::default(), connected: Arc::default(), limits }
     }
 
     pub fn messages(&self) -> Vec<Message> {
@@ -105,6 +108,16 @@ impl Room {
     /// Until a draft or "is typing" is shown.
     pub async fn moves(&self) {
         self.lively.notified().await;
+    }
+
+    /// Until a gateway begins to listen, since the last time.
+    pub async fn is_listened_to(&self) {
+        self.connected.notified().await;
+    }
+
+    /// From now on it does not know the bot.
+    pub fn refuses(&self, problem: CheckError) {
+        self.state.lock().unwrap().refused = Some(problem);
     }
 
     pub fn fails_next_toast(&self, problem: SendError) {
@@ -181,6 +194,7 @@ impl Channel for Room {
         _from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
+        self.connected.notify_one();
         stop.cancelled().await;
         Ok(())
     }
@@ -228,5 +242,9 @@ impl Channel for Room {
     async fn roles(&self, place: &Place, person: &str) -> Vec<String> {
         let key = (place.chat.clone(), person.to_owned());
         self.state.lock().unwrap().roles.get(&key).cloned().unwrap_or_default()
+    }
+
+    async fn check(&self) -> Result<(), CheckError> {
+        self.state.lock().unwrap().refused.clone().map_or(Ok(()), Err)
     }
 }

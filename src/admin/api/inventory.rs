@@ -129,6 +129,8 @@ pub struct ChannelView {
     pub id: String,
     pub kind: String,
     pub agent: String,
+    /// Whether it has a platform to connect to
+    pub connects: bool,
     /// Whether a node listens there now
     pub listening: bool,
     /// What waits to be shown, and since when
@@ -156,6 +158,7 @@ pub async fn all_channels(admin: &Admin) -> Result<Vec<ChannelView>> {
             id: id.clone(),
             kind: kinds.get(id).cloned().unwrap_or_default(),
             agent: connected.agent.clone(),
+            connects: connected.alone,
             listening: listening || !connected.alone,
             waiting,
             waiting_since: since,

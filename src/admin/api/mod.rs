@@ -11,12 +11,14 @@
 //! - [`approvals`], [`grants`], [`panic`], [`rules`], [`audit`]: countersigning
 //! - [`people`], [`conversations`], [`schedules`], [`artifacts`]: who talks, and about what
 //! - [`dead_letters`], [`webhooks`]: what could not be shown; what other programs were told
+//! - [`channels`]: connected anew, asked whether their platform knows them
 //! - [`tools`], [`inventory`], [`tokens`]: what there is, and who may change it
 
 pub mod approvals;
 pub mod artifacts;
 pub mod audit;
 pub mod caller;
+pub mod channels;
 pub mod conversations;
 pub mod dead_letters;
 pub mod document;
@@ -87,6 +89,7 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
         .merge(schedules::routes())
         .merge(conversations::routes())
         .merge(artifacts::routes())
+        .merge(channels::routes())
         .merge(inventory::routes())
 }
 

@@ -90,6 +90,7 @@ pub fn doors() -> Vec<Door> {
         page_at("/console/artifacts", Operator, watch::artifacts),
         page_at("/console/artifacts/{id}", Operator, watch::download),
         page_at("/console/channels", Viewer, watch::channels),
+        deed_at("/console/channels/{id}", Operator, watch::channel),
         page_at("/console/usage", Operator, watch::usage),
         page_at("/console/audit", Operator, watch::audit),
         page_at("/console/settings", Operator, watch::settings),

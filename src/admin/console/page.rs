@@ -80,6 +80,8 @@ const DONE: &[(&str, &str)] = &[
     ("dropped", "Dropped. It is not tried again."),
     ("revoked", "Revoked, at once."),
     ("changed", "Changed."),
+    ("reconnected", "It is connected anew within seconds, wherever it is listened to."),
+    ("known", "The platform knows the token."),
     ("halted", "Halted: no tool runs any more, and every open question is denied."),
     ("lifted", "Tools may run again."),
 ];

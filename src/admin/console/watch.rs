@@ -14,6 +14,7 @@ use crate::{
     admin::{
         api::{
             artifacts, audit as facts,
+            channels::{checked, connect_anew},
             inventory::{
                 UsageView, account, all_agents, all_channels, all_hooks, all_models, all_skills,
             },
@@ -35,6 +36,31 @@ pub async fn channels(visit: Visit) -> Result<Response, Problem> {
         "hooks": all_hooks(admin)?,
     });
     visit.page("channels.html", values).await
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Then {
+    Reconnect,
+    Check,
+}
+
+#[derive(Deserialize)]
+pub struct Wished {
+    then: Then,
+}
+
+pub async fn channel(
+    visit: Visit,
+    Path(id): Path<String>,
+    Sent(wished): Sent<Wished>,
+) -> Result<Redirect, Problem> {
+    if wished.then == Then::Reconnect {
+        connect_anew(&visit.admin, &visit.caller, &id).await?;
+        return Ok(back("channels", "reconnected"));
+    }
+    let found = checked(&visit.admin, &visit.caller, &id).await?;
+    found.problem.map_or_else(|| Ok(back("channels", "known")), |says| Err(Problem::conflict(says)))
 }
 
 #[derive(Deserialize)]

@@ -1,16 +1,18 @@
 //! What operators change through the API, and who feels it.
 
 use async_trait::async_trait;
-use channels::SendError;
+use channels::{CheckError, SendError};
 use countersign::{
     agent::catalog::{Source, ToolSpec},
+    app::{App, Given},
+    gateway::{Connected, Manners, people::Allow},
     journal::{event::Event, role::Role},
     llm::scripted::{call, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{api::Served, room::Fault, story, world::World};
 
@@ -327,4 +329,60 @@ async fn o1_the_settings_show_no_secret() {
     }
     let settings = served.get(&owner, "/settings").await;
     assert_eq!(settings["configuration"]["models"][0]["id"], "main");
+}
+
+/// A node for which the room is a platform that only one node may listen to.
+async fn node_alone(world: &World) -> App {
+    let connected = Connected {
+        channel: Arc::new(world.room.clone()),
+        allow: Allow::Everybody,
+        agent: "default".into(),
+        model: "main".into(),
+        manners: Manners::default(),
+        alone: true,
+    };
+    let given = Given {
+        channels: [("room".to_owned(), connected)].into(),
+        sandbox: Some(world.sandbox.clone()),
+        ..Given::default()
+    };
+    App::open(&world.config, &BTreeMap::new(), given).await.unwrap()
+}
+
+story! {
+    /// Issue 7.1: a channel is connected anew on whichever node listens there, and its platform is
+    /// asked whether it knows the token; by operators, and for the audit.
+    async fn a_channel_is_connected_anew_and_checked(world: &mut World) {
+        world.config.store.lease = "1s".into();
+        let listens = node_alone(world).await;
+        listens.start();
+        world.room.is_listened_to().await;
+        // The node that is asked is another one.
+        let served = Served::on(node_alone(world).await).await;
+        let (ops, viewer) =
+            (served.token("ops", Role::Operator).await, served.token("vic", Role::Viewer).await);
+        let post = async |token: &str, path: &str| {
+            served.ask(token, (Method::POST, path), None).await
+        };
+        let (anew, check) = ("/channels/room/reconnect", "/channels/room/check");
+        for path in [anew, check] {
+            assert_eq!(post(&viewer, path).await.0, StatusCode::FORBIDDEN);
+        }
+        assert_eq!(post(&ops, anew).await.0, StatusCode::ACCEPTED);
+        world.room.is_listened_to().await;
+        assert_eq!(post(&ops, "/channels/web/reconnect").await.0, StatusCode::CONFLICT);
+        assert_eq!(post(&ops, "/channels/nothing/reconnect").await.0, StatusCode::NOT_FOUND);
+
+        assert_eq!(post(&ops, check).await.1, json!({ "known": true, "problem": null }));
+        world.room.refuses(CheckError::Refused("401: Unauthorized".into()));
+        let (status, found) = post(&ops, check).await;
+        assert_eq!((status, &found["known"]), (StatusCode::OK, &json!(false)));
+        assert!(found["problem"].as_str().unwrap().contains("401"), "{found}");
+        let audit = served.get(&ops, "/audit?person=token:ops").await.to_string();
+        for kind in ["channel_reconnected", "channel_checked"] {
+            assert!(audit.contains(kind), "{audit}");
+        }
+        served.app.stop().await.unwrap();
+        listens.stop().await.unwrap();
+    }
 }
