@@ -178,6 +178,7 @@ impl Cli {
 
 /// Runs what the command line says.
 pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
+    telemetry::tell_panics();
     if let Some(Command::Doctor(wish)) = &cli.command {
         return doctor::run(cli.config.as_deref(), &variables, wish).await;
     }

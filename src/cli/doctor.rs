@@ -26,6 +26,7 @@ use crate::{
     clock::{Clock as _, SystemClock},
     config::{ChannelEntry, Config, McpEntry, ProviderName, webhooks},
     store::backup,
+    telemetry,
     tools::{documents::fonts, mcp::session, sandbox::Sandbox},
 };
 
@@ -96,6 +97,7 @@ pub async fn run(
         Ok(config) => {
             report.add(Found::Fine, "configuration", "every key is known");
             secrets = app::secrets(&config, variables);
+            telemetry::hide(&secrets);
             look(&mut report, &config, variables).await;
             if wish.live {
                 live(&mut report, &config, variables).await;

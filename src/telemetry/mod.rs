@@ -57,6 +57,19 @@ pub fn start(
     Ok(traces)
 }
 
+/// From now on what a panic says is told without secrets too: as a line of the log, once there is one.
+pub fn tell_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let said = panic.to_string();
+        if tracing::enabled!(tracing::Level::ERROR) {
+            tracing::error!(problem = said, "a panic");
+        } else {
+            // Nobody is left to hear that standard error is gone.
+            let _ = Redacted.write_all(format!("{said}\n").as_bytes());
+        }
+    }));
+}
+
 /// Standard error, with a mark where a secret would stand.
 struct Redacted;
 

@@ -79,3 +79,39 @@ async fn doctor_asks_the_platform() {
     }
     site.end().await;
 }
+
+/// S11, O1: whatever is wrong, `doctor` tells no secret of the configuration, nor of an address.
+#[tokio::test]
+async fn s11_doctor_tells_no_secret() {
+    const CANARY: &str = "canary-4f9c2b7e51aa";
+    let site = Site::new(On::Sqlite).await;
+    let nowhere = "http://127.0.0.1:9";
+    let more = format!(
+        "metrics_token = \"{CANARY}\"\n\
+         [[models]]\nid = \"main\"\nprovider = \"openai\"\nmodel = \"m\"\n\
+         base_url = \"http://ann:canary-of-an-address@127.0.0.1:9/v1\"\napi_key = \"{CANARY}\"\n\
+         [[agents]]\nid = \"default\"\nmodel = \"main\"\n\
+         [[channels]]\nid = \"tg\"\nkind = \"telegram\"\nallow = []\n\
+         token = \"1:{CANARY}\"\napi_url = \"{nowhere}\"\n\
+         [[channels]]\nid = \"dc\"\nkind = \"discord\"\nallow = []\n\
+         token = \"{CANARY}\"\napi_url = \"{nowhere}\"\n\
+         [[mcp]]\nname = \"far\"\nurl = \"{nowhere}\"\nbearer = \"{CANARY}\"\n\
+         [[webhooks_out]]\nname = \"ops\"\nurl = \"https://example.org/\"\ntopics = []\n\
+         secret = \"{CANARY}\"\n"
+    );
+    site.configure("127.0.0.1:8642", &more);
+    for arguments in [&["doctor"][..], &["doctor", "--live"]] {
+        let (fine, said) = site.run(arguments).await;
+        assert!(!fine && said.contains("FAIL  webhooks"), "{said}");
+        assert!(said.contains("ok    database"), "all is looked at: {said}");
+        assert!(!said.contains("canary"), "{said}");
+    }
+    let database = format!("postgres://ann:{CANARY}@127.0.0.1:9/nothing");
+    let text = std::fs::read_to_string(site.path("countersign.toml")).unwrap();
+    let text = text.replace(&site.url(), &database);
+    std::fs::write(site.path("countersign.toml"), text).unwrap();
+    let (_, said) = site.run(&["doctor"]).await;
+    assert!(said.contains("FAIL  database"), "{said}");
+    assert!(!said.contains("canary"), "{said}");
+    site.end().await;
+}

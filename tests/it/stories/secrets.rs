@@ -12,9 +12,10 @@ use countersign::{
     journal::{event::Point, role::Role},
     llm::scripted::{call, calls, say},
     store::topics::Topic,
+    telemetry,
 };
 use serde_json::json;
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, process::Command};
 
 use crate::{api::Served, story, world::World};
 
@@ -192,4 +193,32 @@ fn a_result_may_keep_what_only_looks_like_a_secret() {
     let text = format!("password=hunter2hunter2 {CANARY}");
     assert_eq!(redactor.result(text), "password=hunter2hunter2 …");
     assert_eq!(Config::default().redaction.results, Results::All);
+}
+
+/// S11, O1: nor does what a panic says, in the log of a gateway or without one. Both are made to
+/// panic in a process of their own.
+#[test]
+fn s11_a_panic_tells_no_secret() {
+    const AS: &str = "COUNTERSIGN_TEST_PANICS";
+    if let Ok(way) = std::env::var(AS) {
+        let secrets = [CANARY.to_owned()].into();
+        telemetry::tell_panics();
+        if way == "in a log" {
+            telemetry::start("info", &secrets, None).unwrap();
+        } else {
+            telemetry::hide(&secrets);
+        }
+        panic!("the token {CANARY} is odd");
+    }
+    for way in ["in a log", "without one"] {
+        let ran = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "stories::secrets::s11_a_panic_tells_no_secret", "--nocapture"])
+            .env(AS, way)
+            .output()
+            .unwrap();
+        let said = [ran.stdout, ran.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(!ran.status.success() && said.contains("is odd"), "{said}");
+        assert!(!leaks(&said), "{said}");
+    }
 }
