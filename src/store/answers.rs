@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! (none) ──► under way ──► answered      kept for a day
-//!    ▲           └──► (none)             it failed, or nothing was heard of it for a minute
+//!    ▲        │   └──────► (none)        it failed
+//!    └────────┴──────────► cut off       nothing was heard of it for a minute
 //! ```
-//! A process that dies between doing and answering leaves the request under way: after a minute it
-//! may be sent again and is done again. What it does then is guarded by itself (a question is
-//! decided once, a rule of one name is made once), but for what is only made (tokens, codes).
+//! A process that dies between doing and answering leaves the request under way. After a minute,
+//! what comes to the same when it is done twice may be sent again, and is done again; of anything
+//! else nobody knows whether it was done: it is not done again, and whoever sent it is told.
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -27,9 +28,19 @@ pub enum Before {
     /// It is the first: to be done, and its answer kept.
     Nothing,
     UnderWay,
+    /// A process died over it.
+    CutOff,
     Answered(Answer),
     /// The key was used for something else.
     Other,
+}
+
+/// What comes of a request that is done twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Twice {
+    /// What comes of it when it is done once.
+    Same,
+    More,
 }
 
 fn kept_for() -> TimeDelta {
@@ -40,22 +51,27 @@ fn under_way_for() -> TimeDelta {
     TimeDelta::minutes(1)
 }
 
+type Columns = (String, Option<i64>, String, String, i64);
+
 /// Takes the key for this request, if it is free. `request` is a digest of all that counts.
 pub async fn begin(
     tx: &mut Tx<'_>,
     (caller, key): (&str, &str),
-    request: &str,
+    (request, twice): (&str, Twice),
     now: DateTime<Utc>,
 ) -> Result<Before> {
+    let cut_off = (now - under_way_for()).timestamp_millis();
     sql!(
         tx,
         execute,
         "
-        -- forget old answers
+        -- forget old answers, and the try of what may be tried again
         DELETE FROM answers
-        WHERE at <= $1 OR (status IS NULL AND at <= $2)",
+        WHERE at <= $1 OR (caller = $2 AND name = $3 AND status IS NULL AND at <= $4)",
         (now - kept_for()).timestamp_millis(),
-        (now - under_way_for()).timestamp_millis()
+        caller,
+        key,
+        if twice == Twice::Same { cut_off } else { i64::MIN }
     );
     let begun = sql!(
         tx,
@@ -73,18 +89,19 @@ pub async fn begin(
     if begun > 0 {
         return Ok(Before::Nothing);
     }
-    let (own, status, media_type, body): (String, Option<i64>, String, String) = sql!(
+    let (own, status, media_type, body, begun_at): Columns = sql!(
         tx,
         fetch_one,
         "
         -- answer
-        SELECT request, status, media_type, body FROM answers
+        SELECT request, status, media_type, body, at FROM answers
         WHERE caller = $1 AND name = $2",
         caller,
         key
     );
     Ok(match status {
         _ if own != request => Before::Other,
+        None if begun_at <= cut_off => Before::CutOff,
         None => Before::UnderWay,
         Some(status) => Before::Answered(Answer { status: status as u16, media_type, body }),
     })

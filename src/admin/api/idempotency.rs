@@ -1,5 +1,5 @@
 //! A request that changes something and carries an `Idempotency-Key` is done once; the same request
-//! again gets the same answer.
+//! again gets the same answer, or, where a crash has cut the first off, is told so.
 
 use anyhow::Result;
 use axum::{
@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::caller::Caller;
 use crate::{
     admin::{Admin, BODY_BYTES, problem::Problem},
-    store::answers::{self, Answer, Before},
+    store::answers::{self, Answer, Before, Twice},
 };
 
 pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -57,12 +57,15 @@ async fn keyed(
     let too_long = |_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too long.");
     let body = to_bytes(body, BODY_BYTES).await.map_err(too_long)?;
     let digest = digest(&format!("{} {}", parts.method, parts.uri), &body);
+    // RFC 9110, 9.2.2: what only POST, and PATCH, do not promise.
+    let same = matches!(parts.method, Method::PUT | Method::DELETE);
+    let twice = if same { Twice::Same } else { Twice::More };
     let now = admin.gateway.clock.now();
     let (who, name) = (caller.clone(), key.clone());
     let store = &admin.gateway.store;
     let before = store
         .write("begin to answer", move |tx| {
-            Box::pin(async move { answers::begin(tx, (&who, &name), &digest, now).await })
+            Box::pin(async move { answers::begin(tx, (&who, &name), (&digest, twice), now).await })
         })
         .await?;
     match before {
@@ -71,6 +74,11 @@ async fn keyed(
         Before::UnderWay => {
             let text = "The same request is under way. Try again in a moment.";
             return Err(Problem::new(StatusCode::CONFLICT, text));
+        }
+        Before::CutOff => {
+            let text = "An earlier request with this key was cut off, and nobody knows whether it \
+                        was done. Look whether it was, and send it again with a new key.";
+            return Err(Problem::conflict(text));
         }
         Before::Other => {
             let text = "This Idempotency-Key was used for another request. Take a new one.";

@@ -247,6 +247,36 @@ story! {
 }
 
 story! {
+    /// Issue 7: what a crash has cut off between doing and answering is not done twice under its
+    /// key, and says so; what comes to the same is done again.
+    async fn a_request_that_was_cut_off_is_not_done_twice(world: &mut World) {
+        let served = Served::of(world).await;
+        let owner = served.token("ops", Role::Owner).await;
+        let make = || {
+            let request = served.request(Method::POST, "/api/v1/tokens").bearer_auth(&owner);
+            let request = request.header("idempotency-key", "make");
+            answered(request.json(&json!({ "name": "night", "role": "viewer" })))
+        };
+        let halt = || {
+            let request = served.request(Method::PUT, "/api/v1/panic").bearer_auth(&owner);
+            answered(request.header("idempotency-key", "halt"))
+        };
+        assert_eq!((make().await.0, halt().await.0), (StatusCode::CREATED, StatusCode::OK));
+        // As a crash leaves it: done, and no answer kept.
+        world.tampers("UPDATE answers SET status = NULL, body = ''").await;
+        let under_way = [make().await, halt().await];
+        assert!(under_way.iter().all(|(status, _)| *status == StatusCode::CONFLICT));
+        world.clock.advance(TimeDelta::minutes(2));
+        let (status, problem) = make().await;
+        assert_eq!(status, StatusCode::CONFLICT);
+        assert!(problem["detail"].as_str().unwrap().contains("cut off"), "{problem}");
+        assert_eq!(halt().await.0, StatusCode::OK);
+        let tokens = served.get(&owner, "/tokens").await;
+        assert_eq!(tokens["items"].as_array().unwrap().len(), 2, "{tokens}");
+    }
+}
+
+story! {
     /// Issue 7: a list is walked through by its cursor, and nothing comes twice or is left out.
     async fn lists_are_walked_through(world: &mut World) {
         let served = Served::of(world).await;
