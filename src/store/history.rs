@@ -27,7 +27,6 @@ pub async fn history(
     conversation: &ConversationId,
     most: usize,
 ) -> Result<Vec<ShownRow>> {
-    type Columns = (String, i64, String, Option<String>, String, i64);
     let rows: Vec<Columns> = sql!(
         tx,
         fetch_all,
@@ -40,19 +39,43 @@ pub async fn history(
         conversation.as_str(),
         most as i64
     );
-    rows.into_iter()
-        .rev()
-        .map(|(id, seq, body, edits, status, created_ms)| {
-            Ok(ShownRow {
-                id: OutboxId(id),
-                seq,
-                what: serde_json::from_str(&body)?,
-                edits: edits.map(OutboxId),
-                status,
-                created_at: at(created_ms),
-            })
-        })
-        .collect()
+    rows.into_iter().rev().map(row).collect()
+}
+
+/// The same in the order of its making, piece by piece: what was made after the row `after`.
+pub async fn made_after(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    after: &str,
+    most: usize,
+) -> Result<Vec<ShownRow>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- history, piece by piece
+        SELECT id, seq, body, edits, status, created_at FROM outbox
+        WHERE conversation = $1 AND id > $2
+        ORDER BY id
+        LIMIT $3",
+        conversation.as_str(),
+        after,
+        most as i64
+    );
+    rows.into_iter().map(row).collect()
+}
+
+type Columns = (String, i64, String, Option<String>, String, i64);
+
+fn row((id, seq, body, edits, status, created_ms): Columns) -> Result<ShownRow> {
+    Ok(ShownRow {
+        id: OutboxId(id),
+        seq,
+        what: serde_json::from_str(&body)?,
+        edits: edits.map(OutboxId),
+        status,
+        created_at: at(created_ms),
+    })
 }
 
 /// The files with those bytes that a conversation has shown, or is about to: the same bytes may

@@ -1,4 +1,4 @@
-//! Conversations: which there are, what happened in each, all of one as a file; erasing a person.
+//! Conversations: which there are, what happened in each; erasing a person.
 
 use anyhow::{Context as _, Result};
 use axum::{Json, extract::State};
@@ -11,7 +11,6 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    approvals::{self, ApprovalView},
     caller::Caller,
     parts::{Named, Page, Params, Slice, none},
 };
@@ -21,7 +20,7 @@ use crate::{
     store::{
         audit,
         erase::{self, Erased},
-        history::{self, ShownRow},
+        history::ShownRow,
         lists::{
             Stretch,
             conversations::{Listed, Wanted, events, list},
@@ -34,7 +33,6 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
         .routes(routes!(index))
         .routes(routes!(show))
         .routes(routes!(timeline))
-        .routes(routes!(export))
         .routes(routes!(erase_person))
 }
 
@@ -95,15 +93,6 @@ pub struct ShownView {
     pub at: DateTime<Utc>,
     #[schema(value_type = Object)]
     pub what: Value,
-}
-
-/// All of a conversation.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ExportView {
-    pub conversation: ConversationView,
-    pub events: Vec<EventView>,
-    pub shown: Vec<ShownView>,
-    pub approvals: Vec<ApprovalView>,
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -169,26 +158,6 @@ fn event(admin: &Admin, entry: Entry) -> EventView {
     }
 }
 
-/// All of one.
-pub async fn whole(admin: &Admin, conversation: ConversationView) -> Result<ExportView> {
-    let id = conversation.id.clone();
-    let everything = || Stretch { after: String::new(), most: usize::MAX >> 1 };
-    let filter = approvals::Filter { conversation: Some(id.clone()), ..Default::default() };
-    let approvals = approvals::page(admin, filter, everything()).await?.items;
-    let events = happened(admin, &id, everything()).await?.items;
-    let shown = admin
-        .gateway
-        .store
-        .read(move |tx| {
-            Box::pin(
-                async move { history::history(tx, &id.as_str().into(), usize::MAX >> 1).await },
-            )
-        })
-        .await?;
-    let shown = shown.into_iter().map(|row| self::shown(admin, row)).collect();
-    Ok(ExportView { conversation, events, shown, approvals })
-}
-
 /// A row of the outbox, without secrets.
 pub fn shown(admin: &Admin, row: ShownRow) -> ShownView {
     ShownView {
@@ -235,18 +204,6 @@ async fn timeline(
 ) -> Result<Json<Page<EventView>>, Problem> {
     one(&admin, &id).await?.ok_or_else(|| none("conversation"))?;
     Ok(Json(happened(&admin, &id, slice.stretch()?).await?))
-}
-
-/// Export all of a conversation
-#[utoipa::path(get, path = "/conversations/{id}/export", tag = "conversations",
-    params(("id" = String, Path)), responses((status = 200, body = ExportView)),
-    extensions(("x-role" = json!("operator"))))]
-async fn export(
-    State(admin): State<Arc<Admin>>,
-    Named(id): Named<String>,
-) -> Result<Json<ExportView>, Problem> {
-    let conversation = one(&admin, &id).await?.ok_or_else(|| none("conversation"))?;
-    Ok(Json(whole(&admin, conversation).await?))
 }
 
 /// What was erased.

@@ -9,7 +9,7 @@
 //! - [`document`]: the document, and a page for people
 //! - [`parts`]: what requests and answers are made of
 //! - [`approvals`], [`grants`], [`panic`], [`rules`], [`audit`]: countersigning
-//! - [`people`], [`conversations`], [`schedules`], [`artifacts`]: who talks, and about what
+//! - [`people`], [`conversations`], [`export`], [`schedules`], [`artifacts`]: who talks, and about what
 //! - [`dead_letters`], [`webhooks`]: what could not be shown; what other programs were told
 //! - [`channels`]: connected anew, asked whether their platform knows them
 //! - [`tools`], [`inventory`], [`tokens`]: what there is, and who may change it
@@ -22,6 +22,7 @@ pub mod channels;
 pub mod conversations;
 pub mod dead_letters;
 pub mod document;
+pub mod export;
 pub mod grants;
 pub mod idempotency;
 pub mod inventory;
@@ -88,6 +89,7 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
         .merge(webhooks::routes())
         .merge(schedules::routes())
         .merge(conversations::routes())
+        .merge(export::routes())
         .merge(artifacts::routes())
         .merge(channels::routes())
         .merge(inventory::routes())

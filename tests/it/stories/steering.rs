@@ -1,13 +1,18 @@
 //! What operators change through the API, and who feels it.
 
 use async_trait::async_trait;
-use channels::{CheckError, SendError};
+use channels::{CheckError, Outgoing, SendError};
 use countersign::{
     agent::catalog::{Source, ToolSpec},
     app::{App, Given},
+    clock::Clock as _,
     gateway::{Connected, Manners, people::Allow},
-    journal::{event::Event, role::Role},
+    journal::{
+        event::{Event, Speaker},
+        role::Role,
+    },
     llm::scripted::{call, say},
+    store::{journal, outbox},
     tools::{Context, Output, Tool, ToolError},
 };
 use reqwest::{Method, StatusCode};
@@ -347,6 +352,43 @@ async fn node_alone(world: &World) -> App {
         ..Given::default()
     };
     App::open(&world.config, &BTreeMap::new(), given).await.unwrap()
+}
+
+story! {
+    /// Issue 7.1: however long a conversation is, its export has each thing once, in its order.
+    async fn a_long_conversation_is_exported_piece_by_piece(world: &mut World) {
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let (place, now) = (World::place(), world.clock.now());
+        let served = Served::of(world).await;
+        let grow = served.app.gateway.store.write("test", move |tx| {
+            Box::pin(async move {
+                let here = journal::find_conversation(tx, "room", &place).await?.unwrap();
+                for n in 0..450 {
+                    let by = Speaker { id: "1".into(), name: "Ann".into() };
+                    let said = Event::Said { by, text: n.to_string(), message: n.to_string() };
+                    journal::append(tx, &here, &said, now).await?;
+                    let what = Outgoing::Text { markdown: n.to_string(), reply_to: None };
+                    outbox::put(tx, &here, n, vec![what], now).await?;
+                }
+                Ok(here)
+            })
+        });
+        let here = grow.await.unwrap();
+        let operator = served.token("ops", Role::Operator).await;
+        let whole = served.get(&operator, &format!("/conversations/{here}/export")).await;
+        let texts = |list: &str, pointer: &str| -> Vec<String> {
+            let items = whole[list].as_array().unwrap().iter();
+            let texts = items.filter_map(|item| item.pointer(pointer)?.as_str());
+            texts.filter(|text| text.parse::<u32>().is_ok()).map(str::to_owned).collect()
+        };
+        let all: Vec<_> = (0..450).map(|n| n.to_string()).collect();
+        assert_eq!(texts("events", "/event/text"), all);
+        assert_eq!(texts("shown", "/what/markdown"), all);
+        assert_eq!((&whole["approvals"], &whole["conversation"]["id"]), (&json!([]), &json!(here)));
+        let nothing = served.ask(&operator, (Method::GET, "/conversations/nothing/export"), None);
+        assert_eq!(nothing.await.0, StatusCode::NOT_FOUND);
+    }
 }
 
 story! {

@@ -1,0 +1,159 @@
+//! All of a conversation as one document, written piece by piece: however long it is, a page of it at
+//! most is held in memory.
+
+use anyhow::Result;
+use axum::{
+    body::Body,
+    extract::State,
+    http::header::CONTENT_TYPE,
+    response::{IntoResponse as _, Response},
+};
+use futures::stream;
+use serde::Serialize;
+use std::{fmt::Write as _, sync::Arc};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    approvals::{self, ApprovalView},
+    conversations::{ConversationView, EventView, ShownView, happened, one, shown},
+    parts::{Named, none},
+};
+use crate::{
+    admin::{Admin, problem::Problem},
+    store::{history, lists::Stretch},
+};
+
+pub fn routes() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::new().routes(routes!(export))
+}
+
+/// All of a conversation.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ExportView {
+    pub conversation: ConversationView,
+    pub events: Vec<EventView>,
+    pub shown: Vec<ShownView>,
+    pub approvals: Vec<ApprovalView>,
+}
+
+/// Export all of a conversation
+#[utoipa::path(get, path = "/conversations/{id}/export", tag = "conversations",
+    params(("id" = String, Path)), responses((status = 200, body = ExportView)),
+    extensions(("x-role" = json!("operator"))))]
+async fn export(
+    State(admin): State<Arc<Admin>>,
+    Named(id): Named<String>,
+) -> Result<Response, Problem> {
+    let conversation = one(&admin, &id).await?.ok_or_else(|| none("conversation"))?;
+    let body = written(admin, conversation)?;
+    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// How many things are read at once.
+const PIECE: usize = 200;
+
+/// The lists of the document, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum List {
+    Events,
+    Shown,
+    Approvals,
+}
+
+impl List {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::Shown => "shown",
+            Self::Approvals => "approvals",
+        }
+    }
+
+    fn next(self) -> Option<Self> {
+        match self {
+            Self::Events => Some(Self::Shown),
+            Self::Shown => Some(Self::Approvals),
+            Self::Approvals => None,
+        }
+    }
+}
+
+/// How far the document is written.
+struct Writing {
+    admin: Arc<Admin>,
+    conversation: String,
+    list: List,
+    /// What its last item is known by; empty: none of it is written.
+    after: String,
+}
+
+/// The document. A fault on the way cuts it off, so that nobody takes it for whole.
+fn written(admin: Arc<Admin>, conversation: ConversationView) -> Result<Body> {
+    let begun =
+        format!("{{\"conversation\":{},\"events\":[", serde_json::to_string(&conversation)?);
+    let writing =
+        Writing { admin, conversation: conversation.id, list: List::Events, after: String::new() };
+    let pieces = stream::try_unfold((Some(writing), begun), |(writing, before)| async move {
+        let Some(writing) = writing else { return Ok(None) };
+        let (piece, writing) = writing.piece().await.map_err(told)?;
+        anyhow::Ok(Some((before + &piece, (writing, String::new()))))
+    });
+    Ok(Body::from_stream(pieces))
+}
+
+fn told(problem: anyhow::Error) -> anyhow::Error {
+    tracing::error!(problem = format!("{problem:#}"), "an export was cut off");
+    problem
+}
+
+impl Writing {
+    /// The next piece, and what follows it; `None`: nothing.
+    async fn piece(self) -> Result<(String, Option<Self>)> {
+        let mut piece = String::new();
+        let (items, last) = self.items().await?;
+        for item in &items {
+            let begins = self.after.is_empty() && piece.is_empty();
+            piece.push_str(if begins { "" } else { "," });
+            piece.push_str(item);
+        }
+        if items.len() == PIECE {
+            return Ok((piece, Some(Self { after: last, ..self })));
+        }
+        let Some(list) = self.list.next() else { return Ok((piece + "]}", None)) };
+        write!(piece, "],\"{}\":[", list.name())?;
+        Ok((piece, Some(Self { list, after: String::new(), ..self })))
+    }
+
+    /// As JSON, and what the last of them is known by.
+    async fn items(&self) -> Result<(Vec<String>, String)> {
+        let (admin, id) = (&self.admin, self.conversation.as_str());
+        let stretch = Stretch { after: self.after.clone(), most: PIECE + 1 };
+        match self.list {
+            List::Events => {
+                let found = happened(admin, id, stretch).await?.items;
+                as_json(&found, |event| event.number.clone())
+            }
+            List::Shown => {
+                let (id, after) = (id.into(), self.after.clone());
+                let read = admin.gateway.store.read(move |tx| {
+                    Box::pin(async move { history::made_after(tx, &id, &after, PIECE).await })
+                });
+                let found: Vec<_> = read.await?.into_iter().map(|row| shown(admin, row)).collect();
+                as_json(&found, |shown| shown.id.clone())
+            }
+            List::Approvals => {
+                let conversation = Some(id.to_owned());
+                let filter = approvals::Filter { conversation, ..Default::default() };
+                let found = approvals::page(admin, filter, stretch).await?.items;
+                as_json(&found, |approval| approval.id.clone())
+            }
+        }
+    }
+}
+
+fn as_json<T: Serialize>(items: &[T], key: impl Fn(&T) -> String) -> Result<(Vec<String>, String)> {
+    let last = items.last().map(key).unwrap_or_default();
+    let items: Result<Vec<_>, _> = items.iter().map(serde_json::to_string).collect();
+    Ok((items?, last))
+}
