@@ -1,56 +1,83 @@
 //! Columns as Pandoc and Marp's friends write them: lines of `::: columns`, `::: column`, `:::`.
 //!
-//! CommonMark does not know these lines: they arrive as text, at times at the end of a list's last
-//! item. They are taken out here, and what stood between them becomes [`Block::Columns`]. Other
-//! text between colons is left alone, and so are columns of which there are fewer than two.
+//! CommonMark does not know these lines. Where there are columns, each is given empty lines around it
+//! before the source is read, and is taken out afterwards: what stood between them becomes
+//! [`Block::Columns`]. Other text between colons is left alone, and so are columns of which there are
+//! fewer than two.
 
-use crate::document::{Block, Inline};
+use std::borrow::Cow;
+
+use crate::document::Block;
 use crate::package::text::plain;
 
 /// What a line that marks columns begins with.
-pub const MARK: &str = ":::";
+const MARK: &str = ":::";
+
+/// The source with the lines of colons standing alone: one that follows a list or a quote closely would
+/// belong to it.
+pub fn apart(source: &str) -> Cow<'_, str> {
+    if !source.lines().any(|line| line_mark(line).is_some_and(opens)) {
+        return Cow::Borrowed(source);
+    }
+    let mut apart = String::with_capacity(source.len() + 64);
+    let mut fence: Option<&str> = None;
+    for line in source.lines() {
+        let text = line.trim_start();
+        let ticks = &text[..text.len() - text.trim_start_matches(['`', '~']).len()];
+        match fence {
+            Some(open) if ticks.starts_with(open) && ticks.len() == text.trim_end().len() => {
+                fence = None;
+            }
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            _ => {}
+        }
+        let is_mark = fence.is_none() && line_mark(line).is_some();
+        let around = if is_mark { "\n" } else { "" };
+        apart.extend([around, line, around, "\n"]);
+    }
+    Cow::Owned(apart)
+}
+
+/// The line without what is around it, if it is one of colons and no indented code.
+fn line_mark(line: &str) -> Option<&str> {
+    let mark = line.trim_start_matches(' ');
+    (line.len() - mark.len() < 4 && mark.starts_with(MARK)).then(|| mark.trim_end())
+}
 
 /// The blocks with their columns gathered.
 pub fn gather(blocks: Vec<Block>) -> Vec<Block> {
-    let pieces: Vec<Piece> = blocks.into_iter().map(Piece::of).collect();
+    let marks: Vec<Option<String>> = blocks.iter().map(block_mark).collect();
+    if !marks.iter().flatten().any(|mark| opens(mark)) {
+        return blocks;
+    }
     let mut gathered = Vec::new();
     let mut at = 0;
-    while at < pieces.len() {
-        let found = if pieces[at].opens() { Gathering::from(&pieces[at..]) } else { None };
-        let Some((found, count)) = found else {
-            gathered.push(pieces[at].whole.clone());
+    while at < blocks.len() {
+        if !marks[at].as_deref().is_some_and(opens) {
+            gathered.push(blocks[at].clone());
             at += 1;
             continue;
-        };
-        gathered.extend(found.above);
-        gathered.push(Block::Columns(found.columns));
-        gathered.extend(found.below);
+        }
+        let (found, count) = Gathering::from(&blocks[at..], &marks[at..]);
+        if found.columns.len() > 1 {
+            gathered.extend(found.above);
+            gathered.push(Block::Columns(found.columns));
+            gathered.extend(found.below);
+        } else {
+            gathered.extend_from_slice(&blocks[at..at + count]);
+        }
         at += count;
     }
     gathered
 }
 
-/// A block, and what is in it besides marks.
-struct Piece {
-    whole: Block,
-    tokens: Vec<Token>,
+fn block_mark(block: &Block) -> Option<String> {
+    let Block::Paragraph(content) = block else { return None };
+    Some(plain(content)).filter(|text| text.starts_with(MARK))
 }
 
-enum Token {
-    Mark(String),
-    Block(Block),
-}
-
-impl Piece {
-    fn of(whole: Block) -> Self {
-        Self { tokens: tokens(whole.clone()), whole }
-    }
-
-    fn opens(&self) -> bool {
-        self.tokens.iter().any(|token| {
-            matches!(token, Token::Mark(mark) if matches!(name(mark), "columns" | "column"))
-        })
-    }
+fn opens(mark: &str) -> bool {
+    matches!(name(mark), "columns" | "column")
 }
 
 /// `::: {.column}` is `column`.
@@ -77,25 +104,24 @@ struct Gathering {
 }
 
 impl Gathering {
-    /// The columns that begin with the first piece, and how many pieces they take.
-    fn from(pieces: &[Piece]) -> Option<(Self, usize)> {
+    /// The columns that begin with the first block, and how many blocks they take.
+    fn from(blocks: &[Block], marks: &[Option<String>]) -> (Self, usize) {
         let mut found = Self::default();
         let mut count = 0;
-        for piece in pieces {
-            let is_over = count > 0 && !found.is_open && !found.is_inside && !piece.opens();
-            if is_over || matches!(piece.whole, Block::Break) {
+        for (block, mark) in blocks.iter().zip(marks) {
+            let begins = mark.as_deref().is_some_and(opens);
+            let is_over = count > 0 && !found.is_open && !found.is_inside && !begins;
+            if is_over || matches!(block, Block::Break) {
                 break;
             }
-            for token in &piece.tokens {
-                match token {
-                    Token::Mark(mark) => found.mark(mark),
-                    Token::Block(block) => found.put(block.clone()),
-                }
+            match mark {
+                Some(mark) => found.mark(mark, block),
+                None => found.put(block.clone()),
             }
             count += 1;
         }
         found.columns.retain(|column| !column.is_empty());
-        (found.columns.len() > 1).then_some((found, count))
+        (found, count)
     }
 
     fn put(&mut self, block: Block) {
@@ -106,7 +132,7 @@ impl Gathering {
         }
     }
 
-    fn mark(&mut self, mark: &str) {
+    fn mark(&mut self, mark: &str, block: &Block) {
         match name(mark) {
             "columns" => self.is_open = true,
             "column" => {
@@ -115,83 +141,16 @@ impl Gathering {
             }
             "" if self.others > 0 => {
                 self.others -= 1;
-                self.put(Block::Paragraph(vec![Inline::Text(mark.to_owned())]));
+                self.put(block.clone());
             }
             "" if self.is_inside => self.is_inside = false,
             "" => self.is_open = false,
             _ => {
                 self.others += 1;
-                self.put(Block::Paragraph(vec![Inline::Text(mark.to_owned())]));
+                self.put(block.clone());
             }
         }
     }
-}
-
-/// Lines of colons, and what stands between them. A line without an empty one before it goes on with
-/// the text above, be it the last of a list or a quote.
-fn tokens(block: Block) -> Vec<Token> {
-    match block {
-        Block::Paragraph(content) => lines(content),
-        Block::List(mut list) => {
-            let rest = list.items.last_mut().map(|item| rest(&mut item.blocks));
-            let list = Token::Block(Block::List(list));
-            std::iter::once(list).chain(rest.unwrap_or_default()).collect()
-        }
-        Block::Quote { alert, mut blocks } => {
-            let rest = rest(&mut blocks);
-            let quote = Token::Block(Block::Quote { alert, blocks });
-            std::iter::once(quote).chain(rest).collect()
-        }
-        other => vec![Token::Block(other)],
-    }
-}
-
-/// Takes what follows the first mark out of the last of these blocks.
-fn rest(blocks: &mut Vec<Block>) -> Vec<Token> {
-    let mut tokens = blocks.pop().map(tokens).unwrap_or_default();
-    match tokens.first() {
-        Some(Token::Block(_)) => {
-            let rest = tokens.split_off(1);
-            blocks.extend(tokens.into_iter().filter_map(|token| match token {
-                Token::Block(block) => Some(block),
-                Token::Mark(_) => None,
-            }));
-            rest
-        }
-        _ => tokens,
-    }
-}
-
-fn lines(content: Vec<Inline>) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    let mut text: Vec<Inline> = Vec::new();
-    let mut line: Vec<Inline> = Vec::new();
-    let mut put = |line: &mut Vec<Inline>, text: &mut Vec<Inline>, is_last: bool| {
-        let words = plain(line);
-        if words.starts_with(MARK) {
-            line.clear();
-        } else {
-            text.append(line);
-        }
-        if (is_last || words.starts_with(MARK)) && !text.is_empty() {
-            while matches!(text.last(), Some(Inline::SoftBreak | Inline::LineBreak)) {
-                text.pop();
-            }
-            tokens.push(Token::Block(Block::Paragraph(std::mem::take(text))));
-        }
-        if words.starts_with(MARK) {
-            tokens.push(Token::Mark(words.trim().to_owned()));
-        }
-    };
-    for inline in content {
-        let is_break = matches!(inline, Inline::SoftBreak | Inline::LineBreak);
-        line.push(inline);
-        if is_break {
-            put(&mut line, &mut text, false);
-        }
-    }
-    put(&mut line, &mut text, true);
-    tokens
 }
 
 #[cfg(test)]
@@ -222,6 +181,25 @@ mod tests {
         let (_, found) =
             columns("::: columns\n::: column\n- a\n  - b\n:::\n::: column\nc\nd\n:::\n:::");
         assert_eq!(found, [vec!["a", "b"], vec!["c d"]]);
+    }
+
+    /// As models write them: the text follows its mark on the next line, and a mark its list.
+    #[test]
+    fn no_empty_lines_are_needed() {
+        let (_, found) = columns(
+            "::: columns\n::: column\n**One**\n\n- a\n- b\n:::\n::: column\n**Two**\n\n- c\n> d\n:::\n:::",
+        );
+        assert_eq!(found, [vec!["One", "a", "b"], vec!["Two", "c", "d"]]);
+        let (blocks, found) =
+            columns("```text\n::: column\n```\n::: column\na\n:::\n::: column\nb\n:::");
+        assert_eq!(found, [["a"], ["b"]]);
+        assert_eq!(flat(&blocks[..1]), ["::: column"], "code is left alone");
+    }
+
+    #[test]
+    fn many_marks_are_read_once() {
+        let source = "::: columns\n\n".repeat(20_000);
+        assert_eq!(markdown::read(&source).unwrap().blocks.len(), 20_000);
     }
 
     #[test]

@@ -36,14 +36,12 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     let mut losses = losses::Losses::default();
     losses.controls(removed);
     let (meta, body) = front_matter::split(&source, &mut losses);
+    let body = columns::apart(body);
     let arena = Arena::new();
-    let root = comrak::parse_document(&arena, body, &options());
+    let root = comrak::parse_document(&arena, &body, &options());
     check_tables(root)?;
     let mut reader = reader::Reader::new(root, losses);
-    let mut blocks = reader.blocks(root, 0);
-    if body.contains(columns::MARK) {
-        blocks = columns::gather(blocks);
-    }
+    let mut blocks = columns::gather(reader.blocks(root, 0));
     let notes = reader.notes();
     blocks.append(&mut reader.orphans);
     Ok(Document { meta, blocks, notes, warnings: reader.losses.sentences(), ..Document::default() })
