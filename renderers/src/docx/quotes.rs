@@ -6,6 +6,7 @@ use super::inlines::{Format, run};
 use super::tables::{Frame, one_cell};
 use crate::document::{Alert, Block};
 use crate::package::look;
+use crate::package::words;
 use crate::package::xml::Xml;
 
 impl Draw<'_> {
@@ -24,7 +25,8 @@ impl Draw<'_> {
     }
 
     pub fn alert(&mut self, xml: &mut Xml, alert: Alert, blocks: &[Block], place: Place) {
-        let (title, color) = look::alert(alert);
+        let title = words::alert(alert, self.document.meta.language.as_deref());
+        let color = look::alert(alert);
         let frame = Frame { bar: Some(color), fill: Some(self.look.paper), ..Frame::default() };
         one_cell(xml, place, frame, |xml| {
             xml.open("w:p", &[]);

@@ -138,14 +138,14 @@ fn east_asian(language: &str) -> &'static str {
     }
 }
 
-/// Heading and colour (RRGGBB) of an alert; English words, as GitHub shows them.
-pub fn alert(alert: Alert) -> (&'static str, &'static str) {
+/// The colour of an alert (RRGGBB), as GitHub shows it.
+pub fn alert(alert: Alert) -> &'static str {
     match alert {
-        Alert::Note => ("Note", "0969DA"),
-        Alert::Tip => ("Tip", "1A7F37"),
-        Alert::Important => ("Important", "8250DF"),
-        Alert::Warning => ("Warning", "9A6700"),
-        Alert::Caution => ("Caution", "CF222E"),
+        Alert::Note => "0969DA",
+        Alert::Tip => "1A7F37",
+        Alert::Important => "8250DF",
+        Alert::Warning => "9A6700",
+        Alert::Caution => "CF222E",
     }
 }
 

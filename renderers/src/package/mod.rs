@@ -27,6 +27,7 @@ pub mod text;
 pub mod vector;
 pub mod warnings;
 pub mod widths;
+pub mod words;
 pub mod xml;
 
 use kind::Kind;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use typst::foundations::{Content, NativeElement, Packed, Smart};
 use typst::layout::{
-    Abs, Alignment, BlockBody, BlockElem, Celled, Fr, GridCell, GridChild, GridElem, GridItem,
+    Abs, Alignment, BlockBody, BlockElem, Celled, Em, Fr, GridCell, GridChild, GridElem, GridItem,
     HAlignment, PagebreakElem, Sizing, TrackSizings,
 };
 use typst::model::{
@@ -17,12 +17,13 @@ use typst::text::{RawContent, RawElem, TextElem};
 use super::drawing::{Drawing, WORD_CHARS};
 use super::images::{self, Pictures};
 use super::inlines::{breakable, heading_label, image, label};
-use super::{lengths, words};
+use super::lengths;
 use crate::Document;
 use crate::chart::{Chart, svg};
 use crate::document::{Alert, Align, Block, Inline, Item, List, Table};
 use crate::fonts::Fonts;
 use crate::package::look::look;
+use crate::package::words;
 
 /// Between columns that stand side by side, in points.
 const GUTTER: f64 = 18.0;
@@ -225,7 +226,10 @@ impl Drawing<'_> {
         };
         let word = words::alert(alert, self.document.meta.language.as_deref());
         let title = TextElem::packed(word).strong().labelled(label("alert-title"));
-        let body = ParElem::new(title).pack() + body;
+        // The title stays on the page of what it announces.
+        let title = BlockBody::Content(ParElem::new(title).pack());
+        let title = BlockElem::new().with_sticky(true).with_body(Some(title));
+        let body = title.with_below(Smart::Custom(Em::new(0.8).into())).pack() + body;
         QuoteElem::new(body).with_block(true).pack().labelled(label(name))
     }
 

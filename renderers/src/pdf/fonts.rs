@@ -6,11 +6,11 @@ use typst::foundations::Bytes;
 use typst::text::{Font, FontBook, is_default_ignorable};
 use typst::utils::LazyHash;
 
-use super::{scripts, words};
+use super::scripts;
 use crate::Document;
 use crate::document::{Block, Inline, Meta, Theme};
 use crate::fonts::Fonts;
-use crate::package::vector;
+use crate::package::{vector, words};
 
 /// How many missing characters a warning names.
 const NAMED: usize = 20;

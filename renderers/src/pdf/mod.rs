@@ -21,7 +21,6 @@ mod inlines;
 mod lengths;
 mod picture;
 mod scripts;
-mod words;
 mod world;
 
 use typst::foundations::Content;

@@ -4,9 +4,9 @@ use super::deck::Deck;
 use super::plan::{Class, Slide};
 use crate::chart::Chart;
 use crate::document::{Alert, Block, Inline, Item as ListItem, List, Table};
-use crate::package::look;
 use crate::package::picture::Picture;
 use crate::package::text::{DEPTH, cut_columns, flat, plain};
+use crate::package::words;
 
 /// PowerPoint's levels; deeper lists stay on the ninth.
 pub const LEVELS: usize = 9;
@@ -274,7 +274,9 @@ impl<'d> Sorter<'_, 'd> {
 
     fn quote(&mut self, alert: Option<Alert>, blocks: &[Block], at: At) {
         if let Some(alert) = alert {
-            let title = Inline::Text(look::alert(alert).0.to_owned());
+            let title = Inline::Text(
+                words::alert(alert, self.deck.document.meta.language.as_deref()).to_owned(),
+            );
             self.para(At { voice: Voice::Alert(alert), ..at }, vec![title]);
         }
         let voice = if alert.is_some() { at.voice } else { Voice::Quote };

@@ -63,7 +63,7 @@ impl Sheet<'_, '_> {
             Voice::Heading => Format { bold: true, color: Some(look.accent), ..format },
             Voice::Quote => Format { italic: true, color: Color::read(look.quiet), ..format },
             Voice::Alert(alert) => {
-                Format { bold: true, color: Color::read(look::alert(alert).1), ..format }
+                Format { bold: true, color: Color::read(look::alert(alert)), ..format }
             }
             Voice::Small => Format { size: Some(12.0), color: Color::read(look.quiet), ..format },
         }

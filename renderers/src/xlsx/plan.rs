@@ -8,6 +8,7 @@ use super::runs::{Run, Runs, Style};
 use crate::Document;
 use crate::chart::Chart;
 use crate::document::{Alert, Block, Inline, List, Table, plain_text};
+use crate::package::words;
 
 /// Excel's limit, in UTF-16 units.
 const NAME_UNITS: usize = 31;
@@ -43,6 +44,7 @@ pub fn plan(document: &Document) -> Plan<'_> {
         used: BTreeSet::new(),
         indent: 0,
         directives: Vec::new(),
+        language: document.meta.language.as_deref(),
     };
     let mut begun = false;
     for block in &document.blocks {
@@ -75,6 +77,7 @@ pub fn plan(document: &Document) -> Plan<'_> {
 }
 
 struct Planner<'a> {
+    language: Option<&'a str>,
     plan: Plan<'a>,
     /// Names in use, in lower case.
     used: BTreeSet<String>,
@@ -215,7 +218,7 @@ impl<'a> Planner<'a> {
 
     fn quote(&mut self, alert: Option<Alert>, blocks: &'a [Block]) {
         if let Some(alert) = alert {
-            let title = Inline::Text(format!("{alert:?}"));
+            let title = Inline::Text(words::alert(alert, self.language).to_owned());
             self.line("", &[Inline::Strong(vec![title])]);
         }
         self.inside(|planner| blocks.iter().for_each(|block| planner.block(block)));

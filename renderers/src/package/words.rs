@@ -1,4 +1,4 @@
-//! The few words that a PDF adds of itself, in the document's language; Typst has those of its own.
+//! The few words that the formats add of themselves, in the document's language.
 
 use crate::document::Alert;
 
