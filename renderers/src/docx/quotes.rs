@@ -1,13 +1,16 @@
 //! Quotes and alerts: a bar on the left, whatever stands inside.
 
-use super::blocks::{Shape, spacer};
+use super::blocks::{Shape, shape, spacer};
 use super::draw::{Draw, Place};
 use super::inlines::{Format, run};
 use super::tables::{Frame, one_cell};
-use crate::document::{Alert, Block};
+use crate::document::{Alert, Block, Inline};
 use crate::package::look;
 use crate::package::words;
 use crate::package::xml::Xml;
+
+/// A quote of no more paragraphs stays on one page.
+const KEPT: usize = 4;
 
 impl Draw<'_> {
     /// A quote of paragraphs bears the bar in its style; others stand in a cell that has one.
@@ -15,13 +18,27 @@ impl Draw<'_> {
         let plain = blocks.iter().all(|block| matches!(block, Block::Paragraph(_)));
         if plain {
             let inside = Place { style: "Quote", tight: false, ..place.indented(284) };
-            return self.blocks(xml, blocks, inside);
+            let (first, last) = blocks.split_at(blocks.len().saturating_sub(1));
+            for block in first {
+                self.kept(xml, block, inside, blocks.len() <= KEPT);
+            }
+            return self.blocks(xml, last, inside);
         }
         let frame = Frame { bar: Some(self.look.line), ..Frame::default() };
         one_cell(xml, place, frame, |xml| {
             self.inside(xml, blocks, Place { style: "QuoteText", tight: false, ..place.cell() });
         });
         spacer(xml);
+    }
+
+    /// A paragraph on the page of the next one, where the quote is short.
+    fn kept(&mut self, xml: &mut Xml, block: &Block, place: Place, keep_next: bool) {
+        match block {
+            Block::Paragraph(content) if !matches!(content[..], [Inline::Image { .. }]) => {
+                self.shaped(xml, content, Shape { keep_next, ..shape(place) }, place);
+            }
+            other => self.blocks(xml, std::slice::from_ref(other), place),
+        }
     }
 
     pub fn alert(&mut self, xml: &mut Xml, alert: Alert, blocks: &[Block], place: Place) {

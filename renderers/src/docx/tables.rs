@@ -3,14 +3,17 @@
 use super::blocks::{Shape, spacer};
 use super::draw::{Draw, Place};
 use super::inlines::Format;
-use crate::document::{Align, Inline, Table};
+use crate::document::{Inline, Table};
 use crate::package::measure::{Face, begins_rtl};
-use crate::package::text::{columns, cut_columns, plain};
+use crate::package::text::{columns, cut_columns, plain, rows};
 use crate::package::widths;
 use crate::package::xml::Xml;
 
 /// Word opens no table with more columns.
 const MOST_COLUMNS: usize = 63;
+/// A table of no more rows and letters stays on one page.
+const KEPT_ROWS: usize = 12;
+const KEPT_LETTERS: usize = 1_500;
 /// Twips at both sides of a cell's text together.
 const PADDING: i64 = 216;
 
@@ -43,18 +46,26 @@ impl Draw<'_> {
         let widths = twips(table, place.width, size);
         let rtl = table.header.first().is_some_and(|cell| begins_rtl(&plain(cell)));
         open(xml, place, &widths, rtl);
+        let is_short = is_short(table);
         if !table.header.is_empty() {
-            self.row(xml, &table.header, (table, &widths), true);
+            self.row(xml, &table.header, (table, &widths, !table.rows.is_empty()), true);
         }
-        for row in &table.rows {
-            self.row(xml, row, (table, &widths), false);
+        for (at, row) in table.rows.iter().enumerate() {
+            let keeps = is_short && at + 1 < table.rows.len();
+            self.row(xml, row, (table, &widths, keeps), false);
         }
         xml.close();
         spacer(xml);
     }
 
-    fn row(&mut self, xml: &mut Xml, row: &[Vec<Inline>], of: (&Table, &[i64]), header: bool) {
-        let (table, widths) = of;
+    fn row(
+        &mut self,
+        xml: &mut Xml,
+        row: &[Vec<Inline>],
+        of: (&Table, &[i64], bool),
+        header: bool,
+    ) {
+        let (table, widths, keep_next) = of;
         xml.open("w:tr", &[]);
         xml.open("w:trPr", &[]);
         xml.empty("w:cantSplit", &[]);
@@ -72,25 +83,30 @@ impl Draw<'_> {
                 (false, ..=9) => "TableTextSmall",
                 (false, _) => "TableTextTiny",
             };
-            self.cell(xml, cell, (*width, style, align));
+            self.cell(xml, cell, *width, Shape { style, keep_next, align, ..Shape::default() });
         }
         xml.close();
     }
 
-    fn cell(&mut self, xml: &mut Xml, cell: &[Inline], how: (i64, &'static str, Align)) {
-        let (width, style, align) = how;
+    fn cell(&mut self, xml: &mut Xml, cell: &[Inline], width: i64, shape: Shape) {
         let bidi = begins_rtl(&plain(cell));
         xml.open("w:tc", &[]);
         xml.open("w:tcPr", &[]);
         xml.empty("w:tcW", &[("w:w", &width.to_string()), ("w:type", "dxa")]);
         xml.close();
         xml.open("w:p", &[]);
-        Shape { style, bidi, align, ..Shape::default() }.write(xml);
+        Shape { bidi, ..shape }.write(xml);
         let format = Format { rtl: bidi, width: width - PADDING, ..Format::default() };
         self.inlines(xml, cell, format);
         xml.close();
         xml.close();
     }
+}
+
+/// Whether a table stays on one page.
+fn is_short(table: &Table) -> bool {
+    let letters = || rows(table).flatten().map(|cell| plain(cell).len()).sum::<usize>();
+    table.rows.len() <= KEPT_ROWS && letters() <= KEPT_LETTERS
 }
 
 fn open(xml: &mut Xml, place: Place, widths: &[i64], rtl: bool) {

@@ -300,6 +300,20 @@ fn control_characters_are_dropped_and_counted() {
     );
 }
 
+/// Short things stay on one page, and in their order.
+#[test]
+fn short_quotes_and_tables_stay_together() {
+    let parts = parts("> one\n>\n> two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n");
+    let body = parts.xml(BODY);
+    let kept: Vec<bool> = body
+        .split("<w:p>")
+        .filter(|paragraph| paragraph.contains("<w:t"))
+        .map(|paragraph| paragraph.contains("<w:keepNext/>"))
+        .collect();
+    assert_eq!(parts.text(BODY, "w:t"), "onetwoab1234");
+    assert_eq!(kept, [true, false, true, true, true, true, false, false], "{body}");
+}
+
 #[test]
 fn quotes_and_alerts_keep_what_stands_in_them() {
     let parts = parts(

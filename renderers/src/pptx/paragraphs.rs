@@ -83,6 +83,10 @@ impl Sheet<'_, '_> {
         xml.open("a:p", &[]);
         xml.empty("a:pPr", &attributes);
         self.runs(xml, content, Format { rtl, ..format });
+        // An empty line is as high as its letters would be: by itself as high as the master's.
+        if let (true, Some(points)) = (content.is_empty(), format.size) {
+            xml.empty("a:endParaRPr", &[("sz", &((points * 100.0) as i64).to_string())]);
+        }
         xml.close();
     }
 

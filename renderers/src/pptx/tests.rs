@@ -275,3 +275,17 @@ fn too_many_slides_are_refused_with_the_figure() {
     let error = render(&read(&source), Format::Pptx).unwrap_err().to_string();
     assert!(error.contains("301 slides") && error.contains("300"), "{error}");
 }
+
+#[test]
+fn an_empty_cell_is_no_higher_than_its_neighbours() {
+    let (parts, _) = deck("# T\n\n| a | b |\n|---|---|\n| c | |\n");
+    let (slide, size) = (parts.xml("ppt/slides/slide1.xml"), "sz=\"1600\"");
+    assert!(slide.contains(&format!("<a:endParaRPr {size}/>")), "{slide}");
+}
+
+/// MC-31: the words that the program adds are in the document's language.
+#[test]
+fn alerts_speak_the_language_of_the_document() {
+    let (parts, _) = deck("---\nlang: zh\n---\n\n# T\n\n> [!IMPORTANT]\n> x\n");
+    assert!(text(&parts, 1).contains("重要"), "{}", text(&parts, 1));
+}
