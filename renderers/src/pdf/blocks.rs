@@ -16,7 +16,7 @@ use typst::text::{RawContent, RawElem, TextElem};
 
 use super::drawing::{Drawing, WORD_CHARS};
 use super::images::{self, Pictures};
-use super::inlines::{breakable, heading_label, image, label};
+use super::inlines::{breakable, grounded, heading_label, image, label};
 use super::lengths;
 use crate::Document;
 use crate::chart::{Chart, svg};
@@ -116,7 +116,7 @@ impl Drawing<'_> {
         if title.is_empty() {
             return drawn;
         }
-        let caption = FigureCaption::new(TextElem::packed(title));
+        let caption = FigureCaption::new(TextElem::packed(grounded(title).into_owned()));
         FigureElem::new(drawn)
             .with_kind(Smart::Custom(FigureKind::Name("picture".into())))
             .with_supplement(Smart::Custom(None))

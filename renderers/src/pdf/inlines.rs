@@ -1,5 +1,7 @@
 //! Inlines as Typst content.
 
+use std::borrow::Cow;
+
 use typst::foundations::Derived;
 use typst::foundations::{Content, Label, NativeElement, Smart};
 use typst::layout::Sizing;
@@ -11,6 +13,7 @@ use typst::syntax::{Span, Spanned};
 use typst::text::{LinebreakElem, RawContent, RawElem, SpaceElem, StrikeElem, TextElem};
 use typst::utils::PicoStr;
 use typst::visualize::ImageElem;
+use unicode_general_category::{GeneralCategory, get_general_category};
 
 use super::drawing::Drawing;
 use super::formula;
@@ -151,6 +154,7 @@ pub fn short(text: &str) -> String {
 /// Puts zero-width spaces into words longer than `limit`, which a line of that many characters could
 /// not hold. Where a line may break anyway (spaces, hyphens, Han characters), a word ends.
 pub fn breakable(text: &str, limit: usize) -> String {
+    let text = &*grounded(text);
     let ends_word = |c: char| c.is_whitespace() || c == '-' || c as u32 >= 0x2e80;
     if text.len() <= limit || text.split(ends_word).all(|word| word.len() <= limit) {
         return text.to_owned();
@@ -166,6 +170,26 @@ pub fn breakable(text: &str, limit: usize) -> String {
         }
     }
     broken
+}
+
+/// Gives marks that follow a space a no-break space to stand on, as Unicode (2.11) has it. Typst breaks
+/// down over one on a plain space if no font has it.
+pub fn grounded(text: &str) -> Cow<'_, str> {
+    let is_mark = |c: char| {
+        !c.is_ascii()
+            && matches!(
+                get_general_category(c),
+                GeneralCategory::NonspacingMark
+                    | GeneralCategory::EnclosingMark
+                    | GeneralCategory::SpacingMark
+            )
+    };
+    let stands = |at: usize| text[at + 1..].starts_with(is_mark);
+    if !text.match_indices(' ').any(|(at, _)| stands(at)) {
+        return Cow::Borrowed(text);
+    }
+    let ground = |(at, c)| if c == ' ' && stands(at) { '\u{a0}' } else { c };
+    Cow::Owned(text.char_indices().map(ground).collect())
 }
 
 /// Chinese and Japanese have no spaces between words, so a line of source that ends there adds none.

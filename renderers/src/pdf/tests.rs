@@ -136,3 +136,13 @@ fn margins_of_a_template_hold_for_pages() {
     let after = render(&document).unwrap().pages;
     assert!(after > 2 * before, "{before} pages, then {after}");
 }
+
+/// No font here has the mark, and what a font lacks is a warning, wherever it stands.
+#[test]
+fn a_mark_without_a_letter_is_drawn() {
+    let mark = "محمد \u{611} قال";
+    let text =
+        format!("---\ntitle: {mark}\nheader: {mark}\n---\n\n{mark} `{mark}`\n\n| {mark} |\n|--|\n");
+    let rendered = render(&markdown::read(&text).unwrap()).unwrap();
+    assert!(rendered.warnings.iter().any(|w| w.contains("Arabic")), "{:?}", rendered.warnings);
+}

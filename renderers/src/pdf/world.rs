@@ -11,7 +11,7 @@ use typst::utils::LazyHash;
 use typst::{Library, LibraryExt};
 
 use super::images;
-use super::inlines::image;
+use super::inlines::{grounded, image};
 use crate::Document;
 use crate::document::{Block, Meta, PageSize, plain_text};
 use crate::fonts::Fonts;
@@ -86,7 +86,7 @@ fn inputs(document: &Document, fonts: &Fonts) -> Dict {
         "author",
         meta.author.iter().map(|a| a.as_str().into_value()).collect::<Array>().into_value(),
     );
-    set("byline", meta.author.clone().unwrap_or_default().into_value());
+    set("byline", grounded(meta.author.as_deref().unwrap_or_default()).into_owned().into_value());
     set("day", meta.date.map(|day| day.to_string()).unwrap_or_default().into_value());
     set("date", date(meta).into_value());
     set("keywords", strings(&meta.keywords));
@@ -95,7 +95,7 @@ fn inputs(document: &Document, fonts: &Fonts) -> Dict {
     set("lang", language.into_value());
     set("region", optional(region));
     set("header", optional(meta.header.as_deref()));
-    set("footer", meta.footer.clone().unwrap_or_default().into_value());
+    set("footer", grounded(meta.footer.as_deref().unwrap_or_default()).into_owned().into_value());
     set("paper", paper(meta.page.size).into_value());
     set("margin", margin(meta).into_value());
     set("landscape", meta.page.landscape.into_value());
@@ -115,7 +115,7 @@ fn strings(texts: &[String]) -> Value {
 }
 
 fn optional(text: Option<&str>) -> Value {
-    text.map_or(Value::None, IntoValue::into_value)
+    text.map_or(Value::None, |text| grounded(text).into_owned().into_value())
 }
 
 /// PDF/UA wants a title: the given one, else the first heading.
@@ -125,7 +125,7 @@ fn title(document: &Document) -> String {
         _ => None,
     });
     let title = document.meta.title.clone().or(heading).filter(|title| !title.trim().is_empty());
-    title.unwrap_or_else(|| "Document".to_owned())
+    title.map_or_else(|| "Document".to_owned(), |title| grounded(&title).into_owned())
 }
 
 /// PDF/A wants a date. A document without one gets the first day that a zip file can name: the same
