@@ -99,7 +99,7 @@ fn label(native: &mut Native, chart: &Chart) {
 }
 
 fn cells(sheet: &mut Worksheet, top: u32, chart: &Chart, theme: &Look) -> Result<(), XlsxError> {
-    let head = look::header(Align::Start, theme);
+    let head = look::header(Align::Start.into(), theme);
     sheet.write_string_with_format(top, 0, &chart.corner, &head)?;
     for (at, name) in chart.categories.iter().enumerate() {
         let row = top + 1 + at as u32;
@@ -108,7 +108,7 @@ fn cells(sheet: &mut Worksheet, top: u32, chart: &Chart, theme: &Look) -> Result
             None => sheet.write_string(row, 0, name)?,
         };
     }
-    let head = look::header(Align::End, theme);
+    let head = look::header(Align::End.into(), theme);
     for (at, series) in chart.series.iter().enumerate() {
         let column = at as u16 + 1;
         sheet.write_string_with_format(top, column, &series.name, &head)?;

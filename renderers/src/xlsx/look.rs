@@ -41,20 +41,49 @@ pub fn cell(style: Style, align: Option<Align>, wraps: bool) -> Format {
     }
 }
 
+/// How a column of a table stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// As the author says.
+    pub chosen: Option<Align>,
+    /// As it comes out.
+    pub align: Align,
+    /// Whether it begins where the column before it ends.
+    pub is_apart: bool,
+}
+
+impl From<Align> for Column {
+    fn from(align: Align) -> Self {
+        Self { chosen: None, align, is_apart: false }
+    }
+}
+
+impl Column {
+    pub fn ends(self) -> bool {
+        self.align == Align::End
+    }
+}
+
+/// A little to the right, where the column before ends with its numbers.
+pub fn apart(format: Format, column: Column) -> Format {
+    if column.is_apart { format.set_align(FormatAlign::Left).set_indent(1) } else { format }
+}
+
 /// Colours of its own, because not every program draws a table's style.
-pub fn header(align: Align, look: &Look) -> Format {
-    let horizontal = match align {
+pub fn header(column: Column, look: &Look) -> Format {
+    let horizontal = match column.align {
         Align::Start => FormatAlign::Left,
         Align::Center => FormatAlign::Center,
         Align::End => FormatAlign::Right,
     };
-    Format::new()
+    let format = Format::new()
         .set_bold()
         .set_font_color(Color::White)
         .set_background_color(color(look.accent))
         .set_text_wrap()
         .set_align(horizontal)
-        .set_align(FormatAlign::VerticalCenter)
+        .set_align(FormatAlign::VerticalCenter);
+    apart(format, column)
 }
 
 pub fn heading(look: &Look) -> Format {

@@ -5,7 +5,8 @@
 //! - [`sheet`], [`table`], [`charts`]: writing them
 //! - [`directives`]: totals and conditional formats, asked for by comments
 //! - [`mod@stream`]: long tables, without a document in between
-//! - [`cells`]: what a cell's text means; [`formula`]: which formulas may stay formulas
+//! - [`cells`]: what a cell's text means; [`formula`]: which formulas may stay formulas, [`shown`]: how
+//!   their results look
 //! - [`runs`], [`look`]: styled text
 
 mod cells;
@@ -18,6 +19,7 @@ mod plan;
 mod properties;
 mod runs;
 mod sheet;
+mod shown;
 mod stream;
 mod table;
 

@@ -111,7 +111,7 @@ fn write(
     }
     sheet.set_freeze_panes(1, 0)?.set_repeat_rows(0, 0)?.set_print_fit_to_pages(1, 0);
     let mut records = Records::of(text);
-    let head = look::header(Align::Start, &theme(&Meta::default()));
+    let head = look::header(Align::Start.into(), &theme(&Meta::default()));
     for (column, field) in records.next().unwrap_or_default().iter().enumerate() {
         sheet.write_string_with_format(0, column as u16, clean::line(field), &head)?;
     }

@@ -9,9 +9,10 @@ use rust_xlsxwriter::{
 use super::cells::{self, Typed};
 use super::directives::{Directive, Total};
 use super::formula::{self, Grid, Tops, Value};
-use super::look;
+use super::look::{self, Column};
 use super::pages::{Meaning, Pages, Read};
 use super::runs::{Runs, Style, formula_source};
+use super::shown;
 
 use crate::document::{Align, Inline, Table};
 
@@ -33,21 +34,22 @@ impl Pages<'_> {
         let Some(last) = table.header.len().checked_sub(1) else { return Ok(()) };
         let bottom = top + table.rows.len() as u32;
         let names = self.names(table);
+        let columns = columns(table, &read);
         if table.rows.is_empty() {
             for (column, name) in names.iter().enumerate() {
-                let format = look::header(align(table, column), &self.look);
+                let format = look::header(columns[column], &self.look);
                 sheet.write_string_with_format(top, column as u16, name, &format)?;
             }
         } else {
-            let columns: Vec<TableColumn> = names
+            let named: Vec<TableColumn> = names
                 .iter()
-                .enumerate()
-                .map(|(at, name)| {
-                    let format = look::header(align(table, at), &self.look);
+                .zip(&columns)
+                .map(|(name, column)| {
+                    let format = look::header(*column, &self.look);
                     TableColumn::new().set_header(name).set_header_format(format)
                 })
                 .collect();
-            let native = Native::new().set_columns(&columns).set_style(TableStyle::Medium2);
+            let native = Native::new().set_columns(&named).set_style(TableStyle::Medium2);
             sheet.add_table(top, 0, bottom, last as u16, &native)?;
         }
         if top == 0 {
@@ -55,7 +57,7 @@ impl Pages<'_> {
             sheet.set_repeat_rows(0, 0)?;
         }
         self.tops.here = top;
-        self.rows(sheet, top, table, &read)?;
+        self.rows(sheet, top, &columns, &read)?;
         self.obey(sheet, (top, bottom), (&names, &read), directives)?;
         self.grid.here += 1;
         Ok(())
@@ -136,7 +138,8 @@ impl Pages<'_> {
                     shown.get_or_insert_with(|| format.clone());
                     values.push(*value);
                 }
-                Some(Meaning::Formula(_)) => {
+                Some(Meaning::Formula(formula)) => {
+                    shown = shown.or_else(|| shown::of(formula, read));
                     match self.grid.compute(at as u32 + 1, column as u16) {
                         Some(Value::Number(value)) => values.push(value),
                         _ => return None,
@@ -197,13 +200,13 @@ impl Pages<'_> {
         &mut self,
         sheet: &mut Worksheet,
         top: u32,
-        table: &Table,
+        columns: &[Column],
         read: &Read,
     ) -> Result<(), XlsxError> {
         for (at, line) in read.iter().enumerate() {
             for (column, (runs, meaning)) in line.iter().enumerate() {
                 let place = Place { top, row: at as u32 + 1, column: column as u16 };
-                self.cell(sheet, place, (runs, meaning.as_ref(), align(table, column)))?;
+                self.cell(sheet, place, (runs, meaning.as_ref(), columns[column]), read)?;
             }
             // Not every program makes room for wrapped text of its own.
             let lines = line.iter().map(|(runs, _)| lines(runs)).max().unwrap_or(1);
@@ -248,18 +251,18 @@ impl Pages<'_> {
         &mut self,
         sheet: &mut Worksheet,
         place: Place,
-        (runs, meaning, align): (&Runs, Option<&Meaning>, Align),
+        (runs, meaning, kind): (&Runs, Option<&Meaning>, Column),
+        read: &Read,
     ) -> Result<(), XlsxError> {
         let (row, column) = (place.top + place.row, place.column);
         let style = runs.style().unwrap_or_default();
         // Numbers stand at the end of their cells unless the author says otherwise.
-        let chosen = (align != Align::Start).then_some(align);
-        let format = look::cell(style, chosen, false);
+        let format = look::cell(style, kind.chosen, false);
         match meaning {
             None if runs.pieces.is_empty() => {}
             None => {
                 let wraps = runs.width() > WRAP_WIDTH || runs.text().contains('\n');
-                let format = look::cell(style, chosen, wraps);
+                let format = look::apart(look::cell(style, kind.chosen, wraps), kind);
                 self.text(sheet, (row, column), runs, &format)?;
             }
             Some(Meaning::Typed(Typed::Bool(truth))) => {
@@ -278,6 +281,8 @@ impl Pages<'_> {
             Some(Meaning::Typed(Typed::Text)) => {}
             Some(Meaning::Formula(formula)) => {
                 let value = self.grid.compute(place.row, column);
+                let shown = shown::of(formula, read);
+                let format = shown.map_or(format.clone(), |shown| format.set_num_format(shown));
                 self.formula(sheet, place, (formula, value), &format)?;
             }
         }
@@ -309,8 +314,25 @@ impl Pages<'_> {
     }
 }
 
-fn align(table: &Table, column: usize) -> Align {
-    table.align.get(column).copied().unwrap_or_default()
+/// How the columns stand. Heads stand above their numbers, and text keeps away from numbers that end
+/// where it begins.
+fn columns(table: &Table, read: &Read) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::new();
+    for at in 0..table.header.len() {
+        let chosen = table.align.get(at).copied().filter(|align| *align != Align::Start);
+        let mut cells = read.iter().filter_map(|line| line.get(at));
+        let mut cells = cells.by_ref().filter(|(runs, _)| !runs.pieces.is_empty()).peekable();
+        let has_cells = cells.peek().is_some();
+        let counts = has_cells && cells.all(|(_, meaning)| meaning.as_ref().is_some_and(is_number));
+        let align = chosen.unwrap_or(if counts { Align::End } else { Align::Start });
+        let is_apart = align == Align::Start && columns.last().is_some_and(|column| column.ends());
+        columns.push(Column { chosen, align, is_apart });
+    }
+    columns
+}
+
+fn is_number(meaning: &Meaning) -> bool {
+    !matches!(meaning, Meaning::Typed(Typed::Text | Typed::Bool(_)))
 }
 
 /// How many lines a cell takes in the widest column.

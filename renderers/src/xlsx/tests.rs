@@ -152,3 +152,23 @@ fn charts_are_native_and_look_at_their_cells() {
     assert!(part(&rendered, "xl/drawings/drawing1.xml").contains("Line chart “T &lt;1&gt;”"));
     assert_eq!(rendered.warnings, Vec::<String>::new());
 }
+
+#[test]
+fn results_are_shown_as_what_they_count() {
+    let rendered = rendered(
+        "| Item | Count | Price | Sum | Share | Note |\n|--|--|--|--|--|--|\n\
+         | a | 2 | €1.50 | =B2*C2 | =B2/C2 | x |\n| b | 3 | €2.25 | =B3*C3 | =B3/C3 | y |\n",
+    );
+    let styles = part(&rendered, "xl/styles.xml");
+    let money = styles.matches("#,##0.00").count();
+    assert_eq!(money, 1, "one format for prices and sums: {styles}");
+    let sheet = sheet(&rendered, 1);
+    let style = |cell: &str| {
+        let at = sheet.find(&format!("<c r=\"{cell}\"")).unwrap();
+        sheet[at..].split('"').nth(3).unwrap().to_owned()
+    };
+    assert_eq!(style("C2"), style("D2"));
+    assert_ne!(style("D2"), style("E2"), "a quotient is no money");
+    assert_ne!(style("A1"), style("B1"), "heads stand above their numbers");
+    assert!(styles.contains("indent=\"1\""), "text keeps away from numbers: {styles}");
+}

@@ -8,7 +8,7 @@ mod functions;
 mod parse;
 
 pub use evaluate::{Grid, Value};
-pub use expr::{Expr, Tops};
+pub use expr::{Expr, Op, Tops};
 pub use parse::parse;
 
 #[cfg(test)]
