@@ -3,6 +3,7 @@
 use super::{
     archive::Archive,
     reading::{Kind, ReadError},
+    rtf,
 };
 
 /// How Microsoft's formats before 2007 begin.
@@ -19,6 +20,9 @@ pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
     }
     if bytes.starts_with(COMPOUND) {
         return compound(&ending);
+    }
+    if start.starts_with(rtf::START) {
+        return Ok(Kind::Rtf);
     }
     if infer::is_image(bytes) {
         return Ok(Kind::Picture);
@@ -82,7 +86,7 @@ fn text(ending: &str, start: &[u8]) -> Kind {
 fn unknown() -> ReadError {
     ReadError::Unknown(
         "There is no reader for this: PDF, Word, Excel, PowerPoint, OpenDocument, HTML, e-mail, \
-         CSV, JSON, text and pictures can be read."
+         RTF, CSV, JSON, text and pictures can be read."
             .into(),
     )
 }

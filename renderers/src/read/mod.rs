@@ -7,7 +7,7 @@
 //!   entities off
 //! - `chart`: what charts of Office files show, as tables
 //! - `words`: paragraphs, marks, lists and tables as Markdown
-//! - `docx`, `pptx`, `odf`, `sheets`, `pdf` with its `fonts` and `grid`, `html`, `email`, `rows`, `charset`: a file per format
+//! - `docx`, `pptx`, `odf`, `sheets`, `pdf` with its `fonts` and `grid`, `html`, `email`, `rtf`, `rows`, `charset`: a file per format
 //!
 //! Parsers of other people's formats panic, overflow and loop now and then: call this in a process
 //! of its own, with limits on its memory and time.
@@ -28,6 +28,7 @@ mod pdf;
 mod pptx;
 mod reading;
 mod rows;
+mod rtf;
 mod sheets;
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,7 @@ fn read(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
             html::to_markdown(&charset::decode(bytes)).map(|text| Reading::of(kind, text))
         }
         Kind::Email => email::read(bytes),
+        Kind::Rtf => rtf::read(bytes),
         Kind::Csv => Ok(rows::csv(&charset::decode(bytes))),
         Kind::Json => Ok(rows::json(&charset::decode(bytes))),
         Kind::Text => Ok(Reading::of(kind, charset::decode(bytes))),

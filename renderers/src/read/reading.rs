@@ -17,6 +17,7 @@ pub enum Kind {
     Odp,
     Html,
     Email,
+    Rtf,
     Csv,
     Json,
     Text,
