@@ -2,13 +2,13 @@
 
 use rust_xlsxwriter::{Format, FormatAlign, HeaderImagePosition, Image, Worksheet, XlsxError};
 
-use super::cells::CELL_CHARS;
+use super::cells::{self, CELL_CHARS, Typed};
 use super::directives::Directive;
 use super::look;
 use super::pages::Pages;
 use super::plan::{Line, Part, Sheet};
 use super::runs::{Run, Runs, Style};
-use crate::document::{PageSize, Table};
+use crate::document::{Inline, PageSize, Table};
 use crate::fonts::Fonts;
 use crate::package::vector::{self, Raster};
 use crate::pdf::images::{self, Picture};
@@ -273,16 +273,29 @@ fn image(picture: &Result<Picture, String>, fonts: &Fonts) -> Result<(Image, f64
 fn widths(parts: &[Part]) -> Vec<usize> {
     let mut widths: Vec<usize> = Vec::new();
     for part in parts {
-        if let Part::Table(Table { header, rows, .. }, _) = part {
+        if let Part::Table(Table { header, rows, .. }, directives) = part {
             widths.resize(widths.len().max(header.len()), NARROWEST);
             for row in std::iter::once(header).chain(rows) {
                 for (width, cell) in widths.iter_mut().zip(row) {
                     *width = (*width).max(Runs::read(cell).width() + 3).min(WIDEST);
                 }
             }
+            if directives.iter().any(|directive| matches!(directive, Directive::Total(_))) {
+                let first = rows.first().into_iter().flatten();
+                for (width, cell) in widths.iter_mut().zip(first) {
+                    *width = (*width + growth(cell, rows.len())).min(WIDEST);
+                }
+            }
         }
     }
     widths
+}
+
+/// How many more characters the sum of so many numbers may have than one of them.
+fn growth(cell: &[Inline], rows: usize) -> usize {
+    let is_number = matches!(cells::read(&Runs::read(cell).text()), Typed::Number { .. });
+    let digits = rows.checked_ilog10().map_or(0, |digits| digits as usize + 1);
+    if is_number { digits + digits.div_ceil(3) } else { 0 }
 }
 
 /// The last column and the width of as many as a line of text needs.

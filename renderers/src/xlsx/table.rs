@@ -105,7 +105,9 @@ impl Pages<'_> {
         let (name, code) = total.name();
         let mut is_named = false;
         for column in 0..columns {
-            let values = self.numbers(read, column);
+            // The first column names its rows, be it by numbers.
+            let is_name = column == 0 && columns > 1;
+            let values = if is_name { None } else { self.numbers(read, column) };
             let format = Format::new().set_bold().set_border_top(FormatBorder::Thin);
             let at = column as u16;
             // Shares do not add up.

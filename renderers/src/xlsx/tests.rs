@@ -172,3 +172,18 @@ fn results_are_shown_as_what_they_count() {
     assert_ne!(style("A1"), style("B1"), "heads stand above their numbers");
     assert!(styles.contains("indent=\"1\""), "text keeps away from numbers: {styles}");
 }
+
+#[test]
+fn the_numbers_of_rows_are_no_sum_and_sums_have_room() {
+    let rows: Vec<String> = (1..=2_000).map(|at| format!("| {at} | 999.99 |\n")).collect();
+    let rows = rows.concat();
+    let rendered = rendered(&format!("<!-- total: sum -->\n\n| No | Sum |\n|--|--|\n{rows}"));
+    let sheet = sheet(&rendered, 1);
+    assert!(
+        sheet.contains("SUBTOTAL(109,B2:B2001)") && !sheet.contains("A2:A2001"),
+        "{rendered:?}"
+    );
+    let at = sheet.find("<col min=\"2\"").unwrap();
+    let width: f64 = sheet[at..].split('"').nth(5).unwrap().parse().unwrap();
+    assert!(width > "1,999,980.00".len() as f64, "{width}");
+}
