@@ -299,14 +299,7 @@ mod tests {
                 upto: 1,
                 usage: Usage::default(),
             });
-            let result = ToolResult {
-                outcome: Outcome::Done,
-                text: (*text).into(),
-                attachments: vec![],
-                seen: vec![],
-                foreign: vec![],
-                took_ms: 0,
-            };
+            let result = ToolResult::text(Outcome::Done, (*text).into());
             events.push(Event::ToolFinished { call: id, result });
         }
         let entries: Vec<_> = events

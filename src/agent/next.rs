@@ -258,14 +258,7 @@ fn failed(call: &Call, text: String) -> Event {
 }
 
 fn ended(call: &Call, outcome: Outcome, text: String) -> Event {
-    let result = ToolResult {
-        outcome,
-        text,
-        attachments: vec![],
-        seen: vec![],
-        foreign: vec![],
-        took_ms: 0,
-    };
+    let result = ToolResult::text(outcome, text);
     Event::ToolFinished { call: call.id.clone(), result }
 }
 

@@ -222,6 +222,14 @@ pub struct ToolResult {
     pub took_ms: u64,
 }
 
+impl ToolResult {
+    /// One that says this, and nothing else.
+    pub fn text(outcome: Outcome, text: String) -> Self {
+        let (attachments, seen, foreign) = (vec![], vec![], vec![]);
+        Self { outcome, text, attachments, seen, foreign, took_ms: 0 }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

@@ -416,14 +416,7 @@ mod tests {
     }
 
     fn finished(id: &str, text: &str) -> Event {
-        let result = ToolResult {
-            outcome: Outcome::Done,
-            text: text.into(),
-            attachments: vec![],
-            seen: vec![],
-            foreign: vec![],
-            took_ms: 0,
-        };
+        let result = ToolResult::text(Outcome::Done, text.into());
         Event::ToolFinished { call: id.into(), result }
     }
 

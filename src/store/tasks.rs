@@ -162,14 +162,9 @@ fn together(mut results: Vec<(String, ToolResult)>) -> ToolResult {
     let done = results.iter().any(|(_, result)| result.outcome == Outcome::Done);
     let took_ms = results.iter().map(|(_, result)| result.took_ms).max();
     let texts: Vec<_> = results.into_iter().map(|(agent, result)| (agent, result.text)).collect();
-    ToolResult {
-        outcome: if done { Outcome::Done } else { Outcome::Failed },
-        text: texts::answers(&texts),
-        attachments: vec![],
-        seen: vec![],
-        foreign: vec![],
-        took_ms: took_ms.unwrap_or_default(),
-    }
+    let outcome = if done { Outcome::Done } else { Outcome::Failed };
+    let took_ms = took_ms.unwrap_or_default();
+    ToolResult { took_ms, ..ToolResult::text(outcome, texts::answers(&texts)) }
 }
 
 /// Ends all work that is done for this conversation, whose row is held, at any depth, with its

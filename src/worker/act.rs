@@ -254,14 +254,7 @@ async fn room_for_questions(turn: &Turn<'_>) -> Result<usize> {
 
 fn refused(question: &Question, text: String) -> Event {
     let call = question.call.id.clone();
-    let result = ToolResult {
-        outcome: Outcome::Denied,
-        text,
-        attachments: vec![],
-        seen: vec![],
-        foreign: vec![],
-        took_ms: 0,
-    };
+    let result = ToolResult::text(Outcome::Denied, text);
     Event::ToolFinished { call, result }
 }
 

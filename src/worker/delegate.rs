@@ -71,7 +71,6 @@ fn ended(
     let heritage = Heritage { tokens, joined: vec![], ..session.heritage() };
     let took = session.turn.started_at.map(|began| worker.gateway.clock.now() - began);
     let took_ms = took.map_or(0, |took| took.num_milliseconds().max(0) as u64);
-    let (attachments, seen, foreign) = (vec![], vec![], vec![]);
-    let result = ToolResult { outcome, text, attachments, seen, foreign, took_ms };
+    let result = ToolResult { took_ms, ..ToolResult::text(outcome, text) };
     Answer { result, heritage }
 }

@@ -195,15 +195,7 @@ async fn before_tool(worker: &Worker, about: &About, mut call: Call) -> (Call, V
 }
 
 fn denied(call: &Call, text: String) -> Event {
-    let outcome = Outcome::Denied;
-    let result = ToolResult {
-        outcome,
-        text,
-        attachments: vec![],
-        seen: vec![],
-        foreign: vec![],
-        took_ms: 0,
-    };
+    let result = ToolResult::text(Outcome::Denied, text);
     Event::ToolFinished { call: call.id.clone(), result }
 }
 

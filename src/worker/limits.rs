@@ -200,15 +200,7 @@ fn rate_limited(call: &CallId, wait: Duration) -> Event {
 }
 
 fn refused(call: &CallId, text: String) -> Event {
-    let outcome = Outcome::Denied;
-    let result = ToolResult {
-        outcome,
-        text,
-        attachments: vec![],
-        seen: vec![],
-        foreign: vec![],
-        took_ms: 0,
-    };
+    let result = ToolResult::text(Outcome::Denied, text);
     Event::ToolFinished { call: call.clone(), result }
 }
 

@@ -51,14 +51,7 @@ fn started() -> Event {
 
 fn finished() -> Event {
     let text = "launched".into();
-    let result = ToolResult {
-        outcome: Outcome::Done,
-        text,
-        attachments: vec![],
-        seen: vec![],
-        foreign: vec![],
-        took_ms: 1,
-    };
+    let result = ToolResult::text(Outcome::Done, text);
     Event::ToolFinished { call: CallId::from("c1"), result }
 }
 

@@ -212,14 +212,7 @@ impl Talk<'_> {
                 Effect::Run(cleared) => {
                     for cleared in cleared {
                         let text = self.answer(cleared.call(), &mut model);
-                        let result = ToolResult {
-                            outcome: Outcome::Done,
-                            text,
-                            attachments: vec![],
-                            seen: vec![],
-                            foreign: vec![],
-                            took_ms: 0,
-                        };
+                        let result = ToolResult::text(Outcome::Done, text);
                         let call = cleared.call().id.clone();
                         self.record(Event::ToolFinished { call, result });
                     }
