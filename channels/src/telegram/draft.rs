@@ -10,7 +10,9 @@ use teloxide::{requests::Payload, types::MessageEntity};
 use super::{
     Telegram,
     api::{Failure, USUAL},
-    send::{self, Show},
+    outcome,
+    send::Show,
+    target,
 };
 use crate::{Place, PlaceKind, Receipt, SendError};
 
@@ -46,7 +48,7 @@ impl Telegram {
             message_thread_id: place.thread.as_ref().and_then(|thread| thread.parse().ok()),
             draft_id: DRAFT,
             text: formatted.text,
-            entities: send::entities(&formatted.spans),
+            entities: target::entities(&formatted.spans),
         };
         match self.api.call(&payload, USUAL).await {
             Ok(_) => Ok(Receipt { message: String::new() }),
@@ -54,7 +56,7 @@ impl Telegram {
                 if is_unknown(&failure) {
                     self.refuses_drafts.store(true, Ordering::Relaxed);
                 }
-                Err(send::repeatable(failure))
+                Err(outcome::repeatable(failure))
             }
         }
     }

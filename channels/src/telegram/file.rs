@@ -8,7 +8,8 @@ use teloxide::types::MessageId;
 
 use super::{
     api::{Api, Failure, Upload},
-    send::{self, Target},
+    outcome,
+    target::{self, Target},
 };
 use crate::{
     Outgoing, Receipt, SendError, Shipment,
@@ -31,10 +32,10 @@ pub(super) async fn send(
     shipment: &Shipment,
 ) -> Result<Receipt, SendError> {
     let Outgoing::File { name, media_type, caption, reply_to, .. } = &shipment.what else {
-        return Err(send::rejected("not a file"));
+        return Err(outcome::rejected("not a file"));
     };
     let bytes =
-        shipment.bytes.clone().ok_or_else(|| send::rejected("the file's bytes are missing"))?;
+        shipment.bytes.clone().ok_or_else(|| outcome::rejected("the file's bytes are missing"))?;
     let shown = if is_photo(media_type, bytes.len()) { As::Photo } else { As::Document };
     let file = Upload { field: "file", name: name.clone(), media_type: media_type.clone(), bytes };
     let sending = Sending {
@@ -42,7 +43,7 @@ pub(super) async fn send(
         target,
         caption: caption.as_deref().map(text::format).unwrap_or_default(),
         file,
-        reply_to: send::number(reply_to.as_deref())?,
+        reply_to: target::number(reply_to.as_deref())?,
     };
     match sending.show(shown).await {
         // Too long, too thin, or not the picture that it says it is: the file itself still goes.
@@ -74,12 +75,12 @@ impl Sending<'_> {
     /// By an edit where there is a message; one that was deleted meanwhile is sent anew.
     async fn show(&self, shown: As) -> Result<Receipt, SendError> {
         if let Some(message) = self.target.message {
-            match send::settled(self.replace(message, shown).await, message) {
-                Err(SendError::Rejected(reason)) if send::is_missing(&reason) => {}
+            match outcome::settled(self.replace(message, shown).await, message) {
+                Err(SendError::Rejected(reason)) if outcome::is_missing(&reason) => {}
                 replaced => return replaced,
             }
         }
-        self.anew(shown).await.map_err(send::once)
+        self.anew(shown).await.map_err(outcome::once)
     }
 
     /// The Bot API lets a text become a picture or a document.
@@ -88,7 +89,7 @@ impl Sending<'_> {
             "type": if shown == As::Photo { "photo" } else { "document" },
             "media": format!("attach://{}", self.file.field),
             "caption": self.caption.text,
-            "caption_entities": send::entities(&self.caption.spans),
+            "caption_entities": target::entities(&self.caption.spans),
         });
         let fields = [
             ("chat_id", self.target.chat.0.to_string()),
@@ -107,12 +108,12 @@ impl Sending<'_> {
             ("chat_id", self.target.chat.0.to_string()),
             (field, format!("attach://{}", self.file.field)),
             ("caption", self.caption.text.clone()),
-            ("caption_entities", json!(send::entities(&self.caption.spans)).to_string()),
+            ("caption_entities", json!(target::entities(&self.caption.spans)).to_string()),
         ];
         let thread = self.target.thread.map(|thread| thread.0.0.to_string());
         fields.extend(thread.map(|thread| ("message_thread_id", thread)));
-        let reply = self.reply_to.map(send::reply).map(|reply| json!(reply).to_string());
+        let reply = self.reply_to.map(target::reply).map(|reply| json!(reply).to_string());
         fields.extend(reply.map(|reply| ("reply_parameters", reply)));
-        self.api.upload(method, &fields, &self.file).await.map(|answer| send::receipt(&answer))
+        self.api.upload(method, &fields, &self.file).await.map(|answer| outcome::receipt(&answer))
     }
 }

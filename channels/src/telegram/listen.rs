@@ -18,7 +18,8 @@ use url::Url;
 use super::{
     Telegram,
     api::{Failure, USUAL},
-    receive::{self, Me},
+    me::Me,
+    receive,
 };
 use crate::{Batch, Intake, ListenError};
 

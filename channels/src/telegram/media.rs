@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::words::one_line;
-use crate::FileRef;
+use crate::{FileRef, text};
 
 /// The fields that hold a file, what one without a name is called, and what it usually is. An
 /// animation is sent as a document too, for old clients; it is one file all the same.
@@ -117,6 +116,12 @@ fn poll(poll: &Value) -> String {
 
 fn words(of: &Value, name: &str) -> String {
     one_line(of[name].as_str().unwrap_or_default())
+}
+
+/// Foreign words inside a mark of ours.
+pub(super) fn one_line(foreign: &str) -> String {
+    let words: Vec<&str> = foreign.split_whitespace().collect();
+    text::neutralise(&words.join(" ")).replace('[', "(").replace(']', ")")
 }
 
 #[cfg(test)]

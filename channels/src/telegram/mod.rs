@@ -4,19 +4,24 @@
 //! - `api`: calls of the Bot API, and where the token is taken out of every text
 //! - `listen`: our own loops, which move the offset only after the commit
 //! - `receive`: an update → [`Incoming`]; `words`: what it says; `media`: what it carries
+//! - `me`: our own account
 //! - `roles`: what people are in a group; `menu`: what they are offered to type
 //! - `send`: a [`Shipment`] → calls; `file`, `draft`: what has a way of its own
+//! - `target`, `outcome`: where it goes, and what came of it
 
 mod api;
 mod config;
 mod draft;
 mod file;
 mod listen;
+mod me;
 mod media;
 mod menu;
+mod outcome;
 mod receive;
 mod roles;
 mod send;
+mod target;
 mod words;
 
 use std::{
@@ -44,7 +49,7 @@ use crate::{
     limits::{Pace, Paces, Repeat},
 };
 use api::{Api, Failure, USUAL};
-use receive::Me;
+use me::Me;
 use roles::Roles;
 
 /// What `getFile` gives at most.
@@ -182,7 +187,7 @@ impl Channel for Telegram {
             return Err(too_large());
         }
         let asked = self.api.call(&GetFile::new(FileId(file.id.clone())), USUAL).await;
-        let answer = asked.map_err(|failure| match send::repeatable(failure) {
+        let answer = asked.map_err(|failure| match outcome::repeatable(failure) {
             SendError::Rejected(reason) if reason.contains("too big") => too_large(),
             other => other,
         })?;
@@ -190,7 +195,7 @@ impl Channel for Telegram {
         if path.starts_with('/') {
             return Err(SendError::Rejected(LOCAL_PATH.to_owned()));
         }
-        let bytes = self.api.download(path, DOWNLOAD_BYTES).await.map_err(send::repeatable)?;
+        let bytes = self.api.download(path, DOWNLOAD_BYTES).await.map_err(outcome::repeatable)?;
         let bytes = bytes.ok_or_else(too_large)?;
         if file.belies(&bytes) {
             return Err(SendError::Rejected(FileRef::BELIED.to_owned()));

@@ -4,24 +4,17 @@
 //! stand-in that the platform puts there for old bots. So are service messages: nobody wrote them.
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
 use serde_json::Value;
 use teloxide::types::{
     CallbackQuery, Chat, MaybeInaccessibleMessage, Message, ThreadId, Update, UpdateKind, User,
 };
 
 use super::{
+    me::Me,
     media,
     words::{self, Heard},
 };
 use crate::{Incoming, Person, Place, PlaceKind, incoming::What};
-
-/// Our own account, out of `getMe`.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct Me {
-    pub(super) id: u64,
-    pub(super) username: Option<String>,
-}
 
 /// `None` only without an `update_id`, which no update of Telegram lacks.
 ///

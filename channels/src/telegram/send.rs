@@ -2,7 +2,6 @@
 //! Bot API has no key that would make a repeated send the same message.
 
 use serde::Serialize;
-use serde_json::Value;
 use teloxide::{
     payloads::{
         AnswerCallbackQuery, AnswerCallbackQuerySetters, EditMessageText, EditMessageTextSetters,
@@ -10,18 +9,20 @@ use teloxide::{
     },
     requests::Payload,
     types::{
-        CallbackQueryId, ChatAction, ChatId, InlineKeyboardButton, InlineKeyboardMarkup,
-        LinkPreviewOptions, MessageEntity, MessageEntityKind, MessageId, ReplyParameters, ThreadId,
+        CallbackQueryId, ChatAction, InlineKeyboardButton, InlineKeyboardMarkup,
+        LinkPreviewOptions, MessageId,
     },
 };
 
 use super::{
     api::{Api, Failure, USUAL},
     file,
+    outcome::{is_missing, once, receipt, rejected, repeatable, settled},
+    target::{Target, entities, number, reply},
 };
 use crate::{
-    Choice, Outgoing, Place, Receipt, SendError, Shipment, Unit,
-    text::{self, Formatted, Span, Style},
+    Choice, Outgoing, Receipt, SendError, Shipment, Unit,
+    text::{self, Formatted},
 };
 
 /// Of an answer to a press.
@@ -64,13 +65,6 @@ pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, Send
     }
 }
 
-/// Where a shipment goes.
-pub(super) struct Target {
-    pub(super) chat: ChatId,
-    pub(super) thread: Option<ThreadId>,
-    pub(super) message: Option<MessageId>,
-}
-
 /// A text as it is to stand there.
 pub(super) struct Show {
     pub(super) formatted: Formatted,
@@ -90,13 +84,6 @@ impl Show {
 }
 
 impl Target {
-    fn of(shipment: &Shipment) -> Result<Self, SendError> {
-        let Place { chat, thread, .. } = &shipment.place;
-        let chat = chat.parse().map_err(|_| rejected("the chat's id is not a number"))?;
-        let message = number(shipment.receipt.as_ref().map(|receipt| receipt.message.as_str()))?;
-        Ok(Self { chat: ChatId(chat), thread: number(thread.as_deref())?.map(ThreadId), message })
-    }
-
     /// By an edit where there is a message. One that was deleted meanwhile is sent anew: what is
     /// to be shown must not vanish with its placeholder.
     async fn show(&self, api: &Api, show: Show) -> Result<Receipt, SendError> {
@@ -163,70 +150,6 @@ where
     called.map(|_| Receipt { message: String::new() }).map_err(repeatable)
 }
 
-pub(super) fn receipt(answer: &Value) -> Receipt {
-    Receipt { message: answer["message_id"].as_i64().map(|id| id.to_string()).unwrap_or_default() }
-}
-
-/// An edit that changes nothing has already been made.
-pub(super) fn settled(
-    edited: Result<Value, Failure>,
-    message: MessageId,
-) -> Result<Receipt, SendError> {
-    match edited {
-        Err(Failure::Refused { description, .. })
-            if description.contains("message is not modified") => {}
-        Err(failure) => return Err(repeatable(failure)),
-        Ok(_) => {}
-    }
-    Ok(Receipt { message: message.0.to_string() })
-}
-
-/// For what may be sent only once: without an answer nobody knows.
-pub(super) fn once(failure: Failure) -> SendError {
-    match failure {
-        Failure::Lost(reason) => SendError::Unknown(reason),
-        other => repeatable(other),
-    }
-}
-
-/// For what is the same however often it is said.
-pub(super) fn repeatable(failure: Failure) -> SendError {
-    match failure {
-        Failure::Unsent(reason) | Failure::Lost(reason) => SendError::Retry { after: None, reason },
-        Failure::Refused { moved: Some(chat), .. } => SendError::Moved { chat: chat.to_string() },
-        Failure::Refused { code, description, after, .. } => match code {
-            // A token that is refused is a person's to replace; what waits for it is not lost.
-            401 | 404 | 409 | 429 | 500.. => SendError::Retry { after, reason: description },
-            403 => SendError::Gone(description),
-            _ if is_gone(&description) => SendError::Gone(description),
-            _ => SendError::Rejected(description),
-        },
-    }
-}
-
-/// Refusals that say that this place takes nothing from us any more, whatever the content.
-fn is_gone(description: &str) -> bool {
-    let gone = [
-        "chat not found",
-        "group chat was deactivated",
-        "have no rights to send",
-        "not enough rights to send",
-        "CHAT_WRITE_FORBIDDEN",
-        "CHAT_RESTRICTED",
-        "message thread not found",
-        "TOPIC_CLOSED",
-        "TOPIC_DELETED",
-        "PEER_ID_INVALID",
-    ];
-    gone.iter().any(|sign| description.contains(sign))
-}
-
-/// Refusals that say that the message to edit is not there, or not to be edited, any more.
-pub(super) fn is_missing(reason: &str) -> bool {
-    let missing = ["message to edit not found", "MESSAGE_ID_INVALID", "message can't be edited"];
-    missing.iter().any(|sign| reason.contains(sign))
-}
-
 /// The only refusal after which the text goes out without its formatting.
 fn is_about_entities(failure: &Failure) -> bool {
     matches!(failure, Failure::Refused { code: 400, description, .. }
@@ -248,22 +171,6 @@ fn keyboard(choices: &[Choice], token: Option<&str>) -> Result<InlineKeyboardMar
     Ok(InlineKeyboardMarkup::new(rows))
 }
 
-pub(super) fn entities(spans: &[Span]) -> Vec<MessageEntity> {
-    let kind = |style: &Style| match style {
-        Style::Bold => MessageEntityKind::Bold,
-        Style::Italic => MessageEntityKind::Italic,
-        Style::Strike => MessageEntityKind::Strikethrough,
-        Style::Code => MessageEntityKind::Code,
-        Style::Pre { language } => MessageEntityKind::Pre { language: language.clone() },
-        Style::Link(url) => MessageEntityKind::TextLink { url: url.clone() },
-        Style::Quote => MessageEntityKind::Blockquote,
-    };
-    spans
-        .iter()
-        .map(|span| MessageEntity::new(kind(&span.style), span.offset, span.length))
-        .collect()
-}
-
 /// A preview would fetch whatever address the text carries.
 fn no_preview() -> LinkPreviewOptions {
     LinkPreviewOptions {
@@ -273,18 +180,4 @@ fn no_preview() -> LinkPreviewOptions {
         prefer_large_media: false,
         show_above_text: false,
     }
-}
-
-/// A message that was deleted meanwhile is answered all the same.
-pub(super) fn reply(to: MessageId) -> ReplyParameters {
-    ReplyParameters::new(to).allow_sending_without_reply()
-}
-
-pub(super) fn number(id: Option<&str>) -> Result<Option<MessageId>, SendError> {
-    let parsed = id.map(|id| id.parse().map(MessageId)).transpose();
-    parsed.map_err(|_| rejected("a message's id is not a number"))
-}
-
-pub(super) fn rejected(reason: &str) -> SendError {
-    SendError::Rejected(reason.to_owned())
 }

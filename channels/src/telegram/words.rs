@@ -6,7 +6,10 @@
 use serde_json::Value;
 use teloxide::types::{Message, MessageEntity, MessageEntityKind};
 
-use super::{media, receive::Me};
+use super::{
+    me::Me,
+    media::{self, one_line},
+};
 use crate::{Unit, text};
 
 /// Of a passage that is pointed at.
@@ -130,12 +133,6 @@ fn name(user: &Value) -> String {
     if name.is_empty() { "somebody".to_owned() } else { name }
 }
 
-/// Foreign words inside a mark of ours.
-pub(super) fn one_line(foreign: &str) -> String {
-    let words: Vec<&str> = foreign.split_whitespace().collect();
-    text::neutralise(&words.join(" ")).replace('[', "(").replace(']', ")")
-}
-
 /// A marked stretch of a text.
 struct Mark<'a> {
     kind: &'a MessageEntityKind,
@@ -178,7 +175,7 @@ fn hear(text: &str, marks: &[Mark<'_>], me: &Me) -> (String, Option<bool>) {
         let rest = &text[command.end..];
         return match command.text.split_once('@') {
             None => (text.to_owned(), Some(true)),
-            Some((name, bot)) if is_me(bot, me) => (format!("{name}{rest}"), Some(true)),
+            Some((name, bot)) if me.is_called(bot) => (format!("{name}{rest}"), Some(true)),
             Some(_) => (text.to_owned(), Some(false)),
         };
     }
@@ -193,12 +190,8 @@ fn hear(text: &str, marks: &[Mark<'_>], me: &Me) -> (String, Option<bool>) {
 
 fn names_me(mark: &Mark<'_>, me: &Me) -> bool {
     match mark.kind {
-        MessageEntityKind::Mention => is_me(mark.text.trim_start_matches('@'), me),
+        MessageEntityKind::Mention => me.is_called(mark.text.trim_start_matches('@')),
         MessageEntityKind::TextMention { user } => user.id.0 == me.id,
         _ => false,
     }
-}
-
-fn is_me(name: &str, me: &Me) -> bool {
-    me.username.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name))
 }

@@ -1,0 +1,75 @@
+//! What a call came to, by what the caller does next.
+
+use serde_json::Value;
+use teloxide::types::MessageId;
+
+use super::api::Failure;
+use crate::{Receipt, SendError};
+
+pub(super) fn receipt(answer: &Value) -> Receipt {
+    Receipt { message: answer["message_id"].as_i64().map(|id| id.to_string()).unwrap_or_default() }
+}
+
+/// An edit that changes nothing has already been made.
+pub(super) fn settled(
+    edited: Result<Value, Failure>,
+    message: MessageId,
+) -> Result<Receipt, SendError> {
+    match edited {
+        Err(Failure::Refused { description, .. })
+            if description.contains("message is not modified") => {}
+        Err(failure) => return Err(repeatable(failure)),
+        Ok(_) => {}
+    }
+    Ok(Receipt { message: message.0.to_string() })
+}
+
+/// For what may be sent only once: without an answer nobody knows.
+pub(super) fn once(failure: Failure) -> SendError {
+    match failure {
+        Failure::Lost(reason) => SendError::Unknown(reason),
+        other => repeatable(other),
+    }
+}
+
+/// For what is the same however often it is said.
+pub(super) fn repeatable(failure: Failure) -> SendError {
+    match failure {
+        Failure::Unsent(reason) | Failure::Lost(reason) => SendError::Retry { after: None, reason },
+        Failure::Refused { moved: Some(chat), .. } => SendError::Moved { chat: chat.to_string() },
+        Failure::Refused { code, description, after, .. } => match code {
+            // A token that is refused is a person's to replace; what waits for it is not lost.
+            401 | 404 | 409 | 429 | 500.. => SendError::Retry { after, reason: description },
+            403 => SendError::Gone(description),
+            _ if is_gone(&description) => SendError::Gone(description),
+            _ => SendError::Rejected(description),
+        },
+    }
+}
+
+/// Refusals that say that this place takes nothing from us any more, whatever the content.
+fn is_gone(description: &str) -> bool {
+    let gone = [
+        "chat not found",
+        "group chat was deactivated",
+        "have no rights to send",
+        "not enough rights to send",
+        "CHAT_WRITE_FORBIDDEN",
+        "CHAT_RESTRICTED",
+        "message thread not found",
+        "TOPIC_CLOSED",
+        "TOPIC_DELETED",
+        "PEER_ID_INVALID",
+    ];
+    gone.iter().any(|sign| description.contains(sign))
+}
+
+/// Refusals that say that the message to edit is not there, or not to be edited, any more.
+pub(super) fn is_missing(reason: &str) -> bool {
+    let missing = ["message to edit not found", "MESSAGE_ID_INVALID", "message can't be edited"];
+    missing.iter().any(|sign| reason.contains(sign))
+}
+
+pub(super) fn rejected(reason: &str) -> SendError {
+    SendError::Rejected(reason.to_owned())
+}

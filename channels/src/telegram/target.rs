@@ -1,0 +1,53 @@
+//! Where a [`Shipment`] goes, and what stands in every call that brings it there.
+
+use teloxide::types::{
+    ChatId, MessageEntity, MessageEntityKind, MessageId, ReplyParameters, ThreadId,
+};
+
+use super::outcome::rejected;
+use crate::{
+    Place, SendError, Shipment,
+    text::{Span, Style},
+};
+
+/// Where a shipment goes.
+pub(super) struct Target {
+    pub(super) chat: ChatId,
+    pub(super) thread: Option<ThreadId>,
+    pub(super) message: Option<MessageId>,
+}
+
+impl Target {
+    pub(super) fn of(shipment: &Shipment) -> Result<Self, SendError> {
+        let Place { chat, thread, .. } = &shipment.place;
+        let chat = chat.parse().map_err(|_| rejected("the chat's id is not a number"))?;
+        let message = number(shipment.receipt.as_ref().map(|receipt| receipt.message.as_str()))?;
+        Ok(Self { chat: ChatId(chat), thread: number(thread.as_deref())?.map(ThreadId), message })
+    }
+}
+
+pub(super) fn entities(spans: &[Span]) -> Vec<MessageEntity> {
+    let kind = |style: &Style| match style {
+        Style::Bold => MessageEntityKind::Bold,
+        Style::Italic => MessageEntityKind::Italic,
+        Style::Strike => MessageEntityKind::Strikethrough,
+        Style::Code => MessageEntityKind::Code,
+        Style::Pre { language } => MessageEntityKind::Pre { language: language.clone() },
+        Style::Link(url) => MessageEntityKind::TextLink { url: url.clone() },
+        Style::Quote => MessageEntityKind::Blockquote,
+    };
+    spans
+        .iter()
+        .map(|span| MessageEntity::new(kind(&span.style), span.offset, span.length))
+        .collect()
+}
+
+/// A message that was deleted meanwhile is answered all the same.
+pub(super) fn reply(to: MessageId) -> ReplyParameters {
+    ReplyParameters::new(to).allow_sending_without_reply()
+}
+
+pub(super) fn number(id: Option<&str>) -> Result<Option<MessageId>, SendError> {
+    let parsed = id.map(|id| id.parse().map(MessageId)).transpose();
+    parsed.map_err(|_| rejected("a message's id is not a number"))
+}
