@@ -11,8 +11,8 @@ const KEPT: usize = 6;
 
 /// What the model is told when it summarises.
 pub const INSTRUCTION: &str = "Summarise the conversation so far for yourself: it will replace \
-    what you see above. Keep every fact, decision, name, number, path and open task; leave out \
-    pleasantries and superseded drafts. Write plain prose or a list, nothing else.";
+    what you see above. Keep every fact, decision, name, number, path and open task, and what \
+    matters in pictures; leave out pleasantries and superseded drafts. Write plain prose or a list, nothing else.";
 
 /// The event up to which to summarise, when the prompt is over its budget.
 pub fn due(session: &Session, budget: &Budget) -> Option<Seq> {
@@ -36,8 +36,12 @@ pub fn less(session: &Session, upto: Seq) -> Option<Seq> {
 /// Four characters to a token: good enough to decide, never used to bill.
 fn estimated_tokens(session: &Session) -> u64 {
     let bytes: usize = session.items.iter().map(size).sum();
-    bytes as u64 / 4
+    let pictures: usize = session.items.iter().map(|item| item.views().count()).sum();
+    bytes as u64 / 4 + pictures as u64 * PICTURE_TOKENS
 }
+
+/// What vendors count for a picture of the size in which it is shown.
+const PICTURE_TOKENS: u64 = 1_600;
 
 fn size(item: &Item) -> usize {
     match item {
@@ -51,5 +55,6 @@ fn size(item: &Item) -> usize {
                 .sum();
             text.len() + calls
         }
+        Item::Looked { .. } => 0,
     }
 }

@@ -1,7 +1,10 @@
 //! What the model is given: byte-stable from one request to the next.
 
 use serde_json::Value;
-use std::fmt::Write as _;
+use std::{
+    fmt::{self, Write as _},
+    sync::Arc,
+};
 
 use super::{
     Agent,
@@ -45,17 +48,67 @@ pub enum Message {
         call: Call,
         text: String,
     },
+    /// A picture that belongs to what stands before it.
+    Picture(Picture),
+}
+
+/// A picture in a prompt: the bytes of an artifact, put in last.
+#[derive(Clone, PartialEq)]
+pub struct Picture {
+    /// Where it lies in the workspace.
+    pub path: String,
+    pub media_type: String,
+    pub digest: String,
+    /// `None`: the model cannot see it.
+    pub base64: Option<Arc<str>>,
+}
+
+/// Without the bytes: what a prompt is shown as may be logged.
+impl fmt::Debug for Picture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, digest, base64, .. } = self;
+        write!(f, "Picture({path}, {digest}, seen: {})", base64.is_some())
+    }
+}
+
+impl Picture {
+    fn of(view: &Attachment) -> Self {
+        let (media_type, digest) = (view.media_type.clone(), view.digest.clone());
+        Self { path: one_line(&view.name), media_type, digest, base64: None }
+    }
+
+    /// The line that stands beside it, or for it.
+    pub fn line(&self) -> String {
+        let unseen = if self.base64.is_some() { "" } else { ", which you cannot see" };
+        format!("[picture: {}{unseen}]", self.path)
+    }
+}
+
+impl Prompt {
+    pub fn shows_pictures(&self) -> bool {
+        let shown = |m: &Message| matches!(m, Message::Picture(it) if it.base64.is_some());
+        self.messages.iter().any(shown)
+    }
+
+    /// The same for a model that sees none.
+    pub fn without_pictures(mut self) -> Self {
+        for message in &mut self.messages {
+            if let Message::Picture(picture) = message {
+                picture.base64 = None;
+            }
+        }
+        self
+    }
 }
 
 /// `group` says that several people may write: then each message names its author, as data.
 pub fn build(session: &Session, agent: &Agent, group: bool) -> Prompt {
     let pinned = session.pinned.iter().map(|text| Message::User { text: text.clone() });
+    let dialogue = session.items.iter().flat_map(|item| messages(item, group));
     Prompt {
         system: system(session, agent),
         tools: agent.catalog.disclosed(&session.enabled).into_iter().map(schema).collect(),
-        messages: pinned
-            .chain(session.items.iter().flat_map(|item| messages(item, group)))
-            .collect(),
+        messages: pinned.chain(newest_pictures(dialogue.collect())).collect(),
         max_output_tokens: agent.budget.output_tokens,
     }
 }
@@ -63,7 +116,7 @@ pub fn build(session: &Session, agent: &Agent, group: bool) -> Prompt {
 /// The request for a summary of everything up to `upto`.
 pub fn summarise(session: &Session, agent: &Agent, upto: Seq) -> Prompt {
     let old = session.items.iter().filter(|item| item.seq() <= upto);
-    let mut messages: Vec<_> = old.flat_map(|item| messages(item, false)).collect();
+    let mut messages = newest_pictures(old.flat_map(|item| messages(item, false)).collect());
     messages.push(Message::User { text: compact::INSTRUCTION.into() });
     Prompt {
         system: agent.system_prompt.clone(),
@@ -119,7 +172,8 @@ fn messages(item: &Item, group: bool) -> Vec<Message> {
     match item {
         Item::Said { by, text, files, .. } => {
             let text = if group { attributed(&by.name, text) } else { text.clone() };
-            vec![Message::User { text: with_files(text, files) }]
+            let said = Message::User { text: with_files(text, files) };
+            std::iter::once(said).chain(pictures(item)).collect()
         }
         Item::Summary { text } => {
             vec![Message::User {
@@ -130,7 +184,30 @@ fn messages(item: &Item, group: bool) -> Vec<Message> {
             vec![Message::User { text: format!("<note from the operator>\n{text}\n</note>") }]
         }
         Item::Replied { text, calls, .. } => replied(text, calls),
+        Item::Looked { .. } => pictures(item).collect(),
     }
+}
+
+fn pictures(item: &Item) -> impl Iterator<Item = Message> {
+    item.views().map(|view| Message::Picture(Picture::of(view)))
+}
+
+/// So many pictures are shown at most; of more, so many of the oldest are left out at once, so that
+/// what follows begins with what was asked before.
+const PICTURES: usize = 20;
+const LEFT_OUT: usize = 10;
+
+fn newest_pictures(mut messages: Vec<Message>) -> Vec<Message> {
+    let all = messages.iter().filter(|m| matches!(m, Message::Picture(_))).count();
+    let old = all.saturating_sub(PICTURES).next_multiple_of(LEFT_OUT);
+    let pictures = messages.iter_mut().filter(|m| matches!(m, Message::Picture(_)));
+    for message in pictures.take(old) {
+        if let Message::Picture(Picture { path, .. }) = message {
+            let text = format!("[picture: {path}, not shown any more: `look_at` shows it again]");
+            *message = Message::User { text };
+        }
+    }
+    messages
 }
 
 fn replied(text: &str, calls: &[(Call, Option<String>)]) -> Vec<Message> {
@@ -148,7 +225,7 @@ fn replied(text: &str, calls: &[(Call, Option<String>)]) -> Vec<Message> {
 fn with_files(text: String, files: &[SentFile]) -> String {
     let lines = files.iter().map(|sent| match &sent.state {
         FileState::Waiting => format!("[file: {}, not fetched yet]", one_line(&sent.file.name)),
-        FileState::Taken { path, attachment } => {
+        FileState::Taken { path, attachment, .. } => {
             let Attachment { media_type, size_bytes, .. } = attachment;
             format!("[file: {}, {}, {}]", one_line(path), one_line(media_type), size(*size_bytes))
         }
@@ -189,6 +266,31 @@ fn breaks_line(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn picture(number: usize) -> Message {
+        let name = format!("{number}]\n.jpg");
+        let (media_type, digest) = ("image/jpeg".into(), "0".repeat(64));
+        let size_bytes = 1;
+        let view = Attachment { name, media_type, size_bytes, digest, preview: false };
+        Message::Picture(Picture::of(&view))
+    }
+
+    /// T1: of too many pictures the oldest are left out, ten at once: between these times each
+    /// request begins with the one before.
+    #[test]
+    fn t1_pictures_are_bounded_and_the_prefix_seldom_changes() {
+        let shown = |count: usize| newest_pictures((0..count).map(picture).collect());
+        let mut changes = 0;
+        for count in 1..100 {
+            let (before, now) = (shown(count - 1), shown(count));
+            let seen = now.iter().filter(|m| matches!(m, Message::Picture(_))).count();
+            assert!(seen <= PICTURES && (count < PICTURES || seen > PICTURES - LEFT_OUT));
+            changes += usize::from(!now.starts_with(&before));
+        }
+        assert_eq!(changes, 8);
+        let Message::User { text } = &shown(21)[0] else { panic!("it is left out") };
+        assert_eq!(text, "[picture: 0  .jpg, not shown any more: `look_at` shows it again]");
+    }
 
     /// S13: neither a name nor a text begins a line that looks like somebody else's.
     #[test]

@@ -283,6 +283,7 @@ fn tools_of(
         .into_iter()
         .chain(confined)
         .chain(skills::tools(&tools::folders(config), sandbox))
+        .chain(tools::eyes(config, sandbox))
         .chain(web::tools(config.web.build(variables)?)?)
         .chain(stored(config, store)?))
 }

@@ -56,6 +56,7 @@ fn model(entry: &ModelEntry, variables: &BTreeMap<String, String>) -> Result<Arc
             ToolCallStyle::Native => ToolCalls::Native,
             ToolCallStyle::Prompted => ToolCalls::Prompted,
         },
+        vision: entry.sees(),
         temperature: entry.temperature,
         max_output_tokens: None,
         timeouts: Timeouts::default(),

@@ -11,8 +11,10 @@ use std::{
 use super::{App, refresh_agents};
 use crate::{
     agent::catalog::Skill,
-    config::{AgentEntry, Config, McpEntry},
+    config::{AgentEntry, Config, McpEntry, ModelEntry},
     tools::{
+        Tool,
+        look::LookAt,
         mcp::{
             Credentials, McpConfig, Server,
             keep::{Found, Watch},
@@ -146,6 +148,12 @@ pub fn server(
         headers: BTreeMap::new(),
         walls,
     })
+}
+
+/// `look_at`, where there is a model that sees.
+pub(super) fn eyes(config: &Config, sandbox: &Arc<Sandbox>) -> Option<Arc<dyn Tool>> {
+    let sees = config.models.iter().any(ModelEntry::sees);
+    sees.then(|| Arc::new(LookAt { sandbox: sandbox.clone() }) as Arc<dyn Tool>)
 }
 
 /// Where commands of the shell may go.

@@ -132,6 +132,7 @@ pub(super) fn demo() -> ModelEntry {
         api_key: None,
         model: "demo".into(),
         tools: ToolCallStyle::Native,
+        vision: None,
         temperature: None,
         fallback: Vec::new(),
         input_price: 0.0,

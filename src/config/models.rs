@@ -16,6 +16,7 @@ pub struct ModelEntry {
     pub model: String,
     #[serde(default)]
     pub tools: ToolCallStyle,
+    pub vision: Option<bool>,
     pub temperature: Option<f32>,
     #[serde(default)]
     pub fallback: Vec<String>,
@@ -24,6 +25,19 @@ pub struct ModelEntry {
     #[serde(default)]
     pub output_price: f64,
     pub cached_price: Option<f64>,
+}
+
+impl ModelEntry {
+    /// Whether it is shown pictures. Nobody can tell of a model behind an address of one's own.
+    pub fn sees(&self) -> bool {
+        let usually = match self.provider {
+            ProviderName::Openai | ProviderName::Anthropic | ProviderName::Gemini => {
+                self.base_url.is_none()
+            }
+            ProviderName::Ollama | ProviderName::Demo => false,
+        };
+        self.vision.unwrap_or(usually)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,4 +57,24 @@ pub enum ToolCallStyle {
     #[default]
     Native,
     Prompted,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vendors_own_models_see_and_others_when_it_is_said() {
+        let sees = |entry: &str| {
+            let entry: ModelEntry = toml::from_str(&format!("id = 'm'\n{entry}")).unwrap();
+            entry.sees()
+        };
+        for vendor in ["openai", "anthropic", "gemini"] {
+            assert!(sees(&format!("provider = '{vendor}'")));
+            assert!(!sees(&format!("provider = '{vendor}'\nvision = false")));
+            assert!(!sees(&format!("provider = '{vendor}'\nbase_url = 'http://localhost/v1'")));
+        }
+        assert!(!sees("provider = 'ollama'"));
+        assert!(sees("provider = 'ollama'\nvision = true"));
+    }
 }

@@ -164,6 +164,7 @@ pub const KEYS: &[Key] = &[
     key("models.api_key", "", "\"…\", { env = \"NAME\" } or { file = \"path\" }"),
     key("models.model", "", "The provider's name for it"),
     key("models.tools", "native", "native, or prompted for models without tool calls of their own"),
+    key("models.vision", "the provider's", "Whether it is shown pictures"),
     key("models.temperature", "the provider's", "Sampling temperature"),
     key(
         "models.fallback",

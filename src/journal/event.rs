@@ -55,7 +55,14 @@ pub enum Event {
     /// With a message came a file, which the platform keeps until it is fetched.
     FileSent { message: String, file: FileRef },
     /// It was fetched, and lies in the workspace under `path`.
-    FileTaken { file: Seq, path: String, attachment: Attachment },
+    FileTaken {
+        file: Seq,
+        path: String,
+        attachment: Attachment,
+        /// What the model is shown of a picture.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        view: Option<Attachment>,
+    },
     /// It will never be fetched: why, as the model is told.
     FileLost { file: Seq, reason: String },
     /// A person changed what they had written.
@@ -219,14 +226,17 @@ pub struct ToolResult {
     /// Where other people's words in the text have come from, besides what the tool says of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<String>,
+    /// Pictures that the model is shown, by their paths in the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub views: Vec<Attachment>,
     pub took_ms: u64,
 }
 
 impl ToolResult {
     /// One that says this, and nothing else.
     pub fn text(outcome: Outcome, text: String) -> Self {
-        let (attachments, seen, foreign) = (vec![], vec![], vec![]);
-        Self { outcome, text, attachments, seen, foreign, took_ms: 0 }
+        let (attachments, seen, foreign, views) = (vec![], vec![], vec![], vec![]);
+        Self { outcome, text, attachments, seen, foreign, views, took_ms: 0 }
     }
 }
 

@@ -22,6 +22,8 @@ pub enum FileState {
     Taken {
         path: String,
         attachment: Attachment,
+        /// What the model is shown of a picture.
+        view: Option<Attachment>,
     },
     Lost {
         reason: String,
@@ -162,6 +164,11 @@ impl Session {
         }
     }
 
+    pub(super) fn look(&mut self, views: &[Attachment]) {
+        let seq = self.seq;
+        self.items.extend(views.iter().map(|view| Item::Looked { seq, view: view.clone() }));
+    }
+
     pub(super) fn set_file(&mut self, of: Seq, state: FileState) {
         let files = self.items.iter_mut().filter_map(|item| match item {
             Item::Said { files, .. } => Some(files),
@@ -191,11 +198,35 @@ impl Session {
     }
 }
 
+/// What stands behind a summary of a dialogue that had pictures.
+const UNSEEN: &str =
+    "(The pictures of that part are not shown any more; `look_at` shows them again.)";
+
+/// The summary of these items.
+pub(super) fn summary(text: &str, of: &[Item]) -> String {
+    let had_pictures = of.iter().any(|item| item.views().next().is_some());
+    if had_pictures { format!("{text}\n{UNSEEN}") } else { text.to_owned() }
+}
+
 impl Item {
+    /// The pictures that the model is shown here, by their paths.
+    pub fn views(&self) -> impl Iterator<Item = &Attachment> {
+        let (files, looked) = match self {
+            Item::Said { files, .. } => (files.as_slice(), None),
+            Item::Looked { view, .. } => (&[][..], Some(view)),
+            _ => (&[][..], None),
+        };
+        let sent = files.iter().filter_map(|sent| match &sent.state {
+            FileState::Taken { view, .. } => view.as_ref(),
+            _ => None,
+        });
+        sent.chain(looked)
+    }
+
     /// Where the item stands among the others.
     pub fn seq(&self) -> Seq {
         match self {
-            Item::Said { seq, .. } | Item::Note { seq, .. } => *seq,
+            Item::Said { seq, .. } | Item::Note { seq, .. } | Item::Looked { seq, .. } => *seq,
             Item::Replied { upto, .. } => *upto,
             Item::Summary { .. } => 0,
         }

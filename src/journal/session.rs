@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     event::{
-        Asks, Call, Decider, Decision, Did, Entry, Event, Outcome, Point, Seq, Speaker, ToolResult,
-        Usage,
+        Asks, Attachment, Call, Decider, Decision, Did, Entry, Event, Outcome, Point, Seq, Speaker,
+        ToolResult, Usage,
     },
     ids::{ApprovalId, CallId},
     said::{self, SentFile},
@@ -101,6 +101,11 @@ pub enum Item {
         seq: Seq,
         text: String,
     },
+    /// A picture that a tool has put before the model.
+    Looked {
+        seq: Seq,
+        view: Attachment,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -183,10 +188,10 @@ impl Session {
             Event::Compacted { upto, summary, usage } => self.compacted(*upto, summary, *usage),
             Event::Hooked { on, call, did, .. } => self.hooked(*on, call.as_ref(), did),
             Event::FileSent { message, file } => self.file_sent(entry.seq, message, file),
-            Event::FileTaken { file, path, attachment } => {
+            Event::FileTaken { file, path, attachment, view } => {
                 self.file_taken(*file, path);
-                let (path, attachment) = (path.clone(), attachment.clone());
-                self.set_file(*file, said::FileState::Taken { path, attachment });
+                let (path, attachment, view) = (path.clone(), attachment.clone(), view.clone());
+                self.set_file(*file, said::FileState::Taken { path, attachment, view });
             }
             Event::FileLost { file, reason } => {
                 self.set_file(*file, said::FileState::Lost { reason: reason.clone() });
@@ -281,6 +286,7 @@ impl Session {
         }
         if result.outcome == Outcome::Done {
             self.done.insert(id.clone());
+            self.look(&result.views);
             for seen in &result.seen {
                 self.seen.insert(seen.path.clone(), seen.digest.clone());
                 if self.taint.is_empty() {
@@ -356,12 +362,13 @@ impl Session {
         self.turn.tokens += usage.input_tokens + usage.output_tokens;
         let (old, new): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.items).into_iter().partition(|item| item.seq() <= upto);
+        let text = said::summary(summary, &old);
         for text in old.into_iter().flat_map(skills_in) {
             if !self.pinned.contains(&text) {
                 self.pinned.push(text);
             }
         }
-        self.items = vec![Item::Summary { text: summary.to_owned() }];
+        self.items = vec![Item::Summary { text }];
         self.items.extend(new);
     }
 }

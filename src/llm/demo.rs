@@ -89,7 +89,7 @@ impl<'a> Turn<'a> {
                     turn.done.clear();
                     turn.untold.clear();
                 }
-                Message::Assistant { .. } => {}
+                Message::Assistant { .. } | Message::Picture(_) => {}
             }
         }
         turn
@@ -351,6 +351,7 @@ fn usage(prompt: &Prompt, text: &str) -> Usage {
             Message::User { text }
             | Message::Assistant { text, .. }
             | Message::Tool { text, .. } => text.len(),
+            Message::Picture(_) => 0,
         })
         .sum();
     Usage {

@@ -25,6 +25,11 @@ impl Model for Failover {
         self.first.id()
     }
 
+    /// Each that does not is given lines in the place of pictures.
+    fn sees(&self) -> bool {
+        self.first.sees() || self.others.iter().any(|model| model.sees())
+    }
+
     async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
         let mut answer = self.first.reply(prompt, on_text).await;
         for model in &self.others {

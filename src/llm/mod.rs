@@ -30,6 +30,11 @@ pub trait Model: Send + Sync {
     /// The id from the configuration.
     fn id(&self) -> &str;
 
+    /// Whether it can be shown pictures.
+    fn sees(&self) -> bool {
+        false
+    }
+
     /// Answers; `on_text` hears each piece of text as it arrives (to be shown, not to be trusted:
     /// after a retry the text starts again, which is told by an empty piece).
     async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError>;

@@ -26,6 +26,8 @@ pub struct ModelConfig {
     /// The vendor's name of the model.
     pub model: String,
     pub tools: ToolCalls,
+    /// Whether it can be shown pictures.
+    pub vision: bool,
     pub temperature: Option<f32>,
     /// An upper bound to what the prompt asks for.
     pub max_output_tokens: Option<u32>,
@@ -75,13 +77,21 @@ impl Default for Timeouts {
 pub struct RemoteModel {
     vendor: Vendor,
     tools: ToolCalls,
+    vision: bool,
 }
 
 impl RemoteModel {
     /// Fails, with a sentence for the operator, if a key or an address is missing or broken.
     pub fn new(config: ModelConfig) -> Result<Self, ModelError> {
-        let tools = config.tools;
-        Ok(Self { vendor: Vendor::new(config)?, tools })
+        let (tools, vision) = (config.tools, config.vision);
+        Ok(Self { vendor: Vendor::new(config)?, tools, vision })
+    }
+
+    async fn ask(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
+        match self.tools {
+            ToolCalls::Native => self.vendor.reply(prompt, on_text).await,
+            ToolCalls::Prompted => prompted::reply(&self.vendor, prompt, on_text).await,
+        }
     }
 }
 
@@ -91,11 +101,26 @@ impl Model for RemoteModel {
         self.vendor.id()
     }
 
+    fn sees(&self) -> bool {
+        self.vision
+    }
+
+    /// A picture that is refused must not end the conversation in which it stands: the model is
+    /// asked once more without any.
     async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
-        match self.tools {
-            ToolCalls::Native => self.vendor.reply(prompt, on_text).await,
-            ToolCalls::Prompted => prompted::reply(&self.vendor, prompt, on_text).await,
+        if !prompt.shows_pictures() {
+            return self.ask(prompt, on_text).await;
         }
+        if self.vision {
+            match self.ask(prompt, on_text).await {
+                Err(ModelError::Rejected(why)) => {
+                    tracing::warn!(model.id = self.id(), why, "it is asked without pictures");
+                    on_text("");
+                }
+                answer => return answer,
+            }
+        }
+        self.ask(&prompt.clone().without_pictures(), on_text).await
     }
 }
 

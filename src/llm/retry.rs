@@ -48,6 +48,10 @@ impl Model for Retrying {
         self.model.id()
     }
 
+    fn sees(&self) -> bool {
+        self.model.sees()
+    }
+
     async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
         let delays = ExponentialBuilder::default()
             .with_min_delay(Duration::from_secs(1))

@@ -28,6 +28,7 @@ pub struct ScriptedModel {
 struct State {
     script: VecDeque<Step>,
     prompts: Vec<Prompt>,
+    sees: bool,
 }
 
 /// One answer, or a wait before the next one.
@@ -150,6 +151,11 @@ impl ScriptedModel {
         self
     }
 
+    /// From now on it can be shown pictures.
+    pub fn opens_its_eyes(&self) {
+        self.state().sees = true;
+    }
+
     /// Every prompt it was given, in order; retries too.
     pub fn prompts(&self) -> Vec<Prompt> {
         self.state().prompts.clone()
@@ -173,6 +179,10 @@ impl ScriptedModel {
 impl Model for ScriptedModel {
     fn id(&self) -> &str {
         &self.id
+    }
+
+    fn sees(&self) -> bool {
+        self.state().sees
     }
 
     async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {

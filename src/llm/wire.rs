@@ -1,15 +1,15 @@
 //! Our prompt as a vendor's request, and a vendor's answer as our reply.
 
 use genai::chat::{
-    CacheControl, ChatMessage, ChatRequest, ContentPart, MessageContent, MessageOptions,
-    StopReason, StreamEnd, Tool, ToolCall, ToolResponse,
+    Binary, BinarySource, CacheControl, ChatMessage, ChatRequest, ContentPart, MessageContent,
+    MessageOptions, StopReason, StreamEnd, Tool, ToolCall, ToolResponse,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{ModelError, Reply, remote::Provider};
 use crate::{
-    agent::prompt::{Message, Prompt, ToolSchema},
+    agent::prompt::{Message, Picture, Prompt, ToolSchema},
     journal::{
         event::{Call, Usage},
         ids::CallId,
@@ -74,6 +74,7 @@ fn messages(messages: &[Message], provider: Provider) -> Vec<ChatMessage> {
         match message {
             Message::User { text } => all.push(ChatMessage::user(not_empty(text))),
             Message::Assistant { text, calls } => all.extend(assistant(text, calls, provider)),
+            Message::Picture(it) => all.push(picture(it)),
             Message::Tool { .. } => {}
         }
     }
@@ -86,6 +87,16 @@ fn flush(results: &mut Vec<ToolResponse>, all: &mut Vec<ChatMessage>) {
         let results = std::mem::take(results);
         all.push(ChatMessage::tool(MessageContent::from_tool_responses(results)));
     }
+}
+
+/// A message of its own on every wire: results of tools carry none on some.
+fn picture(picture: &Picture) -> ChatMessage {
+    let mut parts = vec![ContentPart::from_text(picture.line())];
+    if let Some(base64) = &picture.base64 {
+        let source = BinarySource::Base64(base64.clone());
+        parts.push(ContentPart::Binary(Binary::new(&picture.media_type, source, None)));
+    }
+    ChatMessage::user(MessageContent::from_parts(parts))
 }
 
 fn not_empty(text: &str) -> &str {

@@ -6,7 +6,7 @@
 //! - [`workspace`]: the only way to a file
 //! - [`sandbox`]: what is around programs that we start
 //! - [`skills`]: folders of know-how, and their tools
-//! - [`files`], [`documents`], [`extract`], [`json`], [`memory`], [`schedule`], [`send`], [`shell`],
+//! - [`files`], [`documents`], [`extract`], [`json`], [`look`], [`memory`], [`schedule`], [`send`], [`shell`],
 //!   [`time`], [`web`]: the tools
 //! - [`mcp`]: the tools of other people's servers
 
@@ -17,6 +17,7 @@ pub mod documents;
 pub mod extract;
 pub mod files;
 pub mod json;
+pub mod look;
 pub mod mcp;
 pub mod memory;
 pub mod names;
@@ -101,6 +102,8 @@ pub struct Output {
     pub seen: Vec<Seen>,
     /// Where other people's words in the text have come from, besides what the spec says.
     pub foreign: Vec<String>,
+    /// Pictures that the model is to see, stored as artifacts already, by their paths.
+    pub views: Vec<Attachment>,
 }
 
 impl Output {

@@ -190,6 +190,7 @@ impl Toolbox {
             attachments: output.attachments,
             seen: output.seen,
             foreign: output.foreign,
+            views: output.views,
             took_ms: started.elapsed().as_millis() as u64,
         })
     }

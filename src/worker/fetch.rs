@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     advance::{Flow, Turn},
-    think::until_cut_off,
+    look,
+    think::{self, until_cut_off},
 };
 use crate::{
     agent::taint::INBOX,
@@ -27,11 +28,15 @@ const AT_ONCE: u32 = 256 * 1024;
 const UNIT: u64 = 1024;
 
 /// The room for what is fetched, on the whole node.
-pub struct Room(Semaphore);
+pub struct Room {
+    bytes: Semaphore,
+    /// For pictures that are made ready for models; each may take 256 MiB.
+    pub(super) eyes: Semaphore,
+}
 
 impl Default for Room {
     fn default() -> Self {
-        Self(Semaphore::new(AT_ONCE as usize))
+        Self { bytes: Semaphore::new(AT_ONCE as usize), eyes: Semaphore::new(2) }
     }
 }
 
@@ -39,7 +44,7 @@ impl Room {
     /// Waits for room for that file; one whose size nobody has told may be as large as any.
     async fn take(&self, size_bytes: Option<u64>) -> SemaphorePermit<'_> {
         let units = size_bytes.unwrap_or(MOST_BYTES).div_ceil(UNIT).min(AT_ONCE.into()) as u32;
-        self.0.acquire_many(units).await.expect("never closed")
+        self.bytes.acquire_many(units).await.expect("never closed")
     }
 }
 
@@ -48,9 +53,10 @@ const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// What became of one file.
-enum Fetched {
-    Event(Event),
-    Lost { event: Event, told: String },
+struct Fetched {
+    events: Vec<Event>,
+    /// What the person has to know.
+    told: Option<String>,
 }
 
 pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow> {
@@ -61,13 +67,8 @@ pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow>
             () = until_cut_off(turn) => return Ok(Flow::Around),
             () = turn.worker.gateway.stop.cancelled() => return Ok(Flow::Around),
         };
-        match fetched {
-            Fetched::Event(event) => events.push(event),
-            Fetched::Lost { event, told } => {
-                events.push(event);
-                shows.push(turn.text(told));
-            }
-        }
+        events.extend(fetched.events);
+        shows.extend(fetched.told.map(|told| turn.text(told)));
     }
     crash::point("fetch", "before record");
     let change = turn.change(events, shows);
@@ -77,8 +78,8 @@ pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow>
 async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     let (file, words) = (&sent.file, turn.claimed.words());
     let lost = |reason: String, told| {
-        let event = Event::FileLost { file: sent.seq, reason };
-        Ok(Fetched::Lost { event, told })
+        let events = vec![Event::FileLost { file: sent.seq, reason }];
+        Ok(Fetched { events, told: Some(told) })
     };
     let too_large = || {
         let reason = format!("it is larger than {} MB", MOST_BYTES / (1024 * 1024));
@@ -102,10 +103,19 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     let artifacts = &turn.worker.gateway.artifacts;
     let attachment = artifacts.put(&name, &media_type, bytes.to_vec()).await?;
     let root = turn.worker.workspace(turn.claimed);
-    let path = tokio::task::spawn_blocking(move || lay_down(&root, &name, &bytes))
+    let laid_down = bytes.clone();
+    let path = tokio::task::spawn_blocking(move || lay_down(&root, &name, &laid_down))
         .await
         .context("writing into a workspace")??;
-    Ok(Fetched::Event(Event::FileTaken { file: sent.seq, path, attachment }))
+    let view = match think::model(turn) {
+        Some(model) => look::at(turn, model.as_ref(), (&path, &bytes)).await,
+        None => None,
+    };
+    let source = view.as_ref().map(|view| format!("picture {}", view.name));
+    let mut events = vec![Event::FileTaken { file: sent.seq, path, attachment, view }];
+    // What somebody shows may be anybody's.
+    events.extend(source.map(|source| Event::Tainted { source }));
+    Ok(Fetched { events, told: None })
 }
 
 async fn bytes(turn: &Turn<'_>, file: &FileRef) -> Result<Bytes, SendError> {

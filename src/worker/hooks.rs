@@ -129,6 +129,7 @@ pub(super) fn cleaned(worker: &Worker, mut prompt: Prompt) -> Prompt {
     for message in &mut prompt.messages {
         match message {
             Message::User { text } | Message::Tool { text, .. } => *text = clean(text),
+            Message::Picture(picture) => picture.path = clean(&picture.path),
             Message::Assistant { text, calls } => {
                 *text = clean(text);
                 for call in calls.iter_mut().filter(|_| !hooks.is_empty()) {

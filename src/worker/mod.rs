@@ -3,6 +3,7 @@
 //! - [`advance`]: the loop; read this first
 //! - [`fetch`]: gets the files that came with messages
 //! - [`think`]: asks the model
+//! - [`look`]: shows it pictures
 //! - [`act`]: runs tools, asks people
 //! - [`delegate`]: begins sub-agents
 //! - [`scene`]: what the guard has to know besides
@@ -21,6 +22,7 @@ pub mod duties;
 pub mod fetch;
 pub mod hooks;
 pub mod limits;
+mod look;
 pub mod memory;
 pub mod scene;
 pub mod sessions;

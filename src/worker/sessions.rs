@@ -68,6 +68,7 @@ fn weight(session: &Session) -> usize {
             };
             EACH + text.len() + calls.iter().map(call).sum::<usize>()
         }
+        Item::Looked { .. } => EACH,
     });
     let calls = session.calls.iter().map(|open| EACH + size(&open.call.arguments));
     let pinned = session.pinned.iter().map(String::len);

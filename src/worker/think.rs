@@ -14,7 +14,7 @@ use super::{
     advance::{Flow, Turn},
     delegate,
     hooks::{self, Hooked},
-    limits, memory, trail,
+    limits, look, memory, trail,
 };
 use crate::{
     agent::{compact, prompt, taint},
@@ -44,6 +44,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let group = turn.claimed.place.kind == PlaceKind::Group && turn.claimed.sub_agent.is_none();
     let prompt = prompt::build(&turn.session, &turn.agent, group);
     let prompt = hooks::cleaned(turn.worker, prompt);
+    let prompt = look::shown(turn, model.as_ref(), prompt).await;
     let (draft, growing) = watch::channel(String::new());
     let drafting = Drafting::of(turn);
     let on_text = |piece: &str| drafting.grow(&draft, piece);
@@ -256,6 +257,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
     let reply = loop {
         let prompt = prompt::summarise(&turn.session, &turn.agent, upto);
         let prompt = hooks::cleaned(turn.worker, prompt);
+        let prompt = look::shown(turn, model.as_ref(), prompt).await;
         let replied = tokio::select! {
             replied = model.reply(&prompt, &|_| ()) => replied,
             () = until_cut_off(turn) => return Ok(Flow::Around),

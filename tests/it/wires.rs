@@ -2,7 +2,7 @@
 
 use fakes::{
     llm::{self, FakeLlm, Fault, Turn},
-    telegram::{FakeTelegram, Shown, TOKEN, Trouble},
+    telegram::{FakeTelegram, File, Shown, TOKEN, Trouble},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -322,6 +322,33 @@ async fn troubles_of_the_model_are_overcome() {
     wires.until("A whole thought.").await;
     wires.stop(running).await;
     wires.site.end().await;
+}
+
+/// CA-36, O1: a photo goes from the platform to the model, and into no row and no line of the log.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_photo_is_seen_by_the_model_and_by_nobody_else() {
+    let photo = include_bytes!("../../renderers/tests/corpus/img/photo.jpg");
+    for (on, vendor) in [(On::Sqlite, Vendor::OpenAi), (On::Postgres, Vendor::Anthropic)] {
+        let mut wires = Wires::new(on, vendor).await;
+        wires.model += "vision = true\n";
+        wires.llm.will(llm::text("A street."));
+        let running = wires.start(By::Poll).await;
+        let file = File::new("", "image/jpeg", &photo[..]);
+        wires.telegram.user_sends(wires.chat, "Ann", ("photo", file));
+        wires.until("A street.").await;
+        let request = wires.llm.requests()[0].body.to_string();
+        let begin = request.find("/9j/").expect("the picture");
+        assert!(request[..begin].contains("image/jpeg"));
+        let piece = &request[begin..begin + 200];
+        for table in TABLES {
+            let rows = wires.rows(table).await;
+            assert!(!rows.iter().any(|row| row.to_string().contains(piece)), "{table}");
+        }
+        assert!(!running.said().contains(piece), "the log");
+        assert_eq!(wires.llm.problems(), Vec::<String>::new());
+        wires.stop(running).await;
+        wires.site.end().await;
+    }
 }
 
 /// M1, R9: an update that comes again, before and after a restart, is one update.

@@ -7,6 +7,7 @@
 //!   entities off
 //! - `chart`: what charts of Office files show, as tables
 //! - `words`: paragraphs, marks, lists and tables as Markdown
+//! - [`view`]: a picture as a model is shown it
 //! - `docx`, `pptx`, `odf`, `sheets`, `pdf` with its `fonts` and `grid`, `html`, `email`, `rtf`, `rows`, `charset`: a file per format
 //!
 //! Parsers of other people's formats panic, overflow and loop now and then: call this in a process
@@ -32,6 +33,7 @@ mod rtf;
 mod sheets;
 #[cfg(test)]
 mod tests;
+pub mod view;
 mod words;
 pub(crate) mod xml;
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{Job, Limits, Work, calls, calls::Reach, passage, watch};
-use crate::tools::documents;
+use crate::tools::documents::{self, order::Blob};
 
 /// What a probe says when everything holds.
 pub const HOLDS: &str = "confined";
@@ -69,6 +69,14 @@ fn confined(job: &str) -> Result<i32> {
                 let read = renderers::read::to_markdown(&name, bytes);
                 serde_json::to_vec(&read.map_err(|problem| problem.to_string()))
                     .expect("what was read is plain text and numbers")
+            })
+        }
+        Work::View => {
+            calls::close(Reach::Reader)?;
+            work(|bytes| {
+                let view = renderers::read::view::view(bytes).map(Blob);
+                serde_json::to_vec(&view.map_err(|problem| problem.to_string()))
+                    .expect("what is shown is plain text")
             })
         }
         Work::Draw(fonts) => {

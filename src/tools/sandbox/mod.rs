@@ -71,6 +71,8 @@ pub enum Work {
     Program(Vec<String>),
     /// Read the document of this name from standard input, write JSON to standard output.
     Read(String),
+    /// Make of the picture from standard input what a model is shown, as JSON to standard output.
+    View,
     /// Draw what standard input says, with the fonts of these folders, to standard output.
     Draw(Vec<PathBuf>),
 }
@@ -164,6 +166,11 @@ impl Sandbox {
 
     pub fn reader_within(&self, name: &str, limits: Limits) -> Result<Command, ToolError> {
         self.alone(Cell::around(Job::new(Work::Read(name.to_owned()), Some(limits))))
+    }
+
+    /// The decoding of a picture, likewise.
+    pub fn viewer(&self) -> Result<Command, ToolError> {
+        self.alone(Cell::around(Job::new(Work::View, Some(Limits::DOCUMENT))))
     }
 
     /// The drawing of one, likewise; nothing but these folders can be read.

@@ -150,6 +150,7 @@ impl Tokens {
 fn written(message: &Message) -> String {
     match message {
         Message::User { text } | Message::Tool { text, .. } => text.clone(),
+        Message::Picture(picture) => picture.line(),
         Message::Assistant { text, calls } => {
             let calls = calls.iter().map(|call| format!("{}{}", call.tool, call.arguments));
             text.clone() + &calls.collect::<String>()

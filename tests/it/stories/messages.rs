@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::{room::Fault, story, world::World};
 
-fn with_file(world: &mut World, text: &str, (id, name): (&str, &str)) -> What {
+pub(super) fn with_file(world: &mut World, text: &str, (id, name): (&str, &str)) -> What {
     let mut what = world.said(text);
     if let What::Text { files, .. } = &mut what {
         let (id, name) = (id.to_owned(), name.to_owned());

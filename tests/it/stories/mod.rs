@@ -23,6 +23,7 @@ mod moved;
 mod nodes;
 mod people;
 mod per_person;
+mod pictures;
 mod schedules;
 mod secrets;
 mod skills;

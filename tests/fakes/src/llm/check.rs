@@ -39,6 +39,18 @@ fn name(value: &Value) -> Check {
     )
 }
 
+/// Its first bytes are what it says it is.
+fn picture(media_type: &str, base64: &str) -> Check {
+    let begins = match media_type {
+        "image/jpeg" => "/9j/",
+        "image/png" => "iVBORw0KGgo",
+        other => return Err(format!("`{other}` is no type of a picture that is taken")),
+    };
+    need(base64.starts_with(begins), format!("a picture is no {media_type}"))?;
+    let whole = base64.len().is_multiple_of(4) && !base64.contains(char::is_whitespace);
+    need(whole, "a picture is no base64")
+}
+
 fn schema(value: &Value) -> Check {
     need(value["type"] == "object", "the schema of a tool must be of type object")
 }
@@ -64,6 +76,13 @@ pub(super) fn openai(request: &Request) -> Check {
             "system" | "developer" | "user" => {
                 let content = &message["content"];
                 need(content.is_string() || content.is_array(), "`content` is missing")?;
+                let images = content.as_array().into_iter().flatten();
+                for image in images.filter(|part| part["type"] == "image_url") {
+                    need(role == "user", "only a user shows pictures")?;
+                    let url = image["image_url"]["url"].as_str().unwrap_or_default();
+                    let (head, data) = url.split_once(";base64,").unwrap_or_default();
+                    picture(head.trim_start_matches("data:"), data)?;
+                }
             }
             "assistant" => open = openai_calls(message)?,
             "tool" => {
@@ -152,7 +171,13 @@ fn answer(open: &mut Vec<String>, blocks: &[Value]) -> Check {
                 let text = block["text"].as_str().unwrap_or_default();
                 need(!text.is_empty(), "text content blocks must be non-empty")?;
             }
-            "image" | "document" => {}
+            "image" => {
+                let source = &block["source"];
+                need(source["type"] == "base64", "a picture is given as base64 here")?;
+                let media_type = source["media_type"].as_str().unwrap_or_default();
+                picture(media_type, source["data"].as_str().unwrap_or_default())?;
+            }
+            "document" => {}
             other => return Err(format!("a user's block of type `{other}`")),
         }
     }
@@ -211,6 +236,15 @@ pub(super) fn gemini(request: &Request) -> Check {
             open == responses,
             "the number of function response parts must equal the number of function call parts",
         )?;
+        for part in parts {
+            // Both spellings are taken.
+            let data = part.get("inline_data").or(part.get("inlineData"));
+            if let Some(data) = data {
+                let media_type = data.get("mime_type").or(data.get("mimeType"));
+                let media_type = media_type.and_then(Value::as_str).unwrap_or_default();
+                picture(media_type, data["data"].as_str().unwrap_or_default())?;
+            }
+        }
         let role = content["role"].as_str().unwrap_or_default();
         need(matches!(role, "user" | "model"), format!("there is no role `{role}`"))?;
         need(calls == 0 || role == "model", "only the model calls")?;
@@ -228,6 +262,9 @@ pub(super) fn ollama(request: &Request) -> Check {
         match role {
             "system" | "user" => {
                 need(message["content"].is_string(), "`content` is missing")?;
+                for image in message["images"].as_array().into_iter().flatten() {
+                    picture("image/jpeg", image.as_str().unwrap_or_default())?;
+                }
             }
             "assistant" => open = message["tool_calls"].as_array().map_or(0, Vec::len),
             "tool" => {

@@ -1,0 +1,146 @@
+//! Models that see: pictures of people and of the workspace in the prompt, and nowhere else.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use countersign::{
+    agent::{
+        policy::Action,
+        prompt::{Message, Picture, Prompt},
+        rules::RuleEntry,
+    },
+    journal::event::Event,
+    llm::scripted::{call, say},
+};
+use serde_json::json;
+
+use super::messages::with_file;
+use crate::{story, world::World};
+
+const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
+const CHART: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/chart.png");
+
+/// The model sees, and the configuration knows it.
+fn open_eyes(world: &mut World) {
+    world.config.models[0].vision = Some(true);
+    world.model.opens_its_eyes();
+}
+
+async fn sends(world: &mut World, text: &str, name: &str) {
+    let what = with_file(world, text, ("f", name));
+    world.happens("1", what).await;
+}
+
+fn pictures(prompt: &Prompt) -> Vec<&Picture> {
+    let all = prompt.messages.iter().filter_map(|message| match message {
+        Message::Picture(picture) => Some(picture),
+        _ => None,
+    });
+    all.collect()
+}
+
+fn jpeg(picture: &Picture) -> Vec<u8> {
+    STANDARD.decode(picture.base64.as_deref().expect("it is shown")).unwrap()
+}
+
+story! {
+    /// CA-36, T1, S1: a picture that somebody sends is before the model's eyes, the same in each
+    /// further request of any node; what it may say is other people's words. No row carries it.
+    async fn a_picture_that_is_sent_is_seen_and_taints(world: &mut World) {
+        open_eyes(world);
+        world.config.guard.rules = vec![RuleEntry::of("*", Action::Allow)];
+        world.room.has_file("f", PHOTO);
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        sends(world, "what is this?", "a.jpg").await;
+        let question = world.room.messages().pop().unwrap().text;
+        assert!(question.contains("has read what others wrote"), "{question}");
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        let prompts = world.prompts();
+        let first = &prompts[0].messages;
+        let line = "what is this?\n[file: inbox/a.jpg, image/jpeg, 23 kB]";
+        assert_eq!(first[0], Message::User { text: line.into() });
+        let shown = jpeg(pictures(&prompts[0])[0]);
+        assert!(shown.starts_with(b"\xff\xd8\xff"));
+        assert_eq!(prompts[1].messages[..first.len()], first[..]);
+        assert!(!format!("{:?}", prompts[0]).contains("/9j/"), "a prompt that is logged");
+        let encoded = STANDARD.encode(&shown[..48]);
+        for table in ["events", "outbox", "audit"] {
+            assert!(!world.rows_of(table).await.concat().contains(&encoded), "{table}");
+        }
+    }
+}
+
+story! {
+    /// A model that does not see is told of a file, as of any other, and nothing is tainted.
+    async fn without_eyes_a_picture_is_a_file(world: &mut World) {
+        world.room.has_file("f", PHOTO);
+        world.model_will(say("A file."));
+        sends(world, "look", "a.jpg").await;
+        assert_eq!(world.prompts()[0].messages.len(), 1);
+        let tainted = |event: &Event| matches!(event, Event::Tainted { .. });
+        assert!(!world.journal().await.iter().any(|entry| tainted(&entry.event)));
+        assert!(!world.prompts()[0].system.contains("look_at"));
+    }
+}
+
+story! {
+    /// S14: what is damaged, or only called a picture, lies in the workspace; the talk goes on.
+    async fn what_cannot_be_shown_stays_a_file(world: &mut World) {
+        open_eyes(world);
+        for (bytes, kind) in [(&PHOTO[..400], "image/jpeg"), (b"hello", "text/plain")] {
+            world.ann_says("/new").await;
+            world.room.has_file("f", bytes);
+            world.model_will(say("I cannot see it."));
+            sends(world, "look", "b.jpg").await;
+            let prompt = world.prompts().pop().unwrap();
+            let Message::User { text } = &prompt.messages[0] else { panic!("{prompt:?}") };
+            assert!(text.contains("[file: inbox/b") && text.contains(kind), "{text}");
+            assert_eq!(prompt.messages.len(), 1);
+            assert_eq!(world.last(), "I cannot see it.");
+        }
+    }
+}
+
+story! {
+    /// CA-36: a tool that is enabled by its first call puts a picture of the workspace before the
+    /// model, with what it wants to know; what is none is said.
+    async fn ca_36_the_model_looks_at_a_picture_of_the_workspace(world: &mut World) {
+        open_eyes(world);
+        world.room.has_file("f", CHART);
+        world.model_will(say("Seen."));
+        sends(world, "keep it", "c.png").await;
+        world.ann_says("/new").await;
+        let look = |path: &str| call("look_at", json!({ "path": path, "question": "How many bars?" }));
+        world.model_will(look("inbox/c.png")).will(look("inbox/none.png")).will(say("Three."));
+        world.ann_says("how many bars has it?").await;
+        let prompt = world.prompts().pop().unwrap();
+        let results = world.results().await;
+        assert_eq!(results[0], "inbox/c.png follows as a picture. How many bars?");
+        assert!(results[1].starts_with("Not found"), "{results:?}");
+        let shown = pictures(&prompt);
+        assert_eq!((shown.len(), shown[0].path.as_str()), (1, "inbox/c.png"));
+        assert!(jpeg(shown[0]).starts_with(b"\xff\xd8\xff"));
+        let before = prompt.messages.iter().position(|m| matches!(m, Message::Picture(_))).unwrap();
+        assert!(matches!(&prompt.messages[before - 1], Message::Tool { .. }));
+        let tainted = |event: &Event| matches!(event, Event::Tainted { source } if source == "look_at inbox/c.png");
+        assert!(world.journal().await.iter().any(|entry| tainted(&entry.event)));
+    }
+}
+
+story! {
+    /// A picture counts in the budget of the prompt; whoever summarises still sees it, and the
+    /// summary says that it is not shown any more.
+    async fn a_summary_leaves_pictures_out_and_says_so(world: &mut World) {
+        open_eyes(world);
+        world.config.agents[0].context_tokens = Some(1_900);
+        world.room.has_file("f", PHOTO);
+        world.model_will(say("x".repeat(2_000)));
+        sends(world, "what is this?", "a.jpg").await;
+        world.model_will(say("It was a street.")).will(say("Yes."));
+        world.ann_says("are you sure?").await;
+        let prompts = world.prompts();
+        assert_eq!(pictures(&prompts[1]).len(), 1, "whoever summarises sees it");
+        assert!(pictures(&prompts[2]).is_empty());
+        let Message::User { text } = &prompts[2].messages[0] else { panic!("{:?}", prompts[2]) };
+        assert!(text.contains("It was a street.\n(The pictures of that part are not shown"), "{text}");
+    }
+}
