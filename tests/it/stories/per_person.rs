@@ -4,6 +4,7 @@ use channels::{Place, What};
 use countersign::llm::scripted::{call, say};
 use serde_json::json;
 
+use super::messages::with_file;
 use crate::{story, world::World};
 
 async fn says(world: &mut World, person: &str, text: &str) -> String {
@@ -111,6 +112,40 @@ story! {
             }
         }
         assert_eq!(world.deletions(), 2, "{}", world.shown());
+    }
+}
+
+story! {
+    /// `/new` leaves people's files where they are, each to themselves; a file that is sent, and a
+    /// notice, come to the group after it, as answers to whoever they are for.
+    async fn files_and_notices_find_their_person_after_new(world: &mut World) {
+        world.manners.per_person = true;
+        world.room.has_file("f", "one,two\n");
+        world.model_will(say("Kept."));
+        let sent = with_file(world, "keep it", ("f", "a.csv"));
+        world.happens_at(World::group(), ("1", &[]), sent).await;
+        says(world, "1", "/new").await;
+        let back = || call("send_file", json!({ "filePath": "inbox/a.csv" }));
+        world.model_will(back()).will(say("Bob has none."));
+        says(world, "2", "send me a.csv").await;
+        let files = |world: &World| {
+            let all = world.room.messages().into_iter();
+            all.filter(|m| m.file.is_some()).map(|m| (m.chat, m.reply_to)).collect::<Vec<_>>()
+        };
+        assert_eq!(files(world), []);
+        world.model_will(back()).will(say("There it is."));
+        let asked = says(world, "1", "send it back").await;
+        assert_eq!(files(world), [("-70".to_owned(), Some(asked))]);
+
+        says(world, "1", "/new").await;
+        world.model_will(say("I see none."));
+        let gone = with_file(world, "and this", ("gone", "b.txt"));
+        let What::Text { message, .. } = &gone else { unreachable!() };
+        let message = message.clone();
+        world.happens_at(World::group(), ("1", &[]), gone).await;
+        let all = world.room.messages();
+        let notice = all.iter().find(|m| m.text.starts_with("I could not fetch the file b"));
+        assert_eq!(notice.expect("it is told").reply_to, Some(message));
     }
 }
 
