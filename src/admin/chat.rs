@@ -70,8 +70,6 @@ pub enum Door<'a> {
 pub fn drawn(admin: &Admin, language: Language, door: Door<'_>) -> String {
     let words = &language.words().page;
     let script = serde_json::to_string(&words.script).unwrap_or_default();
-    // The script that plays the model understands these in English only.
-    let starts = if admin.demo { &Language::English.words().page } else { words };
     // A frame of another site gets the focus from that site alone.
     let (person, base, who, console, focus) = match door {
         Door::Signed { person, steers: true } => (person, "", WHO, CONSOLE, FOCUS),
@@ -83,9 +81,6 @@ pub fn drawn(admin: &Admin, language: Language, door: Door<'_>) -> String {
         ("person", person),
         ("base", base),
         ("words", script.as_str()),
-        ("start_ask", starts.start_ask),
-        ("start_note", starts.start_note),
-        ("start_report", starts.start_report),
     ];
     let banner = if admin.demo { BANNER } else { "" };
     let page = CHAT

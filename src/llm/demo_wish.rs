@@ -1,9 +1,10 @@
 //! What a person asks of the demo model, read by rules.
 
 use regex::{Captures, Regex};
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use super::demo_document::Format;
+use crate::texts::Language;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wish {
@@ -29,9 +30,9 @@ impl Wish {
         if only_talk && text.to_lowercase().contains("summar") {
             return Self::Summary;
         }
-        let text = without_author(text.trim());
+        let text = in_english(without_author(text.trim()));
         for (rule, wish) in RULES.iter() {
-            if let Some(found) = rule.captures(text) {
+            if let Some(found) = rule.captures(&text) {
                 return wish(&found);
             }
         }
@@ -42,6 +43,21 @@ impl Wish {
 /// In a group each message begins with the name of who wrote it, as in `[Ann]: help`.
 fn without_author(text: &str) -> &str {
     text.strip_prefix('[').and_then(|t| t.split_once("]: ")).map_or(text, |(_, said)| said)
+}
+
+/// What the web chat offers to begin with, in any language, with whatever follows it.
+fn in_english(text: &str) -> Cow<'_, str> {
+    let starts = |language: Language| {
+        let page = &language.words().page;
+        [page.start_ask, page.start_note, page.start_report]
+    };
+    let all = Language::ALL.into_iter().filter(|language| *language != Language::English);
+    let mut pairs = all.flat_map(|own| starts(own).into_iter().zip(starts(Language::English)));
+    let found = pairs.find_map(|(own, english)| {
+        let rest = text.strip_prefix(own.trim_end())?;
+        Some(format!("{english}{rest}").into())
+    });
+    found.unwrap_or(text.into())
 }
 
 type Rule = (Regex, fn(&Captures<'_>) -> Wish);
@@ -216,5 +232,17 @@ mod tests {
     fn a_request_for_a_summary_needs_no_tools() {
         assert_eq!(Wish::read("Write a summary of all this.", true), Wish::Summary);
         assert_eq!(read("Summarise our talk"), Wish::Summary);
+    }
+
+    #[test]
+    fn the_ideas_of_the_web_chat_are_understood_in_every_language() {
+        for language in Language::ALL {
+            let page = &language.words().page;
+            let wish = |start: &str| Wish::read(&format!("{start} Donau"), false);
+            assert_eq!(wish(page.start_ask), Wish::Help);
+            assert_eq!(wish(page.start_note), Wish::Note { text: "Donau".into() });
+            let (topic, format) = ("Donau".to_owned(), Format::Pdf);
+            assert_eq!(wish(page.start_report), Wish::Report { topic, format });
+        }
     }
 }
