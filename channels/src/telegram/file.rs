@@ -1,7 +1,9 @@
 //! A file → a picture or a document in its message.
 //!
 //! Files go one by one, never as an album: only a single message can be put into its placeholder by
-//! an edit, and only what is an edit can be repeated without being shown twice.
+//! an edit, and only what is an edit can be repeated without being shown twice. An album of
+//! placeholders, each edited into its picture, would leave up to ten blank pictures where the answer
+//! to it is lost, instead of one "…".
 
 use serde_json::json;
 use teloxide::types::MessageId;
