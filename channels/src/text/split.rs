@@ -138,7 +138,7 @@ impl<'t> Rest<'t> {
             Some(Carry::Fence { opening, .. }) => Self { carried: opening + "\n", source },
             Some(Carry::Header(header)) => Self { carried: header, source },
             None => {
-                let (mark, source) = guarded(source, place_is_inner(&view.text[..at]));
+                let (mark, source) = guarded(source, &view.text[..at]);
                 Self { carried: mark.to_owned(), source }
             }
         }
@@ -224,7 +224,7 @@ impl View {
         let solid = |text: &str| -> String {
             format(text).text.chars().filter(|c| !c.is_whitespace()).collect()
         };
-        let (mark, tail) = guarded(tail.into(), place_is_inner(head));
+        let (mark, tail) = guarded(tail.into(), head);
         solid(head) + &solid(&format!("{mark}{tail}")) == solid(&self.text)
     }
 
@@ -248,23 +248,21 @@ impl View {
     }
 }
 
-fn place_is_inner(head: &str) -> bool {
-    !head.ends_with('\n')
-}
-
 /// The longest label of a definition, in bytes; markers are shorter.
 const LABEL: usize = 1_000;
 
 /// What follows a cut, and what goes before it, so that its first characters do not suddenly mean
 /// something: a word that looks like a heading, a list, a rule or a definition only because a line
 /// begins with it now.
-fn guarded(tail: Cow<'_, str>, inner: bool) -> (&'static str, Cow<'_, str>) {
+fn guarded<'t>(tail: Cow<'t, str>, head: &str) -> (&'static str, Cow<'t, str>) {
+    let inner = !head.ends_with('\n');
     let trimmed = if inner { tail.trim_start() } else { tail.trim_start_matches('\n') };
     let blank = tail.len() - trimmed.len();
     let tail = from(tail, blank);
     if let Some(items) = (!inner).then(|| outdented(&tail)).flatten() {
         return ("", items.into());
     }
+    let tail = if inner { set_out(tail, inset(head)) } else { tail };
     let line = tail[..near(&tail, LABEL)].lines().next().unwrap_or("").trim_end();
     let first = line.chars().next();
     let rest = line.trim_start_matches(|c| Some(c) == first);
@@ -284,11 +282,7 @@ fn guarded(tail: Cow<'_, str>, inner: bool) -> (&'static str, Cow<'_, str>) {
 fn outdented(tail: &str) -> Option<String> {
     let body = tail.trim_start_matches(' ');
     let indent = tail.len() - body.len();
-    let marker = body[..near(body, LABEL)].split(' ').next()?;
-    let number = marker.trim_end_matches(['.', ')']);
-    let is_item = matches!(marker, "-" | "*" | "+")
-        || (number.len() + 1 == marker.len() && number.bytes().all(|b| b.is_ascii_digit()));
-    if indent < 4 || !is_item {
+    if indent < 4 || marker(body).is_none() {
         return None;
     }
     let mut inside = true;
@@ -298,6 +292,34 @@ fn outdented(tail: &str) -> Option<String> {
         if inside { &line[spaces.min(indent)..] } else { line }
     });
     Some(lines.collect())
+}
+
+/// What a line of a list begins with.
+fn marker(body: &str) -> Option<&str> {
+    let marker = body[..near(body, LABEL)].split(' ').next()?;
+    let number = marker.trim_end_matches(['.', ')']);
+    let is_number = number.len() + 1 == marker.len() && number.bytes().all(|b| b.is_ascii_digit());
+    (matches!(marker, "-" | "*" | "+") || is_number).then_some(marker)
+}
+
+/// How far what belongs to the item stands in, within whose text this ends.
+fn inset(head: &str) -> usize {
+    let line = head.rsplit('\n').next().unwrap_or(head);
+    let body = line.trim_start_matches(' ');
+    line.len() - body.len() + marker(body).map_or(0, |marker| marker.len() + 1)
+}
+
+/// The rest of an item, and what lies in it as far less in: without the item around them, the marks
+/// of inner ones would be a part of its text.
+fn set_out(tail: Cow<'_, str>, inset: usize) -> Cow<'_, str> {
+    let Some((first, below)) = tail.split_once('\n').filter(|_| inset > 0) else { return tail };
+    let mut inside = true;
+    let lines = below.split_inclusive('\n').map(|line| {
+        inside &= line.starts_with([' ', '\n']);
+        let spaces = line.len() - line.trim_start_matches(' ').len();
+        if inside { &line[spaces.min(inset)..] } else { line }
+    });
+    format!("{first}\n{}", lines.collect::<String>()).into()
 }
 
 /// Positions behind empty lines, outside of code.
@@ -390,6 +412,19 @@ mod tests {
         let parts = split(text, 12, Unit::Utf16);
         let shown: Vec<String> = parts.iter().map(|part| format(part).text).collect();
         assert_eq!(shown, ["1. one b", "• two b", "• three b", "• four b", "end"]);
+    }
+
+    /// M5
+    #[test]
+    fn what_lies_in_an_item_that_is_cut_stays_a_list() {
+        let text = "1. one two three four\n   - five six\n     - seven\n2. eight";
+        for limit in [12, 14, 18, 24] {
+            let parts = split(text, limit, Unit::Utf16);
+            let shown: Vec<String> = parts.iter().map(|part| format(part).text).collect();
+            let shown = shown.join(" ");
+            assert_eq!(shown.matches('•').count(), 2, "{limit}: {parts:?}");
+            assert!(!shown.contains('-'), "{limit}: {parts:?}");
+        }
     }
 
     #[test]

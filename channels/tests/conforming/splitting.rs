@@ -52,10 +52,9 @@ fn solid(text: &str) -> Vec<char> {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// Without what tables and lists are drawn with: each part is as wide as its own rows, and where a
-/// cut fell into an item, the marks of what lies in it stand as they were written.
+/// Without what tables are drawn with: each part is as wide as its own rows.
 fn undrawn(text: &str) -> Vec<char> {
-    let drawn = |c: &char| matches!(c, '-' | '|' | '+' | '•');
+    let drawn = |c: &char| matches!(c, '-' | '|' | '+');
     solid(text).into_iter().filter(|c| !drawn(c)).collect()
 }
 
