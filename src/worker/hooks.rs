@@ -100,7 +100,9 @@ pub(super) async fn before_llm(turn: &Turn<'_>) -> Result<Flow> {
 /// What the model has not read yet.
 fn news(session: &Session) -> String {
     let unread = session.items.iter().rev().take_while(|item| match item {
-        Item::Said { seq, .. } | Item::Note { seq, .. } => *seq > session.answered_upto,
+        Item::Said { seq, .. } | Item::Note { seq, .. } | Item::Looked { seq, .. } => {
+            *seq > session.answered_upto
+        }
         _ => false,
     });
     let said = unread.filter_map(|item| match item {
@@ -220,6 +222,7 @@ pub(super) async fn after_tool(
     if let Some(why) = heard.stopped {
         result.text = texts::withheld(&why);
         result.attachments.clear();
+        result.views.clear();
     }
     (result, heard.events)
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{story, world::World};
 
-fn hook(name: &str, on: Point, act: Action) -> HookEntry {
+pub(super) fn hook(name: &str, on: Point, act: Action) -> HookEntry {
     HookEntry {
         name: name.to_owned(),
         on,

@@ -3,16 +3,17 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use countersign::{
     agent::{
-        policy::Action,
+        policy::Action as Verdict,
         prompt::{Message, Picture, Prompt},
         rules::RuleEntry,
     },
-    journal::event::Event,
+    config::limits::{Action, HookEntry},
+    journal::event::{Event, Point},
     llm::scripted::{call, say},
 };
 use serde_json::json;
 
-use super::messages::with_file;
+use super::{hooks::hook, messages::with_file};
 use crate::{story, world::World};
 
 const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
@@ -46,7 +47,7 @@ story! {
     /// further request of any node; what it may say is other people's words. No row carries it.
     async fn a_picture_that_is_sent_is_seen_and_taints(world: &mut World) {
         open_eyes(world);
-        world.config.guard.rules = vec![RuleEntry::of("*", Action::Allow)];
+        world.config.guard.rules = vec![RuleEntry::of("*", Verdict::Allow)];
         world.room.has_file("f", PHOTO);
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         sends(world, "what is this?", "a.jpg").await;
@@ -123,6 +124,24 @@ story! {
         assert!(matches!(&prompt.messages[before - 1], Message::Tool { .. }));
         let tainted = |event: &Event| matches!(event, Event::Tainted { source } if source == "look_at inbox/c.png");
         assert!(world.journal().await.iter().any(|entry| tainted(&entry.event)));
+    }
+}
+
+story! {
+    /// MC-46: what a hook withholds is not shown to the model either.
+    async fn a_hook_withholds_a_picture(world: &mut World) {
+        open_eyes(world);
+        world.room.has_file("f", CHART);
+        world.model_will(say("Seen."));
+        sends(world, "keep it", "c.png").await;
+        world.ann_says("/new").await;
+        let (pattern, text) = (Some("as a picture".into()), Some("nobody may see it".into()));
+        let withholds = hook("discreet", Point::AfterTool, Action::Filter);
+        world.config.hooks = vec![HookEntry { pattern, text, ..withholds }];
+        world.model_will(call("look_at", json!({ "path": "inbox/c.png" }))).will(say("I may not."));
+        world.ann_says("look at it").await;
+        assert!(world.results().await[0].contains("nobody may see it"));
+        assert!(pictures(&world.prompts().pop().unwrap()).is_empty());
     }
 }
 
