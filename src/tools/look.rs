@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 use super::{
     Context, Output, Tool, ToolError,
     arguments::{parse, schema},
-    documents::order::Blob,
+    documents::blob::Blob,
     names,
     sandbox::{Sandbox, run},
     workspace,

@@ -84,7 +84,7 @@ pub async fn admit(State(api): State<Arc<Api>>, mut request: Request, next: Next
     match caller(&api.admin, request.headers(), &method).await {
         Ok(caller) if caller.role >= least => {
             request.extensions_mut().insert(caller.clone());
-            idempotency::once(&api.admin, &caller, request, next).await
+            idempotency::once(&api.admin, &caller.id, request, next).await
         }
         Ok(_) => too_little(least).into_response(),
         Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {

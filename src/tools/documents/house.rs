@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-use super::{fonts, order::Blob};
+use super::{blob::Blob, fonts};
 
 /// A logo larger than this belongs on a poster.
 const LOGO_BYTES: u64 = 2 * 1024 * 1024;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-use super::order::Blob;
+use super::blob::Blob;
 use crate::tools::{
     Context, ToolError,
     arguments::{parse, schema},

@@ -2,6 +2,7 @@
 //! `…_from_file`. The person gets the file as an attachment; the model gets a receipt.
 
 mod about;
+pub mod blob;
 pub mod draw;
 pub mod fonts;
 mod house;
@@ -22,9 +23,10 @@ use crate::{
     agent::catalog::{EffectClass, Subject, Tier, ToolSpec},
     journal::event::Attachment,
 };
+use blob::Blob;
 use draw::{Drawn, Press};
 use job::{Job, Part, Source, Text};
-use order::{Blob, Names, Wish};
+use order::{Names, Wish};
 
 const MAX_WARNINGS: usize = 20;
 

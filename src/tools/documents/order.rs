@@ -1,17 +1,17 @@
 //! What the process that draws is asked, what it answers, and how it does: everything about a document
 //! that depends on its text happens there, where a breakdown ends nothing else.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use chrono::NaiveDate;
 use renderers::{
     Document, Format, RenderError, Rendered,
     document::{Block, SlideSize, plain_text},
     markdown, rows,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{
+    blob::Blob,
     house::{self, Dress},
     job::{Aspect, Text},
 };
@@ -75,23 +75,6 @@ pub enum Breakdown {
     Stack,
     Loop,
     Panic,
-}
-
-/// Bytes that travel as text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Blob(pub Vec<u8>);
-
-impl Serialize for Blob {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&STANDARD.encode(&self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for Blob {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        STANDARD.decode(text).map(Self).map_err(D::Error::custom)
-    }
 }
 
 /// Does what is asked, with the fonts of these folders.

@@ -3,7 +3,7 @@
 use renderers::brand;
 use std::collections::BTreeMap;
 
-use super::{job::Part, order::Blob};
+use super::{blob::Blob, job::Part};
 use crate::tools::{
     Context, ToolError,
     workspace::{self, Workspace},

@@ -12,11 +12,8 @@ use std::{
     thread,
 };
 
-use super::{Job, Limits, Work, calls, calls::Reach, passage, watch};
-use crate::tools::documents::{self, order::Blob};
-
-/// What a probe says when everything holds.
-pub const HOLDS: &str = "confined";
+use super::{HOLDS, Job, Limits, Work, calls, calls::Reach, passage, watch};
+use crate::tools::documents::{self, blob::Blob};
 
 /// What is not confined does not start.
 const NOT_CONFINED: i32 = 125;

@@ -216,10 +216,13 @@ fn probe_job() -> Job {
     Job::new(Work::Probe, Some(Limits::DOCUMENT))
 }
 
+/// What a probe says when everything holds.
+const HOLDS: &str = "confined";
+
 /// The child says so itself: an exit code of zero could be anybody's.
 async fn shows(command: Command) -> Result<(), String> {
     let ended = run::to_its_end(command, Vec::new(), PROBE_FOR).await.map_err(|e| e.to_string())?;
-    if ended.stdout.text().trim() == confine::HOLDS {
+    if ended.stdout.text().trim() == HOLDS {
         return Ok(());
     }
     let said = ended.stderr.text();
