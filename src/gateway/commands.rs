@@ -14,7 +14,7 @@ use crate::{
         ids::ConversationId,
         role::Role,
     },
-    store::{Tx, approvals as questions, conversations, journal, outbox, tasks},
+    store::{Tx, approvals as questions, conversations, journal, outbox, tasks, withdrawn},
 };
 
 /// Does what the text commands. `false`: it is no command of ours, the agent reads it.
@@ -109,7 +109,7 @@ async fn end_all(
 ) -> Result<()> {
     journal::append(tx, conversation, &event, desk.now).await?;
     tasks::stop(tx, conversation, by, desk.now).await?;
-    questions::withdraw(tx, conversation, (Status::Withdrawn, &by.name), desk.now).await
+    withdrawn::all(tx, conversation, (Status::Withdrawn, &by.name), desk.now).await
 }
 
 /// The question that the command names by the code in it, the one that it replies to, or the only

@@ -17,11 +17,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Store, Tx, at,
-    audit::{self, Fact},
-    conversations,
     db::sql,
     outbox::{self, Row},
-    showing, tally, topics,
+    tally, topics,
 };
 use crate::{
     agent::approvers::Approvers,
@@ -325,26 +323,6 @@ pub async fn settle(
         tx.rung.tally.extend(tally::of_settled(status, now.timestamp_millis() - asked_at));
     }
     Ok(settled.is_some())
-}
-
-/// Every open question of the conversation ends here, visibly.
-pub async fn withdraw(
-    tx: &mut Tx<'_>,
-    conversation: &ConversationId,
-    (status, by): (Status, &str),
-    now: DateTime<Utc>,
-) -> Result<()> {
-    let words = conversations::words(tx, conversation).await?;
-    for open in pending(tx, conversation).await? {
-        if settle(tx, &open.id, status, by, now).await? {
-            let fact = Fact::withdrawn(&open, status, by);
-            audit::append(tx, open.conversation.as_str(), vec![fact], now).await?;
-            let markdown = words.settled(status, &open.title, by);
-            let end = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };
-            showing::redraw(tx, &open, end, now).await?;
-        }
-    }
-    Ok(())
 }
 
 fn approval(row: Columns) -> Result<Approval> {

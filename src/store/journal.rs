@@ -19,6 +19,7 @@ use super::{
     tasks::{self, Answer, Delegation},
     topics, usage,
     usage::Used,
+    withdrawn,
 };
 use crate::journal::{
     event::{Entry, Event, Seq, Status},
@@ -177,7 +178,7 @@ async fn record(
     if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
         let the_bot = conversations::words(tx, &lease.conversation).await?.the_bot;
         let end = (Status::Withdrawn, the_bot);
-        approvals::withdraw(tx, &lease.conversation, end, now).await?;
+        withdrawn::all(tx, &lease.conversation, end, now).await?;
         tasks::abandon(tx, &lease.conversation, now).await?;
     }
     audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;

@@ -16,6 +16,7 @@
 //! - [`approvals`]: questions, and the one update that decides
 //! - [`grants`]: leave for longer; the halt of all tools
 //! - [`places`]: where conversations stand
+//! - [`withdrawn`]: those that nobody waits for any more
 //! - [`showing`]: where and how questions are shown
 //! - [`votes`]: who has said yes
 //! - [`people`]: who may talk, pairing codes, access tokens
@@ -68,6 +69,7 @@ pub mod usage;
 pub mod verify;
 pub mod votes;
 pub mod wake;
+pub mod withdrawn;
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeZone as _, Utc};

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{Tx, approvals, conversations, db::sql, journal, leases::Lease};
+use super::{Tx, conversations, db::sql, journal, leases::Lease, withdrawn};
 use crate::{
     journal::{
         event::{Event, Outcome, Speaker, Status, ToolResult},
@@ -191,7 +191,7 @@ pub async fn stop(
             );
             if stopped > 0 {
                 journal::append(tx, &child, &Event::Stopped { by: by.clone() }, now).await?;
-                approvals::withdraw(tx, &child, (Status::Withdrawn, &by.name), now).await?;
+                withdrawn::all(tx, &child, (Status::Withdrawn, &by.name), now).await?;
                 held.push(child);
             }
         }

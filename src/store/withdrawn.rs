@@ -1,0 +1,49 @@
+//! Questions that nobody waits for any more: settled without a decision, visibly.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+
+use super::{
+    Tx,
+    approvals::{Approval, pending, settle},
+    audit::{self, Fact},
+    conversations, showing,
+};
+use crate::{
+    journal::{
+        event::Status,
+        ids::ConversationId,
+    },
+    texts::Words,
+};
+
+/// Every open question of the conversation ends here, visibly.
+pub async fn all(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    (status, by): (Status, &str),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let words = conversations::words(tx, conversation).await?;
+    for open in pending(tx, conversation).await? {
+        end(tx, &open, (status, by, words), now).await?;
+    }
+    Ok(())
+}
+
+async fn end(
+    tx: &mut Tx<'_>,
+    open: &Approval,
+    (status, by, words): (Status, &str, &Words),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    if !settle(tx, &open.id, status, by, now).await? {
+        return Ok(());
+    }
+    let fact = Fact::withdrawn(open, status, by);
+    audit::append(tx, open.conversation.as_str(), vec![fact], now).await?;
+    let markdown = words.settled(status, &open.title, by);
+    showing::redraw(tx, open, Outgoing::Settled { markdown, approval: None, choices: vec![] }, now)
+        .await
+}
