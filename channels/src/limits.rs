@@ -147,8 +147,13 @@ fn with_commands(markdown: &str, approval: &str, choices: &[Choice]) -> String {
     let start = approval.len().saturating_sub(CODE_CHARS);
     let code = approval.get(start..).unwrap_or(approval);
     let line = |choice: &Choice| {
+        let label = text::escape(&choice.label);
+        if choice.key.is_ascii_uppercase() {
+            let answer = text::neutralise(&choice.label).replace('`', "\u{2019}");
+            return Some(format!("- {label}: `/answer {code} {answer}`\n"));
+        }
         let command = command(choice.key)?;
-        Some(format!("- {}: `/{command} {code}`\n", text::escape(&choice.label)))
+        Some(format!("- {label}: `/{command} {code}`\n"))
     };
     let lines: String = choices.iter().filter_map(line).collect();
     format!("{markdown}\n\nTo answer, type:\n\n{lines}")
@@ -274,6 +279,30 @@ mod tests {
         • Allow: /allow 89abcdef
         • In this conversation: /here 89abcdef
         • Deny: /deny 89abcdef
+        ");
+    }
+
+    /// CA-33: a question of a server's names the words that answer it.
+    #[test]
+    fn without_buttons_an_answer_is_typed_in_its_own_words() {
+        let limits = Limits { buttons: false, text: 400, ..small() };
+        let choices = [("Red", 'A'), ("Dark `blue`", 'B'), ("No answer", 'd')]
+            .map(|(label, key)| Choice { label: label.into(), key });
+        let question = Outgoing::Question {
+            markdown: "Which colour?".into(),
+            approval: "0123456789abcdef".into(),
+            choices: choices.to_vec(),
+            reply_to: None,
+        };
+        let shown = question.degrade(&limits);
+        insta::assert_snapshot!(text::format(text_of(&shown[0])).text, @r"
+        Which colour?
+
+        To answer, type:
+
+        • Red: /answer 89abcdef Red
+        • Dark `blue`: /answer 89abcdef Dark ’blue’
+        • No answer: /deny 89abcdef
         ");
     }
 

@@ -91,7 +91,7 @@ impl Outgoing {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     pub label: String,
-    /// One character, the last of the button's data.
+    /// One character, the last of the button's data; a capital one stands for its label.
     pub key: char,
 }
 

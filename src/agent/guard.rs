@@ -205,7 +205,7 @@ fn halted(open: &OpenCall) -> Verdict {
 /// Does not run now; whether it did before stays unknown where that was asked about.
 fn unrun(asks: Asks, why: String) -> Verdict {
     Verdict::Refuse(match asks {
-        Asks::Allow => why,
+        Asks::Allow | Asks::Answer => why,
         Asks::Retry => format!("{why} {}", texts::OUTCOME_UNKNOWN),
     })
 }
@@ -332,11 +332,11 @@ impl Ruling {
 fn decided(call: &Call, asks: Asks, decision: &Decision, by: &Decider) -> Verdict {
     match decision {
         Decision::Once | Decision::Conversation => run(call),
-        Decision::Deny { .. } if asks == Asks::Retry => Verdict::Refuse(texts::SKIPPED.into()),
-        Decision::Deny { reason } => {
+        Decision::Deny { reason } if asks != Asks::Retry => {
             let reason = reason.as_deref().filter(|_| !crash::planted("reason"));
             Verdict::Refuse(texts::denied(by, reason))
         }
+        Decision::Deny { .. } | Decision::Answer { .. } => Verdict::Refuse(texts::SKIPPED.into()),
     }
 }
 

@@ -17,7 +17,8 @@ use crate::{
     store::{Tx, approvals as questions, conversations, journal, outbox, tasks, withdrawn},
 };
 
-/// Does what the text commands. `false`: it is no command of ours, the agent reads it.
+/// Does what the text commands, or takes it as the answer that a call under way waits for. `false`:
+/// it is neither, the agent reads it.
 pub(super) async fn obey(
     tx: &mut Tx<'_>,
     desk: &Desk,
@@ -25,7 +26,14 @@ pub(super) async fn obey(
     typed: &Typed<'_>,
 ) -> Result<bool> {
     let (by, words) = (typed.by, typed.words());
-    let Some((command, rest)) = split(typed.text) else { return Ok(false) };
+    let Some((command, rest)) = split(typed.text) else {
+        let taken = approvals::replies::typed(tx, desk, conversation, typed).await?;
+        let is_answer = taken.is_some();
+        if let Some(markdown) = taken {
+            answer(tx, desk, conversation, (markdown, typed.answered())).await?;
+        }
+        return Ok(is_answer);
+    };
     let markdown = match command.to_lowercase().as_str() {
         "start" | "help" => words.help.to_owned(),
         "whoami" => words.whoami([&by.name, &by.id, &desk.channel, typed.role.as_str()]),
@@ -47,7 +55,7 @@ pub(super) async fn obey(
         }
         "panic" => approvals::halt::typed(tx, rest, &typed.voter(&desk.channel), desk.now).await?,
         "model" => choose_model(tx, desk, conversation, typed, rest).await?,
-        "allow" | "here" | "always" | "deny" => {
+        "allow" | "here" | "always" | "answer" | "deny" => {
             let choice = Choice::from_command(&command.to_lowercase(), rest);
             decide_typed(tx, desk, conversation, typed, choice).await?
         }

@@ -147,6 +147,8 @@ pub enum Asks {
     Allow,
     /// Its outcome is unknown: run it again, or go on without it?
     Retry,
+    /// It is under way, and its server wants to know something of a person.
+    Answer,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,8 +158,10 @@ pub enum Decision {
     Once,
     /// This call, and this tool for the rest of the conversation.
     Conversation,
-    /// Not this call. Also "skip".
+    /// Not this call. Also "skip", and no answer.
     Deny { reason: Option<String> },
+    /// What a person told a call under way.
+    Answer { text: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -168,7 +168,10 @@ impl Session {
             Event::ApprovalAsked { approval, call, digest, asks } => {
                 self.turn.waits_since.get_or_insert(entry.at);
                 let (approval, digest) = (approval.clone(), digest.clone());
-                self.set(call, CallState::Asked { approval, asks: *asks, digest });
+                // A call that asks while it is under way stays so.
+                if *asks != Asks::Answer {
+                    self.set(call, CallState::Asked { approval, asks: *asks, digest });
+                }
             }
             Event::ApprovalDecided { call, decision, by, .. } => {
                 self.decided(call, decision, by);

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     journal::{
-        event::Status,
-        ids::ConversationId,
+        event::{Asks, Status},
+        ids::{CallId, ConversationId},
     },
     texts::Words,
 };
@@ -28,6 +28,23 @@ pub async fn all(
     let words = conversations::words(tx, conversation).await?;
     for open in pending(tx, conversation).await? {
         end(tx, &open, (status, by, words), now).await?;
+    }
+    Ok(())
+}
+
+/// What calls of the conversation wanted to know, or that one, nobody waits for any more.
+pub async fn answers(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    call: Option<&CallId>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let words = conversations::words(tx, conversation).await?;
+    for open in pending(tx, conversation).await? {
+        let own = open.asks == Asks::Answer && open.conversation == *conversation;
+        if own && call.is_none_or(|call| open.call == *call) {
+            end(tx, &open, (Status::Withdrawn, words.the_bot, words), now).await?;
+        }
     }
     Ok(())
 }

@@ -258,5 +258,6 @@ pub(super) const WORDS: Words = Words {
              {seconds} s wieder."
         )
     },
+    asking: super::asking::GERMAN,
     page: super::page::GERMAN,
 };

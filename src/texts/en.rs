@@ -253,5 +253,6 @@ pub(super) const WORDS: Words = Words {
              s."
         )
     },
+    asking: super::asking::ENGLISH,
     page: super::page::ENGLISH,
 };

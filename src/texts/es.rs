@@ -250,5 +250,6 @@ pub(super) const WORDS: Words = Words {
              {seconds} s."
         )
     },
+    asking: super::asking::SPANISH,
     page: super::page::SPANISH,
 };

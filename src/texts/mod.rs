@@ -4,10 +4,12 @@
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
 //! - [`question`]: what a question shows
 //! - [`guard`], [`lasting`]: why a person is asked; votes, leave for longer, the halt
+//! - [`asking`]: what a server asks of a person in the midst of a call
 //! - [`page`]: what the web chat says itself
 //! - [`progress`]: how far a call is
 //! - [`model`], [`limits`]: to the model, in English
 
+mod asking;
 mod de;
 mod en;
 mod es;
@@ -24,6 +26,7 @@ use channels::{Choice, text};
 use chrono::TimeDelta;
 
 use crate::journal::event::{Asks, Status};
+pub use asking::{Asked, Asking};
 pub use guard::*;
 pub use lasting::*;
 pub use limits::*;
@@ -174,6 +177,7 @@ pub struct Words {
     // Votes, leave for longer, the halt; why a person is asked.
     pub lasting: Lasting,
     pub why: Why,
+    pub asking: Asking,
     /// To a reminder that comes late: when it was due.
     pub was_due: Of1,
     // Limits.
@@ -199,6 +203,7 @@ impl Words {
         match asks {
             Asks::Allow => (self.may_run)(&text::escape(tool)),
             Asks::Retry => (self.run_again)(&text::escape(tool)),
+            Asks::Answer => (self.asking.wants)(&text::escape(tool)),
         }
     }
 
@@ -215,6 +220,7 @@ impl Words {
                 (true, self.deny_with_reason, Choice::WITH_REASON),
             ],
             Asks::Retry => vec![(true, self.again, 'r'), (true, self.skip, 's')],
+            Asks::Answer => vec![(true, self.asking.no_answer, 'd')],
         };
         let offered = all.into_iter().chain([(cut, self.show_everything, 'e')]);
         offered.filter(|(is, ..)| *is).map(|(_, label, key)| button(label, key)).collect()
@@ -384,6 +390,10 @@ mod tests {
                 ((words.circles)("look"), "look"),
                 ((words.too_fast)(7), "7"),
                 ((words.was_due)("10:00"), "10:00"),
+                ((words.asking.wants)("shop"), "shop"),
+                ((words.asking.answered)("Ann", "red"), "Ann"),
+                ((words.asking.answered)("Ann", "red"), "red"),
+                ((words.asking.type_it)("1a2b"), "/answer 1a2b"),
                 (words.votes(&["Ann".into()], 2), "Ann"),
                 (words.votes(&["Ann".into()], 2), "2"),
                 ((words.lasting.halted)(12), "/panic off"),

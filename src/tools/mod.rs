@@ -2,6 +2,7 @@
 //!
 //! - [`toolbox`]: all tools by name; checks arguments, runs a call within its limits
 //! - [`arguments`], [`spill`]: with what, and how much comes back
+//! - [`ask`]: what a call wants to know of a person while it runs
 //! - [`custom`]: tools made of documented functions
 //! - [`workspace`]: the only way to a file
 //! - [`sandbox`]: what is around programs that we start
@@ -11,6 +12,7 @@
 //! - [`mcp`]: the tools of other people's servers
 
 pub mod arguments;
+pub mod ask;
 pub mod bind;
 pub mod custom;
 pub mod documents;
@@ -89,6 +91,8 @@ pub struct Context {
     pub cancelled: CancellationToken,
     /// Where people see how far the call is, in Markdown; the last word counts.
     pub progress: watch::Sender<String>,
+    /// Whom the call can ask something while it runs.
+    pub people: ask::People,
 }
 
 /// What came of a call.

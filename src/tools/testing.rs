@@ -36,6 +36,7 @@ impl Place {
             now: DateTime::parse_from_rfc3339("2026-04-11T12:30:22Z").unwrap().with_timezone(&Utc),
             cancelled: CancellationToken::new(),
             progress: <_>::default(),
+            people: <_>::default(),
         };
         std::fs::create_dir(&context.workspace).unwrap();
         Self { folder, context }

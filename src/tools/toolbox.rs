@@ -217,13 +217,13 @@ impl Toolbox {
         tokio::select! {
             // What has ended has ended, though it was stopped in the same moment.
             biased;
-            ended = tokio::time::timeout(entry.spec.timeout, run) => Some(match ended {
-                Ok(Ok(result)) => result,
-                Ok(Err(_panic)) => {
+            ended = context.people.bounded(entry.spec.timeout, run) => Some(match ended {
+                Some(Ok(result)) => result,
+                Some(Err(_panic)) => {
                     tracing::error!(tool.name = name, call = %context.call, "a tool broke down");
                     Err(ToolError::ExecutionFailed(format!("{name} broke down; nothing came of it")))
                 }
-                Err(_elapsed) => Err(ToolError::Timeout(entry.spec.timeout)),
+                None => Err(ToolError::Timeout(entry.spec.timeout)),
             }),
             () = context.cancelled.cancelled() => None,
         }

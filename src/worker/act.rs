@@ -6,7 +6,6 @@ use chrono::TimeDelta;
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -87,8 +86,10 @@ pub(super) async fn run<'w>(
         let id = cleared.call().id.clone();
         // Not the gateway's: a stop gives calls under way the time to end.
         let cancel = CancellationToken::new();
-        let progress = running.progress.clone();
-        running.calls.push(run_one(turn, cleared, cancel.clone(), progress));
+        let mut context = context(turn, cleared.call(), cancel.clone());
+        context.progress = running.progress.clone();
+        context.people = running.asking.people(turn);
+        running.calls.push(run_one(turn, cleared, context));
         running.cancel.insert(id, cancel);
     }
     Ok(Flow::Around)
@@ -101,16 +102,10 @@ fn one_use_each(cleared: Vec<Cleared>) -> Vec<Cleared> {
     cleared.into_iter().filter(|c| c.grant().is_none_or(|id| used.insert(id.clone()))).collect()
 }
 
-fn run_one<'w>(
-    turn: &Turn<'w>,
-    cleared: Cleared,
-    cancel: CancellationToken,
-    progress: watch::Sender<String>,
-) -> BoxFuture<'w, Done> {
+fn run_one<'w>(turn: &Turn<'w>, cleared: Cleared, context: Context) -> BoxFuture<'w, Done> {
     let (worker, lease) = (turn.worker, turn.claimed.lease.clone());
     let rule = trail::leave(turn, &cleared);
     let once = spec(turn, cleared.call()).is_some_and(|s| s.effect == EffectClass::AtMostOnce);
-    let context = Context { progress, ..context(turn, cleared.call(), cancel) };
     let about = hooks::About::of(turn, Some(context.person.clone()), Some(&context.call));
     async move {
         crash::point("tool", "before run");
@@ -163,6 +158,7 @@ pub(super) fn context_of(turn: &Turn<'_>, call: CallId, cancelled: CancellationT
         now: worker.gateway.clock.now(),
         cancelled,
         progress: <_>::default(),
+        people: <_>::default(),
     }
 }
 
@@ -241,7 +237,7 @@ pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flo
 /// does not read any more.
 const PER_HOUR: usize = 60;
 
-async fn room_for_questions(turn: &Turn<'_>) -> Result<usize> {
+pub(super) async fn room_for_questions(turn: &Turn<'_>) -> Result<usize> {
     let gateway = &turn.worker.gateway;
     let conversation = turn.claimed.lease.home().clone();
     let since = gateway.clock.now() - TimeDelta::hours(1);
@@ -322,7 +318,7 @@ async fn put(turn: &Turn<'_>, question: &Question, digest: String) -> Result<Ask
 
 /// The parts in which the channel can show it, with room in the last for what is added to it later:
 /// votes, a proposed leave.
-fn parts(turn: &Turn<'_>, question: Outgoing) -> Vec<Outgoing> {
+pub(super) fn parts(turn: &Turn<'_>, question: Outgoing) -> Vec<Outgoing> {
     let Some(connected) = turn.worker.gateway.channels.get(&turn.claimed.channel) else {
         return vec![question];
     };
@@ -338,6 +334,6 @@ const ROOM: usize = 600;
 fn settled_title(title: &str, asks: Asks, arguments: &Value) -> String {
     match asks {
         Asks::Allow => format!("{title} {}", texts::in_short(arguments)),
-        Asks::Retry => title.to_owned(),
+        Asks::Retry | Asks::Answer => title.to_owned(),
     }
 }

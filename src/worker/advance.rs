@@ -11,7 +11,7 @@ use std::{
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{Worker, act, delegate, fetch, hooks, scene, think, trail};
+use super::{Worker, act, asking, delegate, fetch, hooks, scene, think, trail};
 use crate::{
     agent::{
         Agent,
@@ -51,6 +51,8 @@ pub(super) struct Running<'w> {
     pub counted: BTreeSet<CallId>,
     /// What one of them has last said of its progress.
     pub progress: watch::Sender<String>,
+    /// What they want to know of people.
+    pub asking: asking::Asking,
 }
 
 /// What the loop does after an effect.
@@ -89,11 +91,18 @@ pub(super) async fn advance(worker: &Worker, claimed: &Claimed) -> Result<()> {
 async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
     let (worker, claimed) = (turn.worker, turn.claimed);
     let mut running = Running::default();
+    let mut begins = true;
     loop {
-        turn.read().await?;
+        turn.read(&mut running.asking).await?;
+        if std::mem::take(&mut begins) {
+            asking::withdraw_left(turn).await?;
+        }
         running.cancel_ended(&turn.session);
-        if worker.gateway.stop.is_cancelled() && running.calls.is_empty() {
-            return worker.gateway.store.release(&claimed.lease).await;
+        if worker.gateway.stop.is_cancelled() {
+            if running.calls.is_empty() {
+                return worker.gateway.store.release(&claimed.lease).await;
+            }
+            running.asking.give_up();
         }
         let busy: BTreeSet<_> = running.cancel.keys().cloned().collect();
         turn.scene = scene::look(turn).await?;
@@ -105,12 +114,13 @@ async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
 }
 
 impl<'w> Turn<'w> {
-    /// Folds in what is new.
-    pub async fn read(&mut self) -> Result<()> {
+    /// Folds in what is new, and passes on what calls under way wait for.
+    pub async fn read(&mut self, asking: &mut asking::Asking) -> Result<()> {
         let conversation = self.claimed.lease.conversation();
         let store = &self.worker.gateway.store;
         for entry in store.events_after(conversation, self.session.seq).await? {
             self.session.apply(&entry);
+            asking.hear(&entry);
         }
         if self.session.open_calls().next().is_some() {
             let requester = self.session.requester.as_ref().map_or("", |by| by.id.as_str());
@@ -155,13 +165,19 @@ impl<'w> Turn<'w> {
             said.mark_changed();
         }
         let mut drafts = Drafts::new(&self.worker.gateway, self.claimed, self.reply_to());
+        let mut wish = None;
         let done = tokio::select! {
             done = running.calls.next() => done,
+            Some(asked) = running.asking.wish() => { wish = Some(asked); None }
             () = self.bell.news() => None,
             () = drafts.show(said) => None,
         };
         drafts.end().await;
+        if let Some(wish) = wish {
+            return running.asking.put(self, wish).await;
+        }
         let Some(done) = done else { return Ok(Flow::Around) };
+        running.asking.end(self, done.id()).await?;
         running.progress.send_replace(String::new());
         running.cancel.remove(done.id());
         let counted = running.counted.remove(done.id());

@@ -5,6 +5,7 @@
 //! - [`think`]: asks the model
 //! - [`look`]: shows it pictures
 //! - [`act`]: runs tools, asks people
+//! - [`asking`]: what calls under way want to know of people
 //! - [`delegate`]: begins sub-agents
 //! - [`scene`]: what the guard has to know besides
 //! - [`hooks`], [`limits`], [`trail`]: what the operator has done to it, what it may use, what is
@@ -17,6 +18,7 @@
 
 pub mod act;
 pub mod advance;
+pub mod asking;
 pub mod delegate;
 pub mod duties;
 pub mod fetch;

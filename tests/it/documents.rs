@@ -57,6 +57,7 @@ impl Desk {
             seen: BTreeMap::new(),
             now: "2026-04-11T12:30:22Z".parse().unwrap(),
             progress: <_>::default(),
+            people: <_>::default(),
             cancelled: CancellationToken::new(),
         };
         let sandbox = Arc::new(sandbox().await);

@@ -50,6 +50,13 @@ def call(params, messages):
             question = {"message": "Which colour?", "requestedSchema": schema}
             say(id=99, method="elicitation/create", params=question)
             return text(next(messages)["result"]["action"])
+        case "order":
+            # What it needs to know stands in its arguments.
+            say(id=99, method="elicitation/create", params=params["arguments"])
+            answer = next(messages)
+            while answer.get("id") != 99:
+                answer = next(messages)
+            return text(json.dumps(answer["result"]))
         case "grow":
             more = {"name": "new", "inputSchema": {"type": "object"}}
             (folder / "tools.json").write_text(json.dumps(tools() + [more]))

@@ -144,8 +144,12 @@ impl Teller {
             ),
             Event::ApprovalAsked { approval, call, asks, .. } => {
                 self.asked.insert(approval.0, at);
-                let again = if asks == Asks::Retry { "to run it again" } else { "people" };
-                let title = format!("{}: asked {again}", self.tool(call.as_str()));
+                let what = match asks {
+                    Asks::Allow => "people",
+                    Asks::Retry => "to run it again",
+                    Asks::Answer => "a person something",
+                };
+                let title = format!("{}: asked {what}", self.tool(call.as_str()));
                 Step { facts: guard(&self.why, call.as_str()), ..step("asked", title) }
             }
             Event::ApprovalDecided { approval, call, decision, by } => {
@@ -281,6 +285,7 @@ fn decided(decision: Decision, by: Decider) -> String {
         Decision::Conversation => format!("allowed for the conversation {by}"),
         Decision::Deny { reason: Some(reason) } => format!("denied {by}: {reason}"),
         Decision::Deny { reason: None } => format!("denied {by}"),
+        Decision::Answer { text } => format!("answered {by}: {text}"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a person chose, by a button or by a typed command.
 
 use chrono::TimeDelta;
+use serde_json::Value;
 
 use crate::{
     journal::{
@@ -24,6 +25,8 @@ pub enum Choice {
     Deny {
         reason: Option<String>,
     },
+    /// What a call under way wants to know.
+    Answer(String),
 }
 
 /// For whom, how long and how often leave is given.
@@ -53,13 +56,13 @@ impl Choice {
             (Asks::Allow, 'g') => Some(Self::Propose),
             (Asks::Allow, 'y') => Some(Self::Give(Terms::default())),
             (Asks::Allow, 'b') => Some(Self::Back),
-            (Asks::Allow, 'd') | (Asks::Retry, 's') => Some(Self::Deny { reason }),
+            (Asks::Allow | Asks::Answer, 'd') | (Asks::Retry, 's') => Some(Self::Deny { reason }),
             _ => None,
         }
     }
 
-    /// `/allow [code]`, `/here [code]`, `/always [code] [yes …]`, `/deny [code] [reason]`: the
-    /// choice and the code.
+    /// `/allow [code]`, `/here [code]`, `/always [code] [yes …]`, `/answer [code] …`, `/deny [code]
+    /// [reason]`: the choice and the code.
     pub fn from_command(command: &str, rest: &str) -> (Self, String) {
         let (word, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let is_code = word.len() == CODE && word.bytes().all(|b| b.is_ascii_hexdigit());
@@ -69,6 +72,7 @@ impl Choice {
             "allow" => Self::Once,
             "here" => Self::Conversation,
             "always" => Terms::parse(rest).map_or(Self::Propose, Self::Give),
+            "answer" => Self::Answer(rest.to_owned()),
             _ => Self::Deny { reason: Some(rest.to_owned()).filter(|r| !r.is_empty()) },
         };
         (choice, code.to_lowercase())
@@ -81,19 +85,26 @@ impl Choice {
             (Self::Once, Asks::Retry) => 'r',
             (Self::Conversation, _) => 'c',
             (Self::Propose | Self::Back | Self::Give(_), _) => 'g',
-            (Self::Deny { .. }, Asks::Allow) => 'd',
+            (Self::Deny { .. }, Asks::Allow | Asks::Answer) => 'd',
             (Self::Deny { .. }, Asks::Retry) => 's',
+            (Self::Answer(_), Asks::Answer) => TYPED,
+            // No button leads there.
+            (Self::Once, Asks::Answer) | (Self::Answer(_), _) => '-',
         }
     }
 
     /// Whether that question offers it: a button that is not there cannot be pressed.
     pub(super) fn is_offered(&self, approval: &Approval) -> bool {
-        approval.offers.contains(self.key(approval.asks))
+        match self {
+            Self::Answer(text) if is_option(approval, text) => true,
+            _ => approval.offers.contains(self.key(approval.asks)),
+        }
     }
 
     pub(super) fn decision(self) -> Decision {
         match self {
             Self::Deny { reason } => Decision::Deny { reason },
+            Self::Answer(text) => Decision::Answer { text },
             Self::Conversation => Decision::Conversation,
             Self::Once | Self::Give(_) | Self::Propose | Self::Back => Decision::Once,
         }
@@ -120,6 +131,21 @@ impl Terms {
             Some(Self { uses: Some(uses), ..terms })
         })
     }
+}
+
+/// Offered, though no button has it, where any text is an answer.
+pub const TYPED: char = 't';
+
+/// What stands on the buttons of a question of a call under way, in their order.
+pub(super) fn options(approval: &Approval) -> impl Iterator<Item = &str> {
+    let all = approval.arguments["options"].as_array().into_iter().flatten();
+    all.filter_map(Value::as_str)
+}
+
+/// Whether the text stands on one of them, as people write.
+pub(super) fn is_option(approval: &Approval, text: &str) -> bool {
+    let text = text.to_lowercase();
+    approval.asks == Asks::Answer && options(approval).any(|label| label.to_lowercase() == text)
 }
 
 const CODE: usize = 8;
@@ -149,6 +175,7 @@ mod tests {
             ("deny", "1a2b3c4d too risky", deny("too risky"), "1a2b3c4d"),
             ("deny", "too risky", deny("too risky"), ""),
             ("deny", "", Choice::Deny { reason: None }, ""),
+            ("answer", "1a2b3c4d dark red", Choice::Answer("dark red".into()), "1a2b3c4d"),
             ("always", "", Choice::Propose, ""),
             ("always", "1a2b3c4d", Choice::Propose, "1a2b3c4d"),
             ("always", "yes", give(Scope::Person, 30, None), ""),

@@ -7,6 +7,7 @@
 //! - [`doors`]: by the id of a question, for somebody who is signed in or has a token
 //! - [`lasting`]: leave for longer, shown before it is given
 //! - [`moves`]: questions that cannot be seen where they were asked
+//! - [`replies`]: what a call under way wanted to know
 //! - [`vouch`]: what only the platform knows
 //! - [`edits`]: who changes the request takes the question back
 //! - [`halt`]: no tool runs any more
@@ -17,6 +18,7 @@ pub mod edits;
 pub mod halt;
 pub mod lasting;
 pub mod moves;
+pub mod replies;
 pub mod vouch;
 
 use anyhow::Result;
@@ -28,7 +30,7 @@ use crate::{
     agent::approvers::{Approvers, Voter},
     crash,
     journal::{
-        event::{Decider, Decision, Event, Speaker, Status},
+        event::{Asks, Decider, Decision, Event, Speaker, Status},
         standing::Grant,
     },
     store::{
@@ -40,7 +42,7 @@ use crate::{
     texts::{self, Language},
 };
 use choice::end_of;
-pub use choice::{Choice, Terms, code};
+pub use choice::{Choice, TYPED, Terms, code};
 
 /// What goes in front of the choice's key in the buttons of a question: version, kind, secret.
 pub fn new_token() -> String {
@@ -107,6 +109,7 @@ async fn answer(
             show_everything(tx, approval, voter, now).await
         }
         'v' => lasting::revoke_pressed(tx, approval, voter, now).await,
+        'A'..='Z' => replies::pressed(tx, approval, key, voter, now).await,
         _ => match Choice::from_key(approval.asks, key, reason) {
             Some(choice) => Ok(decide(tx, approval, choice, voter, now).await?.text),
             None => Ok(voter.words().no_such_button.to_owned()),
@@ -199,7 +202,7 @@ pub async fn decide(
             settle(tx, &approval, end, now).await?;
             voter.words().decided(Status::Denied).to_owned()
         }
-        Choice::Once | Choice::Conversation | Choice::Give(_) => {
+        Choice::Once | Choice::Conversation | Choice::Give(_) | Choice::Answer(_) => {
             return allow(tx, &approval, choice, voter, now).await;
         }
     };
@@ -265,7 +268,10 @@ async fn allow(
     let by = Decider::Person(voter.speaker.clone());
     let end = End { name, grant, ..End::new(Status::Allowed, choice.decision(), by) };
     settle(tx, approval, end, now).await?;
-    Ok(Answer::new(Came::Done, voter.words().decided(Status::Allowed)))
+    let words = voter.words();
+    let answers = approval.asks == Asks::Answer;
+    let text = if answers { words.asking.taken } else { words.decided(Status::Allowed) };
+    Ok(Answer::new(Came::Done, text))
 }
 
 /// Who it was, and through which other door.
@@ -338,15 +344,14 @@ async fn settle(
     let mut facts = vec![Fact::decided(approval, status, &decision, &by)];
     facts.extend(grant.iter().map(|grant| Fact::leave("granted", grant, &grant.given_by.id)));
     audit::append(tx, approval.conversation.as_str(), facts, now).await?;
-    let event = Event::ApprovalDecided {
-        approval: approval.id.clone(),
-        call: approval.call.clone(),
-        decision,
-        by,
-    };
-    journal::append(tx, &approval.conversation, &event, now).await?;
     let words = conversations::words(tx, &approval.shown_in).await?;
-    let mut markdown = words.settled(status, &approval.title, &name);
+    let mut markdown = match &decision {
+        Decision::Answer { text } => words.answered(&approval.title, &name, text),
+        _ => words.settled(status, &approval.title, &name),
+    };
+    let (id, call) = (approval.id.clone(), approval.call.clone());
+    let event = Event::ApprovalDecided { approval: id, call, decision, by };
+    journal::append(tx, &approval.conversation, &event, now).await?;
     let (mut id, mut choices) = (None, Vec::new());
     if let Some(grant) = grant {
         grants::give(tx, &grant, &approval.id, now).await?;

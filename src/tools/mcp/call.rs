@@ -3,17 +3,16 @@
 use futures::FutureExt as _;
 use rmcp::{
     model::{
-        CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ElicitResult,
-        InputRequest, InputRequiredResult, ServerResult,
+        CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
+        InputRequiredResult, ServerResult,
     },
     service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError},
 };
-use std::{future::pending, sync::Arc, time::Duration};
-use tokio::time::timeout;
+use std::{collections::BTreeMap, future::pending, sync::Arc};
 
 use super::{
     EXECUTE_FOR, McpConfig, SILENT_FOR,
-    ear::{self, Ear, Ongoing},
+    ear::{Ear, Ongoing},
     session::{Fault, Session},
 };
 use crate::tools::ToolError;
@@ -28,18 +27,22 @@ pub(super) async fn call(
     mut wanted: CallToolRequestParams,
     ongoing: &Arc<Ongoing>,
 ) -> Result<CallToolResult, Fault> {
+    session.service().begins(ongoing);
     let rounds = async {
         for _ in 0..ROUNDS {
             let answer = ask(session, wanted.clone(), ongoing).await?;
             match answer.map_err(|error| Fault::of(config, error))? {
                 ServerResult::CallToolResult(result) => return Ok(result),
-                ServerResult::InputRequiredResult(more) => decline(more, ongoing, &mut wanted)?,
+                ServerResult::InputRequiredResult(more) => {
+                    fetch(more, ongoing, &mut wanted).await?
+                }
                 _ => return Err(Fault::of(config, ServiceError::UnexpectedResponse)),
             }
         }
         Err(Fault::Told(config.broken("asks for more and more before it answers")))
     };
-    timeout(EXECUTE_FOR, rounds).await.unwrap_or(Err(Fault::Told(ToolError::Timeout(EXECUTE_FOR))))
+    let ended = ongoing.people.bounded(EXECUTE_FOR, rounds).await;
+    ended.unwrap_or(Err(Fault::Told(ToolError::Timeout(EXECUTE_FOR))))
 }
 
 /// Sends the call and waits for its answer, for as long as there are signs of life.
@@ -59,15 +62,11 @@ async fn ask(
             biased;
             answer = under_way.answer() => return Ok(answer),
             () = ongoing.alive.notified() => {}
-            () = over(SILENT_FOR) => {
+            _ = ongoing.people.bounded(SILENT_FOR, pending::<()>()) => {
                 return Err(Fault::Told(ToolError::Timeout(SILENT_FOR)));
             }
         }
     }
-}
-
-async fn over(limit: Duration) {
-    let _ = timeout(limit, pending::<()>()).await;
 }
 
 /// A call that the server is told of when nobody waits for it any more.
@@ -98,21 +97,21 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// The new protocol's way to question people in the midst of a call: refused as the old one's is.
-fn decline(
+/// The new protocol's way to question people in the midst of a call: their answers go with the call
+/// when it is made once more.
+async fn fetch(
     more: InputRequiredResult,
     ongoing: &Ongoing,
     wanted: &mut CallToolRequestParams,
 ) -> Result<(), Fault> {
-    let mut answers = std::collections::BTreeMap::new();
+    let mut answers = BTreeMap::new();
     for (key, request) in more.input_requests.unwrap_or_default() {
         let InputRequest::Elicitation(request) = request else {
             let what = "The server asked for what it cannot have here: our model, or our folders.";
             return Err(Fault::Told(ToolError::ExecutionFailed(what.to_owned())));
         };
-        ongoing.decline(&ear::question(&request.params));
-        let declined: ElicitResult = ear::declined();
-        answers.insert(key, serde_json::to_value(declined).unwrap_or_default());
+        let answer = ongoing.ask(&request.params).await;
+        answers.insert(key, serde_json::to_value(answer).unwrap_or_default());
     }
     wanted.input_responses = Some(answers);
     wanted.request_state = more.request_state;

@@ -9,7 +9,7 @@ use crate::tools::{Context, Output, ToolError, spill};
 /// CA-33: all of the content.
 pub(super) async fn output(
     result: &CallToolResult,
-    asked: &[String],
+    unanswered: &[String],
     context: &Context,
 ) -> Result<Output, ToolError> {
     let mut parts = Vec::new();
@@ -21,9 +21,8 @@ pub(super) async fn output(
     {
         parts.push(structured.to_string());
     }
-    parts.extend(asked.iter().map(|question| {
-        format!("[The server wanted to ask a person, which it may not here: {question}]")
-    }));
+    let asked = |question| format!("[The server asked, and got no answer: {question}]");
+    parts.extend(unanswered.iter().map(asked));
     let text = parts.join("\n");
     let text = if text.trim().is_empty() { "(no content)".to_owned() } else { text };
     if result.is_error == Some(true) {

@@ -5,56 +5,90 @@ use rmcp::{
     ClientHandler,
     model::{
         ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-        ErrorData, Implementation, ProgressNotificationParam, ProgressToken,
+        ElicitationCapability, ErrorData, FormElicitationCapability, Implementation,
+        ProgressNotificationParam, ProgressToken, UrlElicitationCapability,
     },
     service::{NotificationContext, RequestContext, RoleClient},
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 use tokio::sync::{Notify, watch};
 
-use crate::texts;
+use super::elicit::{self, Asker};
+use crate::{
+    journal::ids::CallId,
+    texts,
+    tools::{Context, ask::People},
+};
 
 /// One for each connection.
 pub(super) struct Ear {
     /// Rung when the server's tools may be others than they were.
     changed: Arc<Notify>,
     calls: Mutex<HashMap<ProgressToken, Arc<Ongoing>>>,
+    /// All that have not ended, known here before the server is.
+    begun: Mutex<Vec<Weak<Ongoing>>>,
 }
 
 /// A call under way.
-#[derive(Default)]
 pub(super) struct Ongoing {
+    server: String,
     tool: String,
-    /// Where people see how far it is.
+    call: CallId,
+    /// Where people see how far it is, and whom the server can ask.
     progress: watch::Sender<String>,
+    pub people: People,
     /// Rings at each sign of life.
     pub alive: Notify,
-    /// What the server would have asked somebody.
-    asked: Mutex<Vec<String>>,
+    /// What the server has asked without getting an answer.
+    unanswered: Mutex<Vec<String>>,
 }
 
 impl Ongoing {
-    pub fn showing(tool: &str, progress: watch::Sender<String>) -> Arc<Self> {
-        Arc::new(Self { tool: tool.to_owned(), progress, ..Self::default() })
+    pub fn of(server: &str, tool: &str, context: &Context) -> Arc<Self> {
+        Arc::new(Self {
+            server: server.to_owned(),
+            tool: tool.to_owned(),
+            call: context.call.clone(),
+            progress: context.progress.clone(),
+            people: context.people.clone(),
+            alive: Notify::new(),
+            unanswered: Mutex::default(),
+        })
     }
 
-    /// The question is not put to anybody: its call holds a worker while it waits, and a person may
-    /// take days. The model can ask for itself, and call again.
-    pub fn decline(&self, question: &str) {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(question.to_owned());
+    /// Puts the server's question to the person for whom the call runs.
+    pub async fn ask(&self, request: &ElicitRequestParams) -> ElicitResult {
+        let asker = Asker { server: &self.server, call: &self.call, people: &self.people };
+        let (result, unanswered) = elicit::put(&asker, request).await;
+        self.alive.notify_one();
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).extend(unanswered);
+        result
     }
 
-    pub fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn unanswered(&self) -> Vec<String> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Ear {
     pub fn ringing(changed: Arc<Notify>) -> Self {
-        Self { changed, calls: Mutex::default() }
+        Self { changed, calls: Mutex::default(), begun: Mutex::default() }
+    }
+
+    pub fn begins(&self, call: &Arc<Ongoing>) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.retain(|call| call.strong_count() > 0);
+        begun.push(Arc::downgrade(call));
+    }
+
+    /// The call under way, if there is but one.
+    fn only_call(&self) -> Option<Arc<Ongoing>> {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = begun.iter().filter_map(Weak::upgrade);
+        calls.next().filter(|_| calls.next().is_none())
     }
 
     pub fn follow(&self, token: ProgressToken, call: Arc<Ongoing>) {
@@ -78,7 +112,11 @@ impl Ear {
 impl ClientHandler for Ear {
     fn get_info(&self) -> ClientConfig {
         let us = Implementation::new("countersign", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), us)
+        let mut able = ClientCapabilities::default();
+        let form = FormElicitationCapability::new().with_schema_validation(true);
+        let elicitation = ElicitationCapability::new().with_form(form);
+        able.elicitation = Some(elicitation.with_url(UrlElicitationCapability::new()));
+        ClientConfig::new(able, us)
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
@@ -97,28 +135,19 @@ impl ClientHandler for Ear {
         call.progress.send_replace(text);
     }
 
-    /// Which of several calls it is for, the old protocol does not say.
+    /// Which of several calls it is for, the old protocol does not say: a question is put to nobody
+    /// who might not be meant.
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let question = question(&request);
-        self.calls().values().for_each(|call| call.decline(&question));
-        Ok(declined())
-    }
-}
-
-pub(super) fn declined() -> ElicitResult {
-    ElicitResult::new(ElicitationAction::Decline)
-}
-
-pub(super) fn question(request: &ElicitRequestParams) -> String {
-    match request {
-        ElicitRequestParams::FormElicitationParams { message, .. } => message.clone(),
-        ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-            format!("{message} ({url})")
+        let Some(call) = self.only_call() else {
+            return Ok(ElicitResult::new(ElicitationAction::Decline));
+        };
+        tokio::select! {
+            answer = call.ask(&request) => Ok(answer),
+            () = context.ct.cancelled() => Ok(ElicitResult::new(ElicitationAction::Cancel)),
         }
-        _ => "(a question of an unknown kind)".to_owned(),
     }
 }

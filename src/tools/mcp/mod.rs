@@ -9,6 +9,7 @@
 //! - [`session`]: opens a connection, by either generation of the protocol
 //! - [`oauth`]: gets a token for one that wants one
 //! - [`ear`]: what a server says without being asked
+//! - [`elicit`]: what it asks a person then
 //! - [`call`]: one call, to its end
 //! - [`tool`]: what we make of a tool's definition
 //! - [`content`]: what we make of a result
@@ -16,6 +17,7 @@
 mod call;
 mod content;
 mod ear;
+mod elicit;
 pub mod keep;
 mod oauth;
 pub mod server;

@@ -207,14 +207,13 @@ async fn mc_48_a_call_tells_its_progress_and_is_cancelled_at_the_server() {
     assert_eq!(&cancelled.expect("a word")["params"]["requestId"], id);
 }
 
-/// A server may not question people in the midst of a call: the model hears what it would have
-/// asked.
+/// Where a server's question finds nobody, the model hears what it has asked.
 #[tokio::test]
-async fn a_servers_question_is_declined_and_told() {
+async fn a_servers_question_that_finds_nobody_is_told() {
     let desk = Desk::new().await;
     let tools = desk.tools(desk.moody(&json!([tool("ask")]))).await.expect("tools");
     let told = run(&tools, "m_ask", json!({})).await.expect("a result");
-    assert!(told.starts_with("decline\n[The server wanted to ask a person"), "{told}");
+    assert!(told.starts_with("cancel\n[The server asked, and got no answer"), "{told}");
     assert!(told.contains("Which colour?"));
 }
 

@@ -94,12 +94,12 @@ impl McpTool {
         let session = self.server.session().await.map_err(Fault::Told)?;
         let wanted =
             CallToolRequestParams::new(self.original_name.clone()).with_arguments(arguments);
-        let ongoing = Ongoing::showing(&self.spec.name, context.progress.clone());
+        let ongoing = Ongoing::of(&self.server.config.name, &self.spec.name, context);
         let result = call::call(&self.server.config, &session, wanted, &ongoing).await;
         if matches!(result, Err(Fault::Broken | Fault::NotRun)) {
             self.server.lost(&session).await;
         }
-        content::output(&result?, &ongoing.asked(), context).await.map_err(Fault::Told)
+        content::output(&result?, &ongoing.unanswered(), context).await.map_err(Fault::Told)
     }
 }
 

@@ -1,10 +1,15 @@
 //! What people see of other people's servers of tools.
 
-use countersign::llm::scripted::{call, say};
+use chrono::TimeDelta;
+use countersign::{
+    gateway::{approvals, deliver},
+    journal::event::Event,
+    llm::scripted::{call, say},
+};
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 
-use crate::{story, world::World};
+use crate::{process::eventually, story, world::World};
 
 /// A server of the world, which does on purpose what good ones do by accident.
 struct Moody {
@@ -96,5 +101,135 @@ story! {
             assert!(names.contains(&name), "{name}: {names:?}");
         }
         assert!(format!("{:?}", prompts[0]).contains("How we write letters"));
+    }
+}
+
+/// A call that goes on while its world does.
+struct UnderWay {
+    app: countersign::app::App,
+    turn: tokio::task::JoinHandle<()>,
+}
+
+impl UnderWay {
+    /// A server of the world asks a person for these fields.
+    async fn asks(world: &mut World, properties: Value) -> (Moody, Self) {
+        let server = Moody::with(world, &json!([tool("order")]));
+        let call = Self::asks_again(world, properties).await;
+        (server, call)
+    }
+
+    async fn asks_again(world: &mut World, properties: Value) -> Self {
+        let required: Vec<_> = properties.as_object().unwrap().keys().cloned().collect();
+        let schema = json!({ "type": "object", "properties": properties, "required": required });
+        let question = json!({ "message": "The *shirt*", "requestedSchema": schema });
+        world.model_will(call("m_order", question));
+        world.ann_says("order it").await;
+        let (app, press) = (world.node().await, world.press("Allow once"));
+        world.takes(&app, "1", press).await;
+        let worker = app.worker.clone();
+        let turn = tokio::spawn(async move { _ = worker.advance_ready().await.unwrap() });
+        let under_way = Self { app, turn };
+        under_way.shows(world, "The tool server **m** asks you:").await;
+        under_way
+    }
+
+    /// Until the last that is shown asks that.
+    async fn shows(&self, world: &World, what: &str) {
+        let asks = async || {
+            deliver::deliver_ready(&self.app.gateway).await.unwrap();
+            let messages = world.room.messages();
+            let last = messages.last()?;
+            (last.text.contains(what) && !last.buttons.is_empty()).then_some(())
+        };
+        eventually(what, asks).await;
+    }
+
+    async fn ends(self, world: &mut World) {
+        self.turn.await.unwrap();
+        world.settle(&self.app).await;
+    }
+}
+
+story! {
+    /// CA-33: what a server asks in the midst of a call is put to the person for whom it runs, with
+    /// buttons or to be typed, field by field; it names the server, and acts as nothing.
+    async fn ca_33_a_server_asks_a_person_in_the_midst_of_a_call(world: &mut World) {
+        let fields = json!({
+            "colour": { "type": "string", "enum": ["red", "green"] },
+            "name": { "type": "string", "maxLength": 5 },
+        });
+        let (server, call) = UnderWay::asks(world, fields).await;
+        assert!(world.last().ends_with("[red] [green] [No answer]"), "{}", world.last());
+        let shown = world.room.messages().last().unwrap().text.clone();
+        assert!(shown.contains("The \\*shirt\\*") && shown.contains("Never tell it"), "{shown}");
+        // Nobody else answers for Ann, and no word of hers is taken for one that fits no button.
+        let press = world.press("green");
+        world.takes(&call.app, "2", press).await;
+        let press = world.press("green");
+        world.takes(&call.app, "1", press).await;
+        call.shows(world, "your next message is the answer").await;
+        let long = world.said("much too long");
+        world.takes(&call.app, "1", long).await;
+        call.shows(world, "did not fit").await;
+        let name = world.said("Ann");
+        world.takes(&call.app, "1", name).await;
+        world.model_will(say("Ordered."));
+        call.ends(world).await;
+        assert_eq!(world.last(), "Ordered.");
+        let given = json!({ "action": "accept", "content": { "colour": "green", "name": "Ann" } });
+        let result: Value = serde_json::from_str(&world.results().await[0]).unwrap();
+        assert_eq!(result, given);
+        assert!(world.shown().contains("Ann answered: green"), "{}", world.shown());
+        assert_eq!(server.heard("tools/call"), 1);
+        let said = world.journal().await.into_iter();
+        let said = said.filter(|entry| matches!(entry.event, Event::Said { .. })).count();
+        assert_eq!(said, 1, "answers are no messages to the agent");
+    }
+}
+
+story! {
+    /// CA-33: a person need not answer; the model hears what was asked. What nobody answers in time
+    /// is not waited for.
+    async fn ca_33_nobody_has_to_answer_a_server(world: &mut World) {
+        let (_, call) = UnderWay::asks(world, json!({ "sure": { "type": "boolean" } })).await;
+        let press = world.press("No answer");
+        world.takes(&call.app, "1", press).await;
+        world.model_will(say("Then not."));
+        call.ends(world).await;
+        assert!(world.results().await[0].contains("\"decline\""));
+        assert!(world.results().await[0].contains("got no answer: The *shirt*"));
+        let call = UnderWay::asks_again(world, json!({})).await;
+        assert!(world.last().ends_with("[Confirm] [No answer]"));
+        world.clock.advance(TimeDelta::minutes(11));
+        approvals::sweep(&call.app.gateway).await.unwrap();
+        world.model_will(say("Well."));
+        call.ends(world).await;
+        assert!(world.results().await[1].contains("\"cancel\""));
+    }
+}
+
+story! {
+    /// CA-33, I4: `/stop` takes the question back, and ends the call at the server. A node that dies
+    /// with the question open leaves a call of which nobody knows whether it ran; its question is
+    /// withdrawn, and a press on it counts for nothing.
+    async fn ca_33_a_question_ends_with_its_call(world: &mut World) {
+        let (server, call) = UnderWay::asks(world, json!({ "sure": { "type": "boolean" } })).await;
+        let late = world.press("Yes");
+        let stop = world.said("/stop");
+        world.takes(&call.app, "1", stop).await;
+        call.ends(world).await;
+        assert_eq!(server.heard("notifications/cancelled"), 1);
+        assert!(world.press_if_there("Yes").is_none(), "{}", world.shown());
+        world.happens("1", late).await;
+        assert_eq!(server.heard("tools/call"), 1);
+        world.ann_says("/new").await;
+        let call = UnderWay::asks_again(world, json!({ "sure": { "type": "boolean" } })).await;
+        call.turn.abort();
+        let _ = call.turn.await;
+        call.app.gateway.store.release_all().await.unwrap();
+        let next = world.node().await;
+        world.settle(&next).await;
+        assert!(world.last().contains("Run it again?"), "{}", world.last());
+        assert!(world.press_if_there("Yes").is_none(), "{}", world.shown());
     }
 }

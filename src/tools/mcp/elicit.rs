@@ -1,0 +1,347 @@
+//! What a server asks a person in the midst of a call (elicitation): its fields in turn, each as a
+//! question of its own, with buttons where there is something to choose from.
+//!
+//! All of it is the server's word, shown as such. Whatever looks like a secret is declined without
+//! asking anybody, as the protocol forbids it. An address is shown, and never opened from here.
+
+use channels::text::neutralise;
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde_json::{Map, Value};
+
+use crate::{
+    agent::catalog,
+    journal::ids::CallId,
+    texts::{Asked, Asking},
+    tools::ask::{Answer, People, Question},
+};
+
+/// More than these are typed.
+const MOST_BUTTONS: usize = 10;
+const BUTTON_CHARS: usize = 40;
+const MOST_FIELDS: usize = 10;
+/// How often an answer may not fit.
+const TRIES: usize = 3;
+/// What no server may ask for, in the names of its fields.
+const SECRETS: [&str; 8] =
+    ["password", "passwort", "passphrase", "secret", "apikey", "token", "credential", "cvv"];
+
+/// Who asks whom.
+pub(super) struct Asker<'a> {
+    pub server: &'a str,
+    pub call: &'a CallId,
+    pub people: &'a People,
+}
+
+/// What people gave, and what the model is told of it.
+pub(super) async fn put(
+    asker: &Asker<'_>,
+    request: &ElicitRequestParams,
+) -> (ElicitResult, Option<String>) {
+    let (message, answer) = match request {
+        ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+            let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+            (message.clone(), asker.form(message, &schema).await)
+        }
+        ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+            (format!("{message} ({url})"), asker.address(message, url).await)
+        }
+        _ => ("(a question of an unknown kind)".to_owned(), Err(ElicitationAction::Decline)),
+    };
+    match answer {
+        Ok(content) => {
+            let accepted = ElicitResult::new(ElicitationAction::Accept);
+            (content.into_iter().fold(accepted, ElicitResult::with_content), None)
+        }
+        Err(action) => (ElicitResult::new(action), Some(message)),
+    }
+}
+
+/// The answer, or how there is none.
+type Given<T> = Result<T, ElicitationAction>;
+
+impl Asker<'_> {
+    fn words(&self) -> &'static Asking {
+        &self.people.language.words().asking
+    }
+
+    async fn form(&self, message: &str, schema: &Value) -> Given<Option<Value>> {
+        let none = Map::new();
+        let fields = schema["properties"].as_object().unwrap_or(&none);
+        let secret = fields.iter().any(|(name, field)| is_secret(name, field));
+        if secret || fields.len() > MOST_FIELDS {
+            return Err(ElicitationAction::Decline);
+        }
+        if fields.is_empty() {
+            let asked = Asked { message: message.to_owned(), ..Asked::default() };
+            self.ask(asked, vec![self.words().confirm.to_owned()], false).await?;
+            return Ok(Some(Value::Object(none)));
+        }
+        let required = |name: &String| {
+            schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name))
+        };
+        let mut content = Map::new();
+        for (name, schema) in fields {
+            let field = Field::of(name, schema, required(name));
+            let asked = Asked { message: message.to_owned(), ..field.asked() };
+            if let Some(value) = self.field(&field, asked).await? {
+                content.insert(name.clone(), value);
+            }
+        }
+        Ok(Some(Value::Object(content)))
+    }
+
+    async fn address(&self, message: &str, url: &str) -> Given<Option<Value>> {
+        let web =
+            url.parse().is_ok_and(|url: reqwest::Url| matches!(url.scheme(), "https" | "http"));
+        if !web {
+            return Err(ElicitationAction::Decline);
+        }
+        let address = Some(neutralise(url).replace(['`', '\n'], ""));
+        let asked = Asked { message: message.to_owned(), address, ..Asked::default() };
+        self.ask(asked, vec![self.words().done_there.to_owned()], false).await?;
+        Ok(None)
+    }
+
+    /// `None`: it was left out, and nothing is usual.
+    async fn field(&self, field: &Field<'_>, mut asked: Asked) -> Given<Option<Value>> {
+        let words = self.words();
+        let mut options = field.labels(words);
+        let typed = options.is_empty();
+        if !field.required {
+            options.push(words.leave_out.to_owned());
+        }
+        for _ in 0..TRIES {
+            let given = self.ask(asked.clone(), options.clone(), typed).await?;
+            if !field.required && given.to_lowercase() == words.leave_out.to_lowercase() {
+                return Ok(field.schema.get("default").cloned());
+            }
+            match field.read(&given, words) {
+                Ok(value) => return Ok(Some(value)),
+                Err(why) => asked.unfit = Some(why),
+            }
+        }
+        Err(ElicitationAction::Cancel)
+    }
+
+    async fn ask(&self, asked: Asked, options: Vec<String>, typed: bool) -> Given<String> {
+        let question = Question { server: self.server.to_owned(), asked, options, typed };
+        match self.people.ask(self.call, question).await {
+            Answer::Given(text) => Ok(text),
+            Answer::Declined => Err(ElicitationAction::Decline),
+            Answer::Nobody => Err(ElicitationAction::Cancel),
+        }
+    }
+}
+
+fn is_secret(name: &str, field: &Value) -> bool {
+    let told = [name, field["title"].as_str().unwrap_or_default()].map(|text| {
+        let letters = text.chars().filter(|c| c.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect::<String>()
+    });
+    SECRETS.iter().any(|secret| told.iter().any(|text| text.contains(secret)))
+}
+
+/// One field, as the schema of the protocol has it.
+struct Field<'s> {
+    name: &'s str,
+    schema: &'s Value,
+    required: bool,
+    /// What there is to choose from: as it is shown, as it is sent.
+    choices: Vec<(String, Value)>,
+}
+
+impl<'s> Field<'s> {
+    fn of(name: &'s str, schema: &'s Value, required: bool) -> Self {
+        let several = schema["type"] == "array";
+        let choices = choices(if several { &schema["items"] } else { schema });
+        Self { name, schema, required, choices }
+    }
+
+    fn is(&self, kind: &str) -> bool {
+        self.schema["type"] == kind
+    }
+
+    /// What stands on buttons; nothing where the answer is typed.
+    fn labels(&self, words: &Asking) -> Vec<String> {
+        if self.is("boolean") {
+            return vec![words.yes.to_owned(), words.no.to_owned()];
+        }
+        if self.is_listed() {
+            return Vec::new();
+        }
+        self.choices.iter().map(|(label, _)| label.clone()).collect()
+    }
+
+    /// Whether there are too many choices for buttons, or too long ones.
+    fn is_listed(&self) -> bool {
+        let long = |(label, _): &(String, Value)| label.chars().count() > BUTTON_CHARS;
+        self.is("array") || self.choices.len() > MOST_BUTTONS || self.choices.iter().any(long)
+    }
+
+    fn asked(&self) -> Asked {
+        let text = |key: &str| self.schema[key].as_str().unwrap_or_default().to_owned();
+        let title = Some(text("title")).filter(|title| !title.is_empty());
+        let listed = self.choices.iter().filter(|_| self.is_listed());
+        let listed = listed.map(|(label, _)| label.clone());
+        let usually = self.schema.get("default").map(|usual| match usual {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        Asked {
+            field: title.unwrap_or_else(|| self.name.to_owned()),
+            description: text("description"),
+            listed: listed.collect(),
+            several: self.is("array"),
+            usually,
+            ..Asked::default()
+        }
+    }
+
+    /// What the server gets for that text, or what is wrong with it.
+    fn read(&self, text: &str, words: &Asking) -> Result<Value, String> {
+        let text = text.trim();
+        let value = if self.is("boolean") {
+            Value::Bool(text.to_lowercase() == words.yes.to_lowercase())
+        } else if self.is("array") {
+            let chosen = text.split(',').map(|one| self.chosen(one.trim()));
+            Value::Array(chosen.collect::<Result<_, _>>()?)
+        } else if !self.choices.is_empty() {
+            self.chosen(text)?
+        } else if self.is("integer") {
+            text.parse::<i64>().map_err(|_| text.to_owned())?.into()
+        } else if self.is("number") {
+            text.replace(',', ".").parse::<f64>().map_err(|_| text.to_owned())?.into()
+        } else {
+            Value::from(text)
+        };
+        let options = jsonschema::options().offline().should_validate_formats(true);
+        match options.build(self.schema) {
+            Ok(schema) => catalog::fits(&schema, &value).map(|()| value),
+            Err(_) => Ok(value),
+        }
+    }
+
+    fn chosen(&self, text: &str) -> Result<Value, String> {
+        let wanted = text.to_lowercase();
+        let labelled = self.choices.iter().find(|(label, _)| label.to_lowercase() == wanted);
+        let numbered = || self.choices.get(text.parse::<usize>().ok()?.checked_sub(1)?);
+        let found = labelled.or_else(numbered).map(|(_, value)| value.clone());
+        found.ok_or_else(|| text.to_owned())
+    }
+}
+
+/// `enum`, with its names or without, or constants with titles.
+fn choices(schema: &Value) -> Vec<(String, Value)> {
+    let titled = ["oneOf", "anyOf"].into_iter().find_map(|key| schema[key].as_array());
+    if let Some(titled) = titled {
+        let one = |one: &Value| {
+            let title = one["title"].as_str().or(one["const"].as_str())?;
+            Some((neutralise(title), one["const"].clone()))
+        };
+        return titled.iter().filter_map(one).collect();
+    }
+    let values = schema["enum"].as_array().into_iter().flatten();
+    let names = schema["enumNames"].as_array();
+    let one = |(at, value): (usize, &Value)| {
+        let name = names.and_then(|names| names.get(at)?.as_str());
+        Some((neutralise(name.or(value.as_str())?), value.clone()))
+    };
+    values.enumerate().filter_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texts::Language;
+    use serde_json::json;
+    use tokio::sync::mpsc;
+
+    /// What a server gets that asks for these, when a person answers so.
+    async fn asks(schema: Value, answers: &[&str]) -> (ElicitResult, Vec<Question>) {
+        let (wishes, mut heard) = mpsc::unbounded_channel();
+        let people = People::reached_by(wishes, Language::English);
+        let call = CallId::from("c");
+        let request: ElicitRequestParams = serde_json::from_value(schema).expect("a request");
+        let person = async {
+            let mut asked = Vec::new();
+            for answer in answers {
+                let wish: crate::tools::ask::Wish = heard.recv().await.expect("a question");
+                let answer = match *answer {
+                    "declined" => Answer::Declined,
+                    text => Answer::Given(text.to_owned()),
+                };
+                wish.answer.send(answer).expect("somebody waits");
+                asked.push(wish.question);
+            }
+            asked
+        };
+        let asker = Asker { server: "s", call: &call, people: &people };
+        let ((result, _), asked) = tokio::join!(put(&asker, &request), person);
+        (result, asked)
+    }
+
+    fn form(properties: Value, required: &[&str]) -> Value {
+        let schema = json!({ "type": "object", "properties": properties, "required": required });
+        json!({ "mode": "form", "message": "Tell me", "requestedSchema": schema })
+    }
+
+    /// CA-33: every kind of field that the protocol knows is asked in turn, and comes as its type.
+    #[tokio::test]
+    async fn ca_33_fields_are_asked_in_turn_and_come_as_their_types() {
+        let colours = json!({ "type": "string", "oneOf": [
+            { "const": "r", "title": "Red" }, { "const": "g", "title": "Green" },
+        ] });
+        let sizes =
+            json!({ "type": "array", "items": { "type": "string", "enum": ["S", "M", "L"] } });
+        let fields = json!({
+            "a_sure": { "type": "boolean" }, "b_colour": colours, "c_sizes": sizes,
+            "d_count": { "type": "integer", "minimum": 1 }, "e_weight": { "type": "number" },
+            "f_mail": { "type": "string", "format": "email" },
+            "g_note": { "type": "string", "default": "none" },
+        });
+        let required = ["a_sure", "b_colour", "c_sizes", "d_count", "e_weight", "f_mail"];
+        let answers =
+            ["yes", "green", "1, L", "0", "7", "1,5", "not one", "ann@example.org", "Leave out"];
+        let (result, asked) = asks(form(fields, &required), &answers).await;
+        assert_eq!(result.action, ElicitationAction::Accept);
+        let given = json!({
+            "a_sure": true, "b_colour": "g", "c_sizes": ["S", "L"], "d_count": 7, "e_weight": 1.5,
+            "f_mail": "ann@example.org", "g_note": "none",
+        });
+        assert_eq!(result.content, Some(given));
+        assert_eq!((asked[0].options.len(), asked[0].typed), (2, false));
+        assert_eq!(asked[1].options, ["Red", "Green"]);
+        assert!(asked[2].typed && asked[2].asked.several && asked[2].asked.listed.len() == 3);
+        assert!(asked[3].asked.unfit.is_none() && asked[4].asked.unfit.is_some());
+        assert_eq!(asked[8].options, ["Leave out"]);
+    }
+
+    /// What a person declines is declined as a whole; nothing of it reaches the server.
+    #[tokio::test]
+    async fn what_is_declined_reaches_nobody() {
+        let fields = json!({ "a": { "type": "string" }, "b": { "type": "string" } });
+        let (result, _) = asks(form(fields, &["a", "b"]), &["one", "declined"]).await;
+        assert_eq!((result.action, result.content), (ElicitationAction::Decline, None));
+        let request = serde_json::from_value(form(json!({}), &[])).expect("a request");
+        let people = People::default();
+        let nobody = Asker { server: "s", call: &"c".into(), people: &people };
+        let (result, told) = put(&nobody, &request).await;
+        assert_eq!(result.action, ElicitationAction::Cancel);
+        assert_eq!(told.as_deref(), Some("Tell me"));
+    }
+
+    /// Nobody is asked for a secret, nor sent to what is no page.
+    #[tokio::test]
+    async fn secrets_and_strange_addresses_are_declined_unasked() {
+        for name in ["password", "API_key", "your_Token"] {
+            let (result, _) = asks(form(json!({ name: { "type": "string" } }), &[]), &[]).await;
+            assert_eq!(result.action, ElicitationAction::Decline, "{name}");
+        }
+        let page = |url: &str| json!({ "mode": "url", "message": "Sign in", "url": url, "elicitationId": "1" });
+        let (result, _) = asks(page("javascript:alert(1)"), &[]).await;
+        assert_eq!(result.action, ElicitationAction::Decline);
+        let (result, asked) = asks(page("https://example.org/a"), &["I will open it"]).await;
+        assert_eq!((result.action, result.content), (ElicitationAction::Accept, None));
+        assert_eq!(asked[0].asked.address.as_deref(), Some("https://example.org/a"));
+    }
+}

@@ -1,0 +1,163 @@
+//! What calls under way want to know of people: written down like other questions, and answered by
+//! what the journal says.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::TimeDelta;
+use serde_json::json;
+use std::collections::BTreeMap;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    act,
+    advance::{Flow, Turn},
+    trail,
+};
+use crate::{
+    agent::{approvers::Approvers, guard},
+    gateway::approvals::{self, TYPED},
+    journal::{
+        event::{Asks, Decider, Decision, Entry, Event},
+        ids::{ApprovalId, CallId},
+    },
+    store::{
+        approvals::Asked,
+        files,
+        journal::{Change, Terms},
+        withdrawn,
+    },
+    tools::ask::{Answer, People, Wish},
+};
+
+/// How long a call waits for a person. While it does, it holds its turn.
+const WAITS_FOR: TimeDelta = TimeDelta::minutes(10);
+
+/// The questions of the calls of one turn.
+pub(super) struct Asking {
+    wishes: mpsc::UnboundedSender<Wish>,
+    heard: mpsc::UnboundedReceiver<Wish>,
+    open: BTreeMap<ApprovalId, (CallId, oneshot::Sender<Answer>)>,
+}
+
+impl Default for Asking {
+    fn default() -> Self {
+        let (wishes, heard) = mpsc::unbounded_channel();
+        Self { wishes, heard, open: BTreeMap::new() }
+    }
+}
+
+impl Asking {
+    /// Whom a call of this turn can ask.
+    pub fn people(&self, turn: &Turn<'_>) -> People {
+        People::reached_by(self.wishes.clone(), turn.claimed.language())
+    }
+
+    /// The next question of a call.
+    pub async fn wish(&mut self) -> Option<Wish> {
+        self.heard.recv().await
+    }
+
+    /// Writes the question down, and shows it.
+    pub async fn put(&mut self, turn: &Turn<'_>, wish: Wish) -> Result<Flow> {
+        let open = turn.session.open_calls().find(|open| open.call.id == wish.call);
+        let Some(call) = open.map(|open| &open.call) else { return Ok(Flow::Around) };
+        if act::room_for_questions(turn).await? == 0 {
+            tracing::warn!(tool.name = call.tool, "a server asks too much");
+            return Ok(Flow::Around);
+        }
+        let asked = written(turn, &wish);
+        self.open.insert(asked.id.clone(), (wish.call, wish.answer));
+        let event = Event::ApprovalAsked {
+            approval: asked.id.clone(),
+            call: asked.call.clone(),
+            digest: asked.digest.clone(),
+            asks: asked.asks,
+        };
+        let facts = vec![trail::asked(turn, call, &wish.question.server, &asked)];
+        let change = turn.change(vec![event], vec![]);
+        turn.record(Change { asked: vec![asked], facts, terms: Terms::Always, ..change }).await
+    }
+
+    /// Passes on what people have answered.
+    pub fn hear(&mut self, entry: &Entry) {
+        let Event::ApprovalDecided { approval, decision, by, .. } = &entry.event else { return };
+        let Some((_, waits)) = self.open.remove(approval) else { return };
+        let answer = match (decision, by) {
+            (Decision::Answer { text }, _) => Answer::Given(text.clone()),
+            (_, Decider::Person(_)) => Answer::Declined,
+            (_, Decider::Timeout | Decider::Undeliverable) => Answer::Nobody,
+        };
+        // A call that has ended meanwhile does not want it any more.
+        let _ = waits.send(answer);
+    }
+
+    /// The call has ended: nobody waits for what it wanted to know.
+    pub async fn end(&mut self, turn: &Turn<'_>, call: &CallId) -> Result<()> {
+        let before = self.open.len();
+        self.open.retain(|_, (of, _)| of != call);
+        if self.open.len() == before {
+            return Ok(());
+        }
+        withdraw(turn, Some(call.clone())).await
+    }
+
+    /// The node stops: its calls end without an answer.
+    pub fn give_up(&mut self) {
+        self.open.clear();
+        self.heard.close();
+    }
+}
+
+/// Questions of calls that have died with another node. Whoever begins a turn waits for none.
+pub(super) async fn withdraw_left(turn: &Turn<'_>) -> Result<()> {
+    if turn.session.open_calls().next().is_none() {
+        return Ok(());
+    }
+    withdraw(turn, None).await
+}
+
+async fn withdraw(turn: &Turn<'_>, call: Option<CallId>) -> Result<()> {
+    let gateway = &turn.worker.gateway;
+    let (conversation, now) = (turn.claimed.lease.conversation().clone(), gateway.clock.now());
+    let withdraw = gateway.store.write("withdraw answers", move |tx| {
+        Box::pin(async move { withdrawn::answers(tx, &conversation, call.as_ref(), now).await })
+    });
+    withdraw.await
+}
+
+/// For the person on whose behalf the call runs, and for nobody else.
+fn written(turn: &Turn<'_>, wish: &Wish) -> Asked {
+    let Wish { call, question, .. } = wish;
+    let (id, words) = (ApprovalId::new(), turn.claimed.words());
+    let title = words.question_title(Asks::Answer, &question.server);
+    let code = approvals::code(&id);
+    let shown = words.asked(&question.asked, question.typed.then_some(code.as_str()));
+    let markdown = turn.worker.redactor.text(&format!("{title}\n\n{shown}")).into_owned();
+    let choices = words.answers(&question.options);
+    let mut offers: String = choices.iter().map(|choice| choice.key).collect();
+    if question.typed {
+        offers.push(TYPED);
+    }
+    let arguments = json!({
+        "server": question.server,
+        "message": question.asked.message,
+        "field": question.asked.field,
+        "options": question.options,
+    });
+    let (approval, reply_to) = (id.to_string(), turn.reply_to());
+    Asked {
+        call: call.clone(),
+        asks: Asks::Answer,
+        tool: question.server.clone(),
+        digest: files::digest_of(guard::canonical(&arguments).as_bytes()),
+        title,
+        arguments,
+        requester: act::requester(turn),
+        approvers: Approvers::default(),
+        proposal: None,
+        offers,
+        expires_at: turn.worker.gateway.clock.now() + WAITS_FOR,
+        shows: act::parts(turn, Outgoing::Question { markdown, approval, choices, reply_to }),
+        id,
+    }
+}
