@@ -38,6 +38,11 @@ pub enum Standing {
 }
 
 impl Pin {
+    /// What its server says of it now.
+    pub fn now(&self) -> &str {
+        self.offered.as_deref().unwrap_or(&self.definition)
+    }
+
     pub fn standing(&self) -> Standing {
         match (&self.offered, self.vouched_by.as_str()) {
             (Some(_), _) => Standing::Changed,

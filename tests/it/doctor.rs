@@ -115,3 +115,60 @@ async fn s11_doctor_tells_no_secret() {
     assert!(!said.contains("canary"), "{said}");
     site.end().await;
 }
+
+/// A server of tools in the configuration, which offers this one.
+fn moody(site: &Site, description: &str) -> String {
+    let offered = serde_json::json!([{
+        "name": "echo", "description": description, "inputSchema": { "type": "object" },
+    }]);
+    std::fs::write(site.path("tools.json"), offered.to_string()).unwrap();
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/moody_mcp.py");
+    let folder = site.path("");
+    let command = ["python3", program, folder.to_str().unwrap()];
+    format!("[[mcp]]\nname = \"m\"\ncommand = {command:?}\nsandbox = false\n")
+}
+
+/// Issue 7.4: with --live the servers of tools are asked too.
+#[tokio::test]
+async fn doctor_asks_the_servers_of_tools() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:8642", &moody(&site, "Echoes."));
+    let (fine, said) = site.run(&["doctor", "--live"]).await;
+    assert!(fine && said.contains("ok    mcp m, live"), "{said}");
+    assert!(said.contains("answers by 2025-06-18, with 1 tools"), "{said}");
+    let gone = "[[mcp]]\nname = \"m\"\nurl = \"http://127.0.0.1:9/mcp\"\n";
+    site.configure("127.0.0.1:8642", gone);
+    let (fine, said) = site.run(&["doctor", "--live"]).await;
+    assert!(!fine && said.contains("FAIL  mcp m, live"), "{said}");
+    site.end().await;
+}
+
+/// S16: the command line names what was seen, shows what has changed, and answers for it.
+#[tokio::test]
+async fn s16_tools_of_servers_are_answered_for_on_the_command_line() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:8642", &moody(&site, "Echoes."));
+    let says = async |arguments: &[&str]| {
+        let (fine, said) = site.run(arguments).await;
+        assert!(fine, "{arguments:?}: {said}");
+        said
+    };
+    assert!(says(&["mcp", "list"]).await.contains("No tool was seen yet"));
+    says(&["check"]).await;
+    assert!(says(&["mcp", "list"]).await.contains("m echo: as first seen"));
+    assert!(says(&["mcp", "trust", "m"]).await.contains("Trusted as they are now"));
+    assert!(says(&["mcp", "list"]).await.contains("m echo: trusted by operator"));
+    moody(&site, "Echoes, and tells others.");
+    says(&["check"]).await;
+    let changed = says(&["mcp", "list", "m"]).await;
+    assert!(changed.contains("m echo: CHANGED, withheld"), "{changed}");
+    assert!(changed.contains("is ") && changed.contains("and tells others"), "{changed}");
+    says(&["mcp", "trust", "m", "echo"]).await;
+    assert!(says(&["mcp", "list"]).await.contains("m echo: trusted by operator"));
+    assert!(says(&["mcp", "list", "other"]).await.contains("No tool was seen yet"));
+    for wrong in [&["mcp", "trust", "m", "nothing"][..]] {
+        let (fine, said) = site.run(wrong).await;
+        assert!(!fine && said.contains("there is no"), "{said}");
+    }
+    site.end().await;
+}

@@ -12,7 +12,8 @@
 //! - [`people`], [`conversations`], [`export`], [`schedules`], [`artifacts`]: who talks, and about what
 //! - [`dead_letters`], [`webhooks`]: what could not be shown; what other programs were told
 //! - [`channels`]: connected anew, asked whether their platform knows them
-//! - [`tools`], [`inventory`], [`tokens`]: what there is, and who may change it
+//! - [`tools`], [`mcp`], [`inventory`], [`tokens`]: what there is, who may change it, who answers for
+//!   it
 
 pub mod approvals;
 pub mod artifacts;
@@ -26,6 +27,7 @@ pub mod export;
 pub mod grants;
 pub mod idempotency;
 pub mod inventory;
+pub mod mcp;
 pub mod panic;
 pub mod parts;
 pub mod people;
@@ -84,6 +86,7 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
         .merge(tokens::routes())
         .merge(rules::routes())
         .merge(tools::routes())
+        .merge(mcp::routes())
         .merge(people::routes())
         .merge(dead_letters::routes())
         .merge(webhooks::routes())

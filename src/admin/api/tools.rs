@@ -63,7 +63,7 @@ pub struct ServerView {
     pub problem: Option<String>,
     /// The version of the protocol that it speaks
     pub protocol: Option<String>,
-    /// Tools that have changed since they were first seen: withheld until `countersign mcp trust`
+    /// Tools that have changed since they were first seen: withheld until somebody answers for them
     pub withheld: Vec<String>,
     /// Its program or its address
     pub at: String,

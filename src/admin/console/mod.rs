@@ -73,6 +73,7 @@ pub fn doors() -> Vec<Door> {
         page_at("/console/tools", Viewer, tools::index),
         deed_at("/console/tools/{id}", Operator, tools::set),
         deed_at("/console/mcp-servers/{id}", Operator, tools::set_server),
+        deed_at("/console/mcp-servers/{id}/trust", Operator, tools::trust),
         page_at("/console/rules", Operator, rules::index),
         deed_at("/console/rules", Owner, rules::add),
         deed_at("/console/rules/{name}", Owner, rules::change),

@@ -10,7 +10,10 @@ use serde_json::json;
 use super::page::{Sent, Visit, back};
 use crate::{
     admin::{
-        api::tools::{Change, all, all_servers, set_server as apply_to_server, set_tool},
+        api::{
+            mcp::{self, TrustBody},
+            tools::{Change, all, all_servers, set_server as apply_to_server, set_tool},
+        },
         problem::Problem,
     },
     agent::catalog::Tier,
@@ -18,7 +21,8 @@ use crate::{
 
 pub async fn index(visit: Visit) -> Result<Response, Problem> {
     let (tools, servers) = (all(&visit.admin).await?, all_servers(&visit.admin).await?);
-    visit.page("tools.html", json!({ "tools": tools, "servers": servers })).await
+    let pins = mcp::all(&visit.admin).await?;
+    visit.page("tools.html", json!({ "tools": tools, "servers": servers, "pins": pins })).await
 }
 
 #[derive(Deserialize)]
@@ -49,5 +53,14 @@ pub async fn set_server(
     Sent(wish): Sent<Wish>,
 ) -> Result<Redirect, Problem> {
     apply_to_server(&visit.admin, &visit.caller, &id, wish.change()?).await?;
+    Ok(back("tools", "set"))
+}
+
+pub async fn trust(
+    visit: Visit,
+    Path(server): Path<String>,
+    Sent(read): Sent<TrustBody>,
+) -> Result<Redirect, Problem> {
+    mcp::trust(&visit.admin, &visit.caller, &server, read).await?;
     Ok(back("tools", "set"))
 }

@@ -11,7 +11,10 @@ use countersign::{
 use reqwest::{Method, Response, StatusCode};
 use serde_json::json;
 
-use super::webhooks::subscribe;
+use super::{
+    mcp::{Moody, tool},
+    webhooks::subscribe,
+};
 use crate::{api::Served, story, tools::Page, world::World};
 
 /// Somebody in front of the console.
@@ -422,5 +425,27 @@ story! {
         assert!(owner.presses(&dead, &[("then", "replay")]).await.contains("It is tried once more."));
         let again = owner.sends(&dead, &[("then", "drop")]).await;
         assert_eq!(again.status(), StatusCode::NOT_FOUND, "it is not dead any more");
+    }
+}
+
+story! {
+    /// S16: an operator reads what a server says of its tool, and answers for it; a viewer sees
+    /// nothing to press.
+    async fn s16_an_operator_answers_for_a_tool_in_the_console(world: &mut World) {
+        staffed(world);
+        Moody::with(world, &json!([tool("echo")]));
+        let served = Served::of(world).await;
+        world.config.mcp.clear();
+        let page = Operator::signed_in(&served, "vic").await.reads("/tools").await;
+        assert!(!page.contains("Answer for it"), "{page}");
+        let oli = Operator::signed_in(&served, "oli").await;
+        let page = oli.reads("/tools").await;
+        assert!(page.contains("as first seen") && page.contains("readOnlyHint"), "{page}");
+        let digest = between(&page, "name=\"digest\" value=\"", "\"");
+        let trust = "/mcp-servers/m/trust";
+        let wrong = oli.sends(trust, &[("tool", "echo"), ("digest", "other")]).await;
+        assert_eq!(wrong.status(), StatusCode::CONFLICT);
+        let page = oli.presses(trust, &[("tool", "echo"), ("digest", digest)]).await;
+        assert!(page.contains("trusted by oli"), "{page}");
     }
 }

@@ -3,21 +3,22 @@
 use chrono::TimeDelta;
 use countersign::{
     gateway::{approvals, deliver},
-    journal::event::Event,
+    journal::{event::Event, role::Role},
     llm::scripted::{call, say},
 };
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 
-use crate::{process::eventually, story, world::World};
+use crate::{api::Served, process::eventually, story, world::World};
 
 /// A server of the world, which does on purpose what good ones do by accident.
-struct Moody {
+pub(super) struct Moody {
     folder: PathBuf,
 }
 
 impl Moody {
-    fn with(world: &mut World, tools: &Value) -> Self {
+    pub fn with(world: &mut World, tools: &Value) -> Self {
         let folder = world.config.data_dir.join("moody");
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(folder.join("tools.json"), tools.to_string()).unwrap();
@@ -35,7 +36,7 @@ impl Moody {
     }
 }
 
-fn tool(name: &str) -> Value {
+pub(super) fn tool(name: &str) -> Value {
     let annotations = json!({ "readOnlyHint": true });
     json!({ "name": name, "inputSchema": { "type": "object" }, "annotations": annotations })
 }
@@ -231,5 +232,40 @@ story! {
         world.settle(&next).await;
         assert!(world.last().contains("Run it again?"), "{}", world.last());
         assert!(world.press_if_there("Yes").is_none(), "{}", world.shown());
+    }
+}
+
+story! {
+    /// S16: who answers for a tool through the API names what they have read of it; that, and who
+    /// it was, stands in the audit.
+    async fn s16_somebody_answers_for_a_tool_as_they_read_it(world: &mut World) {
+        Moody::with(world, &json!([tool("echo")]));
+        let served = Served::of(world).await;
+        world.config.mcp.clear();
+        let viewer = served.token("vic", Role::Viewer).await;
+        let (status, _) = served.ask(&viewer, (Method::GET, "/mcp-servers/m/tools"), None).await;
+        assert_eq!(status, StatusCode::FORBIDDEN);
+        let operator = served.token("ops", Role::Operator).await;
+        let seen = served.get(&operator, "/mcp-servers/m/tools").await["items"][0].clone();
+        assert_eq!((&seen["tool"], &seen["standing"]), (&json!("echo"), &json!("seen")));
+        assert_eq!(seen["was"]["annotations"]["readOnlyHint"], true);
+        let trust = async |server: &str, tool: &str, digest: &str| {
+            let body = json!({ "tool": tool, "digest": digest });
+            let path = format!("/mcp-servers/{server}/trust");
+            served.ask(&operator, (Method::PUT, &path), Some(body)).await
+        };
+        let read = seen["digest"].as_str().unwrap();
+        for (server, tool, digest, status) in [
+            ("m", "echo", "something else", StatusCode::CONFLICT),
+            ("m", "nothing", read, StatusCode::NOT_FOUND),
+            ("other", "echo", read, StatusCode::NOT_FOUND),
+        ] {
+            assert_eq!(trust(server, tool, digest).await.0, status, "{server} {tool}");
+        }
+        let (status, trusted) = trust("m", "echo", read).await;
+        assert_eq!((status, &trusted["standing"]), (StatusCode::OK, &json!("trusted")));
+        assert_eq!(trusted["trusted_by"], "token:ops");
+        let facts = served.get(&operator, "/audit?kind=mcp_trusted").await;
+        assert_eq!(facts["items"][0]["person"], "token:ops", "{facts}");
     }
 }
