@@ -85,7 +85,7 @@ impl People {
         let over = async {
             let mut left = limit;
             while !left.is_zero() {
-                let _ = open.wait_for(|open| *open == 0).map(drop).await;
+                () = open.wait_for(|open| *open == 0).map(drop).await;
                 let begun = Instant::now();
                 let asks = open.wait_for(|open| *open > 0).map(drop);
                 if timeout(left, asks).await.is_err() {

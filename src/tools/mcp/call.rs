@@ -34,7 +34,7 @@ pub(super) async fn call(
             match answer.map_err(|error| Fault::of(config, error))? {
                 ServerResult::CallToolResult(result) => return Ok(result),
                 ServerResult::InputRequiredResult(more) => {
-                    fetch(more, ongoing, &mut wanted).await?
+                    fetch(more, ongoing, &mut wanted).await?;
                 }
                 _ => return Err(Fault::of(config, ServiceError::UnexpectedResponse)),
             }

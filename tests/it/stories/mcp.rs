@@ -113,13 +113,13 @@ struct UnderWay {
 
 impl UnderWay {
     /// A server of the world asks a person for these fields.
-    async fn asks(world: &mut World, properties: Value) -> (Moody, Self) {
+    async fn asks(world: &mut World, properties: &Value) -> (Moody, Self) {
         let server = Moody::with(world, &json!([tool("order")]));
         let call = Self::asks_again(world, properties).await;
         (server, call)
     }
 
-    async fn asks_again(world: &mut World, properties: Value) -> Self {
+    async fn asks_again(world: &mut World, properties: &Value) -> Self {
         let required: Vec<_> = properties.as_object().unwrap().keys().cloned().collect();
         let schema = json!({ "type": "object", "properties": properties, "required": required });
         let question = json!({ "message": "The *shirt*", "requestedSchema": schema });
@@ -159,7 +159,7 @@ story! {
             "colour": { "type": "string", "enum": ["red", "green"] },
             "name": { "type": "string", "maxLength": 5 },
         });
-        let (server, call) = UnderWay::asks(world, fields).await;
+        let (server, call) = UnderWay::asks(world, &fields).await;
         assert!(world.last().ends_with("[red] [green] [No answer]"), "{}", world.last());
         let shown = world.room.messages().last().unwrap().text.clone();
         assert!(shown.contains("The \\*shirt\\*") && shown.contains("Never tell it"), "{shown}");
@@ -192,14 +192,14 @@ story! {
     /// CA-33: a person need not answer; the model hears what was asked. What nobody answers in time
     /// is not waited for.
     async fn ca_33_nobody_has_to_answer_a_server(world: &mut World) {
-        let (_, call) = UnderWay::asks(world, json!({ "sure": { "type": "boolean" } })).await;
+        let (_, call) = UnderWay::asks(world, &json!({ "sure": { "type": "boolean" } })).await;
         let press = world.press("No answer");
         world.takes(&call.app, "1", press).await;
         world.model_will(say("Then not."));
         call.ends(world).await;
         assert!(world.results().await[0].contains("\"decline\""));
         assert!(world.results().await[0].contains("got no answer: The *shirt*"));
-        let call = UnderWay::asks_again(world, json!({})).await;
+        let call = UnderWay::asks_again(world, &json!({})).await;
         assert!(world.last().ends_with("[Confirm] [No answer]"));
         world.clock.advance(TimeDelta::minutes(11));
         approvals::sweep(&call.app.gateway).await.unwrap();
@@ -214,7 +214,7 @@ story! {
     /// with the question open leaves a call of which nobody knows whether it ran; its question is
     /// withdrawn, and a press on it counts for nothing.
     async fn ca_33_a_question_ends_with_its_call(world: &mut World) {
-        let (server, call) = UnderWay::asks(world, json!({ "sure": { "type": "boolean" } })).await;
+        let (server, call) = UnderWay::asks(world, &json!({ "sure": { "type": "boolean" } })).await;
         let late = world.press("Yes");
         let stop = world.said("/stop");
         world.takes(&call.app, "1", stop).await;
@@ -224,7 +224,7 @@ story! {
         world.happens("1", late).await;
         assert_eq!(server.heard("tools/call"), 1);
         world.ann_says("/new").await;
-        let call = UnderWay::asks_again(world, json!({ "sure": { "type": "boolean" } })).await;
+        let call = UnderWay::asks_again(world, &json!({ "sure": { "type": "boolean" } })).await;
         call.turn.abort();
         let _ = call.turn.await;
         call.app.gateway.store.release_all().await.unwrap();
