@@ -7,6 +7,7 @@
 //! - [`workspace`]: the only way to a file
 //! - [`sandbox`]: what is around programs that we start
 //! - [`skills`]: folders of know-how, and their tools
+//! - [`manual`]: our own documentation
 //! - [`files`], [`documents`], [`extract`], [`json`], [`look`], [`memory`], [`schedule`], [`send`], [`shell`],
 //!   [`time`], [`web`]: the tools
 //! - [`mcp`]: the tools of other people's servers
@@ -20,6 +21,7 @@ pub mod extract;
 pub mod files;
 pub mod json;
 pub mod look;
+pub mod manual;
 pub mod mcp;
 pub mod memory;
 pub mod names;

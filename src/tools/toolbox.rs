@@ -12,7 +12,7 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    Context, Output, Tool, ToolError, arguments, documents, extract, files, json,
+    Context, Output, Tool, ToolError, arguments, documents, extract, files, json, manual,
     mcp::server::Servers, sandbox::Sandbox, send, shell, spill, time,
 };
 use crate::{
@@ -63,6 +63,7 @@ pub fn builtin() -> Vec<Arc<dyn Tool>> {
     tools.push(Arc::new(send::SendFile));
     tools.push(Arc::new(time::CurrentDatetime));
     tools.push(Arc::new(json::Json));
+    tools.push(Arc::new(manual::Manual));
     tools
 }
 
@@ -391,7 +392,7 @@ mod tests {
             toolbox.register(tool).unwrap();
         }
         let specs = toolbox.specs();
-        assert_eq!(specs.len(), 16);
+        assert_eq!(specs.len(), 17);
         for spec in &specs {
             assert!(!spec.description.is_empty() && !spec.name.starts_with("tool_"));
             assert_eq!(spec.parameters["type"], "object", "{}", spec.name);

@@ -41,7 +41,6 @@ const OPEN: &[(&str, &str)] = &[
     ("IC-46", "MC-21 stands: the time in its form, with the offset beside it"),
     ("IC-51", "files are opened beneath the workspace, without links, in this process (FO-28, S9)"),
     ("FO-06", "MC-20 stands: to read is free"),
-    ("MC-38", "there is no tool for our own documentation yet"),
     ("CA-13", "IC-16 stands: one kind of result"),
     ("CA-14", "IC-16 stands: one kind of call"),
     ("CA-20", "T2 stands: close names are told; all of them would fill the prompt"),
