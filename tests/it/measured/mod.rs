@@ -9,6 +9,12 @@
 //! one whose words (by trigrams, not by what `find_tool` ranks with) are most like what is wanted,
 //! and the next one if that was wrong, three times at most. It measures what is shown to a model
 //! and in which order, not how clever a model is.
+//!
+//! What keeps two figures from being better: our own instructions and core tools, some 3,000 tokens,
+//! stand in every prompt of every way, so that with 100 tools the prompt is some 78 % shorter, though
+//! of what servers say of theirs 97 % are left out; and a tool that is enabled is put behind the other
+//! tools, in front of instructions and dialogue, which a provider then reads anew: of long turns with
+//! 50 tools 87.6 % comes from its cache. To put it elsewhere is not for us: providers read tools first.
 
 mod picking;
 mod tools;
