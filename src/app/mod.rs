@@ -42,6 +42,7 @@ use crate::{
     tools::{
         Tool,
         mcp::keep::Watch,
+        meaning::Meaning,
         memory,
         sandbox::Sandbox,
         schedule, skills,
@@ -213,9 +214,17 @@ pub async fn open_store(config: &Config) -> Result<Store> {
 }
 
 /// The tools whose things lie in the database.
-fn stored(config: &Config, store: &Store) -> Result<Vec<Arc<dyn Tool>>> {
+fn stored(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    store: &Store,
+) -> Result<Vec<Arc<dyn Tool>>> {
     let terms = config.schedules.build()?;
-    let mut tools = memory::tools(store, terms.zone);
+    let meaning = models::embeddings(config, variables)?.map(|(name, model)| {
+        let (store, model) = (store.clone(), Arc::new(model));
+        Meaning { store, model, name }
+    });
+    let mut tools = memory::tools(store, terms.zone, meaning);
     tools.extend(schedule::tools(store, terms));
     Ok(tools)
 }
@@ -285,7 +294,7 @@ fn tools_of(
         .chain(skills::tools(&tools::folders(config), sandbox))
         .chain(tools::eyes(config, sandbox))
         .chain(web::tools(config.web.build(variables)?)?)
-        .chain(stored(config, store)?))
+        .chain(stored(config, variables, store)?))
 }
 
 fn shared_memory(config: &Config) -> BTreeSet<String> {

@@ -37,9 +37,41 @@ pub fn build(
     Ok(models)
 }
 
+/// The model that makes vectors, where one is named: at the vendor of a configured one, and the name
+/// that its vectors are kept under.
+pub fn embeddings(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<Option<(String, RemoteModel)>> {
+    let Some(name) = &config.memory.embeddings else { return Ok(None) };
+    let found = name.split_once('/').and_then(|(id, model)| {
+        let entry = config.models.iter().find(|entry| entry.id == id)?;
+        Some((entry.provider, ModelEntry { model: model.to_owned(), ..entry.clone() }))
+    });
+    let remote = match &found {
+        Some((ProviderName::Openai | ProviderName::Gemini | ProviderName::Ollama, entry)) => {
+            remote(entry, variables)?
+        }
+        _ => None,
+    };
+    let remote = remote.context(
+        "memory.embeddings: name a model of OpenAI, Gemini or Ollama by its id, and what its \
+         vendor calls the one that makes vectors: main/text-embedding-3-small",
+    )?;
+    Ok(Some((name.clone(), remote)))
+}
+
 fn model(entry: &ModelEntry, variables: &BTreeMap<String, String>) -> Result<Arc<dyn Model>> {
+    Ok(match remote(entry, variables)? {
+        Some(remote) => Arc::new(Retrying::new(Arc::new(remote), Patience::default())),
+        None => Arc::new(DemoModel::new(&entry.id)),
+    })
+}
+
+/// `None`: it needs no vendor.
+fn remote(entry: &ModelEntry, variables: &BTreeMap<String, String>) -> Result<Option<RemoteModel>> {
     let provider = match entry.provider {
-        ProviderName::Demo => return Ok(Arc::new(DemoModel::new(&entry.id))),
+        ProviderName::Demo => return Ok(None),
         ProviderName::Openai => Provider::OpenAi,
         ProviderName::Anthropic => Provider::Anthropic,
         ProviderName::Gemini => Provider::Gemini,
@@ -61,5 +93,5 @@ fn model(entry: &ModelEntry, variables: &BTreeMap<String, String>) -> Result<Arc
         max_output_tokens: None,
         timeouts: Timeouts::default(),
     })?;
-    Ok(Arc::new(Retrying::new(Arc::new(remote), Patience::default())))
+    Ok(Some(remote))
 }

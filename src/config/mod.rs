@@ -62,6 +62,7 @@ pub struct Config {
     pub agents: Vec<AgentEntry>,
     pub channels: Vec<ChannelEntry>,
     pub mcp: Vec<McpEntry>,
+    pub memory: MemoryConfig,
     pub hooks: Vec<HookEntry>,
     pub shell: ShellConfig,
     pub skills: SkillsConfig,
@@ -82,6 +83,13 @@ impl Default for ShellConfig {
     fn default() -> Self {
         Self { enabled: true, hosts: Vec::new() }
     }
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryConfig {
+    /// The id of a model, and what its vendor calls the one that makes vectors.
+    pub embeddings: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -185,6 +193,7 @@ impl Default for Config {
             agents: Vec::new(),
             channels: Vec::new(),
             mcp: Vec::new(),
+            memory: MemoryConfig::default(),
             hooks: Vec::new(),
             shell: ShellConfig::default(),
             skills: SkillsConfig::default(),

@@ -277,6 +277,7 @@ pub const KEYS: &[Key] = &[
         "Whether the local server is confined: with network, writing only in its own folder",
     ),
     key("mcp.folders", "[]", "Folders that the confined server may write"),
+    key("memory.embeddings", "", "Model for search by meaning: <id of a model>/<vendor's name>"),
     key("hooks.name", "", "What the hook is called in the journal and in logs"),
     key("hooks.on", "", "before_llm, after_llm, before_tool, after_tool or on_error"),
     key(

@@ -6,6 +6,7 @@ use genai::{
     Client, ModelIden, ServiceTarget,
     adapter::AdapterKind,
     chat::{ChatOptions, ChatStreamEvent, ReasoningEffort, StreamEnd},
+    embed::EmbedRequest,
     resolver::{AuthData, Endpoint},
 };
 use reqwest::{Url, redirect};
@@ -92,6 +93,14 @@ impl RemoteModel {
             ToolCalls::Native => self.vendor.reply(prompt, on_text).await,
             ToolCalls::Prompted => prompted::reply(&self.vendor, prompt, on_text).await,
         }
+    }
+
+    /// What texts mean, each as a vector: for models that are made for that.
+    pub async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, ModelError> {
+        let Vendor { config, client, target } = &self.vendor;
+        let wanted = EmbedRequest::new_batch(texts);
+        let read = client.exec_embed(target.clone(), wanted, None).await;
+        Ok(read.map_err(|e| refusal::classify(&e, config))?.into_vectors())
     }
 }
 

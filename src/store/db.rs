@@ -337,6 +337,7 @@ fn migrations(sql: Sql) -> Migrator {
         (11, "tasks", include_str!("../../migrations/0011_tasks.sql")),
         (12, "mcp tools", include_str!("../../migrations/0012_mcp_tools.sql")),
         (13, "operators", include_str!("../../migrations/0013_operators.sql")),
+        (14, "memory vectors", include_str!("../../migrations/0014_memory_vectors.sql")),
         (15, "webhooks", include_str!("../../migrations/0015_webhooks.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Tx, at, db::sql};
+use super::{Tx, at, db::sql, vectors};
 use crate::journal::{event::Speaker, ids::CallId};
 
 /// The longest memory.
@@ -244,6 +244,7 @@ async fn put(
 }
 
 async fn drop_words(tx: &mut Tx<'_>, id: i64) -> Result<()> {
+    vectors::drop_all(tx, id).await?;
     sql!(
         tx,
         execute,

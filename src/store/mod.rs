@@ -10,7 +10,7 @@
 //! - [`keys`]: what all nodes sign with
 //! - [`leases`]: who may advance what, until when
 //! - [`mcp_tools`]: what servers have said of their tools
-//! - [`memory`]: what agents remember
+//! - [`memory`], [`vectors`]: what agents remember
 //! - [`outbox`]: what is to be shown
 //! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions, and the one update that decides
@@ -66,6 +66,7 @@ pub mod tokens;
 pub mod tool_settings;
 pub mod topics;
 pub mod usage;
+pub mod vectors;
 pub mod verify;
 pub mod votes;
 pub mod wake;

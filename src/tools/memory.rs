@@ -17,6 +17,7 @@ use super::{
     Context, Output, Tool, ToolError,
     arguments::{parse, schema},
     files::diff,
+    meaning::{self, Meaning},
 };
 use crate::{
     agent::{
@@ -41,11 +42,13 @@ struct Shelves {
     store: Store,
     /// Whose day it is.
     zone: Tz,
+    /// Finds by meaning too, where a model for that is configured.
+    meaning: Option<Meaning>,
 }
 
 /// The five of them.
-pub fn tools(store: &Store, zone: Tz) -> Vec<Arc<dyn Tool>> {
-    let shelves = Shelves { store: store.clone(), zone };
+pub fn tools(store: &Store, zone: Tz, meaning: Option<Meaning>) -> Vec<Arc<dyn Tool>> {
+    let shelves = Shelves { store: store.clone(), zone, meaning };
     vec![
         Arc::new(MemoryStore(shelves.clone())),
         Arc::new(MemoryEdit(shelves.clone())),
@@ -210,11 +213,9 @@ impl Tool for MemorySearch {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Searched { query } = parse(arguments)?;
-        let (shelf, wanted) = (context.shelf.clone(), query.clone());
-        let search = self.0.store.read(move |tx| {
-            Box::pin(async move { memory::search(tx, &shelf, &wanted, FOUND).await })
-        });
-        let found = search.await.map_err(|error| broken(&error))?;
+        let Shelves { store, meaning, .. } = &self.0;
+        let found = meaning::search((store, meaning.as_ref()), &context.shelf, &query, FOUND).await;
+        let found = found.map_err(|error| broken(&error))?;
         if found.is_empty() {
             return Ok(Output::text("Nothing in your memory has any of these words."));
         }

@@ -10,6 +10,7 @@
 //! - [`manual`]: our own documentation
 //! - [`files`], [`documents`], [`extract`], [`json`], [`look`], [`memory`], [`schedule`], [`send`], [`shell`],
 //!   [`time`], [`web`]: the tools
+//! - [`meaning`]: what memories mean, for their search
 //! - [`mcp`]: the tools of other people's servers
 
 pub mod arguments;
@@ -23,6 +24,7 @@ pub mod json;
 pub mod look;
 pub mod manual;
 pub mod mcp;
+pub mod meaning;
 pub mod memory;
 pub mod names;
 pub mod sandbox;

@@ -10,6 +10,7 @@ use countersign::{
     llm::scripted::{call, calls, say},
     store::memory::{self, Note, Shelf, Write, Written},
 };
+use fakes::llm::FakeLlm;
 use serde_json::{Value, json};
 
 use crate::{story, tools::Page, world::World};
@@ -266,5 +267,38 @@ story! {
             Box::pin(async move { memory::recall(tx, &shelf, "a.md").await })
         });
         assert_eq!(read.await.unwrap().unwrap().content.lines().count(), 11);
+    }
+}
+
+story! {
+    /// IC-49: with a model for it a search finds by meaning too, reads what was written since, and
+    /// forgets what is forgotten; while the model does not answer, words are enough.
+    async fn ic_49_a_search_finds_what_means_the_same(world: &mut World) {
+        let vendor = FakeLlm::start().await;
+        vendor.knows(&[&["honey", "sweet"], &["rain"]]);
+        let models = json!([{
+            "id": "main", "provider": "openai", "model": "m", "base_url": vendor.base_url(),
+            "api_key": "k",
+        }]);
+        world.config.models = serde_json::from_value(models).unwrap();
+        world.config.memory.embeddings = Some("main/text-embedding-3-small".into());
+        ann_has_it(world, "memory_store", stored("bees.md", "They make honey.")).await;
+        ann_has_it(world, "memory_store", stored("sky.md", "There was rain.")).await;
+        let search = json!({ "query": "something sweet" });
+        let (outcome, found) = ann_has_it(world, "memory_search", search.clone()).await;
+        assert!(outcome == Outcome::Done && found.contains("They make honey."), "{found}");
+        assert!(!found.contains("rain"), "{found}");
+        let read = |vendor: &FakeLlm| vendor.requests().last().unwrap().body["input"].clone();
+        assert_eq!(read(&vendor).as_array().unwrap().len(), 3);
+        ann_has_it(world, "memory_store", stored("bees.md", "They sting, and like rain.")).await;
+        let (_, found) = ann_has_it(world, "memory_search", search).await;
+        assert!(found.starts_with("Nothing in your memory"), "{found}");
+        assert_eq!(read(&vendor), json!(["something sweet", "They sting, and like rain."]));
+        ann_has_it(world, "memory_forget", json!({ "path": "bees.md" })).await;
+        vendor.knows(&[]);
+        let words = json!({ "query": "rain" });
+        let (outcome, found) = ann_has_it(world, "memory_search", words).await;
+        assert!(outcome == Outcome::Done && found.contains("There was rain."), "{found}");
+        assert!(!found.contains("sting"), "{found}");
     }
 }

@@ -15,7 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::{StreamExt, stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
     convert::Infallible,
@@ -137,6 +137,8 @@ struct Script {
     always: Option<Answer>,
     author: Option<Author>,
     requests: Vec<Request>,
+    /// Words that mean the same, for embeddings; without any, these are refused.
+    meanings: Vec<Vec<&'static str>>,
     problems: Vec<String>,
 }
 
@@ -181,6 +183,12 @@ impl FakeLlm {
     /// they are asked.
     pub fn answers(&self, author: impl Fn(&Request) -> Answer + Send + 'static) -> &Self {
         open(&self.script).author = Some(Box::new(author));
+        self
+    }
+
+    /// From now on it knows these words, and which of them mean the same.
+    pub fn knows(&self, meanings: &[&[&'static str]]) -> &Self {
+        open(&self.script).meanings = meanings.iter().map(|words| words.to_vec()).collect();
         self
     }
 
@@ -268,6 +276,9 @@ async fn serve(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    if uri.path() == "/v1/embeddings" {
+        return embedded(&script, uri, headers, &body);
+    }
     let Some(wire) = Wire::of(uri.path()) else {
         return refusal(404, &Wire::OpenAi.error("not_found_error", "no such path"), &[]);
     };
@@ -282,6 +293,29 @@ async fn serve(
         Ok(Answer::Fault(fault)) => failed(wire, fault, streamed).await,
         Err(problem) => refusal(400, &wire.error("invalid_request_error", &problem), &[]),
     }
+}
+
+/// Vectors of OpenAI's wire: a direction for each of the meanings that the server knows.
+fn embedded(script: &Shared, uri: Uri, headers: HeaderMap, body: &Bytes) -> Response {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let request = Request { path: uri.path().to_owned(), headers, body: body.clone() };
+    let mut script = open(script);
+    script.requests.push(request);
+    if script.meanings.is_empty() {
+        return refusal(503, &Wire::OpenAi.error("server_error", "no embeddings now"), &[]);
+    }
+    let texts = body["input"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let means = |text: &str| -> Vec<f32> {
+        let says = |words: &Vec<&str>| words.iter().any(|word| text.contains(word));
+        script.meanings.iter().map(|words| if says(words) { 1.0 } else { 0.0 }).collect()
+    };
+    let data = texts.enumerate().map(
+        |(index, text)| json!({ "object": "embedding", "index": index, "embedding": means(text) }),
+    );
+    let data: Vec<_> = data.collect();
+    let usage = json!({ "prompt_tokens": 1, "total_tokens": 1 });
+    axum::Json(json!({ "object": "list", "data": data, "model": body["model"], "usage": usage }))
+        .into_response()
 }
 
 fn next(script: &Shared, wire: Wire, request: Request) -> Result<Answer, String> {
