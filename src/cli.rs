@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod doctor;
+mod login;
 pub mod mcp;
 mod pair;
 mod render;
@@ -209,7 +210,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
             Ok(())
         }
         Command::Audit { what } => say(&audit::run(&app::open_store(&config).await?, what).await?),
-        Command::Mcp { what } => say(&mcp::run(&app::open_store(&config).await?, what).await?),
+        Command::Mcp { what } => mcp::run((&config, &variables), what).await,
         Command::Skill(wish) => say(&skill::run(&config, wish)?),
         Command::Token(wish) => {
             say(&token::run(&config, &app::open_store(&config).await?, wish).await?)

@@ -10,13 +10,13 @@ use std::{
 
 use super::{App, refresh_agents};
 use crate::{
-    agent::catalog::Skill,
+    agent::{catalog::Skill, naming::sanitise},
     config::{AgentEntry, Config, McpEntry, ModelEntry},
     tools::{
         Tool,
         look::LookAt,
         mcp::{
-            Credentials, McpConfig, Server,
+            Credentials, Login, McpConfig, Server,
             keep::{Found, Watch},
         },
         sandbox::{Sandbox, server::ServerWalls},
@@ -36,7 +36,7 @@ pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>)
     let (config, gateway) = (&app.config, &app.gateway);
     let watch = |entry: &McpEntry| -> Result<_> {
         let walls = walls(entry, config, &app.sandbox);
-        let server = server(entry, variables, walls);
+        let server = server((entry, config), variables, walls);
         let server = server.with_context(|| format!("mcp.{}", entry.name))?;
         let server = Server::new(server, gateway.store.clone(), gateway.clock.clone());
         app.worker.toolbox.servers.add(server.clone());
@@ -115,7 +115,7 @@ pub(super) fn hook_walls(config: &Config, sandbox: &Arc<Sandbox>) -> Walls {
 }
 
 pub fn server(
-    entry: &McpEntry,
+    (entry, config): (&McpEntry, &Config),
     variables: &BTreeMap<String, String>,
     walls: Option<ServerWalls>,
 ) -> Result<McpConfig> {
@@ -145,6 +145,7 @@ pub fn server(
         protocol: entry.protocol,
         bearer: bearer.transpose()?,
         oauth,
+        login: login(entry, config, variables)?,
         headers: BTreeMap::new(),
         walls,
     })
@@ -154,6 +155,25 @@ pub fn server(
 pub(super) fn eyes(config: &Config, sandbox: &Arc<Sandbox>) -> Option<Arc<dyn Tool>> {
     let sees = config.models.iter().any(ModelEntry::sees);
     sees.then(|| Arc::new(LookAt { sandbox: sandbox.clone() }) as Arc<dyn Tool>)
+}
+
+/// For a remote server that has no token of another kind.
+fn login(
+    entry: &McpEntry,
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<Option<Login>> {
+    if entry.url.is_none() || entry.bearer.is_some() || entry.token_url.is_some() {
+        return Ok(None);
+    }
+    let name = format!("{}.json", sanitise(&entry.name));
+    let secret = entry.client_secret.as_ref().map(|secret| secret.reveal(variables));
+    Ok(Some(Login {
+        file: config.data_dir.join("mcp_logins").join(name),
+        client_id: entry.client_id.clone(),
+        client_secret: secret.transpose().context("client_secret")?,
+        scopes: entry.scopes.clone(),
+    }))
 }
 
 /// Where commands of the shell may go.

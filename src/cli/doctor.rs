@@ -249,7 +249,7 @@ async fn served(
 ) -> Result<(Found, String)> {
     let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
     let walls = app::tools::walls(entry, config, &sandbox);
-    let server = app::tools::server(entry, variables, walls)?;
+    let server = app::tools::server((entry, config), variables, walls)?;
     let (spoken, tools) = session::probe(&server).await?;
     Ok((Found::Fine, format!("answers by {spoken}, with {tools} tools")))
 }

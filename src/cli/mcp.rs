@@ -1,12 +1,14 @@
-//! `countersign mcp`: shows what servers have said of their tools, and answers for them.
+//! `countersign mcp`: shows what servers have said of their tools, answers for them, signs in.
 
 use anyhow::{Result, bail};
 use clap::Subcommand;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::OPERATOR;
+use super::{OPERATOR, login, say};
 use crate::{
+    app::open_store,
     clock::{Clock as _, SystemClock},
+    config::Config,
     store::{
         Store,
         mcp_tools::{self, Pin, Standing},
@@ -27,13 +29,28 @@ pub enum McpCommand {
         /// Its name there, as `mcp list` shows it
         tool: Option<String>,
     },
+    /// Sign in to a remote server that wants to know on whose behalf it is asked
+    Login {
+        server: String,
+        /// The browser is on another machine: paste the address that it shows in the end
+        #[arg(long)]
+        paste: bool,
+    },
 }
 
-/// What to print.
-pub async fn run(store: &Store, command: McpCommand) -> Result<String> {
+/// Does it, and says what came of it.
+pub async fn run(
+    (config, variables): (&Config, &BTreeMap<String, String>),
+    command: McpCommand,
+) -> Result<()> {
     match command {
-        McpCommand::List { server } => list(store, server).await,
-        McpCommand::Trust { server, tool } => trust(store, server, tool).await,
+        McpCommand::List { server } => say(&list(&open_store(config).await?, server).await?),
+        McpCommand::Trust { server, tool } => {
+            say(&trust(&open_store(config).await?, server, tool).await?)
+        }
+        McpCommand::Login { server, paste } => {
+            login::run((config, variables), &server, paste).await
+        }
     }
 }
 

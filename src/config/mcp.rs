@@ -45,9 +45,13 @@ impl McpEntry {
         if self.command.is_some() == self.url.is_some() {
             bail!("mcp.{}: give either command or url", self.name);
         }
-        let parts = [self.client_id.is_some(), self.client_secret.is_some()];
-        if parts != [self.token_url.is_some(); 2] {
+        let (id, secret) = (self.client_id.is_some(), self.client_secret.is_some());
+        let whole = if self.token_url.is_some() { id && secret } else { id || !secret };
+        if !whole {
             bail!("mcp.{}: token_url, client_id and client_secret go together", self.name);
+        }
+        if id && (self.url.is_none() || self.bearer.is_some()) {
+            bail!("mcp.{}: client_id is for a url without bearer", self.name);
         }
         if self.token_url.is_some() && (self.url.is_none() || self.bearer.is_some()) {
             bail!("mcp.{}: token_url is for a url without bearer", self.name);

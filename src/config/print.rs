@@ -266,9 +266,9 @@ pub const KEYS: &[Key] = &[
     key("mcp.env", "{}", "Variables of the local server, as secrets"),
     key("mcp.bearer", "", "Token for the remote server, as a secret"),
     key("mcp.token_url", "", "Where its token is got, by OAuth's client credentials"),
-    key("mcp.client_id", "", "Who asks for it"),
+    key("mcp.client_id", "", "Who asks for it, or signs in with `mcp login`"),
     key("mcp.client_secret", "", "With what, as a secret"),
-    key("mcp.scopes", "[]", "For what"),
+    key("mcp.scopes", "[]", "For what; else what the server names"),
     key("mcp.tier", "extension", "core: in every prompt; extension: after enable_tool"),
     key("mcp.protocol", "auto", "initialize, discover (from 2026-07-28 on), or auto"),
     key(

@@ -166,7 +166,7 @@ async fn s16_tools_of_servers_are_answered_for_on_the_command_line() {
     says(&["mcp", "trust", "m", "echo"]).await;
     assert!(says(&["mcp", "list"]).await.contains("m echo: trusted by operator"));
     assert!(says(&["mcp", "list", "other"]).await.contains("No tool was seen yet"));
-    for wrong in [&["mcp", "trust", "m", "nothing"][..]] {
+    for wrong in [&["mcp", "trust", "m", "nothing"][..], &["mcp", "login", "nothing"]] {
         let (fine, said) = site.run(wrong).await;
         assert!(!fine && said.contains("there is no"), "{said}");
     }

@@ -451,6 +451,7 @@ async fn s16_the_official_server_works_confined() {
         protocol: Protocol::Auto,
         bearer: None,
         oauth: None,
+        login: None,
         headers: BTreeMap::new(),
         walls: Some(ServerWalls {
             sandbox: Arc::new(house.sandbox.clone()),

@@ -7,6 +7,7 @@
 //! - [`server`]: one server: its connection, its tools as they stand, how it is
 //! - [`keep`]: watches over a server: connects again, lists again
 //! - [`session`]: opens a connection, by either generation of the protocol
+//! - [`login`]: has a person sign in to one that wants to know for whom
 //! - [`oauth`]: gets a token for one that wants one
 //! - [`ear`]: what a server says without being asked
 //! - [`elicit`]: what it asks a person then
@@ -19,6 +20,7 @@ mod content;
 mod ear;
 mod elicit;
 pub mod keep;
+pub mod login;
 mod oauth;
 pub mod server;
 pub mod session;
@@ -30,6 +32,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 
+pub use login::Login;
 pub use oauth::Credentials;
 pub use server::{Health, Server};
 
@@ -58,6 +61,8 @@ pub struct McpConfig {
     pub bearer: Option<SecretString>,
     /// What a token to be sent so is got with.
     pub oauth: Option<Credentials>,
+    /// What somebody has signed in with.
+    pub login: Option<Login>,
     pub headers: BTreeMap<String, SecretString>,
     /// What is around its process.
     pub walls: Option<ServerWalls>,

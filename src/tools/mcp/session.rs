@@ -18,7 +18,7 @@ use std::{
 };
 use tokio::{process::Command, sync::Notify, time};
 
-use super::{CONNECT_FOR, DISCOVER_FOR, McpConfig, Protocol, ear::Ear, oauth};
+use super::{CONNECT_FOR, DISCOVER_FOR, McpConfig, Protocol, ear::Ear, login, oauth};
 use crate::tools::ToolError;
 
 /// What a server's process gets of our environment: our secrets are not its business.
@@ -77,7 +77,15 @@ async fn begin_either(config: &McpConfig, changed: &Arc<Notify>) -> Result<Sessi
     };
     let old = ClientLifecycleMode::Initialize;
     let first = if config.protocol == Protocol::Discover { new() } else { old };
-    let error = match begin(config, changed, first).await? {
+    let mut begun = begin(config, changed, first.clone()).await?;
+    // A token may have ended before its time.
+    if let (Err(error), Some(url), Some(login)) = (&begun, &config.url, &config.login)
+        && error.is_authorization_required()
+        && login::refresh(url, login).await
+    {
+        begun = begin(config, changed, first).await?;
+    }
+    let error = match begun {
         Ok(session) => return Ok(session),
         Err(error) => error,
     };
@@ -92,8 +100,13 @@ async fn begin_either(config: &McpConfig, changed: &Arc<Notify>) -> Result<Sessi
 
 fn refused(config: &McpConfig, error: &ClientInitializeError) -> Refused {
     if error.is_authorization_required() {
-        let what = "does not know who asks (401): give its [[mcp]] a token as `bearer`, or `token_url`, `client_id` and `client_secret` to get one with";
-        return Refused { error: config.broken(what), for_good: true };
+        let what = format!(
+            "does not know who asks (401): sign in with `countersign mcp login {}`, or give its \
+             [[mcp]] a token as `bearer`, or `token_url`, `client_id` and `client_secret` to get \
+             one with",
+            config.name
+        );
+        return Refused { error: config.broken(&what), for_good: true };
     }
     let told = error.to_string();
     let error = config.broken(&format!("does not answer as an MCP server: {told}"));
@@ -156,7 +169,10 @@ async fn http(
         .map_err(|e| for_good(config.broken(&format!("cannot be reached: {e}"))))?;
     let token = match &config.oauth {
         Some(credentials) => Some(oauth::token(config, credentials, (&client, url)).await?),
-        None => config.bearer.clone(),
+        None => match &config.login {
+            Some(login) => login::token(config, (url, login)).await?,
+            None => config.bearer.clone(),
+        },
     };
     let mut wanted = StreamableHttpClientTransportConfig::with_uri(url.as_str())
         .custom_headers(headers(config).map_err(for_good)?);

@@ -27,6 +27,7 @@ pub fn config(name: &str) -> McpConfig {
         protocol: Protocol::Auto,
         bearer: None,
         oauth: None,
+        login: None,
         headers: BTreeMap::new(),
         walls: None,
     }

@@ -1,0 +1,446 @@
+//! Signs in to a server that wants to know on whose behalf it is asked: by OAuth's authorization
+//! code with PKCE (RFC 7636). Where that is done the server says (RFC 9728, RFC 8414); a client that
+//! is not known there registers itself (RFC 7591). Hosts within our network are not asked, unless
+//! the server itself is one.
+//!
+//! What comes of it lies in a file that nobody but the gateway's user can read, for all nodes that
+//! share the folder; one of them at a time gets a new token where the old one has run out.
+
+use async_trait::async_trait;
+use reqwest::Url;
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
+    CredentialRefreshGuard, CredentialStore, OAuthClientConfig, StoredCredentials,
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+
+use super::{McpConfig, session::Refused};
+use crate::tools::ToolError;
+
+/// The longest that a browser sends when it comes back.
+const REQUEST_BYTES: u64 = 16 * 1024;
+const CALLBACK: &str = "/callback";
+
+/// Where what came of signing in lies, and what is known of us there.
+#[derive(Debug, Clone)]
+pub struct Login {
+    pub file: PathBuf,
+    /// A client that the operator has registered; else it is done when somebody signs in.
+    pub client_id: Option<String>,
+    pub client_secret: Option<SecretString>,
+    pub scopes: Vec<String>,
+}
+
+/// A signing-in that a person has to go on with in a browser.
+pub struct Begun {
+    session: AuthorizationSession,
+}
+
+impl Begun {
+    /// The address that the person has to open.
+    pub fn address(&self) -> &str {
+        self.session.get_authorization_url()
+    }
+
+    /// Ends it with the address to which the browser was sent back.
+    pub async fn end(&self, config: &McpConfig, back: &str) -> Result<(), ToolError> {
+        let url = Url::parse(back).ok();
+        let says = |name: &str| {
+            let url = url.as_ref()?;
+            url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+        };
+        if let Some(error) = says("error") {
+            let why = channels::text::neutralise(&says("error_description").unwrap_or(error));
+            return Err(config.broken(&format!("is not signed in to: {why}")));
+        }
+        let done = self.session.handle_callback_url(back).await;
+        done.map(drop).map_err(|error| failed(config, &error))
+    }
+}
+
+/// Where a browser on this machine is sent back to.
+pub fn redirect(listener: &TcpListener) -> io::Result<String> {
+    Ok(format!("http://127.0.0.1:{}{CALLBACK}", listener.local_addr()?.port()))
+}
+
+/// Where one on another machine is sent to, which nobody hears: the person brings the address.
+pub const NOWHERE: &str = "http://127.0.0.1:33418/callback";
+
+/// Finds out where to sign in, and who we are there.
+pub async fn begin(config: &McpConfig, redirect: &str) -> Result<Begun, ToolError> {
+    let (Some(url), Some(login)) = (&config.url, &config.login) else {
+        return Err(config.broken("has nothing to sign in to: that is for a `url` without a token"));
+    };
+    let mut manager = manager(url, login).await.map_err(|error| failed(config, &error))?;
+    let found = manager.resolve_metadata().await.map_err(|error| failed(config, &error))?;
+    manager.set_metadata(found.metadata);
+    let mut request = AuthorizationRequest::new(redirect).with_client_name("Countersign");
+    request = request.with_scopes(login.scopes.iter().cloned());
+    if let Some(id) = &login.client_id {
+        request = request.with_preregistered_client(id);
+    }
+    if let Some(secret) = &login.client_secret {
+        request = request.with_client_secret(secret.expose_secret());
+    }
+    let begun = AuthorizationSession::new(manager, request).await;
+    let session = begun.map_err(|(_, error)| failed(config, &error))?;
+    Ok(Begun { session })
+}
+
+/// Waits until the browser comes back: the address with which it does.
+pub async fn returned(listener: &TcpListener) -> io::Result<String> {
+    loop {
+        let (browser, _) = listener.accept().await?;
+        // Whoever else looks in does not end it.
+        if let Ok(Some(target)) = answered(browser).await {
+            let port = listener.local_addr()?.port();
+            return Ok(format!("http://127.0.0.1:{port}{target}"));
+        }
+    }
+}
+
+async fn answered(mut browser: TcpStream) -> io::Result<Option<String>> {
+    let mut head = Vec::new();
+    let (read, mut write) = browser.split();
+    let mut read = read.take(REQUEST_BYTES);
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") && read.read_buf(&mut head).await? > 0 {}
+    let head = String::from_utf8_lossy(&head);
+    let target = head.strip_prefix("GET ").and_then(|rest| rest.split_whitespace().next());
+    let target = target.filter(|target| target.split('?').next() == Some(CALLBACK));
+    let (status, said) = match target {
+        Some(_) => ("200 OK", "You can close this page, and go back to the terminal."),
+        None => ("404 Not Found", "There is nothing here."),
+    };
+    let answer = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\n\
+         content-length: {}\r\nconnection: close\r\n\r\n{said}",
+        said.len()
+    );
+    write.write_all(answer.as_bytes()).await?;
+    write.shutdown().await?;
+    Ok(target.map(str::to_owned))
+}
+
+/// A token, if somebody has signed in.
+pub(super) async fn token(
+    config: &McpConfig,
+    (url, login): (&Url, &Login),
+) -> Result<Option<SecretString>, Refused> {
+    let refused = |error: AuthError| {
+        let for_good = matches!(error, AuthError::AuthorizationRequired);
+        Refused { error: failed(config, &error), for_good }
+    };
+    if !tokio::fs::try_exists(&login.file).await.unwrap_or(false) {
+        return Ok(None);
+    }
+    let known = known(url, login).await.map_err(refused)?;
+    let Some(manager) = known else { return Ok(None) };
+    let token = manager.get_access_token().await.map_err(refused)?;
+    Ok(Some(token.into()))
+}
+
+/// A new token, where the server does not know the old one any more. Whether there is one.
+pub(super) async fn refresh(url: &Url, login: &Login) -> bool {
+    match known(url, login).await {
+        Ok(Some(manager)) => manager.refresh_token().await.is_ok(),
+        _ => false,
+    }
+}
+
+async fn manager(url: &Url, login: &Login) -> Result<AuthorizationManager, AuthError> {
+    let mut manager = AuthorizationManager::new(url.clone()).await?;
+    manager.set_credential_store(Kept(login.file.clone()));
+    Ok(manager)
+}
+
+/// As whom somebody has signed in.
+async fn known(url: &Url, login: &Login) -> Result<Option<AuthorizationManager>, AuthError> {
+    let mut manager = manager(url, login).await?;
+    if !manager.initialize_from_store().await? {
+        return Ok(None);
+    }
+    if let (Some(id), Some(secret)) = (&login.client_id, &login.client_secret) {
+        let client = OAuthClientConfig::new(id, NOWHERE).with_client_secret(secret.expose_secret());
+        manager.configure_client(client)?;
+    }
+    Ok(Some(manager))
+}
+
+fn failed(config: &McpConfig, error: &AuthError) -> ToolError {
+    if matches!(error, AuthError::AuthorizationRequired) {
+        let how = format!("does not know us any more: `countersign mcp login {}`", config.name);
+        return config.broken(&how);
+    }
+    let why = channels::text::neutralise(&error.to_string());
+    config.broken(&format!("cannot be signed in to: {why}"))
+}
+
+/// The file.
+struct Kept(PathBuf);
+
+#[async_trait]
+impl CredentialStore for Kept {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        match tokio::fs::read(&self.0).await {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes).map_err(|e| lost(&e))?)),
+            Err(problem) if problem.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(problem) => Err(lost(&problem)),
+        }
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        let bytes = serde_json::to_vec(&credentials).map_err(|e| lost(&e))?;
+        let file = self.0.clone();
+        blocking(move || replace(&file, &bytes)).await
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        tokio::fs::remove_file(&self.0).await.map_err(|e| lost(&e))
+    }
+
+    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
+        let lock = self.0.with_extension("lock");
+        let held = blocking(move || {
+            let file = private().create(true).truncate(false).open(lock)?;
+            file.lock()?;
+            Ok(file)
+        });
+        Ok(Some(CredentialRefreshGuard::new(held.await?)))
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, AuthError> {
+    tokio::task::spawn_blocking(work).await.map_err(|e| lost(&e))?.map_err(|e| lost(&e))
+}
+
+fn lost(problem: &dyn std::fmt::Display) -> AuthError {
+    AuthError::CredentialStoreError(problem.to_string())
+}
+
+/// A file for its owner alone.
+fn private() -> std::fs::OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).mode(0o600);
+    options
+}
+
+/// Whole or not at all.
+fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    use io::Write as _;
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let new = file.with_extension(format!("new{}", std::process::id()));
+    let mut written = private().create(true).truncate(true).open(&new)?;
+    written.write_all(bytes)?;
+    written.sync_all()?;
+    std::fs::rename(new, file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::mcp::testing::{Desk, config as usual, run};
+    use axum::{
+        Form, Json, Router,
+        extract::{Query, State},
+        http::{HeaderMap, StatusCode, header},
+        response::{IntoResponse as _, Redirect, Response},
+        routing::{get, post},
+    };
+    use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+    use serde_json::{Value, json};
+    use sha2::{Digest as _, Sha256};
+    use std::{
+        collections::BTreeMap,
+        os::unix::fs::PermissionsExt as _,
+        sync::{
+            Arc, Mutex,
+            atomic::{AtomicUsize, Ordering},
+        },
+    };
+
+    type Fields = BTreeMap<String, String>;
+
+    /// A server of tools, and of those who may call them.
+    #[derive(Default)]
+    struct Guarded {
+        at: Mutex<String>,
+        /// What was asked at the address that the person opened.
+        asked: Mutex<Fields>,
+        granted: AtomicUsize,
+        refreshed: AtomicUsize,
+        /// The tokens up to that are not in force any more.
+        expired: AtomicUsize,
+    }
+
+    async fn guarded() -> Arc<Guarded> {
+        let state = Arc::<Guarded>::default();
+        let resource = get(async |State(state): State<Arc<Guarded>>| {
+            let at = state.at.lock().unwrap().clone();
+            Json(json!({ "resource": format!("{at}/mcp"), "authorization_servers": [at] }))
+        });
+        let server = get(async |State(state): State<Arc<Guarded>>| {
+            let at = state.at.lock().unwrap().clone();
+            Json(json!({
+                "issuer": at,
+                "authorization_endpoint": format!("{at}/authorize"),
+                "token_endpoint": format!("{at}/token"),
+                "registration_endpoint": format!("{at}/register"),
+                "response_types_supported": ["code"],
+                "code_challenge_methods_supported": ["S256"],
+            }))
+        });
+        let register = post(async |Json(client): Json<Value>| {
+            let uris = client["redirect_uris"].clone();
+            (StatusCode::CREATED, Json(json!({ "client_id": "c7", "redirect_uris": uris })))
+        });
+        let app = Router::new()
+            .route("/.well-known/oauth-protected-resource", resource.clone())
+            .route("/.well-known/oauth-protected-resource/mcp", resource)
+            .route("/.well-known/oauth-authorization-server", server)
+            .route("/register", register)
+            .route("/authorize", get(authorize))
+            .route("/token", post(token))
+            .route("/mcp", post(answer))
+            .with_state(state.clone());
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        *state.at.lock().unwrap() = format!("http://{}", listener.local_addr().expect("bound"));
+        #[expect(clippy::disallowed_methods, reason = "ends with the test")]
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        state
+    }
+
+    async fn authorize(State(state): State<Arc<Guarded>>, Query(asked): Query<Fields>) -> Redirect {
+        let back = format!("{}?code=k1&state={}", asked["redirect_uri"], asked["state"]);
+        *state.asked.lock().unwrap() = asked;
+        Redirect::to(&back)
+    }
+
+    async fn token(State(state): State<Arc<Guarded>>, Form(form): Form<Fields>) -> Response {
+        let asked = state.asked.lock().unwrap().clone();
+        let fits = match form["grant_type"].as_str() {
+            "authorization_code" => {
+                let digest = Sha256::digest(form["code_verifier"].as_bytes());
+                let proved = BASE64_URL_SAFE_NO_PAD.encode(digest) == asked["code_challenge"];
+                proved && asked["code_challenge_method"] == "S256" && form["code"] == "k1"
+            }
+            "refresh_token" => {
+                state.refreshed.fetch_add(1, Ordering::SeqCst);
+                form["refresh_token"] == "r1"
+            }
+            _ => false,
+        };
+        let resource = format!("{}/mcp", state.at.lock().unwrap());
+        if !fits || form["resource"] != resource {
+            return (StatusCode::BAD_REQUEST, Json(json!({ "error": "invalid_grant" })))
+                .into_response();
+        }
+        let n = state.granted.fetch_add(1, Ordering::SeqCst) + 1;
+        Json(json!({
+            "access_token": format!("t{n}"), "token_type": "Bearer", "refresh_token": "r1",
+            "expires_in": 3600,
+        }))
+        .into_response()
+    }
+
+    async fn answer(
+        State(state): State<Arc<Guarded>>,
+        headers: HeaderMap,
+        Json(body): Json<Value>,
+    ) -> Response {
+        let token = headers.get("authorization").and_then(|value| value.to_str().ok());
+        let n = token.and_then(|token| token.strip_prefix("Bearer t")?.parse().ok()).unwrap_or(0);
+        if n <= state.expired.load(Ordering::SeqCst) {
+            return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")])
+                .into_response();
+        }
+        let Some(id) = body.get("id") else { return StatusCode::ACCEPTED.into_response() };
+        let result = match body["method"].as_str().unwrap_or_default() {
+            "initialize" => json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": { "tools": {} },
+                "serverInfo": { "name": "guarded", "version": "1" },
+            }),
+            "tools/list" => {
+                json!({ "tools": [{ "name": "act", "inputSchema": { "type": "object" } }] })
+            }
+            _ => json!({ "content": [{ "type": "text", "text": format!("done by t{n}") }] }),
+        };
+        Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
+    }
+
+    fn config(state: &Guarded, file: PathBuf) -> McpConfig {
+        let url = format!("{}/mcp", state.at.lock().unwrap()).parse().ok();
+        let (client_id, client_secret, scopes) = (None, None, vec!["read".to_owned()]);
+        let login = Some(Login { file, client_id, client_secret, scopes });
+        McpConfig { url, login, ..usual("g") }
+    }
+
+    /// What a person's browser does.
+    async fn opens(address: &str) {
+        let browser = reqwest::Client::builder().build().expect("a client");
+        let page = browser.get(address).send().await.expect("an answer");
+        assert!(page.text().await.expect("a page").starts_with("You can close this page"));
+    }
+
+    /// CA-32: a server that wants somebody to sign in says where; what comes of it is kept for the
+    /// gateway alone, and goes on when a token has run out, without anybody.
+    #[tokio::test]
+    async fn ca_32_somebody_signs_in_once_and_the_gateway_goes_on() {
+        let (state, desk) = (guarded().await, Desk::new().await);
+        let file = desk.folder.path().join("logins/g.json");
+        let config = config(&state, file.clone());
+        let refused = desk.tools(config.clone()).await.err().expect("nobody signed in").to_string();
+        assert!(refused.contains("countersign mcp login g"), "{refused}");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let begun = begin(&config, &redirect(&listener).expect("bound")).await.expect("begun");
+        let address = begun.address().to_owned();
+        let (back, ()) = tokio::join!(returned(&listener), opens(&address));
+        begun.end(&config, &back.expect("it comes back")).await.expect("signed in");
+        let asked = state.asked.lock().unwrap().clone();
+        let resource = format!("{}/mcp", state.at.lock().unwrap());
+        assert_eq!((&*asked["client_id"], &asked["resource"]), ("c7", &resource));
+        assert!(asked["scope"].contains("read"), "{asked:?}");
+        let mode = std::fs::metadata(&file).expect("it is kept").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let tools = desk.tools(config.clone()).await.expect("tools");
+        assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t1");
+        state.expired.store(1, Ordering::SeqCst);
+        assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t2");
+        assert_eq!(state.refreshed.load(Ordering::SeqCst), 1);
+        state.expired.store(9, Ordering::SeqCst);
+        let refused = desk.tools(config).await.err().expect("it is over").to_string();
+        assert!(refused.contains("countersign mcp login g"), "{refused}");
+    }
+
+    /// Another's state, or a no, signs nobody in.
+    #[tokio::test]
+    async fn what_did_not_begin_here_does_not_end_here() {
+        let (state, desk) = (guarded().await, Desk::new().await);
+        let config = config(&state, desk.folder.path().join("g.json"));
+        let begun = begin(&config, NOWHERE).await.expect("begun");
+        for (back, why) in [
+            (format!("{NOWHERE}?code=k1&state=forged"), "cannot be signed in to"),
+            (format!("{NOWHERE}?error=access_denied"), "access_denied"),
+            ("nonsense".to_owned(), "cannot be signed in to"),
+        ] {
+            let refused = begun.end(&config, &back).await.expect_err(&back).to_string();
+            assert!(refused.contains(why), "{refused}");
+        }
+        assert!(!desk.folder.path().join("g.json").exists());
+        let local = McpConfig { login: None, ..config };
+        assert!(begin(&local, NOWHERE).await.is_err());
+    }
+}
