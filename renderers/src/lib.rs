@@ -20,7 +20,6 @@ pub mod chart;
 mod color;
 pub mod document;
 pub mod docx;
-mod fonts;
 pub mod latex;
 pub mod markdown;
 mod package;
@@ -33,7 +32,7 @@ pub mod rows;
 pub mod xlsx;
 
 pub use document::Document;
-pub use fonts::Fonts;
+pub use pdf::fontset::Fonts;
 pub use rendered::{RenderError, Rendered};
 
 /// The four formats, by the extension of their files.

@@ -3,11 +3,11 @@
 use super::anchors::Anchors;
 use super::numbering::Numbering;
 use crate::Document;
-use crate::fonts::Fonts;
 use crate::package::look::{self, Look};
 use crate::package::picture::Album;
 use crate::package::warnings::Warnings;
 use crate::package::{Package, Relations};
+use crate::pdf::fontset::Fonts;
 
 /// The state of one drawing; the XML goes along beside it.
 pub struct Draw<'d> {

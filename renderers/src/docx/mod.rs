@@ -28,10 +28,10 @@ mod tables;
 
 use crate::Document;
 use crate::document::Block;
-use crate::fonts::Fonts;
 use crate::package::warnings::Warnings;
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations, limits, properties};
+use crate::pdf::fontset::Fonts;
 use crate::rendered::{RenderError, Rendered};
 
 use draw::{Draw, Place};

@@ -11,7 +11,7 @@ use super::warnings::Warnings;
 use super::xml::Xml;
 use super::{Package, Relations};
 use crate::Document;
-use crate::fonts::Fonts;
+use crate::pdf::fontset::Fonts;
 
 /// Limits for one picture and for all pictures of a file.
 const FILE_BYTES: usize = 20 << 20;

@@ -8,7 +8,7 @@ use quick_xml::events::Event;
 use resvg::usvg::{ImageHrefResolver, Options, Transform, Tree, fontdb};
 use resvg::{render, tiny_skia::Pixmap};
 
-use crate::fonts::Fonts;
+use crate::pdf::fontset::Fonts;
 
 /// Twice as sharp as a screen, unless that is more than this on a side.
 const SHARPNESS: f32 = 2.0;

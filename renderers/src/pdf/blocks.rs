@@ -21,9 +21,9 @@ use super::lengths;
 use crate::Document;
 use crate::chart::{Chart, svg};
 use crate::document::{Alert, Align, Block, Inline, Item, List, Table};
-use crate::fonts::Fonts;
 use crate::package::look::look;
 use crate::package::words;
+use crate::pdf::fontset::Fonts;
 
 /// Between columns that stand side by side, in points.
 const GUTTER: f64 = 18.0;

@@ -9,8 +9,8 @@ use typst::utils::LazyHash;
 use super::scripts;
 use crate::Document;
 use crate::document::{Block, Inline, Meta, Theme};
-use crate::fonts::Fonts;
 use crate::package::{vector, words};
+use crate::pdf::fontset::Fonts;
 
 /// How many missing characters a warning names.
 const NAMED: usize = 20;

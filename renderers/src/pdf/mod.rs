@@ -5,7 +5,8 @@
 //! - [`lengths`]: very long paragraphs, cut
 //! - `template.typ`: how it looks; constant
 //! - [`world`]: what Typst may read, which is the template and the fonts
-//! - [`fonts`], [`scripts`]: which fonts there are, which are wanted, which characters they lack
+//! - [`fontset`], [`fonts`], [`scripts`]: which fonts there are, which are wanted, which characters they
+//!   lack
 //! - [`picture`]: the first page, to be looked at
 //! - [`export`]: the standards, the fall back, and object streams
 //!
@@ -15,6 +16,7 @@ mod blocks;
 mod drawing;
 mod export;
 mod fonts;
+pub(crate) mod fontset;
 mod formula;
 pub(crate) mod images;
 mod inlines;
@@ -29,8 +31,8 @@ use typst_layout::PagedDocument;
 pub use fonts::wanted;
 
 use crate::Document;
-use crate::fonts::Fonts;
 use crate::rendered::{RenderError, Rendered};
+use fontset::Fonts;
 
 /// The most pages of one file.
 pub const PAGES: usize = 500;

@@ -14,8 +14,8 @@ use super::images;
 use super::inlines::{grounded, image};
 use crate::Document;
 use crate::document::{Block, Meta, PageSize, plain_text};
-use crate::fonts::Fonts;
 use crate::package::look::look;
+use crate::pdf::fontset::Fonts;
 
 /// File ids are never given back, so there is one for all jobs.
 static TEMPLATE: LazyLock<Source> = LazyLock::new(|| {

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use super::geometry::Geometry;
 use crate::Document;
-use crate::fonts::Fonts;
 use crate::package::Package;
 use crate::package::look::{self, Look};
 use crate::package::picture::Album;
 use crate::package::warnings::Warnings;
+use crate::pdf::fontset::Fonts;
 
 /// A deck in the making.
 pub struct Deck<'d> {

@@ -31,8 +31,8 @@ mod theme;
 
 use crate::Document;
 use crate::document::Block;
-use crate::fonts::Fonts;
 use crate::package::{Relations, limits, properties};
+use crate::pdf::fontset::Fonts;
 use crate::rendered::{RenderError, Rendered};
 
 use deck::Deck;

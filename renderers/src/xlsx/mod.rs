@@ -28,7 +28,7 @@ pub use stream::stream;
 use rust_xlsxwriter::{Format, Workbook};
 
 use crate::Document;
-use crate::fonts::Fonts;
+use crate::pdf::fontset::Fonts;
 use crate::rendered::{RenderError, Rendered};
 
 use pages::Pages;

@@ -6,8 +6,8 @@ use super::cells::Typed;
 use super::formula::{Expr, Grid, Tops};
 use super::runs::Runs;
 use crate::Document;
-use crate::fonts::Fonts;
 use crate::package::look::{Look, look};
+use crate::pdf::fontset::Fonts;
 use crate::pdf::images::{self, Pictures};
 
 /// All sheets of one workbook, and what none of them could show.

@@ -9,8 +9,8 @@ use super::pages::Pages;
 use super::plan::{Line, Part, Sheet};
 use super::runs::{Run, Runs, Style};
 use crate::document::{Inline, PageSize, Table};
-use crate::fonts::Fonts;
 use crate::package::vector::{self, Raster};
+use crate::pdf::fontset::Fonts;
 use crate::pdf::images::{self, Picture};
 
 /// Of a column, in characters.
