@@ -14,9 +14,10 @@ use crate::{
     tools::{
         documents::{
             House,
+            blob::Blob,
             draw::Press,
             job::{Part, Text},
-            order::{Blob, Names, Wish},
+            order::{Names, Wish},
         },
         sandbox::Sandbox,
     },

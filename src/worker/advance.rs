@@ -2,75 +2,29 @@
 //! around again. Nothing is applied from memory: this worker reads its own events like others'.
 
 use anyhow::Result;
-use channels::{Outgoing, PlaceKind};
-use futures::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use futures::StreamExt as _;
+use std::collections::BTreeSet;
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
-use super::{Worker, act, asking, delegate, fetch, hooks, scene, think, trail};
+use super::{
+    Worker, act, ask, asking, delegate, fetch, hooks,
+    running::Running,
+    scene, think, trail,
+    turn::{Flow, Turn},
+};
 use crate::{
     agent::{
-        Agent,
         next::{Effect, next},
         policy::Scene,
     },
-    gateway::{Manners, drafts::Drafts},
-    journal::{
-        event::Event,
-        ids::CallId,
-        session::{Item, Session},
-    },
+    gateway::drafts::Drafts,
+    journal::event::Event,
     store::{
         grants,
-        journal::{Change, Recorded, Terms},
+        journal::{Change, Terms},
         leases::Claimed,
-        wake::Listener,
     },
 };
-
-/// One conversation being advanced.
-pub(super) struct Turn<'w> {
-    pub worker: &'w Worker,
-    pub claimed: &'w Claimed,
-    pub agent: Arc<Agent>,
-    pub session: Session,
-    pub scene: Scene,
-    pub bell: Listener,
-}
-
-/// Calls under way: they go on while the loop looks at what else has happened.
-#[derive(Default)]
-pub(super) struct Running<'w> {
-    pub calls: FuturesUnordered<BoxFuture<'w, act::Done>>,
-    pub cancel: BTreeMap<CallId, CancellationToken>,
-    /// Those that the rate limit has counted already.
-    pub counted: BTreeSet<CallId>,
-    /// What one of them has last said of its progress.
-    pub progress: watch::Sender<String>,
-    /// What they want to know of people.
-    pub asking: asking::Asking,
-}
-
-/// What the loop does after an effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
-    Around,
-    /// The lease is given back, or another's.
-    End,
-}
-
-impl From<Recorded> for Flow {
-    fn from(recorded: Recorded) -> Self {
-        match recorded {
-            Recorded::Done | Recorded::Behind => Self::Around,
-            Recorded::Rested | Recorded::Fenced => Self::End,
-        }
-    }
-}
 
 pub(super) async fn advance(worker: &Worker, claimed: &Claimed) -> Result<()> {
     let bell = worker.gateway.store.bell.listen(claimed.lease.conversation());
@@ -140,7 +94,7 @@ impl<'w> Turn<'w> {
             Effect::Compact { upto } => think::compact(self, upto).await,
             Effect::Run(cleared) => act::run(self, cleared, running).await,
             Effect::Delegate(orders) => delegate::delegate(self, orders).await,
-            Effect::Ask(questions) => act::ask(self, questions).await,
+            Effect::Ask(questions) => ask::ask(self, questions).await,
             Effect::Settle(events) => {
                 let facts = trail::refused(self, &[], &events);
                 self.record(Change { facts, ..self.change(events, vec![]) }).await
@@ -206,75 +160,5 @@ impl<'w> Turn<'w> {
         events.push(Event::Failed { reason, reference, upto: self.session.seq });
         let change = self.change(events, vec![shown]);
         self.record(Change { terms: Terms::IfCurrentThenRest, answer, ..change }).await
-    }
-
-    /// A change on the terms that nothing has happened since this worker last read. A sub-agent says
-    /// nothing to people; the files that it sends reach them.
-    pub fn change(&self, events: Vec<Event>, shows: Vec<Outgoing>) -> Change {
-        let heard = |what: &Outgoing| {
-            self.claimed.sub_agent.is_none() || matches!(what, Outgoing::File { .. })
-        };
-        let shows = shows.into_iter().filter(heard).flat_map(|what| self.fitting(what)).collect();
-        let seen = self.session.seq;
-        Change { events, shows, seen, ..Change::default() }
-    }
-
-    pub async fn record(&self, change: Change) -> Result<Flow> {
-        let gateway = &self.worker.gateway;
-        let recorded =
-            gateway.store.record(&self.claimed.lease, change, gateway.clock.now()).await?;
-        if recorded == Recorded::Fenced {
-            let conversation = self.claimed.lease.conversation();
-            tracing::warn!(conversation.id = %conversation, "another node has the lease");
-        }
-        Ok(recorded.into())
-    }
-
-    /// The parts in which the channel can show it.
-    pub fn fitting(&self, what: Outgoing) -> Vec<Outgoing> {
-        match self.worker.gateway.channels.get(&self.claimed.channel) {
-            Some(connected) => what.degrade(connected.channel.limits()),
-            None => vec![what],
-        }
-    }
-
-    /// Whether the channel shows pictures as such.
-    pub fn shows_pictures(&self) -> bool {
-        let connected = self.worker.gateway.channels.get(&self.claimed.channel);
-        connected.is_some_and(|connected| connected.channel.limits().pictures)
-    }
-
-    /// What the channel's operator wishes of this conversation.
-    pub fn manners(&self) -> Manners {
-        let connected = self.worker.gateway.channels.get(&self.claimed.channel);
-        connected.map(|connected| connected.manners.clone()).unwrap_or_default()
-    }
-
-    /// A word of ours to whoever is answered.
-    pub fn text(&self, markdown: String) -> Outgoing {
-        Outgoing::Text { markdown, reply_to: self.reply_to() }
-    }
-
-    /// In groups, the message that the next answer is for.
-    pub fn reply_to(&self) -> Option<String> {
-        let of = |item: &Item| match item {
-            Item::Said { message, .. } => Some(message.clone()),
-            _ => None,
-        };
-        let group = self.claimed.place.kind == PlaceKind::Group;
-        let group = group && self.claimed.sub_agent.is_none();
-        let last = group.then(|| self.session.items.iter().rev().find_map(of)).flatten();
-        // A task that was due is no message.
-        last.filter(|message| !message.is_empty())
-    }
-}
-
-impl Running<'_> {
-    /// What a person has stopped is cancelled; what came of it is of no use to anybody.
-    fn cancel_ended(&mut self, session: &Session) {
-        let open: BTreeSet<_> = session.open_calls().map(|open| &open.call.id).collect();
-        for (_, cancel) in self.cancel.iter().filter(|(id, _)| !open.contains(id)) {
-            cancel.cancel();
-        }
     }
 }

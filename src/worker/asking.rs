@@ -9,9 +9,8 @@ use std::collections::BTreeMap;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    act,
-    advance::{Flow, Turn},
-    trail,
+    ask, trail,
+    turn::{Flow, Turn},
 };
 use crate::{
     agent::{approvers::Approvers, guard},
@@ -61,7 +60,7 @@ impl Asking {
     pub async fn put(&mut self, turn: &Turn<'_>, wish: Wish) -> Result<Flow> {
         let open = turn.session.open_calls().find(|open| open.call.id == wish.call);
         let Some(call) = open.map(|open| &open.call) else { return Ok(Flow::Around) };
-        if act::room_for_questions(turn).await? == 0 {
+        if ask::room_for_questions(turn).await? == 0 {
             tracing::warn!(tool.name = call.tool, "a server asks too much");
             return Ok(Flow::Around);
         }
@@ -152,12 +151,12 @@ fn written(turn: &Turn<'_>, wish: &Wish) -> Asked {
         digest: files::digest_of(guard::canonical(&arguments).as_bytes()),
         title,
         arguments,
-        requester: act::requester(turn),
+        requester: turn.requester(),
         approvers: Approvers::default(),
         proposal: None,
         offers,
         expires_at: turn.worker.gateway.clock.now() + WAITS_FOR,
-        shows: act::parts(turn, Outgoing::Question { markdown, approval, choices, reply_to }),
+        shows: ask::parts(turn, Outgoing::Question { markdown, approval, choices, reply_to }),
         id,
     }
 }

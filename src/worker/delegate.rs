@@ -4,9 +4,8 @@ use anyhow::Result;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Worker, act,
-    advance::{Flow, Turn},
-    trail,
+    Worker, trail,
+    turn::{Flow, Turn},
 };
 use crate::{
     agent::{delegation::ANSWER_CHARS, guard::Cleared},
@@ -34,7 +33,7 @@ pub(super) async fn delegate(turn: &Turn<'_>, orders: Vec<(Cleared, Vec<Task>)>)
         change.facts.push(trail::started(turn, &cleared));
         change.spends.extend(cleared.grant().cloned());
         change.events.push(Event::Delegated { call: call.clone(), children });
-        let (by, heritage) = (act::requester(turn), turn.session.heritage());
+        let (by, heritage) = (turn.requester(), turn.session.heritage());
         change.delegates.push(Delegation { call, tasks, by, heritage });
     }
     turn.record(change).await
@@ -45,7 +44,7 @@ pub(super) async fn delegate(turn: &Turn<'_>, orders: Vec<(Cleared, Vec<Task>)>)
 pub(super) async fn answer(turn: &Turn<'_>, text: &str, tokens: u64) -> Option<Answer> {
     turn.claimed.sub_agent.as_ref()?;
     let whole = CallId(turn.claimed.lease.conversation().to_string());
-    let context = act::context_of(turn, whole, CancellationToken::new());
+    let context = turn.context(whole, CancellationToken::new());
     let text = spill::shorten_to(ANSWER_CHARS, text.to_owned(), &context).await;
     Some(ended(turn.worker, &turn.session, (Outcome::Done, text), tokens))
 }

@@ -9,9 +9,9 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    advance::{Flow, Turn},
     look,
-    think::{self, until_cut_off},
+    think::until_cut_off,
+    turn::{Flow, Turn},
 };
 use crate::{
     agent::taint::INBOX,
@@ -107,7 +107,7 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     let path = tokio::task::spawn_blocking(move || lay_down(&root, &name, &laid_down))
         .await
         .context("writing into a workspace")??;
-    let view = match think::model(turn) {
+    let view = match turn.model() {
         Some(model) => look::at(turn, model.as_ref(), (&path, &bytes)).await,
         None => None,
     };

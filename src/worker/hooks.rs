@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     Worker,
-    advance::{Flow, Turn},
+    turn::{Flow, Turn},
 };
 use crate::{
     agent::{

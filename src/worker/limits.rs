@@ -8,10 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    advance::{Running, Turn},
-    think,
-};
+use super::{running::Running, turn::Turn};
 use crate::{
     agent::{
         catalog::{Found, Rate},
@@ -223,7 +220,7 @@ pub(super) fn summarised(turn: &Turn<'_>, reply: &Reply) -> Used {
 /// By the price of the model that answered: the one that somebody has chosen, or one that stood in.
 fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used {
     let usage = reply.usage;
-    let asked = || think::model(turn).map_or_else(|| turn.agent.model.clone(), |m| m.id().into());
+    let asked = || turn.model().map_or_else(|| turn.agent.model.clone(), |m| m.id().into());
     let id = reply.by.clone().unwrap_or_else(asked);
     let price = turn.worker.limits.prices.get(&id).copied().unwrap_or_default();
     let what = What::Model { id, messages, usage, cost_micros: price.of(&usage) };

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use renderers::read::limits;
 use std::sync::Arc;
 
-use super::advance::Turn;
+use super::turn::Turn;
 use crate::{
     agent::prompt::{Message, Picture, Prompt},
     journal::event::Attachment,

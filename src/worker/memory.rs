@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::PlaceKind;
 use std::fmt::Write as _;
 
-use super::{Worker, advance::Turn};
+use super::{Worker, turn::Turn};
 use crate::{
     journal::event::Event,
     store::{

@@ -1,10 +1,10 @@
 //! Does: claims conversations that have something to do, and advances each as far as it goes.
 //!
-//! - [`advance`]: the loop; read this first
+//! - [`advance`]: the loop; read this first. `turn`: what each of its steps has at hand
 //! - [`fetch`]: gets the files that came with messages
 //! - [`think`]: asks the model
 //! - [`look`]: shows it pictures
-//! - [`act`]: runs tools, asks people
+//! - [`act`]: runs tools (`running`: those under way); [`ask`]: asks people
 //! - [`asking`]: what calls under way want to know of people
 //! - [`delegate`]: begins sub-agents
 //! - [`scene`]: what the guard has to know besides
@@ -18,6 +18,7 @@
 
 pub mod act;
 pub mod advance;
+pub mod ask;
 pub mod asking;
 pub mod delegate;
 pub mod duties;
@@ -26,12 +27,14 @@ pub mod hooks;
 pub mod limits;
 mod look;
 pub mod memory;
+mod running;
 pub mod scene;
 pub mod sessions;
 pub mod shelf;
 pub mod think;
 pub mod tick;
 pub mod trail;
+mod turn;
 
 use anyhow::{Context as _, Result};
 use chrono::TimeDelta;

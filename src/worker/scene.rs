@@ -7,7 +7,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{act, advance::Turn};
+use super::turn::Turn;
 use crate::{
     agent::{
         catalog::Found,
@@ -126,7 +126,7 @@ async fn files(turn: &Turn<'_>, call: &Call) -> Result<Files, ToolError> {
     if paths.is_empty() {
         return Ok(Files::new());
     }
-    let context = act::context(turn, call, CancellationToken::new());
+    let context = turn.context(call.id.clone(), CancellationToken::new());
     workspace::beneath(&context, move |workspace, _| bind::bind(workspace, &paths)).await
 }
 

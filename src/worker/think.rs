@@ -4,17 +4,17 @@ use anyhow::Result;
 use channels::{Outgoing, PlaceKind};
 use chrono::{DateTime, Utc};
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     time::Instant,
 };
 use tokio::sync::watch;
 use tracing::{Instrument as _, Span, field};
 
 use super::{
-    advance::{Flow, Turn},
     delegate,
     hooks::{self, Hooked},
     limits, look, memory, trail,
+    turn::{Flow, Turn},
 };
 use crate::{
     agent::{compact, prompt, taint},
@@ -29,7 +29,7 @@ use crate::{
 };
 
 pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
-    let Some(model) = model(turn) else {
+    let Some(model) = turn.model() else {
         return turn.fail(turn.claimed.words().model_refused).await;
     };
     if let Some(reason) = limits::day_used_up(turn).await? {
@@ -143,12 +143,6 @@ impl<'t, 'w> Drafting<'t, 'w> {
     }
 }
 
-pub(super) fn model(turn: &Turn<'_>) -> Option<Arc<dyn Model>> {
-    let models = &turn.worker.models;
-    let chosen = turn.session.model.as_ref().and_then(|model| models.get(model));
-    chosen.or_else(|| models.get(&turn.agent.model)).cloned()
-}
-
 /// Returns when what is being thought is not wanted any more. Other news can wait for the reply.
 pub(super) async fn until_cut_off(turn: &Turn<'_>) {
     let (store, conversation) = (&turn.worker.gateway.store, turn.claimed.lease.conversation());
@@ -251,7 +245,7 @@ async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
 
 /// Lets the model summarise what stands up to `upto`, or, where even that is too long for it, less.
 pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
-    let Some(model) = model(turn) else {
+    let Some(model) = turn.model() else {
         return turn.fail(turn.claimed.words().model_refused).await;
     };
     let reply = loop {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::advance::Turn;
+use super::turn::Turn;
 use crate::{
     agent::{
         catalog::Found,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     agent::approvers::Voter,
-    gateway::receive::{Desk, Typed},
+    gateway::desk::{Desk, Typed},
     journal::{
         event::{Asks, Status},
         ids::ConversationId,

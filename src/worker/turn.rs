@@ -1,0 +1,157 @@
+//! One conversation being advanced, and what every step of it needs.
+
+use anyhow::Result;
+use channels::{Outgoing, PlaceKind};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+use super::Worker;
+use crate::{
+    agent::{
+        Agent,
+        catalog::{Found, ToolSpec},
+        policy::Scene,
+    },
+    gateway::Manners,
+    journal::{
+        event::{Call, Event, Speaker},
+        ids::CallId,
+        session::{Item, Session},
+    },
+    llm::Model,
+    store::{
+        journal::{Change, Recorded},
+        leases::Claimed,
+        wake::Listener,
+    },
+    tools::Context,
+};
+
+/// One conversation being advanced.
+pub(super) struct Turn<'w> {
+    pub worker: &'w Worker,
+    pub claimed: &'w Claimed,
+    pub agent: Arc<Agent>,
+    pub session: Session,
+    pub scene: Scene,
+    pub bell: Listener,
+}
+
+/// What the loop does after an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    Around,
+    /// The lease is given back, or another's.
+    End,
+}
+
+impl From<Recorded> for Flow {
+    fn from(recorded: Recorded) -> Self {
+        match recorded {
+            Recorded::Done | Recorded::Behind => Self::Around,
+            Recorded::Rested | Recorded::Fenced => Self::End,
+        }
+    }
+}
+
+impl Turn<'_> {
+    /// A change on the terms that nothing has happened since this worker last read. A sub-agent says
+    /// nothing to people; the files that it sends reach them.
+    pub fn change(&self, events: Vec<Event>, shows: Vec<Outgoing>) -> Change {
+        let heard = |what: &Outgoing| {
+            self.claimed.sub_agent.is_none() || matches!(what, Outgoing::File { .. })
+        };
+        let shows = shows.into_iter().filter(heard).flat_map(|what| self.fitting(what)).collect();
+        let seen = self.session.seq;
+        Change { events, shows, seen, ..Change::default() }
+    }
+
+    pub async fn record(&self, change: Change) -> Result<Flow> {
+        let gateway = &self.worker.gateway;
+        let recorded =
+            gateway.store.record(&self.claimed.lease, change, gateway.clock.now()).await?;
+        if recorded == Recorded::Fenced {
+            let conversation = self.claimed.lease.conversation();
+            tracing::warn!(conversation.id = %conversation, "another node has the lease");
+        }
+        Ok(recorded.into())
+    }
+
+    /// The parts in which the channel can show it.
+    pub fn fitting(&self, what: Outgoing) -> Vec<Outgoing> {
+        match self.worker.gateway.channels.get(&self.claimed.channel) {
+            Some(connected) => what.degrade(connected.channel.limits()),
+            None => vec![what],
+        }
+    }
+
+    /// Whether the channel shows pictures as such.
+    pub fn shows_pictures(&self) -> bool {
+        let connected = self.worker.gateway.channels.get(&self.claimed.channel);
+        connected.is_some_and(|connected| connected.channel.limits().pictures)
+    }
+
+    /// What the channel's operator wishes of this conversation.
+    pub fn manners(&self) -> Manners {
+        let connected = self.worker.gateway.channels.get(&self.claimed.channel);
+        connected.map(|connected| connected.manners.clone()).unwrap_or_default()
+    }
+
+    /// A word of ours to whoever is answered.
+    pub fn text(&self, markdown: String) -> Outgoing {
+        Outgoing::Text { markdown, reply_to: self.reply_to() }
+    }
+
+    /// In groups, the message that the next answer is for.
+    pub fn reply_to(&self) -> Option<String> {
+        let of = |item: &Item| match item {
+            Item::Said { message, .. } => Some(message.clone()),
+            _ => None,
+        };
+        let group = self.claimed.place.kind == PlaceKind::Group;
+        let group = group && self.claimed.sub_agent.is_none();
+        let last = group.then(|| self.session.items.iter().rev().find_map(of)).flatten();
+        // A task that was due is no message.
+        last.filter(|message| !message.is_empty())
+    }
+
+    /// On whose behalf the agent acts.
+    pub fn requester(&self) -> Speaker {
+        let nobody = || Speaker { id: String::new(), name: "nobody".into() };
+        self.session.requester.clone().unwrap_or_else(nobody)
+    }
+
+    /// Where and for whom that call runs.
+    pub fn context(&self, call: CallId, cancelled: CancellationToken) -> Context {
+        let worker = self.worker;
+        Context {
+            agent: self.agent.id.clone(),
+            workspace: worker.workspace(self.claimed),
+            conversation: self.claimed.lease.home().clone(),
+            call,
+            person: self.requester(),
+            artifacts: worker.gateway.artifacts.clone(),
+            shelf: worker.shelf(&self.agent.id, self.claimed),
+            seen: self.session.seen.clone(),
+            taint: self.session.taint.clone(),
+            now: worker.gateway.clock.now(),
+            cancelled,
+            progress: <_>::default(),
+            people: <_>::default(),
+        }
+    }
+
+    pub fn spec(&self, call: &Call) -> Option<&ToolSpec> {
+        match self.agent.catalog.find(&call.tool) {
+            Found::Tool(spec) => Some(spec),
+            _ => None,
+        }
+    }
+
+    /// The model that was chosen for this conversation, or the agent's.
+    pub fn model(&self) -> Option<Arc<dyn Model>> {
+        let models = &self.worker.models;
+        let chosen = self.session.model.as_ref().and_then(|model| models.get(model));
+        chosen.or_else(|| models.get(&self.agent.model)).cloned()
+    }
+}
