@@ -10,70 +10,20 @@
 //! ```
 
 use anyhow::{Context as _, Result};
-use channels::Outgoing;
 use chrono::{DateTime, Utc};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{
     Store, Tx, at,
     db::sql,
     outbox::{self, Row},
+    question::{Approval, Asked},
     tally, topics,
 };
-use crate::{
-    agent::approvers::Approvers,
-    journal::{
-        event::{Asks, Seq, Speaker, Status},
-        ids::{ApprovalId, CallId, ConversationId, OutboxId},
-        standing::Covers,
-    },
+use crate::journal::{
+    event::{Seq, Status},
+    ids::{ApprovalId, CallId, ConversationId, OutboxId},
 };
-
-/// A question, as the worker asks it: stored with its row and its place in the outbox at once.
-#[derive(Debug, Clone)]
-pub struct Asked {
-    pub id: ApprovalId,
-    pub call: CallId,
-    pub asks: Asks,
-    pub tool: String,
-    pub arguments: Value,
-    pub digest: String,
-    /// The question in one line, for what remains of it when it is settled.
-    pub title: String,
-    pub requester: Speaker,
-    pub approvers: Approvers,
-    /// What a lasting leave would cover, where one is offered.
-    pub proposal: Option<Covers>,
-    /// The keys of its buttons.
-    pub offers: String,
-    pub expires_at: DateTime<Utc>,
-    /// What is shown: texts, then the question itself as the last.
-    pub shows: Vec<Outgoing>,
-}
-
-/// A question as it stands.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Approval {
-    pub id: ApprovalId,
-    pub conversation: ConversationId,
-    pub call: CallId,
-    pub asks: Asks,
-    pub tool: String,
-    pub arguments: Value,
-    pub title: String,
-    pub requester: Speaker,
-    pub approvers: Approvers,
-    /// The keys of its buttons.
-    pub offers: String,
-    pub proposal: Option<Covers>,
-    /// The outbox row that shows it, and the conversation that this stands in.
-    pub question: OutboxId,
-    pub shown_in: ConversationId,
-    pub status: Status,
-    pub expires_at: DateTime<Utc>,
-    pub decided_by: Option<String>,
-}
 
 type Columns = (
     String,

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Store, Tx, approvals::Approval, at, db::sql};
+use super::{Store, Tx, at, db::sql, question::Approval};
 use crate::journal::{
     event::{Decider, Decision, Status},
     standing::Grant,

@@ -1,75 +1,13 @@
 //! Conversations and their events.
 
 use anyhow::{Context as _, Result};
-use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
-use super::{
-    Store, Tx, approvals,
-    approvals::Asked,
-    at, audit,
-    audit::Fact,
-    conversations,
-    db::sql,
-    grants,
-    leases::Lease,
-    outbox,
-    places::Seat,
-    tally,
-    tasks::{self, Answer, Delegation},
-    topics, usage,
-    usage::Used,
-    withdrawn,
-};
+use super::{Store, Tx, at, db::sql, places::Seat, tally, topics};
 use crate::journal::{
-    event::{Entry, Event, Seq, Status},
-    ids::{ConversationId, GrantId},
+    event::{Entry, Event, Seq},
+    ids::ConversationId,
 };
-
-/// What a worker writes down, all of it or nothing.
-#[derive(Debug, Clone, Default)]
-pub struct Change {
-    pub events: Vec<Event>,
-    /// For the outbox, in this order.
-    pub shows: Vec<Outgoing>,
-    pub asked: Vec<Asked>,
-    /// For the audit.
-    pub facts: Vec<Fact>,
-    /// For the account of the day.
-    pub used: Vec<Used>,
-    /// Leave of which the calls that start here take a use each.
-    pub spends: Vec<GrantId>,
-    /// Work for sub-agents, who begin with it.
-    pub delegates: Vec<Delegation>,
-    /// What came of the work that this conversation was begun for.
-    pub answer: Option<Answer>,
-    /// The last event that the worker had read.
-    pub seen: Seq,
-    pub terms: Terms,
-}
-
-/// On what condition a change is recorded, and what follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Terms {
-    /// Void if anything has happened since.
-    #[default]
-    IfCurrent,
-    /// The same; and as there is nothing to do after it, the lease goes back with it.
-    IfCurrentThenRest,
-    /// A result: it stands, whatever has happened since.
-    Always,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recorded {
-    Done,
-    /// Done, and the lease is given back.
-    Rested,
-    /// Not recorded: something has happened since.
-    Behind,
-    /// Not recorded: the lease is another's.
-    Fenced,
-}
 
 impl Store {
     /// The events after `seq`, in order.
@@ -85,33 +23,6 @@ impl Store {
     pub async fn last_seq(&self, conversation: &ConversationId) -> Result<Seq> {
         let conversation = conversation.clone();
         self.read(move |tx| Box::pin(async move { last_seq(tx, &conversation).await })).await
-    }
-
-    /// Writes a change down under its lease.
-    pub async fn record(
-        &self,
-        lease: &Lease,
-        change: Change,
-        now: DateTime<Utc>,
-    ) -> Result<Recorded> {
-        let lease = lease.clone();
-        let recorded = self.write("record", move |tx| Box::pin(record(tx, lease, change, now)));
-        match recorded.await {
-            Err(problem) if problem.is::<grants::Spent>() => Ok(Recorded::Behind),
-            recorded => recorded,
-        }
-    }
-
-    /// Gives the lease back, unless something has happened that this worker has not seen.
-    pub async fn rest(&self, lease: &Lease, seen: Seq) -> Result<Recorded> {
-        let lease = lease.clone();
-        self.write("rest", move |tx| Box::pin(rest(tx, lease, seen))).await
-    }
-
-    /// Gives the lease back with the work still to do, for whoever comes next.
-    pub async fn release(&self, lease: &Lease) -> Result<()> {
-        let lease = lease.clone();
-        self.write("release", move |tx| Box::pin(release(tx, lease))).await
     }
 }
 
@@ -140,132 +51,6 @@ pub async fn events_after(
         .collect()
 }
 
-async fn record(
-    tx: &mut Tx<'_>,
-    lease: Lease,
-    change: Change,
-    now: DateTime<Utc>,
-) -> Result<Recorded> {
-    let starts = change.events.iter().any(|event| matches!(event, Event::ToolStarted { .. }));
-    if starts && grants::halted_by(tx).await?.is_some() {
-        return Ok(Recorded::Behind);
-    }
-    let count = change.events.len() as i64;
-    let only_at = if change.terms == Terms::Always { -1 } else { change.seen };
-    let allotted: Option<(i64,)> = sql!(
-        tx,
-        fetch_optional,
-        "
-        -- record: the fence is checked where the numbers are allotted
-        UPDATE conversations
-        SET last_seq = last_seq + $1
-        WHERE id = $2 AND lease_node = $3 AND fence = $4 AND ($5 < 0 OR last_seq = $5)
-        RETURNING last_seq",
-        count,
-        lease.conversation.as_str(),
-        lease.node.as_str(),
-        lease.fence,
-        only_at
-    );
-    let Some((last,)) = allotted else { return refused(tx, &lease).await };
-    for grant in &change.spends {
-        grants::spend(tx, grant, now).await?;
-    }
-    for (event, seq) in change.events.iter().zip(last - count + 1..) {
-        insert(tx, &lease.conversation, (seq, lease.fence), event, now).await?;
-    }
-    show(tx, &lease, last, (change.shows, change.asked), now).await?;
-    if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
-        let the_bot = conversations::words(tx, &lease.conversation).await?.the_bot;
-        let end = (Status::Withdrawn, the_bot);
-        withdrawn::all(tx, &lease.conversation, end, now).await?;
-        tasks::abandon(tx, &lease.conversation, now).await?;
-    }
-    audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
-    for used in change.used {
-        tx.rung.tally.extend(tally::of_used(&used));
-        usage::enter(tx, lease.home(), used, now).await?;
-    }
-    tasks::tell_family(tx, &lease, (&change.events, change.delegates, change.answer), now).await?;
-    tx.rung.conversations.push(lease.conversation.clone());
-    match change.terms {
-        Terms::IfCurrentThenRest => rest(tx, lease, last).await,
-        Terms::IfCurrent | Terms::Always => Ok(Recorded::Done),
-    }
-}
-
-/// What a sub-agent shows stands where the people are for whom it works.
-async fn show(
-    tx: &mut Tx<'_>,
-    lease: &Lease,
-    last: Seq,
-    (shows, questions): (Vec<Outgoing>, Vec<Asked>),
-    now: DateTime<Utc>,
-) -> Result<()> {
-    if shows.is_empty() && questions.is_empty() {
-        return Ok(());
-    }
-    let home = lease.home();
-    let seq = if *home == lease.conversation { last } else { last_seq(tx, home).await? };
-    outbox::put(tx, home, seq, shows, now).await?;
-    for asked in questions {
-        approvals::ask(tx, &lease.conversation, (home, seq), asked, now).await?;
-    }
-    Ok(())
-}
-
-async fn refused(tx: &mut Tx<'_>, lease: &Lease) -> Result<Recorded> {
-    let held: Option<(i64,)> = sql!(
-        tx,
-        fetch_optional,
-        "
-        -- still ours?
-        SELECT last_seq FROM conversations
-        WHERE id = $1 AND lease_node = $2 AND fence = $3",
-        lease.conversation.as_str(),
-        lease.node.as_str(),
-        lease.fence
-    );
-    Ok(if held.is_some() { Recorded::Behind } else { Recorded::Fenced })
-}
-
-async fn rest(tx: &mut Tx<'_>, lease: Lease, seen: Seq) -> Result<Recorded> {
-    let rested = sql!(
-        tx,
-        execute,
-        "
-        -- rest
-        UPDATE conversations
-        SET ready_at = NULL, lease_until = 0
-        WHERE id = $1 AND lease_node = $2 AND fence = $3 AND last_seq = $4",
-        lease.conversation.as_str(),
-        lease.node.as_str(),
-        lease.fence,
-        seen
-    );
-    if rested > 0 {
-        return Ok(Recorded::Rested);
-    }
-    refused(tx, &lease).await
-}
-
-async fn release(tx: &mut Tx<'_>, lease: Lease) -> Result<()> {
-    sql!(
-        tx,
-        execute,
-        "
-        -- release
-        UPDATE conversations
-        SET lease_until = 0
-        WHERE id = $1 AND lease_node = $2 AND fence = $3",
-        lease.conversation.as_str(),
-        lease.node.as_str(),
-        lease.fence
-    );
-    tx.rung.conversations.push(lease.conversation);
-    Ok(())
-}
-
 /// Writes down what came from outside, and makes the conversation ready. Needs no lease: it is a
 /// fact, whoever advances the conversation.
 pub async fn append(
@@ -292,7 +77,8 @@ pub async fn append(
     Ok(seq)
 }
 
-async fn insert(
+/// Writes down what has its number already.
+pub(super) async fn insert(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     (seq, fence): (Seq, i64),

@@ -3,8 +3,8 @@
 //! - [`db`]: the one file that knows that there are two databases
 //! - [`channels`]: which are to be connected anew
 //! - [`conversations`]: what is kept of them besides their events
-//! - [`journal`]: conversations and their events
-//! - [`figures`], [`tally`]: for operators who watch
+//! - [`journal`]: conversations and their events; [`record`]: what workers add to them
+//! - [`figures`], [`tally`] (in `count`s): for operators who watch
 //! - [`history`]: what a conversation has shown
 //! - [`inbox`]: what platforms have delivered
 //! - [`keys`]: what all nodes sign with
@@ -13,7 +13,7 @@
 //! - [`memory`], [`vectors`]: what agents remember
 //! - [`outbox`]: what is to be shown
 //! - [`topics`], [`notices`]: what other programs are told
-//! - [`approvals`]: questions, and the one update that decides
+//! - [`approvals`]: questions ([`question`]), and the one update that decides
 //! - [`grants`]: leave for longer; the halt of all tools
 //! - [`places`]: where conversations stand
 //! - [`withdrawn`]: those that nobody waits for any more
@@ -40,6 +40,7 @@ pub mod audit;
 pub mod backup;
 pub mod channels;
 pub mod conversations;
+mod count;
 pub mod db;
 pub mod erase;
 pub mod figures;
@@ -57,6 +58,8 @@ pub mod notices;
 pub mod outbox;
 pub mod people;
 pub mod places;
+pub mod question;
+pub mod record;
 pub mod rules;
 pub mod schedules;
 pub mod showing;
@@ -122,7 +125,7 @@ impl Store {
         let (value, rung) = self.db.write(work).await.context(name)?;
         crash::point(name, "after commit");
         self.bell.ring(&rung);
-        rung.tally.iter().for_each(tally::Count::enter);
+        rung.tally.iter().for_each(count::Count::enter);
         Ok(value)
     }
 

@@ -6,10 +6,10 @@ use chrono::{DateTime, Utc};
 
 use super::{
     Tx,
-    approvals::Approval,
     db::sql,
     journal,
     outbox::{self, Row},
+    question::Approval,
 };
 use crate::journal::ids::{ApprovalId, ConversationId, OutboxId};
 

@@ -1,7 +1,12 @@
 //! What is counted once a transaction has committed, for operators who watch. Labels carry what the
 //! configuration or this program names, never a person or a chat.
 
-use super::{notices::Then, outbox::Ended, usage::Used, usage::What};
+use super::{
+    count::Count,
+    notices::Then,
+    outbox::Ended,
+    usage::{Used, What},
+};
 use crate::journal::event::{Event, Outcome, Status};
 
 pub const TURNS: &str = "countersign_turns_total";
@@ -16,43 +21,6 @@ pub const WEBHOOKS_IN: &str = "countersign_webhooks_in_total";
 pub const WEBHOOKS_OUT: &str = "countersign_webhooks_out_total";
 pub const LLM_TOKENS: &str = "countersign_llm_tokens_total";
 pub const LLM_COST: &str = "countersign_llm_cost_micros_total";
-
-/// How often, or how long.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum How {
-    More(u64),
-    TookMs(u64),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct Count {
-    name: &'static str,
-    labels: Vec<(&'static str, String)>,
-    how: How,
-}
-
-impl Count {
-    fn more(name: &'static str, labels: &[(&'static str, &str)], by: u64) -> Self {
-        Self { name, labels: owned(labels), how: How::More(by) }
-    }
-
-    fn took(name: &'static str, ms: u64) -> Self {
-        Self { name, labels: vec![], how: How::TookMs(ms) }
-    }
-
-    pub fn enter(&self) {
-        match self.how {
-            How::More(by) => metrics::counter!(self.name, &self.labels).increment(by),
-            How::TookMs(ms) => {
-                metrics::histogram!(self.name, &self.labels).record(ms as f64 / 1000.0);
-            }
-        }
-    }
-}
-
-fn owned(labels: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
-    labels.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
-}
 
 pub fn of_event(event: &Event) -> Vec<Count> {
     let turn = |outcome: &str| vec![Count::more(TURNS, &[("outcome", outcome)], 1)];

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Store, Tx, approvals::Asked, db::sql, places};
+use super::{Store, Tx, db::sql, places, question::Asked};
 use crate::journal::{event::Event, ids::ConversationId};
 
 /// What can be subscribed to.

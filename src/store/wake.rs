@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-use super::tally::Count;
+use super::count::Count;
 use crate::journal::ids::ConversationId;
 
 /// How long a waiter for work trusts the bell before it looks by itself.

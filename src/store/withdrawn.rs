@@ -6,9 +6,11 @@ use chrono::{DateTime, Utc};
 
 use super::{
     Tx,
-    approvals::{Approval, pending, settle},
+    approvals::{pending, settle},
     audit::{self, Fact},
-    conversations, showing,
+    conversations,
+    question::Approval,
+    showing,
 };
 use crate::{
     journal::{

@@ -20,7 +20,7 @@ use crate::{
     },
     crash,
     journal::event::{Call, Event},
-    store::journal::{Change, Recorded, Terms},
+    store::record::{Change, Recorded, Terms},
     tools::Context,
 };
 

@@ -21,8 +21,8 @@ use crate::{
     journal::event::Event,
     store::{
         grants,
-        journal::{Change, Terms},
         leases::Claimed,
+        record::{Change, Terms},
     },
 };
 

@@ -18,7 +18,7 @@ use crate::{
         event::{Asks, Event, Outcome, ToolResult},
         ids::ApprovalId,
     },
-    store::{self, approvals::Asked},
+    store::{self, question::Asked},
     texts,
 };
 

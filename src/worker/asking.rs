@@ -20,9 +20,9 @@ use crate::{
         ids::{ApprovalId, CallId},
     },
     store::{
-        approvals::Asked,
         files,
-        journal::{Change, Terms},
+        question::Asked,
+        record::{Change, Terms},
         withdrawn,
     },
     tools::ask::{Answer, People, Wish},

@@ -17,7 +17,7 @@ use crate::{
     agent::taint::INBOX,
     crash,
     journal::{event::Event, said::SentFile},
-    store::journal::{Change, Terms},
+    store::record::{Change, Terms},
     tools::{names, workspace::Workspace},
 };
 

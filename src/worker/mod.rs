@@ -54,8 +54,8 @@ use crate::{
     journal::{event::Event, ids::ConversationId, session::Session},
     llm::Model,
     store::{
-        journal::{Change, Recorded, Terms},
         leases::Claimed,
+        record::{Change, Recorded, Terms},
     },
     tools::toolbox::Toolbox,
 };

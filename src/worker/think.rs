@@ -25,7 +25,7 @@ use crate::{
         said::SILENT,
     },
     llm::{Model, ModelError, Reply},
-    store::journal::{Change, Recorded, Terms},
+    store::record::{Change, Recorded, Terms},
 };
 
 pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {

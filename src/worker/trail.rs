@@ -12,7 +12,7 @@ use crate::{
         event::{Call, Event, Outcome, Status, ToolResult},
         session::CallState,
     },
-    store::{approvals::Asked, audit::Fact},
+    store::{audit::Fact, question::Asked},
 };
 
 /// A call, by its digest and redacted.

@@ -20,8 +20,8 @@ use crate::{
     },
     llm::Model,
     store::{
-        journal::{Change, Recorded},
         leases::Claimed,
+        record::{Change, Recorded},
         wake::Listener,
     },
     tools::Context,

@@ -8,8 +8,8 @@ use countersign::{
         ids::ConversationId,
     },
     store::{
-        Store, grants,
-        journal::{self, Change, Recorded, Terms},
+        Store, grants, journal,
+        record::{Change, Recorded, Terms},
     },
 };
 

@@ -28,11 +28,12 @@ use crate::{
     },
     store::{
         Store,
-        approvals::Asked,
         db::Durability,
         files::Artifacts,
-        journal::{self, Change},
+        journal,
         people::{self, Access},
+        question::Asked,
+        record::Change,
     },
     tools::sandbox::Sandbox,
     worker::{

@@ -9,7 +9,7 @@ use crate::{
         ids::ApprovalId,
         standing::Scope,
     },
-    store::approvals::Approval,
+    store::question::Approval,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,10 +14,11 @@ use crate::{
         standing::{Grant, Scope},
     },
     store::{
-        Tx,
-        approvals::{self as questions, Approval},
+        Tx, approvals as questions,
         audit::{self, Fact},
-        conversations, grants, places, showing,
+        conversations, grants, places,
+        question::Approval,
+        showing,
     },
     texts::Language,
 };

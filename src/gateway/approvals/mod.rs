@@ -34,10 +34,11 @@ use crate::{
         standing::Grant,
     },
     store::{
-        Tx,
-        approvals::{self as questions, Approval},
+        Tx, approvals as questions,
         audit::{self, Fact},
-        conversations, files, grants, journal, outbox, people, places, showing, votes,
+        conversations, files, grants, journal, outbox, people, places,
+        question::Approval,
+        showing, votes,
     },
     texts::{self, Language},
 };

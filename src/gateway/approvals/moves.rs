@@ -17,11 +17,10 @@ use crate::{
         ids::ConversationId,
     },
     store::{
-        Tx,
-        approvals::{self as questions, Approval},
-        conversations, journal,
+        Tx, approvals as questions, conversations, journal,
         outbox::{self, Ended, Sending},
         places::{self, Seat},
+        question::Approval,
         schedules, showing, tasks, votes,
     },
 };

@@ -17,11 +17,7 @@ use crate::{
         event::{Asks, Status},
         ids::ConversationId,
     },
-    store::{
-        Tx,
-        approvals::{self as questions, Approval},
-        outbox,
-    },
+    store::{Tx, approvals as questions, outbox, question::Approval},
 };
 
 /// A button stands for what is written on it.

@@ -17,10 +17,11 @@ use crate::{
         role::Role,
     },
     store::{
-        Tx,
-        approvals::{self as questions, Approval},
+        Tx, approvals as questions,
         audit::{self, Fact},
-        journal, places, showing, tasks, votes,
+        journal, places,
+        question::Approval,
+        showing, tasks, votes,
     },
 };
 

@@ -1,0 +1,59 @@
+//! A question, as it is asked and as it stands.
+
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use crate::{
+    agent::approvers::Approvers,
+    journal::{
+        event::{Asks, Speaker, Status},
+        ids::{ApprovalId, CallId, ConversationId, OutboxId},
+        standing::Covers,
+    },
+};
+
+/// A question, as the worker asks it: stored with its row and its place in the outbox at once.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub id: ApprovalId,
+    pub call: CallId,
+    pub asks: Asks,
+    pub tool: String,
+    pub arguments: Value,
+    pub digest: String,
+    /// The question in one line, for what remains of it when it is settled.
+    pub title: String,
+    pub requester: Speaker,
+    pub approvers: Approvers,
+    /// What a lasting leave would cover, where one is offered.
+    pub proposal: Option<Covers>,
+    /// The keys of its buttons.
+    pub offers: String,
+    pub expires_at: DateTime<Utc>,
+    /// What is shown: texts, then the question itself as the last.
+    pub shows: Vec<Outgoing>,
+}
+
+/// A question as it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Approval {
+    pub id: ApprovalId,
+    pub conversation: ConversationId,
+    pub call: CallId,
+    pub asks: Asks,
+    pub tool: String,
+    pub arguments: Value,
+    pub title: String,
+    pub requester: Speaker,
+    pub approvers: Approvers,
+    /// The keys of its buttons.
+    pub offers: String,
+    pub proposal: Option<Covers>,
+    /// The outbox row that shows it, and the conversation that this stands in.
+    pub question: OutboxId,
+    pub shown_in: ConversationId,
+    pub status: Status,
+    pub expires_at: DateTime<Utc>,
+    pub decided_by: Option<String>,
+}
