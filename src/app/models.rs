@@ -9,8 +9,9 @@ use crate::{
         Model,
         demo::DemoModel,
         failover::Failover,
-        remote::{ModelConfig, Provider, RemoteModel, Timeouts, ToolCalls},
+        remote::RemoteModel,
         retry::{Patience, Retrying},
+        vendor::{ModelConfig, Provider, Timeouts, ToolCalls},
     },
 };
 

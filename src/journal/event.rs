@@ -6,10 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    family::Heritage,
-    ids::{ApprovalId, CallId, ConversationId, ScheduleId},
-};
+use super::ids::{ApprovalId, CallId, ConversationId, ScheduleId};
 
 /// The number of an event within its conversation: 1, 2, 3, …
 pub type Seq = i64;
@@ -282,4 +279,21 @@ pub struct Usage {
     pub output_tokens: u64,
     #[serde(default)]
     pub cached_tokens: u64,
+}
+
+/// What one conversation has read and used, which counts for another of its family too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Heritage {
+    /// Where other people's words have come from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taint: Vec<String>,
+    /// Files of the common workspace in which such words may stand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<String>,
+    /// Only downwards: who has joined in, besides the one who asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<Speaker>,
+    /// Only upwards: what a sub-agent's turn has cost is a part of the turn that it was for.
+    pub tokens: u64,
 }

@@ -1,10 +1,9 @@
 //! Agents that work for one another: what goes down with a task, and up again with its answer.
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 
 use super::{
-    event::Speaker,
+    event::Heritage,
     ids::CallId,
     session::{CallState, OpenCall, Session},
 };
@@ -14,23 +13,6 @@ use super::{
 pub struct Task {
     pub agent: String,
     pub text: String,
-}
-
-/// What one conversation has read and used, which counts for another of its family too.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Heritage {
-    /// Where other people's words have come from.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub taint: Vec<String>,
-    /// Files of the common workspace in which such words may stand.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub foreign: Vec<String>,
-    /// Only downwards: who has joined in, besides the one who asked.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub joined: Vec<Speaker>,
-    /// Only upwards: what a sub-agent's turn has cost is a part of the turn that it was for.
-    pub tokens: u64,
 }
 
 impl Session {

@@ -10,6 +10,7 @@ pub mod remote;
 pub mod retry;
 pub mod scripted;
 mod tool_call_scan;
+pub mod vendor;
 mod wire;
 
 use async_trait::async_trait;

@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 use std::time::Duration;
 
-use super::{ModelError, remote::ModelConfig};
+use super::{ModelError, vendor::ModelConfig};
 
 const QUOTED_CHARS: usize = 240;
 

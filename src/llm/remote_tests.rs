@@ -4,10 +4,11 @@ use super::*;
 use crate::{
     agent::prompt::{Message, Picture, ToolSchema},
     journal::{event::Call, ids::CallId},
+    llm::vendor::Timeouts,
 };
 use fakes::llm::{self, FakeLlm, Fault};
 use serde_json::{Value, json};
-use std::sync::Mutex;
+use std::{sync::Mutex, time::Duration};
 
 const BOTH: [Provider; 2] = [Provider::OpenAi, Provider::Anthropic];
 const ALL: [Provider; 4] =

@@ -7,7 +7,7 @@ use genai::chat::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{ModelError, Reply, remote::Provider};
+use super::{ModelError, Reply, vendor::Provider};
 use crate::{
     agent::prompt::{Message, Picture, Prompt, ToolSchema},
     journal::{

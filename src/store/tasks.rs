@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::{Tx, conversations, db::sql, journal, leases::Lease, withdrawn};
 use crate::{
     journal::{
-        event::{Event, Outcome, Speaker, Status, ToolResult},
-        family::{Heritage, Task},
+        event::{Event, Heritage, Outcome, Speaker, Status, ToolResult},
+        family::Task,
         ids::{CallId, ConversationId},
     },
     texts,

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     agent::{delegation::ANSWER_CHARS, guard::Cleared},
     journal::{
-        event::{Event, Outcome, ToolResult},
-        family::{Heritage, Task},
+        event::{Event, Heritage, Outcome, ToolResult},
+        family::Task,
         ids::{CallId, ConversationId},
         session::Session,
     },

@@ -22,7 +22,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use super::{McpConfig, session::Refused};
+use super::{McpConfig, Refused};
 use crate::tools::ToolError;
 
 /// The longest that a browser sends when it comes back.

@@ -36,7 +36,7 @@ pub use login::Login;
 pub use oauth::Credentials;
 pub use server::{Health, Server};
 
-use super::sandbox::server::ServerWalls;
+use super::{ToolError, sandbox::server::ServerWalls};
 use crate::agent::catalog::Tier;
 
 const CONNECT_FOR: Duration = Duration::from_secs(15);
@@ -44,6 +44,14 @@ const DISCOVER_FOR: Duration = Duration::from_secs(15);
 /// How long a call may say nothing; what tells of its progress may take longer.
 const SILENT_FOR: Duration = Duration::from_mins(1);
 const EXECUTE_FOR: Duration = Duration::from_mins(5);
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub struct Refused {
+    pub error: ToolError,
+    /// To try again at once would change nothing.
+    pub for_good: bool,
+}
 
 /// One configured server; `command` or `url` says where it is.
 #[derive(Debug, Clone)]

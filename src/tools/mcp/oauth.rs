@@ -6,7 +6,7 @@ use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 
-use super::{McpConfig, session::Refused};
+use super::{McpConfig, Refused};
 
 /// Who we are to the authorisation server.
 #[derive(Debug, Clone)]

@@ -12,8 +12,8 @@ use std::{
 use tokio::sync::{Mutex, Notify};
 
 use super::{
-    McpConfig,
-    session::{self, Refused, Session},
+    McpConfig, Refused,
+    session::{self, Session},
     tool::{self, McpTool, Withheld},
 };
 use crate::{

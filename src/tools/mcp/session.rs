@@ -18,7 +18,7 @@ use std::{
 };
 use tokio::{process::Command, sync::Notify, time};
 
-use super::{CONNECT_FOR, DISCOVER_FOR, McpConfig, Protocol, ear::Ear, login, oauth};
+use super::{CONNECT_FOR, DISCOVER_FOR, McpConfig, Protocol, Refused, ear::Ear, login, oauth};
 use crate::tools::ToolError;
 
 /// What a server's process gets of our environment: our secrets are not its business.
@@ -26,14 +26,6 @@ const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
 
 /// An open connection.
 pub(super) type Session = RunningService<RoleClient, Ear>;
-
-/// Why there is no connection.
-#[derive(Debug)]
-pub struct Refused {
-    pub error: ToolError,
-    /// To try again at once would change nothing.
-    pub for_good: bool,
-}
 
 /// Connects once.
 pub(super) async fn open(config: &McpConfig, changed: &Arc<Notify>) -> Result<Session, Refused> {

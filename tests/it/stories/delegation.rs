@@ -10,10 +10,7 @@ use countersign::{
     app::App,
     clock::Clock as _,
     config::AgentEntry,
-    journal::{
-        event::{Event, Outcome},
-        family::Heritage,
-    },
+    journal::event::{Event, Heritage, Outcome},
     llm::{
         ModelError, Reply,
         scripted::{Gate, Step, answer, call, calls, fail, say, think, wait},
