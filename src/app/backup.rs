@@ -12,13 +12,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::tools::LOGINS;
 use crate::{
     config::Config,
     store::{backup, files},
 };
 
 /// The folders of `data_dir` that belong to a backup.
-const FOLDERS: [&str; 3] = [ARTIFACTS, "workspaces", "skills"];
+const FOLDERS: [&str; 4] = [ARTIFACTS, "workspaces", "skills", LOGINS];
 const ARTIFACTS: &str = "artifacts";
 const DATABASE: &str = "countersign.db";
 const CONTENTS: &str = "backup.json";

@@ -157,6 +157,9 @@ pub(super) fn eyes(config: &Config, sandbox: &Arc<Sandbox>) -> Option<Arc<dyn To
     sees.then(|| Arc::new(LookAt { sandbox: sandbox.clone() }) as Arc<dyn Tool>)
 }
 
+/// Where what came of signing in to servers lies.
+pub(super) const LOGINS: &str = "mcp_logins";
+
 /// For a remote server that has no token of another kind.
 fn login(
     entry: &McpEntry,
@@ -169,7 +172,7 @@ fn login(
     let name = format!("{}.json", sanitise(&entry.name));
     let secret = entry.client_secret.as_ref().map(|secret| secret.reveal(variables));
     Ok(Some(Login {
-        file: config.data_dir.join("mcp_logins").join(name),
+        file: config.data_dir.join(LOGINS).join(name),
         client_id: entry.client_id.clone(),
         client_secret: secret.transpose().context("client_secret")?,
         scopes: entry.scopes.clone(),

@@ -5,7 +5,7 @@ use fakes::{
     telegram::{FakeTelegram, File, Shown, TOKEN, Trouble},
 };
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{fs, os::unix::fs::PermissionsExt as _, time::Duration};
 
 use crate::process::{On, Running, Site, eventually, free_port};
 
@@ -387,6 +387,10 @@ async fn a_backup_is_restored_elsewhere() {
     wires.says("note it");
     let open = |m: &Shown| m.buttons.iter().any(|(label, _)| label == "Allow once");
     eventually("the question", async || wires.shown().iter().any(open).then_some(())).await;
+    let login = |site: &Site| site.path("data/mcp_logins/far.json");
+    fs::create_dir(login(&wires.site).parent().unwrap()).unwrap();
+    fs::write(login(&wires.site), "{}").unwrap();
+    fs::set_permissions(login(&wires.site), fs::Permissions::from_mode(0o600)).unwrap();
     let archive = wires.site.path("b.tar");
     let archive = archive.to_str().expect("a plain path");
     let (good, said) = wires.site.run(&["backup", archive]).await;
@@ -409,6 +413,8 @@ async fn a_backup_is_restored_elsewhere() {
     };
     assert!(!artifacts(&lost).is_empty());
     assert_eq!(artifacts(&wires.site), artifacts(&lost));
+    let mode = fs::metadata(login(&wires.site)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "who is signed in is nobody else's");
 
     let running = wires.start(By::Poll).await;
     wires.presses("Allow once").await;
