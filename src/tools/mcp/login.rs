@@ -251,11 +251,11 @@ fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::mcp::testing::{Desk, config as usual, run};
+    use crate::tools::mcp::testing::{Desk, config as usual, guarded_answer, run};
     use axum::{
         Form, Json, Router,
         extract::{Query, State},
-        http::{HeaderMap, StatusCode, header},
+        http::{HeaderMap, StatusCode},
         response::{IntoResponse as _, Redirect, Response},
         routing::{get, post},
     };
@@ -360,25 +360,8 @@ mod tests {
         headers: HeaderMap,
         Json(body): Json<Value>,
     ) -> Response {
-        let token = headers.get("authorization").and_then(|value| value.to_str().ok());
-        let n = token.and_then(|token| token.strip_prefix("Bearer t")?.parse().ok()).unwrap_or(0);
-        if n <= state.expired.load(Ordering::SeqCst) {
-            return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")])
-                .into_response();
-        }
-        let Some(id) = body.get("id") else { return StatusCode::ACCEPTED.into_response() };
-        let result = match body["method"].as_str().unwrap_or_default() {
-            "initialize" => json!({
-                "protocolVersion": "2025-06-18",
-                "capabilities": { "tools": {} },
-                "serverInfo": { "name": "guarded", "version": "1" },
-            }),
-            "tools/list" => {
-                json!({ "tools": [{ "name": "act", "inputSchema": { "type": "object" } }] })
-            }
-            _ => json!({ "content": [{ "type": "text", "text": format!("done by t{n}") }] }),
-        };
-        Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
+        let expired = state.expired.load(Ordering::SeqCst);
+        guarded_answer(&headers, &body, expired, |token| format!("done by t{token}"))
     }
 
     fn config(state: &Guarded, file: PathBuf) -> McpConfig {

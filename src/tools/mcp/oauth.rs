@@ -60,7 +60,7 @@ pub(super) async fn token(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::mcp::testing::{Desk, config as usual, run};
+    use crate::tools::mcp::testing::{Desk, config as usual, guarded_answer, run};
     use axum::{
         Json, Router,
         extract::State,
@@ -97,27 +97,10 @@ mod tests {
         headers: HeaderMap,
         Json(body): Json<Value>,
     ) -> Response {
-        let token = headers.get("authorization").and_then(|value| value.to_str().ok());
-        let n = token.and_then(|token| token.strip_prefix("Bearer t")?.parse().ok()).unwrap_or(0);
-        if n <= state.expired.load(Ordering::SeqCst) {
-            return (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")]).into_response();
-        }
-        let Some(id) = body.get("id") else { return StatusCode::ACCEPTED.into_response() };
-        let result = match body["method"].as_str().unwrap_or_default() {
-            "initialize" => json!({
-                "protocolVersion": "2025-06-18",
-                "capabilities": { "tools": {} },
-                "serverInfo": { "name": "guarded", "version": "1" },
-            }),
-            "tools/list" => {
-                json!({ "tools": [{ "name": "act", "inputSchema": { "type": "object" } }] })
-            }
-            _ => {
-                let n = state.calls.fetch_add(1, Ordering::SeqCst) + 1;
-                json!({ "content": [{ "type": "text", "text": format!("done {n}") }] })
-            }
-        };
-        Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
+        let expired = state.expired.load(Ordering::SeqCst);
+        guarded_answer(&headers, &body, expired, |_| {
+            format!("done {}", state.calls.fetch_add(1, Ordering::SeqCst) + 1)
+        })
     }
 
     /// A token is got with each connection; when it has expired, the call has not run, and is made
