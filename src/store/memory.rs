@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Tx, at, db::sql, vectors};
+use super::{Tx, at, db::sql, shelf::Shelf, vectors};
 use crate::journal::{event::Speaker, ids::CallId};
 
 /// The longest memory.
@@ -18,13 +18,6 @@ pub const MOST: usize = 1_000;
 /// The words of a search that are looked for.
 const TERMS: usize = 16;
 const WORD_CHARS: usize = 64;
-
-/// Whose memories: an agent's, of one chat or, where the scope is empty, of all.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shelf {
-    pub agent: String,
-    pub scope: String,
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {

@@ -10,7 +10,7 @@
 //! - [`keys`]: what all nodes sign with
 //! - [`leases`]: who may advance what, until when
 //! - [`mcp_tools`]: what servers have said of their tools
-//! - [`memory`], [`vectors`]: what agents remember
+//! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
 //! - [`outbox`]: what is to be shown
 //! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions ([`question`]), and the one update that decides
@@ -62,6 +62,7 @@ pub mod question;
 pub mod record;
 pub mod rules;
 pub mod schedules;
+pub mod shelf;
 pub mod showing;
 pub mod tally;
 pub mod tasks;

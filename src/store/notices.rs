@@ -122,12 +122,12 @@ async fn claim(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<N
 }
 
 async fn told(tx: &mut Tx<'_>, notice: String, tried: Tried, now: DateTime<Utc>) -> Result<()> {
-    tx.rung.tally.push(tally::of_told(tried.then));
-    let (status, not_before) = match tried.then {
-        Then::Delivered => ("delivered", 0),
-        Then::Again(at) => ("waiting", at.timestamp_millis()),
-        Then::Dead => ("dead", 0),
+    let (status, not_before, outcome) = match tried.then {
+        Then::Delivered => ("delivered", 0, "sent"),
+        Then::Again(at) => ("waiting", at.timestamp_millis(), "failed"),
+        Then::Dead => ("dead", 0, "dead"),
     };
+    tx.rung.tally.push(tally::of_told(outcome));
     sql!(
         tx,
         execute,

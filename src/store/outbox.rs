@@ -257,7 +257,7 @@ pub async fn end(tx: &mut Tx<'_>, sending: &Sending, ended: Ended, problem: Stri
         receipt,
         sending.id.as_str()
     );
-    tx.rung.tally.push(tally::of_send(Some(ended)));
+    tx.rung.tally.push(tally::of_send(status));
     tx.rung.outbox = true;
     if ended == Ended::Sent {
         topics::shown(tx, &sending.conversation, &sending.what, at(sent_at)).await?;
@@ -283,7 +283,7 @@ async fn try_again(
         problem,
         id.as_str()
     );
-    tx.rung.tally.push(tally::of_send(None));
+    tx.rung.tally.push(tally::of_send("retried"));
     Ok(())
 }
 

@@ -3,8 +3,6 @@
 
 use super::{
     count::Count,
-    notices::Then,
-    outbox::Ended,
     usage::{Used, What},
 };
 use crate::journal::event::{Event, Outcome, Status};
@@ -69,22 +67,12 @@ pub fn of_settled(status: Status, after_ms: i64) -> Vec<Count> {
     ]
 }
 
-pub fn of_send(ended: Option<Ended>) -> Count {
-    let outcome = match ended {
-        Some(Ended::Sent) => "sent",
-        Some(Ended::Refused) => "refused",
-        Some(Ended::Gone) => "gone",
-        None => "retried",
-    };
+/// A send that was tried.
+pub fn of_send(outcome: &'static str) -> Count {
     Count::more(SENDS, &[("outcome", outcome)], 1)
 }
 
 /// A try to tell another program.
-pub fn of_told(then: Then) -> Count {
-    let outcome = match then {
-        Then::Delivered => "sent",
-        Then::Again(_) => "failed",
-        Then::Dead => "dead",
-    };
+pub fn of_told(outcome: &'static str) -> Count {
     Count::more(WEBHOOKS_OUT, &[("outcome", outcome)], 1)
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
-use super::{Tx, db::sql, memory::Shelf};
+use super::{Tx, db::sql, shelf::Shelf};
 
 /// A memory, and what it means, if the model has read it as it is.
 pub struct Placed {

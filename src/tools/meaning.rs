@@ -11,7 +11,8 @@ use crate::{
     llm::remote::RemoteModel,
     store::{
         Store,
-        memory::{self, Memory, Shelf},
+        memory::{self, Memory},
+        shelf::Shelf,
         vectors::{self, Placed},
     },
 };

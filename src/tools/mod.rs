@@ -54,7 +54,7 @@ use crate::{
         event::{Attachment, Seen, Speaker},
         ids::{CallId, ConversationId},
     },
-    store::{files::Artifacts, memory::Shelf},
+    store::{files::Artifacts, shelf::Shelf},
     texts,
 };
 

@@ -7,7 +7,7 @@ use countersign::{
         event::{Attachment, Speaker},
         ids::{CallId, ConversationId},
     },
-    store::{files::Artifacts, memory::Shelf},
+    store::{files::Artifacts, shelf::Shelf},
     tools::{
         Context, Tool, ToolError,
         documents::{

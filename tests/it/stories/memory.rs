@@ -8,7 +8,10 @@ use countersign::{
         ids::CallId,
     },
     llm::scripted::{call, calls, say},
-    store::memory::{self, Note, Shelf, Write, Written},
+    store::{
+        memory::{self, Note, Write, Written},
+        shelf::Shelf,
+    },
 };
 use fakes::llm::FakeLlm;
 use serde_json::{Value, json};
