@@ -190,5 +190,5 @@ impl Model for Vendor {
 }
 
 #[cfg(test)]
-#[path = "remote_tests.rs"]
+#[path = "remote_tests/mod.rs"]
 mod tests;

@@ -1,0 +1,68 @@
+//! Pictures, for models that see them and for others.
+
+use super::*;
+
+fn seeing(llm: &FakeLlm, provider: Provider) -> RemoteModel {
+    RemoteModel::new(ModelConfig { vision: true, ..config(llm, provider) }).expect("whole")
+}
+
+/// CA-36: on each wire as its vendor wants it; the next request begins with this one.
+#[tokio::test]
+async fn ca_36_pictures_go_out_on_every_wire() {
+    for provider in ALL {
+        let llm = FakeLlm::start().await;
+        llm.will(llm::text("Two.")).will(llm::text("Two again."));
+        let model = seeing(&llm, provider);
+        let mut prompt = with_pictures();
+        ask(&model, &prompt).await.0.expect("an answer");
+        prompt.messages.push(Message::Assistant { text: "Two.".into(), calls: vec![] });
+        prompt.messages.push(user("sure?"));
+        ask(&model, &prompt).await.0.expect("an answer");
+        assert_eq!(llm.problems(), Vec::<String>::new(), "{provider:?}");
+        let bodies: Vec<_> = llm.requests().into_iter().map(|request| request.body).collect();
+        let key = if provider == Provider::Gemini { "contents" } else { "messages" };
+        let [first, second] = [0, 1].map(|n| without_marks(&bodies[n][key]));
+        assert_eq!(first.to_string().matches(JPEG).count(), 2, "{provider:?}: {first}");
+        assert!(first.to_string().contains("[picture: inbox/a.jpg]"), "{first}");
+        let (first, second) = (first.as_array().expect("a list"), second.as_array().expect("too"));
+        assert_eq!(first[..], second[..first.len()], "{provider:?}: T1");
+    }
+}
+
+/// Where the cache is to begin moves on with each request, and changes nothing that is cached.
+fn without_marks(value: &Value) -> Value {
+    match value {
+        Value::Object(all) if all.get("type") == Some(&json!("text")) && all.len() <= 3 => {
+            json!({ "type": "text", "text": all["text"] })
+        }
+        Value::Object(all) => all
+            .iter()
+            .filter(|(key, _)| *key != "cache_control")
+            .map(|(key, value)| (key.clone(), without_marks(value)))
+            .collect(),
+        Value::Array(all) => all.iter().map(without_marks).collect(),
+        other => other.clone(),
+    }
+}
+
+/// One that sees none, as a stand-in for one that does, and one that refuses them, get the line.
+#[tokio::test]
+async fn a_model_that_sees_nothing_is_told_of_pictures() {
+    for provider in ALL {
+        let llm = FakeLlm::start().await;
+        llm.will(llm::text("I see nothing."));
+        ask(&model(&llm, provider), &with_pictures()).await.0.expect("an answer");
+        llm.will(llm::refuse(400, "invalid_request_error", "no image input here"));
+        llm.will(llm::text("Nor do I."));
+        let (answer, heard) = ask(&seeing(&llm, provider), &with_pictures()).await;
+        assert_eq!(answer.expect("an answer").text, "Nor do I.");
+        assert_eq!(heard[0], "", "what was shown begins again");
+        let requests = llm.requests();
+        assert!(requests[1].body.to_string().contains(JPEG));
+        for blind in [&requests[0], &requests[2]] {
+            let body = blind.body.to_string();
+            assert!(!body.contains(JPEG), "{provider:?}");
+            assert!(body.contains("[picture: b.png, which you cannot see]"), "{body}");
+        }
+    }
+}
