@@ -31,8 +31,7 @@ async fn main() -> Result<()> {
     let started = Instant::now();
     let pace = if flooded { 30 } else { 0 };
     let mut gateway = start(&binary, (&folder, pace), &telegram, &model)?;
-    let chat = telegram.private("Ann");
-    let cold = first_answer(&telegram, chat, started).await?;
+    let cold = first_answer(&telegram, started).await?;
     if flooded {
         flood(&telegram, turns).await?;
         gateway.kill()?;
@@ -43,10 +42,9 @@ async fn main() -> Result<()> {
     let cpu_before = cpu_seconds(&gateway)?;
     let mut took = Vec::new();
     // Of several people: the gateway keeps to the platform's pace in each chat.
-    let people = 0..turns.div_ceil(PER_CHAT);
-    let chats: Vec<_> = people.map(|n| telegram.private(&format!("Ann {n}"))).collect();
+    let people = named(turns.div_ceil(PER_CHAT));
     for turn in 0..turns {
-        took.push(one_turn(&telegram, chats[turn % chats.len()], turn).await);
+        took.push(one_turn(&telegram, &people[turn % people.len()], turn).await);
     }
     let cpu = (cpu_seconds(&gateway)? - cpu_before) / turns as f64;
     let floor = median(fsyncs(&folder, turns)?);
@@ -106,8 +104,8 @@ const EVERY: Duration = Duration::from_millis(20);
 
 /// S13: what everybody else notices: a message each, one after the other, before and meanwhile.
 async fn flood(telegram: &telegram::FakeTelegram, people: usize) -> Result<()> {
-    let chats: Vec<i64> = (0..people).map(|n| telegram.private(&format!("Ann {n}"))).collect();
-    let quiet = p95(everybody(telegram, &chats).await);
+    let names = named(people);
+    let quiet = p95(everybody(telegram, &names).await);
     let eve = telegram.private("Eve");
     let flooding = async {
         for n in 0..FLOOD {
@@ -117,7 +115,7 @@ async fn flood(telegram: &telegram::FakeTelegram, people: usize) -> Result<()> {
             }
         }
     };
-    let ((), took) = tokio::join!(flooding, everybody(telegram, &chats));
+    let ((), took) = tokio::join!(flooding, everybody(telegram, &names));
     let flooded = p95(took);
     let mut out = std::io::stdout();
     writeln!(
@@ -134,10 +132,14 @@ async fn flood(telegram: &telegram::FakeTelegram, people: usize) -> Result<()> {
     Ok(())
 }
 
-async fn everybody(telegram: &telegram::FakeTelegram, chats: &[i64]) -> Vec<Duration> {
+fn named(people: usize) -> Vec<String> {
+    (0..people).map(|n| format!("Ann {n}")).collect()
+}
+
+async fn everybody(telegram: &telegram::FakeTelegram, names: &[String]) -> Vec<Duration> {
     let mut took = Vec::new();
-    for chat in chats {
-        took.push(one_turn(telegram, *chat, 0).await);
+    for name in names {
+        took.push(one_turn(telegram, name, 0).await);
     }
     took
 }
@@ -147,20 +149,17 @@ fn p95(mut times: Vec<Duration>) -> Duration {
     times[times.len() * 95 / 100]
 }
 
-async fn first_answer(
-    telegram: &telegram::FakeTelegram,
-    chat: i64,
-    started: Instant,
-) -> Result<Duration> {
-    one_turn(telegram, chat, 0).await;
+async fn first_answer(telegram: &telegram::FakeTelegram, started: Instant) -> Result<Duration> {
+    one_turn(telegram, "Ann", 0).await;
     Ok(started.elapsed())
 }
 
 /// From the moment the person has sent the message to the moment the answer stands.
-async fn one_turn(telegram: &telegram::FakeTelegram, chat: i64, turn: usize) -> Duration {
+async fn one_turn(telegram: &telegram::FakeTelegram, person: &str, turn: usize) -> Duration {
+    let chat = telegram.private(person);
     let before = answers(telegram, chat);
     let started = Instant::now();
-    telegram.user_says(chat, "Ann", &format!("message {turn}"));
+    telegram.user_says(chat, person, &format!("message {turn}"));
     telegram.until(|fake| answers(fake, chat) > before).await;
     started.elapsed()
 }
