@@ -32,6 +32,8 @@ pub struct Limits {
     pub reasons: bool,
     /// Whether a file that is a picture is shown as one.
     pub pictures: bool,
+    /// How many pictures can stand together as an album; 1 where there are none.
+    pub album: usize,
     /// How often the platform may be written to.
     pub paces: Paces,
 }
@@ -202,6 +204,7 @@ mod tests {
             own_drafts: false,
             reasons: false,
             pictures: false,
+            album: 1,
             paces: Paces::default(),
         }
     }

@@ -77,6 +77,20 @@ impl Outgoing {
         answered.strip_prefix("i:").map(|call| format!("f:{call}"))
     }
 
+    /// Whether it is a picture that platforms show as such; none of them takes an SVG.
+    pub fn is_picture(&self) -> bool {
+        let shown = ["image/jpeg", "image/png", "image/webp"];
+        matches!(self, Self::File { media_type, .. } if shown.contains(&media_type.as_str()))
+    }
+
+    /// Of a file; 0 for anything else.
+    pub fn size_bytes(&self) -> u64 {
+        match self {
+            Self::File { size_bytes, .. } => *size_bytes,
+            _ => 0,
+        }
+    }
+
     /// The public id of the approval whose buttons this shows.
     pub fn approval(&self) -> Option<&str> {
         match self {
@@ -111,6 +125,8 @@ pub struct Shipment {
     pub receipt: Option<Receipt>,
     /// The bytes of a [`Outgoing::File`].
     pub bytes: Option<Bytes>,
+    /// The further pictures of the album that this one begins, where the channel shows albums.
+    pub album: Vec<Shipment>,
     /// What the buttons of a [`Outgoing::Question`] carry in front of their choice's key:
     /// version char, kind char, 22 characters of base64url. Random, and known to nobody else.
     pub token: Option<String>,

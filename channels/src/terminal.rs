@@ -65,6 +65,7 @@ impl Terminal {
             own_drafts: false,
             reasons: false,
             pictures: false,
+            album: 1,
             paces: Paces::default(),
         };
         let output = Output { to: output, shown: HashSet::new() };
@@ -259,6 +260,7 @@ mod tests {
             what,
             receipt: None,
             bytes: Some(Bytes::from_static(b"bytes")),
+            album: Vec::new(),
             token: None,
         }
     }

@@ -51,6 +51,7 @@ impl Web {
             own_drafts: true,
             reasons: false,
             pictures: true,
+            album: 1,
             paces: Paces::default(),
         };
         let (hub, _) = broadcast::channel(BACKLOG);
@@ -136,6 +137,7 @@ mod tests {
             },
             receipt: receipt.map(|message| Receipt { message: message.into() }),
             bytes: None,
+            album: Vec::new(),
             token: None,
         }
     }

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
-use super::{Gateway, approvals};
+use super::{Gateway, album, approvals};
 use crate::{
     store::{
         conversations,
@@ -98,6 +98,10 @@ async fn show(
     channel: &dyn Channel,
     sending: &mut Sending,
 ) -> Result<Receipt, SendError> {
+    album::mark(gateway, sending).await.map_err(passing)?;
+    if let Some(receipt) = album::show(gateway, channel, sending).await? {
+        return Ok(receipt);
+    }
     if sending.receipt.is_none() && channel.limits().repeat == Repeat::EditInPlace {
         let reply_to = sending.what.reply_to().map(str::to_owned);
         let placeholder = shipment(sending, Outgoing::Placeholder { reply_to });
@@ -124,18 +128,19 @@ async fn show(
     channel.send(&shipment).await
 }
 
-fn shipment(sending: &Sending, what: Outgoing) -> Shipment {
+pub(super) fn shipment(sending: &Sending, what: Outgoing) -> Shipment {
     Shipment {
         key: sending.id.to_string(),
         place: sending.place.clone(),
         what,
         receipt: sending.receipt.clone(),
         bytes: None,
+        album: Vec::new(),
         token: None,
     }
 }
 
-fn passing(problem: anyhow::Error) -> SendError {
+pub(super) fn passing(problem: anyhow::Error) -> SendError {
     SendError::Retry { after: None, reason: format!("{problem:#}") }
 }
 

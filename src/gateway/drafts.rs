@@ -158,6 +158,7 @@ fn shipment(place: channels::Place) -> Shipment {
         what: Outgoing::Typing,
         receipt: None,
         bytes: None,
+        album: Vec::new(),
         token: None,
     }
 }

@@ -6,11 +6,12 @@
 //! - [`commands`]: `/new`, `/stop`, …
 //! - [`approvals`]: the one door through which a question is decided
 //! - [`aside`]: private answers
-//! - [`deliver`]: what the outbox holds is shown, in order
+//! - [`deliver`]: what the outbox holds is shown, in order; `album`: pictures together
 //! - [`drafts`]: what is not recorded: growing text, "is typing"
 //! - [`pace`]: how often a platform is written to
 //! - [`webhooks`]: other programs start turns
 
+mod album;
 pub mod approvals;
 pub mod aside;
 pub mod commands;
@@ -123,6 +124,7 @@ impl Gateway {
             what,
             receipt: None,
             bytes: None,
+            album: Vec::new(),
             token: None,
         };
         connected.channel.send(&shipment).await.map(drop)

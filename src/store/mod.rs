@@ -11,7 +11,7 @@
 //! - [`leases`]: who may advance what, until when
 //! - [`mcp_tools`]: what servers have said of their tools
 //! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
-//! - [`outbox`]: what is to be shown
+//! - [`outbox`]: what is to be shown; `album`: pictures together
 //! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions ([`question`]), and the one update that decides
 //! - [`grants`]: leave for longer; the halt of all tools
@@ -34,6 +34,7 @@
 //!
 //! The caller opens one transaction with [`Store::write`] and composes it from the functions here.
 
+mod album;
 pub mod answers;
 pub mod approvals;
 pub mod audit;

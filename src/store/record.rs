@@ -5,7 +5,7 @@ use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
 use super::{
-    Store, Tx, approvals,
+    Store, Tx, album, approvals,
     audit::{self, Fact},
     conversations,
     db::sql,
@@ -29,6 +29,8 @@ pub struct Change {
     pub events: Vec<Event>,
     /// For the outbox, in this order.
     pub shows: Vec<Outgoing>,
+    /// Until when these wait for more pictures of the same album.
+    pub shows_wait: Option<DateTime<Utc>>,
     pub asked: Vec<Asked>,
     /// For the audit.
     pub facts: Vec<Fact>,
@@ -131,7 +133,7 @@ async fn record(
     for (event, seq) in change.events.iter().zip(last - count + 1..) {
         journal::insert(tx, &lease.conversation, (seq, lease.fence), event, now).await?;
     }
-    show(tx, &lease, last, (change.shows, change.asked), now).await?;
+    show(tx, &lease, last, (change.shows, change.shows_wait, change.asked), now).await?;
     if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
         let the_bot = conversations::words(tx, &lease.conversation).await?.the_bot;
         let end = (Status::Withdrawn, the_bot);
@@ -156,7 +158,7 @@ async fn show(
     tx: &mut Tx<'_>,
     lease: &Lease,
     last: Seq,
-    (shows, questions): (Vec<Outgoing>, Vec<Asked>),
+    (shows, wait, questions): (Vec<Outgoing>, Option<DateTime<Utc>>, Vec<Asked>),
     now: DateTime<Utc>,
 ) -> Result<()> {
     if shows.is_empty() && questions.is_empty() {
@@ -165,6 +167,9 @@ async fn show(
     let home = lease.home();
     let seq = if *home == lease.conversation { last } else { journal::last_seq(tx, home).await? };
     outbox::put(tx, home, seq, shows, now).await?;
+    if let Some(until) = wait {
+        album::wait(tx, home, seq, until).await?;
+    }
     for asked in questions {
         approvals::ask(tx, &lease.conversation, (home, seq), asked, now).await?;
     }

@@ -118,6 +118,7 @@ pub(super) const WORDS: Words = Words {
              \u{201e}weiter\u{201c}, um fortzufahren."
         )
     },
+    perhaps_twice: "Das steht womöglich schon hier: Die Plattform hat nicht gesagt, ob es angekommen war.",
     file_missing: |name| {
         format!(
             "Die Datei {name} kann nicht gesendet werden: Ihr Inhalt fehlt oder ist beschädigt."

@@ -117,6 +117,7 @@ pub(super) const WORDS: Words = Words {
              to continue."
         )
     },
+    perhaps_twice: "This may stand here already: the platform did not say whether it had arrived.",
     file_missing: |name| {
         format!("The file {name} cannot be sent: its stored bytes are gone or damaged.")
     },

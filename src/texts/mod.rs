@@ -170,6 +170,8 @@ pub struct Words {
     pub out_of_tokens: fn(u64) -> String,
     pub out_of_minutes: fn(i64) -> String,
     // Files.
+    /// Below what is sent again although it may have arrived.
+    pub perhaps_twice: &'static str,
     pub file_missing: Of1,
     pub file_gone: Of1,
     /// Name, the most that is taken.

@@ -123,12 +123,13 @@ pub(super) async fn finish(turn: &Turn<'_>, done: Done, counted: bool) -> Result
         caption: None,
         reply_to: turn.reply_to(),
     });
-    let files = files.collect();
+    let files: Vec<_> = files.collect();
+    let shows_wait = turn.awaits_album(&files);
     let facts = vec![trail::ran(turn, &call, rule, &result)];
     let used = vec![limits::ran(turn, &call, &result, counted)];
     let mut events = hooked;
     events.extend(scene::tainted(turn, &call.id, &result));
     events.push(Event::ToolFinished { call: call.id, result });
     let change = turn.change(events, files);
-    turn.record(Change { terms: Terms::Always, facts, used, ..change }).await
+    turn.record(Change { terms: Terms::Always, shows_wait, facts, used, ..change }).await
 }

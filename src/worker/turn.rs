@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use channels::{Outgoing, PlaceKind};
+use chrono::{DateTime, TimeDelta, Utc};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +27,9 @@ use crate::{
     },
     tools::Context,
 };
+
+/// So long pictures wait for others that may follow: calls that send files end one after the other.
+const ALBUM_SETTLES: TimeDelta = TimeDelta::milliseconds(300);
 
 /// One conversation being advanced.
 pub(super) struct Turn<'w> {
@@ -89,6 +93,16 @@ impl Turn<'_> {
     pub fn shows_pictures(&self) -> bool {
         let connected = self.worker.gateway.channels.get(&self.claimed.channel);
         connected.is_some_and(|connected| connected.channel.limits().pictures)
+    }
+
+    /// Until when pictures wait for those that calls still under way may send: they belong together.
+    pub fn awaits_album(&self, files: &[Outgoing]) -> Option<DateTime<Utc>> {
+        let connected = self.worker.gateway.channels.get(&self.claimed.channel);
+        let shows_albums = connected.is_some_and(|c| c.channel.limits().album > 1);
+        let pictures = !files.is_empty() && files.iter().all(Outgoing::is_picture);
+        let more = self.session.open_calls().count() > 1;
+        let wait = shows_albums && pictures && more;
+        wait.then(|| self.worker.gateway.clock.now() + ALBUM_SETTLES)
     }
 
     /// What the channel's operator wishes of this conversation.

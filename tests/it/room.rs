@@ -23,6 +23,8 @@ pub struct Message {
     pub buttons: Vec<(String, String)>,
     pub file: Option<(String, Bytes)>,
     pub reply_to: Option<String>,
+    /// How many stand there together with it.
+    pub album: usize,
 }
 
 #[derive(Default)]
@@ -83,6 +85,7 @@ impl Room {
             own_drafts: false,
             reasons: false,
             pictures: true,
+            album: 10,
             paces: Paces::default(),
         };
         Self { state: Arc::default(), lively: Arc::default(), connected: Arc::default(), limits }
@@ -147,7 +150,14 @@ impl State {
             let chat = shipment.place.chat.clone();
             let reply_to = shipment.what.reply_to().map(str::to_owned);
             let text = String::new();
-            self.messages.push(Message { chat, text, buttons: vec![], file: None, reply_to });
+            self.messages.push(Message {
+                chat,
+                text,
+                buttons: vec![],
+                file: None,
+                reply_to,
+                album: 1,
+            });
             self.messages.len() - 1
         };
         let message = &mut self.messages[place];
@@ -166,7 +176,10 @@ impl State {
                     .map(|choice| (choice.label.clone(), format!("{token}{}", choice.key)))
                     .collect();
             }
-            Outgoing::File { name, .. } => {
+            Outgoing::File { name, caption, .. } => {
+                if let Some(caption) = caption {
+                    message.text.clone_from(caption);
+                }
                 let bytes = shipment.bytes.clone().expect("a file has bytes");
                 message.file = Some((name.clone(), bytes));
             }
@@ -174,6 +187,11 @@ impl State {
             Outgoing::Draft { markdown } => message.text.clone_from(markdown),
             Outgoing::Typing | Outgoing::Toast { .. } => unreachable!(),
         }
+        for further in &shipment.album {
+            self.show(further);
+        }
+        let album = shipment.album.len() + 1;
+        self.messages[place..].iter_mut().take(album).for_each(|m| m.album = album);
         Receipt { message: place.to_string() }
     }
 }

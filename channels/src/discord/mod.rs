@@ -135,6 +135,7 @@ fn limits() -> Limits {
         own_drafts: false,
         reasons: true,
         pictures: true,
+        album: 1,
         // Messages: 5 in 5 seconds a channel; the bot: 50 requests a second.
         paces: Paces {
             private: Some(Pace { most: 5, within: Duration::from_secs(5) }),

@@ -48,7 +48,7 @@ pub(super) struct Api {
 
 /// A file on its way, as a part of a form.
 pub(super) struct Upload {
-    pub(super) field: &'static str,
+    pub(super) field: String,
     pub(super) name: String,
     pub(super) media_type: String,
     pub(super) bytes: Bytes,
@@ -88,14 +88,14 @@ impl Api {
         self.post(P::NAME, ("application/json".into(), body.into()), within).await
     }
 
-    /// Calls the method with a form that carries a file.
+    /// Calls the method with a form that carries files.
     pub(super) async fn upload(
         &self,
         method: &str,
         fields: &[(&str, String)],
-        file: &Upload,
+        files: &[Upload],
     ) -> Result<Value, Failure> {
-        self.post(method, form(fields, file), LARGE).await
+        self.post(method, form(fields, files), LARGE).await
     }
 
     async fn post(
@@ -193,31 +193,33 @@ impl Api {
 }
 
 /// `multipart/form-data` of RFC 7578. The boundary must not occur in any part.
-fn form(fields: &[(&str, String)], file: &Upload) -> (String, Bytes) {
+fn form(fields: &[(&str, String)], files: &[Upload]) -> (String, Bytes) {
     let mut boundary = "countersign-form".to_owned();
-    while contains(&file.bytes, boundary.as_bytes())
+    while files.iter().any(|file| contains(&file.bytes, boundary.as_bytes()))
         || fields.iter().any(|(_, value)| value.contains(&boundary))
     {
         boundary.push_str("-x");
     }
-    let mut body = String::new();
+    let mut body = BytesMut::new();
     for (name, value) in fields {
         let _ =
             write!(body, "--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n");
         let _ = write!(body, "{value}\r\n");
     }
-    let _ = write!(
-        body,
-        "--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"; filename=\"{}\"\r\n\
-         Content-Type: {}\r\n\r\n",
-        file.field,
-        in_quotes(&file.name),
-        in_quotes(&file.media_type),
-    );
-    let mut bytes = BytesMut::from(body.as_bytes());
-    bytes.extend_from_slice(&file.bytes);
-    bytes.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
-    (format!("multipart/form-data; boundary={boundary}"), bytes.freeze())
+    for file in files {
+        let _ = write!(
+            body,
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"; filename=\"{}\"\r\n\
+             Content-Type: {}\r\n\r\n",
+            file.field,
+            in_quotes(&file.name),
+            in_quotes(&file.media_type),
+        );
+        body.extend_from_slice(&file.bytes);
+        body.extend_from_slice(b"\r\n");
+    }
+    let _ = write!(body, "--{boundary}--\r\n");
+    (format!("multipart/form-data; boundary={boundary}"), body.freeze())
 }
 
 fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
@@ -255,12 +257,12 @@ mod tests {
     #[test]
     fn a_form_escapes_names_and_avoids_its_boundary() {
         let file = Upload {
-            field: "file",
+            field: "file".to_owned(),
             name: "a\"\r\nb.txt".to_owned(),
             media_type: "text/plain".to_owned(),
             bytes: Bytes::from_static(b"--countersign-form--"),
         };
-        let (content_type, body) = form(&[("chat_id", "1".to_owned())], &file);
+        let (content_type, body) = form(&[("chat_id", "1".to_owned())], &[file]);
         assert_eq!(content_type, "multipart/form-data; boundary=countersign-form-x");
         let body = String::from_utf8(body.to_vec()).expect("text");
         assert!(body.contains("filename=\"a%22%0D%0Ab.txt\""));

@@ -1,11 +1,12 @@
 //! A file → a picture or a document in its message.
 //!
-//! Files go one by one, never as an album: only a single message can be put into its placeholder by
-//! an edit, and only what is an edit can be repeated without being shown twice. An album of
-//! placeholders, each edited into its picture, would leave up to ten blank pictures where the answer
-//! to it is lost, instead of one "…".
+//! Only a single message can be put into its placeholder by an edit, and only what is an edit can be
+//! repeated without being shown twice. An album goes out at once, and is not repeated: where its
+//! answer is lost, the caller sends its pictures one by one, marked.
 
-use serde_json::json;
+use std::{iter, slice};
+
+use serde_json::{Value, json};
 use teloxide::types::MessageId;
 
 use super::{
@@ -33,20 +34,13 @@ pub(super) async fn send(
     target: &Target,
     shipment: &Shipment,
 ) -> Result<Receipt, SendError> {
-    let Outgoing::File { name, media_type, caption, reply_to, .. } = &shipment.what else {
-        return Err(outcome::rejected("not a file"));
-    };
-    let bytes =
-        shipment.bytes.clone().ok_or_else(|| outcome::rejected("the file's bytes are missing"))?;
-    let shown = if is_photo(media_type, bytes.len()) { As::Photo } else { As::Document };
-    let file = Upload { field: "file", name: name.clone(), media_type: media_type.clone(), bytes };
-    let sending = Sending {
-        api,
-        target,
-        caption: caption.as_deref().map(text::format).unwrap_or_default(),
-        file,
-        reply_to: target::number(reply_to.as_deref())?,
-    };
+    let reply_to = target::number(shipment.what.reply_to())?;
+    if !shipment.album.is_empty() {
+        return album(api, target, shipment, reply_to).await;
+    }
+    let file = Attached::of(shipment, "file".to_owned())?;
+    let shown = if file.is_photo { As::Photo } else { As::Document };
+    let sending = Sending { api, target, file, reply_to };
     match sending.show(shown).await {
         // Too long, too thin, or not the picture that it says it is: the file itself still goes.
         Err(SendError::Rejected(reason)) if shown == As::Photo && is_about_photo(&reason) => {
@@ -56,20 +50,82 @@ pub(super) async fn send(
     }
 }
 
-/// Pictures that the platform shows as such; it would not take an SVG.
-fn is_photo(media_type: &str, size_bytes: usize) -> bool {
-    matches!(media_type, "image/jpeg" | "image/png" | "image/webp") && size_bytes <= PHOTO_BYTES
+/// Pictures together, in a message each. The receipt is that of the first.
+async fn album(
+    api: &Api,
+    target: &Target,
+    first: &Shipment,
+    reply_to: Option<MessageId>,
+) -> Result<Receipt, SendError> {
+    let (mut media, mut uploads) = (Vec::new(), Vec::new());
+    for (n, shipment) in iter::once(first).chain(&first.album).enumerate() {
+        let file = Attached::of(shipment, format!("file{n}"))?;
+        if !file.is_photo {
+            return Err(outcome::rejected("of an album, all are pictures"));
+        }
+        media.push(file.media(As::Photo));
+        uploads.push(file.upload);
+    }
+    let mut fields = vec![("media", json!(media).to_string())];
+    fields.extend(place(target, reply_to));
+    let sent = api.upload("SendMediaGroup", &fields, &uploads).await;
+    sent.map(|answer| outcome::receipt(&answer[0])).map_err(outcome::once)
 }
 
 fn is_about_photo(reason: &str) -> bool {
     reason.contains("PHOTO") || reason.contains("IMAGE_PROCESS_FAILED")
 }
 
+/// Where a new message goes.
+fn place(target: &Target, reply_to: Option<MessageId>) -> Vec<(&'static str, String)> {
+    let mut fields = vec![("chat_id", target.chat.0.to_string())];
+    let thread = target.thread.map(|thread| thread.0.0.to_string());
+    fields.extend(thread.map(|thread| ("message_thread_id", thread)));
+    let reply = reply_to.map(target::reply).map(|reply| json!(reply).to_string());
+    fields.extend(reply.map(|reply| ("reply_parameters", reply)));
+    fields
+}
+
+struct Attached {
+    upload: Upload,
+    caption: Formatted,
+    /// Whether the platform shows it as a picture.
+    is_photo: bool,
+}
+
+impl Attached {
+    fn of(shipment: &Shipment, field: String) -> Result<Self, SendError> {
+        let Outgoing::File { name, media_type, caption, .. } = &shipment.what else {
+            return Err(outcome::rejected("not a file"));
+        };
+        let bytes = shipment.bytes.clone();
+        let bytes = bytes.ok_or_else(|| outcome::rejected("the file's bytes are missing"))?;
+        Ok(Self {
+            is_photo: shipment.what.is_picture() && bytes.len() <= PHOTO_BYTES,
+            caption: caption.as_deref().map(text::format).unwrap_or_default(),
+            upload: Upload { field, name: name.clone(), media_type: media_type.clone(), bytes },
+        })
+    }
+
+    /// An `InputMedia`.
+    fn media(&self, shown: As) -> Value {
+        json!({
+            "type": if shown == As::Photo { "photo" } else { "document" },
+            "media": self.reference(),
+            "caption": self.caption.text,
+            "caption_entities": target::entities(&self.caption.spans),
+        })
+    }
+
+    fn reference(&self) -> String {
+        format!("attach://{}", self.upload.field)
+    }
+}
+
 struct Sending<'a> {
     api: &'a Api,
     target: &'a Target,
-    caption: Formatted,
-    file: Upload,
+    file: Attached,
     reply_to: Option<MessageId>,
 }
 
@@ -86,19 +142,13 @@ impl Sending<'_> {
     }
 
     /// The Bot API lets a text become a picture or a document.
-    async fn replace(&self, message: MessageId, shown: As) -> Result<serde_json::Value, Failure> {
-        let media = json!({
-            "type": if shown == As::Photo { "photo" } else { "document" },
-            "media": format!("attach://{}", self.file.field),
-            "caption": self.caption.text,
-            "caption_entities": target::entities(&self.caption.spans),
-        });
+    async fn replace(&self, message: MessageId, shown: As) -> Result<Value, Failure> {
         let fields = [
             ("chat_id", self.target.chat.0.to_string()),
             ("message_id", message.0.to_string()),
-            ("media", media.to_string()),
+            ("media", self.file.media(shown).to_string()),
         ];
-        self.api.upload("EditMessageMedia", &fields, &self.file).await
+        self.api.upload("EditMessageMedia", &fields, slice::from_ref(&self.file.upload)).await
     }
 
     async fn anew(&self, shown: As) -> Result<Receipt, Failure> {
@@ -106,16 +156,14 @@ impl Sending<'_> {
             As::Photo => ("SendPhoto", "photo"),
             As::Document => ("SendDocument", "document"),
         };
+        let Formatted { text, spans } = &self.file.caption;
         let mut fields = vec![
-            ("chat_id", self.target.chat.0.to_string()),
-            (field, format!("attach://{}", self.file.field)),
-            ("caption", self.caption.text.clone()),
-            ("caption_entities", json!(target::entities(&self.caption.spans)).to_string()),
+            (field, self.file.reference()),
+            ("caption", text.clone()),
+            ("caption_entities", json!(target::entities(spans)).to_string()),
         ];
-        let thread = self.target.thread.map(|thread| thread.0.0.to_string());
-        fields.extend(thread.map(|thread| ("message_thread_id", thread)));
-        let reply = self.reply_to.map(target::reply).map(|reply| json!(reply).to_string());
-        fields.extend(reply.map(|reply| ("reply_parameters", reply)));
-        self.api.upload(method, &fields, &self.file).await.map(|answer| outcome::receipt(&answer))
+        fields.extend(place(self.target, self.reply_to));
+        let sent = self.api.upload(method, &fields, slice::from_ref(&self.file.upload)).await;
+        sent.map(|answer| outcome::receipt(&answer))
     }
 }

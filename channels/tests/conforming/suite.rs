@@ -93,6 +93,7 @@ impl Parcel {
             what,
             receipt: None,
             bytes: None,
+            album: Vec::new(),
             token: Some(BUTTON_TOKEN.to_owned()),
         };
         Self { channel: stage.channel(), shipment }

@@ -123,6 +123,7 @@ fn shipment(chat: u64, what: Outgoing, receipt: Option<Receipt>) -> Shipment {
         what,
         receipt,
         bytes: Some(Bytes::from_static(b"hello")),
+        album: Vec::new(),
         token: Some(BUTTON_TOKEN.to_owned()),
     }
 }

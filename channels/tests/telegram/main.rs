@@ -111,6 +111,7 @@ fn shipment(chat: i64, what: Outgoing, receipt: Option<&Receipt>) -> Shipment {
         what,
         receipt: receipt.cloned(),
         bytes: Some(Bytes::from_static(b"hello")),
+        album: Vec::new(),
         token: Some(BUTTON_TOKEN.to_owned()),
     }
 }

@@ -96,13 +96,22 @@ async fn media(fake: &FakeTelegram, channel: &Arc<Telegram>, listening: &mut Lis
         let sent = channel.send(&Shipment { bytes: Some(bytes.clone()), ..shipment }).await;
         sent.expect("shown");
     }
+    let album = sending::album(group, &[bytes.clone(), bytes], None);
+    channel.send(&album).await.expect("shown");
     channel.send(&shipment(chat, drafts::draft("**so** far"), None)).await.expect("shown");
 }
 
 async fn check(proxy: &str) {
     let log = reqwest::get(format!("{proxy}/_shim/log")).await.expect("the proxy's log");
     let log: Vec<Value> = serde_json::from_str(&log.text().await.expect("text")).expect("JSON");
-    for method in ["getFile", "getChatMember", "sendPhoto", "sendMessageDraft", "setMyCommands"] {
+    for method in [
+        "getFile",
+        "getChatMember",
+        "sendPhoto",
+        "sendMediaGroup",
+        "sendMessageDraft",
+        "setMyCommands",
+    ] {
         assert!(log.iter().any(|call| call["method"] == method), "{method} went through the proxy");
     }
     for call in log {

@@ -299,6 +299,39 @@ async fn a_picture_is_shown_as_one_and_else_as_a_document() {
     }
 }
 
+/// Several pictures of one answer: one request, a message each, all under what they answer.
+#[tokio::test]
+async fn pictures_stand_together_as_an_album() {
+    let (fake, channel, chat) = stage().await;
+    let asked = fake.user_says(chat, "Ann", "charts");
+    let pictures = album(chat, &[png(80, 60), png(60, 80), png(9, 9)], Some(asked));
+    let sent = channel.send(&pictures).await.expect("sent");
+    let shown: Vec<_> = fake.messages(chat).into_iter().filter(|m| m.photo).collect();
+    assert_eq!((shown.len(), shown[0].id), (3, id(&sent)));
+    assert!(shown.iter().all(|m| m.text == "see" && m.reply_to == Some(asked)), "{shown:?}");
+    let bytes = fake.document(chat, shown[1].id).expect("it is kept").bytes;
+    assert_eq!(bytes, png(60, 80), "in their order");
+    let refused = channel.send(&album(chat, &[png(9, 9), png(80, 8000)], None)).await;
+    assert!(matches!(refused, Err(SendError::Rejected(_))), "{refused:?}");
+    let refused = channel.send(&album(chat, &[png(9, 9), vec![0; 11 << 20].into()], None)).await;
+    assert!(matches!(refused, Err(SendError::Rejected(_))), "{refused:?}");
+    fake.fault("sendMediaGroup", Trouble::LoseAnswer);
+    let lost = channel.send(&album(chat, &[png(9, 9), png(8, 8)], None)).await;
+    assert!(matches!(lost, Err(SendError::Unknown(_))), "who knows: {lost:?}");
+    assert_eq!(fake.messages(chat).iter().filter(|m| m.photo).count(), 5);
+}
+
+pub fn album(chat: i64, pictures: &[Bytes], reply_to: Option<i64>) -> Shipment {
+    let one = |bytes: &Bytes| {
+        let mut what = picture("image/png", bytes.clone());
+        if let Outgoing::File { reply_to: to, .. } = &mut what {
+            *to = reply_to.map(|id| id.to_string());
+        }
+        Shipment { bytes: Some(bytes.clone()), ..shipment(chat, what, None) }
+    };
+    Shipment { album: pictures[1..].iter().map(one).collect(), ..one(&pictures[0]) }
+}
+
 /// M12: also a question and a file stand under what they answer.
 #[tokio::test]
 async fn whatever_is_shown_answers_its_message() {

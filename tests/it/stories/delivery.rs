@@ -2,11 +2,18 @@
 
 use channels::SendError;
 use chrono::TimeDelta;
-use countersign::llm::scripted::{call, say};
+use countersign::llm::scripted::{call, calls, say};
 use serde_json::json;
 use std::time::Duration;
 
-use crate::{room::Fault, story, world::World};
+use super::messages::with_file;
+use crate::{
+    room::{Fault, Message},
+    story,
+    world::World,
+};
+
+const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
 
 fn retry(after: Option<u64>) -> SendError {
     SendError::Retry { after: after.map(Duration::from_secs), reason: "busy".into() }
@@ -77,5 +84,66 @@ story! {
         world.ann_says("talk").await;
         assert!(world.room.messages().len() >= 3);
         assert!(world.room.messages().iter().all(|m| m.text.encode_utf16().count() <= 4096));
+    }
+}
+
+/// Ann sends a photo and gets it back three times in one answer.
+async fn three_pictures(world: &mut World, fault: Option<Fault>) -> Vec<Message> {
+    world.room.has_file("f", PHOTO);
+    let send = |name: &str| {
+        ("send_file".to_owned(), json!({ "filePath": "inbox/a.jpg", "fileName": name }))
+    };
+    world.model_will(calls(["1.jpg", "2.jpg", "3.jpg"].map(send).to_vec()));
+    world.model_will(say("Here they are."));
+    fault.into_iter().for_each(|fault| world.room.fails_next(fault));
+    let sent = with_file(world, "thrice, please", ("f", "a.jpg"));
+    world.happens("1", sent).await;
+    for _ in 0..2 {
+        world.time_passes(TimeDelta::seconds(60)).await;
+    }
+    assert_eq!(world.last(), "Here they are.");
+    world.room.messages().into_iter().filter(|message| message.file.is_some()).collect()
+}
+
+/// The calls run side by side: whichever ends first is shown first.
+fn names(pictures: &[Message]) -> Vec<&str> {
+    let files = pictures.iter().filter_map(|picture| picture.file.as_ref());
+    let mut names: Vec<_> = files.map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names
+}
+
+story! {
+    /// Pictures of one answer stand together, and what is said follows them.
+    async fn pictures_of_one_answer_are_an_album(world: &mut World) {
+        let pictures = three_pictures(world, None).await;
+        assert_eq!(names(&pictures), ["1.jpg", "2.jpg", "3.jpg"]);
+        assert!(pictures.iter().all(|picture| picture.album == 3), "{pictures:?}");
+        assert_eq!(world.room.messages().len(), 4, "no placeholder is left");
+    }
+}
+
+story! {
+    /// M3: an album whose answer is lost may stand there: what is sent again says so.
+    async fn an_album_whose_answer_is_lost_comes_again_marked(world: &mut World) {
+        let lost = Fault::After(SendError::Unknown("connection reset".into()));
+        let pictures = three_pictures(world, Some(lost)).await;
+        assert_eq!(names(&pictures), ["1.jpg", "1.jpg", "2.jpg", "2.jpg", "3.jpg", "3.jpg"]);
+        for picture in &pictures[3..] {
+            assert_eq!(picture.album, 1);
+            assert!(picture.text.starts_with("This may stand here already"), "{picture:?}");
+        }
+    }
+}
+
+story! {
+    /// An album that surely does not stand there comes once, and without a mark: one by one where
+    /// the platform did not like one of its pictures.
+    async fn an_album_that_is_refused_comes_once(world: &mut World) {
+        let refused = SendError::Rejected("IMAGE_PROCESS_FAILED".into());
+        let pictures = three_pictures(world, Some(Fault::Before(refused))).await;
+        assert_eq!(names(&pictures), ["1.jpg", "2.jpg", "3.jpg"]);
+        assert_eq!(pictures[0].album, 1);
+        assert!(pictures.iter().all(|picture| !picture.text.contains("may stand here")));
     }
 }

@@ -54,6 +54,7 @@ pub(super) fn answer(state: &mut State, mut request: Request) -> Result<Value, R
         "editMessageMedia" => edit_media(state, &mut request),
         "sendDocument" => send_file(state, &mut request, "document"),
         "sendPhoto" => send_file(state, &mut request, "photo"),
+        "sendMediaGroup" => send_album(state, &mut request),
         "sendChatAction" => chat_action(state, &request),
         "answerCallbackQuery" => answer_press(state, &request),
         "getFile" => file(state, &request),
@@ -248,13 +249,11 @@ fn edit_media(state: &mut State, request: &mut Request) -> Result<Value, Refusal
     if !matches!(kind, "document" | "photo") {
         return Err(Refusal::bad("this fake edits documents and photos in"));
     }
-    let part = media["media"].as_str().and_then(|media| media.strip_prefix("attach://"));
-    let part = part.ok_or_else(|| Refusal::bad("wrong file identifier/HTTP URL specified"))?;
     let mut fields = rules::text(&media, Text::Caption)?;
     fields["reply_markup"] = rules::keyboard(&request.fields)?;
     fields["text"] = Value::Null;
     fields["entities"] = Value::Null;
-    let file = uploaded(request, part)?;
+    let file = attached(request, &media)?;
     fields["document"] = Value::Null;
     fields["photo"] = Value::Null;
     fields[kind] = shown(state, kind, file)?;
@@ -268,6 +267,31 @@ fn send_file(state: &mut State, request: &mut Request, field: &str) -> Result<Va
     let file = uploaded(request, &part)?;
     fields[field] = shown(state, field, file)?;
     Ok(state.post(request.chat(), State::bot(), fields))
+}
+
+/// An album: two to ten, here pictures only, each in a message of its own; all of them or none.
+fn send_album(state: &mut State, request: &mut Request) -> Result<Value, Refusal> {
+    let place = place(state, request)?;
+    let media = request.fields["media"].as_array().cloned().unwrap_or_default();
+    if !(2..=10).contains(&media.len()) {
+        return Err(Refusal::bad("group must include 2-10 items"));
+    }
+    let album = format!("{}", state.next());
+    let mut album_fields = Vec::new();
+    for item in &media {
+        if item["type"] != "photo" {
+            return Err(Refusal::bad("this fake groups photos"));
+        }
+        let mut fields = place.clone();
+        extend(&mut fields, rules::text(item, Text::Caption)?);
+        let file = attached(request, item)?;
+        fields["photo"] = shown(state, "photo", file)?;
+        fields["media_group_id"] = album.clone().into();
+        album_fields.push(fields);
+    }
+    let chat = request.chat();
+    let posted = album_fields.into_iter().map(|fields| state.post(chat, State::bot(), fields));
+    Ok(posted.collect())
 }
 
 /// A file as its message shows it. A picture must be one, and neither large nor thin.
@@ -294,6 +318,12 @@ fn shown(state: &mut State, kind: &str, file: File) -> Result<Value, Refusal> {
         "file_id": kept["file_id"], "file_unique_id": kept["file_unique_id"],
         "width": 1, "height": 1, "file_size": kept["file_size"],
     }]))
+}
+
+/// The part of the form that an `InputMedia` names.
+fn attached(request: &mut Request, media: &Value) -> Result<File, Refusal> {
+    let part = media["media"].as_str().and_then(|media| media.strip_prefix("attach://"));
+    uploaded(request, part.ok_or_else(|| Refusal::bad("wrong file identifier/HTTP URL specified"))?)
 }
 
 fn uploaded(request: &mut Request, part: &str) -> Result<File, Refusal> {

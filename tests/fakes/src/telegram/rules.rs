@@ -22,7 +22,7 @@ impl Refusal {
 }
 
 /// Name and fields of each method: `name:type`, with `!` where it is required.
-const METHODS: [(&str, &str); 20] = [
+const METHODS: [(&str, &str); 21] = [
     ("getMe", ""),
     ("getUpdates", "offset:int limit:int timeout:int allowed_updates:json"),
     (
@@ -56,6 +56,11 @@ const METHODS: [(&str, &str); 20] = [
         "chat_id!:int photo!:str caption:str parse_mode:str caption_entities:json \
          message_thread_id:int disable_notification:bool protect_content:bool \
          allow_paid_broadcast:bool reply_parameters:json reply_markup:json",
+    ),
+    (
+        "sendMediaGroup",
+        "chat_id!:int media!:json message_thread_id:int disable_notification:bool \
+         protect_content:bool allow_paid_broadcast:bool reply_parameters:json",
     ),
     ("sendChatAction", "chat_id!:int action!:str message_thread_id:int"),
     (

@@ -1,0 +1,81 @@
+//! Pictures that wait together go out as an album, where the platform shows such.
+
+use anyhow::Result;
+use channels::{Channel, Outgoing, Receipt, SendError, Shipment};
+use std::time::Duration;
+
+use super::{
+    Gateway,
+    deliver::{passing, shipment},
+};
+use crate::{store::outbox::Sending, texts::Language};
+
+/// Shows it together with the pictures behind it, if it is the first of any. What was tried so once
+/// goes one by one.
+pub(super) async fn show(
+    gateway: &Gateway,
+    channel: &dyn Channel,
+    first: &Sending,
+) -> Result<Option<Receipt>, SendError> {
+    let limits = channel.limits();
+    if limits.album < 2 || first.attempts > 1 || !first.what.is_picture() {
+        return Ok(None);
+    }
+    let most = (limits.album, limits.upload_bytes);
+    let others = gateway.store.begin_album(first, most).await.map_err(passing)?;
+    if others.is_empty() {
+        return Ok(None);
+    }
+    let sent = match packed(gateway, first, &others).await {
+        Ok(album) => channel.send(&album).await,
+        Err(problem) => Err(passing(problem)),
+    };
+    match sent {
+        Ok(receipt) => {
+            let ended = gateway.store.end_album(others).await;
+            ended.map_err(|problem| SendError::Unknown(format!("{problem:#}")))?;
+            Ok(Some(receipt))
+        }
+        Err(SendError::Unknown(reason)) => Err(SendError::Unknown(reason)),
+        Err(problem) => {
+            gateway.store.part_album(first, others).await.map_err(passing)?;
+            Err(match problem {
+                // One of them: the others still go.
+                SendError::Rejected(reason) => {
+                    SendError::Retry { after: Some(Duration::ZERO), reason }
+                }
+                other => other,
+            })
+        }
+    }
+}
+
+async fn packed(gateway: &Gateway, first: &Sending, others: &[Sending]) -> Result<Shipment> {
+    let mut album = one(gateway, first).await?;
+    for other in others {
+        album.album.push(one(gateway, other).await?);
+    }
+    Ok(album)
+}
+
+async fn one(gateway: &Gateway, sending: &Sending) -> Result<Shipment> {
+    let mut shipment = shipment(sending, sending.what.clone());
+    if let Outgoing::File { digest, .. } = &sending.what {
+        shipment.bytes = Some(gateway.artifacts.read(digest).await?);
+    }
+    Ok(shipment)
+}
+
+/// M3: what may stand there already says so where it is shown again.
+pub(super) async fn mark(gateway: &Gateway, sending: &mut Sending) -> Result<()> {
+    if !sending.may_stand_there() {
+        return Ok(());
+    }
+    if let Outgoing::File { caption, .. } = &mut sending.what {
+        let mark = Language::of(Some(&sending.language)).words().perhaps_twice;
+        let before = caption.take().map_or_else(String::new, |caption| caption + "\n\n");
+        *caption = Some(before + mark);
+    }
+    sending.receipt = None;
+    gateway.store.show_instead(&sending.id, &sending.what).await
+}

@@ -1,0 +1,168 @@
+//! Pictures of the outbox that are sent together.
+//!
+//! An album cannot be an edit of what was sent before, nor be repeated without being shown twice. So
+//! it is tried once, and noted before that: what is found so noted later may stand there already.
+
+use anyhow::Result;
+use channels::{Outgoing, Receipt};
+use chrono::{DateTime, Utc};
+
+use super::{
+    Store, Tx,
+    db::sql,
+    leases::readable,
+    outbox::{self, Ended, Sending},
+};
+use crate::journal::{
+    event::Seq,
+    ids::{ConversationId, OutboxId},
+};
+
+/// What stands in place of a receipt while nobody knows.
+fn nobody_knows() -> Receipt {
+    Receipt { message: String::new() }
+}
+
+impl Sending {
+    /// Whether it may stand there already, as a picture of an album.
+    pub fn may_stand_there(&self) -> bool {
+        self.what.is_picture() && self.receipt.as_ref() == Some(&nobody_knows())
+    }
+}
+
+impl Store {
+    /// The pictures that wait behind the first one, so many in all and of so many bytes, all of them
+    /// noted. Nobody else takes them while the first one waits.
+    pub async fn begin_album(&self, first: &Sending, most: (usize, u64)) -> Result<Vec<Sending>> {
+        let first = first.clone();
+        self.write("begin album", move |tx| {
+            Box::pin(async move {
+                let others = behind(tx, &first, most).await?;
+                if !others.is_empty() {
+                    note(tx, [&first].into_iter().chain(&others), Some(&nobody_knows())).await?;
+                }
+                Ok(others)
+            })
+        })
+        .await
+    }
+
+    /// They stand there.
+    pub async fn end_album(&self, others: Vec<Sending>) -> Result<()> {
+        self.write("end album", move |tx| {
+            Box::pin(async move {
+                for other in &others {
+                    outbox::end(tx, other, Ended::Sent, String::new()).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// They surely do not stand there.
+    pub async fn part_album(&self, first: &Sending, others: Vec<Sending>) -> Result<()> {
+        let first = first.clone();
+        self.write("part album", move |tx| {
+            Box::pin(async move { note(tx, [&first].into_iter().chain(&others), None).await })
+        })
+        .await
+    }
+
+    /// From now on the row shows that, and nothing of it stands there.
+    pub async fn show_instead(&self, id: &OutboxId, what: &Outgoing) -> Result<()> {
+        let (id, body) = (id.clone(), serde_json::to_string(what)?);
+        self.write("show instead", move |tx| Box::pin(show_instead(tx, id, body))).await
+    }
+}
+
+/// What that event shows waits until then for pictures that may follow.
+pub(super) async fn wait(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    seq: Seq,
+    until: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- wait for an album
+        UPDATE outbox
+        SET not_before = $1
+        WHERE conversation = $2 AND seq = $3 AND status = 'waiting' AND attempts = 0",
+        until.timestamp_millis(),
+        conversation.as_str(),
+        seq
+    );
+    Ok(())
+}
+
+async fn behind(
+    tx: &mut Tx<'_>,
+    first: &Sending,
+    (most, most_bytes): (usize, u64),
+) -> Result<Vec<Sending>> {
+    let rows: Vec<(String, String, Option<String>)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- behind the first picture
+        SELECT o.id, o.body, COALESCE(o.receipt, o.edits) FROM outbox o
+        JOIN outbox f ON f.id = $1 AND f.conversation = o.conversation
+        WHERE o.status = 'waiting' AND (o.seq, o.part, o.id) > (f.seq, f.part, f.id)
+        ORDER BY o.seq, o.part, o.id
+        LIMIT $2",
+        first.id.as_str(),
+        most as i64 - 1
+    );
+    let mut others = Vec::new();
+    let mut bytes = first.what.size_bytes();
+    for (id, body, placed) in rows {
+        let what = readable::<Outgoing>(&id, &body).filter(Outgoing::is_picture);
+        let Some(what) = what.filter(|_| placed.is_none()) else { break };
+        bytes += what.size_bytes();
+        if bytes > most_bytes {
+            break;
+        }
+        others.push(Sending { id: OutboxId(id), what, ..first.clone() });
+    }
+    Ok(others)
+}
+
+async fn note<'s>(
+    tx: &mut Tx<'_>,
+    rows: impl Iterator<Item = &'s Sending>,
+    receipt: Option<&Receipt>,
+) -> Result<()> {
+    let receipt = receipt.map(serde_json::to_string).transpose()?;
+    for row in rows {
+        sql!(
+            tx,
+            execute,
+            "
+            -- note of an album
+            UPDATE outbox
+            SET receipt = $1
+            WHERE id = $2 AND status = 'waiting'",
+            receipt.as_deref(),
+            row.id.as_str()
+        );
+    }
+    Ok(())
+}
+
+async fn show_instead(tx: &mut Tx<'_>, id: OutboxId, body: String) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- show instead
+        UPDATE outbox
+        SET body = $1, receipt = NULL
+        WHERE id = $2 AND status = 'waiting'",
+        body,
+        id.as_str()
+    );
+    Ok(())
+}
