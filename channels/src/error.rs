@@ -28,6 +28,11 @@ pub enum SendError {
     Unknown(String),
 }
 
+/// What this platform never takes.
+pub(crate) fn rejected(reason: &str) -> SendError {
+    SendError::Rejected(reason.to_owned())
+}
+
 /// Why listening ended for good. What passes by itself is waited for inside `listen`.
 #[derive(Debug, Error)]
 pub enum ListenError {

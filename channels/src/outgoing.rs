@@ -135,6 +135,13 @@ pub struct Shipment {
 /// Where a sent thing stands, so that it can be edited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The platform's id of the message.
+    /// The platform's id of the message; empty where there is none.
     pub message: String,
+}
+
+impl Receipt {
+    /// Of what leaves no message behind, or none that is known.
+    pub fn nowhere() -> Self {
+        Self { message: String::new() }
+    }
 }

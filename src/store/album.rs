@@ -18,15 +18,11 @@ use crate::journal::{
     ids::{ConversationId, OutboxId},
 };
 
-/// What stands in place of a receipt while nobody knows.
-fn nobody_knows() -> Receipt {
-    Receipt { message: String::new() }
-}
-
 impl Sending {
-    /// Whether it may stand there already, as a picture of an album.
+    /// Whether it may stand there already, as a picture of an album: a receipt without a message says
+    /// so.
     pub fn may_stand_there(&self) -> bool {
-        self.what.is_picture() && self.receipt.as_ref() == Some(&nobody_knows())
+        self.what.is_picture() && self.receipt == Some(Receipt::nowhere())
     }
 }
 
@@ -39,7 +35,8 @@ impl Store {
             Box::pin(async move {
                 let others = behind(tx, &first, most).await?;
                 if !others.is_empty() {
-                    note(tx, [&first].into_iter().chain(&others), Some(&nobody_knows())).await?;
+                    note(tx, [&first].into_iter().chain(&others), Some(&Receipt::nowhere()))
+                        .await?;
                 }
                 Ok(others)
             })

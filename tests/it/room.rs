@@ -228,12 +228,12 @@ impl Channel for Room {
                 return Err(problem);
             }
             state.toasts.push(text.clone());
-            return Ok(Receipt { message: String::new() });
+            return Ok(Receipt::nowhere());
         }
         if matches!(shipment.what, Outgoing::Typing) {
             state.typing += 1;
             self.lively.notify_one();
-            return Ok(Receipt { message: String::new() });
+            return Ok(Receipt::nowhere());
         }
         if let Outgoing::Draft { markdown } = &shipment.what {
             state.drafts.push(markdown.clone());

@@ -8,9 +8,9 @@ use super::{
     acknowledge::{EPHEMERAL, callback},
     api::{Body, Failure, Route},
     call::Call,
-    outcome::{NO_PREVIEW, TEXT, message_id, nowhere, once, rejected, repeatable},
+    outcome::{NO_PREVIEW, TEXT, message_id, once, repeatable},
 };
-use crate::{Receipt, SendError, Unit, text};
+use crate::{Receipt, SendError, Unit, error::rejected, text};
 
 /// For a first answer that is on its way.
 const SOON: std::time::Duration = std::time::Duration::from_millis(250);
@@ -67,7 +67,7 @@ impl Discord {
     /// One that comes too late has nobody to reach any more.
     pub(super) async fn toast(&self, press: &str, text: &str) -> Result<Receipt, SendError> {
         if text.is_empty() {
-            return Ok(nowhere());
+            return Ok(Receipt::nowhere());
         }
         let mut parts = press.split(':');
         let (Some(id), Some(token), Some(application)) = (parts.next(), parts.next(), parts.next())
@@ -80,14 +80,16 @@ impl Discord {
         });
         let route = Route::post(format!("webhooks/{application}/{token}")).unsigned();
         match self.api.call(route, Body::Json(message.clone())).await {
-            Ok(_) => Ok(nowhere()),
+            Ok(_) => Ok(Receipt::nowhere()),
             // Not acknowledged, or over after its 15 minutes.
             Err(
                 Failure::Refused { status: 401 | 404, .. } | Failure::Refused { code: 50027, .. },
             ) => {
                 let answer = json!({ "type": 4, "data": message });
                 match self.api.call(callback(id, token), Body::Json(answer)).await {
-                    Ok(_) | Err(Failure::Refused { status: 400..429, .. }) => Ok(nowhere()),
+                    Ok(_) | Err(Failure::Refused { status: 400..429, .. }) => {
+                        Ok(Receipt::nowhere())
+                    }
                     Err(failure) => Err(repeatable(failure)),
                 }
             }

@@ -8,9 +8,9 @@ use super::{
     Discord,
     api::{Body, Failure, Route},
     ids::id,
-    outcome::{rejected, repeatable},
+    outcome::repeatable,
 };
-use crate::{FileRef, SendError};
+use crate::{FileRef, SendError, error::rejected};
 
 /// Of one file that is fetched.
 const MOST: u64 = 25 * 1024 * 1024;

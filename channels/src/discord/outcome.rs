@@ -11,11 +11,6 @@ pub(super) const TEXT: usize = 2000;
 /// Flags of a message: no previews of the links in it, which would be fetched for all to see.
 pub(super) const NO_PREVIEW: u64 = 1 << 2;
 
-/// What leaves no message behind.
-pub(super) fn nowhere() -> Receipt {
-    Receipt { message: String::new() }
-}
-
 /// For what has a nonce, or none and may be sent only once: without an answer nobody knows.
 pub(super) fn once(failure: Failure) -> SendError {
     match failure {
@@ -50,8 +45,4 @@ pub(super) fn message_id(shown: &Value) -> Result<Receipt, Failure> {
     let id = shown["id"].as_str().map(str::to_owned);
     let lost = || Failure::Lost("the answer names no message".to_owned());
     id.map(|message| Receipt { message }).ok_or_else(lost)
-}
-
-pub(super) fn rejected(reason: &str) -> SendError {
-    SendError::Rejected(reason.to_owned())
 }

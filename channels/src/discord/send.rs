@@ -8,9 +8,9 @@ use super::{
     call::Call,
     fold::fold,
     guilds::USUAL_BYTES,
-    outcome::{NO_PREVIEW, message_id, nowhere, once, rejected, repeatable},
+    outcome::{NO_PREVIEW, message_id, once, repeatable},
 };
-use crate::{Choice, Limits, Outgoing, Receipt, SendError, Shipment, Unit, text};
+use crate::{Choice, Limits, Outgoing, Receipt, SendError, Shipment, Unit, error::rejected, text};
 
 /// Of what a button carries, in characters.
 const BUTTON_DATA: usize = 100;
@@ -52,7 +52,7 @@ impl Discord {
             Outgoing::Typing => {
                 let route = Route::post(format!("channels/{}/typing", target.chat));
                 let called = target.write(&self.api, route, Body::Empty).await;
-                called.map(|_| nowhere()).map_err(repeatable)
+                called.map(|_| Receipt::nowhere()).map_err(repeatable)
             }
             Outgoing::Toast { press, text, .. } => self.toast(press, text).await,
         }

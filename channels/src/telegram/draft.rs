@@ -51,7 +51,7 @@ impl Telegram {
             entities: target::entities(&formatted.spans),
         };
         match self.api.call(&payload, USUAL).await {
-            Ok(_) => Ok(Receipt { message: String::new() }),
+            Ok(_) => Ok(Receipt::nowhere()),
             Err(failure) => {
                 if is_unknown(&failure) {
                     self.refuses_drafts.store(true, Ordering::Relaxed);

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     Outgoing, Receipt, SendError, Shipment,
+    error::rejected,
     text::{self, Formatted},
 };
 
@@ -61,7 +62,7 @@ async fn album(
     for (n, shipment) in iter::once(first).chain(&first.album).enumerate() {
         let file = Attached::of(shipment, format!("file{n}"))?;
         if !file.is_photo {
-            return Err(outcome::rejected("of an album, all are pictures"));
+            return Err(rejected("of an album, all are pictures"));
         }
         media.push(file.media(As::Photo));
         uploads.push(file.upload);
@@ -96,10 +97,10 @@ struct Attached {
 impl Attached {
     fn of(shipment: &Shipment, field: String) -> Result<Self, SendError> {
         let Outgoing::File { name, media_type, caption, .. } = &shipment.what else {
-            return Err(outcome::rejected("not a file"));
+            return Err(rejected("not a file"));
         };
         let bytes = shipment.bytes.clone();
-        let bytes = bytes.ok_or_else(|| outcome::rejected("the file's bytes are missing"))?;
+        let bytes = bytes.ok_or_else(|| rejected("the file's bytes are missing"))?;
         Ok(Self {
             is_photo: shipment.what.is_picture() && bytes.len() <= PHOTO_BYTES,
             caption: caption.as_deref().map(text::format).unwrap_or_default(),

@@ -69,7 +69,3 @@ pub(super) fn is_missing(reason: &str) -> bool {
     let missing = ["message to edit not found", "MESSAGE_ID_INVALID", "message can't be edited"];
     missing.iter().any(|sign| reason.contains(sign))
 }
-
-pub(super) fn rejected(reason: &str) -> SendError {
-    SendError::Rejected(reason.to_owned())
-}

@@ -17,11 +17,12 @@ use teloxide::{
 use super::{
     api::{Api, Failure, USUAL},
     file,
-    outcome::{is_missing, once, receipt, rejected, repeatable, settled},
+    outcome::{is_missing, once, receipt, repeatable, settled},
     target::{Target, entities, number, reply},
 };
 use crate::{
     Choice, Outgoing, Receipt, SendError, Shipment, Unit,
+    error::rejected,
     text::{self, Formatted},
 };
 
@@ -135,7 +136,7 @@ async fn toast(api: &Api, press: &str, text: &str, alert: bool) -> Result<Receip
         Err(SendError::Rejected(reason))
             if reason.contains("query is too old") || reason.contains("QUERY_ID_INVALID") =>
         {
-            Ok(Receipt { message: String::new() })
+            Ok(Receipt::nowhere())
         }
         answered => answered,
     }
@@ -147,7 +148,7 @@ where
     P: Payload + Serialize + Sync,
 {
     let called = api.call(payload, USUAL).await;
-    called.map(|_| Receipt { message: String::new() }).map_err(repeatable)
+    called.map(|_| Receipt::nowhere()).map_err(repeatable)
 }
 
 /// The only refusal after which the text goes out without its formatting.

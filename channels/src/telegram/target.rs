@@ -4,9 +4,9 @@ use teloxide::types::{
     ChatId, MessageEntity, MessageEntityKind, MessageId, ReplyParameters, ThreadId,
 };
 
-use super::outcome::rejected;
 use crate::{
     Place, SendError, Shipment,
+    error::rejected,
     text::{Span, Style},
 };
 
