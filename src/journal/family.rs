@@ -1,10 +1,11 @@
-//! Agents that work for one another: what goes down with a task, and up again with its answer.
+//! Whom an agent waits for: people, and agents that work for it. What goes down to these with a
+//! task, and up again with its answer.
 
 use chrono::{DateTime, Utc};
 
 use super::{
-    event::Heritage,
-    ids::CallId,
+    event::{Asks, Heritage},
+    ids::{ApprovalId, CallId},
     session::{CallState, OpenCall, Session},
 };
 
@@ -38,11 +39,35 @@ impl Session {
         self.set(call, CallState::Delegated);
     }
 
+    /// The time that people take is theirs. A call that asks while it is under way stays so.
+    pub(super) fn asked(
+        &mut self,
+        at: DateTime<Utc>,
+        call: &CallId,
+        (approval, asks, digest): (&ApprovalId, Asks, &str),
+    ) {
+        self.turn.waits_since.get_or_insert(at);
+        let (approval, digest) = (approval.clone(), digest.to_owned());
+        match asks {
+            Asks::Answer => self.turn.asking.push(call.clone()),
+            asks => self.set(call, CallState::Asked { approval, asks, digest }),
+        }
+    }
+
+    /// One question of a call under way is not open any more.
+    pub(super) fn heard(&mut self, call: &CallId) {
+        if let Some(at) = self.turn.asking.iter().position(|asking| asking == call) {
+            self.turn.asking.swap_remove(at);
+        }
+    }
+
     /// The clock of the turn goes on when nobody else is waited for any more.
     pub(super) fn stop_waiting(&mut self, at: DateTime<Utc>) {
-        let waits =
-            |c: &OpenCall| matches!(c.state, CallState::Asked { .. } | CallState::Delegated);
-        if !self.calls.iter().any(waits)
+        let waits = |open: &OpenCall| {
+            matches!(open.state, CallState::Asked { .. } | CallState::Delegated)
+                || self.turn.asking.contains(&open.call.id)
+        };
+        if !self.open_calls().any(waits)
             && let Some(since) = self.turn.waits_since.take()
         {
             self.turn.waited += at - since;

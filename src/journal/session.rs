@@ -75,6 +75,8 @@ pub struct Turn {
     /// How long the turn has waited for people; and since when it does now.
     pub waited: TimeDelta,
     pub waits_since: Option<DateTime<Utc>>,
+    /// Calls under way that ask somebody, once for each question.
+    pub asking: Vec<CallId>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -166,15 +168,11 @@ impl Session {
                 self.stop_waiting(entry.at);
             }
             Event::ApprovalAsked { approval, call, digest, asks } => {
-                self.turn.waits_since.get_or_insert(entry.at);
-                let (approval, digest) = (approval.clone(), digest.clone());
-                // A call that asks while it is under way stays so.
-                if *asks != Asks::Answer {
-                    self.set(call, CallState::Asked { approval, asks: *asks, digest });
-                }
+                self.asked(entry.at, call, (approval, *asks, digest));
             }
             Event::ApprovalDecided { call, decision, by, .. } => {
                 self.decided(call, decision, by);
+                self.heard(call);
                 self.stop_waiting(entry.at);
             }
             Event::Tainted { source } => self.tainted(source),
@@ -469,24 +467,37 @@ mod tests {
     #[test]
     fn the_time_that_people_take_is_not_the_turns() {
         let at = |minutes| DateTime::UNIX_EPOCH + TimeDelta::minutes(minutes);
-        let asked = Event::ApprovalAsked {
+        let asked = |call: &str, asks| Event::ApprovalAsked {
             approval: "q".into(),
-            call: "a".into(),
+            call: call.into(),
             digest: String::new(),
-            asks: Asks::Allow,
+            asks,
         };
-        let decided = Event::ApprovalDecided {
+        let decided = |call: &str| Event::ApprovalDecided {
             approval: "q".into(),
-            call: "a".into(),
+            call: call.into(),
             decision: Decision::Once,
             by: Decider::Person(ann()),
         };
-        let events = [said("do"), replied(1, vec![call("a")]), asked, decided];
-        let times = [0, 1, 2, 50];
-        let entries = events.into_iter().zip(times).zip(1..);
-        let entries: Vec<_> =
-            entries.map(|((event, time), seq)| Entry { seq, at: at(time), event }).collect();
-        assert_eq!(Session::fold(&entries).turn.waited, TimeDelta::minutes(48));
+        let waited = |events: Vec<Event>, times: &[i64]| {
+            let entries = events.into_iter().zip(times).zip(1..);
+            let entries: Vec<_> =
+                entries.map(|((event, &time), seq)| Entry { seq, at: at(time), event }).collect();
+            Session::fold(&entries).turn.waited
+        };
+        let allowed = vec![said("do"), replied(1, vec![call("a")]), asked("a", Asks::Allow)];
+        let allowed = allowed.into_iter().chain([decided("a")]).collect();
+        assert_eq!(waited(allowed, &[0, 1, 2, 50]), TimeDelta::minutes(48));
+        // What a server asks in the midst of a call: another that ends meanwhile changes nothing.
+        let calls = vec![said("do"), replied(1, vec![call("a"), call("b")])];
+        let midst = [
+            Event::ToolStarted { call: "a".into() },
+            asked("a", Asks::Answer),
+            finished("b", "done"),
+            decided("a"),
+        ];
+        let answered = calls.into_iter().chain(midst).collect();
+        assert_eq!(waited(answered, &[0, 1, 1, 2, 3, 9]), TimeDelta::minutes(7));
     }
 
     fn any_event() -> impl Strategy<Value = Event> {

@@ -195,6 +195,24 @@ async fn holds(tx: &mut Tx<'_>, lease: Lease) -> Result<bool> {
     Ok(held.is_some())
 }
 
+/// Makes others who would write to its conversation wait for this transaction; `false` where it is
+/// another's by now.
+pub(super) async fn lock(tx: &mut Tx<'_>, lease: &Lease) -> Result<bool> {
+    let locked = sql!(
+        tx,
+        execute,
+        "
+        -- lock under a lease
+        UPDATE conversations
+        SET fence = fence
+        WHERE id = $1 AND lease_node = $2 AND fence = $3",
+        lease.conversation.as_str(),
+        lease.node.as_str(),
+        lease.fence
+    );
+    Ok(locked > 0)
+}
+
 async fn any_ready(tx: &mut Tx<'_>, settled_at: DateTime<Utc>) -> Result<bool> {
     let now = tx.now_ms().await?;
     let found: Option<(i64,)> = sql!(

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     agent::approvers::Approvers,
     journal::{
-        event::{Asks, Speaker, Status},
+        event::{Asks, Event, Speaker, Status},
         ids::{ApprovalId, CallId, ConversationId, OutboxId},
         standing::Covers,
     },
@@ -33,6 +33,18 @@ pub struct Asked {
     pub expires_at: DateTime<Utc>,
     /// What is shown: texts, then the question itself as the last.
     pub shows: Vec<Outgoing>,
+}
+
+impl Asked {
+    /// What the journal says of it.
+    pub fn event(&self) -> Event {
+        Event::ApprovalAsked {
+            approval: self.id.clone(),
+            call: self.call.clone(),
+            digest: self.digest.clone(),
+            asks: self.asks,
+        }
+    }
 }
 
 /// A question as it stands.

@@ -9,6 +9,7 @@ use super::{
     approvals::{pending, settle},
     audit::{self, Fact},
     conversations,
+    leases::{self, Lease},
     question::Approval,
     showing,
 };
@@ -34,13 +35,19 @@ pub async fn all(
     Ok(())
 }
 
-/// What calls of the conversation wanted to know, or that one, nobody waits for any more.
+/// What calls of the conversation wanted to know, or that one, nobody waits for any more. Whoever
+/// has lost the lease does not know that.
 pub async fn answers(
     tx: &mut Tx<'_>,
-    conversation: &ConversationId,
+    lease: &Lease,
     call: Option<&CallId>,
     now: DateTime<Utc>,
 ) -> Result<()> {
+    let conversation = lease.conversation();
+    // The conversation's row first, as everywhere.
+    if !leases::lock(tx, lease).await? {
+        return Ok(());
+    }
     let words = conversations::words(tx, conversation).await?;
     for open in pending(tx, conversation).await? {
         let own = open.asks == Asks::Answer && open.conversation == *conversation;

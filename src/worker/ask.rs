@@ -42,12 +42,7 @@ pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flo
         let digest = guard::digest_of(&question.call, &scene);
         let asked = put(turn, &question, digest).await?;
         change.facts.push(trail::asked(turn, &question.call, &question.reason, &asked));
-        change.events.push(Event::ApprovalAsked {
-            approval: asked.id.clone(),
-            call: asked.call.clone(),
-            digest: asked.digest.clone(),
-            asks: asked.asks,
-        });
+        change.events.push(asked.event());
         change.asked.push(asked);
     }
     turn.record(change).await

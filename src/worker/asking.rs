@@ -35,7 +35,13 @@ const WAITS_FOR: TimeDelta = TimeDelta::minutes(10);
 pub(super) struct Asking {
     wishes: mpsc::UnboundedSender<Wish>,
     heard: mpsc::UnboundedReceiver<Wish>,
-    open: BTreeMap<ApprovalId, (CallId, oneshot::Sender<Answer>)>,
+    open: BTreeMap<ApprovalId, Open>,
+}
+
+/// A question that stands in the chat, for a call that waits, unless the node stops.
+struct Open {
+    call: CallId,
+    waits: Option<oneshot::Sender<Answer>>,
 }
 
 impl Default for Asking {
@@ -46,8 +52,11 @@ impl Default for Asking {
 }
 
 impl Asking {
-    /// Whom a call of this turn can ask.
+    /// Whom a call of this turn can ask. Visitors are nobody: no word of theirs counts as their own.
     pub fn people(&self, turn: &Turn<'_>) -> People {
+        if turn.requester().is_visitor() {
+            return People::default();
+        }
         People::reached_by(self.wishes.clone(), turn.claimed.language())
     }
 
@@ -65,22 +74,17 @@ impl Asking {
             return Ok(Flow::Around);
         }
         let asked = written(turn, &wish);
-        self.open.insert(asked.id.clone(), (wish.call, wish.answer));
-        let event = Event::ApprovalAsked {
-            approval: asked.id.clone(),
-            call: asked.call.clone(),
-            digest: asked.digest.clone(),
-            asks: asked.asks,
-        };
+        let open = Open { call: wish.call, waits: Some(wish.answer) };
+        self.open.insert(asked.id.clone(), open);
         let facts = vec![trail::asked(turn, call, &wish.question.server, &asked)];
-        let change = turn.change(vec![event], vec![]);
+        let change = turn.change(vec![asked.event()], vec![]);
         turn.record(Change { asked: vec![asked], facts, terms: Terms::Always, ..change }).await
     }
 
     /// Passes on what people have answered.
     pub fn hear(&mut self, entry: &Entry) {
         let Event::ApprovalDecided { approval, decision, by, .. } = &entry.event else { return };
-        let Some((_, waits)) = self.open.remove(approval) else { return };
+        let Some(waits) = self.open.remove(approval).and_then(|open| open.waits) else { return };
         let answer = match (decision, by) {
             (Decision::Answer { text }, _) => Answer::Given(text.clone()),
             (_, Decider::Person(_)) => Answer::Declined,
@@ -93,17 +97,18 @@ impl Asking {
     /// The call has ended: nobody waits for what it wanted to know.
     pub async fn end(&mut self, turn: &Turn<'_>, call: &CallId) -> Result<()> {
         let before = self.open.len();
-        self.open.retain(|_, (of, _)| of != call);
+        self.open.retain(|_, open| open.call != *call);
         if self.open.len() == before {
             return Ok(());
         }
         withdraw(turn, Some(call.clone())).await
     }
 
-    /// The node stops: its calls end without an answer.
+    /// The node stops: its calls end without an answer, and their questions with them.
     pub fn give_up(&mut self) {
-        self.open.clear();
         self.heard.close();
+        while self.heard.try_recv().is_ok() {}
+        self.open.values_mut().for_each(|open| open.waits = None);
     }
 }
 
@@ -117,9 +122,9 @@ pub(super) async fn withdraw_left(turn: &Turn<'_>) -> Result<()> {
 
 async fn withdraw(turn: &Turn<'_>, call: Option<CallId>) -> Result<()> {
     let gateway = &turn.worker.gateway;
-    let (conversation, now) = (turn.claimed.lease.conversation().clone(), gateway.clock.now());
+    let (lease, now) = (turn.claimed.lease.clone(), gateway.clock.now());
     let withdraw = gateway.store.write("withdraw answers", move |tx| {
-        Box::pin(async move { withdrawn::answers(tx, &conversation, call.as_ref(), now).await })
+        Box::pin(async move { withdrawn::answers(tx, &lease, call.as_ref(), now).await })
     });
     withdraw.await
 }

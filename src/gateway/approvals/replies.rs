@@ -6,7 +6,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 
 use super::{
-    Choice,
+    Came, Choice,
     choice::{TYPED, is_option, options},
     decide,
 };
@@ -37,7 +37,7 @@ pub(super) async fn pressed(
 }
 
 /// Takes a message as the answer that somebody owes: a reply to the question, or, where nobody else
-/// reads along, whatever is said next. What to tell them, if it was one.
+/// reads along, whatever is said next. What to tell them, if it was one and counts.
 pub(in crate::gateway) async fn typed(
     tx: &mut Tx<'_>,
     desk: &Desk,
@@ -58,7 +58,8 @@ pub(in crate::gateway) async fn typed(
         if typed.reply_to == Some(&shown.message) || (!typed.group && typed.reply_to.is_none()) {
             let voter = typed.voter(&desk.channel);
             let choice = Choice::Answer(text.to_owned());
-            return Ok(Some(decide(tx, &open, choice, &voter, desk.now).await?.text));
+            let answer = decide(tx, &open, choice, &voter, desk.now).await?;
+            return Ok((answer.came == Came::Done).then_some(answer.text));
         }
     }
     Ok(None)

@@ -2,8 +2,12 @@
 
 use chrono::TimeDelta;
 use countersign::{
+    agent::{policy::Action as Verdict, rules::RuleEntry},
     gateway::{approvals, deliver},
-    journal::{event::Event, role::Role},
+    journal::{
+        event::{Event, VISITOR},
+        role::Role,
+    },
     llm::scripted::{call, say},
 };
 use reqwest::{Method, StatusCode};
@@ -152,9 +156,9 @@ impl UnderWay {
 }
 
 story! {
-    /// CA-33: what a server asks in the midst of a call is put to the person for whom it runs, with
+    /// what a server asks in the midst of a call is put to the person for whom it runs, with
     /// buttons or to be typed, field by field; it names the server, and acts as nothing.
-    async fn ca_33_a_server_asks_a_person_in_the_midst_of_a_call(world: &mut World) {
+    async fn a_server_asks_a_person_in_the_midst_of_a_call(world: &mut World) {
         let fields = json!({
             "colour": { "type": "string", "enum": ["red", "green"] },
             "name": { "type": "string", "maxLength": 5 },
@@ -189,9 +193,9 @@ story! {
 }
 
 story! {
-    /// CA-33: a person need not answer; the model hears what was asked. What nobody answers in time
+    /// a person need not answer; the model hears what was asked. What nobody answers in time
     /// is not waited for.
-    async fn ca_33_nobody_has_to_answer_a_server(world: &mut World) {
+    async fn nobody_has_to_answer_a_server(world: &mut World) {
         let (_, call) = UnderWay::asks(world, &json!({ "sure": { "type": "boolean" } })).await;
         let press = world.press("No answer");
         world.takes(&call.app, "1", press).await;
@@ -210,10 +214,10 @@ story! {
 }
 
 story! {
-    /// CA-33, I4: `/stop` takes the question back, and ends the call at the server. A node that dies
+    /// I4: `/stop` takes the question back, and ends the call at the server. A node that dies
     /// with the question open leaves a call of which nobody knows whether it ran; its question is
     /// withdrawn, and a press on it counts for nothing.
-    async fn ca_33_a_question_ends_with_its_call(world: &mut World) {
+    async fn a_question_ends_with_its_call(world: &mut World) {
         let (server, call) = UnderWay::asks(world, &json!({ "sure": { "type": "boolean" } })).await;
         let late = world.press("Yes");
         let stop = world.said("/stop");
@@ -232,6 +236,40 @@ story! {
         world.settle(&next).await;
         assert!(world.last().contains("Run it again?"), "{}", world.last());
         assert!(world.press_if_there("Yes").is_none(), "{}", world.shown());
+    }
+}
+
+story! {
+    /// O5: a node that stops takes the question back: what is said next is a message again.
+    async fn a_stop_takes_the_question_back(world: &mut World) {
+        let (_, call) = UnderWay::asks(world, &json!({ "name": { "type": "string" } })).await;
+        call.app.gateway.stop.cancel();
+        call.turn.await.unwrap();
+        let next = world.node().await;
+        world.model_will(say("Then not."));
+        world.settle(&next).await;
+        assert!(world.results().await[0].contains("\"cancel\""));
+        assert!(world.press_if_there("No answer").is_none(), "{}", world.shown());
+        world.model_will(say("The hotel, too."));
+        world.ann_says("and book the hotel").await;
+        assert_eq!(world.last(), "The hotel, too.");
+    }
+}
+
+story! {
+    /// a visitor of another site is nobody who could answer: the server hears so at once.
+    async fn a_visitor_is_not_asked(world: &mut World) {
+        let visitor = format!("{VISITOR}7");
+        world.allow = vec!["*".into()];
+        world.config.guard.rules = vec![RuleEntry::of("*", Verdict::Allow)];
+        Moody::with(world, &json!([tool("order")]));
+        let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+        world.model_will(call("m_order", json!({ "message": "a?", "requestedSchema": schema })));
+        world.model_will(say("Nobody said."));
+        let order = world.said("order it");
+        world.happens(&visitor, order).await;
+        assert_eq!(world.last(), "Nobody said.");
+        assert!(!world.shown().contains("asks you"), "{}", world.shown());
     }
 }
 
