@@ -285,7 +285,7 @@ mod tests {
         ");
     }
 
-    /// CA-33: a question of a server's names the words that answer it.
+    /// a question of a server's names the words that answer it.
     #[test]
     fn without_buttons_an_answer_is_typed_in_its_own_words() {
         let limits = Limits { buttons: false, text: 400, ..small() };

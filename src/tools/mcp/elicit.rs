@@ -21,9 +21,25 @@ const BUTTON_CHARS: usize = 40;
 const MOST_FIELDS: usize = 10;
 /// How often an answer may not fit.
 const TRIES: usize = 3;
-/// What no server may ask for, in the names of its fields.
-const SECRETS: [&str; 8] =
-    ["password", "passwort", "passphrase", "secret", "apikey", "token", "credential", "cvv"];
+/// More than these nobody reads.
+const MOST_CHOICES: usize = 100;
+/// What no server may ask for, wherever a field speaks of it, in the languages that we speak.
+const SECRETS: [&str; 12] = [
+    "password",
+    "passwort",
+    "kennwort",
+    "passphrase",
+    "passcode",
+    "apikey",
+    "api key",
+    "credential",
+    "contraseña",
+    "密码",
+    "口令",
+    "密钥",
+];
+/// The same, where they are words of a field's name.
+const SECRET_WORDS: [&str; 6] = ["secret", "token", "pin", "cvv", "cvc", "clave"];
 
 /// Who asks whom.
 pub(super) struct Asker<'a> {
@@ -83,6 +99,9 @@ impl Asker<'_> {
         for (name, schema) in fields {
             let field = Field::of(name, schema, required(name));
             let asked = Asked { message: message.to_owned(), ..field.asked() };
+            if field.choices.len() > MOST_CHOICES {
+                return Err(ElicitationAction::Decline);
+            }
             if let Some(value) = self.field(&field, asked).await? {
                 content.insert(name.clone(), value);
             }
@@ -134,11 +153,25 @@ impl Asker<'_> {
 }
 
 fn is_secret(name: &str, field: &Value) -> bool {
-    let told = [name, field["title"].as_str().unwrap_or_default()].map(|text| {
-        let letters = text.chars().filter(|c| c.is_alphanumeric());
-        letters.flat_map(char::to_lowercase).collect::<String>()
-    });
-    SECRETS.iter().any(|secret| told.iter().any(|text| text.contains(secret)))
+    let text = |key: &str| field[key].as_str().unwrap_or_default();
+    let named = [name, text("title")].map(in_words);
+    let told = named.iter().cloned().chain([in_words(text("description"))]);
+    told.into_iter().any(|told| SECRETS.iter().any(|secret| told.contains(secret)))
+        || named.iter().any(|n| n.split(' ').any(|word| SECRET_WORDS.contains(&word)))
+}
+
+/// `API_key`, `apiKey` → "api key".
+fn in_words(name: &str) -> String {
+    let mut words = String::new();
+    let mut before = ' ';
+    for letter in name.chars() {
+        if before.is_lowercase() && letter.is_uppercase() {
+            words.push(' ');
+        }
+        words.extend(if letter.is_alphanumeric() { letter } else { ' ' }.to_lowercase());
+        before = letter;
+    }
+    words
 }
 
 /// One field, as the schema of the protocol has it.
@@ -210,7 +243,7 @@ impl<'s> Field<'s> {
         } else if self.is("integer") {
             text.parse::<i64>().map_err(|_| text.to_owned())?.into()
         } else if self.is("number") {
-            text.replace(',', ".").parse::<f64>().map_err(|_| text.to_owned())?.into()
+            decimal(text).ok_or_else(|| text.to_owned())?.into()
         } else {
             Value::from(text)
         };
@@ -230,13 +263,26 @@ impl<'s> Field<'s> {
     }
 }
 
+/// With a point or a comma. "1,000" is one to some, and a thousand to others.
+fn decimal(text: &str) -> Option<f64> {
+    if text.rsplit_once(',').is_some_and(|(_, behind)| behind.len() == 3) {
+        return None;
+    }
+    text.replace(',', ".").parse().ok()
+}
+
+/// As it can be shown, and typed.
+fn label(text: &str) -> String {
+    neutralise(text).replace('`', "\u{2019}")
+}
+
 /// `enum`, with its names or without, or constants with titles.
 fn choices(schema: &Value) -> Vec<(String, Value)> {
     let titled = ["oneOf", "anyOf"].into_iter().find_map(|key| schema[key].as_array());
     if let Some(titled) = titled {
         let one = |one: &Value| {
             let title = one["title"].as_str().or(one["const"].as_str())?;
-            Some((neutralise(title), one["const"].clone()))
+            Some((label(title), one["const"].clone()))
         };
         return titled.iter().filter_map(one).collect();
     }
@@ -244,7 +290,7 @@ fn choices(schema: &Value) -> Vec<(String, Value)> {
     let names = schema["enumNames"].as_array();
     let one = |(at, value): (usize, &Value)| {
         let name = names.and_then(|names| names.get(at)?.as_str());
-        Some((neutralise(name.or(value.as_str())?), value.clone()))
+        Some((label(name.or(value.as_str())?), value.clone()))
     };
     values.enumerate().filter_map(one).collect()
 }
@@ -285,9 +331,9 @@ mod tests {
         json!({ "mode": "form", "message": "Tell me", "requestedSchema": schema })
     }
 
-    /// CA-33: every kind of field that the protocol knows is asked in turn, and comes as its type.
+    /// every kind of field that the protocol knows is asked in turn, and comes as its type.
     #[tokio::test]
-    async fn ca_33_fields_are_asked_in_turn_and_come_as_their_types() {
+    async fn fields_are_asked_in_turn_and_come_as_their_types() {
         let colours = json!({ "type": "string", "oneOf": [
             { "const": "r", "title": "Red" }, { "const": "g", "title": "Green" },
         ] });
@@ -300,8 +346,18 @@ mod tests {
             "g_note": { "type": "string", "default": "none" },
         });
         let required = ["a_sure", "b_colour", "c_sizes", "d_count", "e_weight", "f_mail"];
-        let answers =
-            ["yes", "green", "1, L", "0", "7", "1,5", "not one", "ann@example.org", "Leave out"];
+        let answers = [
+            "yes",
+            "green",
+            "1, L",
+            "0",
+            "7",
+            "1,000",
+            "1,5",
+            "not one",
+            "ann@example.org",
+            "Leave out",
+        ];
         let (result, asked) = asks(form(fields, &required), &answers).await;
         assert_eq!(result.action, ElicitationAction::Accept);
         let given = json!({
@@ -313,7 +369,8 @@ mod tests {
         assert_eq!(asked[1].options, ["Red", "Green"]);
         assert!(asked[2].typed && asked[2].asked.several && asked[2].asked.listed.len() == 3);
         assert!(asked[3].asked.unfit.is_none() && asked[4].asked.unfit.is_some());
-        assert_eq!(asked[8].options, ["Leave out"]);
+        assert!(asked[6].asked.unfit.is_some(), "a thousand, or one?");
+        assert_eq!(asked[9].options, ["Leave out"]);
     }
 
     /// What a person declines is declined as a whole; nothing of it reaches the server.
@@ -333,10 +390,28 @@ mod tests {
     /// Nobody is asked for a secret, nor sent to what is no page.
     #[tokio::test]
     async fn secrets_and_strange_addresses_are_declined_unasked() {
-        for name in ["password", "API_key", "your_Token"] {
-            let (result, _) = asks(form(json!({ name: { "type": "string" } }), &[]), &[]).await;
+        let about = |name: &str, what: &str| {
+            form(json!({ name: { "type": "string", "description": what } }), &["x"])
+        };
+        for (name, what) in [
+            ("password", ""),
+            ("API_key", ""),
+            ("apiKey", ""),
+            ("your_Token", ""),
+            ("PIN", ""),
+            ("contraseña", ""),
+            ("a", "您的密码"),
+        ] {
+            let (result, _) = asks(about(name, what), &[]).await;
             assert_eq!(result.action, ElicitationAction::Decline, "{name}");
         }
+        for name in ["max_tokens", "secretary", "pinned"] {
+            let (result, _) = asks(about(name, ""), &["one"]).await;
+            assert_eq!(result.action, ElicitationAction::Accept, "{name}");
+        }
+        let many: Vec<_> = (0..1_000).map(|n| n.to_string()).collect();
+        let (result, _) = asks(form(json!({ "a": { "type": "string", "enum": many } }), &[]), &[]).await;
+        assert_eq!(result.action, ElicitationAction::Decline, "nobody reads a thousand");
         let page = |url: &str| json!({ "mode": "url", "message": "Sign in", "url": url, "elicitationId": "1" });
         let (result, _) = asks(page("javascript:alert(1)"), &[]).await;
         assert_eq!(result.action, ElicitationAction::Decline);
