@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use channels::{Channel, Outgoing, Receipt, SendError, Shipment};
-use std::time::Duration;
 
 use super::{
     Gateway,
@@ -10,15 +9,15 @@ use super::{
 };
 use crate::{store::outbox::Sending, texts::Language};
 
-/// Shows it together with the pictures behind it, if it is the first of any. What was tried so once
-/// goes one by one.
+/// Shows it together with the pictures behind it, if it is the first of any, and the platform takes
+/// them as an album.
 pub(super) async fn show(
     gateway: &Gateway,
     channel: &dyn Channel,
     first: &Sending,
 ) -> Result<Option<Receipt>, SendError> {
     let limits = channel.limits();
-    if limits.album < 2 || first.attempts > 1 || !first.what.is_picture() {
+    if limits.album < 2 || first.receipt.is_some() || !first.what.is_picture() {
         return Ok(None);
     }
     let most = (limits.album, limits.upload_bytes);
@@ -39,13 +38,11 @@ pub(super) async fn show(
         Err(SendError::Unknown(reason)) => Err(SendError::Unknown(reason)),
         Err(problem) => {
             gateway.store.part_album(first, others).await.map_err(passing)?;
-            Err(match problem {
-                // One of them: the others still go.
-                SendError::Rejected(reason) => {
-                    SendError::Retry { after: Some(Duration::ZERO), reason }
-                }
-                other => other,
-            })
+            match problem {
+                // It does not like one of them: each for itself.
+                SendError::Rejected(_) => Ok(None),
+                other => Err(other),
+            }
         }
     }
 }

@@ -13,10 +13,7 @@ use super::{
     leases::readable,
     outbox::{self, Ended, Sending},
 };
-use crate::journal::{
-    event::Seq,
-    ids::{ConversationId, OutboxId},
-};
+use crate::journal::ids::{ConversationId, OutboxId};
 
 impl Sending {
     /// Whether it may stand there already, as a picture of an album: a receipt without a message says
@@ -73,11 +70,10 @@ impl Store {
     }
 }
 
-/// What that event shows waits until then for pictures that may follow.
+/// What has not been tried yet is not sent before that time, for pictures that may follow.
 pub(super) async fn wait(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    seq: Seq,
     until: DateTime<Utc>,
 ) -> Result<()> {
     sql!(
@@ -87,11 +83,11 @@ pub(super) async fn wait(
         -- wait for an album
         UPDATE outbox
         SET not_before = $1
-        WHERE conversation = $2 AND seq = $3 AND status = 'waiting' AND attempts = 0",
+        WHERE conversation = $2 AND status = 'waiting' AND attempts = 0",
         until.timestamp_millis(),
-        conversation.as_str(),
-        seq
+        conversation.as_str()
     );
+    tx.rung.outbox = true;
     Ok(())
 }
 

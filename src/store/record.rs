@@ -29,7 +29,7 @@ pub struct Change {
     pub events: Vec<Event>,
     /// For the outbox, in this order.
     pub shows: Vec<Outgoing>,
-    /// Until when these wait for more pictures of the same album.
+    /// Until when they wait, for more pictures of the same album.
     pub shows_wait: Option<DateTime<Utc>>,
     pub asked: Vec<Asked>,
     /// For the audit.
@@ -161,14 +161,14 @@ async fn show(
     (shows, wait, questions): (Vec<Outgoing>, Option<DateTime<Utc>>, Vec<Asked>),
     now: DateTime<Utc>,
 ) -> Result<()> {
-    if shows.is_empty() && questions.is_empty() {
+    if shows.is_empty() && questions.is_empty() && wait.is_none() {
         return Ok(());
     }
     let home = lease.home();
     let seq = if *home == lease.conversation { last } else { journal::last_seq(tx, home).await? };
     outbox::put(tx, home, seq, shows, now).await?;
     if let Some(until) = wait {
-        album::wait(tx, home, seq, until).await?;
+        album::wait(tx, home, until).await?;
     }
     for asked in questions {
         approvals::ask(tx, &lease.conversation, (home, seq), asked, now).await?;

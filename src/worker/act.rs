@@ -99,7 +99,8 @@ fn changes(turn: &Turn<'_>, call: &Call) -> bool {
 }
 
 /// Writes a result down together with the files that it sends.
-pub(super) async fn finish(turn: &Turn<'_>, done: Done, counted: bool) -> Result<Flow> {
+pub(super) async fn finish(turn: &Turn<'_>, done: Done, running: &mut Running<'_>) -> Result<Flow> {
+    let counted = running.counted.remove(done.id());
     let Done { call, rule, result, hooked } = done;
     let conversation = turn.claimed.lease.conversation();
     let result = match result {
@@ -124,7 +125,7 @@ pub(super) async fn finish(turn: &Turn<'_>, done: Done, counted: bool) -> Result
         reply_to: turn.reply_to(),
     });
     let files: Vec<_> = files.collect();
-    let shows_wait = turn.awaits_album(&files);
+    let shows_wait = turn.awaits_album(&files, running);
     let facts = vec![trail::ran(turn, &call, rule, &result)];
     let used = vec![limits::ran(turn, &call, &result, counted)];
     let mut events = hooked;

@@ -134,8 +134,7 @@ impl<'w> Turn<'w> {
         running.asking.end(self, done.id()).await?;
         running.progress.send_replace(String::new());
         running.cancel.remove(done.id());
-        let counted = running.counted.remove(done.id());
-        act::finish(self, done, counted).await
+        act::finish(self, done, running).await
     }
 
     async fn remind(&self) -> Result<Flow> {

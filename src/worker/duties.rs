@@ -42,7 +42,8 @@ pub(super) async fn seal(gateway: Arc<Gateway>, keep: Option<TimeDelta>) {
     }
 }
 
-async fn seal_once(gateway: &Gateway, keep: Option<TimeDelta>) -> Result<()> {
+/// What is older than is kept goes, from the audit and from everything that is kept as long.
+pub async fn seal_once(gateway: &Gateway, keep: Option<TimeDelta>) -> Result<()> {
     if gateway.store.hold_duty("seal").await?.is_none() {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-use super::Worker;
+use super::{Worker, running::Running};
 use crate::{
     agent::{
         Agent,
@@ -28,8 +28,8 @@ use crate::{
     tools::Context,
 };
 
-/// So long pictures wait for others that may follow: calls that send files end one after the other.
-const ALBUM_SETTLES: TimeDelta = TimeDelta::milliseconds(300);
+/// So long pictures wait at most for those that other calls of the step may send.
+const ALBUM_SETTLES: TimeDelta = TimeDelta::seconds(3);
 
 /// One conversation being advanced.
 pub(super) struct Turn<'w> {
@@ -95,14 +95,15 @@ impl Turn<'_> {
         connected.is_some_and(|connected| connected.channel.limits().pictures)
     }
 
-    /// Until when pictures wait for those that calls still under way may send: they belong together.
-    pub fn awaits_album(&self, files: &[Outgoing]) -> Option<DateTime<Utc>> {
+    /// Until when the pictures that a call sends wait for those of the calls under way: they belong
+    /// together. After the last of these, no longer.
+    pub fn awaits_album(&self, files: &[Outgoing], running: &Running<'_>) -> Option<DateTime<Utc>> {
         let connected = self.worker.gateway.channels.get(&self.claimed.channel);
         let shows_albums = connected.is_some_and(|c| c.channel.limits().album > 1);
         let pictures = !files.is_empty() && files.iter().all(Outgoing::is_picture);
-        let more = self.session.open_calls().count() > 1;
-        let wait = shows_albums && pictures && more;
-        wait.then(|| self.worker.gateway.clock.now() + ALBUM_SETTLES)
+        let now = self.worker.gateway.clock.now();
+        let until = if running.calls.is_empty() { now } else { now + ALBUM_SETTLES };
+        (shows_albums && pictures).then_some(until)
     }
 
     /// What the channel's operator wishes of this conversation.

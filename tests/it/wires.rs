@@ -351,6 +351,25 @@ async fn a_photo_is_seen_by_the_model_and_by_nobody_else() {
     }
 }
 
+/// What several calls of one answer send stands together on the platform.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_of_one_answer_are_one_album() {
+    let photo = include_bytes!("../../renderers/tests/corpus/img/photo.jpg");
+    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    let send = json!({ "filePath": "inbox/a.jpg" }).to_string();
+    wires.llm.will(llm::text("").call("c1", "send_file", &send).call("c2", "send_file", &send));
+    wires.llm.will(llm::text("Twice."));
+    let running = wires.start(By::Poll).await;
+    let file = File::new("a.jpg", "image/jpeg", &photo[..]);
+    wires.telegram.user_sends(wires.chat, "Ann", ("document", file));
+    wires.until("Twice.").await;
+    let albums = wires.telegram.granted("sendMediaGroup");
+    let pictures = albums[0]["media"].as_str().expect("JSON").matches("\"photo\"").count();
+    assert_eq!((albums.len(), pictures), (1, 2));
+    wires.stop(running).await;
+    wires.site.end().await;
+}
+
 /// M1, R9: an update that comes again, before and after a restart, is one update.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_that_comes_twice_is_taken_once() {

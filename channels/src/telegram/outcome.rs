@@ -24,10 +24,12 @@ pub(super) fn settled(
     Ok(Receipt { message: message.0.to_string() })
 }
 
-/// For what may be sent only once: without an answer nobody knows.
+/// For what may be sent only once: without an answer nobody knows, nor with a server's trouble for one.
 pub(super) fn once(failure: Failure) -> SendError {
     match failure {
-        Failure::Lost(reason) => SendError::Unknown(reason),
+        Failure::Lost(reason) | Failure::Refused { code: 500.., description: reason, .. } => {
+            SendError::Unknown(reason)
+        }
         other => repeatable(other),
     }
 }
