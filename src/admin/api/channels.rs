@@ -1,5 +1,6 @@
 //! Channels: connected anew, and asked whether their platform knows them.
 
+use ::channels::CheckError;
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Serialize;
@@ -28,9 +29,10 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
 /// What the platform says of the bot's account.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CheckView {
-    /// Whether it knows the token now
-    pub known: bool,
-    /// Why not, and what to do
+    /// Whether it knows the token; `null` where it does not answer
+    #[schema(required)]
+    pub known: Option<bool>,
+    /// What is wrong, and what to do
     #[schema(required)]
     pub problem: Option<String>,
 }
@@ -58,9 +60,14 @@ pub async fn connect_anew(admin: &Admin, caller: &Caller, id: &str) -> Result<()
 
 pub async fn checked(admin: &Admin, caller: &Caller, id: &str) -> Result<CheckView, Problem> {
     let answered = connected(admin, id)?.channel.check().await;
+    let known = match &answered {
+        Ok(()) => Some(true),
+        Err(CheckError::Refused(_)) => Some(false),
+        Err(CheckError::Silent(_)) => None,
+    };
     let problem =
         answered.err().map(|problem| admin.redactor().text(&problem.to_string()).into_owned());
-    let view = CheckView { known: problem.is_none(), problem };
+    let view = CheckView { known, problem };
     note(admin, caller.did("channel_checked").with("channel", id).with("known", json!(view.known)))
         .await?;
     Ok(view)

@@ -420,6 +420,9 @@ story! {
         let (status, found) = post(&ops, check).await;
         assert_eq!((status, &found["known"]), (StatusCode::OK, &json!(false)));
         assert!(found["problem"].as_str().unwrap().contains("401"), "{found}");
+        world.room.refuses(CheckError::Silent("timed out".into()));
+        let (_, found) = post(&ops, check).await;
+        assert_eq!(found["known"], json!(null), "a platform that is down knows as much as before");
         let audit = served.get(&ops, "/audit?person=token:ops").await.to_string();
         for kind in ["channel_reconnected", "channel_checked"] {
             assert!(audit.contains(kind), "{audit}");
