@@ -67,11 +67,13 @@ pub async fn begin(
         "
         -- forget old answers, and the try of what may be tried again
         DELETE FROM answers
-        WHERE at <= $1 OR (caller = $2 AND name = $3 AND status IS NULL AND at <= $4)",
+        WHERE at <= $1
+        OR (caller = $2 AND name = $3 AND request = $5 AND status IS NULL AND at <= $4)",
         (now - kept_for()).timestamp_millis(),
         caller,
         key,
-        if twice == Twice::Same { cut_off } else { i64::MIN }
+        if twice == Twice::Same { cut_off } else { i64::MIN },
+        request
     );
     let begun = sql!(
         tx,

@@ -70,24 +70,28 @@ pub async fn unread(
     Ok(rows.into_iter().map(unread).collect())
 }
 
+/// On PostgreSQL, whoever changes the memory at this moment is waited for.
+macro_rules! keep {
+    ($lock:literal) => {
+        concat!(
+            "
+            -- keep a vector
+            INSERT INTO memory_vectors (memory, model, vector)
+            SELECT id, $1, $2 FROM memories
+            WHERE id = $3 AND changed_at = $4 ",
+            $lock,
+            "
+            ON CONFLICT (memory, model) DO UPDATE
+            SET vector = $2"
+        )
+    };
+}
+
 /// Keeps what a memory means, unless it was changed since it was read.
 pub async fn keep(tx: &mut Tx<'_>, model: &str, of: &Unread, vector: &[f32]) -> Result<()> {
     let bytes: Vec<u8> = vector.iter().flat_map(|part| part.to_le_bytes()).collect();
-    sql!(
-        tx,
-        execute,
-        "
-        -- keep a vector
-        INSERT INTO memory_vectors (memory, model, vector)
-        SELECT id, $1, $2 FROM memories
-        WHERE id = $3 AND changed_at = $4
-        ON CONFLICT (memory, model) DO UPDATE
-        SET vector = $2",
-        model,
-        BASE64_STANDARD.encode(bytes),
-        of.id,
-        of.changed_at
-    );
+    let keep = tx.either(keep!(""), keep!("FOR UPDATE"));
+    sql!(tx, execute, keep, model, BASE64_STANDARD.encode(bytes), of.id, of.changed_at);
     Ok(())
 }
 
