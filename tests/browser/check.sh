@@ -62,4 +62,8 @@ cat >"$scratch/site/index.html" <<HTML
 HTML
 python3 -m http.server --directory "$scratch/site" "$site" >/dev/null 2>&1 &
 shop=$!
+for _ in $(seq 100); do
+    python3 -c "import socket; socket.create_connection(('127.0.0.1', $site))" 2>/dev/null && break
+    sleep 0.1
+done
 walk widget.mjs "http://127.0.0.1:$port" "http://localhost:$site/" "http://127.0.0.1:$site/" "$out/widget.png"
