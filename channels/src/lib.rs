@@ -28,7 +28,8 @@ pub use limits::Limits;
 pub use outgoing::{Choice, Outgoing, Receipt, Shipment};
 pub use text::Unit;
 
-/// One connected bot account.
+/// One connected bot account. Six methods are every platform's; `roles` and `check` are for those
+/// that have more to tell.
 #[async_trait]
 pub trait Channel: Send + Sync {
     /// The id from the configuration; part of every key that the channel's events carry.

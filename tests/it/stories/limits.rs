@@ -13,6 +13,7 @@ use countersign::{
     llm::scripted::{ScriptedModel, call, calls, say},
     store::{Store, usage},
     tools::{Context, Output, Tool, ToolError},
+    worker::duties,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -219,11 +220,7 @@ story! {
         }
         let app = world.node().await;
         assert_eq!(account(&app).await.len(), 2);
-        let before = app.gateway.clock.now() - TimeDelta::days(15);
-        let forget = app.gateway.store.write("forget", move |tx| {
-            Box::pin(async move { usage::forget_days(tx, before).await })
-        });
-        forget.await.unwrap();
+        duties::seal_once(&app.gateway, Some(TimeDelta::days(15))).await.unwrap();
         assert_eq!(account(&app).await.len(), 1);
     }
 }
