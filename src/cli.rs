@@ -243,11 +243,17 @@ async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()
 async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<()> {
     let app = App::open(config, variables, Given::default()).await?;
     let list = |ids: Vec<&str>| ids.join(", ");
+    let specs = app.worker.toolbox.specs();
+    let lacks =
+        specs.iter().filter_map(|s| Some(format!("; `{}`: {}", s.name, s.unavailable.as_ref()?)));
+    let usable = specs.iter().filter(|spec| spec.unavailable.is_none()).count();
     say(&format!(
-        "The configuration is good and the database answers.\n  models    {}\n  agents    {}\n  channels  {}\n  sandbox   {}",
+        "The configuration is good and the database answers.\n  models    {}\n  agents    {}\n  channels  {}\n  tools     {usable} of {}{}\n  sandbox   {}",
         list(config.models.iter().map(|m| m.id.as_str()).collect()),
         list(config.agents.iter().map(|a| a.id.as_str()).collect()),
         list(config.channels.iter().map(|c| c.id.as_str()).collect()),
+        specs.len(),
+        lacks.collect::<String>(),
         app.sandbox.missing().unwrap_or("works"),
     ))
 }

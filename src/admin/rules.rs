@@ -65,11 +65,17 @@ pub async fn explain(worker: &Worker, supposed: Supposed) -> Result<Explained> {
     let arguments = worker.toolbox.tidied(&supposed.tool, supposed.arguments);
     let mut notes = Vec::new();
     let unknown = acting(&supposed.tool);
-    let spec = if let Found::Tool(spec) = agent.catalog.find(&supposed.tool) {
-        spec
-    } else {
-        notes.push(format!("There is no tool `{}` now; judged as one that acts.", supposed.tool));
-        &unknown
+    let spec = match agent.catalog.find(&supposed.tool) {
+        Found::Tool(spec) => spec,
+        found => {
+            let tool = &supposed.tool;
+            let note = match found {
+                Found::Unavailable { why } => format!("`{tool}` cannot be used: {why}"),
+                _ => format!("There is no tool `{tool}` now"),
+            };
+            notes.push(format!("{note}; judged as one that acts."));
+            &unknown
+        }
     };
     if let Err(problem) = agent.catalog.check(spec, &arguments) {
         notes.push(format!("It would not be judged at all: {problem}."));

@@ -4,7 +4,9 @@ use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use super::spec::{Approval, Domain, EffectClass, Rate, Source, Subject, Tier, ToolSpec};
+pub use super::spec::{
+    Approval, Domain, EffectClass, Rate, Source, Subject, Tier, ToolSpec, Variable,
+};
 use super::{
     disclosure::{self, Disclosure},
     naming,
@@ -16,6 +18,8 @@ use crate::texts;
 #[derive(Clone)]
 pub struct Catalog {
     tools: Vec<Listed>,
+    /// Why they cannot be used here, by name.
+    unavailable: BTreeMap<String, String>,
     skills: Vec<Skill>,
     pub(super) coworkers: Vec<Coworker>,
     index: Index,
@@ -62,6 +66,9 @@ pub enum Found<'a> {
     Enable,
     Find,
     LoadSkill,
+    Unavailable {
+        why: &'a str,
+    },
     /// At most three names that are close.
     Nothing {
         near: Vec<String>,
@@ -81,6 +88,7 @@ impl Catalog {
     pub fn new(specs: Vec<ToolSpec>, skills: Vec<Skill>) -> Result<Self, CatalogError> {
         let mut catalog = Self {
             tools: Vec::new(),
+            unavailable: BTreeMap::new(),
             skills,
             coworkers: Vec::new(),
             index: Index::default(),
@@ -100,6 +108,10 @@ impl Catalog {
         for spec in specs {
             if !taken.insert(spec.name.clone()) {
                 return Err(CatalogError::Twice(spec.name));
+            }
+            if let Some(why) = spec.unavailable {
+                self.unavailable.insert(spec.name, why);
+                continue;
             }
             let arguments =
                 jsonschema::options().offline().build(&spec.parameters).map_err(|problem| {
@@ -150,8 +162,11 @@ impl Catalog {
             disclosure::LOAD_SKILL if self.loads_skills => return Found::LoadSkill,
             _ => {}
         }
-        match self.tools.iter().find(|t| t.spec.name == name) {
-            Some(listed) => Found::Tool(&listed.spec),
+        if let Some(listed) = self.tools.iter().find(|t| t.spec.name == name) {
+            return Found::Tool(&listed.spec);
+        }
+        match self.unavailable.get(name) {
+            Some(why) => Found::Unavailable { why },
             None => Found::Nothing { near: naming::near(name, self.names()) },
         }
     }
@@ -159,6 +174,7 @@ impl Catalog {
     /// The name of the tool that is meant; what is like none stays as it is.
     pub fn meant(&self, name: &str) -> String {
         let names = disclosure::TOOLS.into_iter().chain(self.names());
+        let names = names.chain(self.unavailable.keys().map(String::as_str));
         naming::meant(name, names).unwrap_or(name).to_owned()
     }
 
@@ -223,8 +239,10 @@ impl Catalog {
             return Err("Invalid parameters: /names must hold at least one tool name".into());
         }
         for name in &wanted {
-            if let Found::Nothing { near } = self.find(name) {
-                return Err(texts::no_such_tool(name, &near));
+            match self.find(name) {
+                Found::Nothing { near } => return Err(texts::no_such_tool(name, &near)),
+                Found::Unavailable { why } => return Err(texts::tool_unavailable(name, why)),
+                _ => {}
             }
         }
         Ok(wanted.into_iter().filter(|n| self.extensions().any(|s| s.name == *n)).collect())

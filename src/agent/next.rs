@@ -151,7 +151,14 @@ impl Plan {
                 Found::Enable => plan.settle.extend(enable(&open.call, agent)),
                 Found::Find => plan.settle.extend(find(&open.call, session, agent)),
                 Found::LoadSkill => plan.settle.extend(load_skill(&open.call, session, agent)),
-                Found::Nothing { near } => plan.settle.extend(missing(open, &near)),
+                Found::Nothing { near } => {
+                    let text = texts::no_such_tool(&open.call.tool, &near);
+                    plan.settle.extend(missing(open, text));
+                }
+                Found::Unavailable { why } => {
+                    let text = texts::tool_unavailable(&open.call.tool, why);
+                    plan.settle.extend(missing(open, text));
+                }
                 Found::Tool(spec) => plan.judge((open, spec), session, agent, scene),
             }
         }
@@ -201,10 +208,10 @@ impl Plan {
 
 /// A tool may be gone for a while (its server is down). What waits for a person goes on waiting;
 /// what had begun is not said to have failed.
-fn missing(open: &OpenCall, near: &[String]) -> Option<Event> {
+fn missing(open: &OpenCall, why: String) -> Option<Event> {
     let text = match open.state {
         CallState::Asked { .. } | CallState::Delegated | CallState::Ended => return None,
-        CallState::New => texts::no_such_tool(&open.call.tool, near),
+        CallState::New => why,
         CallState::Started | CallState::Decided { asks: Asks::Retry, .. } => {
             texts::OUTCOME_UNKNOWN.to_owned()
         }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 use utoipa::ToSchema;
 
 /// What a tool tells about itself.
@@ -35,6 +35,34 @@ pub struct ToolSpec {
     /// Its result is the answer to the person; the model does not read it first.
     pub result_as_answer: bool,
     pub domain: Domain,
+    /// What it reads of the environment.
+    pub env: Vec<Variable>,
+    /// Why it cannot be used here; then no agent is offered it.
+    pub unavailable: Option<String>,
+}
+
+/// A variable of the environment that a tool reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    /// What it is where it is not set. Without one the tool needs it, and its value is a secret.
+    pub default: Option<String>,
+}
+
+impl Variable {
+    pub fn required(name: &str) -> Self {
+        Self { name: name.to_owned(), default: None }
+    }
+
+    pub fn with_default(name: &str, default: &str) -> Self {
+        Self { name: name.to_owned(), default: Some(default.to_owned()) }
+    }
+
+    /// Its value, where it has one: nothing but blanks is none.
+    pub fn value(&self, environment: &BTreeMap<String, String>) -> Option<String> {
+        let set = environment.get(&self.name).filter(|value| !value.trim().is_empty());
+        set.or(self.default.as_ref()).cloned()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
@@ -105,6 +133,8 @@ impl ToolSpec {
             cache: false,
             result_as_answer: false,
             domain: Domain::Orchestrator,
+            env: Vec::new(),
+            unavailable: None,
         }
     }
 }

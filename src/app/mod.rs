@@ -39,6 +39,7 @@ use crate::{
     },
     llm::Model,
     store::{Store, db, files::Artifacts},
+    telemetry,
     tools::{
         Tool,
         mcp::keep::Watch,
@@ -102,27 +103,23 @@ impl App {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
-        let redactor = Redactor::new(secrets(config, variables).iter().map(String::as_str))
-            .for_results(config.redaction.results);
         let sandbox = match given.sandbox {
             Some(sandbox) => sandbox,
             None => Arc::new(Sandbox::probe(&std::env::current_exe()?).await),
         };
-        let toolbox = Arc::new(Toolbox::redacting(redactor.clone()));
-        for tool in tools_of(config, variables, &sandbox, &gateway.store)?.chain(given.tools) {
-            toolbox.register(tool)?;
-        }
+        let tools = tools_of(config, variables, &sandbox, &gateway.store)?.chain(given.tools);
+        let toolbox = Arc::new(toolbox(config, variables, tools.collect())?);
         let models = models::build(config, variables, &given.models)?;
         let worker = Arc::new(Worker {
             gateway: gateway.clone(),
             agents: RwLock::new(agents(config, &toolbox)?),
             models,
+            redactor: toolbox.redactor.clone(),
             toolbox,
             sessions: Sessions::default(),
             workspaces: workspaces(config),
             hooks: build::hooks(&config.hooks)?,
             walls: tools::hook_walls(config, &sandbox),
-            redactor,
             limits: build::limits(config),
             keep_audit: build::keep(&config.audit)?,
             shared_memory: shared_memory(config),
@@ -277,6 +274,37 @@ fn metrics_token(
     variables: &BTreeMap<String, String>,
 ) -> Result<Option<secrecy::SecretString>> {
     config.admin.metrics_token.as_ref().map(|token| token.reveal(variables)).transpose()
+}
+
+/// The tools in their box. What they need of the environment is hidden like the configuration's
+/// secrets.
+fn toolbox(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    tools: Vec<Arc<dyn Tool>>,
+) -> Result<Toolbox> {
+    let mut hidden = secrets(config, variables);
+    let needed = tools.iter().flat_map(|tool| tool.spec().env).filter(|v| v.default.is_none());
+    hidden.extend(needed.filter_map(|variable| variable.value(variables)));
+    telemetry::hide(&hidden);
+    let redactor = Redactor::new(hidden.iter().map(String::as_str));
+    let redactor = redactor.for_results(config.redaction.results);
+    let toolbox = Toolbox::redacting(redactor).within(variables.clone());
+    for tool in tools {
+        toolbox.register(tool)?;
+    }
+    Ok(toolbox)
+}
+
+/// The tools that cannot be used here, each with the reason.
+pub fn unavailable(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    (sandbox, store): (&Arc<Sandbox>, &Store),
+) -> Result<Vec<(String, String)>> {
+    let tools = tools_of(config, variables, sandbox, store)?.collect();
+    let specs = toolbox(config, variables, tools)?.specs().into_iter();
+    Ok(specs.filter_map(|spec| Some((spec.name, spec.unavailable?))).collect())
 }
 
 /// All tools but those of servers.

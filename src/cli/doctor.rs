@@ -118,6 +118,7 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     report.check("data_dir", data_dir(&config.data_dir));
     report.check("database", database(config).await);
     report.check("sandbox", sandbox().await);
+    report.check("tools", tools(config, variables).await);
     report.check("fonts", Ok(fonts(config)));
     report.check("models", models(config, variables));
     for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
@@ -167,9 +168,21 @@ async fn database(config: &Config) -> Result<(Found, String)> {
 async fn sandbox() -> Result<(Found, String)> {
     let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
     Ok(match sandbox.missing() {
-        Some(missing) => (Found::Warning, format!("no `shell`: {missing}")),
+        Some(missing) => (Found::Warning, missing.to_owned()),
         None => (Found::Fine, "works".to_owned()),
     })
+}
+
+/// Those that cannot be used, and why.
+async fn tools(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Found, String)> {
+    let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
+    let store = app::open_store(config).await.context("they are in the database")?;
+    let missing = app::unavailable(config, variables, (&sandbox, &store))?;
+    if missing.is_empty() {
+        return Ok((Found::Fine, "can all be used".to_owned()));
+    }
+    let missing = missing.into_iter().map(|(tool, why)| format!("no `{tool}`: {why}"));
+    Ok((Found::Warning, missing.collect::<Vec<_>>().join("; ")))
 }
 
 fn fonts(config: &Config) -> (Found, String) {

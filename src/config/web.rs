@@ -7,9 +7,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::secret::Secret;
-use crate::tools::web::{
-    WebConfig,
-    search::{Kind, Provider},
+use crate::{
+    agent::spec::Variable,
+    tools::web::{
+        WebConfig,
+        search::{Kind, Provider},
+    },
 };
 
 /// Where nothing is said: hosts on the public internet only, searched without a key.
@@ -37,13 +40,20 @@ impl Default for WebSection {
 
 impl WebSection {
     pub fn build(&self, variables: &BTreeMap<String, String>) -> Result<WebConfig> {
-        let search = self.search.iter().enumerate().map(|(place, entry)| {
-            entry.build(variables).with_context(|| format!("web.search.{place}"))
-        });
-        Ok(WebConfig {
-            inside: self.inside.iter().map(|host| host.to_lowercase()).collect(),
-            search: search.collect::<Result<_>>()?,
-        })
+        let (mut search, mut missing) = (Vec::new(), Vec::new());
+        for (place, entry) in self.search.iter().enumerate() {
+            match entry.missing(variables) {
+                Some(variable) => {
+                    let provider = entry.provider;
+                    tracing::warn!(?provider, variable, "it is not asked: its key is not set");
+                    missing.push(Variable::required(variable));
+                }
+                None => search
+                    .push(entry.build(variables).with_context(|| format!("web.search.{place}"))?),
+            }
+        }
+        let inside = self.inside.iter().map(|host| host.to_lowercase()).collect();
+        Ok(WebConfig { inside, search, missing })
     }
 
     /// The keys, for whoever hides secrets.
@@ -53,6 +63,12 @@ impl WebSection {
 }
 
 impl SearchEntry {
+    /// The variable that is to hold its key, where it is not set.
+    fn missing(&self, variables: &BTreeMap<String, String>) -> Option<&str> {
+        let Some(Secret::Env { env }) = &self.key else { return None };
+        Variable::required(env).value(variables).is_none().then_some(env)
+    }
+
     fn build(&self, variables: &BTreeMap<String, String>) -> Result<Provider> {
         let usual = self.provider.usual_url();
         let url = self.url.clone().or(usual).context("url: where is your SearXNG?")?;

@@ -35,6 +35,18 @@ pub fn no_such_tool(name: &str, near: &[String]) -> String {
     format!("There is no tool `{name}`. Close to it: {}.", near.join(", "))
 }
 
+pub fn tool_unavailable(name: &str, why: &str) -> String {
+    format!("`{name}` cannot be used here: {why}. Nothing that you can do changes that.")
+}
+
+/// Why a tool cannot be used.
+pub fn variables_missing(names: &[&str]) -> String {
+    match names {
+        [name] => format!("the environment variable {name} is not set"),
+        _ => format!("the environment variables {} are not set", names.join(", ")),
+    }
+}
+
 pub fn tool_gone(tool: &str) -> String {
     format!("Not run: {tool} is not there any more. Its server may be down.")
 }

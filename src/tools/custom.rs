@@ -10,7 +10,7 @@ pub use super::{
     Context, Output, Tool, ToolError,
     arguments::{parse, schema},
 };
-pub use crate::agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec};
+pub use crate::agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec, Variable};
 
 /// What a function has returned, as the model reads it: a text as it is, all else as JSON.
 pub fn told(returned: impl serde::Serialize) -> Result<Output, ToolError> {

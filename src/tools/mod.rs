@@ -97,6 +97,15 @@ pub struct Context {
     pub progress: watch::Sender<String>,
     /// Whom the call can ask something while it runs.
     pub people: ask::People,
+    /// What the tool reads of the environment: what its spec names, and nothing else.
+    pub variables: BTreeMap<String, String>,
+}
+
+impl Context {
+    /// The value of a variable that the tool's spec names.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
 }
 
 /// What came of a call.

@@ -65,6 +65,7 @@ impl Tool for Shell {
             untrusted: true,
             domain: Domain::Container,
             outward: self.egress.is_some(),
+            unavailable: self.sandbox.missing().map(str::to_owned),
             ..ToolSpec::read_only("shell", &self.about(), schema::<Arguments>())
         }
     }

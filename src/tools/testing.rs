@@ -37,6 +37,7 @@ impl Place {
             cancelled: CancellationToken::new(),
             progress: <_>::default(),
             people: <_>::default(),
+            variables: <_>::default(),
         };
         std::fs::create_dir(&context.workspace).unwrap();
         Self { folder, context }

@@ -4,6 +4,7 @@ use futures::FutureExt as _;
 use jsonschema::Validator;
 use serde_json::Value;
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     panic::AssertUnwindSafe,
     sync::{Arc, PoisonError, RwLock},
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{self, Source, Subject, ToolSpec},
+        catalog::{self, Source, Subject, ToolSpec, Variable},
         guard::Cleared,
         naming,
         paths::normalise,
@@ -36,7 +37,9 @@ pub struct Toolbox {
     tools: RwLock<BTreeMap<String, Entry>>,
     /// Where some of them come from.
     pub servers: Servers,
-    redactor: Redactor,
+    pub redactor: Redactor,
+    /// The environment, of which each sees what it has asked for.
+    environment: BTreeMap<String, String>,
 }
 
 /// Why a tool is not taken.
@@ -55,6 +58,8 @@ struct Entry {
     tool: Arc<dyn Tool>,
     spec: Arc<ToolSpec>,
     schema: Arc<Validator>,
+    /// What it reads of the environment.
+    variables: BTreeMap<String, String>,
 }
 
 /// The tools that come with the program.
@@ -75,12 +80,8 @@ pub fn sandboxed(
 ) -> Vec<Arc<dyn Tool>> {
     let mut tools = documents::tools(house, sandbox);
     tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone() }));
-    match (sandbox.missing(), with_shell) {
-        (None, Some(shell::Way(egress))) => {
-            tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone(), egress }));
-        }
-        (Some(why), Some(_)) => tracing::warn!(why, "there is no shell"),
-        (_, None) => {}
+    if let Some(shell::Way(egress)) = with_shell {
+        tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone(), egress }));
     }
     tools
 }
@@ -91,9 +92,19 @@ impl Toolbox {
         Self { redactor, ..Self::default() }
     }
 
-    /// Takes a tool. If the name is taken, the first stays.
+    /// The same, with an environment for the tools.
+    #[must_use]
+    pub fn within(self, environment: BTreeMap<String, String>) -> Self {
+        Self { environment, ..self }
+    }
+
+    /// Takes a tool. If the name is taken, the first stays. One that cannot be used here, as a
+    /// variable is missing that it needs, is there all the same, and says why.
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<(), Unfit> {
-        let (name, entry) = checked(tool)?;
+        let (name, entry) = checked(tool, &self.environment)?;
+        if let Some(why) = &entry.spec.unavailable {
+            tracing::warn!(tool.name = name, why, "a tool cannot be used");
+        }
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.contains_key(&name) {
             return Err(Unfit::Taken(name));
@@ -109,7 +120,8 @@ impl Toolbox {
             Source::Mcp { server: its, .. } => its == server,
             Source::Builtin => false,
         };
-        let checked: Vec<_> = offered.into_iter().map(checked).collect();
+        let checked: Vec<_> =
+            offered.into_iter().map(|tool| checked(tool, &self.environment)).collect();
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         let specs = |tools: &BTreeMap<String, Entry>| -> Vec<_> {
             tools.values().map(|entry| entry.spec.clone()).filter(|spec| of_it(spec)).collect()
@@ -214,6 +226,7 @@ impl Toolbox {
         if context.cancelled.is_cancelled() {
             return None;
         }
+        let context = &entry.furnished(context);
         let run = AssertUnwindSafe(entry.tool.run(arguments, context)).catch_unwind();
         tokio::select! {
             // What has ended has ended, though it was stopped in the same moment.
@@ -232,16 +245,23 @@ impl Toolbox {
 
     fn entry(&self, name: &str) -> Result<Entry, ToolError> {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
-        tools.get(name).cloned().ok_or_else(|| {
+        let entry = tools.get(name).cloned().ok_or_else(|| {
             let near = naming::near(name, tools.keys().map(String::as_str));
             ToolError::InvalidParameters(texts::no_such_tool(&cut(name), &near))
-        })
+        })?;
+        match &entry.spec.unavailable {
+            Some(why) => Err(ToolError::ExecutionFailed(texts::tool_unavailable(name, why))),
+            None => Ok(entry),
+        }
     }
 }
 
 /// What is not fit is not listed at all.
-fn checked(tool: Arc<dyn Tool>) -> Result<(String, Entry), Unfit> {
-    let spec = tool.spec();
+fn checked(
+    tool: Arc<dyn Tool>,
+    environment: &BTreeMap<String, String>,
+) -> Result<(String, Entry), Unfit> {
+    let mut spec = tool.spec();
     let name = spec.name.clone();
     if !is_fit(&name) {
         return Err(Unfit::Name(name));
@@ -254,10 +274,25 @@ fn checked(tool: Arc<dyn Tool>) -> Result<(String, Entry), Unfit> {
         .offline()
         .build(&spec.parameters)
         .map_err(|error| unfit(cut(&error.to_string())))?;
-    Ok((name, Entry { tool, spec: Arc::new(spec), schema: Arc::new(schema) }))
+    let value = |variable: &Variable| Some((variable.name.clone(), variable.value(environment)?));
+    let variables: BTreeMap<_, _> = spec.env.iter().filter_map(value).collect();
+    let names = spec.env.iter().map(|variable| variable.name.as_str());
+    let missing: Vec<_> = names.filter(|name| !variables.contains_key(*name)).collect();
+    if !missing.is_empty() {
+        spec.unavailable = Some(texts::variables_missing(&missing));
+    }
+    Ok((name, Entry { tool, spec: Arc::new(spec), schema: Arc::new(schema), variables }))
 }
 
 impl Entry {
+    /// The context with the variables of this tool, and of no other.
+    fn furnished<'a>(&self, context: &'a Context) -> Cow<'a, Context> {
+        if self.variables.is_empty() {
+            return Cow::Borrowed(context);
+        }
+        Cow::Owned(Context { variables: self.variables.clone(), ..context.clone() })
+    }
+
     fn prepare(&self, arguments: Value) -> Result<Value, ToolError> {
         let arguments = arguments::tidy(arguments, &self.spec.parameters)?;
         self.validate(&arguments)?;
@@ -392,7 +427,7 @@ mod tests {
             toolbox.register(tool).unwrap();
         }
         let specs = toolbox.specs();
-        assert_eq!(specs.len(), 17);
+        assert_eq!(specs.len(), 18);
         for spec in &specs {
             assert!(!spec.description.is_empty() && !spec.name.starts_with("tool_"));
             assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
@@ -407,7 +442,7 @@ mod tests {
             {
                 assert!(spec.parameters["properties"][field].is_object(), "{}", spec.name);
             }
-            let rare = ["json", "manual"].contains(&spec.name.as_str());
+            let rare = ["json", "manual", "shell"].contains(&spec.name.as_str());
             let is_core = !spec.name.ends_with("_from_file") && !rare;
             assert_eq!(spec.tier == Tier::Core, is_core, "{}", spec.name);
         }
@@ -541,8 +576,8 @@ mod tests {
             assert_ne!(specs[name].approval, catalog::Approval::Never, "{name}");
         }
         assert_eq!(specs["shell"].domain, catalog::Domain::Container);
-        let walled = sandboxed(&sandbox, documents::House::default(), Some(shell::Way::default()));
-        assert!(walled.iter().all(|tool| tool.spec().name != "shell"), "it has no walls here");
+        let walls = |spec: &ToolSpec| spec.unavailable.clone();
+        assert_eq!(walls(&specs["shell"]).as_deref(), Some("a test"), "it has no walls here");
         let theirs = |name: &&String| name.starts_with("browser") || name.starts_with("composio");
         assert_eq!(specs.keys().find(theirs), None);
     }

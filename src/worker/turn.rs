@@ -153,6 +153,7 @@ impl Turn<'_> {
             cancelled,
             progress: <_>::default(),
             people: <_>::default(),
+            variables: <_>::default(),
         }
     }
 

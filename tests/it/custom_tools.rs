@@ -1,15 +1,16 @@
 //! Tools that are made of documented functions.
 
 use countersign::{
+    journal::role::Role,
     llm::scripted::{call, say},
-    tools::custom::{Approval, Context, EffectClass, Tool as _, ToolSpec, tool},
+    tools::custom::{Approval, Context, EffectClass, Tool as _, ToolSpec, Variable, tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
 
-use crate::{story, world::World};
+use crate::{api::Served, story, world::World};
 
 /// Multiplies the whole numbers from 1 up to one.
 ///
@@ -138,5 +139,53 @@ story! {
             let limit = format!("Tool '{tool}' has reached its maximum usage limit");
             assert!(results[place].starts_with(&limit), "{results:?}");
         }
+    }
+}
+
+/// Tells the weather.
+#[tool(env = vec![Variable::required("WEATHER_KEY"), Variable::with_default("WEATHER_UNIT", "°C")])]
+fn weather(
+    context: &Context,
+    /// Where
+    town: String,
+) -> String {
+    let read = |name: &str| context.variable(name).unwrap_or("nothing").to_owned();
+    let (unit, key, path) = (read("WEATHER_UNIT"), read("WEATHER_KEY"), read("PATH"));
+    format!("{town}: 7 {unit}, asked with {key}, found in {path}")
+}
+
+story! {
+    /// CA-29, IC-02: a tool that lacks a variable is not offered, and says which one it is, to
+    /// agents and to operators. With it, the tool reads what it has named and nothing else; what it
+    /// needs is a secret.
+    async fn ca_29_a_tool_without_its_variable_is_unavailable_and_says_why(world: &mut World) {
+        world.tools = vec![Arc::new(Weather), Arc::new(Echo)];
+        world.config.agents[0].tools = vec!["weather".into(), "echo".into()];
+        world.variables.insert("PATH".into(), "/usr/bin".into());
+        world.variables.insert("WEATHER_KEY".into(), " ".into());
+        world.model_will(call("weather", json!({ "town": "Bonn" })));
+        world.model_will(call("enable_tool", json!({ "names": ["weather"] })));
+        world.model_will(say("I cannot know."));
+        world.ann_says("How is the weather?").await;
+        let offered = format!("{:?}", world.prompts()[0]);
+        assert!(offered.contains("echo") && !offered.contains("weather\""), "{offered}");
+        let results = world.results().await;
+        for result in &results[..2] {
+            let why = "`weather` cannot be used here: the environment variable WEATHER_KEY is not set";
+            assert!(result.starts_with(why), "{results:?}");
+        }
+        let served = Served::of(world).await;
+        let token = served.token("viewer", Role::Viewer).await;
+        let tool = served.get(&token, "/tools/weather").await;
+        let why = "the environment variable WEATHER_KEY is not set";
+        assert_eq!((&tool["enabled"], &tool["unavailable"]), (&json!(true), &json!(why)));
+        assert_eq!(served.get(&token, "/tools/echo").await["unavailable"], json!(null));
+
+        world.variables.insert("WEATHER_KEY".into(), "key-of-the-weather".into());
+        world.model_will(call("weather", json!({ "town": "Bonn" })));
+        world.model_will(say("It is cold."));
+        world.ann_says("And now?").await;
+        let told = "Bonn: 7 °C, asked with …, found in nothing";
+        assert_eq!(world.results().await.last().map(String::as_str), Some(told));
     }
 }

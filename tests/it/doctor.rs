@@ -172,3 +172,23 @@ async fn s16_tools_of_servers_are_answered_for_on_the_command_line() {
     }
     site.end().await;
 }
+
+/// CA-29: a search whose keys are not set is no reason not to start; `doctor` names them. One that
+/// can be asked is enough.
+#[tokio::test]
+async fn ca_29_doctor_names_what_a_tool_lacks() {
+    let mut site = Site::new(On::Sqlite).await;
+    let search = "[[web.search]]\nprovider = \"serper\"\nkey = { env = \"SERPER_KEY\" }\n\
+                  [[web.search]]\nprovider = \"brave\"\nkey = { env = \"BRAVE_KEY\" }\n";
+    site.configure("127.0.0.1:8642", search);
+    let (fine, said) = site.run(&["doctor"]).await;
+    assert!(fine && said.contains("warn  tools"), "{said}");
+    let why = "`web_search`: the environment variables SERPER_KEY, BRAVE_KEY are not set";
+    assert!(said.contains(why), "{said}");
+    let (fine, said) = site.run(&["check"]).await;
+    assert!(fine && said.contains(why), "{said}");
+    site.variable("BRAVE_KEY", "key-of-brave");
+    let (_, said) = site.run(&["doctor"]).await;
+    assert!(!said.contains("web_search"), "{said}");
+    site.end().await;
+}

@@ -58,6 +58,7 @@ impl Desk {
             now: "2026-04-11T12:30:22Z".parse().unwrap(),
             progress: <_>::default(),
             people: <_>::default(),
+            variables: <_>::default(),
             cancelled: CancellationToken::new(),
         };
         let sandbox = Arc::new(sandbox().await);

@@ -50,7 +50,6 @@ const OPEN: &[(&str, &str)] = &[
     ("CA-26", "logs name the agent's conversation, and no more of it"),
     ("CA-27", "S5 stands: who asks is never an argument"),
     ("CA-28", "CV-16 stands: one way to tell tools in words"),
-    ("CA-29", "a tool that needs a variable has it from the configuration, which refuses to start"),
     ("CA-30", "CA-22 stands: the cache is the gateway's, no tool looks into it"),
     ("CA-37", "MC-18 and MC-26 stand: bytes never enter the prompt"),
     ("MC-33", "to change a .docx in place is a skill's, and no tool claims it"),

@@ -80,6 +80,8 @@ pub struct World {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Without walls, unless a story is about it: documents are drawn, there is no shell.
     pub sandbox: Arc<Sandbox>,
+    /// The environment.
+    pub variables: BTreeMap<String, String>,
     database: Option<Database>,
     _folder: tempfile::TempDir,
     next_key: usize,
@@ -124,6 +126,7 @@ impl World {
             more_models: vec![],
             tools: vec![],
             sandbox: Arc::new(Sandbox::without_walls(Path::new(BINARY), "this story has none")),
+            variables: BTreeMap::new(),
             database,
             _folder: folder,
             next_key: 1,
@@ -168,7 +171,7 @@ impl World {
             sandbox: Some(self.sandbox.clone()),
             reloads: None,
         };
-        App::open(&self.config, &BTreeMap::new(), given).await.unwrap()
+        App::open(&self.config, &self.variables, given).await.unwrap()
     }
 
     pub fn model_will(&self, step: Step) -> &ScriptedModel {

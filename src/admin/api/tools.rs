@@ -48,6 +48,8 @@ pub struct ToolView {
     pub server: Option<String>,
     /// It is set by its server, not by itself
     pub locked: bool,
+    /// Why no agent is offered it, though it is on
+    pub unavailable: Option<String>,
 }
 
 /// An MCP server.
@@ -102,6 +104,7 @@ fn view(settings: &Settings, spec: ToolSpec) -> ToolView {
         tier: tier.unwrap_or(spec.tier),
         effect: spec.effect,
         locked: server.is_some(),
+        unavailable: spec.unavailable,
         server,
     }
 }

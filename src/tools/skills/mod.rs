@@ -25,15 +25,12 @@ use super::{Context, Tool, ToolError, sandbox::Sandbox};
 /// Where each agent has its skills.
 pub type Folders = BTreeMap<String, PathBuf>;
 
-/// The tools, as far as the sandbox lets them.
 pub fn tools(folders: &Folders, sandbox: &Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
-    let mut tools: Vec<Arc<dyn Tool>> =
-        vec![Arc::new(manage::SkillManage { folders: folders.clone() })];
-    if sandbox.missing().is_none() {
-        let (folders, sandbox) = (folders.clone(), sandbox.clone());
-        tools.push(Arc::new(script::RunSkillScript { folders, sandbox }));
-    }
-    tools
+    let (folders, sandbox) = (folders.clone(), sandbox.clone());
+    vec![
+        Arc::new(manage::SkillManage { folders: folders.clone() }),
+        Arc::new(script::RunSkillScript { folders, sandbox }),
+    ]
 }
 
 fn of<'a>(folders: &'a Folders, context: &Context) -> Result<&'a PathBuf, ToolError> {

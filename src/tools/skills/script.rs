@@ -66,6 +66,7 @@ impl Tool for RunSkillScript {
             timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
             untrusted: true,
             domain: Domain::Container,
+            unavailable: self.sandbox.missing().map(str::to_owned),
             ..ToolSpec::read_only(
                 "run_skill_script",
                 "Runs a script of a loaded skill in a sandbox without network. It starts in \

@@ -15,6 +15,7 @@ pub mod search;
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::Tool;
+use crate::agent::spec::Variable;
 use client::Outside;
 use search::{Provider, WebSearch};
 
@@ -25,17 +26,19 @@ pub struct WebConfig {
     pub inside: BTreeSet<String>,
     /// Who is asked, one after the other until one answers.
     pub search: Vec<Provider>,
+    /// The keys of those who cannot be asked.
+    pub missing: Vec<Variable>,
 }
 
 /// The tools of the web.
 pub fn tools(config: WebConfig) -> Result<Vec<Arc<dyn Tool>>, reqwest::Error> {
-    let WebConfig { mut inside, search } = config;
+    let WebConfig { mut inside, search, missing } = config;
     inside.extend(search.iter().filter_map(Provider::own_host));
     let outside = Outside::new(inside)?;
     Ok(vec![
         Arc::new(fetch::WebFetch { outside: outside.clone() }),
         Arc::new(request::HttpRequest { outside: outside.clone() }),
-        Arc::new(WebSearch::new(outside, search)),
+        Arc::new(WebSearch::new(outside, search).missing(missing)),
     ])
 }
 

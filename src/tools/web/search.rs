@@ -20,7 +20,7 @@ use url::Url;
 
 use super::client::{Ask, Outside};
 use crate::{
-    agent::catalog::{Subject, Tier, ToolSpec},
+    agent::catalog::{Subject, Tier, ToolSpec, Variable},
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
@@ -86,6 +86,8 @@ impl Provider {
 pub struct WebSearch {
     outside: Outside,
     providers: Vec<Provider>,
+    /// What others would need to be asked too.
+    missing: Vec<Variable>,
     kept: Mutex<LinkedHashMap<Wish, (chrono::DateTime<chrono::Utc>, String)>>,
 }
 
@@ -138,7 +140,13 @@ struct Hit {
 
 impl WebSearch {
     pub fn new(outside: Outside, providers: Vec<Provider>) -> Self {
-        Self { outside, providers, kept: Mutex::default() }
+        Self { outside, providers, missing: Vec::new(), kept: Mutex::default() }
+    }
+
+    /// The same, where these variables would have let others be asked.
+    #[must_use]
+    pub fn missing(self, missing: Vec<Variable>) -> Self {
+        Self { missing, ..self }
     }
 
     fn kept(&self, wish: &Wish, now: chrono::DateTime<chrono::Utc>) -> Option<String> {
@@ -178,6 +186,7 @@ impl Tool for WebSearch {
             subject: Some(Subject::Text("query")),
             untrusted: true,
             outward: true,
+            env: if self.providers.is_empty() { self.missing.clone() } else { Vec::new() },
             ..ToolSpec::read_only(
                 "web_search",
                 "Searches the web: title, address and a few words of each result. Read a result \

@@ -282,6 +282,8 @@ story! {
         let served = Served::of(world).await;
         let oli = Operator::signed_in(&served, "oli").await;
         let vic = Operator::signed_in(&served, "vic").await;
+        let shell = between(&vic.reads("/tools").await, "<code>shell</code>", "</tr>").to_owned();
+        assert!(shell.contains("Unavailable: this story has none."), "{shell}");
         assert!(!vic.reads("/tools").await.contains("<form method=\"post\""), "a viewer has no buttons");
         let row = |page: &str| between(page, "<code>rare</code>", "</tr>").to_owned();
         assert!(row(&oli.reads("/tools").await).contains("<span class=\"tag\">extension</span>"));

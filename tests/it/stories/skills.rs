@@ -138,6 +138,7 @@ const SHOWS: &str = "readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/
 async fn contained(world: &World) -> Vec<String> {
     let app = world.node().await;
     let specs = app.worker.toolbox.specs().into_iter();
+    let specs = specs.filter(|spec| spec.unavailable.is_none());
     specs.filter(|spec| spec.domain == Domain::Container).map(|spec| spec.name).collect()
 }
 
