@@ -32,7 +32,7 @@ pub(super) fn request(prompt: &Prompt, provider: Provider) -> ChatRequest {
     if prompt.tools.is_empty() {
         return request;
     }
-    request.with_tools(tools(&prompt.tools, caching))
+    request.with_tools(tools(&prompt.tools, provider))
 }
 
 fn cached_if(caching: bool, message: ChatMessage) -> ChatMessage {
@@ -42,15 +42,26 @@ fn cached_if(caching: bool, message: ChatMessage) -> ChatMessage {
     message.with_options(MessageOptions::default().with_cache_control(CacheControl::Ephemeral))
 }
 
-fn tools(schemas: &[ToolSchema], caching: bool) -> Vec<Tool> {
-    let last = schemas.len() - 1;
+/// What a tool does may be told to OpenAI, and what speaks its language, in so many characters: it
+/// refuses a request with more, whosever tool it is.
+const OPENAI_DESCRIPTION_CHARS: usize = 1024;
+
+fn tools(schemas: &[ToolSchema], provider: Provider) -> Vec<Tool> {
+    let (last, caching) = (schemas.len() - 1, provider == Provider::Anthropic);
+    let longest = if provider == Provider::OpenAi { OPENAI_DESCRIPTION_CHARS } else { usize::MAX };
     let tool = |(i, schema): (usize, &ToolSchema)| {
         let tool = Tool::new(schema.name.as_str())
-            .with_description(schema.description.as_str())
+            .with_description(cut(&schema.description, longest))
             .with_schema(schema.parameters.clone());
         if caching && i == last { tool.with_cache_control(CacheControl::Ephemeral) } else { tool }
     };
     schemas.iter().enumerate().map(tool).collect()
+}
+
+/// Where it is too long, its beginning, to the end of a word.
+fn cut(text: &str, most: usize) -> &str {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text };
+    text[..end].rsplit_once(char::is_whitespace).map_or(&text[..end], |(begin, _)| begin)
 }
 
 /// Results that follow one another belong to one message: Anthropic takes them no other way. To

@@ -120,6 +120,22 @@ async fn refused(provider: Provider, answer: impl Into<llm::Answer>) -> ModelErr
     error
 }
 
+/// What a server says at length of its tool is cut for the vendor that would refuse all of it.
+#[tokio::test]
+async fn a_long_description_is_cut_where_it_would_be_refused() {
+    for provider in ALL {
+        let llm = FakeLlm::start().await;
+        llm.will(llm::text("Hello."));
+        let mut asked = hello();
+        asked.tools[0].description = format!("{}the end", "words and ".repeat(120));
+        ask(&model(&llm, provider), &asked).await.0.expect("an answer");
+        assert_eq!(llm.problems(), Vec::<String>::new());
+        let sent = llm.requests()[0].body.to_string();
+        assert!(sent.contains(&"words and ".repeat(100)));
+        assert_eq!(sent.contains("the end"), provider != Provider::OpenAi, "{provider:?}");
+    }
+}
+
 #[tokio::test]
 async fn text_streams_and_tokens_are_counted() {
     for provider in ALL {

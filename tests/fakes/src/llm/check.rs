@@ -65,6 +65,8 @@ pub(super) fn openai(request: &Request) -> Check {
         for tool in tools {
             need(tool["type"] == "function", "the type of a tool must be function")?;
             name(&tool["function"]["name"])?;
+            let description = tool["function"]["description"].as_str().unwrap_or_default();
+            need(description.chars().count() <= 1024, "a description is too long")?;
             schema(&tool["function"]["parameters"])?;
         }
     }
@@ -316,7 +318,9 @@ mod tests {
         refused(openai, ask(json!([{ "role": "bot", "content": "" }])), "no role `bot`");
         let mut tools = ask(json!([user]));
         tools["tools"] = json!([{ "type": "function", "function": { "name": "a b" } }]);
-        refused(openai, tools, "no name of a tool");
+        refused(openai, tools.clone(), "no name of a tool");
+        tools["tools"][0]["function"] = json!({ "name": "a", "description": "x".repeat(1025) });
+        refused(openai, tools, "a description is too long");
     }
 
     #[test]
