@@ -183,19 +183,21 @@ impl Catalog {
         self.tools.iter().map(|t| t.spec.name.as_str())
     }
 
-    /// What the prompt carries as schemas: the core tools, then what was enabled, in that order.
+    /// What the prompt carries as schemas: the core tools, `enable_tool` with the directory, then
+    /// what was enabled, in that order. So neither what is enabled nor another directory changes
+    /// what stands before.
     pub fn disclosed<'a>(&'a self, enabled: &'a [String]) -> Vec<&'a ToolSpec> {
         let mut specs = Vec::new();
-        if self.extensions().next().is_some() {
-            specs.push(&self.enable_tool);
-        }
-        if self.is_large() {
-            specs.push(&self.find_tool);
-        }
         if self.loads_skills && !self.skills.is_empty() {
             specs.push(&self.load_skill);
         }
         specs.extend(self.tools.iter().map(|t| &t.spec).filter(|s| s.tier == Tier::Core));
+        if self.is_large() {
+            specs.push(&self.find_tool);
+        }
+        if self.extensions().next().is_some() {
+            specs.push(&self.enable_tool);
+        }
         specs.extend(
             enabled.iter().filter_map(|name| self.extensions().find(|spec| spec.name == *name)),
         );

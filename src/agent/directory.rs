@@ -14,7 +14,9 @@ const LINE_CHARS: usize = 100;
 /// Servers whose tools are counted one by one; what the others have is counted together.
 const COUNTED: usize = 40;
 
-/// What the instructions say about the tools that are not in every prompt.
+/// The tools that `enable_tool` enables, as its argument describes them. There, in front of the
+/// instructions, a provider does not read them anew when one has been enabled; and what an argument
+/// is may be told at any length, where what a tool does may not.
 pub fn directory(catalog: &Catalog) -> String {
     let (own, served): (Vec<_>, Vec<_>) =
         catalog.extensions().partition(|spec| spec.source == Source::Builtin);
@@ -22,12 +24,11 @@ pub fn directory(catalog: &Catalog) -> String {
     if own.is_empty() && served.is_empty() {
         return text;
     }
-    text.push_str(HEADING);
     if catalog.is_large() {
-        text.push_str(FIND);
+        text.push_str(FOUND);
         text.push_str(&counts(&served));
     } else {
-        text.push_str(ENABLE);
+        text.push_str(THESE);
     }
     for spec in own.iter().take(LISTED) {
         let _ = write!(text, "\n- {}: {}", spec.name, line(spec));
@@ -43,10 +44,8 @@ pub fn directory(catalog: &Catalog) -> String {
     text
 }
 
-const HEADING: &str = "\n\n## More tools\n";
-const ENABLE: &str = "Call `enable_tool` with their names before you use them:";
-const FIND: &str = "Call `find_tool` with what is to be done, then `enable_tool` with the names of \
-    the tools that fit.";
+const THESE: &str = "Of these tools:";
+const FOUND: &str = "Of what `find_tool` finds, or of the list below.";
 
 /// What a search has found: enough to choose, and to enable.
 pub fn told(catalog: &Catalog, found: &[&ToolSpec], enabled: &[String]) -> String {

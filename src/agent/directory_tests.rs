@@ -51,10 +51,9 @@ fn schemas(catalog: &Catalog) -> Vec<String> {
 #[test]
 fn mc_05_the_directory_has_one_line_for_each_extension_tool() {
     let catalog = with(0);
-    assert_eq!(schemas(&catalog), ["enable_tool", "note"]);
+    assert_eq!(schemas(&catalog), ["note", "enable_tool"]);
     insta::assert_snapshot!(directory(&catalog), @"
-    ## More tools
-    Call `enable_tool` with their names before you use them:
+    Of these tools:
     - rare: Does rare
     Of the server github:
     - github_create_issue: Opens an issue
@@ -76,12 +75,11 @@ fn a_line_is_short_and_ends_with_a_word() {
 #[test]
 fn a_large_catalogue_is_counted_and_searched() {
     let catalog = with(57);
-    assert_eq!(schemas(&catalog), ["enable_tool", "note"], "60 are listed");
+    assert_eq!(schemas(&catalog), ["note", "enable_tool"], "60 are listed");
     let catalog = with(58);
-    assert_eq!(schemas(&catalog), ["enable_tool", "find_tool", "note"]);
+    assert_eq!(schemas(&catalog), ["note", "find_tool", "enable_tool"]);
     insta::assert_snapshot!(directory(&catalog), @"
-    ## More tools
-    Call `find_tool` with what is to be done, then `enable_tool` with the names of the tools that fit. There are 60 tools of servers: github (1), mail (1), zoo (58).
+    Of what `find_tool` finds, or of the list below. There are 60 tools of servers: github (1), mail (1), zoo (58).
     - rare: Does rare
     ");
     let found = catalog.finding(&json!({ "query": "open an issue" })).unwrap();
@@ -111,13 +109,13 @@ fn many_servers_do_not_fill_the_prompt() {
 fn mc_08_modes() {
     let names = |more, mode| schemas(&with(more).disclosing(mode));
     assert_eq!(Disclosure::default(), Disclosure::Progressive);
-    assert_eq!(names(0, Disclosure::Progressive), ["enable_tool", "note"]);
+    assert_eq!(names(0, Disclosure::Progressive), ["note", "enable_tool"]);
     let all = ["note", "rare", "github_create_issue", "mail_send"];
     assert_eq!(names(0, Disclosure::Legacy), all);
     assert_eq!(names(1000, Disclosure::Legacy).len(), 1004);
     assert_eq!(names(0, Disclosure::Direct), all);
     assert_eq!(names(17, Disclosure::Direct).len(), 21, "20 extension tools and a core one");
-    assert_eq!(names(18, Disclosure::Direct), ["enable_tool", "note"]);
+    assert_eq!(names(18, Disclosure::Direct), ["note", "enable_tool"]);
     assert_eq!(directory(&with(1000).disclosing(Disclosure::Legacy)), "");
 }
 

@@ -73,15 +73,13 @@ pub fn enables(arguments: &Value) -> bool {
 pub fn enable_tool() -> ToolSpec {
     ToolSpec::read_only(
         ENABLE_TOOL,
-        "Makes tools of the directory callable, from your next step on and for the rest of this \
-         conversation.",
+        "Makes more tools callable, from your next step on and for the rest of this conversation.",
         json!({
             "type": "object",
             "properties": {
                 "names": {
                     "type": "array",
-                    "items": { "type": "string" },
-                    "description": "Names from the directory in your instructions"
+                    "items": { "type": "string" }
                 }
             },
             "required": ["names"]

@@ -8,8 +8,9 @@ use std::{
 
 use super::{
     Agent,
-    catalog::{MAIN_FILE, ToolSpec},
+    catalog::{Catalog, MAIN_FILE, ToolSpec},
     compact, directory,
+    disclosure::ENABLE_TOOL,
 };
 use crate::journal::{
     event::{Attachment, Call, Seq},
@@ -107,7 +108,7 @@ pub fn build(session: &Session, agent: &Agent, group: bool) -> Prompt {
     let dialogue = session.items.iter().flat_map(|item| messages(item, group));
     Prompt {
         system: system(session, agent),
-        tools: agent.catalog.disclosed(&session.enabled).into_iter().map(schema).collect(),
+        tools: tools(&agent.catalog, &session.enabled),
         messages: pinned.chain(newest_pictures(dialogue.collect())).collect(),
         max_output_tokens: agent.budget.output_tokens,
     }
@@ -126,6 +127,15 @@ pub fn summarise(session: &Session, agent: &Agent, upto: Seq) -> Prompt {
     }
 }
 
+fn tools(catalog: &Catalog, enabled: &[String]) -> Vec<ToolSchema> {
+    let mut schemas: Vec<_> = catalog.disclosed(enabled).into_iter().map(schema).collect();
+    if let Some(enable) = schemas.iter_mut().find(|schema| schema.name == ENABLE_TOOL) {
+        enable.parameters["properties"]["names"]["description"] =
+            directory::directory(catalog).into();
+    }
+    schemas
+}
+
 fn schema(spec: &ToolSpec) -> ToolSchema {
     ToolSchema {
         name: spec.name.clone(),
@@ -134,11 +144,10 @@ fn schema(spec: &ToolSpec) -> ToolSchema {
     }
 }
 
-/// The agent's own instructions, how this house works, and the directories. Nothing that changes
+/// The agent's own instructions, how this house works, and its skills. Nothing that changes
 /// within a conversation stands here: no time, no names.
 fn system(session: &Session, agent: &Agent) -> String {
     let mut text = format!("{}\n\n{HOUSE}", agent.system_prompt.trim());
-    text.push_str(&directory::directory(&agent.catalog));
     let (skills, listed) = (agent.catalog.skills(), agent.catalog.loads_skills());
     if listed && !skills.is_empty() {
         text.push_str(SKILLS);

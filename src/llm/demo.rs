@@ -155,16 +155,16 @@ fn want(prompt: &Prompt, tool: &'static str, arguments: Value) -> Answer {
         return Answer::Call(tool, arguments);
     }
     let tried = Turn::of(&prompt.messages).done.iter().any(|(c, _)| c.tool == "enable_tool");
-    if !tried && prompt.tools.iter().any(|t| t.name == "enable_tool") && names(&prompt.system, tool)
-    {
+    let directory = prompt.tools.iter().find(|t| t.name == "enable_tool");
+    if !tried && directory.is_some_and(|t| names(&t.parameters.to_string(), tool)) {
         return Answer::Call("enable_tool", json!({ "names": [tool] }));
     }
     Answer::Say(format!("For that I need the tool `{tool}`, which I do not have here."))
 }
 
 /// Whether the directory speaks of the tool, and not of one whose name is longer.
-fn names(system: &str, tool: &str) -> bool {
-    system.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == tool)
+fn names(directory: &str, tool: &str) -> bool {
+    directory.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == tool)
 }
 
 /// The next step, now that a call has come to its end.

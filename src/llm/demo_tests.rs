@@ -18,9 +18,11 @@ struct Talk(Prompt);
 
 impl Talk {
     fn new() -> Self {
-        let system = "Other tools: render_pdf_from_file, render_pdf, render_xlsx".to_owned();
-        let tools = CORE.iter().map(|name| schema(name)).collect();
-        Self(Prompt { system, tools, messages: vec![], max_output_tokens: 100 })
+        let mut tools: Vec<_> = CORE.iter().map(|name| schema(name)).collect();
+        let directory = "Of these tools:\n- render_pdf_from_file\n- render_pdf: PDF\n- render_xlsx";
+        let names = json!({ "names": { "description": directory } });
+        tools.last_mut().expect("there are some").parameters["properties"] = names;
+        Self(Prompt { system: String::new(), tools, messages: vec![], max_output_tokens: 100 })
     }
 
     async fn says(&mut self, text: &str) -> Reply {

@@ -10,11 +10,11 @@
 //! and the next one if that was wrong, three times at most. It measures what is shown to a model
 //! and in which order, not how clever a model is.
 //!
-//! What keeps two figures from being better: our own instructions and core tools, some 3,000 tokens,
+//! What keeps one figure from being better: our own instructions and core tools, some 3,000 tokens,
 //! stand in every prompt of every way, so that with 100 tools the prompt is some 78 % shorter, though
-//! of what servers say of theirs 97 % are left out; and a tool that is enabled is put behind the other
-//! tools, in front of instructions and dialogue, which a provider then reads anew: of long turns with
-//! 50 tools 87.6 % comes from its cache. To put it elsewhere is not for us: providers read tools first.
+//! of what servers say of theirs 97 % are left out. A tool that is enabled is put behind the other
+//! tools, in front of instructions and dialogue, which a provider then reads anew; the directory
+//! stands before it. So of long turns with 50 tools 92 % comes from its cache.
 
 mod picking;
 mod tools;
@@ -128,9 +128,10 @@ impl Tokens {
         *self.known.entry(text).or_insert_with_key(|text| encoding.encode_ordinary(text).len())
     }
 
-    /// A name stands for one tool.
+    /// A name stands for one tool, but for the one that holds the directory.
     fn of_tool(&mut self, tool: &ToolSchema) -> usize {
-        let key = format!("tool {}", tool.name);
+        let holds = &tool.parameters["properties"]["names"]["description"];
+        let key = format!("tool {} {}", tool.name, holds.as_str().unwrap_or_default());
         if let Some(tokens) = self.known.get(&key) {
             return *tokens;
         }
@@ -352,6 +353,7 @@ fn promises(rows: &[Row]) {
         assert!(ours.all.tokens < everything.all.tokens, "{served}");
         assert!(ours.all.wrong <= everything.all.wrong, "{served}");
         assert_eq!(ours.all.undone, 0, "{served}");
+        assert!(ours.long.cached_share() >= 0.9, "{served}");
         let by_hand = row(served, Way::Search);
         assert!(ours.all.trips <= by_hand.all.trips, "{served}");
     }

@@ -180,9 +180,13 @@ fn listed(text: &str) -> Vec<(String, String)> {
 
 /// Everything that stands in the prompt: schemas, and lines of the directory.
 fn shown(prompt: &Prompt) -> Vec<(String, String)> {
-    let schemas = prompt.tools.iter().filter(|tool| tool.name != ENABLE_TOOL);
-    let schemas = schemas.map(|tool| (tool.name.clone(), tool.description.clone()));
-    schemas.chain(listed(&prompt.system)).collect()
+    let (enable, others): (Vec<_>, Vec<_>) =
+        prompt.tools.iter().partition(|tool| tool.name == ENABLE_TOOL);
+    let directory =
+        enable.iter().map(|tool| &tool.parameters["properties"]["names"]["description"]);
+    let lines = directory.filter_map(Value::as_str).flat_map(listed);
+    let schemas = others.iter().map(|tool| (tool.name.clone(), tool.description.clone()));
+    schemas.chain(lines).collect()
 }
 
 type Trigrams = BTreeSet<[char; 3]>;
