@@ -128,6 +128,8 @@ struct Range<'w> {
 
 impl<'w> Range<'w> {
     async fn open(world: &'w mut World, shell: Subject) -> Self {
+        // Theirs runs nothing.
+        world.config.shell.enabled = false;
         let ran = Arc::default();
         world.config.guard.rules = leaves();
         world.config.limits.messages_per_minute = 0;
