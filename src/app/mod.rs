@@ -197,8 +197,7 @@ async fn teller(
     let subscriptions = webhooks::subscriptions(config, variables)?;
     let topics = subscriptions.iter().map(|(name, one)| (name.clone(), one.topics.clone()));
     gateway.store.subscribe(topics.collect()).await?;
-    let inside = config.web.inside.iter().map(|host| host.to_lowercase());
-    let outside = Outside::new(inside.collect()).context("the client for webhooks")?;
+    let outside = Outside::new(config.web.inside()).context("the client for webhooks")?;
     let (gateway, base) = (gateway.clone(), config.web_url());
     Ok(Arc::new(Teller { gateway, subscriptions, outside, base }))
 }
@@ -314,12 +313,12 @@ fn tools_of(
     sandbox: &Arc<Sandbox>,
     store: &Store,
 ) -> Result<impl Iterator<Item = Arc<dyn Tool>>> {
-    let way = config.shell.enabled.then(|| tools::way(config, variables)).transpose()?;
+    let way = config.shell.enabled.then(|| tools::way(config)).transpose()?;
     let confined = toolbox::sandboxed(sandbox, config.documents.clone(), way);
     Ok(toolbox::builtin()
         .into_iter()
         .chain(confined)
-        .chain(skills::tools(&tools::folders(config), sandbox))
+        .chain(skills::tools(&tools::folders(config), tools::ways(config)?, sandbox))
         .chain(tools::eyes(config, sandbox))
         .chain(web::tools(config.web.build(variables)?)?)
         .chain(stored(config, variables, store)?))

@@ -180,13 +180,24 @@ fn login(
 }
 
 /// Where commands of the shell may go.
-pub(super) fn way(config: &Config, variables: &BTreeMap<String, String>) -> Result<Way> {
+pub(super) fn way(config: &Config) -> Result<Way> {
     if config.shell.hosts.is_empty() {
         return Ok(Way::default());
     }
-    let outside = Outside::new(config.web.build(variables)?.inside)?;
-    let egress = Egress::to(&config.shell.hosts, outside).context("shell.hosts")?;
-    Ok(Way(Some(Arc::new(egress))))
+    Ok(Way(Some(egress(config, &config.shell.hosts).context("shell.hosts")?)))
+}
+
+/// Where scripts of skills may go.
+pub(super) fn ways(config: &Config) -> Result<skills::Ways> {
+    let way = |(skill, hosts): (&String, &Vec<String>)| {
+        let egress = egress(config, hosts).with_context(|| format!("skills.hosts.{skill}"))?;
+        Ok((skill.clone(), egress))
+    };
+    config.skills.hosts.iter().filter(|(_, hosts)| !hosts.is_empty()).map(way).collect()
+}
+
+fn egress(config: &Config, hosts: &[String]) -> Result<Arc<Egress>> {
+    Ok(Arc::new(Egress::to(hosts, Outside::new(config.web.inside())?)?))
 }
 
 /// Where each agent has its skills.

@@ -97,10 +97,11 @@ pub struct MemoryConfig {
 pub struct SkillsConfig {
     pub load_tool: bool,
 }
+    pub hosts: BTreeMap<String, Vec<String>>,
 
 impl Default for SkillsConfig {
     fn default() -> Self {
-        Self { load_tool: true }
+        Self { load_tool: true, hosts: BTreeMap::new() }
     }
 }
 

@@ -151,6 +151,7 @@ pub const KEYS: &[Key] = &[
         "true: skills are listed, and read with load_skill; false: the operator's own stand in \
          every prompt as a whole",
     ),
+    key("skills.hosts", "{}", "By skill, hosts that its scripts reach, as shell.hosts"),
     key("schedules.timezone", "UTC", "IANA name of the time zone for whoever names none"),
     key("schedules.shortest", "1m", "The shortest interval (s, m, h, d)"),
     key(
@@ -330,11 +331,7 @@ pub const KEYS: &[Key] = &[
     key("webhooks_in.channel", "", "The id of a channel"),
     key("webhooks_in.chat", "", "The chat of the conversation in which a turn starts"),
     key("webhooks_in.thread", "", "The topic or thread in it"),
-    key(
-        "webhooks_in.group",
-        "false",
-        "Whether that chat is a group, if it is a new one to the bot",
-    ),
+    key("webhooks_in.group", "false", "Whether that chat is a group, if it is a new one"),
     key("webhooks_in.person", "chat", "Numeric platform id of whoever the agent acts for"),
     key(
         "webhooks_in.template",

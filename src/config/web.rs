@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::secret::Secret;
 use crate::{
@@ -52,8 +52,12 @@ impl WebSection {
                     .push(entry.build(variables).with_context(|| format!("web.search.{place}"))?),
             }
         }
-        let inside = self.inside.iter().map(|host| host.to_lowercase()).collect();
-        Ok(WebConfig { inside, search, missing })
+        Ok(WebConfig { inside: self.inside(), search, missing })
+    }
+
+    /// Hosts that may be asked although they are inside.
+    pub fn inside(&self) -> BTreeSet<String> {
+        self.inside.iter().map(|host| host.to_lowercase()).collect()
     }
 
     /// The keys, for whoever hides secrets.

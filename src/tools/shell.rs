@@ -84,7 +84,8 @@ impl Tool for Shell {
         let program = ["/bin/sh", "-c", &command].map(str::to_owned).to_vec();
         let cell = Cell::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
             .with_workspace(&context.workspace);
-        let ended = self.ended(cell, wait).await?;
+        let way = self.egress.as_deref();
+        let ended = ended((&self.sandbox, way), cell, Vec::new(), wait).await?;
         Ok(Output::text(told(ended, context).await))
     }
 }
@@ -104,20 +105,26 @@ impl Shell {
              exitCode, stdout, stderr, timedOut."
         )
     }
+}
 
-    async fn ended(&self, cell: Cell, wait: Duration) -> Result<Ended, ToolError> {
-        let Some(egress) = &self.egress else {
-            return run::to_its_end(self.sandbox.walled(&cell)?, Vec::new(), wait).await;
-        };
-        let folder = tempfile::tempdir();
-        let folder = folder.map_err(|e| ToolError::Sandbox(format!("there is no way out: {e}")))?;
-        let socket = folder.path().join("egress");
-        let open = egress.open(&socket)?;
-        let command = self.sandbox.walled(&cell.let_out_by(&socket))?;
-        tokio::select! {
-            ended = run::to_its_end(command, Vec::new(), wait) => ended,
-            never = open.serve() => match never {},
-        }
+/// Runs what is in the cell to its end, with the way out that there is.
+pub(super) async fn ended(
+    (sandbox, way): (&Sandbox, Option<&Egress>),
+    cell: Cell,
+    input: Vec<u8>,
+    wait: Duration,
+) -> Result<Ended, ToolError> {
+    let Some(egress) = way else {
+        return run::to_its_end(sandbox.walled(&cell)?, input, wait).await;
+    };
+    let folder = tempfile::tempdir();
+    let folder = folder.map_err(|e| ToolError::Sandbox(format!("there is no way out: {e}")))?;
+    let socket = folder.path().join("egress");
+    let open = egress.open(&socket)?;
+    let command = sandbox.walled(&cell.let_out_by(&socket))?;
+    tokio::select! {
+        ended = run::to_its_end(command, input, wait) => ended,
+        never = open.serve() => match never {},
     }
 }
 

@@ -20,16 +20,19 @@ pub mod script;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use super::{Context, Tool, ToolError, sandbox::Sandbox};
+use super::{Context, Tool, ToolError, sandbox::Sandbox, web::egress::Egress};
 
 /// Where each agent has its skills.
 pub type Folders = BTreeMap<String, PathBuf>;
 
-pub fn tools(folders: &Folders, sandbox: &Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
+/// How far the scripts of skills get, by the name of the skill: the operator has said so.
+pub type Ways = BTreeMap<String, Arc<Egress>>;
+
+pub fn tools(folders: &Folders, ways: Ways, sandbox: &Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
     let (folders, sandbox) = (folders.clone(), sandbox.clone());
     vec![
         Arc::new(manage::SkillManage { folders: folders.clone() }),
-        Arc::new(script::RunSkillScript { folders, sandbox }),
+        Arc::new(script::RunSkillScript { folders, ways, sandbox }),
     ]
 }
 

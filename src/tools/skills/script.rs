@@ -11,18 +11,19 @@ use std::{
     time::Duration,
 };
 
-use super::{Folders, folder, of};
+use super::{Folders, Ways, folder, of};
 use crate::{
-    agent::catalog::{Approval, Domain, EffectClass, Subject, Tier, ToolSpec},
+    agent::catalog::{Approval, Domain, EffectClass, Skill, Subject, Tier, ToolSpec},
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
         sandbox::{
             Job, Limits, Sandbox, Work,
             cell::{Cell, SKILL},
-            run,
         },
-        shell, workspace,
+        shell,
+        web::egress::Egress,
+        workspace,
     },
 };
 
@@ -34,6 +35,7 @@ const AROUND: Duration = Duration::from_secs(10);
 /// `run_skill_script`
 pub struct RunSkillScript {
     pub folders: Folders,
+    pub ways: Ways,
     pub sandbox: Arc<Sandbox>,
 }
 
@@ -66,12 +68,20 @@ impl Tool for RunSkillScript {
             timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
             untrusted: true,
             domain: Domain::Container,
+            outward: !self.ways.is_empty(),
             unavailable: self.sandbox.missing().map(str::to_owned),
             ..ToolSpec::read_only(
                 "run_skill_script",
-                "Runs a script of a loaded skill in a sandbox without network. It starts in \
-                 /workspace, the folder of this conversation, and can write there; the skill is \
-                 /skill, to be read. The result is JSON: exitCode, stdout, stderr, timedOut.",
+                &format!(
+                    "Runs a script of a loaded skill in a sandbox without network{}. It starts in \
+                     /workspace, the folder of this conversation, and can write there; the skill \
+                     is /skill, to be read. The result is JSON: exitCode, stdout, stderr, timedOut.",
+                    if self.ways.is_empty() {
+                        ""
+                    } else {
+                        ", but for what the operator lets it reach"
+                    }
+                ),
                 schema::<Arguments>(),
             )
         }
@@ -81,10 +91,11 @@ impl Tool for RunSkillScript {
         let Arguments { skill, script, args, input, timeout } = parse(arguments)?;
         let folder = of(&self.folders, context)?.clone();
         let found = tokio::task::spawn_blocking(move || command(&folder, &skill, &script)).await;
-        let (place, mut command) = found
+        let Found { place, mut command, skill } = found
             .unwrap_or_else(|_| Err("The skill cannot be read".into()))
             .map_err(ToolError::ExecutionFailed)?;
         command.extend(args);
+        let way = skill.map_or(Ok(None), |skill| self.way(&skill))?;
         let wait = Duration::from_secs(timeout.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS));
         // Makes the folder when it is first needed.
         workspace::beneath(context, |_, _| Ok(())).await?;
@@ -92,13 +103,37 @@ impl Tool for RunSkillScript {
             .with_workspace(&context.workspace)
             .showing(&place, Path::new(SKILL));
         let input = input.unwrap_or_default().into_bytes();
-        let ended = run::to_its_end(self.sandbox.walled(&cell)?, input, wait).await?;
+        let ended = shell::ended((&self.sandbox, way), cell, input, wait).await?;
         Ok(Output::text(shell::told(ended, context).await))
     }
 }
 
-/// Where the skill is, and what starts its script within the walls.
-fn command(folder: &Path, skill: &str, script: &str) -> Result<(PathBuf, Vec<String>), String> {
+impl RunSkillScript {
+    /// How far it gets. What was let out is what the operator knew by that name: his own, or what
+    /// he answers for as it is now.
+    fn way(&self, skill: &Skill) -> Result<Option<&Egress>, ToolError> {
+        match self.ways.get(&skill.name) {
+            Some(_) if skill.foreign => Err(ToolError::NotAuthorized(format!(
+                "`{0}` may reach hosts, but nobody answers for it as it is now: the operator does \
+                 by `countersign skill vouch {0}`",
+                skill.name
+            ))),
+            way => Ok(way.map(AsRef::as_ref)),
+        }
+    }
+}
+
+/// A script that can be started.
+#[derive(Debug)]
+struct Found {
+    place: PathBuf,
+    /// What starts it within the walls.
+    command: Vec<String>,
+    /// `None`: it cannot be listed, and so reaches nothing.
+    skill: Option<Skill>,
+}
+
+fn command(folder: &Path, skill: &str, script: &str) -> Result<Found, String> {
     let place = folder::find(folder, skill).map_err(|problem| format!("{problem:#}"))?;
     let missing = || format!("The skill `{skill}` has no script `{script}`.");
     let place = place.canonicalize().map_err(|_| missing())?;
@@ -118,7 +153,8 @@ fn command(folder: &Path, skill: &str, script: &str) -> Result<(PathBuf, Vec<Str
         _ => return Err(format!("`{script}` is no script: .py, .sh, .bash, .js or executable.")),
     };
     let command = interpreter.map(str::to_owned).into_iter().chain([program]).collect();
-    Ok((place, command))
+    let skill = folder::kept(&place).ok().map(|kept| kept.skill);
+    Ok(Found { place, command, skill })
 }
 
 #[cfg(test)]
@@ -137,8 +173,8 @@ mod tests {
         fs::write(home.path().join("outside.py"), "print(2)").unwrap();
         std::os::unix::fs::symlink("../outside.py", place.join("link.py")).unwrap();
         let command = |skill: &str, script: &str| command(home.path(), skill, script);
-        let (_, program) = command("letters", "scripts/a.py").unwrap();
-        assert_eq!(program, ["python3", "/skill/scripts/a.py"]);
+        let found = command("letters", "scripts/a.py").unwrap();
+        assert_eq!(found.command, ["python3", "/skill/scripts/a.py"]);
         for script in ["../outside.py", "link.py", "scripts", "notes.txt", "/etc/passwd", "none.py"]
         {
             assert!(command("letters", script).is_err(), "{script}");

@@ -6,6 +6,7 @@ use countersign::{
     llm::scripted::{call, say},
     tools::skills::{folder, package::Package},
 };
+use fakes::web::FakeWeb;
 use serde_json::json;
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -165,5 +166,56 @@ story! {
                 assert!(!result.contains(ours.to_str().unwrap()), "{space}: {result}");
             }
         }
+    }
+}
+
+/// The script of that skill, which somebody allows; what came of it.
+async fn reaches(world: &mut World, skill: &str) -> String {
+    let run = json!({ "skill": skill, "script": "scripts/reach.py" });
+    world.model_will(call("run_skill_script", run));
+    world.ann_says("reach out").await;
+    world.model_will(say("Done."));
+    world.ann_presses("Allow once").await;
+    world.results().await.pop().unwrap()
+}
+
+story! {
+    /// S7: what the operator names for a skill its scripts reach, and nothing else; those of other
+    /// skills reach nothing, nor does what nobody answers for as it is now.
+    async fn s7_a_script_reaches_what_is_named_for_its_skill(world: &mut World) {
+        world.sandbox = Arc::new(sandbox().await);
+        let server = FakeWeb::start().await;
+        let place = server.url().trim_start_matches("http://").to_owned();
+        world.config.web.inside = vec!["127.0.0.1".into()];
+        world.config.skills.hosts = [("letters".to_owned(), vec![place.clone()])].into();
+        let script = format!(
+            "import socket\nfor place in ['{place}', 'example.org:443']:\n\
+             \x20 s = socket.create_connection(('127.0.0.1', 3128), 5)\n\
+             \x20 head = 'CONNECT ' + place + ' HTTP/1.1\\r\\n\\r\\n'\n\
+             \x20 s.sendall((head + 'GET /echo HTTP/1.0\\r\\n\\r\\n').encode())\n\
+             \x20 print(s.makefile().read())\n"
+        );
+        let others = MAIN.replace("letters", "others");
+        lay(world, &[
+            ("SKILL.md", MAIN),
+            ("scripts/reach.py", &script),
+            ("../others/SKILL.md", &others),
+            ("../others/scripts/reach.py", &script),
+        ]);
+        let said = reaches(world, "letters").await;
+        assert!(said.contains("200 Connection established") && said.contains("GET /echo"), "{said}");
+        assert!(said.contains("403 Forbidden"), "{said}");
+        let said = reaches(world, "others").await;
+        assert!(said.contains("refused") && !said.contains("200"), "{said}");
+
+        let mut package = Package::default();
+        package.add("SKILL.md", MAIN.as_bytes(), false).unwrap();
+        package.add("scripts/reach.py", script.as_bytes(), false).unwrap();
+        folder::put(&skills_dir(world), "letters", &package, "https://example.org/x").unwrap();
+        let said = reaches(world, "letters").await;
+        assert!(said.contains("nobody answers for it as it is now"), "{said}");
+        folder::vouch(&skills_dir(world), "letters").unwrap();
+        assert!(reaches(world, "letters").await.contains("200 Connection established"));
+        assert_eq!(server.asked().len(), 2);
     }
 }
