@@ -15,6 +15,7 @@ mod documents;
 mod fault_matrix;
 mod fuzz;
 mod kills;
+mod logins;
 mod measured;
 mod planted;
 mod process;

@@ -104,19 +104,25 @@ impl Site {
 
     /// Starts a process; `more` are variables of this one only.
     pub fn start(&self, more: &[(&str, &str)]) -> Running {
-        self.spawn("serve", Stdio::null(), more)
+        self.spawn(&["serve"], Stdio::null(), more)
     }
 
     /// Starts a talk on the terminal, over pipes.
     pub fn talk(&self) -> Running {
-        self.spawn("chat", Stdio::piped(), &[])
+        self.spawn(&["chat"], Stdio::piped(), &[])
     }
 
-    fn spawn(&self, command: &str, keyboard: Stdio, more: &[(&str, &str)]) -> Running {
+    /// Starts a command that wants to hear something.
+    pub fn asks(&self, command: &[&str]) -> Running {
+        self.spawn(command, Stdio::piped(), &[])
+    }
+
+    fn spawn(&self, command: &[&str], keyboard: Stdio, more: &[(&str, &str)]) -> Running {
         let number = self.starts.fetch_add(1, Ordering::SeqCst);
         let path = |stream: &str| self.path(&format!("run{number}.{stream}"));
         let child = Command::new(env!("CARGO_BIN_EXE_countersign"))
-            .args([command, "--config", "countersign.toml"])
+            .args(command)
+            .args(["--config", "countersign.toml"])
             .current_dir(self.folder.path())
             .env_clear()
             .envs(&self.variables)
@@ -251,7 +257,7 @@ impl Running {
 
     /// Types on the terminal.
     pub async fn types(&mut self, keys: &[u8]) {
-        let keyboard = self.child.stdin.as_mut().expect("a talk has a keyboard");
+        let keyboard = self.child.stdin.as_mut().expect("it was given a keyboard");
         keyboard.write_all(keys).await.expect("it reads");
     }
 

@@ -251,121 +251,13 @@ fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::mcp::testing::{Desk, config as usual, guarded_answer, run};
-    use axum::{
-        Form, Json, Router,
-        extract::{Query, State},
-        http::{HeaderMap, StatusCode},
-        response::{IntoResponse as _, Redirect, Response},
-        routing::{get, post},
-    };
-    use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-    use serde_json::{Value, json};
-    use sha2::{Digest as _, Sha256};
-    use std::{
-        collections::BTreeMap,
-        os::unix::fs::PermissionsExt as _,
-        sync::{
-            Arc, Mutex,
-            atomic::{AtomicUsize, Ordering},
-        },
-    };
-
-    type Fields = BTreeMap<String, String>;
-
-    /// A server of tools, and of those who may call them.
-    #[derive(Default)]
-    struct Guarded {
-        at: Mutex<String>,
-        /// What was asked at the address that the person opened.
-        asked: Mutex<Fields>,
-        granted: AtomicUsize,
-        refreshed: AtomicUsize,
-        /// The tokens up to that are not in force any more.
-        expired: AtomicUsize,
-    }
-
-    async fn guarded() -> Arc<Guarded> {
-        let state = Arc::<Guarded>::default();
-        let resource = get(async |State(state): State<Arc<Guarded>>| {
-            let at = state.at.lock().unwrap().clone();
-            Json(json!({ "resource": format!("{at}/mcp"), "authorization_servers": [at] }))
-        });
-        let server = get(async |State(state): State<Arc<Guarded>>| {
-            let at = state.at.lock().unwrap().clone();
-            Json(json!({
-                "issuer": at,
-                "authorization_endpoint": format!("{at}/authorize"),
-                "token_endpoint": format!("{at}/token"),
-                "registration_endpoint": format!("{at}/register"),
-                "response_types_supported": ["code"],
-                "code_challenge_methods_supported": ["S256"],
-            }))
-        });
-        let register = post(async |Json(client): Json<Value>| {
-            let uris = client["redirect_uris"].clone();
-            (StatusCode::CREATED, Json(json!({ "client_id": "c7", "redirect_uris": uris })))
-        });
-        let app = Router::new()
-            .route("/.well-known/oauth-protected-resource", resource.clone())
-            .route("/.well-known/oauth-protected-resource/mcp", resource)
-            .route("/.well-known/oauth-authorization-server", server)
-            .route("/register", register)
-            .route("/authorize", get(authorize))
-            .route("/token", post(token))
-            .route("/mcp", post(answer))
-            .with_state(state.clone());
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        *state.at.lock().unwrap() = format!("http://{}", listener.local_addr().expect("bound"));
-        #[expect(clippy::disallowed_methods, reason = "ends with the test")]
-        tokio::spawn(async move { axum::serve(listener, app).await });
-        state
-    }
-
-    async fn authorize(State(state): State<Arc<Guarded>>, Query(asked): Query<Fields>) -> Redirect {
-        let back = format!("{}?code=k1&state={}", asked["redirect_uri"], asked["state"]);
-        *state.asked.lock().unwrap() = asked;
-        Redirect::to(&back)
-    }
-
-    async fn token(State(state): State<Arc<Guarded>>, Form(form): Form<Fields>) -> Response {
-        let asked = state.asked.lock().unwrap().clone();
-        let fits = match form["grant_type"].as_str() {
-            "authorization_code" => {
-                let digest = Sha256::digest(form["code_verifier"].as_bytes());
-                let proved = BASE64_URL_SAFE_NO_PAD.encode(digest) == asked["code_challenge"];
-                proved && asked["code_challenge_method"] == "S256" && form["code"] == "k1"
-            }
-            "refresh_token" => {
-                state.refreshed.fetch_add(1, Ordering::SeqCst);
-                form["refresh_token"] == "r1"
-            }
-            _ => false,
-        };
-        let resource = format!("{}/mcp", state.at.lock().unwrap());
-        if !fits || form["resource"] != resource {
-            return (StatusCode::BAD_REQUEST, Json(json!({ "error": "invalid_grant" })))
-                .into_response();
-        }
-        let n = state.granted.fetch_add(1, Ordering::SeqCst) + 1;
-        Json(json!({
-            "access_token": format!("t{n}"), "token_type": "Bearer", "refresh_token": "r1",
-            "expires_in": 3600,
-        }))
-        .into_response()
-    }
-
-    async fn answer(
-        State(state): State<Arc<Guarded>>,
-        headers: HeaderMap,
-        Json(body): Json<Value>,
-    ) -> Response {
-        let expired = state.expired.load(Ordering::SeqCst);
-        guarded_answer(&headers, &body, expired, |token| format!("done by t{token}"))
-    }
+    use crate::tools::mcp::testing::{Desk, config as usual, run};
+    use fakes::guarded::Guarded;
+    use serde_json::json;
+    use std::os::unix::fs::PermissionsExt as _;
 
     fn config(state: &Guarded, file: PathBuf) -> McpConfig {
-        let url = format!("{}/mcp", state.at.lock().unwrap()).parse().ok();
+        let url = state.url().parse().ok();
         let (client_id, client_secret, scopes) = (None, None, vec!["read".to_owned()]);
         let login = Some(Login { file, client_id, client_secret, scopes });
         McpConfig { url, login, ..usual("g") }
@@ -382,7 +274,7 @@ mod tests {
     /// gateway alone, and goes on when a token has run out, without anybody.
     #[tokio::test]
     async fn ca_32_somebody_signs_in_once_and_the_gateway_goes_on() {
-        let (state, desk) = (guarded().await, Desk::new().await);
+        let (state, desk) = (Guarded::start().await, Desk::new().await);
         let file = desk.folder.path().join("logins/g.json");
         let config = config(&state, file.clone());
         let refused = desk.tools(config.clone()).await.err().expect("nobody signed in").to_string();
@@ -392,18 +284,17 @@ mod tests {
         let address = begun.address().to_owned();
         let (back, ()) = tokio::join!(returned(&listener), opens(&address));
         begun.end(&config, &back.expect("it comes back")).await.expect("signed in");
-        let asked = state.asked.lock().unwrap().clone();
-        let resource = format!("{}/mcp", state.at.lock().unwrap());
-        assert_eq!((&*asked["client_id"], &asked["resource"]), ("c7", &resource));
+        let asked = state.asked();
+        assert_eq!((&*asked["client_id"], &asked["resource"]), ("c7", &state.url()));
         assert!(asked["scope"].contains("read"), "{asked:?}");
         let mode = std::fs::metadata(&file).expect("it is kept").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let tools = desk.tools(config.clone()).await.expect("tools");
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t1");
-        state.expired.store(1, Ordering::SeqCst);
+        state.expires(1);
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t2");
-        assert_eq!(state.refreshed.load(Ordering::SeqCst), 1);
-        state.expired.store(9, Ordering::SeqCst);
+        assert_eq!(state.refreshed(), 1);
+        state.expires(9);
         let refused = desk.tools(config).await.err().expect("it is over").to_string();
         assert!(refused.contains("countersign mcp login g"), "{refused}");
     }
@@ -411,7 +302,7 @@ mod tests {
     /// Another's state, or a no, signs nobody in.
     #[tokio::test]
     async fn what_did_not_begin_here_does_not_end_here() {
-        let (state, desk) = (guarded().await, Desk::new().await);
+        let (state, desk) = (Guarded::start().await, Desk::new().await);
         let config = config(&state, desk.folder.path().join("g.json"));
         let begun = begin(&config, NOWHERE).await.expect("begun");
         for (back, why) in [

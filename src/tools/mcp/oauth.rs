@@ -60,7 +60,7 @@ pub(super) async fn token(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::mcp::testing::{Desk, config as usual, guarded_answer, run};
+    use crate::tools::mcp::testing::{Desk, config as usual, run};
     use axum::{
         Json, Router,
         extract::State,
@@ -98,7 +98,7 @@ mod tests {
         Json(body): Json<Value>,
     ) -> Response {
         let expired = state.expired.load(Ordering::SeqCst);
-        guarded_answer(&headers, &body, expired, |_| {
+        fakes::guarded::answer(&headers, &body, expired, |_| {
             format!("done {}", state.calls.fetch_add(1, Ordering::SeqCst) + 1)
         })
     }

@@ -1,11 +1,6 @@
 //! Configured servers for the tests, and what remembers them.
 
-use axum::{
-    Json,
-    http::{HeaderMap, StatusCode, header},
-    response::{IntoResponse as _, Response},
-};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use super::{McpConfig, Protocol, Server};
@@ -110,32 +105,4 @@ impl Desk {
 fn heard(folder: &Path) -> Vec<Value> {
     let lines = std::fs::read_to_string(folder.join("heard")).unwrap_or_default();
     lines.lines().map(|line| serde_json::from_str(line).expect("a message")).collect()
-}
-
-/// What a server answers that has one tool, and wants a token: `t1`, `t2`, …, of which the first so
-/// many are not in force any more.
-pub fn guarded_answer(
-    headers: &HeaderMap,
-    body: &Value,
-    expired: usize,
-    does: impl FnOnce(usize) -> String,
-) -> Response {
-    let token = headers.get("authorization").and_then(|value| value.to_str().ok());
-    let n = token.and_then(|token| token.strip_prefix("Bearer t")?.parse().ok()).unwrap_or(0);
-    if n <= expired {
-        return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")]).into_response();
-    }
-    let Some(id) = body.get("id") else { return StatusCode::ACCEPTED.into_response() };
-    let result = match body["method"].as_str().unwrap_or_default() {
-        "initialize" => json!({
-            "protocolVersion": "2025-06-18",
-            "capabilities": { "tools": {} },
-            "serverInfo": { "name": "guarded", "version": "1" },
-        }),
-        "tools/list" => {
-            json!({ "tools": [{ "name": "act", "inputSchema": { "type": "object" } }] })
-        }
-        _ => json!({ "content": [{ "type": "text", "text": does(n) }] }),
-    };
-    Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
 }

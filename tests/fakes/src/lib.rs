@@ -1,6 +1,7 @@
 //! Small platforms with state, and with faults on demand: what the tests talk to.
 
 pub mod discord;
+pub mod guarded;
 pub mod llm;
 pub mod telegram;
 pub mod web;
