@@ -102,6 +102,8 @@ mod tests {
         ] {
             assert_eq!(sanitise(written), plain, "{written}");
         }
+        let (long, most) = ("a".repeat(70), "a".repeat(NAME_CHARS));
+        assert_eq!(meant(&long, [most.as_str()].into_iter()), Some(most.as_str()));
     }
 
     /// CA-17: exact on the plain name before anything else. CA-19: then what is alike by strictly

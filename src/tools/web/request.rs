@@ -149,10 +149,11 @@ mod tests {
         HttpRequest { outside: Outside::new(["127.0.0.1".to_owned()].into()).unwrap() }
     }
 
-    /// IC-48
+    /// IC-48, with its limits.
     #[tokio::test]
     async fn a_request_is_sent_as_it_was_written() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
+        assert_eq!(tool().spec().rate, Rate { per_minute: 30, per_hour: 500 });
         let arguments = json!({
             "url": format!("{}/echo?x=1", server.url()),
             "method": "POST",
