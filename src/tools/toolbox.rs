@@ -234,7 +234,7 @@ impl Toolbox {
             ended = context.people.bounded(entry.spec.timeout, run) => Some(match ended {
                 Some(Ok(result)) => result,
                 Some(Err(_panic)) => {
-                    tracing::error!(tool.name = name, call = %context.call, "a tool broke down");
+                    tracing::error!(agent.id = context.agent, tool.name = name, call = %context.call, "a tool broke down");
                     Err(ToolError::ExecutionFailed(format!("{name} broke down; nothing came of it")))
                 }
                 None => Err(ToolError::Timeout(entry.spec.timeout)),

@@ -106,14 +106,24 @@ pub(super) async fn finish(turn: &Turn<'_>, done: Done, running: &mut Running<'_
     let result = match result {
         Ok(result) => result,
         Err(Lost::Lease) => {
-            tracing::warn!(conversation.id = %conversation, "the lease was lost before a call began");
+            let agent = &turn.agent.id;
+            tracing::warn!(conversation.id = %conversation, agent.id = agent, "the lease was lost before a call began");
             return Ok(Flow::End);
         }
         Err(Lost::Answer) => {
-            tracing::warn!(conversation.id = %conversation, tool.name = call.tool, "an answer was lost");
+            let agent = &turn.agent.id;
+            tracing::warn!(conversation.id = %conversation, agent.id = agent, tool.name = call.tool, "an answer was lost");
             return Ok(Flow::Around);
         }
     };
+    tracing::debug!(
+        conversation.id = %conversation,
+        agent.id = turn.agent.id,
+        tool.name = call.tool,
+        outcome = ?result.outcome,
+        took_ms = result.took_ms,
+        "a call has ended"
+    );
     let shows_pictures = turn.shows_pictures();
     let files = result.attachments.iter().filter(|file| shows_pictures || !file.preview);
     let files = files.map(|file| Outgoing::File {

@@ -235,7 +235,8 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
 
 async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
     let conversation = turn.claimed.lease.conversation();
-    tracing::error!(conversation.id = %conversation, problem = %problem, "the model did not answer");
+    let agent = &turn.agent.id;
+    tracing::error!(conversation.id = %conversation, agent.id = agent, problem = %problem, "the model did not answer");
     let words = turn.claimed.words();
     match problem {
         ModelError::Retry { .. } => turn.fail(words.model_unavailable).await,

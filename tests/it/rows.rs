@@ -47,7 +47,6 @@ const OPEN: &[(&str, &str)] = &[
     ("CA-23", "S13 stands: the same result three times, for to look again may be right"),
     ("CA-24", "a call that cannot be read is answered as such; the turn's steps bound it"),
     ("CA-25", "as CA-24"),
-    ("CA-26", "logs name the agent's conversation, and no more of it"),
     ("CA-27", "S5 stands: who asks is never an argument"),
     ("CA-28", "CV-16 stands: one way to tell tools in words"),
     ("CA-30", "CA-22 stands: the cache is the gateway's, no tool looks into it"),

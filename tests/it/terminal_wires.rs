@@ -59,3 +59,25 @@ async fn a_note_is_allowed_by_a_typed_command_and_its_file_is_saved() {
     assert!(ended.success(), "{}", fs::read_to_string(site.path("log")).unwrap());
     site.end().await;
 }
+
+/// CA-26: a log with details names the agent and its tool for each call, and tells nothing of what
+/// was said.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ca_26_a_log_with_details_names_the_agent() {
+    let mut site = Site::new(On::Sqlite).await;
+    site.variable("COUNTERSIGN_LOG", "countersign=debug");
+    site.configure("127.0.0.1:8642", "");
+    let mut talk = site.talk();
+    talk.types(b"what time is it in Asia/Tokyo\n").await;
+    let line = eventually("a call has ended", async || {
+        let said = talk.said();
+        said.lines().find(|line| line.contains("a call has ended")).map(str::to_owned)
+    });
+    let line: serde_json::Value = serde_json::from_str(&line.await).unwrap();
+    let fields = &line["fields"];
+    assert_eq!((&fields["agent.id"], &fields["outcome"]), (&"default".into(), &"Done".into()));
+    assert_eq!(fields["tool.name"], "get_current_datetime");
+    assert!(!line.to_string().contains("Tokyo"), "{line}");
+    talk.stop().await;
+    site.end().await;
+}
