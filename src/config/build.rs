@@ -82,19 +82,28 @@ pub fn limits(config: &Config) -> Limits {
         let cached = model.cached_price.map_or(input, price);
         (model.id.clone(), Price { input, output: price(model.output_price), cached })
     });
+    let embeddings = config.memory.embeddings.iter().map(|name| {
+        let input = price(config.memory.embeddings_price);
+        (name.clone(), Price { input, cached: input, output: 0.0 })
+    });
     Limits {
         person: daily(&config.limits.person),
         conversation: daily(&config.limits.conversation),
         all: daily(&config.limits.all),
-        prices: prices.collect(),
+        prices: prices.chain(embeddings).collect(),
     }
+}
+
+/// Money in millionths of its unit: what is counted is exact.
+pub fn micros(money: f64) -> u64 {
+    (money.max(0.0) * 1e6).round() as u64
 }
 
 fn daily(entry: &DailyEntry) -> Daily {
     Daily {
         messages: entry.messages,
         tokens: entry.tokens,
-        cost_micros: entry.cost.map(|cost| (cost.max(0.0) * 1e6).round() as u64),
+        cost_micros: entry.cost.map(micros),
         tool_ms: entry.tool_minutes.map(|minutes| minutes.saturating_mul(60_000)),
     }
 }

@@ -90,14 +90,15 @@ impl Default for ShellConfig {
 pub struct MemoryConfig {
     /// The id of a model, and what its vendor calls the one that makes vectors.
     pub embeddings: Option<String>,
+    pub embeddings_price: f64,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SkillsConfig {
     pub load_tool: bool,
-}
     pub hosts: BTreeMap<String, Vec<String>>,
+}
 
 impl Default for SkillsConfig {
     fn default() -> Self {

@@ -279,6 +279,7 @@ pub const KEYS: &[Key] = &[
     ),
     key("mcp.folders", "[]", "Folders that the confined server may write"),
     key("memory.embeddings", "", "Model for search by meaning: <id of a model>/<vendor's name>"),
+    key("memory.embeddings_price", "0", "Its price of a million tokens"),
     key("hooks.name", "", "What the hook is called in the journal and in logs"),
     key("hooks.on", "", "before_llm, after_llm, before_tool, after_tool or on_error"),
     key(
@@ -320,6 +321,7 @@ pub const KEYS: &[Key] = &[
     ),
     key("web.search.key", "", "Its key, as a secret"),
     key("web.search.url", "the service's", "Where your SearXNG answers, with /search"),
+    key("web.search.price", "0", "What one search there costs"),
     key("webhooks_in.name", "", "Taken at <admin.listen>/hooks/<name>"),
     key(
         "webhooks_in.verify",

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::secret::Secret;
+use super::{build::micros, secret::Secret};
 use crate::{
     agent::spec::Variable,
     tools::web::{
@@ -29,11 +29,13 @@ pub struct SearchEntry {
     pub provider: Kind,
     pub key: Option<Secret>,
     pub url: Option<url::Url>,
+    #[serde(default)]
+    pub price: f64,
 }
 
 impl Default for WebSection {
     fn default() -> Self {
-        let keyless = SearchEntry { provider: Kind::Duckduckgo, key: None, url: None };
+        let keyless = SearchEntry { provider: Kind::Duckduckgo, key: None, url: None, price: 0.0 };
         Self { inside: Vec::new(), search: vec![keyless] }
     }
 }
@@ -79,6 +81,7 @@ impl SearchEntry {
         let key = self.key.as_ref().map(|key| key.reveal(variables).context("key")).transpose()?;
         let key: Option<SecretString> = key;
         anyhow::ensure!(key.is_some() || !self.provider.needs_key(), "key: is missing");
-        Ok(Provider { kind: self.provider, url, key })
+        let price_micros = micros(self.price);
+        Ok(Provider { kind: self.provider, url, key, price_micros })
     }
 }

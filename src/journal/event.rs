@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 use super::ids::{ApprovalId, CallId, ConversationId, ScheduleId};
 
@@ -230,14 +231,33 @@ pub struct ToolResult {
     /// Pictures that the model is shown, by their paths in the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub views: Vec<Attachment>,
+    /// What else there is to know of the call, for operators: no model reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<String>,
+    /// What it has cost, in millionths of a currency unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+    /// What models were asked for it, by their ids.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub asked: BTreeMap<String, Usage>,
     pub took_ms: u64,
 }
 
 impl ToolResult {
     /// One that says this, and nothing else.
     pub fn text(outcome: Outcome, text: String) -> Self {
-        let (attachments, seen, foreign, views) = (vec![], vec![], vec![], vec![]);
-        Self { outcome, text, attachments, seen, foreign, views, took_ms: 0 }
+        Self {
+            outcome,
+            text,
+            attachments: vec![],
+            seen: vec![],
+            foreign: vec![],
+            views: vec![],
+            raw: None,
+            cost_micros: None,
+            asked: BTreeMap::new(),
+            took_ms: 0,
+        }
     }
 }
 

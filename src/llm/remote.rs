@@ -16,7 +16,7 @@ use super::{
     vendor::{ModelConfig, Provider, ToolCalls},
     wire,
 };
-use crate::agent::prompt::Prompt;
+use crate::{agent::prompt::Prompt, journal::event::Usage};
 
 pub struct RemoteModel {
     vendor: Vendor,
@@ -38,12 +38,14 @@ impl RemoteModel {
         }
     }
 
-    /// What texts mean, each as a vector: for models that are made for that.
-    pub async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, ModelError> {
+    /// What texts mean, each as a vector, and what was read for that: for models that are made for it.
+    pub async fn embed(&self, texts: Vec<String>) -> Result<(Vec<Vec<f32>>, Usage), ModelError> {
         let Vendor { config, client, target } = &self.vendor;
         let wanted = EmbedRequest::new_batch(texts);
         let read = client.exec_embed(target.clone(), wanted, None).await;
-        Ok(read.map_err(|e| refusal::classify(&e, config))?.into_vectors())
+        let read = read.map_err(|e| refusal::classify(&e, config))?;
+        let usage = wire::counted(&read.usage);
+        Ok((read.into_vectors(), usage))
     }
 }
 

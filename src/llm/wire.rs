@@ -217,7 +217,11 @@ pub(super) fn reply(end: StreamEnd, limit: u32) -> Result<Reply, ModelError> {
 }
 
 fn usage(end: &StreamEnd) -> Usage {
-    let Some(usage) = &end.captured_usage else { return Usage::default() };
+    end.captured_usage.as_ref().map(counted).unwrap_or_default()
+}
+
+/// Tokens, where the vendor tells them.
+pub(super) fn counted(usage: &genai::chat::Usage) -> Usage {
     let count = |n: Option<i32>| n.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
     let details = usage.prompt_tokens_details.as_ref();
     Usage {

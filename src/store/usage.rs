@@ -27,7 +27,7 @@ pub enum What {
     /// `messages`: those that the answer answers.
     Model { id: String, messages: u64, usage: Usage, cost_micros: u64 },
     /// `counted`: its place in the windows of the rate limit was taken before it ran.
-    Tool { name: String, counted: bool },
+    Tool { name: String, counted: bool, cost_micros: u64 },
 }
 
 /// Whose day.
@@ -233,13 +233,13 @@ pub(super) async fn enter(
         What::Model { id, messages, usage, cost_micros } => {
             ("model", id, messages, usage, cost_micros)
         }
-        What::Tool { name, counted } => {
+        What::Tool { name, counted, cost_micros } => {
             if !counted {
                 let mut calls = locked(tx, &used.person, &name).await?;
                 calls.retain(|at| *at > now.timestamp_millis() - 3_600_000);
                 count(tx, (&used.person, &name), calls, now).await?;
             }
-            ("tool", name, 0, Usage::default(), 0)
+            ("tool", name, 0, Usage::default(), cost_micros)
         }
     };
     sql!(

@@ -38,6 +38,14 @@ pub fn used_often_enough(tool: &str, most: u32) -> String {
     )
 }
 
+pub fn money_used_up(wait: TimeDelta) -> String {
+    format!(
+        "Action budget exhausted: today's money is not enough for this call. Try again in {}. Go on \
+         without it, or say so.",
+        in_words(wait)
+    )
+}
+
 pub fn tool_time_used_up(wait: TimeDelta) -> String {
     format!(
         "Action budget exhausted: today's time for tools is used up. Try again in {}. Go on without tools, or say \

@@ -8,6 +8,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 use crate::{
+    journal::event::Usage,
     llm::remote::RemoteModel,
     store::{
         Store,
@@ -33,24 +34,27 @@ pub struct Meaning {
     pub name: String,
 }
 
+/// The model that was asked, and what it has read.
+pub type Asked = (String, Usage);
+
 /// By words; and by meaning, as long as the model for that answers.
 pub async fn search(
     (store, meaning): (&Store, Option<&Meaning>),
     shelf: &Shelf,
     query: &str,
     most: usize,
-) -> Result<Vec<Memory>> {
+) -> Result<(Vec<Memory>, Option<Asked>)> {
     let (of, wanted) = (shelf.clone(), query.to_owned());
     let search =
         store.read(move |tx| Box::pin(async move { memory::search(tx, &of, &wanted, most).await }));
     let mut found = search.await?;
-    let Some(meaning) = meaning else { return Ok(found) };
-    let near = match meaning.near(shelf, query, most).await {
+    let Some(meaning) = meaning else { return Ok((found, None)) };
+    let (near, usage) = match meaning.near(shelf, query, most).await {
         Ok(near) => near,
         Err(problem) => {
             let problem = format!("{problem:#}");
             tracing::warn!(problem, "memories are searched by their words only");
-            return Ok(found);
+            return Ok((found, None));
         }
     };
     let paths: Vec<_> = found.iter().map(|memory| memory.path.clone()).collect();
@@ -61,7 +65,7 @@ pub async fn search(
             None => recalled(store, shelf, path).await?,
         });
     }
-    Ok(fitting)
+    Ok((fitting, Some((meaning.name.clone(), usage))))
 }
 
 async fn recalled(store: &Store, shelf: &Shelf, path: String) -> Result<Option<Memory>> {
@@ -72,8 +76,14 @@ async fn recalled(store: &Store, shelf: &Shelf, path: String) -> Result<Option<M
 }
 
 impl Meaning {
-    /// The memories that mean what is asked for, the closest first, by their paths.
-    pub async fn near(&self, shelf: &Shelf, query: &str, most: usize) -> Result<Vec<String>> {
+    /// The memories that mean what is asked for, the closest first, by their paths; and what was
+    /// read to find them.
+    pub async fn near(
+        &self,
+        shelf: &Shelf,
+        query: &str,
+        most: usize,
+    ) -> Result<(Vec<String>, Usage)> {
         let (of, name) = (shelf.clone(), self.name.clone());
         let unread = self.store.read(move |tx| {
             Box::pin(async move { vectors::unread(tx, &of, &name, READ_AT_ONCE).await })
@@ -87,7 +97,8 @@ impl Meaning {
         let texts: Vec<_> = [cut(query)].into_iter().chain(texts).collect();
         let count = texts.len();
         let placed = timeout(ANSWERS_WITHIN, self.model.embed(texts)).await;
-        let mut placed = placed.context("the model does not answer")??.into_iter();
+        let (placed, usage) = placed.context("the model does not answer")??;
+        let mut placed = placed.into_iter();
         anyhow::ensure!(placed.len() == count, "the model has left texts out");
         let wanted = placed.next().context("the model has read nothing")?;
         let (of, name) = (shelf.clone(), self.name.clone());
@@ -100,7 +111,7 @@ impl Meaning {
                 vectors::of_shelf(tx, &of, &name).await
             })
         });
-        Ok(closest(&wanted, all.await?, most))
+        Ok((closest(&wanted, all.await?, most), usage))
     }
 }
 

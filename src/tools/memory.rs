@@ -215,15 +215,16 @@ impl Tool for MemorySearch {
         let Searched { query } = parse(arguments)?;
         let Shelves { store, meaning, .. } = &self.0;
         let found = meaning::search((store, meaning.as_ref()), &context.shelf, &query, FOUND).await;
-        let found = found.map_err(|error| broken(&error))?;
-        if found.is_empty() {
-            return Ok(Output::text("Nothing in your memory has any of these words."));
-        }
+        let (found, asked) = found.map_err(|error| broken(&error))?;
         let mut text = String::new();
         for memory in &found {
             let _ = write!(text, "{}\n{}\n\n", source(memory), excerpt(&memory.content, &query));
         }
-        Ok(Output { foreign: foreign(&found), ..Output::text(text.trim_end()) })
+        if found.is_empty() {
+            text.push_str("Nothing in your memory has any of these words.");
+        }
+        let asked = asked.into_iter().collect();
+        Ok(Output { foreign: foreign(&found), asked, ..Output::text(text.trim_end()) })
     }
 }
 

@@ -51,7 +51,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     agent::{catalog::ToolSpec, paths::PathRefused},
     journal::{
-        event::{Attachment, Seen, Speaker},
+        event::{Attachment, Seen, Speaker, Usage},
         ids::{CallId, ConversationId},
     },
     store::{files::Artifacts, shelf::Shelf},
@@ -64,6 +64,12 @@ pub trait Tool: Send + Sync {
 
     /// What the question shows besides the arguments: the diff of an edit, in Markdown.
     async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<String> {
+        None
+    }
+
+    /// What a call with these arguments may cost at most, in millionths of a currency unit: one for
+    /// which the day has no money left does not run.
+    fn estimated_cost(&self, _arguments: &Value) -> Option<u64> {
         None
     }
 
@@ -121,6 +127,12 @@ pub struct Output {
     pub foreign: Vec<String>,
     /// Pictures that the model is to see, stored as artifacts already, by their paths.
     pub views: Vec<Attachment>,
+    /// What else there is to know, for operators: it is kept, and no model reads it.
+    pub raw: Option<String>,
+    /// What it has cost, in millionths of a currency unit.
+    pub cost_micros: Option<u64>,
+    /// What models were asked for it, by their ids.
+    pub asked: BTreeMap<String, Usage>,
 }
 
 impl Output {

@@ -30,6 +30,10 @@ use crate::{
 
 /// Nobody is kept waiting for a question much longer.
 const PREVIEW_FOR: Duration = Duration::from_secs(10);
+/// Of what was sent, in a word about it.
+const QUOTED_CHARS: usize = 300;
+/// Of what is kept beside a result.
+const RAW_CHARS: usize = 4_000;
 
 /// The tools there are. Some come and go while the program runs.
 #[derive(Default)]
@@ -168,6 +172,12 @@ impl Toolbox {
         self.entry(name)?.prepare(arguments)
     }
 
+    /// What this call may cost, in millionths of a currency unit.
+    pub fn estimated_cost(&self, call: &Call) -> Option<u64> {
+        let entry = self.entry(&call.tool).ok()?;
+        entry.tool.estimated_cost(&entry.prepare(call.arguments.clone()).ok()?)
+    }
+
     /// What a question shows besides the arguments. A tool that fails at it shows nothing.
     pub async fn preview(&self, call: &Call, context: &Context) -> Option<String> {
         let entry = self.entry(&call.tool).ok()?;
@@ -204,6 +214,9 @@ impl Toolbox {
             seen: output.seen,
             foreign: output.foreign,
             views: output.views,
+            raw: output.raw.map(|raw| cut(&self.redactor.result(raw), RAW_CHARS)),
+            cost_micros: output.cost_micros,
+            asked: output.asked,
             took_ms: started.elapsed().as_millis() as u64,
         })
     }
@@ -247,7 +260,7 @@ impl Toolbox {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
         let entry = tools.get(name).cloned().ok_or_else(|| {
             let near = naming::near(name, tools.keys().map(String::as_str));
-            ToolError::InvalidParameters(texts::no_such_tool(&cut(name), &near))
+            ToolError::InvalidParameters(texts::no_such_tool(&cut(name, QUOTED_CHARS), &near))
         })?;
         match &entry.spec.unavailable {
             Some(why) => Err(ToolError::ExecutionFailed(texts::tool_unavailable(name, why))),
@@ -273,7 +286,7 @@ fn checked(
     let schema = jsonschema::options()
         .offline()
         .build(&spec.parameters)
-        .map_err(|error| unfit(cut(&error.to_string())))?;
+        .map_err(|error| unfit(cut(&error.to_string(), QUOTED_CHARS)))?;
     let value = |variable: &Variable| Some((variable.name.clone(), variable.value(environment)?));
     let variables: BTreeMap<_, _> = spec.env.iter().filter_map(value).collect();
     let names = spec.env.iter().map(|variable| variable.name.as_str());
@@ -320,8 +333,8 @@ fn is_fit(name: &str) -> bool {
 }
 
 /// Not endless, as it may quote what was sent.
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(300) {
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
     }

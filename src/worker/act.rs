@@ -137,7 +137,7 @@ pub(super) async fn finish(turn: &Turn<'_>, done: Done, running: &mut Running<'_
     let files: Vec<_> = files.collect();
     let shows_wait = turn.awaits_album(&files, running);
     let facts = vec![trail::ran(turn, &call, rule, &result)];
-    let used = vec![limits::ran(turn, &call, &result, counted)];
+    let used = limits::ran(turn, &call, &result, counted);
     let mut events = hooked;
     events.extend(scene::tainted(turn, &call.id, &result));
     events.push(Event::ToolFinished { call: call.id, result });

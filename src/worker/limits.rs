@@ -119,6 +119,7 @@ pub(super) async fn admit(
         let ends = cleared.iter().map(|c| refused(&c.call().id, text.clone())).collect();
         return Ok((vec![], ends));
     }
+    let (cleared, mut ends) = affordable(turn, cleared).await?;
     let gateway = &turn.worker.gateway;
     let (person, now) = (person(turn, turn.session.answered_upto), gateway.clock.now());
     let recent = gateway.store.recent_calls(&person).await?;
@@ -140,7 +141,7 @@ pub(super) async fn admit(
         })
         .collect();
     if near.is_empty() || crash::planted("rates") {
-        return Ok((cleared, vec![]));
+        return Ok((cleared, ends));
     }
     // In the order of their rows, so that two nodes never wait for each other.
     near.sort_by(|(_, (one, _)), (_, (other, _))| one.cmp(other));
@@ -153,8 +154,38 @@ pub(super) async fn admit(
             Err(wait) => drop(refused.insert(id, wait)),
         }
     }
-    let ends = refused.iter().map(|(id, wait)| rate_limited(id, *wait)).collect();
+    ends.extend(refused.iter().map(|(id, wait)| rate_limited(id, *wait)));
     let free = cleared.into_iter().filter(|c| !refused.contains_key(&c.call().id)).collect();
+    Ok((free, ends))
+}
+
+/// Those that today's money is enough for, and the ends of the others.
+async fn affordable(turn: &Turn<'_>, cleared: Vec<Cleared>) -> Result<(Vec<Cleared>, Vec<Event>)> {
+    let toolbox = &turn.worker.toolbox;
+    let costs: Vec<_> = cleared.iter().map(|c| toolbox.estimated_cost(c.call())).collect();
+    if costs.iter().all(Option::is_none) {
+        return Ok((cleared, vec![]));
+    }
+    let mut left = u64::MAX;
+    let (store, now) = (&turn.worker.gateway.store, turn.worker.gateway.clock.now());
+    for (daily, scope) in turn.worker.limits.scopes(turn) {
+        if let Some(most) = daily.cost_micros {
+            left = left.min(most.saturating_sub(store.spent(scope, now).await?.cost_micros));
+        }
+    }
+    let (mut free, mut ends) = (Vec::new(), Vec::new());
+    for (cleared, cost) in cleared.into_iter().zip(costs) {
+        match left.checked_sub(cost.unwrap_or_default()) {
+            Some(rest) => {
+                left = rest;
+                free.push(cleared);
+            }
+            None => ends.push(refused(
+                &cleared.call().id,
+                texts::money_used_up(limits::until_tomorrow(now)),
+            )),
+        }
+    }
     Ok((free, ends))
 }
 
@@ -227,9 +258,16 @@ fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used 
     Used { agent: turn.agent.id.clone(), person: person(turn, upto), what, took_ms: 0 }
 }
 
-/// A run of a tool for the account.
-pub(super) fn ran(turn: &Turn<'_>, call: &Call, result: &ToolResult, counted: bool) -> Used {
-    let what = What::Tool { name: call.tool.clone(), counted };
-    let person = person(turn, turn.session.answered_upto);
-    Used { agent: turn.agent.id.clone(), person, what, took_ms: result.took_ms }
+/// A run of a tool for the account, and what models were asked for it.
+pub(super) fn ran(turn: &Turn<'_>, call: &Call, result: &ToolResult, counted: bool) -> Vec<Used> {
+    let (agent, person) = (&turn.agent.id, person(turn, turn.session.answered_upto));
+    let used = |what, took_ms| Used { agent: agent.clone(), person: person.clone(), what, took_ms };
+    let cost_micros = result.cost_micros.unwrap_or_default();
+    let tool = What::Tool { name: call.tool.clone(), counted, cost_micros };
+    let asked = result.asked.iter().map(|(id, usage)| {
+        let price = turn.worker.limits.prices.get(id).copied().unwrap_or_default();
+        let (id, usage, cost_micros) = (id.clone(), *usage, price.of(usage));
+        used(What::Model { id, messages: 0, usage, cost_micros }, 0)
+    });
+    std::iter::once(used(tool, result.took_ms)).chain(asked).collect()
 }

@@ -30,14 +30,8 @@ const WANTED: &[(&str, &str)] = &[
 /// Rows that no test proves yet, and why.
 const OPEN: &[(&str, &str)] = &[
     ("MC-06", "the tools that make media and the browser come later; the others state their tier"),
-    ("IC-06", "no tool costs money of its own yet; what models cost is counted"),
     ("IC-09", "IC-31 stands: who names no limit has the usual one"),
     ("IC-14", "MC-05 stands: of most tools the model is shown a line, not the schema"),
-    ("IC-17", "as IC-06"),
-    (
-        "IC-18",
-        "nothing is kept beside a result; what is too long to be read is kept whole in a file",
-    ),
     ("IC-46", "MC-21 stands: the time in its form, with the offset beside it"),
     ("IC-51", "files are opened beneath the workspace, without links, in this process (FO-28, S9)"),
     ("FO-06", "MC-20 stands: to read is free"),

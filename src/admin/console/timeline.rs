@@ -35,6 +35,8 @@ pub struct Step {
     pub kind: &'static str,
     pub title: String,
     pub text: String,
+    /// What a tool has kept for operators.
+    pub raw: Option<String>,
     /// What there is to know besides: a name and a value.
     pub facts: Vec<(&'static str, String)>,
     pub calls: Vec<Call>,
@@ -133,7 +135,7 @@ impl Teller {
             Event::ToolStarted { call } => {
                 step("note", format!("{} began", self.tool(call.as_str())))
             }
-            Event::ToolFinished { call, result } => self.ended(call.as_str(), result),
+            Event::ToolFinished { call, result } => self.ended(call.as_str(), result, prices),
             Event::Delegated { call, children } => {
                 let children = children.into_iter().map(|child| child.0).collect();
                 Step { children, ..step("note", self.tool(call.as_str()) + " gave work to others") }
@@ -191,13 +193,13 @@ impl Teller {
             facts.push(("cached", usage.cached_tokens.to_string()));
         }
         if cost > 0 {
-            facts.push(("cost", format!("{:.4}", cost as f64 / 1e6)));
+            facts.push(("cost", money(cost)));
         }
         let took_ms = self.before.map(|before| (at - before).num_milliseconds());
         Step { text, facts, calls, took_ms, ..step("model", self.model.clone()) }
     }
 
-    fn ended(&self, call: &str, result: ToolResult) -> Step {
+    fn ended(&mut self, call: &str, result: ToolResult, prices: &BTreeMap<String, Price>) -> Step {
         let (kind, how) = match result.outcome {
             Outcome::Done => ("call", "done"),
             Outcome::Failed => ("bad", "failed"),
@@ -209,10 +211,29 @@ impl Teller {
         if !files.is_empty() {
             facts.push(("files", files.join(", ")));
         }
+        let mut cost = result.cost_micros.unwrap_or_default();
+        for (model, usage) in &result.asked {
+            cost += prices.get(model).copied().unwrap_or_default().of(usage);
+            facts.push(("asked", format!("{model}, {} tokens", usage.input_tokens)));
+        }
+        if cost > 0 {
+            facts.push(("cost", money(cost)));
+        }
+        if let Some(total) = self.total() {
+            total.cost_micros += cost;
+        }
         let took_ms = (result.outcome == Outcome::Done).then_some(result.took_ms as i64);
         let title = format!("{}: {how}", self.tool(call));
-        Step { text: result.text, facts, took_ms, ..step(kind, title) }
+        Step { text: result.text, raw: result.raw, facts, took_ms, ..step(kind, title) }
     }
+}
+
+/// To the millionth, as it is counted.
+fn money(micros: u64) -> String {
+    let exact = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+    let short = exact.trim_end_matches('0');
+    let decimals = short.len() - short.find('.').unwrap_or_default() - 1;
+    exact[..short.len() + 4_usize.saturating_sub(decimals)].to_owned()
 }
 
 /// What the guard said of a call.
@@ -400,6 +421,33 @@ mod tests {
         assert_eq!((total.requests, total.calls, total.cost_micros), (1, 1, 300));
         assert_eq!((total.took_ms, told[5].took_ms), (5_000, Some(1_000)));
         assert_eq!(told[4].facts, [("guard", "rule r (shipped)".to_owned())]);
+    }
+
+    /// IC-17, IC-18: what a call has cost is told to the millionth, and what no model has read.
+    #[test]
+    fn ic_17_ic_18_a_call_is_told_with_its_cost_and_what_was_kept_beside_it() {
+        let ann = json!({ "id": "1", "name": "Ann" });
+        let told = told(
+            &[
+                json!({ "kind": "said", "by": ann, "text": "find it", "message": "1" }),
+                json!({ "kind": "tool_finished", "call": "k", "result": {
+                    "outcome": "done", "text": "found", "raw": "Serper answered",
+                    "cost_micros": 12_345, "took_ms": 5,
+                    "asked": { "main": { "input_tokens": 100, "output_tokens": 10 } },
+                } }),
+            ],
+            &[],
+        );
+        let total = told[0].total.as_ref().unwrap();
+        assert_eq!(total.cost_micros, 12_645);
+        assert_eq!(told[2].raw.as_deref(), Some("Serper answered"));
+        let facts = [("asked", "main, 100 tokens"), ("cost", "0.012645")];
+        assert_eq!(told[2].facts, facts.map(|(name, value)| (name, value.to_owned())));
+        for (micros, shown) in
+            [(1_000, "0.0010"), (1, "0.000001"), (2_500_000, "2.5000"), (70_010, "0.07001")]
+        {
+            assert_eq!(money(micros), shown);
+        }
     }
 
     #[test]

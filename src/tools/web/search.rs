@@ -42,6 +42,8 @@ pub struct Provider {
     /// Where it is asked.
     pub url: Url,
     pub key: Option<SecretString>,
+    /// What one search costs, in millionths of a currency unit.
+    pub price_micros: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, serde::Serialize)]
@@ -196,6 +198,12 @@ impl Tool for WebSearch {
         }
     }
 
+    /// That of the dearest: which of them answers is not known before.
+    fn estimated_cost(&self, _arguments: &Value) -> Option<u64> {
+        let prices = self.providers.iter().map(|provider| provider.price_micros);
+        prices.max().filter(|price| *price > 0)
+    }
+
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let wish: Wish = parse(arguments)?;
         if wish.query.trim().is_empty() {
@@ -210,7 +218,10 @@ impl Tool for WebSearch {
                 Ok(hits) => {
                     let text = told(hits, wish.count());
                     self.keep(wish, context.now, text.clone());
-                    return Ok(Output::text(text));
+                    problems.push(format!("{:?} answered", provider.kind));
+                    let cost_micros = Some(provider.price_micros).filter(|price| *price > 0);
+                    let raw = Some(problems.join("; "));
+                    return Ok(Output { raw, cost_micros, ..Output::text(text) });
                 }
                 Err(problem) => problems.push(format!("{:?} {problem}", provider.kind)),
             }
@@ -376,7 +387,7 @@ mod tests {
     fn provider(server: &FakeWeb, kind: Kind) -> Provider {
         let url = format!("{}/{}", server.url(), format!("{kind:?}").to_lowercase());
         let key = kind.needs_key().then(|| SecretString::from("k-canary"));
-        Provider { kind, url: url.parse().unwrap(), key }
+        Provider { kind, url: url.parse().unwrap(), key, price_micros: 0 }
     }
 
     fn tool(server: &FakeWeb, kinds: &[Kind]) -> WebSearch {
@@ -411,7 +422,11 @@ mod tests {
         server.fails("/tavily", 429);
         let tool = tool(&server, &[Kind::Serper, Kind::Tavily, Kind::Duckduckgo]);
         let wish = json!({ "query": "rivers" });
-        let first = place.runs(&tool, wish.clone()).await.unwrap().text;
+        let output = place.runs(&tool, wish.clone()).await.unwrap();
+        let raw = output.raw.unwrap_or_default();
+        assert!(raw.starts_with("Serper answered 500") && raw.contains("; Tavily answered 429"));
+        assert!(raw.ends_with("; Duckduckgo answered"), "operators see who did: {raw}");
+        let first = output.text;
         assert!(first.contains("Elbe"), "{first}");
         assert_eq!(server.asked().len(), 3);
         assert_eq!(place.runs(&tool, wish.clone()).await.unwrap().text, first);

@@ -2,6 +2,7 @@
 
 use channels::{Place, PlaceKind};
 use countersign::{
+    clock::Clock as _,
     config::MemoryOf,
     journal::{
         event::{Event, Outcome, Speaker},
@@ -11,6 +12,7 @@ use countersign::{
     store::{
         memory::{self, Note, Write, Written},
         shelf::Shelf,
+        usage,
     },
 };
 use fakes::llm::FakeLlm;
@@ -285,6 +287,7 @@ story! {
         }]);
         world.config.models = serde_json::from_value(models).unwrap();
         world.config.memory.embeddings = Some("main/text-embedding-3-small".into());
+        world.config.memory.embeddings_price = 2.0;
         ann_has_it(world, "memory_store", stored("bees.md", "They make honey.")).await;
         ann_has_it(world, "memory_store", stored("sky.md", "There was rain.")).await;
         let search = json!({ "query": "something sweet" });
@@ -297,6 +300,13 @@ story! {
         let (_, found) = ann_has_it(world, "memory_search", search).await;
         assert!(found.starts_with("Nothing in your memory"), "{found}");
         assert_eq!(read(&vendor), json!(["something sweet", "They sting, and like rain."]));
+        let since = world.clock.now();
+        let app = world.node().await;
+        let account = app.gateway.store.read(move |tx| Box::pin(usage::account(tx, since))).await.unwrap();
+        let embedded = account.iter().find(|line| line.name == "main/text-embedding-3-small");
+        let line = embedded.unwrap_or_else(|| panic!("{account:?}"));
+        assert_eq!((line.agent.as_str(), line.kind.as_str(), line.times), ("default", "model", 2));
+        assert_eq!((line.usage.input_tokens, line.cost_micros), (5, 10), "a token each here");
         ann_has_it(world, "memory_forget", json!({ "path": "bees.md" })).await;
         vendor.knows(&[]);
         let words = json!({ "query": "rain" });

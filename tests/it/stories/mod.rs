@@ -5,6 +5,7 @@ mod approvals;
 mod attacks;
 mod audit;
 mod console;
+mod costs;
 mod delegation;
 mod delivery;
 mod disclosure;

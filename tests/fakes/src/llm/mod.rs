@@ -313,7 +313,8 @@ fn embedded(script: &Shared, uri: Uri, headers: HeaderMap, body: &Bytes) -> Resp
         |(index, text)| json!({ "object": "embedding", "index": index, "embedding": means(text) }),
     );
     let data: Vec<_> = data.collect();
-    let usage = json!({ "prompt_tokens": 1, "total_tokens": 1 });
+    // A token each.
+    let usage = json!({ "prompt_tokens": data.len(), "total_tokens": data.len() });
     axum::Json(json!({ "object": "list", "data": data, "model": body["model"], "usage": usage }))
         .into_response()
 }

@@ -1,0 +1,83 @@
+//! What tools cost, and what is kept of a call for those who look into it.
+
+use async_trait::async_trait;
+use countersign::{
+    agent::catalog::ToolSpec,
+    journal::{event::Event, role::Role},
+    llm::scripted::{call, say},
+    tools::{Context, Output, Tool, ToolError},
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+use crate::{api::Served, story, world::World};
+
+/// Scans sheets, a thousandth each.
+struct Scan;
+
+fn price(arguments: &Value) -> Option<u64> {
+    Some(arguments["sheets"].as_u64()? * 1_000)
+}
+
+#[async_trait]
+impl Tool for Scan {
+    fn spec(&self) -> ToolSpec {
+        let parameters = json!({
+            "type": "object",
+            "properties": { "sheets": { "type": "integer" } },
+            "required": ["sheets"],
+        });
+        ToolSpec::read_only("scan", "Scans sheets.", parameters)
+    }
+
+    fn estimated_cost(&self, arguments: &Value) -> Option<u64> {
+        price(arguments)
+    }
+
+    async fn run(&self, arguments: Value, _context: &Context) -> Result<Output, ToolError> {
+        let raw = Some(format!("the lamp hums, password=hunter2hunter2 {}", "x".repeat(5_000)));
+        Ok(Output { raw, cost_micros: price(&arguments), ..Output::text("scanned") })
+    }
+}
+
+story! {
+    /// IC-06, IC-17: what a call costs depends on its arguments, and is counted without drift; one
+    /// for which the day's money is not enough does not run, one for which it is just enough does.
+    async fn ic_06_ic_17_what_calls_cost_is_counted_to_the_millionth(world: &mut World) {
+        world.tools = vec![Arc::new(Scan)];
+        world.config.limits.person.cost = Some(0.01);
+        for sheets in [4, 3, 2, 2, 1] {
+            world.model_will(call("scan", json!({ "sheets": sheets })));
+        }
+        world.ann_says("scan them").await;
+        let results = world.results().await;
+        assert_eq!(results[..3], ["scanned", "scanned", "scanned"]);
+        assert!(results[3].starts_with("Action budget exhausted: today's money"), "{results:?}");
+        assert_eq!(results[4], "scanned");
+        let served = Served::of(world).await;
+        let token = served.token("books", Role::Operator).await;
+        let used = served.get(&token, "/usage").await;
+        let scans = used["items"].as_array().unwrap().iter().find(|line| line["name"] == "scan");
+        let scans = scans.unwrap_or_else(|| panic!("{used}"));
+        assert_eq!((&scans["times"], &scans["cost_micros"]), (&json!(4), &json!(10_000)));
+    }
+}
+
+story! {
+    /// IC-18: what a tool keeps beside its result no model reads; it stands in the journal without
+    /// secrets, and is bounded.
+    async fn ic_18_what_is_kept_beside_a_result_no_model_reads(world: &mut World) {
+        world.tools = vec![Arc::new(Scan)];
+        world.model_will(call("scan", json!({ "sheets": 1 })));
+        world.model_will(say("Done."));
+        world.ann_says("scan it").await;
+        assert!(!format!("{:?}", world.prompts()).contains("the lamp hums"));
+        let kept = world.journal().await.into_iter().find_map(|entry| match entry.event {
+            Event::ToolFinished { result, .. } => result.raw,
+            _ => None,
+        });
+        let kept = kept.unwrap();
+        assert!(kept.starts_with("the lamp hums, password=") && !kept.contains("hunter2"), "{kept}");
+        assert_eq!(kept.chars().count(), 4_001, "with a mark at its end");
+    }
+}
