@@ -6,10 +6,12 @@
 //! - [`print`]: the configuration in force as a commented file, and the table of all keys
 //! - [`schema`]: the same as a JSON schema
 //! - [`channels`], [`models`]: the entries of these lists
+//! - [`admin`]: what is served, to whom
 //! - [`limits`]: hooks, limits, redaction, audit
 //! - [`mcp`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
 
+pub mod admin;
 pub mod build;
 pub mod channels;
 pub mod environment;
@@ -28,7 +30,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
@@ -38,11 +39,11 @@ use crate::{
     store::db::Durability,
     tools::documents::House,
 };
+use admin::AdminConfig;
 pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
 use limits::{AuditConfig, HookEntry, LimitsConfig, RedactionConfig};
 pub use mcp::McpEntry;
 pub use models::{ModelEntry, ProviderName, ToolCallStyle};
-use secret::Secret;
 
 /// The file that is read when none is named and it is there.
 pub const DEFAULT_FILE: &str = "countersign.toml";
@@ -122,16 +123,6 @@ impl Default for StoreConfig {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct AdminConfig {
-    pub listen: SocketAddr,
-    /// The address in sign-in links, where it is not `listen`.
-    pub public_url: Option<url::Url>,
-    pub metrics_token: Option<Secret>,
-    pub otlp_url: Option<url::Url>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentEntry {
     pub id: String,
@@ -203,17 +194,6 @@ impl Default for Config {
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
             webhooks_out: Vec::new(),
-        }
-    }
-}
-
-impl Default for AdminConfig {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8642)),
-            public_url: None,
-            metrics_token: None,
-            otlp_url: None,
         }
     }
 }

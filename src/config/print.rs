@@ -3,7 +3,7 @@
 use anyhow::Result;
 use std::fmt::Write as _;
 
-use super::Config;
+use super::{Config, admin};
 
 /// A key, what it is when left out, what it says.
 pub struct Key {
@@ -12,12 +12,16 @@ pub struct Key {
     pub says: &'static str,
 }
 
-const fn key(path: &'static str, default: &'static str, says: &'static str) -> Key {
+pub(super) const fn key(path: &'static str, default: &'static str, says: &'static str) -> Key {
     Key { path, default, says }
 }
 
 /// Every key there is, in the order of the file.
-pub const KEYS: &[Key] = &[
+pub fn keys() -> impl Iterator<Item = &'static Key> {
+    FIRST.iter().chain(admin::KEYS).chain(KEYS)
+}
+
+const FIRST: &[Key] = &[
     key("data_dir", "./data", "Where the SQLite file, artifacts and workspaces are"),
     key(
         "store.url",
@@ -34,18 +38,9 @@ pub const KEYS: &[Key] = &[
         "15s",
         "How long a node that died holds its conversations; it beats three times as often",
     ),
-    key("admin.listen", "127.0.0.1:8642", "Where the web chat, health and webhooks are served"),
-    key("admin.public_url", "", "The address in sign-in links, if it is not `listen`"),
-    key(
-        "admin.metrics_token",
-        "",
-        "What opens /metrics, as a secret; without it only this machine may read there",
-    ),
-    key(
-        "admin.otlp_url",
-        "",
-        "Where traces go by OTLP, as http://127.0.0.1:4318/v1/traces; in builds with `--features otel`",
-    ),
+];
+
+const KEYS: &[Key] = &[
     key(
         "guard.default",
         "ask",
@@ -379,7 +374,7 @@ pub fn commented(config: &Config) -> Result<String> {
         } else if let Some((name, _)) = line.split_once(" = ") {
             let path =
                 if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
-            if let Some(key) = KEYS.iter().find(|key| key.path == path) {
+            if let Some(key) = keys().find(|key| key.path == path) {
                 let _ = writeln!(text, "# {}", key.says);
             }
         }
@@ -391,7 +386,7 @@ pub fn commented(config: &Config) -> Result<String> {
 /// The README's table.
 pub fn table() -> String {
     let mut text = String::from("| key | default | what it says |\n| --- | --- | --- |\n");
-    for Key { path, default, says } in KEYS {
+    for Key { path, default, says } in keys() {
         let default = if default.is_empty() { "–".to_owned() } else { format!("`{default}`") };
         let _ = writeln!(text, "| `{path}` | {default} | {} |", says.replace('|', "\\|"));
     }

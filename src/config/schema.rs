@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Config,
-    print::{KEYS, Key},
+    print::{Key, keys},
 };
 
 /// JSON Schema, draft 2020-12; each key says what the README says of it.
@@ -14,7 +14,7 @@ pub fn schema() -> Value {
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<Config>().to_value();
     schema["title"] = json!("countersign.toml");
-    for Key { path, says, .. } in KEYS {
+    for Key { path, says, .. } in keys() {
         if let Some(place) = place_of(&mut schema, path) {
             place.insert("description".to_owned(), json!(says));
         }
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn the_schema_knows_every_key_and_no_other() {
         let mut schema = schema();
-        for Key { path, says, .. } in KEYS {
+        for Key { path, says, .. } in keys() {
             let place = place_of(&mut schema, path).unwrap_or_else(|| panic!("no {path}"));
             assert_eq!(place["description"], *says, "{path}");
         }
