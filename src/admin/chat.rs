@@ -53,8 +53,8 @@ pub async fn page(
     if admin.web().is_none() {
         return Ok(sign_in::told(&admin, StatusCode::NOT_FOUND, words, words.no_web_chat));
     }
-    let steers = by_session(&admin, signed.person.clone()).await?.is_some();
-    let door = Door::Signed { person: &signed.person, steers };
+    let steers = by_session(&admin, signed.session.clone()).await?.is_some();
+    let door = Door::Signed { person: &signed.session.name, steers };
     Ok(Html(drawn(&admin, language::of(&headers), door)).into_response())
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - [`api`]: for programs
 //! - [`sign_in`]: a one-time link becomes a session; whose session a request carries
+//! - [`sign_on`], [`issuer`]: signing in through the operator's issuer, and what that says
 //! - [`chat`]: the page, what a person writes and presses on it
 //! - [`talker`]: whoever is in a web chat
 //! - [`widget`], [`visit`]: the web chat in pages of other sites, and who looks at it there
@@ -27,6 +28,7 @@ pub mod files;
 pub mod guard;
 pub mod health;
 pub mod html;
+pub mod issuer;
 pub mod language;
 pub mod metrics;
 pub mod pace;
@@ -34,6 +36,7 @@ pub mod problem;
 pub mod reload;
 pub mod rules;
 pub mod sign_in;
+pub mod sign_on;
 pub mod talker;
 pub mod timeline;
 pub mod visit;
@@ -67,6 +70,8 @@ use crate::{
         Gateway,
         webhooks::{Subscription, take::Inlet, tell::Teller},
     },
+    journal::role::Role,
+    store::people::Session,
     worker::Worker,
 };
 
@@ -99,6 +104,10 @@ pub struct Admin {
     visits: visit::Visits,
     /// Links that were wrong.
     wrong: pace::Pace,
+    /// Who else may say who somebody is.
+    issuer: Option<issuer::Issuer>,
+    /// Sign-ins that have begun there.
+    begun: pace::Pace,
     stop: CancellationToken,
 }
 
@@ -124,6 +133,8 @@ impl Admin {
             reloads: None,
             visits: visit::Visits::default(),
             wrong,
+            issuer: None,
+            begun: pace::Pace::of(sign_on::BEGUN_A_MINUTE),
             stop,
         }
     }
@@ -153,6 +164,16 @@ impl Admin {
     /// The same with metrics for whoever has the token.
     pub fn measured(self, metrics_token: Option<SecretString>) -> Self {
         Self { metrics_token, ..self }
+    }
+
+    /// The same, believing that issuer.
+    pub fn believing(self, issuer: Option<issuer::Issuer>) -> Self {
+        Self { issuer, ..self }
+    }
+
+    /// The role that hangs on what the issuer has said.
+    fn vouched(&self, session: &Session) -> Option<Role> {
+        self.issuer.as_ref()?.role(session.claims.as_deref()?)
     }
 
     /// The same, for an owner to have the configuration read again.
@@ -222,6 +243,8 @@ fn router(admin: Arc<Admin>) -> Router {
         .route("/", get(chat::page))
         .route("/assets/{name}", get(chat::asset))
         .route("/sign-in", get(sign_in::page).post(sign_in::redeem))
+        .route("/sign-in/oidc", get(sign_on::begin))
+        .route(sign_on::BACK, get(sign_on::end))
         .route("/sign-out", post(sign_in::sign_out))
         .merge(talks())
         .nest("/widget/{channel}", talks())

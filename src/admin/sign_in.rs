@@ -1,4 +1,5 @@
 //! Signing in: a one-time link becomes a session, once; whose session a request carries.
+//! [`super::sign_on`] is the other way in.
 
 use anyhow::Result;
 use axum::{
@@ -17,7 +18,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use super::{Admin, html, language, problem::Problem};
 use crate::{
-    store::people::{self, Access},
+    store::people::{self, Access, Session},
     texts::Page,
 };
 
@@ -28,17 +29,18 @@ const SESSION_FOR: TimeDelta = TimeDelta::days(30);
 
 const SIGN_IN: &str = include_str!("web/sign_in.html");
 const SIGNED_OUT: &str = include_str!("web/signed_out.html");
+const ISSUER: &str = include_str!("web/issuer.html");
 
 /// Somebody who is signed in.
 pub struct Signed {
-    pub person: String,
+    pub session: Session,
     token: String,
 }
 
 impl Signed {
     /// Whether the session has not ended meanwhile.
     pub async fn is_still_valid(&self, admin: &Admin) -> Result<bool> {
-        Ok(person_of(admin, &self.token).await?.is_some())
+        Ok(session_of(admin, &self.token).await?.is_some())
     }
 }
 
@@ -47,24 +49,31 @@ impl FromRequestParts<Arc<Admin>> for Signed {
 
     async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, Problem> {
         let Some(token) = session_token(&parts.headers) else { return Err(Problem::signed_out()) };
-        let person = person_of(admin, &token).await?.ok_or_else(Problem::signed_out)?;
-        Ok(Self { person, token })
+        let session = session_of(admin, &token).await?.ok_or_else(Problem::signed_out)?;
+        Ok(Self { session, token })
     }
 }
 
-/// Whose session that is.
-pub async fn person_of(admin: &Admin, token: &str) -> Result<Option<String>> {
+/// Whose session that is. What an issuer has said counts only as long as a role hangs on it.
+pub async fn session_of(admin: &Admin, token: &str) -> Result<Option<Session>> {
     let (token, now) = (token.to_owned(), admin.gateway.clock.now());
     let store = &admin.gateway.store;
-    store.read(move |tx| Box::pin(async move { people::session(tx, &token, now).await })).await
+    let read =
+        store.read(move |tx| Box::pin(async move { people::session(tx, &token, now).await }));
+    let session = read.await?;
+    Ok(session.filter(|one| one.claims.is_none() || admin.vouched(one).is_some()))
 }
 
 /// The session that a browser carries.
 pub fn session_token(headers: &HeaderMap) -> Option<String> {
+    cookie(headers, COOKIE_NAME)
+}
+
+pub fn cookie(headers: &HeaderMap, of: &str) -> Option<String> {
     let cookies = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let mut pairs =
         cookies.flat_map(|line| line.split(';')).filter_map(|c| c.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, token)| token.to_owned())
+    pairs.find(|(name, _)| *name == of).map(|(_, value)| value.to_owned())
 }
 
 #[derive(Deserialize)]
@@ -105,12 +114,15 @@ pub async fn redeem(
         return Ok(told(&admin, StatusCode::FORBIDDEN, words, words.wrong_link));
     };
     let origin = headers.get(ORIGIN).and_then(|value| value.to_str().ok());
-    let secure = if origin.is_some_and(|o| o.starts_with("https://")) { "; Secure" } else { "" };
-    let age = SESSION_FOR.num_seconds();
-    let cookie = format!(
-        "{COOKIE_NAME}={session}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}"
-    );
+    let is_secure = origin.is_some_and(|origin| origin.starts_with("https://"));
+    let cookie = session_cookie(&session, SESSION_FOR, is_secure);
     Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response())
+}
+
+/// What the browser is to keep.
+pub fn session_cookie(session: &str, lasts: TimeDelta, is_secure: bool) -> String {
+    let (age, secure) = (lasts.num_seconds(), if is_secure { "; Secure" } else { "" });
+    format!("{COOKIE_NAME}={session}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}")
 }
 
 async fn exchange(admin: &Admin, token: String, now: DateTime<Utc>) -> Result<Option<String>> {
@@ -119,7 +131,8 @@ async fn exchange(admin: &Admin, token: String, now: DateTime<Utc>) -> Result<Op
     store
         .write("sign in", move |tx| {
             Box::pin(async move {
-                let Some(name) = people::redeem_sign_in(tx, &token, now).await? else {
+                people::sweep_access(tx, now).await?;
+                let Some(name) = people::redeem(tx, Access::SignIn, &token, now).await? else {
                     return Ok(None);
                 };
                 let ends = now + SESSION_FOR;
@@ -150,13 +163,15 @@ pub async fn sign_out(
         })
         .await?;
     // A page of that session is still open somewhere: it looks now.
-    admin.changed.send(signed.person).ok();
-    let cookie = format!("{COOKIE_NAME}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
+    admin.changed.send(signed.session.person).ok();
+    let cookie = session_cookie("", TimeDelta::zero(), false);
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())
 }
 
 /// The page for who is not signed in: how to get a link, and what went wrong.
 pub fn told(admin: &Admin, status: StatusCode, words: &Page, text: &str) -> Response {
-    let page = html::page(SIGNED_OUT, words, &[("bot", &admin.bot), ("text", text)]);
+    let door = if admin.issuer.is_some() { ISSUER } else { "" };
+    let page = SIGNED_OUT.replacen("<!-- issuer -->", door, 1);
+    let page = html::page(&page, words, &[("bot", &admin.bot), ("text", text)]);
     (status, Html(page)).into_response()
 }

@@ -15,7 +15,7 @@ use super::{
     sign_in::Signed,
     visit::{self, Visit},
 };
-use crate::journal::event::Speaker;
+use crate::{journal::event::Speaker, store::people::Session};
 
 /// Somebody, and the chat that they are in.
 pub struct Talker {
@@ -44,7 +44,8 @@ impl Talker {
         let none = || Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT);
         let (channel, web) = admin.web().ok_or_else(none)?;
         let (channel, web) = (channel.to_owned(), web.clone());
-        let speaker = Speaker { id: signed.person.clone(), name: signed.person.clone() };
+        let Session { person, name, .. } = signed.session.clone();
+        let speaker = Speaker { id: person, name };
         Ok(Self { channel, web, speaker, pass: Pass::Session(signed) })
     }
 

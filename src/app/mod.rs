@@ -13,6 +13,7 @@ pub mod reload;
 pub mod terminal;
 pub mod tools;
 
+use ::channels::web::Web;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use std::{
@@ -32,7 +33,7 @@ use crate::{
         redact::{self, Redactor},
     },
     clock::{Clock, SystemClock},
-    config::{AgentEntry, Config, McpEntry, MemoryOf, ProviderName, build, webhooks},
+    config::{AgentEntry, Config, McpEntry, MemoryOf, ProviderName, build, oidc, webhooks},
     gateway::{
         Connected, Gateway,
         webhooks::tell::{self, Teller},
@@ -127,16 +128,9 @@ impl App {
             fetching: Room::default(),
             shelf: Shelf::default(),
         });
-        let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
         let teller = teller(config, variables, &gateway).await?;
-        let inlets = webhooks::inlets(config, variables)?;
-        let admin = Arc::new(
-            Admin::new(worker.clone(), webs, demo)
-                .configured(worker.redactor.own_value(&shown(config)?))
-                .taking(inlets, &teller)
-                .measured(metrics_token(config, variables)?)
-                .reloading(given.reloads),
-        );
+        let admin = serves(config, variables, (&worker, webs, &teller))?;
+        let admin = Arc::new(admin.reloading(given.reloads));
         admin::metrics::begin(&gateway);
         let (config, watches) = (config.clone(), <_>::default());
         let app = Self { gateway, worker, admin, sandbox, teller, config, watches };
@@ -186,6 +180,20 @@ impl App {
         }
         self.gateway.store.release_all().await
     }
+}
+
+/// What the web server serves from.
+fn serves(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    (worker, webs, teller): (&Arc<Worker>, BTreeMap<String, Arc<Web>>, &Teller),
+) -> Result<Admin> {
+    let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
+    Ok(Admin::new(worker.clone(), webs, demo)
+        .configured(worker.redactor.own_value(&shown(config)?))
+        .taking(webhooks::inlets(config, variables)?, teller)
+        .measured(metrics_token(config, variables)?)
+        .believing(oidc::issuer(config, variables)?))
 }
 
 /// Who is told of what, from now on.
@@ -352,6 +360,7 @@ pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSe
         .chain(config.web.secrets())
         .chain(config.webhook_secrets())
         .chain(&config.admin.metrics_token)
+        .chain(&config.admin.oidc.client_secret)
         .filter_map(|secret| secret.reveal(variables).ok())
         .map(|secret| secret.expose_secret().to_owned())
         .chain(db::passwords(&config.store_url()))

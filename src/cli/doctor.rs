@@ -24,7 +24,7 @@ use crate::{
     },
     app,
     clock::{Clock as _, SystemClock},
-    config::{ChannelEntry, Config, McpEntry, ProviderName, webhooks},
+    config::{ChannelEntry, Config, McpEntry, ProviderName, oidc, webhooks},
     store::backup,
     telemetry,
     tools::{documents::fonts, mcp::session, sandbox::Sandbox},
@@ -126,6 +126,10 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
         report.check(&format!("channel {}", entry.id), token);
     }
     report.check("webhooks", webhook_secrets(config, variables));
+    if let Some(issuer) = oidc::issuer(config, variables).transpose() {
+        let known = issuer.map(|_| (Found::Fine, "has what it takes to be asked".to_owned()));
+        report.check("issuer", known);
+    }
     let open = !config.admin.listen.ip().is_loopback() && config.admin.public_url.is_none();
     let (found, says) = if open {
         (Found::Warning, "it is open to other machines: put a TLS proxy in front, set public_url")
@@ -248,6 +252,11 @@ async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String,
         let known = app::channels::check(entry, variables).await;
         let known = known.map(|()| (Found::Fine, "the platform knows the token".to_owned()));
         report.check(&format!("channel {}, live", entry.id), known);
+    }
+    if let Ok(Some(issuer)) = oidc::issuer(config, variables) {
+        let known = issuer.discover().await;
+        let known = known.map(|_| (Found::Fine, "tells its addresses and keys".to_owned()));
+        report.check("issuer, live", known.map_err(anyhow::Error::from));
     }
     for entry in &config.mcp {
         report.check(&format!("mcp {}, live", entry.name), served(entry, config, variables).await);

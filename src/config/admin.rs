@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 use super::{
+    oidc::OidcSection,
     print::{Key, key},
     secret::Secret,
 };
@@ -17,6 +18,7 @@ pub struct AdminConfig {
     pub public_url: Option<url::Url>,
     pub metrics_token: Option<Secret>,
     pub otlp_url: Option<url::Url>,
+    pub oidc: OidcSection,
 }
 
 impl Default for AdminConfig {
@@ -26,6 +28,7 @@ impl Default for AdminConfig {
             public_url: None,
             metrics_token: None,
             otlp_url: None,
+            oidc: OidcSection::default(),
         }
     }
 }

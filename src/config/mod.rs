@@ -6,7 +6,7 @@
 //! - [`print`]: the configuration in force as a commented file, and the table of all keys
 //! - [`schema`]: the same as a JSON schema
 //! - [`channels`], [`models`]: the entries of these lists
-//! - [`admin`]: what is served, to whom
+//! - [`admin`], [`oidc`]: what is served, to whom
 //! - [`limits`]: hooks, limits, redaction, audit
 //! - [`mcp`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
@@ -18,6 +18,7 @@ pub mod environment;
 pub mod limits;
 mod mcp;
 pub mod models;
+pub mod oidc;
 pub mod print;
 pub mod schedules;
 pub mod schema;
@@ -275,6 +276,7 @@ impl Config {
             channel.check()?;
         }
         self.check_webhooks()?;
+        self.admin.oidc.check()?;
         self.documents.check().map_err(anyhow::Error::msg)?;
         self.mcp.iter().try_for_each(McpEntry::check)?;
         Ok(self)

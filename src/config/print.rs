@@ -3,7 +3,7 @@
 use anyhow::Result;
 use std::fmt::Write as _;
 
-use super::{Config, admin};
+use super::{Config, admin, oidc};
 
 /// A key, what it is when left out, what it says.
 pub struct Key {
@@ -18,7 +18,7 @@ pub(super) const fn key(path: &'static str, default: &'static str, says: &'stati
 
 /// Every key there is, in the order of the file.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
-    FIRST.iter().chain(admin::KEYS).chain(KEYS)
+    FIRST.iter().chain(admin::KEYS).chain(oidc::KEYS).chain(KEYS)
 }
 
 const FIRST: &[Key] = &[

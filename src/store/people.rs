@@ -171,13 +171,26 @@ async fn count_failure(
 pub enum Access {
     /// Exchanged for a session, once.
     SignIn,
+    /// A sign-in at the issuer that has begun; it ends once.
+    Begun,
     Session,
+}
+
+/// Whose session it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    pub person: String,
+    /// What they are called.
+    pub name: String,
+    /// What their issuer has said of them, as far as a role hung on it; `None`: they came by a link.
+    pub claims: Option<Vec<String>>,
 }
 
 impl Access {
     fn as_str(self) -> &'static str {
         match self {
             Self::SignIn => "sign_in",
+            Self::Begun => "begun",
             Self::Session => "session",
         }
     }
@@ -206,24 +219,52 @@ pub async fn grant_access(
     Ok(())
 }
 
+/// Begins a session of somebody whom the issuer knows.
+pub async fn begin_session(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    token: &str,
+    now: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+) -> Result<()> {
+    grant_access(tx, Access::Session, (&session.person, token), now, expires_at).await?;
+    let claims = session.claims.as_ref().map(serde_json::to_string).transpose()?;
+    sql!(
+        tx,
+        execute,
+        "
+        -- say whose session
+        UPDATE access_tokens
+        SET shown = $1, claims = $2
+        WHERE hash = $3",
+        session.name.as_str(),
+        claims,
+        hash_of(token)
+    );
+    Ok(())
+}
+
 /// Whose session this is.
-pub async fn session(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result<Option<String>> {
-    let found: Option<(String,)> = sql!(
+pub async fn session(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result<Option<Session>> {
+    let found: Option<(String, Option<String>, Option<String>)> = sql!(
         tx,
         fetch_optional,
         "
         -- session
-        SELECT name FROM access_tokens
+        SELECT name, shown, claims FROM access_tokens
         WHERE hash = $1 AND kind = 'session' AND expires_at > $2",
         hash_of(token),
         now.timestamp_millis()
     );
-    Ok(found.map(|(name,)| name))
+    let Some((person, shown, claims)) = found else { return Ok(None) };
+    let claims = claims.map(|claims| serde_json::from_str(&claims)).transpose()?;
+    Ok(Some(Session { name: shown.unwrap_or_else(|| person.clone()), person, claims }))
 }
 
-/// Uses a sign-in token up; whose it was.
-pub async fn redeem_sign_in(
+/// Uses a token up that works once; whose it was.
+pub async fn redeem(
     tx: &mut Tx<'_>,
+    kind: Access,
     token: &str,
     now: DateTime<Utc>,
 ) -> Result<Option<String>> {
@@ -231,14 +272,29 @@ pub async fn redeem_sign_in(
         tx,
         fetch_optional,
         "
-        -- redeem sign-in
+        -- redeem
         DELETE FROM access_tokens
-        WHERE hash = $1 AND kind = 'sign_in' AND expires_at > $2
+        WHERE hash = $1 AND kind = $2 AND expires_at > $3
         RETURNING name",
         hash_of(token),
+        kind.as_str(),
         now.timestamp_millis()
     );
     Ok(found.map(|(name,)| name))
+}
+
+/// Forgets what has lapsed.
+pub async fn sweep_access(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- sweep access
+        DELETE FROM access_tokens
+        WHERE expires_at <= $1",
+        now.timestamp_millis()
+    );
+    Ok(())
 }
 
 /// Ends a session.

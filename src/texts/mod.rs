@@ -6,6 +6,7 @@
 //! - [`guard`], [`lasting`]: why a person is asked; votes, leave for longer, the halt
 //! - [`asking`]: what a server asks of a person in the midst of a call
 //! - [`page`]: what the web chat says itself
+//! - [`sign_on`]: to whoever signs in through an issuer
 //! - [`progress`]: how far a call is
 //! - [`model`], [`limits`]: to the model, in English
 
@@ -20,6 +21,7 @@ mod model;
 mod page;
 mod progress;
 mod question;
+mod sign_on;
 mod zh;
 
 use channels::{Choice, text};
@@ -34,6 +36,7 @@ pub use model::*;
 pub use page::{Page, Script};
 pub use progress::progress;
 pub use question::{QuestionParts, cuts, everything, in_short};
+pub use sign_on::SignOn;
 
 /// The commands that platforms offer people to type; [`Words::menu`] says what each does.
 pub const MENU: [&str; 8] = ["new", "stop", "status", "model", "grants", "whoami", "help", "panic"];

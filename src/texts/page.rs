@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use super::sign_on::{self, SignOn};
+
 /// What the pages say, by the names that stand in them, and what requests are told.
 #[derive(Debug, Serialize)]
 pub struct Page {
@@ -58,6 +60,8 @@ pub struct Page {
     pub sends: &'static str,
     pub new_line: &'static str,
     pub needs_script: &'static str,
+    #[serde(flatten)]
+    pub sign_on: SignOn,
     #[serde(skip)]
     pub script: Script,
 }
@@ -137,6 +141,7 @@ pub(super) const ENGLISH: Page = Page {
     sends: "sends",
     new_line: "starts a new line",
     needs_script: "The chat needs JavaScript, from this server only. Please allow it.",
+    sign_on: sign_on::ENGLISH,
     script: Script {
         you: "You",
         decision: "Your decision",
@@ -211,6 +216,7 @@ pub(super) const GERMAN: Page = Page {
     sends: "sendet",
     new_line: "beginnt eine neue Zeile",
     needs_script: "Der Chat braucht JavaScript, nur von diesem Server. Bitte erlaube es.",
+    sign_on: sign_on::GERMAN,
     script: Script {
         you: "Du",
         decision: "Deine Entscheidung",
@@ -285,6 +291,7 @@ pub(super) const SPANISH: Page = Page {
     sends: "envía",
     new_line: "empieza una línea nueva",
     needs_script: "El chat necesita JavaScript, solo de este servidor. Permítelo, por favor.",
+    sign_on: sign_on::SPANISH,
     script: Script {
         you: "Tú",
         decision: "Tu decisión",
@@ -359,6 +366,7 @@ pub(super) const CHINESE: Page = Page {
     sends: "发送",
     new_line: "换行",
     needs_script: "聊天需要 JavaScript（仅来自本服务器）。请允许。",
+    sign_on: sign_on::CHINESE,
     script: Script {
         you: "你",
         decision: "你的决定",

@@ -96,14 +96,14 @@ pub async fn answered(request: RequestBuilder) -> (StatusCode, Value) {
 }
 
 /// An operation of the document.
-struct Operation {
-    method: Method,
-    path: String,
-    least: Role,
+pub struct Operation {
+    pub method: Method,
+    pub path: String,
+    pub least: Role,
     has_body: bool,
 }
 
-fn operations(document: &Value) -> Vec<Operation> {
+pub fn operations(document: &Value) -> Vec<Operation> {
     let mut found = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
@@ -122,7 +122,7 @@ fn operations(document: &Value) -> Vec<Operation> {
 
 impl Operation {
     /// About things that there are not, and with nothing to do.
-    fn request(&self, served: &Served) -> RequestBuilder {
+    pub fn request(&self, served: &Served) -> RequestBuilder {
         let path = regex::Regex::new(r"\{\w+\}").unwrap().replace_all(&self.path, "nothing");
         let request = served.request(self.method.clone(), &path);
         if self.has_body { request.json(&json!({ "nothing": true })) } else { request }

@@ -19,7 +19,11 @@ use crate::{
     },
     agent::approvers::Voter,
     journal::{event::Speaker, role::Role},
-    store::{audit::Fact, people, tokens},
+    store::{
+        audit::Fact,
+        people::{self, Session},
+        tokens,
+    },
     texts::Language,
 };
 
@@ -118,11 +122,11 @@ async fn caller(admin: &Admin, headers: &HeaderMap, method: &Method) -> Result<C
         return by_token(admin, secret).await?.ok_or_else(unknown);
     }
     let session = sign_in::session_token(headers).ok_or_else(unknown)?;
-    let person = sign_in::person_of(admin, &session).await?.ok_or_else(unknown)?;
+    let session = sign_in::session_of(admin, &session).await?.ok_or_else(unknown)?;
     if *method != Method::GET && *method != Method::HEAD && !guard::is_own(headers) {
         return Err(Problem::new(StatusCode::FORBIDDEN, FOREIGN));
     }
-    by_session(admin, person).await?.ok_or_else(|| too_little(Role::Viewer))
+    by_session(admin, session).await?.ok_or_else(|| too_little(Role::Viewer))
 }
 
 fn bearer(authorization: &str) -> Option<String> {
@@ -156,7 +160,9 @@ async fn by_token(admin: &Admin, secret: String) -> Result<Option<Caller>> {
 }
 
 /// Who only talks to the bot has nothing to look for here.
-pub async fn by_session(admin: &Admin, person: String) -> Result<Option<Caller>> {
+pub async fn by_session(admin: &Admin, session: Session) -> Result<Option<Caller>> {
+    let vouched = admin.vouched(&session);
+    let Session { person, name, .. } = session;
     let Some((channel, _)) = admin.web() else { return Ok(None) };
     let configured = admin.gateway.channels.get(channel);
     let configured = configured.and_then(|connected| connected.manners.roles.get(&person).copied());
@@ -166,11 +172,6 @@ pub async fn by_session(admin: &Admin, person: String) -> Result<Option<Caller>>
         .store
         .read(move |tx| Box::pin(async move { people::role(tx, &of, &who).await }))
         .await?;
-    let role = configured.max(kept).filter(|role| *role != Role::Member);
-    Ok(role.map(|role| Caller {
-        id: person.clone(),
-        name: person,
-        channel: channel.to_owned(),
-        role,
-    }))
+    let role = configured.max(kept).max(vouched).filter(|role| *role != Role::Member);
+    Ok(role.map(|role| Caller { id: person, name, channel: channel.to_owned(), role }))
 }

@@ -128,7 +128,7 @@ impl Open {
         if !self.signed.is_still_valid(&self.admin).await? {
             return Ok(false);
         }
-        let caller = by_session(&self.admin, self.signed.person.clone()).await?;
+        let caller = by_session(&self.admin, self.signed.session.clone()).await?;
         Ok(caller.is_some_and(|caller| caller.role >= self.watched.of.least()))
     }
 

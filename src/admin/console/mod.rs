@@ -117,8 +117,8 @@ async fn admit(
     let Some(session) = sign_in::session_token(request.headers()) else {
         return Problem::signed_out().into_response();
     };
-    let caller = match sign_in::person_of(&admin, &session).await {
-        Ok(Some(person)) => by_session(&admin, person).await,
+    let caller = match sign_in::session_of(&admin, &session).await {
+        Ok(Some(session)) => by_session(&admin, session).await,
         Ok(None) => return Problem::signed_out().into_response(),
         Err(problem) => Err(problem),
     };

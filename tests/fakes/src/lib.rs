@@ -2,6 +2,7 @@
 
 pub mod discord;
 pub mod guarded;
+pub mod issuer;
 pub mod llm;
 pub mod telegram;
 pub mod web;

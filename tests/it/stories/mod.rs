@@ -27,6 +27,7 @@ mod per_person;
 mod pictures;
 mod schedules;
 mod secrets;
+mod sign_on;
 mod skills;
 mod steering;
 mod webhooks;

@@ -1,0 +1,237 @@
+//! The operator's own issuer (OpenID Connect): where somebody is sent to sign in, and what is
+//! believed of what comes back. It is asked for its addresses and keys at each sign-in, so that
+//! neither grows old here.
+//!
+//! A sign-in that has begun is a secret in the cookie of the browser. State, nonce and the verifier
+//! of PKCE are derived from it; the database has its hash, so that it ends once, on whichever node.
+
+use chrono::{DateTime, Utc};
+use futures::future::BoxFuture;
+use openidconnect::{
+    AdditionalClaims, AsyncHttpClient, AuthenticationFlow, AuthorizationCode, Client, ClientId,
+    ClientSecret, CsrfToken, DiscoveryError, EmptyExtraTokenFields, EndpointMaybeSet,
+    EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IdTokenClaims, IdTokenFields,
+    IssuerUrl, Nonce, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope,
+    StandardErrorResponse, StandardTokenResponse, TokenResponse as _,
+    core::{
+        CoreAuthDisplay, CoreAuthPrompt, CoreErrorResponseType, CoreGenderClaim, CoreJsonWebKey,
+        CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm, CoreProviderMetadata,
+        CoreResponseType, CoreRevocableToken, CoreRevocationErrorResponse,
+        CoreTokenIntrospectionResponse, CoreTokenType,
+    },
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use url::Url;
+
+use crate::{
+    journal::role::Role,
+    store::people::Session,
+    tools::{
+        ToolError,
+        web::client::{Ask, Outside},
+    },
+};
+
+/// More than this an issuer has no need to say.
+const ANSWER_BYTES: usize = 1024 * 1024;
+/// The longest name that is shown.
+const NAME_CHARS: usize = 100;
+
+/// Whose word counts, and for what.
+pub struct Issuer {
+    pub issuer: IssuerUrl,
+    pub client_id: ClientId,
+    pub client_secret: Option<ClientSecret>,
+    /// What is asked for besides `openid`.
+    pub scopes: Vec<Scope>,
+    pub groups_claim: String,
+    /// By `sub:…`, `email:…` in lower case, or `group:…`.
+    pub roles: BTreeMap<String, Role>,
+    /// Where it sends people back to.
+    pub back: RedirectUrl,
+    pub outside: Outside,
+}
+
+/// Why nobody is signed in.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// It may answer in a moment.
+    #[error("the issuer does not answer: {0}")]
+    Silent(String),
+    /// Something is not as it must be.
+    #[error("{0}")]
+    Refused(String),
+    /// Nothing that it says of them is mapped to a role.
+    #[error("{0} has no role")]
+    Unmapped(String),
+}
+
+/// What else an ID token says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct More {
+    #[serde(flatten)]
+    claims: Map<String, Value>,
+}
+
+impl AdditionalClaims for More {}
+
+type Fields = IdTokenFields<
+    More,
+    EmptyExtraTokenFields,
+    CoreGenderClaim,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJwsSigningAlgorithm,
+>;
+
+/// The library's client, with those claims.
+type Asked = Client<
+    More,
+    CoreAuthDisplay,
+    CoreGenderClaim,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJsonWebKey,
+    CoreAuthPrompt,
+    StandardErrorResponse<CoreErrorResponseType>,
+    StandardTokenResponse<Fields, CoreTokenType>,
+    CoreTokenIntrospectionResponse,
+    CoreRevocableToken,
+    CoreRevocationErrorResponse,
+    EndpointSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointMaybeSet,
+    EndpointMaybeSet,
+>;
+
+impl Issuer {
+    /// Where the browser with that secret is to go.
+    pub async fn begin(&self, secret: &str) -> Result<Url, Trouble> {
+        let flow = AuthenticationFlow::<CoreResponseType>::AuthorizationCode;
+        let challenge = PkceCodeChallenge::from_code_verifier_sha256(&verifier(secret));
+        let client = self.asked().await?;
+        let (state, nonce) = (CsrfToken::new(state(secret)), nonce(secret));
+        let request = client.authorize_url(flow, || state, || nonce);
+        let request = request.add_scopes(self.scopes.iter().cloned());
+        Ok(request.set_pkce_challenge(challenge).url().0)
+    }
+
+    /// Who has come back with that code to the browser with that secret.
+    pub async fn end(
+        &self,
+        secret: &str,
+        code: String,
+        now: DateTime<Utc>,
+    ) -> Result<Session, Trouble> {
+        let client = self.asked().await?;
+        let request = client.exchange_code(AuthorizationCode::new(code));
+        let request = request.map_err(refused)?.set_pkce_verifier(verifier(secret));
+        let answer = request.request_async(self).await.map_err(|error| match error {
+            RequestTokenError::Request(problem) => Trouble::Silent(problem.to_string()),
+            other => refused(other),
+        })?;
+        let token = answer.id_token().ok_or_else(|| refused("it gave no ID token"))?;
+        let believes = client.id_token_verifier().set_time_fn(move || now);
+        let claims = token.claims(&believes, &nonce(secret)).map_err(refused)?;
+        self.session(claims)
+    }
+
+    /// The highest role that hangs on what it has said.
+    pub fn role(&self, claims: &[String]) -> Option<Role> {
+        claims.iter().filter_map(|claim| self.roles.get(claim)).max().copied()
+    }
+
+    /// What it says of its addresses and keys.
+    pub async fn discover(&self) -> Result<CoreProviderMetadata, Trouble> {
+        let asked = CoreProviderMetadata::discover_async(self.issuer.clone(), self).await;
+        asked.map_err(|error| match error {
+            DiscoveryError::Request(problem) => Trouble::Silent(problem.to_string()),
+            DiscoveryError::Response(status, ..) => Trouble::Silent(format!("it says {status}")),
+            other => refused(other),
+        })
+    }
+
+    async fn asked(&self) -> Result<Asked, Trouble> {
+        let (id, secret) = (self.client_id.clone(), self.client_secret.clone());
+        let client = Asked::from_provider_metadata(self.discover().await?, id, secret);
+        Ok(client.set_redirect_uri(self.back.clone()))
+    }
+
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, ToolError> {
+        let (head, body) = request.into_parts();
+        let url = head.uri.to_string().parse();
+        let url = url.map_err(|_| ToolError::ExternalService("it names no address".to_owned()))?;
+        let ask = Ask {
+            method: head.method,
+            url,
+            headers: head.headers,
+            body: Some(body.into()),
+            at_most_bytes: ANSWER_BYTES,
+        };
+        let answer = self.outside.send(ask).await?;
+        let mut response = HttpResponse::new(answer.body);
+        (*response.status_mut(), *response.headers_mut()) = (answer.status, answer.headers);
+        Ok(response)
+    }
+
+    fn session(&self, claims: &IdTokenClaims<More, CoreGenderClaim>) -> Result<Session, Trouble> {
+        let sub = claims.subject().as_str();
+        let person = format!("oidc:{sub}");
+        // What its owner may have written there by themselves is nobody's address.
+        let email = claims.email().filter(|_| claims.email_verified() == Some(true));
+        let email = email.map(|email| email.as_str().to_owned());
+        let user = claims.preferred_username().map(|user| user.as_str().to_owned());
+        let name = email.clone().or(user).unwrap_or_else(|| sub.to_owned());
+        let groups = claims.additional_claims().claims.get(&self.groups_claim);
+        let groups = groups.into_iter().flat_map(|groups| match groups {
+            Value::Array(groups) => groups.as_slice(),
+            one => std::slice::from_ref(one),
+        });
+        let groups = groups.filter_map(Value::as_str).map(|group| format!("group:{group}"));
+        let mut said = vec![format!("sub:{sub}")];
+        said.extend(email.map(|email| format!("email:{}", email.to_lowercase())));
+        said.extend(groups);
+        said.retain(|claim| self.roles.contains_key(claim));
+        if said.is_empty() {
+            return Err(Trouble::Unmapped(person));
+        }
+        let name = channels::text::neutralise(&name).chars().take(NAME_CHARS).collect();
+        Ok(Session { person, name, claims: Some(said) })
+    }
+}
+
+/// For the library.
+impl<'c> AsyncHttpClient<'c> for Issuer {
+    type Error = ToolError;
+    type Future = BoxFuture<'c, Result<HttpResponse, ToolError>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        Box::pin(self.send(request))
+    }
+}
+
+fn refused(why: impl ToString) -> Trouble {
+    Trouble::Refused(channels::text::neutralise(&why.to_string()))
+}
+
+/// What the issuer is to bring back, so that it is known whose sign-in ends.
+pub fn state(secret: &str) -> String {
+    derived("state", secret)
+}
+
+/// What must stand in the ID token.
+fn nonce(secret: &str) -> Nonce {
+    Nonce::new(derived("nonce", secret))
+}
+
+/// What only the browser that began can show with the code.
+fn verifier(secret: &str) -> PkceCodeVerifier {
+    PkceCodeVerifier::new(derived("verifier", secret))
+}
+
+fn derived(what: &str, secret: &str) -> String {
+    hex::encode(Sha256::digest(format!("{what} {secret}")))
+}

@@ -1,0 +1,146 @@
+//! The issuer through which operators sign in.
+
+use anyhow::{Context as _, Result, ensure};
+use openidconnect::{ClientId, ClientSecret, IssuerUrl, RedirectUrl, Scope};
+use schemars::JsonSchema;
+use secrecy::ExposeSecret as _;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use url::{Host, Url};
+
+use super::{
+    Config,
+    print::{Key, key},
+    secret::Secret,
+};
+use crate::{
+    admin::{issuer::Issuer, sign_on},
+    journal::role::Role,
+    tools::web::client::Outside,
+};
+
+/// Without an issuer there is none of this.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OidcSection {
+    pub issuer: Option<String>,
+    pub client_id: Option<String>,
+    pub client_secret: Option<Secret>,
+    pub scopes: Vec<String>,
+    pub groups_claim: String,
+    pub roles: BTreeMap<String, Role>,
+}
+
+impl Default for OidcSection {
+    fn default() -> Self {
+        Self {
+            issuer: None,
+            client_id: None,
+            client_secret: None,
+            scopes: vec!["email".into()],
+            groups_claim: "groups".into(),
+            roles: BTreeMap::new(),
+        }
+    }
+}
+
+pub(super) const KEYS: &[Key] = &[
+    key(
+        "admin.oidc.issuer",
+        "",
+        "Where operators sign in besides by links (OpenID Connect), as https://login.example; it \
+         sends them back to <admin.public_url>/sign-in/oidc/callback",
+    ),
+    key("admin.oidc.client_id", "", "What the issuer calls this gateway"),
+    key("admin.oidc.client_secret", "", "With what it asks there, as a secret, if it has one"),
+    key("admin.oidc.scopes", "[\"email\"]", "What is asked for besides openid"),
+    key("admin.oidc.groups_claim", "groups", "Where the ID token says in which groups somebody is"),
+    key(
+        "admin.oidc.roles",
+        "{}",
+        "group:<name>, email:<address> (a verified one) or sub:<id> to viewer, member, approver, \
+         operator or owner; nobody else is let in",
+    ),
+];
+
+impl OidcSection {
+    pub(super) fn check(&self) -> Result<()> {
+        let Some(issuer) = &self.issuer else {
+            let alone = self.client_id.is_none() && self.roles.is_empty();
+            ensure!(alone, "admin.oidc.issuer: is missing");
+            return Ok(());
+        };
+        let is_safe = Url::parse(issuer).is_ok_and(|url| url.scheme() == "https" || is_here(&url));
+        ensure!(is_safe, "admin.oidc.issuer: is no https address");
+        ensure!(self.client_id.is_some(), "admin.oidc.client_id: is missing");
+        ensure!(!self.roles.is_empty(), "admin.oidc.roles: nobody would be let in");
+        let kinds = ["group:", "email:", "sub:"];
+        let known = |claim: &&String| kinds.iter().any(|kind| claim.starts_with(kind));
+        let odd = self.roles.keys().find(|claim| !known(claim));
+        let odd = odd.map_or("", String::as_str);
+        ensure!(odd.is_empty(), "admin.oidc.roles: `{odd}` is no group:…, email:… or sub:…");
+        Ok(())
+    }
+}
+
+/// Whether it is on this machine.
+fn is_here(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+/// The issuer, if there is one: it may stand inside, as the operator has named it.
+pub fn issuer(config: &Config, variables: &BTreeMap<String, String>) -> Result<Option<Issuer>> {
+    let section = &config.admin.oidc;
+    let (Some(issuer), Some(client_id)) = (&section.issuer, &section.client_id) else {
+        return Ok(None);
+    };
+    let issuer = IssuerUrl::new(issuer.clone()).context("admin.oidc.issuer")?;
+    let own = issuer.url().host_str().map(str::to_owned);
+    let named = config.web.inside.iter().cloned().chain(own).map(|host| host.to_lowercase());
+    let secret = section.client_secret.as_ref().map(|secret| secret.reveal(variables));
+    let secret = secret.transpose().context("admin.oidc.client_secret")?;
+    let lower = |claim: &String| match claim.strip_prefix("email:") {
+        Some(address) => format!("email:{}", address.to_lowercase()),
+        None => claim.clone(),
+    };
+    Ok(Some(Issuer {
+        issuer,
+        client_id: ClientId::new(client_id.clone()),
+        client_secret: secret.map(|secret| ClientSecret::new(secret.expose_secret().to_owned())),
+        scopes: section.scopes.iter().cloned().map(Scope::new).collect(),
+        groups_claim: section.groups_claim.clone(),
+        roles: section.roles.iter().map(|(claim, role)| (lower(claim), *role)).collect(),
+        back: RedirectUrl::new(format!("{}{}", config.web_url(), sign_on::BACK))?,
+        outside: Outside::new(named.collect()).context("the client for the issuer")?,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(toml: &str) -> String {
+        let section: OidcSection = toml::from_str(toml).unwrap();
+        section.check().map_or_else(|problem| problem.to_string(), |()| "fine".to_owned())
+    }
+
+    #[test]
+    fn an_issuer_is_safe_and_lets_somebody_in() {
+        let with = |issuer: &str, role: &str| {
+            refused(&format!("issuer = {issuer:?}\nclient_id = \"x\"\nroles = {{ {role} }}"))
+        };
+        assert_eq!(refused(""), "fine");
+        assert_eq!(with("https://login.example", "\"group:ops\" = \"owner\""), "fine");
+        assert_eq!(with("http://127.0.0.1:1", "\"sub:1\" = \"owner\""), "fine");
+        assert!(with("http://login.example", "\"sub:1\" = \"owner\"").contains("no https"));
+        assert!(with("https://login.example", "").contains("nobody"));
+        assert!(with("https://login.example", "ops = \"owner\"").contains("`ops`"));
+        assert!(refused("client_id = \"x\"").contains("issuer: is missing"));
+        assert!(refused("issuer = \"https://x\"").contains("client_id: is missing"));
+    }
+}
