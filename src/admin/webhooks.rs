@@ -3,11 +3,12 @@
 use axum::{
     Json,
     body::Bytes,
-    extract::{Path, Query, State},
+    extract::{Path, Query, Request, State},
     http::{
         HeaderMap, StatusCode,
-        header::{CONTENT_TYPE, RETRY_AFTER},
+        header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER},
     },
+    middleware::Next,
     response::{IntoResponse, Response},
 };
 use channels::{Batch, WebhookError, WebhookRequest, discord};
@@ -23,6 +24,19 @@ use crate::gateway::{
         take::{Taken, take as take_in},
     },
 };
+
+/// Who was told to stop takes in nothing more: what it knows as secrets may be of yesterday. Whoever
+/// pushes comes again.
+pub async fn unless_stopped(
+    State(admin): State<Arc<Admin>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if admin.gateway.stop.is_cancelled() {
+        return (StatusCode::SERVICE_UNAVAILABLE, [(CONNECTION, "close")]).into_response();
+    }
+    next.run(request).await
+}
 
 /// The answer has no body, but for a platform that asks whether we are there.
 pub async fn receive(

@@ -4,7 +4,11 @@
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, mem, net, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem, net,
+    path::PathBuf,
+};
 use tokio::{net::TcpListener, sync::mpsc};
 use tokio_util::task::TaskTracker;
 
@@ -23,6 +27,7 @@ const FIXED: [&str; 2] = ["data_dir", "store."];
 pub struct Serving {
     pub app: App,
     config: Config,
+    secrets: BTreeSet<String>,
     file: Option<PathBuf>,
     variables: BTreeMap<String, String>,
     listener: net::TcpListener,
@@ -42,8 +47,8 @@ impl Serving {
         let listener = bind(&config)?;
         let (asks, reloads) = mpsc::channel(1);
         let app = open(&config, &variables, (&listener, &asks)).await?;
-        let before = TaskTracker::new();
-        Ok(Self { app, config, file, variables, listener, reloads, asks, before })
+        let (before, secrets) = (TaskTracker::new(), secrets(&config, &variables));
+        Ok(Self { app, config, secrets, file, variables, listener, reloads, asks, before })
     }
 
     /// Does what it is asked through the API; never returns.
@@ -57,7 +62,11 @@ impl Serving {
     /// whom: whole, or, after an error, not at all.
     pub async fn reload(&mut self, fact: Option<Fact>) -> Result<Vec<String>> {
         let config = Config::load(self.file.as_deref(), &self.variables)?;
-        let changes = changes(&self.config, &config)?;
+        let mut changes = changes(&self.config, &config)?;
+        let secrets = secrets(&config, &self.variables);
+        if secrets != self.secrets {
+            changes.push("secrets: others than before".to_owned());
+        }
         let fixed = |key: &str| changes.iter().any(|change| change.starts_with(key));
         if let Some(key) = FIXED.into_iter().find(|key| fixed(key)) {
             bail!("{}: cannot change while the gateway runs", key.trim_end_matches('.'));
@@ -68,10 +77,12 @@ impl Serving {
         } else {
             bind(&config)?
         };
-        telemetry::hide(&secrets(&config, &self.variables));
+        telemetry::hide(&secrets);
         let app = open(&config, &self.variables, (&listener, &self.asks)).await?;
-        (self.config, self.listener) = (config, listener);
+        (self.config, self.secrets, self.listener) = (config, secrets, listener);
         let before = mem::replace(&mut self.app, app);
+        // Now, not when it gets to it: what it was told as secrets opens nothing from here on.
+        before.gateway.stop.cancel();
         self.before.spawn(async move {
             if let Err(problem) = before.drain().await {
                 tracing::warn!(problem = format!("{problem:#}"), "its leases lapse");

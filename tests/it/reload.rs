@@ -1,5 +1,9 @@
 //! The configuration is read again while the program runs, over real sockets.
 
+use countersign::{
+    clock::{Clock as _, SystemClock},
+    gateway::webhooks::sign::Key,
+};
 use fakes::llm::{self, Fault};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -121,6 +125,73 @@ async fn o3_a_configuration_is_taken_whole_or_not_at_all() {
     let audit = audit.iter().find(|row| row["kind"] == "configuration_reloaded");
     let audit = audit.expect("it is written down").to_string();
     assert!(audit.contains("token:ops") && audit.contains("Nickel"), "{audit}");
+    wires.stop(running).await;
+    wires.site.end().await;
+}
+
+const OLD: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const NEW: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// The same message to the webhook `ci`, signed now.
+async fn pushes(wires: &Wires, secret: &str) -> u16 {
+    let (now, body) = (SystemClock.now(), "{}");
+    let signature = Key::standard(secret).unwrap().sign("m1", now, body.as_bytes());
+    let request = client()
+        .post(format!("http://127.0.0.1:{}/hooks/ci", wires.port))
+        .header("webhook-id", "m1")
+        .header("webhook-timestamp", now.timestamp().to_string())
+        .header("webhook-signature", signature);
+    request.body(body).send().await.unwrap().status().as_u16()
+}
+
+async fn is_told(wires: &Wires, secret: &str, status: u16) {
+    let what = format!("{secret} is answered {status}");
+    eventually(&what, async || (pushes(wires, secret).await == status).then_some(())).await;
+}
+
+/// S6: a secret is replaced without a gap; from the answer to the reload on the old one opens
+/// nothing, and that secrets were replaced is written down.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s6_an_old_secret_is_dead_once_the_reload_is_answered() {
+    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    let models = wires.model.clone();
+    let mut secrets = |wires: &mut Wires, secret: &str, before: Option<&str>| {
+        let mut hook = "[[webhooks_in]]\nname = \"ci\"\nchannel = \"web\"\nchat = \"ann\"\n\
+                        secret = { file = \"ci.key\" }\n"
+            .to_owned();
+        std::fs::write(wires.site.path("ci.key"), secret).unwrap();
+        if let Some(before) = before {
+            hook += &format!("secret_before = {before:?}\n");
+        }
+        wires.model = format!("{models}{hook}");
+        wires.configure(By::Poll);
+    };
+    secrets(&mut wires, OLD, None);
+    let running = wires.start(By::Poll).await;
+    let (_, token) = wires.site.run(&["token", "--api", "ops", "--role", "owner"]).await;
+    let token = token.split_whitespace().find(|word| word.starts_with("cs_")).expect("a token");
+    let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", wires.port);
+    let reload = async || {
+        let told = client().put(&url).bearer_auth(token).send().await.unwrap();
+        assert_eq!(told.status().as_u16(), 200);
+        told.json::<Value>().await.unwrap().to_string()
+    };
+    wires.llm.will(llm::text("Seen."));
+    assert_eq!(pushes(&wires, OLD).await, 200);
+    assert_eq!(pushes(&wires, NEW).await, 401);
+
+    secrets(&mut wires, NEW, Some(OLD));
+    let changes = reload().await;
+    assert!(changes.contains("secrets: others than before"), "{changes}");
+    assert!(!changes.contains("whsec_"), "{changes}");
+    is_told(&wires, NEW, 200).await;
+    is_told(&wires, OLD, 200).await;
+
+    secrets(&mut wires, NEW, None);
+    reload().await;
+    assert_ne!(pushes(&wires, OLD).await, 200, "whichever of the two answers");
+    is_told(&wires, OLD, 401).await;
+    is_told(&wires, NEW, 200).await;
     wires.stop(running).await;
     wires.site.end().await;
 }
