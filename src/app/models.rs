@@ -25,7 +25,8 @@ pub fn build(
 ) -> Result<Models> {
     let mut single = given.clone();
     for entry in config.models.iter().filter(|entry| !given.contains_key(&entry.id)) {
-        let built = model(entry, variables).with_context(|| format!("models.{}", entry.id))?;
+        let built = model(entry, variables, Patience::default())
+            .with_context(|| format!("models.{}", entry.id))?;
         single.insert(entry.id.clone(), built);
     }
     let with_fallbacks = config.models.iter().filter(|entry| !entry.fallback.is_empty());
@@ -36,6 +37,16 @@ pub fn build(
         models.insert(entry.id.clone(), Arc::new(failover));
     }
     Ok(models)
+}
+
+/// Each by itself, and asked once: whether it answers now.
+pub fn alone(config: &Config, variables: &BTreeMap<String, String>) -> Result<Models> {
+    let once = Patience { attempts: 1, ..Patience::default() };
+    let alone = |entry: &ModelEntry| {
+        let built = model(entry, variables, once);
+        Ok((entry.id.clone(), built.with_context(|| format!("models.{}", entry.id))?))
+    };
+    config.models.iter().map(alone).collect()
 }
 
 /// The model that makes vectors, where one is named: at the vendor of a configured one, and the name
@@ -62,9 +73,13 @@ pub fn embeddings(
     Ok(Some((name.clone(), remote)))
 }
 
-fn model(entry: &ModelEntry, variables: &BTreeMap<String, String>) -> Result<Arc<dyn Model>> {
+fn model(
+    entry: &ModelEntry,
+    variables: &BTreeMap<String, String>,
+    patience: Patience,
+) -> Result<Arc<dyn Model>> {
     Ok(match remote(entry, variables)? {
-        Some(remote) => Arc::new(Retrying::new(Arc::new(remote), Patience::default())),
+        Some(remote) => Arc::new(Retrying::new(Arc::new(remote), patience)),
         None => Arc::new(DemoModel::new(&entry.id)),
     })
 }

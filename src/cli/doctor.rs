@@ -4,6 +4,7 @@
 use anyhow::{Context as _, Result, ensure};
 use chrono::DateTime;
 use clap::Args;
+use futures::{FutureExt as _, future::join_all};
 use renderers::{
     Document,
     document::{Block, Inline},
@@ -14,6 +15,7 @@ use std::{
     fmt::Write as _,
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use super::say;
@@ -25,7 +27,8 @@ use crate::{
     app,
     clock::{Clock as _, SystemClock},
     config::{ChannelEntry, Config, McpEntry, ProviderName, oidc, webhooks},
-    store::backup,
+    llm::Model,
+    store::{Store, backup},
     telemetry,
     tools::{documents::fonts, mcp::session, sandbox::Sandbox},
 };
@@ -41,6 +44,8 @@ pub struct Doctor {
 const LOW_BYTES: u64 = 1024 * 1024 * 1024;
 /// A clock that is further from the database's makes questions end at other times than they say.
 const SKEW_MS: i64 = 2_000;
+/// A database that takes longer is none.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// What scripts and signs documents may hold.
 const SAMPLE: &str = "a ä Ω я 中 あ 한 ع א 😀";
 
@@ -153,9 +158,11 @@ fn data_dir(folder: &Path) -> Result<(Found, String)> {
 }
 
 async fn database(config: &Config) -> Result<(Found, String)> {
-    let store = app::open_store(config).await.context(
-        "store.url: start the database, or correct the address; the tables are brought up to date",
-    )?;
+    let what_to_do =
+        "store.url: start the database, or correct the address; the tables are brought up to date";
+    // Who starts a gateway may start its database just now; who asks wants to know how it is.
+    Store::reach(&config.store_url(), ANSWERS_WITHIN).await.context(what_to_do)?;
+    let store = app::open_store(config).await.context(what_to_do)?;
     if let Some(file) = backup::file_of(&config.store_url()) {
         backup::check(&file).await.context("restore a backup with `countersign restore`")?;
     }
@@ -234,33 +241,46 @@ fn webhook_secrets(
     })
 }
 
-/// What costs a little, and needs the network.
+/// What costs a little, and needs the network: all of it at once.
 async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String, String>) {
-    let models = app::models::build(config, variables, &BTreeMap::new()).unwrap_or_default();
-    for (id, model) in models {
-        let prompt = Prompt {
-            system: "Answer with one word.".into(),
-            tools: vec![],
-            messages: vec![Message::User { text: "Say yes.".into() }],
-            max_output_tokens: 16,
+    let models = app::models::alone(config, variables).unwrap_or_default();
+    let models = models.into_iter().map(|(id, model)| {
+        let found = async move { answers(model.as_ref()).await };
+        (format!("model {id}, live"), found.boxed())
+    });
+    let channels = config.channels.iter().filter(|entry| entry.token.is_some()).map(|entry| {
+        let found = async {
+            app::channels::check(entry, variables).await?;
+            Ok((Found::Fine, "the platform knows the token".to_owned()))
         };
-        let replied = model.reply(&prompt, &|_| ()).await;
-        let replied = replied.map(|_| (Found::Fine, "answers".to_owned()));
-        report.check(&format!("model {id}, live"), replied.map_err(anyhow::Error::from));
+        (format!("channel {}, live", entry.id), found.boxed())
+    });
+    let issuer = oidc::issuer(config, variables).ok().flatten().map(|issuer| {
+        let found = async move {
+            issuer.discover().await?;
+            Ok((Found::Fine, "tells its addresses and keys".to_owned()))
+        };
+        ("issuer, live".to_owned(), found.boxed())
+    });
+    let servers = config.mcp.iter().map(|entry| {
+        (format!("mcp {}, live", entry.name), served(entry, config, variables).boxed())
+    });
+    let (names, asked): (Vec<_>, Vec<_>) =
+        models.chain(channels).chain(issuer).chain(servers).unzip();
+    for (name, found) in names.iter().zip(join_all(asked).await) {
+        report.check(name, found);
     }
-    for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
-        let known = app::channels::check(entry, variables).await;
-        let known = known.map(|()| (Found::Fine, "the platform knows the token".to_owned()));
-        report.check(&format!("channel {}, live", entry.id), known);
-    }
-    if let Ok(Some(issuer)) = oidc::issuer(config, variables) {
-        let known = issuer.discover().await;
-        let known = known.map(|_| (Found::Fine, "tells its addresses and keys".to_owned()));
-        report.check("issuer, live", known.map_err(anyhow::Error::from));
-    }
-    for entry in &config.mcp {
-        report.check(&format!("mcp {}, live", entry.name), served(entry, config, variables).await);
-    }
+}
+
+async fn answers(model: &dyn Model) -> Result<(Found, String)> {
+    let prompt = Prompt {
+        system: "Answer with one word.".into(),
+        tools: vec![],
+        messages: vec![Message::User { text: "Say yes.".into() }],
+        max_output_tokens: 16,
+    };
+    model.reply(&prompt, &|_| ()).await?;
+    Ok((Found::Fine, "answers".to_owned()))
 }
 
 /// Whether a server of tools answers.

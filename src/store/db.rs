@@ -105,6 +105,14 @@ impl Tx<'_> {
     }
 }
 
+/// Connects to a server once, and goes again.
+pub(super) async fn reach(url: &str) -> Result<()> {
+    if url.starts_with("postgres") {
+        PgConnection::connect(url).await?.close().await?;
+    }
+    Ok(())
+}
+
 impl Db {
     pub(super) async fn open(url: &str, durability: Durability) -> Result<Self> {
         if let Some(path) = url.strip_prefix("sqlite:") {

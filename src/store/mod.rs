@@ -98,6 +98,12 @@ pub struct Store {
 }
 
 impl Store {
+    /// Whether a server of databases answers, and lets us in; a file needs none.
+    pub async fn reach(url: &str, within: Duration) -> Result<()> {
+        let asked = tokio::time::timeout(within, db::reach(url)).await;
+        asked.context("the database does not answer")?
+    }
+
     /// Opens the database at `url` (`sqlite://path` or `postgres://…`) and brings its tables up to
     /// date.
     /// A lease stands for `lease_for` without a heartbeat.
