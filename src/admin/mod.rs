@@ -104,6 +104,8 @@ pub struct Admin {
     visits: visit::Visits,
     /// Links that were wrong.
     wrong: pace::Pace,
+    /// Who may say from where somebody comes.
+    proxies: pace::Proxies,
     /// Who else may say who somebody is.
     issuer: Option<issuer::Issuer>,
     /// Sign-ins that have begun there.
@@ -133,6 +135,7 @@ impl Admin {
             reloads: None,
             visits: visit::Visits::default(),
             wrong,
+            proxies: pace::Proxies::default(),
             issuer: None,
             begun: pace::Pace::of(sign_on::BEGUN_A_MINUTE),
             stop,
@@ -169,6 +172,11 @@ impl Admin {
     /// The same, believing that issuer.
     pub fn believing(self, issuer: Option<issuer::Issuer>) -> Self {
         Self { issuer, ..self }
+    }
+
+    /// The same, behind these.
+    pub fn behind(self, proxies: pace::Proxies) -> Self {
+        Self { proxies, ..self }
     }
 
     /// The role that hangs on what the issuer has said.

@@ -1,7 +1,10 @@
 //! How often an address may do something within a minute: counted in memory, on each node by itself.
+//! And which address it is.
 
+use anyhow::{Context as _, Result};
 use axum::http::HeaderMap;
 use chrono::{DateTime, TimeDelta, Utc};
+use ipnet::IpNet;
 use std::{
     collections::HashMap,
     net::{IpAddr, SocketAddr},
@@ -56,12 +59,38 @@ impl Pace {
     }
 }
 
-/// Who asks: behind a proxy on this machine, whom that names last in `X-Forwarded-For`.
-pub fn address(peer: SocketAddr, headers: &HeaderMap) -> IpAddr {
-    let forwarded = headers.get_all("x-forwarded-for").into_iter().next_back();
-    let forwarded = forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next());
-    let named = forwarded.and_then(|last| last.trim().parse().ok());
-    named.filter(|_| peer.ip().is_loopback()).unwrap_or_else(|| peer.ip())
+/// Proxies whose word is believed on who asks; besides those on this machine.
+#[derive(Debug, Default)]
+pub struct Proxies(Vec<IpNet>);
+
+impl Proxies {
+    /// Networks, or single addresses.
+    pub fn from_list(list: &[String]) -> Result<Self> {
+        let net = |text: &String| {
+            let net = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+            net.with_context(|| format!("`{text}` is no network, as 10.0.0.0/8, and no address"))
+        };
+        list.iter().map(net).collect::<Result<_>>().map(Self)
+    }
+
+    fn has(&self, address: IpAddr) -> bool {
+        address.is_loopback() || self.0.iter().any(|net| net.contains(&address))
+    }
+
+    /// Who asks: whom the last of them names in `X-Forwarded-For`, and who is none of them.
+    pub fn address(&self, peer: SocketAddr, headers: &HeaderMap) -> IpAddr {
+        let lines = headers.get_all("x-forwarded-for").into_iter();
+        let named: Vec<_> = lines.flat_map(|line| line.as_bytes().split(|b| *b == b',')).collect();
+        let mut address = peer.ip().to_canonical();
+        for name in named.into_iter().rev() {
+            let named = str::from_utf8(name).ok().and_then(|name| name.trim().parse().ok());
+            match named {
+                Some(named) if self.has(address) => address = named,
+                _ => break,
+            }
+        }
+        address
+    }
 }
 
 #[cfg(test)]
@@ -69,12 +98,35 @@ mod tests {
     use super::*;
     use axum::http::HeaderValue;
 
+    fn seen(proxies: &[&str], peer: &str, headers: &HeaderMap) -> String {
+        let proxies: Vec<_> = proxies.iter().map(|&proxy| proxy.to_owned()).collect();
+        let peer = SocketAddr::new(peer.parse().unwrap(), 1);
+        Proxies::from_list(&proxies).unwrap().address(peer, headers).to_string()
+    }
+
+    #[test]
+    fn proxies_that_are_named_are_believed_as_far_as_they_reach() {
+        let mut headers = HeaderMap::new();
+        let line = HeaderValue::from_static("192.0.2.1, 203.0.113.7, 10.1.2.3");
+        headers.append("x-forwarded-for", line);
+        for (proxies, peer, asks) in [
+            (&["10.0.0.0/8"][..], "10.9.9.9", "203.0.113.7"),
+            (&["10.9.9.9"], "10.9.9.9", "10.1.2.3"),
+            (&["10.0.0.0/8", "203.0.113.7"], "::ffff:10.9.9.9", "192.0.2.1"),
+            (&["10.0.0.0/8"], "198.51.100.2", "198.51.100.2"),
+            (&["2001:db8::/32"], "2001:db8::1", "10.1.2.3"),
+        ] {
+            assert_eq!(seen(proxies, peer, &headers), asks, "{proxies:?} {peer}");
+        }
+        for odd in ["ten", "10.0.0.0/40", ""] {
+            assert!(Proxies::from_list(&[odd.to_owned()]).is_err(), "{odd}");
+        }
+    }
+
     #[test]
     fn only_a_proxy_on_this_machine_says_for_whom_it_asks() {
         let mut headers = HeaderMap::new();
-        let of = |peer: &str, headers: &HeaderMap| {
-            address(SocketAddr::new(peer.parse().unwrap(), 1), headers).to_string()
-        };
+        let of = |peer: &str, headers: &HeaderMap| seen(&[], peer, headers);
         assert_eq!(of("127.0.0.1", &headers), "127.0.0.1");
         for line in ["192.0.2.1, 203.0.113.7", "nonsense"] {
             headers.append("x-forwarded-for", HeaderValue::from_static(line));

@@ -98,19 +98,19 @@ pub async fn page(
 /// Uses the token up; from then on the cookie is the key.
 pub async fn redeem(
     State(admin): State<Arc<Admin>>,
-    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Form(link): Form<Token>,
 ) -> Result<Response, Problem> {
-    let now = admin.gateway.clock.now();
+    let (now, address) = (admin.gateway.clock.now(), admin.proxies.address(peer, &headers));
     let words = &language::of(&headers).words().page;
-    if admin.wrong.is_over(address.ip(), now) {
+    if admin.wrong.is_over(address, now) {
         let page = told(&admin, StatusCode::TOO_MANY_REQUESTS, words, words.too_many_links);
         return Ok(([(RETRY_AFTER, "60")], page).into_response());
     }
     let Some(session) = exchange(&admin, link.token, now).await? else {
-        admin.wrong.count(address.ip(), now);
-        tracing::warn!(address = %address.ip(), "a wrong sign-in");
+        admin.wrong.count(address, now);
+        tracing::warn!(%address, "a wrong sign-in");
         return Ok(told(&admin, StatusCode::FORBIDDEN, words, words.wrong_link));
     };
     let origin = headers.get(ORIGIN).and_then(|value| value.to_str().ok());

@@ -16,7 +16,7 @@ use std::{net::SocketAddr, sync::Arc};
 use super::{
     Admin, html,
     issuer::{self, Issuer, Trouble},
-    language, pace,
+    language,
     problem::{NO_SUCH_PAGE, Problem},
     sign_in::{cookie, new_token, session_cookie, told},
 };
@@ -48,7 +48,7 @@ pub async fn begin(
 ) -> Result<Response, Problem> {
     let (issuer, words) = (believed(&admin)?, words(&headers));
     let now = admin.gateway.clock.now();
-    if !admin.begun.takes(pace::address(peer, &headers), now) {
+    if !admin.begun.takes(admin.proxies.address(peer, &headers), now) {
         let page = told(&admin, StatusCode::TOO_MANY_REQUESTS, words, words.too_fast);
         return Ok(([(RETRY_AFTER, "60")], page).into_response());
     }

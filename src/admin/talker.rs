@@ -10,7 +10,7 @@ use channels::web::Web;
 use std::{net::SocketAddr, sync::Arc};
 
 use super::{
-    Admin, pace,
+    Admin,
     problem::{NO_WEB_CHAT, Problem, TOO_FAST},
     sign_in::Signed,
     visit::{self, Visit},
@@ -54,7 +54,8 @@ impl Talker {
         let (visit, web) = visit.ok_or_else(Problem::signed_out)?;
         let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
         if let (&Method::POST, Some(ConnectInfo(peer))) = (&parts.method, peer) {
-            let (from, now) = (pace::address(*peer, &parts.headers), admin.gateway.clock.now());
+            let (from, now) =
+                (admin.proxies.address(*peer, &parts.headers), admin.gateway.clock.now());
             if !admin.visits.did.takes(from, now) {
                 return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST));
             }

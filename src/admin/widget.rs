@@ -26,7 +26,7 @@ use uuid::Uuid;
 use super::{
     Admin, chat,
     guard::{self, Framed},
-    language, pace,
+    language,
     problem::{NO_WEB_CHAT, Problem, TOO_FAST},
     visit::{PASS_FOR, Visit, embedded, key},
 };
@@ -86,7 +86,7 @@ pub async fn admit(
         visit.channel == channel && origin == visit.origin.as_str() && visit.holds(&admin)
     });
     let is_new = before.is_none();
-    if is_new && !admin.visits.begun.takes(pace::address(peer, &headers), now) {
+    if is_new && !admin.visits.begun.takes(admin.proxies.address(peer, &headers), now) {
         let slow = Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST).into_response();
         return Ok(shared(origin, ([(RETRY_AFTER, "60")], slow)));
     }

@@ -193,6 +193,7 @@ fn serves(
         .configured(worker.redactor.own_value(&shown(config)?))
         .taking(webhooks::inlets(config, variables)?, teller)
         .measured(metrics_token(config, variables)?)
+        .behind(config.admin.proxies()?)
         .believing(oidc::issuer(config, variables)?))
 }
 

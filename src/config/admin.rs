@@ -1,5 +1,6 @@
 //! What is served, where, and to whom.
 
+use anyhow::{Context as _, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -9,6 +10,7 @@ use super::{
     print::{Key, key},
     secret::Secret,
 };
+use crate::admin::pace::Proxies;
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -18,6 +20,7 @@ pub struct AdminConfig {
     pub public_url: Option<url::Url>,
     pub metrics_token: Option<Secret>,
     pub otlp_url: Option<url::Url>,
+    pub proxies: Vec<String>,
     pub oidc: OidcSection,
 }
 
@@ -28,6 +31,7 @@ impl Default for AdminConfig {
             public_url: None,
             metrics_token: None,
             otlp_url: None,
+            proxies: Vec::new(),
             oidc: OidcSection::default(),
         }
     }
@@ -46,4 +50,16 @@ pub(super) const KEYS: &[Key] = &[
         "",
         "Where traces go by OTLP, as http://127.0.0.1:4318/v1/traces; in builds with `--features otel`",
     ),
+    key(
+        "admin.proxies",
+        "[]",
+        "Addresses and networks of proxies, as 10.0.0.0/8, whose X-Forwarded-For says who asks, \
+         where rates are counted by address; those on this machine may always",
+    ),
 ];
+
+impl AdminConfig {
+    pub fn proxies(&self) -> Result<Proxies> {
+        Proxies::from_list(&self.proxies).context("admin.proxies")
+    }
+}

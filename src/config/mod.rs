@@ -276,6 +276,7 @@ impl Config {
             channel.check()?;
         }
         self.check_webhooks()?;
+        self.admin.proxies()?;
         self.admin.oidc.check()?;
         self.documents.check().map_err(anyhow::Error::msg)?;
         self.mcp.iter().try_for_each(McpEntry::check)?;
