@@ -80,8 +80,8 @@ impl Tool for ExtractDocument {
             ..ToolSpec::read_only(
                 "extract_document",
                 "Reads a document of the workspace as Markdown: PDF, Word, Excel, PowerPoint, \
-                 OpenDocument, HTML, e-mail, CSV, JSON, text, and pictures where text recognition \
-                 is installed. The first line of the result is JSON about it; then come the \
+                 OpenDocument, RTF, HTML, e-mail, CSV, JSON, text, and pictures where text \
+                 recognition is installed. The first line of the result is JSON about it; then come the \
                  lines, each as `number│ text`. When nextStartLine is given, there is more: pass \
                  it as startLine, and nextStartColumn as startColumn.",
                 schema::<Arguments>(),
