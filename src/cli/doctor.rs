@@ -30,7 +30,11 @@ use crate::{
     llm::Model,
     store::{Store, backup},
     telemetry,
-    tools::{documents::fonts, mcp::session, sandbox::Sandbox},
+    tools::{
+        documents::{fonts, office::Office},
+        mcp::session,
+        sandbox::Sandbox,
+    },
 };
 
 #[derive(Debug, Args)]
@@ -122,7 +126,7 @@ pub async fn run(
 async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String, String>) {
     report.check("data_dir", data_dir(&config.data_dir));
     report.check("database", database(config).await);
-    report.check("sandbox", sandbox().await);
+    confined(report).await;
     report.check("tools", tools(config, variables).await);
     report.check("fonts", Ok(fonts(config)));
     report.check("models", models(config, variables));
@@ -176,12 +180,28 @@ async fn database(config: &Config) -> Result<(Found, String)> {
     })
 }
 
-async fn sandbox() -> Result<(Found, String)> {
-    let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
-    Ok(match sandbox.missing() {
-        Some(missing) => (Found::Warning, missing.to_owned()),
-        None => (Found::Fine, "works".to_owned()),
-    })
+/// The sandbox, and what is drawn in it.
+async fn confined(report: &mut Report) {
+    let sandbox = match std::env::current_exe() {
+        Ok(program) => Arc::new(Sandbox::probe(&program).await),
+        Err(problem) => return report.add(Found::Fault, "sandbox", problem.to_string()),
+    };
+    if let Some(missing) = sandbox.missing() {
+        return report.add(Found::Warning, "sandbox", missing);
+    }
+    report.add(Found::Fine, "sandbox", "works");
+    let missing = Office::packages(Office::installed(&sandbox).as_ref());
+    let (found, says) = if missing.is_empty() {
+        (Found::Fine, "are shown of Word, Excel and PowerPoint files too".to_owned())
+    } else {
+        let install = missing.join(" ");
+        let says = format!(
+            "are shown of PDFs only, or not of all Office files: apt-get install \
+             --no-install-recommends {install} fonts-liberation"
+        );
+        (Found::Warning, says)
+    };
+    report.add(found, "first pages", says);
 }
 
 /// Those that cannot be used, and why.

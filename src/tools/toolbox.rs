@@ -82,7 +82,8 @@ pub fn sandboxed(
     house: documents::House,
     with_shell: Option<shell::Way>,
 ) -> Vec<Arc<dyn Tool>> {
-    let mut tools = documents::tools(house, sandbox);
+    let office = documents::office::Office::installed(sandbox);
+    let mut tools = documents::tools(house, sandbox, office);
     tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone() }));
     if let Some(shell::Way(egress)) = with_shell {
         tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone(), egress }));

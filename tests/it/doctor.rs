@@ -9,7 +9,9 @@ async fn a_fresh_place_is_sound(on: On) {
     site.configure("127.0.0.1:8642", "");
     let (fine, said) = site.run(&["doctor"]).await;
     assert!(fine, "{said}");
-    for line in ["ok    configuration", "ok    data_dir", "ok    database", "warn  models"] {
+    for line in
+        ["ok    configuration", "ok    data_dir", "ok    database", "ok    sandbox", "warn  models"]
+    {
         assert!(said.contains(line), "{line}: {said}");
     }
     assert!(!said.contains("FAIL"), "{said}");

@@ -35,15 +35,15 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 use crate::sandbox::{BINARY, sandbox};
 
 /// A conversation with its folder.
-struct Desk {
-    context: Context,
+pub struct Desk {
+    pub context: Context,
     extract: ExtractDocument,
     shell: Shell,
     folder: tempfile::TempDir,
 }
 
 impl Desk {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let context = Context {
             conversation: ConversationId::from("c1"),
@@ -67,7 +67,7 @@ impl Desk {
         Self { context, extract, shell: Shell { sandbox, egress: None }, folder }
     }
 
-    fn has(&self, name: &str, bytes: impl AsRef<[u8]>) {
+    pub fn has(&self, name: &str, bytes: impl AsRef<[u8]>) {
         fs::write(self.context.workspace.join(name), bytes).unwrap();
     }
 
@@ -396,7 +396,7 @@ async fn mc_23_a_command_runs_and_says_how_it_went() {
 }
 
 fn tool(name: &str, sandbox: &Arc<Sandbox>) -> Arc<dyn Tool> {
-    let mut tools = documents::tools(House::default(), sandbox).into_iter();
+    let mut tools = documents::tools(House::default(), sandbox, None).into_iter();
     tools.find(|tool| tool.spec().name == name).unwrap()
 }
 

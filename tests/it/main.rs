@@ -13,6 +13,7 @@ mod discord_wires;
 mod doctor;
 mod documents;
 mod fault_matrix;
+mod first_pages;
 mod fuzz;
 mod kills;
 mod logins;

@@ -1,5 +1,5 @@
-//! The first page as a picture, for where a chat shows one. The Office formats have none: how their
-//! pages break is for the reader's program to say.
+//! The first page as a picture, for where a chat shows one. Of the Office formats there is none here:
+//! how their pages look is for the reader's program to say.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

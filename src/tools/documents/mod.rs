@@ -7,6 +7,7 @@ pub mod draw;
 pub mod fonts;
 mod house;
 pub mod job;
+pub mod office;
 pub mod order;
 mod pictures;
 
@@ -26,23 +27,24 @@ use crate::{
 use blob::Blob;
 use draw::{Drawn, Press};
 use job::{Job, Part, Source, Text};
+use office::Office;
 use order::{Names, Wish};
 
 const MAX_WARNINGS: usize = 20;
 
-/// Longest of all that is drawn; what takes longer is too large for a chat.
-const TIMEOUT: Duration = Duration::from_mins(2);
+/// Longest of all that is drawn, with its picture; what takes longer is too large for a chat.
+const TIMEOUT: Duration = Duration::from_secs(140);
 
 const FORMATS: [Format; 4] = [Format::Pdf, Format::Docx, Format::Xlsx, Format::Pptx];
 
-/// All eight, which draw on one press.
-pub fn tools(house: House, sandbox: &Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
+/// All eight, which draw on one press, and show by one `office` what Office files look like.
+pub fn tools(house: House, sandbox: &Arc<Sandbox>, office: Option<Office>) -> Vec<Arc<dyn Tool>> {
     let press = Arc::new(Press::new(sandbox.clone(), house.fonts()));
-    let house = Arc::new(house);
+    let (house, office) = (Arc::new(house), office.map(Arc::new));
     let of = |source: Source| {
         FORMATS.map(|format| {
-            let (press, house) = (press.clone(), house.clone());
-            Arc::new(Rendering { format, source, press, house }) as Arc<dyn Tool>
+            let (press, house, office) = (press.clone(), house.clone(), office.clone());
+            Arc::new(Rendering { format, source, press, house, office }) as Arc<dyn Tool>
         })
     };
     [of(Source::Text), of(Source::File)].into_iter().flatten().collect()
@@ -53,6 +55,7 @@ struct Rendering {
     source: Source,
     press: Arc<Press>,
     house: Arc<House>,
+    office: Option<Arc<Office>>,
 }
 
 #[async_trait]
@@ -93,6 +96,12 @@ impl Tool for Rendering {
         let name = names::with_extension(name.as_deref().unwrap_or("document"), ending);
         let media_type = mime_guess::from_ext(ending).first_or_octet_stream();
         let Rendered { bytes, pages, warnings } = file;
+        let picture = match (picture, &self.office) {
+            (None, Some(office)) if self.format != Format::Pdf => {
+                office.first_page(ending, &bytes).await
+            }
+            (picture, _) => picture,
+        };
         let attachment = send::keep(context, &name, media_type.essence_str(), bytes).await?;
         let about = pages_of(self.format, pages);
         let text = send::receipt(&attachment, &about) + &losses(&warnings);
@@ -212,7 +221,7 @@ mod tests {
     }
 
     fn tool(format: Format, source: Source) -> Rendering {
-        Rendering { format, source, press: press(), house: Arc::default() }
+        Rendering { format, source, press: press(), house: Arc::default(), office: None }
     }
 
     #[tokio::test]
@@ -336,6 +345,7 @@ mod tests {
             source: Source::File,
             press: Arc::new(Press::real()),
             house: Arc::default(),
+            office: None,
         };
         let arguments = json!({ "filePath": "report/q3.md" });
         let output = place.runs(&from_file, arguments).await.unwrap();
@@ -355,9 +365,7 @@ mod tests {
         let house = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
         let house = renderers::render(&house, Format::Docx).unwrap();
         place.has("brand/house.docx", house.bytes);
-        let press = Arc::new(Press::real());
-        let word =
-            Rendering { format: Format::Docx, source: Source::Text, press, house: Arc::default() };
+        let word = Rendering { press: Arc::new(Press::real()), ..tool(Format::Docx, Source::Text) };
         for (path, is_there) in [("brand/house.docx", true), ("../house.docx", false)] {
             let text = format!("---\ntemplate: {path}\n---\n\n# Hi");
             let output = place.runs(&word, json!({ "markdown": text })).await.unwrap();
@@ -386,7 +394,7 @@ mod tests {
 
     #[test]
     fn only_decks_have_a_shape() {
-        for tool in tools(House::default(), &Arc::new(Sandbox::off("a test"))) {
+        for tool in tools(House::default(), &Arc::new(Sandbox::off("a test")), None) {
             let spec = tool.spec();
             let has = spec.parameters["properties"]["aspectRatio"].is_object();
             assert_eq!(has, spec.name.contains("pptx"), "{}", spec.name);

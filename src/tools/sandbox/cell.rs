@@ -25,12 +25,13 @@ const TEMPORARY_BYTES: u64 = 256 * MIB;
 /// Programs, and what they need to start: nothing that anybody wrote for himself.
 const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 /// Not all of /etc: secrets lie there too.
-const SETTINGS: [&str; 12] = [
+const SETTINGS: [&str; 13] = [
     "alternatives",
     "ca-certificates",
     "fonts",
     "group",
     "ld.so.cache",
+    "libreoffice",
     "localtime",
     "magic",
     "mime.types",

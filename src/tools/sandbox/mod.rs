@@ -114,6 +114,14 @@ impl Limits {
         cpu_seconds: 90,
         file_bytes: 0,
     };
+    /// For the drawing of an Office file by LibreOffice.
+    pub const OFFICE: Self = Self {
+        memory_bytes: 1024 * MIB,
+        total_bytes: 1024 * MIB,
+        processes: 64,
+        cpu_seconds: 20,
+        file_bytes: 64 * MIB,
+    };
     /// For the recognition of text in pictures.
     pub const PICTURES: Self = Self {
         memory_bytes: 512 * MIB,

@@ -1,0 +1,96 @@
+//! The first page of a Word, Excel or PowerPoint file as a picture, for where a chat shows one. How the
+//! pages of such a file look is for the reader's program to say, and LibreOffice is one: where it is
+//! installed it draws the very file that is sent, within walls. Where it is not, or takes too long,
+//! the file goes without a picture.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{sync::Semaphore, time::timeout};
+
+use crate::tools::sandbox::{Job, Limits, Sandbox, Work, cell::Cell, run};
+
+/// Where Debian and others put it, and where an operator would.
+const PLACES: [&str; 2] = ["/usr/bin/soffice", "/usr/local/bin/soffice"];
+
+/// What draws each kind of file, and the package that Debian has it in.
+const PARTS: [(&str, &str); 3] = [
+    ("libswlo.so", "libreoffice-writer"),
+    ("libsclo.so", "libreoffice-calc"),
+    ("libsdlo.so", "libreoffice-impress"),
+];
+
+/// The longest that the file is kept waiting for its picture. It takes a second or two.
+const WAIT: Duration = Duration::from_secs(15);
+
+/// What is larger would hardly be drawn in that time.
+const FILE_BYTES: usize = 8 * 1024 * 1024;
+const PICTURE_BYTES: usize = 4 * 1024 * 1024;
+
+/// With the program and the file's ending. A profile of its own, which goes with the walls.
+const DRAW: &str = r#"
+cd /tmp
+cat >"document.$2"
+"$1" -env:UserInstallation=file:///tmp/profile --headless --convert-to png "document.$2" \
+    </dev/null >&2
+exec cat document.png
+"#;
+
+/// LibreOffice on this machine.
+pub struct Office {
+    sandbox: Arc<Sandbox>,
+    program: PathBuf,
+    /// Each takes a processor.
+    turn: Semaphore,
+    pub wait: Duration,
+}
+
+impl Office {
+    /// Where it is installed, and there are walls for it.
+    pub fn installed(sandbox: &Arc<Sandbox>) -> Option<Self> {
+        PLACES.iter().find_map(|place| Self::at(Path::new(place), sandbox))
+    }
+
+    /// The program `soffice` at that place.
+    pub fn at(program: &Path, sandbox: &Arc<Sandbox>) -> Option<Self> {
+        let program = program.canonicalize().ok().filter(|_| sandbox.missing().is_none())?;
+        Some(Self { sandbox: sandbox.clone(), program, turn: Semaphore::new(1), wait: WAIT })
+    }
+
+    /// The Debian packages without which some files have no picture.
+    pub fn packages(office: Option<&Self>) -> Vec<&'static str> {
+        let folder = office.and_then(|office| office.program.parent());
+        let has = |part: &str| folder.is_some_and(|folder| folder.join(part).exists());
+        PARTS.iter().filter(|(part, _)| !has(part)).map(|(_, package)| *package).collect()
+    }
+
+    /// As PNG, of a file with this ending.
+    pub async fn first_page(&self, ending: &str, file: &[u8]) -> Option<Vec<u8>> {
+        if file.len() > FILE_BYTES {
+            return None;
+        }
+        let drawn = timeout(self.wait, self.draw(ending, file)).await.ok().flatten();
+        if drawn.is_none() {
+            tracing::debug!(ending, "there is no picture of the first page");
+        }
+        drawn
+    }
+
+    async fn draw(&self, ending: &str, file: &[u8]) -> Option<Vec<u8>> {
+        let _turn = self.turn.acquire().await.expect("the semaphore is never closed");
+        let program = self.program.to_str()?;
+        let words = ["/bin/sh", "-c", DRAW, "draw", program, ending].map(str::to_owned);
+        let job = Job::new(Work::Program(words.to_vec()), Some(Limits::OFFICE));
+        // `program/soffice` has all that it needs beside its folder.
+        let home = self.program.parent()?.parent()?;
+        let command = self.sandbox.walled(&Cell::around(job).showing(home, home)).ok()?;
+        let ended = run::keeping(PICTURE_BYTES, command, file.to_vec(), self.wait).await.ok()?;
+        let is_picture = ended.stdout.is_whole() && ended.stdout.head.starts_with(b"\x89PNG");
+        if !is_picture {
+            tracing::debug!(code = ended.code, said = ended.stderr.text(), "soffice drew nothing");
+        }
+        is_picture.then_some(ended.stdout.head)
+    }
+}

@@ -1,0 +1,122 @@
+//! Issue 5.7: pictures of the first page of Office files, where a chat shows pictures. A stand-in that is
+//! called as `soffice` is shows everywhere what becomes of its picture, and of its failing; where
+//! LibreOffice is installed, as `tests/run --full` does, it draws the corpus itself.
+
+use countersign::{
+    journal::event::Attachment,
+    tools::{
+        documents::{self, House, office::Office},
+        sandbox::Sandbox,
+    },
+};
+use renderers::{Format, markdown};
+use serde_json::json;
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use crate::{
+    documents::Desk,
+    sandbox::{BINARY, sandbox},
+};
+
+const OFFICE: [Format; 3] = [Format::Docx, Format::Xlsx, Format::Pptx];
+
+/// A program that does this with `$file`, installed as LibreOffice is.
+fn soffice(folder: &Path, script: &str) -> PathBuf {
+    let program = folder.join("office/program/soffice");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::write(&program, format!("#!/bin/sh\nfor file; do :; done\n{script}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+/// The files that `render_…` of this format sends, by a program that does that.
+async fn sent(desk: &Desk, format: Format, script: &str) -> Vec<Attachment> {
+    let folder = tempfile::tempdir().unwrap();
+    let sandbox = Arc::new(sandbox().await);
+    let mut office = Office::at(&soffice(folder.path(), script), &sandbox).unwrap();
+    if script.starts_with("sleep") {
+        office.wait = Duration::from_millis(300);
+    }
+    let name = format!("render_{}", format.ending());
+    let tools = documents::tools(House::default(), &sandbox, Some(office));
+    let tool = tools.into_iter().find(|tool| tool.spec().name == name).unwrap();
+    tool.run(json!({ "markdown": "# Rivers" }), &desk.context).await.unwrap().attachments
+}
+
+/// The picture is of the very file that is sent, and goes before it.
+#[tokio::test]
+async fn the_first_page_of_an_office_file_goes_before_it() {
+    let desk = Desk::new().await;
+    let script = r#"{ printf '\211PNG '; sha256sum <"$file"; } >"${file%.*}.png""#;
+    for format in OFFICE {
+        let files = sent(&desk, format, script).await;
+        let [picture, file] = &files[..] else { panic!("{files:?}") };
+        assert!(picture.preview && !file.preview, "{files:?}");
+        assert_eq!(file.name, format!("document.{}", format.ending()));
+        assert_eq!((&*picture.name, &*picture.media_type), ("document.png", "image/png"));
+        let drawn = desk.context.artifacts.read(&picture.digest).await.unwrap();
+        let said = String::from_utf8_lossy(&drawn);
+        assert!(said.contains(&file.digest), "{said} is not of {file:?}");
+    }
+}
+
+/// However the drawing ends, the file is sent.
+#[tokio::test]
+async fn a_first_page_that_is_not_drawn_keeps_no_file_back() {
+    let desk = Desk::new().await;
+    for script in [
+        "exit 1",
+        "sleep 400",
+        "echo no picture >${file%.*}.png",
+        "yes >${file%.*}.png",
+        "ln -s /proc/self/environ ${file%.*}.png",
+    ] {
+        let files = sent(&desk, Format::Docx, script).await;
+        assert_eq!(files.len(), 1, "{script}: {files:?}");
+        assert_eq!(files[0].name, "document.docx");
+    }
+}
+
+/// Without walls nothing is started, and who has no LibreOffice is told what to install.
+#[tokio::test]
+async fn without_walls_or_libreoffice_there_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = soffice(folder.path(), "exit 1");
+    let bare = Arc::new(Sandbox::without_walls(Path::new(BINARY), "a test"));
+    assert!(Office::at(&program, &bare).is_none());
+    let walled = Arc::new(sandbox().await);
+    assert!(Office::at(&folder.path().join("none"), &walled).is_none());
+    let all = ["libreoffice-writer", "libreoffice-calc", "libreoffice-impress"];
+    assert_eq!(Office::packages(None), all);
+    fs::write(program.with_file_name("libswlo.so"), "").unwrap();
+    assert_eq!(Office::packages(Office::at(&program, &walled).as_ref()), all[1..]);
+}
+
+/// By LibreOffice itself: a page upright, one on its side, and a slide, each with something on it.
+#[tokio::test]
+async fn libreoffice_draws_the_first_pages_of_the_corpus() {
+    let Some(office) = Office::installed(&Arc::new(sandbox().await)) else {
+        let full = std::env::var_os("COUNTERSIGN_TEST_FULL").is_some();
+        assert!(!full, "tests/run --full installs LibreOffice");
+        return;
+    };
+    assert_eq!(Office::packages(Some(&office)), Vec::<&str>::new());
+    for (source, format, size) in [
+        (include_str!("../../renderers/tests/corpus/features.md"), Format::Docx, (795, 1124)),
+        (include_str!("../../renderers/tests/corpus/sheets.md"), Format::Xlsx, (1124, 795)),
+        (include_str!("../../renderers/tests/corpus/deck.md"), Format::Pptx, (1280, 720)),
+    ] {
+        let file = renderers::render(&markdown::read(source).unwrap(), format).unwrap().bytes;
+        let png = office.first_page(format.ending(), &file).await.unwrap();
+        let edge = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+        assert_eq!((edge(16), edge(20)), size, "{format:?}");
+        assert!(png.len() > 8_000, "{format:?}: an empty page takes {} bytes", png.len());
+        assert_eq!(office.first_page(format.ending(), &file).await.unwrap(), png, "T5");
+    }
+}
