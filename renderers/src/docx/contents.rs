@@ -35,6 +35,8 @@ impl Draw<'_> {
         let meta = &self.document.meta;
         let date = meta.date.map(|date| date.format("%Y-%m-%d").to_string());
         let [title, subtitle, byline] = styles;
+        // All of it stands on the side of the title.
+        let bidi = meta.title.as_deref().is_some_and(begins_rtl);
         let lines = [
             (title, meta.title.as_ref()),
             (subtitle, meta.subtitle.as_ref()),
@@ -43,7 +45,7 @@ impl Draw<'_> {
         ];
         for (style, text) in lines {
             if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
-                line(xml, style, text);
+                line(xml, style, text, bidi);
             }
         }
     }
@@ -59,7 +61,8 @@ impl Draw<'_> {
         xml.raw("<w:sdtPr><w:docPartObj><w:docPartGallery w:val=\"Table of Contents\"/>");
         xml.raw("<w:docPartUnique/></w:docPartObj></w:sdtPr>");
         xml.open("w:sdtContent", &[]);
-        line(xml, "TOCHeading", contents_title(look::language(&self.document.meta)));
+        let title = contents_title(look::language(&self.document.meta));
+        line(xml, "TOCHeading", title, begins_rtl(title));
         for (at, entry) in entries.iter().enumerate() {
             let style = ["TOC1", "TOC2", "TOC3"][usize::from(entry.level) - 1];
             xml.open("w:p", &[]);
@@ -96,11 +99,10 @@ fn field(xml: &mut Xml, kind: &str) {
     xml.close();
 }
 
-fn line(xml: &mut Xml, style: &'static str, text: &str) {
-    let bidi = begins_rtl(text);
+fn line(xml: &mut Xml, style: &'static str, text: &str, bidi: bool) {
     xml.open("w:p", &[]);
     Shape { style, bidi, ..Shape::default() }.write(xml);
-    run(xml, text, Format { rtl: bidi, ..Format::default() });
+    run(xml, text, Format { rtl: begins_rtl(text), ..Format::default() });
     xml.close();
 }
 

@@ -6,6 +6,7 @@ use super::inlines::{Format, run};
 use super::tables::{Frame, one_cell};
 use crate::document::{Alert, Block, Inline};
 use crate::package::look;
+use crate::package::measure::begins_rtl;
 use crate::package::words;
 use crate::package::xml::Xml;
 
@@ -47,8 +48,9 @@ impl Draw<'_> {
         let frame = Frame { bar: Some(color), fill: Some(self.look.paper), ..Frame::default() };
         one_cell(xml, place, frame, |xml| {
             xml.open("w:p", &[]);
-            Shape { style: "AlertTitle", ..Shape::default() }.write(xml);
-            run(xml, title, Format { color: Some(color), ..Format::default() });
+            let bidi = begins_rtl(title);
+            Shape { style: "AlertTitle", bidi, ..Shape::default() }.write(xml);
+            run(xml, title, Format { color: Some(color), rtl: bidi, ..Format::default() });
             xml.close();
             self.inside(xml, blocks, Place { style: "BodyText", tight: false, ..place.cell() });
         });

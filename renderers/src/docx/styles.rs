@@ -49,8 +49,7 @@ const TABLE_NORMAL: &str = "<w:style w:type=\"table\" w:default=\"1\" w:styleId=
 fn defaults(xml: &mut Xml, look: &Look, meta: &Meta) {
     let east = look::east_asian_language(meta);
     let language = look::language(meta);
-    let rtl = ["ar", "he", "fa", "ur"].iter().any(|prefix| language.starts_with(prefix));
-    let bidi = if rtl { language } else { "ar-SA" };
+    let bidi = if look::is_rtl(language) { language } else { "ar-SA" };
     xml.open("w:docDefaults", &[]);
     xml.open("w:rPrDefault", &[]);
     xml.open("w:rPr", &[]);

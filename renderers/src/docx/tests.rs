@@ -328,3 +328,13 @@ fn quotes_and_alerts_keep_what_stands_in_them() {
     assert!(!parts.xml(BODY).contains("</w:tbl></w:tc>"));
     assert!(!parts.xml(BODY).contains("</w:tbl><w:tbl>"));
 }
+
+/// Author and date stand where the title does, and an alert's title where its text does.
+#[test]
+fn a_title_from_right_to_left_takes_all_of_it_along() {
+    let source = "---\ntitle: سلام\nauthor: Ann\ndate: 2026-03-31\nlang: ar\n---\n\n\
+        > [!WARNING]\n> سلام\n";
+    let parts = parts(source);
+    assert_eq!(parts.all(BODY, "w:bidi").len(), 5);
+    assert!(parts.text(BODY, "w:t").contains("تحذير"));
+}

@@ -122,6 +122,11 @@ pub fn language(meta: &Meta) -> &str {
     }
 }
 
+/// Whether that language is written from right to left.
+pub fn is_rtl(language: &str) -> bool {
+    ["ar", "fa", "he", "ur"].contains(&language.split('-').next().unwrap_or_default())
+}
+
 /// The language of the ideographs: the document's own where it has any, else Chinese.
 pub fn east_asian_language(meta: &Meta) -> &str {
     let language = language(meta);

@@ -14,6 +14,7 @@ use typst::model::{
 };
 use typst::text::{RawContent, RawElem, TextElem};
 
+use super::directions::directed;
 use super::drawing::{Drawing, WORD_CHARS};
 use super::images::{self, Pictures};
 use super::inlines::{breakable, grounded, heading_label, image, label};
@@ -47,6 +48,11 @@ impl Drawing<'_> {
     }
 
     fn block(&mut self, block: &Block) -> Content {
+        let drawn = self.drawn(block);
+        if self.rtl { directed(block, drawn) } else { drawn }
+    }
+
+    fn drawn(&mut self, block: &Block) -> Content {
         match block {
             Block::Heading { level, content } => self.heading(*level, content),
             Block::Paragraph(content) => self.paragraph(content),

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::directions;
 use super::images::Pictures;
 use crate::Document;
 use crate::document::{Anchors, Block, PageSize};
@@ -25,6 +26,8 @@ pub struct Drawing<'a> {
     pub word: usize,
     /// Fonts for the texts of charts, as SVG names them.
     pub faces: String,
+    /// Whether anything runs from right to left.
+    pub rtl: bool,
     pub headings: usize,
     /// The levels of the headings that the text stands under: PDF/UA lets a heading be at most one
     /// deeper than the one above it, so levels that an author skips do not count.
@@ -51,6 +54,7 @@ impl<'a> Drawing<'a> {
             room: room(document),
             word: WORD_CHARS,
             faces: String::new(),
+            rtl: directions::any_rtl(document),
             headings: 0,
             above: Vec::new(),
             warnings: Vec::new(),

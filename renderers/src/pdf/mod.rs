@@ -2,6 +2,7 @@
 //!
 //! - [`blocks`], [`inlines`], [`images`], [`formula`]: the model as Typst *content*. No text is ever
 //!   parsed as Typst, so nothing in it can be code
+//! - [`directions`]: from left to right or from right to left
 //! - [`lengths`]: very long paragraphs, cut
 //! - `template.typ`: how it looks; constant
 //! - [`world`]: what Typst may read, which is the template and the fonts
@@ -13,6 +14,7 @@
 //! Typst keeps what it has laid out for ever unless told otherwise; each job ends with an eviction.
 
 mod blocks;
+mod directions;
 mod drawing;
 mod export;
 mod fonts;

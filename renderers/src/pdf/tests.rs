@@ -146,3 +146,31 @@ fn a_mark_without_a_letter_is_drawn() {
     let rendered = render(&markdown::read(&text).unwrap()).unwrap();
     assert!(rendered.warnings.iter().any(|w| w.contains("Arabic")), "{:?}", rendered.warnings);
 }
+
+/// The first and the last column of the page, in hundredths of its width, that have ink on them.
+fn inked(source: &str) -> (u32, u32) {
+    let document = markdown::read(source).unwrap();
+    let (_, picture) = render_and_show(&document, &Fonts::default()).unwrap();
+    let page = image::load_from_memory(&picture.unwrap()).unwrap().to_luma8();
+    // The number of the page stands below.
+    let text = page.enumerate_pixels().filter(|(_, y, ink)| *y < 800 && ink.0[0] < 128);
+    let columns: Vec<u32> = text.map(|(x, ..)| x * 100 / page.width()).collect();
+    (*columns.iter().min().unwrap(), *columns.iter().max().unwrap())
+}
+
+/// As in the other formats, whatever language the document names.
+#[test]
+fn a_text_runs_as_its_first_letter_does() {
+    for source in ["سلام", "# سلام", "- سلام", "> سلام", "---\ntitle: سلام\n---\n\n`سلام` سلام"]
+    {
+        let (first, last) = inked(source);
+        assert!(last > 85, "{source} ends at {last}");
+        assert!(
+            source.contains("title") || source.contains('>') || first > 50,
+            "{source}: {first}"
+        );
+    }
+    assert!(inked("---\nlang: ar\n---\n\nhello").1 < 50, "no letter runs from the right");
+    let (first, last) = inked("hello\n\nسلام");
+    assert!(first < 15 && last > 85, "each runs its own way: {first} {last}");
+}

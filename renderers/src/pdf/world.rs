@@ -6,10 +6,11 @@ use typst::diag::{FileError, FileResult};
 use typst::foundations::{Array, Bytes, Content, Datetime, Dict, Duration, IntoValue, Value};
 use typst::layout::{Abs, Length};
 use typst::syntax::{FileId, RootedPath, Source, VirtualPath, VirtualRoot};
-use typst::text::{Font, FontBook};
+use typst::text::{Font, FontBook, TextDir};
 use typst::utils::LazyHash;
 use typst::{Library, LibraryExt};
 
+use super::directions;
 use super::images;
 use super::inlines::{grounded, image};
 use crate::Document;
@@ -80,6 +81,7 @@ fn inputs(document: &Document, fonts: &Fonts) -> Dict {
     let mut inputs = Dict::new();
     let mut set = |key: &str, value: Value| inputs.insert(key.into(), value);
     set("title", title(document).into_value());
+    set("direction", TextDir(directions::of_text(&title(document))).into_value());
     set("titled", meta.title.is_some().into_value());
     set("subtitle", optional(meta.subtitle.as_deref()));
     set(

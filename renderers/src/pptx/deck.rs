@@ -30,7 +30,10 @@ impl<'d> Deck<'d> {
         Self {
             document,
             look: look::look(&document.meta),
-            geometry: Geometry::of(document.meta.slides),
+            geometry: Geometry {
+                rtl: look::is_rtl(look::language(&document.meta)),
+                ..Geometry::of(document.meta.slides)
+            },
             package: Package::default(),
             warnings: Warnings::from(&document.warnings),
             album: Album::new(fonts),

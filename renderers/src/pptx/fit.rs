@@ -30,11 +30,10 @@ impl<'d> Deck<'d> {
         let high: f64 = above.iter().map(|item| height(item, body.width, 1.0) + GAP).sum();
         let high = if high < body.height / 2.0 { high } else { 0.0 };
         let area = body.band(high, body.height - high);
-        let gap = 24.0;
-        let width = (body.width - gap * (columns.len() - 1) as f64) / columns.len() as f64;
         let mut placed: Vec<Vec<Piece<'d>>> = Vec::new();
+        let count = columns.len();
         for (at, column) in columns.into_iter().enumerate() {
-            let area = area.column(at as f64 * (width + gap), width);
+            let area = self.geometry.column(area, at, count);
             for (at, pieces) in flow(column, area).into_iter().enumerate() {
                 match placed.get_mut(at) {
                     Some(page) => page.extend(pieces),
@@ -118,7 +117,7 @@ impl<'d> Deck<'d> {
         (Layout::Content, flow(items, body))
     }
 
-    /// Text on the left and one picture on the right.
+    /// Text on the left and one picture on the right, or the other way round where that is read.
     fn beside(&self, items: &[Item<'d>]) -> Option<Vec<Vec<Piece<'d>>>> {
         let is_picture = |item: &&Item<'d>| item.is_elastic();
         let picture = items.iter().find(is_picture)?;
@@ -128,12 +127,12 @@ impl<'d> Deck<'d> {
         if rest.len() + 1 != items.len() || !(text || side) || rest.is_empty() {
             return None;
         }
-        let [left, right] = self.geometry.halves();
-        let mut pages = flow(rest, left);
+        let [first, second] = self.geometry.halves();
+        let mut pages = flow(rest, first);
         if pages.len() > 1 && !side {
             return None;
         }
-        let piece = Piece { item: picture.clone(), area: right, scale: 1.0 };
+        let piece = Piece { item: picture.clone(), area: second, scale: 1.0 };
         pages.first_mut()?.push(piece);
         Some(pages)
     }

@@ -5,6 +5,9 @@ use crate::document::SlideSize;
 /// English Metric Units in a point.
 const EMU: f64 = 12_700.0;
 
+/// Between columns.
+const GUTTER: f64 = 24.0;
+
 /// A rectangle in points.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Area {
@@ -45,9 +48,12 @@ pub struct Geometry {
     pub body: Area,
     pub footer: Area,
     pub number: Area,
+    /// Whether what comes first stands on the right.
+    pub rtl: bool,
 }
 
 impl Geometry {
+    /// From left to right.
     pub fn of(size: SlideSize) -> Self {
         let (width, margin) = match size {
             SlideSize::Wide => (960.0, 54.0),
@@ -63,12 +69,19 @@ impl Geometry {
             body: area(116.0, 374.0),
             footer: Area { width: inner - 90.0, ..area(502.0, 24.0) },
             number: Area { x: width - margin - 80.0, width: 80.0, ..area(502.0, 24.0) },
+            rtl: false,
         }
     }
 
-    /// The left and the right half of the body.
+    /// The two halves of the body, in the order in which they are read.
     pub fn halves(&self) -> [Area; 2] {
-        let half = (self.body.width - 24.0) / 2.0;
-        [self.body.column(0.0, half), self.body.column(half + 24.0, half)]
+        [0, 1].map(|at| self.column(self.body, at, 2))
+    }
+
+    /// One of so many columns of an area, in the order in which they are read.
+    pub fn column(&self, area: Area, at: usize, count: usize) -> Area {
+        let width = (area.width - GUTTER * (count - 1) as f64) / count as f64;
+        let from_left = if self.rtl { count - 1 - at } else { at };
+        area.column(from_left as f64 * (width + GUTTER), width)
     }
 }

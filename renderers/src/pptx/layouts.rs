@@ -170,12 +170,9 @@ impl Layout {
         }
         edges(&mut xml, id + 1, geometry);
         if matches!(self, Self::Title | Self::Section) {
-            let line = Area {
-                y: self.title_area(geometry).y + 122.0,
-                width: 96.0,
-                height: 4.0,
-                ..geometry.body
-            };
+            let (body, width) = (geometry.body, 96.0);
+            let x = if geometry.rtl { body.x + body.width - width } else { body.x };
+            let line = Area { x, y: self.title_area(geometry).y + 122.0, width, height: 4.0 };
             bar(&mut xml, id + 3, line, &look.accent);
         }
         xml.close();

@@ -43,8 +43,12 @@ impl Sheet<'_, '_> {
     /// The paragraphs of a placeholder.
     pub fn paras(&mut self, xml: &mut Xml, paras: &[Para]) {
         let mut starts = HashMap::new();
+        let mut rtl = false;
         for para in paras {
-            let format = self.voice(para);
+            // What has no letters, as a date, runs as what stands above it.
+            let text = plain(&para.content);
+            rtl = if text.chars().any(char::is_alphabetic) { begins_rtl(&text) } else { rtl };
+            let format = Format { rtl, ..self.voice(para) };
             xml.open("a:p", &[]);
             properties(xml, para, format.rtl, &mut starts);
             self.runs(xml, &para.content, format);
@@ -57,7 +61,7 @@ impl Sheet<'_, '_> {
 
     fn voice(&self, para: &Para) -> Format {
         let look = &self.deck.look;
-        let format = Format { rtl: begins_rtl(&plain(&para.content)), ..Format::default() };
+        let format = Format::default();
         match para.voice {
             Voice::Plain => format,
             Voice::Heading => Format { bold: true, color: Some(look.accent), ..format },
@@ -241,10 +245,10 @@ fn properties(xml: &mut Xml, para: &Para, rtl: bool, starts: &mut HashMap<usize,
     let marked = para.mark != Mark::None;
     let left = emu(INDENT * (level as f64 + f64::from(u8::from(marked))) + quoted);
     let (hanging, level) = (emu(if marked { -INDENT } else { 0.0 }), level.to_string());
-    let margin = if rtl { "marR" } else { "marL" };
-    let mut attributes = vec![(margin, left.as_str()), ("lvl", &level), ("indent", &hanging)];
+    // The margin on the left is the one before the text, which here may be on the right.
+    let mut attributes = vec![("marL", left.as_str()), ("lvl", &level), ("indent", &hanging)];
     if rtl {
-        attributes.extend([("marL", "0"), ("algn", "r"), ("rtl", "1")]);
+        attributes.extend([("algn", "r"), ("rtl", "1")]);
     }
     xml.open("a:pPr", &attributes);
     match para.mark {

@@ -7,8 +7,9 @@ use super::page::Piece;
 use super::paragraphs::Format;
 use super::sheet::Sheet;
 use crate::document::{Inline, Table};
+use crate::package::measure::begins_rtl;
 use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
-use crate::package::text::rows;
+use crate::package::text::{plain, rows};
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations};
 
@@ -29,7 +30,11 @@ impl Sheet<'_, '_> {
         xml.open("a:graphicData", &[("uri", uri)]);
         xml.open("a:tbl", &[]);
         let head = if table.header.is_empty() { "0" } else { "1" };
-        xml.empty("a:tblPr", &[("firstRow", head), ("bandRow", "1")]);
+        let mut properties = vec![("firstRow", head), ("bandRow", "1")];
+        if rows(table).next().and_then(|row| row.first()).is_some_and(|c| begins_rtl(&plain(c))) {
+            properties.insert(0, ("rtl", "1"));
+        }
+        xml.empty("a:tblPr", &properties);
         xml.open("a:tblGrid", &[]);
         for width in &columns.widths {
             xml.empty("a:gridCol", &[("w", &emu(*width).to_string())]);

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::layouts::Layout;
 use crate::document::{Block, Inline, Table};
 use crate::package::picture::tests::png;
 use crate::package::reading::Parts;
@@ -288,4 +289,35 @@ fn an_empty_cell_is_no_higher_than_its_neighbours() {
 fn alerts_speak_the_language_of_the_document() {
     let (parts, _) = deck("---\nlang: zh\n---\n\n# T\n\n> [!IMPORTANT]\n> x\n");
     assert!(text(&parts, 1).contains("重要"), "{}", text(&parts, 1));
+}
+
+/// PowerPoint mirrors the margin on the left; a date runs as the text above it.
+#[test]
+fn what_runs_from_the_right_is_indented_from_the_right() {
+    let source = "# سلام\n\nليلى\n\n- بند\n\n12-03\n\n| الاسم | 2 |\n|---|---|\n| نهر | 1 |\n";
+    let (parts, _) = deck(source);
+    let paragraphs = parts.all("ppt/slides/slide1.xml", "a:pPr");
+    let marked: Vec<_> = paragraphs.iter().filter(|p| !p.attribute("marL").is_empty()).collect();
+    assert_eq!(marked.len(), 3);
+    assert!(marked.iter().all(|p| p.attribute("rtl") == "1" && p.attribute("algn") == "r"));
+    assert_ne!(marked[1].attribute("marL"), "0", "the bullet hangs before its text");
+    assert_eq!(parts.all("ppt/slides/slide1.xml", "a:tblPr")[0].attribute("rtl"), "1");
+}
+
+#[test]
+fn columns_stand_in_the_order_in_which_they_are_read() {
+    let source = "# T\n\n::: columns\n::: column\nfirst\n:::\n::: column\nsecond\n:::\n:::\n";
+    let places = |source: &str| {
+        let (parts, _) = deck(source);
+        let layout = format!("ppt/slideLayouts/slideLayout{}.xml", Layout::Two as usize + 1);
+        let xs = parts.all(&layout, "a:off").into_iter().map(|e| e.attribute("x").to_owned());
+        let places: Vec<i64> = xs.skip(2).take(2).map(|x| x.parse().unwrap()).collect();
+        let slide = parts.all("ppt/slides/slide1.xml", "a:off");
+        let second = slide.iter().rfind(|e| !e.is_in("p:grpSpPr")).unwrap();
+        assert_eq!(second.attribute("x"), places[1].to_string());
+        places
+    };
+    let (ltr, rtl) = (places(source), places(&format!("---\nlang: he\n---\n\n{source}")));
+    assert!(ltr[0] < ltr[1]);
+    assert_eq!(rtl, [ltr[1], ltr[0]]);
 }

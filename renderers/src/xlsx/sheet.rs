@@ -8,7 +8,9 @@ use super::look;
 use super::pages::Pages;
 use super::plan::{Line, Part, Sheet};
 use super::runs::{Run, Runs, Style};
-use crate::document::{Inline, PageSize, Table};
+use crate::document::{Inline, PageSize, Table, plain_text};
+use crate::package::look::{is_rtl, language};
+use crate::package::measure::begins_rtl;
 use crate::package::vector::{self, Raster};
 use crate::pdf::fontset::Fonts;
 use crate::pdf::images::{self, Picture};
@@ -28,6 +30,7 @@ impl Pages<'_> {
     pub fn write(&mut self, sheet: &mut Worksheet, planned: &Sheet) -> Result<(), XlsxError> {
         sheet.set_name(&planned.name)?;
         self.links = 0;
+        sheet.set_right_to_left(self.is_rtl(planned));
         let widths = widths(&planned.parts);
         for (column, width) in widths.iter().enumerate() {
             sheet.set_column_width(column as u16, *width as f64)?;
@@ -47,6 +50,16 @@ impl Pages<'_> {
             row += self.height(part);
         }
         Ok(())
+    }
+
+    /// Whether the first column stands on the right.
+    fn is_rtl(&self, planned: &Sheet) -> bool {
+        let head = planned.parts.iter().find_map(|part| match part {
+            Part::Table(table, _) => table.header.first(),
+            _ => None,
+        });
+        is_rtl(language(&self.document.meta))
+            || head.is_some_and(|cell| begins_rtl(&plain_text(cell)))
     }
 
     /// How many rows a part takes.

@@ -187,3 +187,15 @@ fn the_numbers_of_rows_are_no_sum_and_sums_have_room() {
     let width: f64 = sheet[at..].split('"').nth(5).unwrap().parse().unwrap();
     assert!(width > "1,999,980.00".len() as f64, "{width}");
 }
+
+#[test]
+fn sheets_run_as_their_tables_or_their_language_do() {
+    for (source, rtl) in [
+        ("| الاسم | 1 |\n|---|---|\n| x | y |", true),
+        ("---\nlang: he\n---\n\n| # | 1 |\n|---|---|\n| x | y |", true),
+        ("| name | الاسم |\n|---|---|\n| x | y |", false),
+    ] {
+        let sheet = sheet(&rendered(source), 1);
+        assert_eq!(sheet.contains("rightToLeft=\"1\""), rtl, "{source}");
+    }
+}
