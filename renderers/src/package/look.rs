@@ -33,6 +33,11 @@ impl Look<'_> {
         let [two, three, four, five, six] = self.accents;
         [self.accent, two, three, four, five, six]
     }
+
+    /// Whether a template has light letters on a dark ground.
+    pub fn is_dark(&self) -> bool {
+        self.background.brightness() < 128
+    }
 }
 
 /// The look of a document: of its template, or else of its theme.

@@ -170,7 +170,9 @@ fn anchors(slide: &Slide<'_>) -> Vec<String> {
 /// A name for a slide that has no heading.
 fn first_words(items: &[Item<'_>]) -> Vec<Inline> {
     let text = items.iter().find_map(|item| match item {
-        Item::Text(paras) => paras.iter().map(|p| plain(&p.content)).find(|t| !t.is_empty()),
+        Item::Text(paras) | Item::Alert(_, paras) => {
+            paras.iter().map(|p| plain(&p.content)).find(|t| !t.is_empty())
+        }
         Item::Table(table) => table.header.first().map(|cell| plain(cell)),
         Item::Code { text, .. } => text.lines().next().map(str::to_owned),
         Item::Picture { alt, .. } => Some(alt.clone()),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::geometry::Area;
-use super::heights::{Columns, GAP, code_height, code_size, height, para_height};
+use super::heights::{Columns, GAP, INSET, code_height, code_size, height, para_height};
 use super::items::{Item, Mark, Para, Voice};
 use super::layouts::BLOCKS;
 use super::page::Piece;
@@ -116,7 +116,18 @@ impl<'d> Flow<'d> {
     /// As much of the item as there is room for; the rest waits for the next page.
     fn cut(&mut self, item: Item<'d>, left: f64, fresh: bool) {
         let (head, tail) = match item {
-            Item::Text(paras) => cut_text(paras, self.area.width, left, fresh),
+            Item::Text(paras) => {
+                let (head, tail) = cut_text(paras, self.area.width, left, fresh);
+                (head.map(Item::Text), tail.map(Item::Text))
+            }
+            Item::Alert(alert, paras) => {
+                let around = 2.0 * INSET;
+                let cut = cut_text(paras, self.area.width - around, left - around, fresh);
+                (
+                    cut.0.map(|head| Item::Alert(alert, head)),
+                    cut.1.map(|tail| Item::Alert(alert, tail)),
+                )
+            }
             Item::Table(table) => cut_table(&table, self.area.width, left, fresh),
             Item::Code { language, text } => {
                 cut_code(language, &text, (self.area.width, left), fresh)
@@ -137,7 +148,12 @@ impl<'d> Flow<'d> {
 type Cut<'d> = (Option<Item<'d>>, Option<Item<'d>>);
 
 /// On a fresh page at least a part of the first paragraph is taken, so that the flow ends.
-fn cut_text<'d>(mut paras: Vec<Para>, width: f64, left: f64, fresh: bool) -> Cut<'d> {
+fn cut_text(
+    mut paras: Vec<Para>,
+    width: f64,
+    left: f64,
+    fresh: bool,
+) -> (Option<Vec<Para>>, Option<Vec<Para>>) {
     let (mut used, mut count) = (0.0, 0);
     for para in &paras {
         used += para_height(para, width, CUT_SCALE);
@@ -146,8 +162,9 @@ fn cut_text<'d>(mut paras: Vec<Para>, width: f64, left: f64, fresh: bool) -> Cut
         }
         count += 1;
     }
-    let heads = |para: &Para| matches!(para.voice, Voice::Heading);
-    while count > 1 && heads(&paras[count - 1]) {
+    // What announces something goes with it.
+    let heads = |para: &Para| matches!(para.voice, Voice::Heading | Voice::Alert(_));
+    while count > usize::from(fresh) && heads(&paras[count - 1]) {
         count -= 1;
     }
     let mut tail = paras.split_off(count);
@@ -160,7 +177,7 @@ fn cut_text<'d>(mut paras: Vec<Para>, width: f64, left: f64, fresh: bool) -> Cut
         tail.insert(0, Para { level, mark: Mark::None, voice, content: two });
         paras.push(Para { level, mark, voice, content: one });
     }
-    let some = |paras: Vec<Para>| Some(paras).filter(|p| !p.is_empty()).map(Item::Text);
+    let some = |paras: Vec<Para>| Some(paras).filter(|p| !p.is_empty());
     (some(paras), some(tail))
 }
 

@@ -21,8 +21,8 @@ const LEAST_PICTURE: f64 = 150.0;
 const LEAST_CHART: f64 = 240.0;
 /// Margins around a cell's text: left and right, above and below, each together.
 pub const CELL: (f64, f64) = (14.4, 8.0);
-/// Around the text of code.
-pub const CODE_INSET: f64 = 10.0;
+/// Around the text of a box.
+pub const INSET: f64 = 10.0;
 
 /// The size of a paragraph's letters.
 pub fn size(para: &Para, scale: f64) -> f64 {
@@ -34,7 +34,8 @@ pub fn size(para: &Para, scale: f64) -> f64 {
 
 pub fn height(item: &Item<'_>, width: f64, scale: f64) -> f64 {
     match item {
-        Item::Text(paras) => paras.iter().map(|para| para_height(para, width, scale)).sum(),
+        Item::Text(paras) => paras_height(paras, width, scale),
+        Item::Alert(_, paras) => paras_height(paras, width - 2.0 * INSET, scale) + 2.0 * INSET,
         Item::Table(table) => Columns::of(table, width, scale).height(table),
         Item::Code { text, .. } => code_height(text, width, code_size(text, width, scale)),
         Item::Picture { picture, .. } => picture_height(picture),
@@ -45,6 +46,10 @@ pub fn height(item: &Item<'_>, width: f64, scale: f64) -> f64 {
 /// A small picture needs no more room than it has points.
 fn picture_height(picture: &Picture<'_>) -> f64 {
     (f64::from(picture.height) * 0.75).clamp(20.0, LEAST_PICTURE)
+}
+
+fn paras_height(paras: &[Para], width: f64, scale: f64) -> f64 {
+    paras.iter().map(|para| para_height(para, width, scale)).sum()
 }
 
 pub fn para_height(para: &Para, width: f64, scale: f64) -> f64 {
@@ -67,13 +72,14 @@ fn line_height(text: &str, size: f64) -> f64 {
 /// The size at which the longest line of code stands on one line, within bounds.
 pub fn code_size(text: &str, width: f64, scale: f64) -> f64 {
     let longest = text.lines().map(|line| measure::width(line, Face::Code)).max().unwrap_or(0);
-    let fits = (width - 2.0 * CODE_INSET) * 1000.0 / f64::from(longest.max(1_000));
+    let fits = (width - 2.0 * INSET) * 1000.0 / f64::from(longest.max(1_000));
     (fits * 0.98).clamp(11.0, 18.0 * scale).floor()
 }
 
 pub fn code_height(text: &str, width: f64, size: f64) -> f64 {
-    let room = width - 2.0 * CODE_INSET;
-    lines(text, room, size, Face::Code) * line_height(text, size) + 2.0 * CODE_INSET
+    let room = width - 2.0 * INSET;
+    let line = |line| lines(line, room, size, Face::Code) * line_height(line, size);
+    text.split('\n').map(line).sum::<f64>() + 2.0 * INSET
 }
 
 /// The columns of a table on a slide.

@@ -17,9 +17,18 @@ const COLUMNS: usize = 16;
 #[derive(Debug, Clone)]
 pub enum Item<'d> {
     Text(Vec<Para>),
+    /// In a box of its own.
+    Alert(Alert, Vec<Para>),
     Table(Table),
-    Code { language: Option<String>, text: String },
-    Picture { picture: Picture<'d>, alt: String, side: bool },
+    Code {
+        language: Option<String>,
+        text: String,
+    },
+    Picture {
+        picture: Picture<'d>,
+        alt: String,
+        side: bool,
+    },
     Chart(Chart),
 }
 
@@ -273,15 +282,19 @@ impl<'d> Sorter<'_, 'd> {
     }
 
     fn quote(&mut self, alert: Option<Alert>, blocks: &[Block], at: At) {
-        if let Some(alert) = alert {
-            let title = Inline::Text(
-                words::alert(alert, self.deck.document.meta.language.as_deref()).to_owned(),
-            );
-            self.para(At { voice: Voice::Alert(alert), ..at }, vec![title]);
-        }
-        let voice = if alert.is_some() { at.voice } else { Voice::Quote };
-        let inside = At { voice, ..at.deeper() };
-        self.blocks(blocks, inside);
+        let Some(alert) = alert else {
+            return self.blocks(blocks, At { voice: Voice::Quote, ..at.deeper() });
+        };
+        let before = std::mem::take(&mut self.items);
+        let title = words::alert(alert, self.deck.document.meta.language.as_deref());
+        let title = vec![Inline::Text(title.to_owned())];
+        self.para(At { voice: Voice::Alert(alert), ..at }, title);
+        self.blocks(blocks, at.deeper());
+        let inside = std::mem::replace(&mut self.items, before);
+        self.items.extend(inside.into_iter().map(|item| match item {
+            Item::Text(paras) => Item::Alert(alert, paras),
+            other => other,
+        }));
     }
 
     fn footnotes(&mut self) {

@@ -224,7 +224,9 @@ impl Sheet<'_, '_> {
             xml.raw("<a:spcBef><a:spcPts val=\"0\"/></a:spcBef><a:buNone/>");
             xml.close();
             for piece in &line {
-                let color = piece.color().and_then(Color::read);
+                // The colours are for light paper.
+                let color = piece.color().filter(|_| !self.deck.look.is_dark());
+                let color = color.and_then(Color::read);
                 let format = Format { code: true, color, size: Some(size), ..Format::default() };
                 self.run(xml, piece.text, format);
             }

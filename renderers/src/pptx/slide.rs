@@ -1,16 +1,17 @@
 //! One slide: its title, its things, its footer, its notes.
 
 use super::deck::Deck;
-use super::geometry::Area;
-use super::heights::{code_size, size};
-use super::items::Item;
+use super::geometry::{Area, emu};
+use super::heights::{INSET, code_height, code_size, size};
+use super::items::{Item, Para};
 use super::layouts::Layout;
 use super::markup::{Holder, NAMESPACES, TREE, close_shape, fill, open_holder, open_shape};
 use super::page::{Page, Piece};
 use super::paragraphs::Format;
 use super::sheet::Sheet;
-use crate::document::{Align, Inline};
+use crate::document::{Alert, Align, Inline};
 use crate::package::Relations;
+use crate::package::look;
 use crate::package::measure::{self, Face, is_wide};
 use crate::package::text::plain;
 use crate::package::xml::Xml;
@@ -72,6 +73,7 @@ impl Sheet<'_, '_> {
             let holder = page.layout.holder(at);
             match &piece.item {
                 Item::Text(_) => self.text(xml, piece, page.layout, holder),
+                Item::Alert(alert, paras) => self.alert(xml, (*alert, paras), piece, holder),
                 Item::Code { language, text } => {
                     self.code_box(xml, (language.as_deref(), text), piece, holder);
                 }
@@ -89,17 +91,22 @@ impl Sheet<'_, '_> {
         let id = self.next_id();
         open_shape(xml, &[("id", &id), ("name", &format!("Text {id}"))], holder, area);
         xml.open("a:bodyPr", &[]);
-        let scale = ((piece.scale * 100_000.0) as i64).to_string();
-        if piece.scale < 1.0 {
-            xml.empty("a:normAutofit", &[("fontScale", &scale)]);
+        self.scaled(xml, paras, piece.scale);
+        close_shape(xml);
+    }
+
+    /// The rest of a body whose letters are drawn at that scale.
+    fn scaled(&mut self, xml: &mut Xml, paras: &[Para], scale: f64) {
+        debug_assert!(paras.iter().all(|para| size(para, scale) > 0.0));
+        let percent = ((scale * 100_000.0) as i64).to_string();
+        if scale < 1.0 {
+            xml.empty("a:normAutofit", &[("fontScale", &percent)]);
         } else {
             xml.empty("a:normAutofit", &[]);
         }
         xml.close();
         xml.empty("a:lstStyle", &[]);
-        debug_assert!(paras.iter().all(|para| size(para, piece.scale) > 0.0));
         self.paras(xml, paras);
-        close_shape(xml);
     }
 
     fn code_box(
@@ -111,31 +118,48 @@ impl Sheet<'_, '_> {
     ) {
         let (language, text) = code;
         let size = code_size(text, piece.area.width, piece.scale);
-        let high = super::heights::code_height(text, piece.area.width, size);
+        let high = code_height(text, piece.area.width, size);
         let area = Area { height: high.min(piece.area.height), ..piece.area };
-        let id = self.next_id();
-        let [x, y, width, height] = area.emu();
-        open_holder(xml, &[("id", &id), ("name", &format!("Code {id}"))], holder);
-        xml.open("p:spPr", &[]);
-        xml.open("a:xfrm", &[]);
-        xml.empty("a:off", &[("x", &x), ("y", &y)]);
-        xml.empty("a:ext", &[("cx", &width), ("cy", &height)]);
-        xml.close();
-        fill(xml, self.deck.look.paper);
-        xml.open("a:ln", &[("w", "9525")]);
-        fill(xml, self.deck.look.line);
-        xml.close();
-        xml.close();
-        xml.open("p:txBody", &[]);
-        let inset = super::geometry::emu(super::heights::CODE_INSET).to_string();
-        let insets =
-            [("lIns", inset.as_str()), ("tIns", &inset), ("rIns", &inset), ("bIns", &inset)];
-        xml.open("a:bodyPr", &insets);
+        self.open_box(xml, ("Code", self.deck.look.line), area, holder);
         xml.empty("a:noAutofit", &[]);
         xml.close();
         xml.empty("a:lstStyle", &[]);
         self.code(xml, language, text, size);
         close_shape(xml);
+    }
+
+    fn alert(&mut self, xml: &mut Xml, alert: (Alert, &[Para]), piece: &Piece<'_>, holder: Holder) {
+        let (alert, paras) = alert;
+        self.open_box(xml, ("Alert", look::alert(alert)), piece.area, holder);
+        self.scaled(xml, paras, piece.scale);
+        close_shape(xml);
+    }
+
+    /// A box up to what is said of its text; `frame` is its name and the colour of its line.
+    fn open_box(&mut self, xml: &mut Xml, frame: (&str, &str), area: Area, holder: Holder) {
+        let (name, line) = frame;
+        let id = self.next_id();
+        let [x, y, width, height] = area.emu();
+        open_holder(xml, &[("id", &id), ("name", &format!("{name} {id}"))], holder);
+        xml.open("p:spPr", &[]);
+        xml.open("a:xfrm", &[]);
+        xml.empty("a:off", &[("x", &x), ("y", &y)]);
+        xml.empty("a:ext", &[("cx", &width), ("cy", &height)]);
+        xml.close();
+        if self.deck.look.is_dark() {
+            xml.empty("a:noFill", &[]);
+        } else {
+            fill(xml, self.deck.look.paper);
+        }
+        xml.open("a:ln", &[("w", "9525")]);
+        fill(xml, line);
+        xml.close();
+        xml.close();
+        xml.open("p:txBody", &[]);
+        let inset = emu(INSET).to_string();
+        let insets =
+            [("lIns", inset.as_str()), ("tIns", &inset), ("rIns", &inset), ("bIns", &inset)];
+        xml.open("a:bodyPr", &insets);
     }
 
     /// Footer and number, in the placeholders that the layouts have for them.

@@ -291,6 +291,42 @@ fn alerts_speak_the_language_of_the_document() {
     assert!(text(&parts, 1).contains("重要"), "{}", text(&parts, 1));
 }
 
+/// An alert stands in a box of its own, as in Word and in PDFs; what follows it does not.
+#[test]
+fn alerts_stand_in_boxes() {
+    let source = "# T\n\nbefore\n\n> [!WARNING]\n> hot\n>\n> - very\n\nafter\n";
+    let (parts, _) = deck(source);
+    let all = parts.elements("ppt/slides/slide1.xml");
+    let named: Vec<_> = all.iter().filter(|e| e.name == "p:cNvPr").collect();
+    let names: Vec<_> = named.iter().map(|e| e.attribute("name")).collect();
+    let kinds: Vec<_> = names.iter().map(|name| name.split(' ').next().unwrap()).collect();
+    assert_eq!(kinds, ["", "Title", "Text", "Alert", "Text"], "{names:?}");
+    let slide = parts.xml("ppt/slides/slide1.xml");
+    let from = slide.find("name=\"Alert").unwrap();
+    let to = from + slide[from..].find("</p:sp>").unwrap();
+    let alert = &slide[from..to];
+    assert!(alert.contains("<a:ln") && alert.contains("9A6700"), "{alert}");
+    assert!(["Warning", "hot", "very"].iter().all(|word| alert.contains(word)), "{alert}");
+    assert!(!alert.contains("after"), "{alert}");
+}
+
+/// A long one goes on in a box on the next slide, and its title does not stay behind alone.
+#[test]
+fn a_long_alert_is_cut_with_its_box() {
+    let lines = repeated(0..60, |n| format!("> - line {n} of an alert\n"));
+    let above = repeated(0..12, |n| format!("- point {n}\n"));
+    let (parts, _) = deck(&format!("# T\n\n{above}\n> [!NOTE]\n{lines}"));
+    let boxes =
+        |number: usize| parts.xml(&format!("ppt/slides/slide{number}.xml")).contains("Alert");
+    let count = slides(&parts).len();
+    assert!(count > 2 && (2..=count).all(boxes), "{count} slides");
+    let all: String = (1..=count).map(|number| text(&parts, number)).collect();
+    assert!((0..60).all(|n| all.contains(&format!("line {n} of"))), "{all}");
+    let titled: Vec<_> = (1..=count).filter(|n| text(&parts, *n).contains("Note")).collect();
+    assert_eq!(titled.len(), 1);
+    assert!(text(&parts, titled[0]).contains("line 0 of"), "the title goes with its text");
+}
+
 /// PowerPoint mirrors the margin on the left; a date runs as the text above it.
 #[test]
 fn what_runs_from_the_right_is_indented_from_the_right() {
@@ -302,6 +338,19 @@ fn what_runs_from_the_right_is_indented_from_the_right() {
     assert!(marked.iter().all(|p| p.attribute("rtl") == "1" && p.attribute("algn") == "r"));
     assert_ne!(marked[1].attribute("marL"), "0", "the bullet hangs before its text");
     assert_eq!(parts.all("ppt/slides/slide1.xml", "a:tblPr")[0].attribute("rtl"), "1");
+}
+
+/// The light letters of a dark template stand on no light paper.
+#[test]
+fn boxes_on_dark_slides_are_not_light() {
+    let mut document = read("# T\n\n> [!NOTE]\n> x\n\n```rust\nlet x = 1;\n```\n");
+    let light = drawn(&document).0.xml("ppt/slides/slide1.xml").to_owned();
+    let background = crate::document::Color::read("101820");
+    document.wear(crate::document::Brand { background, ..Default::default() });
+    let dark = drawn(&document).0.xml("ppt/slides/slide1.xml").to_owned();
+    assert_eq!(light.matches("F6F8FA").count(), 2);
+    assert_eq!(dark.matches("F6F8FA").count(), 0);
+    assert!(dark.contains("<a:noFill/>"), "{dark}");
 }
 
 #[test]
