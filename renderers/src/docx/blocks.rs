@@ -3,7 +3,7 @@
 use super::draw::{Draw, Place};
 use crate::document::{Align, Block, Inline};
 use crate::package::measure::begins_rtl;
-use crate::package::text::{DEPTH, flat, plain};
+use crate::package::text::{DEPTH, announces, flat, plain};
 use crate::package::xml::Xml;
 
 /// The properties of a paragraph, in the order of the schema when they are written.
@@ -64,8 +64,12 @@ impl Draw<'_> {
             }
             return;
         }
-        for block in blocks {
-            self.block(xml, block, place);
+        for (at, block) in blocks.iter().enumerate() {
+            if announces(block) && at + 1 < blocks.len() {
+                self.kept(xml, block, place, true);
+            } else {
+                self.block(xml, block, place);
+            }
         }
     }
 

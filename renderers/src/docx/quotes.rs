@@ -32,8 +32,8 @@ impl Draw<'_> {
         spacer(xml);
     }
 
-    /// A paragraph on the page of the next one, where the quote is short.
-    fn kept(&mut self, xml: &mut Xml, block: &Block, place: Place, keep_next: bool) {
+    /// A paragraph, on the page of the next one if it is to `keep_next`.
+    pub fn kept(&mut self, xml: &mut Xml, block: &Block, place: Place, keep_next: bool) {
         match block {
             Block::Paragraph(content) if !matches!(content[..], [Inline::Image { .. }]) => {
                 self.shaped(xml, content, Shape { keep_next, ..shape(place) }, place);

@@ -338,3 +338,11 @@ fn a_title_from_right_to_left_takes_all_of_it_along() {
     assert_eq!(parts.all(BODY, "w:bidi").len(), 5);
     assert!(parts.text(BODY, "w:t").contains("تحذير"));
 }
+
+#[test]
+fn what_announces_something_stands_on_its_page() {
+    let body = parts("one\n\ntwo:\n\n- three\n\nfour:\n").xml(BODY).to_owned();
+    let kept: Vec<bool> =
+        body.split("<w:p>").skip(1).map(|paragraph| paragraph.contains("<w:keepNext/>")).collect();
+    assert_eq!(kept, [false, true, false, false], "{body}");
+}

@@ -50,6 +50,12 @@ fn spaceless(letter: char) -> bool {
     measure::is_wide(letter) && !matches!(letter, '\u{1100}'..='\u{11FF}' | '\u{AC00}'..='\u{D7A3}')
 }
 
+/// Whether a block announces what comes after it, and wants to stand on its page.
+pub fn announces(block: &Block) -> bool {
+    let Block::Paragraph(content) = block else { return false };
+    plain(content).trim_end().ends_with([':', '：'])
+}
+
 /// All the plain text of some blocks, a line for each: what is left of nesting that is too deep.
 pub fn flat(blocks: &[Block]) -> Vec<String> {
     let mut lines = Vec::new();

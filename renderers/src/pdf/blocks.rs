@@ -23,6 +23,7 @@ use crate::Document;
 use crate::chart::{Chart, svg};
 use crate::document::{Alert, Align, Block, Inline, Item, List, Table};
 use crate::package::look::look;
+use crate::package::text::announces;
 use crate::package::words;
 use crate::pdf::fontset::Fonts;
 
@@ -44,7 +45,12 @@ pub fn body(document: &Document, pictures: &Pictures, fonts: &Fonts) -> Body {
 
 impl Drawing<'_> {
     pub fn blocks(&mut self, blocks: &[Block]) -> Content {
-        Content::sequence(blocks.iter().map(|block| self.block(block)).collect::<Vec<_>>())
+        let drawn = blocks.iter().enumerate().map(|(at, block)| {
+            let drawn = self.block(block);
+            let announces = announces(block) && at + 1 < blocks.len();
+            if announces { sticky(drawn).pack() } else { drawn }
+        });
+        Content::sequence(drawn.collect::<Vec<_>>())
     }
 
     fn block(&mut self, block: &Block) -> Content {
@@ -233,8 +239,7 @@ impl Drawing<'_> {
         let word = words::alert(alert, self.document.meta.language.as_deref());
         let title = TextElem::packed(word).strong().labelled(label("alert-title"));
         // The title stays on the page of what it announces.
-        let title = BlockBody::Content(ParElem::new(title).pack());
-        let title = BlockElem::new().with_sticky(true).with_body(Some(title));
+        let title = sticky(ParElem::new(title).pack());
         let body = title.with_below(Smart::Custom(Em::new(0.8).into())).pack() + body;
         QuoteElem::new(body).with_block(true).pack().labelled(label(name))
     }
@@ -266,6 +271,11 @@ impl Drawing<'_> {
         });
         TermsElem::new(items.collect()).pack()
     }
+}
+
+/// On the page of what follows it.
+fn sticky(drawn: Content) -> BlockElem {
+    BlockElem::new().with_sticky(true).with_body(Some(BlockBody::Content(drawn)))
 }
 
 fn code(language: Option<&str>, text: &str) -> Content {

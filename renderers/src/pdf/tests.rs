@@ -174,3 +174,16 @@ fn a_text_runs_as_its_first_letter_does() {
     let (first, last) = inked("hello\n\nسلام");
     assert!(first < 15 && last > 85, "each runs its own way: {first} {last}");
 }
+
+#[test]
+fn what_announces_something_stands_on_its_page() {
+    let pages = (28..40).map(|lines| {
+        let source = format!("{}Intro:\n\n| a |\n|---|\n| b |\n", "line\n\n".repeat(lines));
+        let document = lopdf::Document::load_mem(&rendered(&source).bytes).unwrap();
+        let page = |number: u32| document.extract_text(&[number]).unwrap_or_default();
+        (page(1).contains("Intro"), page(1).contains('b'))
+    });
+    let pages: Vec<_> = pages.collect();
+    assert!(pages.iter().all(|(intro, table)| intro == table), "{pages:?}");
+    assert_ne!(pages.first(), pages.last(), "the page ends in between");
+}
