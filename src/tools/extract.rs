@@ -81,9 +81,9 @@ impl Tool for ExtractDocument {
                 "extract_document",
                 "Reads a document of the workspace as Markdown: PDF, Word, Excel, PowerPoint, \
                  OpenDocument, RTF, HTML, e-mail, CSV, JSON, text, and pictures where text \
-                 recognition is installed. The first line of the result is JSON about it; then come the \
-                 lines, each as `number│ text`. When nextStartLine is given, there is more: pass \
-                 it as startLine, and nextStartColumn as startColumn.",
+                 recognition is installed. The first line of the result is JSON about it; then \
+                 come the lines, each as `number│ text`. Go on with nextStartLine as startLine, \
+                 and nextStartColumn as startColumn, if given.",
                 schema::<Arguments>(),
             )
         }
