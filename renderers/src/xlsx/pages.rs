@@ -18,6 +18,8 @@ pub struct Pages<'a> {
     pub look: Look<'a>,
     warnings: &'a mut Vec<String>,
     pub links: usize,
+    /// Whether the sheet that is written begins on the right.
+    pub rtl: bool,
     /// All tables, read and not yet written.
     pub tables: VecDeque<Read>,
     pub grid: Grid,
@@ -37,6 +39,7 @@ impl<'a> Pages<'a> {
             look: look(&document.meta),
             warnings,
             links: 0,
+            rtl: false,
             tables: VecDeque::new(),
             grid: Grid::default(),
             tops: Tops::default(),

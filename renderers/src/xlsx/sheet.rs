@@ -30,7 +30,8 @@ impl Pages<'_> {
     pub fn write(&mut self, sheet: &mut Worksheet, planned: &Sheet) -> Result<(), XlsxError> {
         sheet.set_name(&planned.name)?;
         self.links = 0;
-        sheet.set_right_to_left(self.is_rtl(planned));
+        self.rtl = self.is_rtl(planned);
+        sheet.set_right_to_left(self.rtl);
         let widths = widths(&planned.parts);
         for (column, width) in widths.iter().enumerate() {
             sheet.set_column_width(column as u16, *width as f64)?;
@@ -159,12 +160,19 @@ impl Pages<'_> {
         }
         if line.heading {
             let format = look::heading(&self.look);
+            if self.rtl {
+                sheet.merge_range(row, 0, row, span(widths).0, "", &format)?;
+            }
             sheet.write_string_with_format(row, 0, line.runs.text(), &format)?;
             return Ok(());
         }
-        let wraps = line.runs.width() > LINE_WIDTH || line.runs.text().contains('\n');
+        // Beyond the first column of a sheet from right to left a text that begins there is cut off.
+        let long = line.runs.width() > LINE_WIDTH || line.runs.text().contains('\n');
+        let wraps = self.rtl || long;
         let mut format = look::cell(line.runs.style().unwrap_or_default(), None, wraps);
-        if line.indent > 0 {
+        if self.rtl && begins_rtl(&line.runs.text()) {
+            format = format.set_align(FormatAlign::Right).set_indent(line.indent);
+        } else if self.rtl || line.indent > 0 {
             format = format.set_align(FormatAlign::Left).set_indent(line.indent);
         }
         if wraps {
