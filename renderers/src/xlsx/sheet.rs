@@ -23,6 +23,8 @@ const LINE_WIDTH: usize = 90;
 const PICTURE_WIDTH: f64 = 640.0;
 const LOGO_PIXELS: f64 = 32.0;
 const ROW_PIXELS: f64 = 20.0;
+/// The direction of a cell's text, as Excel counts it.
+const RIGHT_TO_LEFT: u8 = 2;
 /// The most links of one sheet, which is Excel's limit.
 const LINKS: usize = 65_530;
 
@@ -171,7 +173,8 @@ impl Pages<'_> {
         let wraps = self.rtl || long;
         let mut format = look::cell(line.runs.style().unwrap_or_default(), None, wraps);
         if self.rtl && begins_rtl(&line.runs.text()) {
-            format = format.set_align(FormatAlign::Right).set_indent(line.indent);
+            let right = format.set_align(FormatAlign::Right).set_indent(line.indent);
+            format = right.set_reading_direction(RIGHT_TO_LEFT);
         } else if self.rtl || line.indent > 0 {
             format = format.set_align(FormatAlign::Left).set_indent(line.indent);
         }

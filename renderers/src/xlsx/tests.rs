@@ -198,6 +198,8 @@ fn sheets_run_as_their_tables_or_their_language_do() {
         let sheet = sheet(&rendered(source), 1);
         assert_eq!(sheet.contains("rightToLeft=\"1\""), rtl, "{source}");
     }
-    let prose = sheet(&rendered("---\nlang: he\n---\n\n# S\n\n### א\n\nא\n\nhello\n"), 1);
-    assert!(prose.contains("<mergeCells count=\"3\">"), "none is cut off: {prose}");
+    let prose = rendered("---\nlang: he\n---\n\n# S\n\n### א\n\nא\n\nhello\n");
+    let cells = sheet(&prose, 1);
+    assert!(cells.contains("<mergeCells count=\"3\">"), "none is cut off: {cells}");
+    assert_eq!(part(&prose, "xl/styles.xml").matches("readingOrder=\"2\"").count(), 1);
 }
