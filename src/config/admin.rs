@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 use super::{
+    key::{Key, key},
     oidc::OidcSection,
-    print::{Key, key},
     secret::Secret,
 };
 use crate::admin::pace::Proxies;

@@ -3,7 +3,7 @@
 //!
 //! - [`secret`]: values that are never shown
 //! - [`environment`]: variables over the file; going live by variables alone
-//! - [`print`]: the configuration in force as a commented file, and the table of all keys
+//! - [`print`]: the configuration in force as a commented file, and the table of all keys ([`key`])
 //! - [`schema`]: the same as a JSON schema
 //! - [`channels`], [`models`]: the entries of these lists
 //! - [`admin`], [`oidc`]: what is served, to whom
@@ -15,6 +15,7 @@ pub mod admin;
 pub mod build;
 pub mod channels;
 pub mod environment;
+pub mod key;
 pub mod limits;
 mod mcp;
 pub mod models;

@@ -10,7 +10,7 @@ use url::{Host, Url};
 
 use super::{
     Config,
-    print::{Key, key},
+    key::{Key, key},
     secret::Secret,
 };
 use crate::{

@@ -3,18 +3,11 @@
 use anyhow::Result;
 use std::fmt::Write as _;
 
-use super::{Config, admin, oidc};
-
-/// A key, what it is when left out, what it says.
-pub struct Key {
-    pub path: &'static str,
-    pub default: &'static str,
-    pub says: &'static str,
-}
-
-pub(super) const fn key(path: &'static str, default: &'static str, says: &'static str) -> Key {
-    Key { path, default, says }
-}
+use super::{
+    Config, admin,
+    key::{Key, key},
+    oidc,
+};
 
 /// Every key there is, in the order of the file.
 pub fn keys() -> impl Iterator<Item = &'static Key> {

@@ -3,10 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Config,
-    print::{Key, keys},
-};
+use super::{Config, key::Key, print::keys};
 
 /// JSON Schema, draft 2020-12; each key says what the README says of it.
 pub fn schema() -> Value {
