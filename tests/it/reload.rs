@@ -155,15 +155,14 @@ async fn is_told(wires: &Wires, secret: &str, status: u16) {
 async fn s6_an_old_secret_is_dead_once_the_reload_is_answered() {
     let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
     let models = wires.model.clone();
-    let mut secrets = |wires: &mut Wires, secret: &str, before: Option<&str>| {
-        let mut hook = "[[webhooks_in]]\nname = \"ci\"\nchannel = \"web\"\nchat = \"ann\"\n\
-                        secret = { file = \"ci.key\" }\n"
-            .to_owned();
+    let secrets = |wires: &mut Wires, secret: &str, before: Option<&str>| {
         std::fs::write(wires.site.path("ci.key"), secret).unwrap();
-        if let Some(before) = before {
-            hook += &format!("secret_before = {before:?}\n");
-        }
-        wires.model = format!("{models}{hook}");
+        let before = before.map(|before| format!("secret_before = {before:?}\n"));
+        wires.model = format!(
+            "{models}[[webhooks_in]]\nname = \"ci\"\nchannel = \"web\"\nchat = \"ann\"\n\
+             secret = {{ file = \"ci.key\" }}\n{}",
+            before.unwrap_or_default()
+        );
         wires.configure(By::Poll);
     };
     secrets(&mut wires, OLD, None);
