@@ -2,23 +2,24 @@
 //!
 //! Conversations of their own go as a whole, with their files and their chain of the audit, which is
 //! cut off behind a seal as an old one is: the check of the audit knows of it and stays good. Where
-//! others talk too, their words and names are taken out of the journal, and the dialogue starts
-//! afresh so that no node thinks on with them. What stays there: the bot's own words to all, what an
-//! agent remembers for everybody, and the audit's rows by the id.
+//! others talk too, their words and names are taken out ([`super::forgotten`]), and the dialogue
+//! starts afresh so that no node thinks on with them. What an agent remembers for everybody goes
+//! where it was noted for them. What stays: what others have said or noted, what the bot has put in
+//! words of its own without their name, files in the workspace of a group, and the audit's rows,
+//! which know them by their id alone.
 
 use anyhow::Result;
 use channels::PlaceKind;
 use chrono::{DateTime, Utc};
 use std::collections::BTreeSet;
 
-use super::{Tx, approvals, audit, db::sql, grants, journal, memory, places, tasks};
-use crate::journal::{
-    event::{Event, Speaker},
-    ids::ConversationId,
+use super::{
+    Tx, approvals, audit,
+    db::sql,
+    forgotten::{Forgotten, NOBODY, nobody},
+    grants, journal, memory, places, tasks,
 };
-
-/// Stands for whoever was erased.
-const NOBODY: &str = "erased";
+use crate::journal::{event::Event, ids::ConversationId};
 
 /// What was erased, and what is left to be: files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,14 +61,14 @@ pub async fn erase(
         audit::cut_off(tx, conversation.as_str(), now).await?;
     }
     for conversation in &shared {
-        let count = forget(tx, conversation, person).await?;
+        let count = forget(tx, conversation, person, &mut files).await?;
         if count > 0 {
-            let by = Speaker { id: NOBODY.to_owned(), name: NOBODY.to_owned() };
-            journal::append(tx, conversation, &Event::Restarted { by }, now).await?;
+            journal::append(tx, conversation, &Event::Restarted { by: nobody() }, now).await?;
         }
         erased.events += count;
     }
     forget_everywhere(tx, (channel, person)).await?;
+    memory::clear(tx, "", &mention(person)?).await?;
     for digest in files {
         if !is_shown(tx, &digest).await? {
             erased.files.push(digest);
@@ -196,19 +197,24 @@ async fn remove(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
     Ok(())
 }
 
-/// Takes their words out of a conversation with others. How many events that were.
-async fn forget(tx: &mut Tx<'_>, conversation: &ConversationId, person: &str) -> Result<usize> {
+/// Takes them out of a conversation with others. How many events that were.
+async fn forget(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    person: &str,
+    files: &mut BTreeSet<String>,
+) -> Result<usize> {
     let entries = journal::events_after(tx, conversation.clone(), 0).await?;
-    let mut messages = BTreeSet::new();
+    let forgotten = Forgotten::of(person, &entries)?;
     let mut count = 0;
-    for entry in entries {
-        let Some(event) = forgotten(&entry.event, person, &mut messages) else { continue };
+    for entry in &entries {
+        let Some(event) = forgotten.left_of(entry) else { continue };
         count += 1;
         sql!(
             tx,
             execute,
             "
-            -- forget what was said
+            -- forget in the journal
             UPDATE events
             SET body = $1
             WHERE conversation = $2 AND seq = $3",
@@ -217,7 +223,10 @@ async fn forget(tx: &mut Tx<'_>, conversation: &ConversationId, person: &str) ->
             entry.seq
         );
     }
+    forget_what_was_shown(tx, conversation, &forgotten).await?;
+    forget_questions(tx, conversation, person, &forgotten).await?;
     memory::clear(tx, conversation.as_str(), &mention(person)?).await?;
+    memory::rewrite(tx, conversation.as_str(), &|text| forgotten.left_of_text(text)).await?;
     sql!(
         tx,
         execute,
@@ -228,6 +237,51 @@ async fn forget(tx: &mut Tx<'_>, conversation: &ConversationId, person: &str) ->
         conversation.as_str(),
         mention(person)?
     );
+    files.extend(forgotten.digests);
+    Ok(count)
+}
+
+async fn forget_what_was_shown(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    forgotten: &Forgotten,
+) -> Result<()> {
+    let rows: Vec<(String, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- what was shown
+        SELECT id, body FROM outbox
+        WHERE conversation = $1",
+        conversation.as_str()
+    );
+    for (id, body) in rows {
+        let shown = serde_json::from_str(&body)?;
+        let left = forgotten.left_of_shown(&shown);
+        if left != shown {
+            sql!(
+                tx,
+                execute,
+                "
+                -- forget what was shown
+                UPDATE outbox
+                SET body = $1
+                WHERE id = $2",
+                left.to_string(),
+                id.as_str()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What was asked for them, or names them, and what they have answered.
+async fn forget_questions(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    person: &str,
+    forgotten: &Forgotten,
+) -> Result<()> {
     sql!(
         tx,
         execute,
@@ -237,42 +291,64 @@ async fn forget(tx: &mut Tx<'_>, conversation: &ConversationId, person: &str) ->
         SET arguments = '{}', title = $1, requester = $2
         WHERE conversation = $3 AND requester LIKE $4 ESCAPE '!'",
         NOBODY,
-        serde_json::to_string(&Speaker { id: NOBODY.to_owned(), name: NOBODY.to_owned() })?,
+        serde_json::to_string(&nobody())?,
         conversation.as_str(),
         mention(person)?
     );
-    Ok(count)
+    let rows: Vec<(String, String, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- what was asked for others
+        SELECT id, title, arguments FROM approvals
+        WHERE conversation = $1",
+        conversation.as_str()
+    );
+    for (id, title, arguments) in rows {
+        let arguments = serde_json::from_str(&arguments)?;
+        sql!(
+            tx,
+            execute,
+            "
+            -- forget whom it named
+            UPDATE approvals
+            SET title = $1, arguments = $2
+            WHERE id = $3",
+            forgotten.left_of_text(&title),
+            forgotten.left_of_json(&arguments, &[]).to_string(),
+            id.as_str()
+        );
+    }
+    forget_decisions(tx, person, forgotten).await
 }
 
-/// The event without their words; `None`: it has none. Files follow the message that they came with.
-fn forgotten(event: &Event, person: &str, messages: &mut BTreeSet<String>) -> Option<Event> {
-    let nobody = || Speaker { id: NOBODY.to_owned(), name: NOBODY.to_owned() };
-    let mut event = event.clone();
-    match &mut event {
-        Event::Said { by, text, message } | Event::Edited { by, text, message }
-            if by.id == person =>
-        {
-            messages.insert(message.clone());
-            *by = nobody();
-            NOBODY.clone_into(text);
-        }
-        Event::FileSent { message, file } if messages.contains(message) => {
-            NOBODY.clone_into(&mut file.name);
-        }
-        Event::Ticked { by, text, .. } if by.id == person => {
-            *by = nobody();
-            NOBODY.clone_into(text);
-        }
-        // Whose words it was made of, it does not say.
-        Event::Remembered { text } => NOBODY.clone_into(text),
-        Event::Stopped { by } | Event::Restarted { by } | Event::ModelChosen { by, .. }
-            if by.id == person =>
-        {
-            *by = nobody();
-        }
-        _ => return None,
+async fn forget_decisions(tx: &mut Tx<'_>, person: &str, forgotten: &Forgotten) -> Result<()> {
+    for approval in &forgotten.decided {
+        sql!(
+            tx,
+            execute,
+            "
+            -- forget who decided
+            UPDATE approvals
+            SET decided_by = $1
+            WHERE id = $2",
+            NOBODY,
+            approval.as_str()
+        );
+        sql!(
+            tx,
+            execute,
+            "
+            -- forget who gave leave
+            UPDATE grants
+            SET given_by = $1
+            WHERE approval = $2 AND given_by LIKE $3 ESCAPE '!'",
+            serde_json::to_string(&nobody())?,
+            approval.as_str(),
+            mention(person)?
+        );
     }
-    Some(event)
+    Ok(())
 }
 
 /// What is kept of them besides conversations.
@@ -295,6 +371,8 @@ async fn forget_everywhere(tx: &mut Tx<'_>, (channel, person): (&str, &str)) -> 
     for statement in of_name {
         sql!(tx, execute, statement, named.as_str());
     }
+    // Sessions know a person of the web chat by the same id.
+    sql!(tx, execute, "DELETE FROM access_tokens WHERE name = $1", person);
     sql!(
         tx,
         execute,

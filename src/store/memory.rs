@@ -289,6 +289,33 @@ pub(super) async fn clear(tx: &mut Tx<'_>, scope: &str, by: &str) -> Result<()> 
     Ok(())
 }
 
+/// Changes what lies on the shelves of that scope.
+pub(super) async fn rewrite(
+    tx: &mut Tx<'_>,
+    scope: &str,
+    left: &(dyn Fn(&str) -> String + Sync),
+) -> Result<()> {
+    let rows: Vec<(i64, String, String, String, String, String, i64)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- what lies there
+        SELECT id, call, path, content, by_whom, taint, changed_at FROM memories
+        WHERE shelf = $1",
+        scope
+    );
+    for (id, call, path, content, by, taint, changed_ms) in rows {
+        let is = memory((path, content, by, taint, changed_ms))?;
+        let (content, call) = (left(&is.content), CallId(call));
+        if content != is.content {
+            let what = Write::Whole(String::new());
+            let note = Note { path: is.path, what, call, by: is.by, taint: is.taint };
+            put(tx, (id, content), note, is.changed_at).await?;
+        }
+    }
+    Ok(())
+}
+
 macro_rules! search {
     ($matches:literal, $order:literal) => {
         concat!(

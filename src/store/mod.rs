@@ -46,6 +46,7 @@ pub mod db;
 pub mod erase;
 pub mod figures;
 pub mod files;
+mod forgotten;
 pub mod grants;
 pub mod history;
 pub mod inbox;

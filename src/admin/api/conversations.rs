@@ -257,7 +257,10 @@ pub async fn erase(
 
 /// Erase a person: their conversations with the bot, and their words in those with others
 ///
-/// What stays: the bot's own words to all, and the audit's rows of conversations with others.
+/// In conversations with others their words, files and names go, also where the bot has quoted or
+/// named them. What stays there: what others have said or noted, what the bot has put in words of its
+/// own, files in the workspace, and the audit's rows, which know them by their id. What a platform has
+/// shown, it keeps until it is deleted there.
 #[utoipa::path(delete, path = "/people/{channel}/{person}/content", tag = "people",
     params(("channel" = String, Path), ("person" = String, Path)),
     responses((status = 200, body = ErasedView)), extensions(("x-role" = json!("owner"))))]

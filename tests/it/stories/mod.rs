@@ -9,6 +9,7 @@ mod costs;
 mod delegation;
 mod delivery;
 mod disclosure;
+mod erasure;
 mod guard;
 mod hooks;
 mod languages;

@@ -1,0 +1,239 @@
+//! What is left of a conversation with others once somebody is forgotten: not their words and names,
+//! nor what the bot has made of these. What others have said stays as they said it.
+
+use anyhow::Result;
+use regex::Regex;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+use crate::{
+    agent::redact,
+    journal::{
+        event::{Decider, Decision, Entry, Event, Seq, Speaker},
+        ids::ApprovalId,
+    },
+};
+
+/// Stands for whoever was erased, and for what they wrote.
+pub(super) const NOBODY: &str = "erased";
+/// What is shorter could be anybody's: "yes", "thank you".
+const QUOTE_CHARS: usize = 12;
+/// Where the bot's words stand in what was shown.
+const SHOWN: [&str; 4] = ["markdown", "caption", "text", "name"];
+
+pub(super) fn nobody() -> Speaker {
+    Speaker { id: NOBODY.to_owned(), name: NOBODY.to_owned() }
+}
+
+/// Somebody, and what they are known by in one conversation.
+#[derive(Default)]
+pub(super) struct Forgotten {
+    person: String,
+    names: Option<Regex>,
+    quotes: BTreeSet<String>,
+    messages: BTreeSet<String>,
+    /// The events by which their files came.
+    files: BTreeSet<Seq>,
+    /// Questions that they have answered.
+    pub decided: BTreeSet<ApprovalId>,
+    /// What the artifacts have of their files.
+    pub digests: BTreeSet<String>,
+}
+
+impl Forgotten {
+    pub fn of(person: &str, entries: &[Entry]) -> Result<Self> {
+        let mut found = Self { person: person.to_owned(), ..Self::default() };
+        let mut names = BTreeSet::new();
+        for entry in entries {
+            let known = speakers(&entry.event).into_iter().filter(|by| by.id == person);
+            names.extend(known.map(|by| by.name.clone()));
+            found.note(entry);
+        }
+        found.quotes.retain(|quote| quote.chars().count() >= QUOTE_CHARS);
+        let names: Vec<_> = names.iter().filter(|name| name.len() > 1).map(|n| whole(n)).collect();
+        if !names.is_empty() {
+            found.names = Some(Regex::new(&names.join("|"))?);
+        }
+        Ok(found)
+    }
+
+    fn note(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::Said { by, text, message } | Event::Edited { by, text, message }
+                if by.id == self.person =>
+            {
+                self.messages.insert(message.clone());
+                self.quotes.insert(text.clone());
+            }
+            Event::FileSent { message, file } if self.messages.contains(message) => {
+                self.files.insert(entry.seq);
+                self.quotes.insert(file.name.clone());
+            }
+            Event::FileTaken { file, attachment, view, .. } if self.files.contains(file) => {
+                self.digests.insert(attachment.digest.clone());
+                self.digests.extend(view.as_ref().map(|view| view.digest.clone()));
+            }
+            Event::ApprovalDecided { approval, by: Decider::Person(by), .. }
+                if by.id == self.person =>
+            {
+                self.decided.insert(approval.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// The event without them; `None`: it has nothing of theirs.
+    pub fn left_of(&self, entry: &Entry) -> Option<Event> {
+        let mut event = entry.event.clone();
+        match &mut event {
+            Event::Said { by, text, .. }
+            | Event::Edited { by, text, .. }
+            | Event::Ticked { by, text, .. }
+            | Event::Pushed { by, text, .. }
+                if by.id == self.person =>
+            {
+                *by = nobody();
+                NOBODY.clone_into(text);
+            }
+            Event::FileSent { file, .. } if self.files.contains(&entry.seq) => {
+                NOBODY.clone_into(&mut file.name);
+            }
+            Event::FileTaken { file, attachment, path, view } if self.files.contains(file) => {
+                NOBODY.clone_into(path);
+                NOBODY.clone_into(&mut attachment.name);
+                (attachment.digest, *view) = ("0".repeat(attachment.digest.len()), None);
+            }
+            // Whose words they were made of, they do not say.
+            Event::Remembered { text } | Event::Compacted { summary: text, .. } => {
+                NOBODY.clone_into(text);
+            }
+            Event::Stopped { by } | Event::Restarted { by } | Event::ModelChosen { by, .. }
+                if by.id == self.person =>
+            {
+                *by = nobody();
+            }
+            Event::ApprovalDecided { by: Decider::Person(by), decision, .. }
+                if by.id == self.person =>
+            {
+                *by = nobody();
+                forget_reason(decision);
+            }
+            Event::Inherited(heritage) => {
+                for by in heritage.joined.iter_mut().filter(|by| by.id == self.person) {
+                    *by = nobody();
+                }
+            }
+            Event::Tainted { source } => *source = self.left_of_text(source),
+            Event::Replied { text, calls, .. } => {
+                *text = self.left_of_text(text);
+                for call in calls {
+                    call.arguments = self.left_of_json(&call.arguments, &[]);
+                }
+            }
+            Event::ToolFinished { result, .. } => {
+                result.text = self.left_of_text(&result.text);
+                for file in &mut result.attachments {
+                    file.name = self.left_of_text(&file.name);
+                }
+            }
+            _ => return None,
+        }
+        (event != entry.event).then_some(event)
+    }
+
+    /// The bot's words without their names, and without what it quotes of them.
+    pub fn left_of_text(&self, text: &str) -> String {
+        let text = self.quotes.iter().rev().fold(text.to_owned(), |text, quote| {
+            if text.contains(quote) { text.replace(quote, NOBODY) } else { text }
+        });
+        match &self.names {
+            Some(names) => names.replace_all(&text, NOBODY).into_owned(),
+            None => text,
+        }
+    }
+
+    /// The same of something that was shown.
+    pub fn left_of_shown(&self, shown: &Value) -> Value {
+        self.left_of_json(shown, &SHOWN)
+    }
+
+    /// Of what stands under these names; under all, where none is given.
+    pub fn left_of_json(&self, value: &Value, under: &[&str]) -> Value {
+        redact::mapped(value, &|name, text| match name {
+            Some(name) if under.is_empty() || under.contains(&name) => self.left_of_text(text),
+            _ => text.to_owned(),
+        })
+    }
+}
+
+/// What they said with it.
+fn forget_reason(decision: &mut Decision) {
+    match decision {
+        Decision::Deny { reason: Some(text) } | Decision::Answer { text } => {
+            NOBODY.clone_into(text);
+        }
+        _ => {}
+    }
+}
+
+/// Who is named in an event.
+fn speakers(event: &Event) -> Vec<&Speaker> {
+    match event {
+        Event::Said { by, .. }
+        | Event::Edited { by, .. }
+        | Event::Ticked { by, .. }
+        | Event::Pushed { by, .. }
+        | Event::Stopped { by }
+        | Event::Restarted { by }
+        | Event::ModelChosen { by, .. }
+        | Event::ApprovalDecided { by: Decider::Person(by), .. } => vec![by],
+        Event::Inherited(heritage) => heritage.joined.iter().collect(),
+        _ => vec![],
+    }
+}
+
+/// A name as a pattern: not within a longer word, in scripts that part words.
+fn whole(name: &str) -> String {
+    let parts = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && c < '\u{2e80}');
+    let (first, last) = (parts(name.chars().next()), parts(name.chars().last()));
+    let edge = |is_there| if is_there { r"\b" } else { "" };
+    format!("{}{}{}", edge(first), regex::escape(name), edge(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn forgotten(said: &[(&str, &str)]) -> Forgotten {
+        let entry = |(seq, (name, text)): (usize, &(&str, &str))| Entry {
+            seq: seq as i64,
+            at: chrono::DateTime::UNIX_EPOCH,
+            event: Event::Said {
+                by: Speaker { id: "1".into(), name: (*name).into() },
+                text: (*text).into(),
+                message: seq.to_string(),
+            },
+        };
+        let entries: Vec<_> = said.iter().enumerate().map(entry).collect();
+        Forgotten::of("1", &entries).unwrap()
+    }
+
+    #[test]
+    fn names_and_quotes_go_and_longer_words_stay() {
+        let ann = forgotten(&[("Ann", "my cat is called Whiskers"), ("小安", "yes")]);
+        let left = |text| ann.left_of_text(text);
+        assert_eq!(left("Yes, Ann: Anna knows."), "Yes, erased: Anna knows.");
+        assert_eq!(left("\"my cat is called Whiskers\", she says"), "\"erased\", she says");
+        assert_eq!(left("请问小安在吗？ yes"), "请问erased在吗？ yes");
+        let shown = json!({ "kind": "text", "markdown": "Ann", "choices": [{ "key": "Ann" }] });
+        let left = json!({ "kind": "text", "markdown": "erased", "choices": [{ "key": "Ann" }] });
+        assert_eq!(ann.left_of_shown(&shown), left);
+    }
+
+    #[test]
+    fn a_name_with_marks_in_it_is_a_name() {
+        let odd = forgotten(&[("A. (x)", ""), ("", "")]);
+        assert_eq!(odd.left_of_text("Ab (x) A. (x)!"), "Ab (x) erased!");
+    }
+}

@@ -1,0 +1,117 @@
+//! What is left where others talk too, once a person was erased.
+
+use countersign::{
+    journal::role::Role,
+    llm::scripted::{call, say},
+};
+use regex::Regex;
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+use std::path::Path;
+
+use super::messages::with_file;
+use crate::{api::Served, story, world::World};
+
+const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
+const KEPT: [&str; 10] = [
+    "events",
+    "outbox",
+    "approvals",
+    "votes",
+    "memories",
+    "schedules",
+    "grants",
+    "people",
+    "usage",
+    "access_tokens",
+];
+
+async fn says(world: &mut World, person: &str, text: &str) {
+    let said = world.said(text);
+    world.happens_at(World::group(), (person, &[]), said).await;
+}
+
+async fn erases(world: &World, person: &str) {
+    let served = Served::of(world).await;
+    let owner = served.token("privacy", Role::Owner).await;
+    let path = format!("/people/room/{person}/content");
+    let (status, erased) = served.ask(&owner, (Method::DELETE, &path), None).await;
+    assert_eq!(status, StatusCode::OK, "{erased}");
+    assert_eq!(served.get(&owner, "/audit/verification").await["good"], true);
+}
+
+/// The tables in which it is found.
+async fn holding(world: &World, pattern: &str) -> Vec<&'static str> {
+    let pattern = Regex::new(pattern).unwrap();
+    let mut tables = Vec::new();
+    for table in KEPT {
+        let rows = world.rows_of(table).await;
+        tables.extend(rows.iter().any(|row| pattern.is_match(row)).then_some(table));
+    }
+    tables
+}
+
+fn files(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().map(Result::unwrap);
+    entries.map(|entry| if entry.path().is_dir() { files(&entry.path()) } else { 1 }).sum()
+}
+
+story! {
+    /// Issue 7: in a conversation with others somebody who was erased is named nowhere, nor quoted:
+    /// not by the bot, not in decisions, not in notes; others' words stay, and life goes on.
+    async fn whoever_was_erased_is_named_nowhere(world: &mut World) {
+        world.guard("{ approvers = 'members' }");
+        world.model_will(say("Noted, Ann: my cat is called Whiskers. Anna will know."));
+        says(world, "1", "my cat is called Whiskers").await;
+        world.model_will(call("delete", json!({ "path": "a.txt", "note": "for Ann" })));
+        says(world, "2", "delete it").await;
+        world.model_will(say("Gone."));
+        let press = world.press("Allow once");
+        world.happens_at(World::group(), ("1", &[]), press).await;
+        assert!(world.shown().contains("Allowed by Ann"), "{}", world.shown());
+        for (id, shelf, by) in [(1, "id", r#"{"id":"2","name":"Bob"}"#), (2, "''", r#"{"id":"1","name":"Ann"}"#)] {
+            world.tampers(&format!(
+                "INSERT INTO memories (id, agent, shelf, path, content, by_whom, taint, call, changed_at) \
+                 SELECT {id}, 'default', {shelf}, 'a.md', 'Ann likes cats', '{by}', '[]', 'c', 0 \
+                 FROM conversations WHERE chat = '-70'"
+            )).await;
+        }
+        let before = holding(world, r"\bAnn\b|Whiskers").await;
+        assert_eq!(before, ["events", "outbox", "approvals", "memories"]);
+
+        erases(world, "1").await;
+        assert_eq!(holding(world, r"\bAnn\b|Whiskers").await, [""; 0]);
+        assert_eq!(holding(world, "Anna will know").await, ["events", "outbox"]);
+        assert_eq!(holding(world, "delete it").await, ["events"]);
+        assert_eq!(holding(world, "erased likes cats").await, ["memories"], "Bob's note is his");
+        let served = Served::of(world).await;
+        let auditor = served.token("auditor", Role::Owner).await;
+        let history = served.get(&auditor, "/approvals?status=settled").await;
+        assert_eq!(history["items"][0]["decided_by"], "erased", "{history}");
+        world.model_will(say("Hello, Bob."));
+        says(world, "2", "hello").await;
+        assert_eq!(world.last(), "Hello, Bob.");
+    }
+}
+
+story! {
+    /// Issue 7, CA-36: what was made of a picture for the model goes with whoever sent it, also where
+    /// others talk.
+    async fn pictures_go_with_whoever_sent_them(world: &mut World) {
+        world.config.models[0].vision = Some(true);
+        world.model.opens_its_eyes();
+        world.room.has_file("f", PHOTO);
+        world.model_will(say("A river."));
+        let what = with_file(world, "what is this?", ("f", "a.jpg"));
+        world.happens("1", what).await;
+        world.model_will(say("The same river."));
+        let what = with_file(world, "and this?", ("f", "holiday-of-ann.jpg"));
+        world.happens_at(World::group(), ("1", &[]), what).await;
+        let artifacts = world.config.data_dir.join("artifacts");
+        assert!(files(&artifacts) >= 1);
+        assert!(holding(world, "holiday-of-ann").await.contains(&"events"));
+        erases(world, "1").await;
+        assert_eq!(files(&artifacts), 0);
+        assert_eq!(holding(world, "holiday-of-ann").await, [""; 0]);
+    }
+}
