@@ -12,6 +12,7 @@ use super::{App, refresh_agents};
 use crate::{
     agent::{catalog::Skill, naming::sanitise},
     config::{AgentEntry, Config, McpEntry, ModelEntry},
+    store::files,
     tools::{
         Tool,
         look::LookAt,
@@ -166,10 +167,14 @@ fn login(
     config: &Config,
     variables: &BTreeMap<String, String>,
 ) -> Result<Option<Login>> {
-    if entry.url.is_none() || entry.bearer.is_some() || entry.token_url.is_some() {
+    let Some(url) = &entry.url else { return Ok(None) };
+    if entry.bearer.is_some() || entry.token_url.is_some() {
         return Ok(None);
     }
-    let name = format!("{}.json", sanitise(&entry.name));
+    let server = format!("{}\n{}", entry.name, url);
+    // No other server gets its tokens, however alike the names are.
+    let digest = &files::digest_of(server.as_bytes())[..12];
+    let name = format!("{}-{digest}.json", sanitise(&entry.name));
     let secret = entry.client_secret.as_ref().map(|secret| secret.reveal(variables));
     Ok(Some(Login {
         file: config.data_dir.join(LOGINS).join(name),

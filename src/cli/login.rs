@@ -44,7 +44,7 @@ pub async fn run(
             "Open this address in a browser on this machine (--paste for one elsewhere):\n\n{}\n",
             begun.address()
         ))?;
-        let back = timeout(WAITS_FOR, login::returned(&listener)).await;
+        let back = timeout(WAITS_FOR, begun.returned(&listener)).await;
         begun.end(&server, &back.context("nobody has signed in within ten minutes")??).await?;
     }
     say("Signed in. A gateway that runs connects within a minute.")

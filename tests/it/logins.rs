@@ -4,7 +4,7 @@ use fakes::guarded::Guarded;
 
 use crate::process::{On, Site, eventually};
 
-/// Issue 6.10, CA-32: the address that the command prints is opened elsewhere, and the one to which
+/// CA-32: the address that the command prints is opened elsewhere, and the one to which
 /// that leads is pasted; then the gateway has its tools. Another's address signs nobody in.
 #[tokio::test]
 async fn ca_32_somebody_signs_in_by_a_browser_on_another_machine() {
@@ -28,7 +28,7 @@ async fn ca_32_somebody_signs_in_by_a_browser_on_another_machine() {
         login.types(format!("{pasted}\n").as_bytes()).await;
         assert_eq!(login.ended().await.success(), !forged, "{}", login.said());
         assert_eq!(login.said().contains("Signed in."), !forged, "{}", login.said());
-        assert_eq!(site.path("data/mcp_logins/g.json").exists(), !forged);
+        assert_eq!(site.path("data/mcp_logins").exists(), !forged);
     }
     assert_eq!(server.asked()["redirect_uri"], "http://127.0.0.1:33418/callback");
     let (fine, said) = site.run(&["doctor", "--live"]).await;

@@ -410,7 +410,8 @@ mod tests {
             assert_eq!(result.action, ElicitationAction::Accept, "{name}");
         }
         let many: Vec<_> = (0..1_000).map(|n| n.to_string()).collect();
-        let (result, _) = asks(form(json!({ "a": { "type": "string", "enum": many } }), &[]), &[]).await;
+        let (result, _) =
+            asks(form(json!({ "a": { "type": "string", "enum": many } }), &[]), &[]).await;
         assert_eq!(result.action, ElicitationAction::Decline, "nobody reads a thousand");
         let page = |url: &str| json!({ "mode": "url", "message": "Sign in", "url": url, "elicitationId": "1" });
         let (result, _) = asks(page("javascript:alert(1)"), &[]).await;

@@ -7,6 +7,7 @@
 //! share the folder; one of them at a time gets a new token where the old one has run out.
 
 use async_trait::async_trait;
+use futures::{StreamExt as _, stream::FuturesUnordered};
 use reqwest::Url;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
@@ -16,18 +17,22 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::{
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
+    time::timeout,
 };
 
 use super::{McpConfig, Refused};
-use crate::tools::ToolError;
+use crate::tools::{ToolError, web::address};
 
 /// The longest that a browser sends when it comes back.
 const REQUEST_BYTES: u64 = 16 * 1024;
 const CALLBACK: &str = "/callback";
+/// How long a browser has that has connected: some do so to be quick later.
+const SAYS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Where what came of signing in lies, and what is known of us there.
 #[derive(Debug, Clone)]
@@ -50,20 +55,44 @@ impl Begun {
         self.session.get_authorization_url()
     }
 
+    /// Waits until the browser comes back: the address with which it does. Whoever else looks in,
+    /// or connects and says nothing, does not end it.
+    pub async fn returned(&self, listener: &TcpListener) -> io::Result<String> {
+        let query = self.address().split_once('?').map_or("", |(_, query)| query);
+        let state = says(query, "state").unwrap_or_default();
+        let mut browsers = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                browser = listener.accept() => {
+                    browsers.push(timeout(SAYS_WITHIN, answered(browser?.0, &state)));
+                }
+                Some(said) = browsers.next(), if !browsers.is_empty() => {
+                    if let Ok(Ok(Some(target))) = said {
+                        let port = listener.local_addr()?.port();
+                        return Ok(format!("http://127.0.0.1:{port}{target}"));
+                    }
+                }
+            }
+        }
+    }
+
     /// Ends it with the address to which the browser was sent back.
     pub async fn end(&self, config: &McpConfig, back: &str) -> Result<(), ToolError> {
-        let url = Url::parse(back).ok();
-        let says = |name: &str| {
-            let url = url.as_ref()?;
-            url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
-        };
-        if let Some(error) = says("error") {
-            let why = channels::text::neutralise(&says("error_description").unwrap_or(error));
+        let query = back.split_once('?').map_or("", |(_, query)| query);
+        if let Some(error) = says(query, "error") {
+            let why = says(query, "error_description").unwrap_or(error);
+            let why = channels::text::neutralise(&why);
             return Err(config.broken(&format!("is not signed in to: {why}")));
         }
         let done = self.session.handle_callback_url(back).await;
         done.map(drop).map_err(|error| failed(config, &error))
     }
+}
+
+/// What a query says under that name.
+fn says(query: &str, name: &str) -> Option<String> {
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
 /// Where a browser on this machine is sent back to.
@@ -95,26 +124,18 @@ pub async fn begin(config: &McpConfig, redirect: &str) -> Result<Begun, ToolErro
     Ok(Begun { session })
 }
 
-/// Waits until the browser comes back: the address with which it does.
-pub async fn returned(listener: &TcpListener) -> io::Result<String> {
-    loop {
-        let (browser, _) = listener.accept().await?;
-        // Whoever else looks in does not end it.
-        if let Ok(Some(target)) = answered(browser).await {
-            let port = listener.local_addr()?.port();
-            return Ok(format!("http://127.0.0.1:{port}{target}"));
-        }
-    }
-}
-
-async fn answered(mut browser: TcpStream) -> io::Result<Option<String>> {
+async fn answered(mut browser: TcpStream, state: &str) -> io::Result<Option<String>> {
     let mut head = Vec::new();
     let (read, mut write) = browser.split();
     let mut read = read.take(REQUEST_BYTES);
     while !head.windows(4).any(|end| end == b"\r\n\r\n") && read.read_buf(&mut head).await? > 0 {}
     let head = String::from_utf8_lossy(&head);
     let target = head.strip_prefix("GET ").and_then(|rest| rest.split_whitespace().next());
-    let target = target.filter(|target| target.split('?').next() == Some(CALLBACK));
+    let ours = |target: &&str| {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        path == CALLBACK && says(query, "state").as_deref() == Some(state)
+    };
+    let target = target.filter(ours);
     let (status, said) = match target {
         Some(_) => ("200 OK", "You can close this page, and go back to the terminal."),
         None => ("404 Not Found", "There is nothing here."),
@@ -134,31 +155,50 @@ pub(super) async fn token(
     config: &McpConfig,
     (url, login): (&Url, &Login),
 ) -> Result<Option<SecretString>, Refused> {
-    let refused = |error: AuthError| {
-        let for_good = matches!(error, AuthError::AuthorizationRequired);
-        Refused { error: failed(config, &error), for_good }
-    };
     if !tokio::fs::try_exists(&login.file).await.unwrap_or(false) {
         return Ok(None);
     }
-    let known = known(url, login).await.map_err(refused)?;
+    let known = known(url, login).await.map_err(|error| refused(config, &error))?;
     let Some(manager) = known else { return Ok(None) };
-    let token = manager.get_access_token().await.map_err(refused)?;
+    let token = manager.get_access_token().await.map_err(|error| refused(config, &error))?;
     Ok(Some(token.into()))
 }
 
 /// A new token, where the server does not know the old one any more. Whether there is one.
-pub(super) async fn refresh(url: &Url, login: &Login) -> bool {
-    match known(url, login).await {
-        Ok(Some(manager)) => manager.refresh_token().await.is_ok(),
-        _ => false,
+pub(super) async fn refresh(
+    config: &McpConfig,
+    (url, login): (&Url, &Login),
+) -> Result<bool, Refused> {
+    let known = known(url, login).await.map_err(|error| refused(config, &error))?;
+    let Some(manager) = known else { return Ok(false) };
+    match manager.refresh_token().await {
+        Ok(_) => Ok(true),
+        Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => Ok(false),
+        Err(error) => Err(refused(config, &error)),
     }
 }
 
+/// Only a person can sign in anew; whoever is down comes back.
+fn refused(config: &McpConfig, error: &AuthError) -> Refused {
+    let for_good = matches!(error, AuthError::AuthorizationRequired);
+    Refused { error: failed(config, error), for_good }
+}
+
 async fn manager(url: &Url, login: &Login) -> Result<AuthorizationManager, AuthError> {
-    let mut manager = AuthorizationManager::new(url.clone()).await?;
+    let mut manager = if is_inside(url).await {
+        AuthorizationManager::new_allowing_private_addresses(url.clone()).await?
+    } else {
+        AuthorizationManager::new(url.clone()).await?
+    };
     manager.set_credential_store(Kept(login.file.clone()));
     Ok(manager)
+}
+
+/// Whether its name leads into our own network: then what it names may do so too.
+async fn is_inside(url: &Url) -> bool {
+    let Some((host, port)) = url.host_str().zip(url.port_or_known_default()) else { return false };
+    let found = tokio::net::lookup_host((host.trim_matches(['[', ']']), port)).await;
+    found.is_ok_and(|mut found| found.any(|at| !address::is_public(at.ip())))
 }
 
 /// As whom somebody has signed in.
@@ -282,7 +322,18 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let begun = begin(&config, &redirect(&listener).expect("bound")).await.expect("begun");
         let address = begun.address().to_owned();
-        let (back, ()) = tokio::join!(returned(&listener), opens(&address));
+        // A browser connects to be quick later, and somebody else looks in.
+        let at = listener.local_addr().expect("bound");
+        let silent = TcpStream::connect(at).await.expect("connected");
+        let stray = format!("http://{at}{CALLBACK}?code=k2&state=another");
+        let person = async {
+            let browser = reqwest::Client::builder().build().expect("a client");
+            let page = browser.get(stray).send().await.expect("an answer");
+            assert_eq!(page.status(), reqwest::StatusCode::NOT_FOUND);
+            opens(&address).await;
+        };
+        let (back, ()) = tokio::join!(begun.returned(&listener), person);
+        drop(silent);
         begun.end(&config, &back.expect("it comes back")).await.expect("signed in");
         let asked = state.asked();
         assert_eq!((&*asked["client_id"], &asked["resource"]), ("c7", &state.url()));

@@ -73,7 +73,7 @@ async fn begin_either(config: &McpConfig, changed: &Arc<Notify>) -> Result<Sessi
     // A token may have ended before its time.
     if let (Err(error), Some(url), Some(login)) = (&begun, &config.url, &config.login)
         && error.is_authorization_required()
-        && login::refresh(url, login).await
+        && login::refresh(config, (url, login)).await?
     {
         begun = begin(config, changed, first).await?;
     }
