@@ -7,7 +7,6 @@ use super::{Tx, db::sql, shelf::Shelf};
 
 /// A memory, and what it means, if the model has read it as it is.
 pub struct Placed {
-    pub id: i64,
     pub path: String,
     pub vector: Option<Vec<f32>>,
 }
@@ -22,12 +21,12 @@ pub struct Unread {
 
 /// All of a shelf, what was changed last first.
 pub async fn of_shelf(tx: &mut Tx<'_>, shelf: &Shelf, model: &str) -> Result<Vec<Placed>> {
-    let rows: Vec<(i64, String, Option<String>)> = sql!(
+    let rows: Vec<(String, Option<String>)> = sql!(
         tx,
         fetch_all,
         "
         -- vectors of a shelf
-        SELECT m.id, m.path, v.vector FROM memories m
+        SELECT m.path, v.vector FROM memories m
         LEFT JOIN memory_vectors v ON v.memory = m.id AND v.model = $3
         WHERE m.agent = $1 AND m.shelf = $2
         ORDER BY m.changed_at DESC, m.path",
@@ -35,8 +34,7 @@ pub async fn of_shelf(tx: &mut Tx<'_>, shelf: &Shelf, model: &str) -> Result<Vec
         shelf.scope.as_str(),
         model
     );
-    let placed = |(id, path, vector): (i64, String, Option<String>)| Placed {
-        id,
+    let placed = |(path, vector): (String, Option<String>)| Placed {
         path,
         vector: vector.as_deref().and_then(read),
     };

@@ -5,22 +5,25 @@
 
 use anyhow::{Context as _, Result};
 use std::{sync::Arc, time::Duration};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     journal::event::Usage,
-    llm::remote::RemoteModel,
+    llm::{ModelError, remote::RemoteModel},
     store::{
         Store,
         memory::{self, Memory},
         shelf::Shelf,
-        vectors::{self, Placed},
+        vectors::{self, Placed, Unread},
     },
 };
 
-/// The memories that are read for one search; the next one reads on.
+/// The memories that are read for one search at most, and in one request; the next search reads on.
 const READ_AT_ONCE: usize = 64;
-const READ_CHARS: usize = 8_000;
+const IN_A_REQUEST: usize = 16;
+/// Of one memory; in any script that is within the 8,192 tokens of OpenAI's models.
+const READ_CHARS: usize = 4_000;
+/// How long a search waits for the model.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// What is less alike has nothing to do with it.
 const ALIKE: f32 = 0.3;
@@ -84,35 +87,85 @@ impl Meaning {
         query: &str,
         most: usize,
     ) -> Result<(Vec<String>, Usage)> {
+        let by = Instant::now() + ANSWERS_WITHIN;
+        let mut usage = Usage::default();
+        let wanted = self.embed(vec![query], by, &mut usage).await?.remove(0);
+        if let Err(problem) = self.read_on(shelf, by, &mut usage).await {
+            let problem = format!("{problem:#}");
+            tracing::warn!(problem, "some memories are found by their words only");
+        }
+        let (of, name) = (shelf.clone(), self.name.clone());
+        let all = self
+            .store
+            .read(move |tx| Box::pin(async move { vectors::of_shelf(tx, &of, &name).await }));
+        Ok((closest(&wanted, all.await?, most), usage))
+    }
+
+    /// Reads what was written since, and keeps each part that is read.
+    async fn read_on(&self, shelf: &Shelf, by: Instant, usage: &mut Usage) -> Result<()> {
         let (of, name) = (shelf.clone(), self.name.clone());
         let unread = self.store.read(move |tx| {
             Box::pin(async move { vectors::unread(tx, &of, &name, READ_AT_ONCE).await })
         });
         let unread = unread.await?;
-        let cut = |text: &str| match text.trim() {
+        for part in unread.chunks(IN_A_REQUEST) {
+            let texts = part.iter().map(|memory| memory.content.as_str()).collect();
+            match self.embed(texts, by, usage).await {
+                Ok(read) => self.keep(part, read).await?,
+                Err(problem) if is_rejected(&problem) => {
+                    self.read_each(part, by, usage).await?;
+                }
+                Err(problem) => return Err(problem),
+            }
+        }
+        Ok(())
+    }
+
+    /// One of them the model does not take: it means nothing, and is not sent again.
+    async fn read_each(&self, part: &[Unread], by: Instant, usage: &mut Usage) -> Result<()> {
+        for memory in part {
+            let read = match self.embed(vec![&memory.content], by, usage).await {
+                Err(problem) if is_rejected(&problem) => vec![Vec::new()],
+                read => read?,
+            };
+            self.keep(std::slice::from_ref(memory), read).await?;
+        }
+        Ok(())
+    }
+
+    async fn embed(
+        &self,
+        texts: Vec<&str>,
+        by: Instant,
+        usage: &mut Usage,
+    ) -> Result<Vec<Vec<f32>>> {
+        let cut = |text: &&str| match text.trim() {
             "" => "-".to_owned(),
-            text => text.chars().take(READ_CHARS).collect::<String>(),
+            text => text.chars().take(READ_CHARS).collect(),
         };
-        let texts = unread.iter().map(|memory| cut(&memory.content));
-        let texts: Vec<_> = [cut(query)].into_iter().chain(texts).collect();
-        let count = texts.len();
-        let placed = timeout(ANSWERS_WITHIN, self.model.embed(texts)).await;
-        let (placed, usage) = placed.context("the model does not answer")??;
-        let mut placed = placed.into_iter();
-        anyhow::ensure!(placed.len() == count, "the model has left texts out");
-        let wanted = placed.next().context("the model has read nothing")?;
-        let (of, name) = (shelf.clone(), self.name.clone());
-        let kept: Vec<_> = placed.collect();
-        let all = self.store.write("read memories", move |tx| {
+        let read = timeout_at(by, self.model.embed(texts.iter().map(cut).collect())).await;
+        let (read, used) = read.context("the model does not answer")??;
+        usage.input_tokens += used.input_tokens;
+        anyhow::ensure!(read.len() == texts.len(), "the model has left texts out");
+        Ok(read)
+    }
+
+    async fn keep(&self, read: &[Unread], vectors: Vec<Vec<f32>>) -> Result<()> {
+        let (read, name) = (read.to_vec(), self.name.clone());
+        let keep = self.store.write("read memories", move |tx| {
             Box::pin(async move {
-                for (memory, vector) in unread.iter().zip(&kept) {
+                for (memory, vector) in read.iter().zip(&vectors) {
                     vectors::keep(tx, &name, memory, vector).await?;
                 }
-                vectors::of_shelf(tx, &of, &name).await
+                Ok(())
             })
         });
-        Ok((closest(&wanted, all.await?, most), usage))
+        keep.await
     }
+}
+
+fn is_rejected(problem: &anyhow::Error) -> bool {
+    matches!(problem.downcast_ref(), Some(ModelError::Rejected(_)))
 }
 
 fn closest(wanted: &[f32], all: Vec<Placed>, most: usize) -> Vec<String> {
@@ -171,7 +224,7 @@ mod tests {
         assert_eq!(alike(&[1.0, 0.0], &[0.0, 1.0]), 0);
         assert_eq!(alike(&[1.0], &[1.0, 0.0]), 0);
         assert_eq!(alike(&[0.0], &[0.0]), 0);
-        let placed = |path: &str, vector| Placed { id: 1, path: path.into(), vector };
+        let placed = |path: &str, vector| Placed { path: path.into(), vector };
         let all = vec![
             placed("far", Some(vec![0.0, 1.0])),
             placed("close", Some(vec![1.0, 0.2])),

@@ -275,19 +275,40 @@ story! {
     }
 }
 
+/// There is a model that turns texts into vectors.
+async fn reads_meanings(world: &mut World) -> FakeLlm {
+    let vendor = FakeLlm::start().await;
+    vendor.knows(&[&["honey", "sweet"], &["rain"]]);
+    let models = json!([{
+        "id": "main", "provider": "openai", "model": "m", "base_url": vendor.base_url(),
+        "api_key": "k",
+    }]);
+    world.config.models = serde_json::from_value(models).unwrap();
+    world.config.memory.embeddings = Some("main/text-embedding-3-small".into());
+    world.config.memory.embeddings_price = 2.0;
+    vendor
+}
+
+story! {
+    /// IC-49: a memory that the model does not take hides no other, and is not sent again.
+    async fn ic_49_a_memory_that_is_refused_hides_no_other(world: &mut World) {
+        let vendor = reads_meanings(world).await;
+        ann_has_it(world, "memory_store", stored("odd.md", "It ends in <|endoftext|>")).await;
+        ann_has_it(world, "memory_store", stored("bees.md", "They make honey.")).await;
+        let search = json!({ "query": "something sweet" });
+        for requests in [4, 5] {
+            let (_, found) = ann_has_it(world, "memory_search", search.clone()).await;
+            assert!(found.contains("They make honey."), "{found}");
+            assert_eq!(vendor.requests().len(), requests);
+        }
+    }
+}
+
 story! {
     /// IC-49: with a model for it a search finds by meaning too, reads what was written since, and
     /// forgets what is forgotten; while the model does not answer, words are enough.
     async fn ic_49_a_search_finds_what_means_the_same(world: &mut World) {
-        let vendor = FakeLlm::start().await;
-        vendor.knows(&[&["honey", "sweet"], &["rain"]]);
-        let models = json!([{
-            "id": "main", "provider": "openai", "model": "m", "base_url": vendor.base_url(),
-            "api_key": "k",
-        }]);
-        world.config.models = serde_json::from_value(models).unwrap();
-        world.config.memory.embeddings = Some("main/text-embedding-3-small".into());
-        world.config.memory.embeddings_price = 2.0;
+        let vendor = reads_meanings(world).await;
         ann_has_it(world, "memory_store", stored("bees.md", "They make honey.")).await;
         ann_has_it(world, "memory_store", stored("sky.md", "There was rain.")).await;
         let search = json!({ "query": "something sweet" });
@@ -295,11 +316,11 @@ story! {
         assert!(outcome == Outcome::Done && found.contains("They make honey."), "{found}");
         assert!(!found.contains("rain"), "{found}");
         let read = |vendor: &FakeLlm| vendor.requests().last().unwrap().body["input"].clone();
-        assert_eq!(read(&vendor).as_array().unwrap().len(), 3);
+        assert_eq!(read(&vendor).as_array().unwrap().len(), 2);
         ann_has_it(world, "memory_store", stored("bees.md", "They sting, and like rain.")).await;
         let (_, found) = ann_has_it(world, "memory_search", search).await;
         assert!(found.starts_with("Nothing in your memory"), "{found}");
-        assert_eq!(read(&vendor), json!(["something sweet", "They sting, and like rain."]));
+        assert_eq!(read(&vendor), json!(["They sting, and like rain."]));
         let since = world.clock.now();
         let app = world.node().await;
         let account = app.gateway.store.read(move |tx| Box::pin(usage::account(tx, since))).await.unwrap();

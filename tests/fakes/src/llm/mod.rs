@@ -304,6 +304,9 @@ fn embedded(script: &Shared, uri: Uri, headers: HeaderMap, body: &Bytes) -> Resp
     if script.meanings.is_empty() {
         return refusal(503, &Wire::OpenAi.error("server_error", "no embeddings now"), &[]);
     }
+    if body["input"].to_string().contains("<|endoftext|>") {
+        return refusal(400, &Wire::OpenAi.error("invalid_request_error", "a special token"), &[]);
+    }
     let texts = body["input"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let means = |text: &str| -> Vec<f32> {
         let says = |words: &Vec<&str>| words.iter().any(|word| text.contains(word));
