@@ -23,6 +23,7 @@ use tokio::{
 
 use super::{
     Admin, html,
+    pace::Opened,
     problem::Problem,
     talker::Talker,
     timeline::{Shown, Timeline},
@@ -44,6 +45,7 @@ pub async fn events(State(admin): State<Arc<Admin>>, talker: Talker) -> Result<R
         looks,
         out: VecDeque::new(),
         ended: false,
+        _open: talker.open(&admin)?,
         talker,
         admin: admin.clone(),
     };
@@ -68,6 +70,7 @@ struct Page {
     looks: Interval,
     out: VecDeque<Event>,
     ended: bool,
+    _open: Option<Opened>,
 }
 
 impl Page {

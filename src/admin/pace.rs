@@ -1,4 +1,5 @@
-//! How often an address may do something within a minute: counted in memory, on each node by itself.
+//! How often an address may do something within a minute, and how much it has open: counted in
+//! memory, on each node by itself.
 //! And which address it is.
 
 use anyhow::{Context as _, Result};
@@ -7,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use ipnet::IpNet;
 use std::{
     collections::HashMap,
-    net::{IpAddr, SocketAddr},
-    sync::{Mutex, PoisonError},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// The most addresses remembered; a flood from more of them forgets the oldest minute.
@@ -28,6 +29,7 @@ impl Pace {
     }
 
     pub fn is_over(&self, address: IpAddr, now: DateTime<Utc>) -> bool {
+        let address = whole(address);
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.get(&address).is_some_and(|(since, count)| {
             now - *since < TimeDelta::minutes(1) && *count >= self.most
@@ -35,6 +37,7 @@ impl Pace {
     }
 
     pub fn count(&self, address: IpAddr, now: DateTime<Utc>) {
+        let address = whole(address);
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if counts.len() >= ADDRESSES {
             counts.retain(|_, (since, _)| now - *since < TimeDelta::minutes(1));
@@ -56,6 +59,56 @@ impl Pace {
             self.count(address, now);
         }
         takes
+    }
+}
+
+/// Whoever has one address of IPv6 has all that begin with the same 64 bits.
+fn whole(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        IpAddr::V4(_) => address,
+    }
+}
+
+/// How much an address has open at once, on this node.
+#[derive(Debug)]
+pub struct Open {
+    most: usize,
+    counts: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+impl Open {
+    pub fn of(most: usize) -> Self {
+        Self { most, counts: Arc::default() }
+    }
+
+    /// One more, until it is dropped; `None` where that is too much.
+    pub fn enter(&self, address: IpAddr) -> Option<Opened> {
+        let address = whole(address);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(address).or_default();
+        if *count >= self.most {
+            return None;
+        }
+        *count += 1;
+        Some(Opened { counts: self.counts.clone(), address })
+    }
+}
+
+/// One that is open.
+#[derive(Debug)]
+pub struct Opened {
+    counts: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    address: IpAddr,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.address) {
+            *count -= 1;
+        }
+        counts.retain(|_, count| *count > 0);
     }
 }
 
@@ -102,6 +155,22 @@ mod tests {
         let proxies: Vec<_> = proxies.iter().map(|&proxy| proxy.to_owned()).collect();
         let peer = SocketAddr::new(peer.parse().unwrap(), 1);
         Proxies::from_list(&proxies).unwrap().address(peer, headers).to_string()
+    }
+
+    /// S13
+    #[test]
+    fn so_much_is_open_for_each_network_and_no_more() {
+        let open = Open::of(1);
+        let at = |address: &str| address.parse().unwrap();
+        let first = open.enter(at("2001:db8::1"));
+        assert!(first.is_some() && open.enter(at("2001:db8::2")).is_none());
+        assert!(
+            open.enter(at("2001:db8:0:1::1")).is_some() && open.enter(at("192.0.2.1")).is_some()
+        );
+        drop(first);
+        assert!(open.enter(at("2001:db8::2")).is_some());
+        let (pace, now) = (Pace::of(1), DateTime::UNIX_EPOCH);
+        assert!(pace.takes(at("2001:db8::1"), now) && !pace.takes(at("2001:db8::2"), now));
     }
 
     #[test]

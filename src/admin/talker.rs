@@ -7,10 +7,14 @@ use axum::{
     http::{Method, StatusCode, request::Parts},
 };
 use channels::web::Web;
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use super::{
     Admin,
+    pace::Opened,
     problem::{NO_WEB_CHAT, Problem, TOO_FAST},
     sign_in::Signed,
     visit::{self, Visit},
@@ -23,6 +27,8 @@ pub struct Talker {
     pub web: Arc<Web>,
     pub speaker: Speaker,
     pass: Pass,
+    /// From where, if they are a visitor.
+    from: Option<IpAddr>,
 }
 
 /// What lets them in.
@@ -40,29 +46,38 @@ impl Talker {
         }
     }
 
+    /// Holds a page open, if there is room for it: visitors are many, and cost them nothing.
+    pub fn open(&self, admin: &Admin) -> Result<Option<Opened>, Problem> {
+        let enter = |from| admin.visits.open.enter(from).ok_or_else(too_fast);
+        self.from.map(enter).transpose()
+    }
+
     fn signed_in(admin: &Admin, signed: Signed) -> Result<Self, Problem> {
         let none = || Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT);
         let (channel, web) = admin.web().ok_or_else(none)?;
         let (channel, web) = (channel.to_owned(), web.clone());
         let Session { person, name, .. } = signed.session.clone();
         let speaker = Speaker { id: person, name };
-        Ok(Self { channel, web, speaker, pass: Pass::Session(signed) })
+        Ok(Self { channel, web, speaker, pass: Pass::Session(signed), from: None })
     }
 
     async fn visiting(parts: &Parts, admin: &Admin, channel: &str) -> Result<Self, Problem> {
         let visit = visit::visit(admin, channel, &parts.headers).await?;
         let (visit, web) = visit.ok_or_else(Problem::signed_out)?;
         let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-        if let (&Method::POST, Some(ConnectInfo(peer))) = (&parts.method, peer) {
-            let (from, now) =
-                (admin.proxies.address(*peer, &parts.headers), admin.gateway.clock.now());
-            if !admin.visits.did.takes(from, now) {
-                return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST));
-            }
+        let from = peer.map(|ConnectInfo(peer)| admin.proxies.address(*peer, &parts.headers));
+        let visits = &admin.visits;
+        let pace = if parts.method == Method::POST { &visits.did } else { &visits.looked };
+        if from.is_some_and(|from| !pace.takes(from, admin.gateway.clock.now())) {
+            return Err(too_fast());
         }
         let (channel, speaker) = (channel.to_owned(), visit.speaker(&parts.headers));
-        Ok(Self { channel, web, speaker, pass: Pass::Visit(visit) })
+        Ok(Self { channel, web, speaker, pass: Pass::Visit(visit), from })
     }
+}
+
+fn too_fast() -> Problem {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST)
 }
 
 /// Visitors come by a path that names their chat.

@@ -10,7 +10,11 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
-use super::{Admin, language, pace::Pace, sign_in::new_token};
+use super::{
+    Admin, language,
+    pace::{Open, Pace},
+    sign_in::new_token,
+};
 use crate::{
     gateway::webhooks::sign::Key,
     journal::event::{Speaker, VISITOR},
@@ -28,11 +32,21 @@ pub struct Visits {
     pub begun: Pace,
     /// Messages and presses, by address.
     pub did: Pace,
+    /// Whatever else is asked for.
+    pub looked: Pace,
+    /// Pages that are told what happens.
+    pub open: Open,
 }
 
 impl Default for Visits {
     fn default() -> Self {
-        Self { key: OnceCell::new(), begun: Pace::of(10), did: Pace::of(60) }
+        Self {
+            key: OnceCell::new(),
+            begun: Pace::of(10),
+            did: Pace::of(60),
+            looked: Pace::of(240),
+            open: Open::of(100),
+        }
     }
 }
 

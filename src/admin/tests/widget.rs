@@ -61,7 +61,7 @@ impl Visitor {
     }
 }
 
-/// S10, issue 7: a pass is for visitors of the sites that are named, and for no other site.
+/// S10: a pass is for visitors of the sites that are named, and for no other site.
 #[tokio::test]
 async fn another_site_gets_no_pass_and_no_frame() {
     let world = World::new().await;
@@ -95,7 +95,7 @@ async fn another_site_gets_no_pass_and_no_frame() {
     }
 }
 
-/// S10, issue 7
+/// S10
 #[tokio::test]
 async fn a_pass_is_signed_and_ends() {
     let world = World::new().await;
@@ -130,7 +130,7 @@ async fn a_pass_is_signed_and_ends() {
     assert_ne!(Visitor::again(&world, &again.pass).await.id(), again.id());
 }
 
-/// S2, S5, issue 7: what one visitor says and is asked is nothing to another; nor is it theirs to
+/// S2, S5: what one visitor says and is asked is nothing to another; nor is it theirs to
 /// allow what they have asked for, as long as the policy says `requester`.
 #[tokio::test]
 async fn two_visitors_do_not_see_each_other() {
@@ -155,7 +155,7 @@ async fn two_visitors_do_not_see_each_other() {
     assert_eq!(read.await.unwrap().unwrap().status, Status::Pending);
 }
 
-/// S13, issue 7
+/// S13
 #[tokio::test]
 async fn visitors_are_slowed_down_by_address() {
     let world = World::new().await;
