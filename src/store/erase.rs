@@ -288,7 +288,7 @@ async fn forget_questions(
         "
         -- forget what was asked for them
         UPDATE approvals
-        SET arguments = '{}', title = $1, requester = $2
+        SET arguments = '{}', title = $1, requester = $2, proposal = NULL
         WHERE conversation = $3 AND requester LIKE $4 ESCAPE '!'",
         NOBODY,
         serde_json::to_string(&nobody())?,
@@ -312,7 +312,8 @@ async fn forget_questions(
             "
             -- forget whom it named
             UPDATE approvals
-            SET title = $1, arguments = $2
+            SET title = $1, arguments = $2,
+                proposal = CASE WHEN status = 'pending' THEN proposal END
             WHERE id = $3",
             forgotten.left_of_text(&title),
             forgotten.left_of_json(&arguments, &[]).to_string(),

@@ -57,13 +57,13 @@ fn files(folder: &Path) -> usize {
 }
 
 story! {
-    /// Issue 7: in a conversation with others somebody who was erased is named nowhere, nor quoted:
+    /// In a conversation with others somebody who was erased is named nowhere, nor quoted:
     /// not by the bot, not in decisions, not in notes; others' words stay, and life goes on.
     async fn whoever_was_erased_is_named_nowhere(world: &mut World) {
         world.guard("{ approvers = 'members' }");
         world.model_will(say("Noted, Ann: my cat is called Whiskers. Anna will know."));
         says(world, "1", "my cat is called Whiskers").await;
-        world.model_will(call("delete", json!({ "path": "a.txt", "note": "for Ann" })));
+        world.model_will(call("delete", json!({ "path": "Ann.txt", "note": "for Ann" })));
         says(world, "2", "delete it").await;
         world.model_will(say("Gone."));
         let press = world.press("Allow once");
@@ -95,7 +95,7 @@ story! {
 }
 
 story! {
-    /// Issue 7, CA-36: what was made of a picture for the model goes with whoever sent it, also where
+    /// CA-36: what was made of a picture for the model goes with whoever sent it, also where
     /// others talk.
     async fn pictures_go_with_whoever_sent_them(world: &mut World) {
         world.config.models[0].vision = Some(true);
