@@ -187,7 +187,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
     let secrets = app::secrets(&config, &variables);
     let _traces = telemetry::start(&cli.log, &secrets, config.admin.otlp_url.as_ref())?;
     match cli.command.unwrap_or(Command::Serve) {
-        Command::Serve => serve::run(cli.config, config, variables).await,
+        Command::Serve => Box::pin(serve::run(cli.config, config, variables)).await,
         Command::Confine { .. } => anyhow::bail!("only `main` confines, before anything else runs"),
         Command::Doctor(_) => unreachable!("it loads the configuration itself"),
         Command::Chat => chat(config, &variables).await,

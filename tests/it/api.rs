@@ -129,7 +129,7 @@ impl Operation {
     }
 }
 
-/// S10, issue 7: without a token 401, with the role below 403, with it neither.
+/// S10: without a token 401, with the role below 403, with it neither.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_takes_its_role_and_no_less() {
     let world = World::on_sqlite();

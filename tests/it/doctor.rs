@@ -18,19 +18,17 @@ async fn a_fresh_place_is_sound(on: On) {
     site.end().await;
 }
 
-/// Issue 7.4
 #[tokio::test]
 async fn doctor_finds_a_fresh_place_sound_on_sqlite() {
     a_fresh_place_is_sound(On::Sqlite).await;
 }
 
-/// Issue 7.4
 #[tokio::test]
 async fn doctor_finds_a_fresh_place_sound_on_postgres() {
     a_fresh_place_is_sound(On::Postgres).await;
 }
 
-/// Issue 7.4: each fault has a line that says what to do, and the command fails.
+/// Each fault has a line that says what to do, and the command fails.
 #[tokio::test]
 async fn doctor_names_each_fault() {
     let site = Site::new(On::Sqlite).await;
@@ -55,7 +53,7 @@ async fn doctor_names_each_fault() {
     site.end().await;
 }
 
-/// Issue 7.4: with --live the platform is asked; S11: and no token is told, whatever it answers.
+/// With --live the platform is asked; S11: and no token is told, whatever it answers.
 #[tokio::test]
 async fn doctor_asks_the_platform() {
     let telegram = FakeTelegram::start().await;
@@ -130,7 +128,7 @@ fn moody(site: &Site, description: &str) -> String {
     format!("[[mcp]]\nname = \"m\"\ncommand = {command:?}\nsandbox = false\n")
 }
 
-/// Issue 7.4: with --live the servers of tools are asked too.
+/// With --live the servers of tools are asked too.
 #[tokio::test]
 async fn doctor_asks_the_servers_of_tools() {
     let site = Site::new(On::Sqlite).await;

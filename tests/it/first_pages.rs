@@ -1,4 +1,4 @@
-//! Issue 5.7: pictures of the first page of Office files, where a chat shows pictures. A stand-in that is
+//! Pictures of the first page of Office files, where a chat shows pictures. A stand-in that is
 //! called as `soffice` is shows everywhere what becomes of its picture, and of its failing; where
 //! LibreOffice is installed, as `tests/run --full` does, it draws the corpus itself.
 

@@ -56,7 +56,7 @@ fn discord_config_of(fake: &FakeDiscord) -> DiscordConfig {
     DiscordConfig { api_url, ..DiscordConfig::new("dc", TOKEN.into()) }
 }
 
-/// Issue 7.1: whether the platform knows the token, refuses it, or is not there.
+/// Whether the platform knows the token, refuses it, or is not there.
 #[tokio::test]
 async fn the_platform_says_whether_it_knows_the_token() {
     let fake = FakeDiscord::start().await;

@@ -58,7 +58,7 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
     }
 }
 
-/// Issue 7.1: whether the platform knows the token, refuses it, or is not there.
+/// Whether the platform knows the token, refuses it, or is not there.
 #[tokio::test]
 async fn the_platform_says_whether_it_knows_the_token() {
     let fake = FakeTelegram::start().await;

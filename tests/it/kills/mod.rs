@@ -93,7 +93,7 @@ fn is_beat(point: &str) -> bool {
     BEATS.iter().any(|beat| point.starts_with(beat))
 }
 
-/// Issue 7: a gateway that dies when it has made a token, and not answered yet, has made one.
+/// A gateway that dies when it has made a token, and not answered yet, has made one.
 #[tokio::test]
 async fn a_request_with_a_key_outlives_the_process_that_does_it() {
     let site = Site::new(On::Sqlite).await;

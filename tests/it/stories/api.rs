@@ -37,7 +37,7 @@ fn decision(id: &Value) -> String {
 }
 
 story! {
-    /// A13, issue 7: a question is decided through the API, and the chat shows by whom.
+    /// A13: a question is decided through the API, and the chat shows by whom.
     async fn a_question_is_decided_through_the_api(world: &mut World) {
         world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
         let served = Served::of(world).await;
@@ -221,7 +221,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: the same key with the same request is done once and answered alike; with another it
+    /// The same key with the same request is done once and answered alike; with another it
     /// is refused.
     async fn a_request_with_a_key_is_done_once(world: &mut World) {
         world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
@@ -247,7 +247,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: what a crash has cut off between doing and answering is not done twice under its
+    /// What a crash has cut off between doing and answering is not done twice under its
     /// key, and says so; what comes to the same is done again.
     async fn a_request_that_was_cut_off_is_not_done_twice(world: &mut World) {
         let served = Served::of(world).await;
@@ -277,7 +277,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: a list is walked through by its cursor, and nothing comes twice or is left out.
+    /// A list is walked through by its cursor, and nothing comes twice or is left out.
     async fn lists_are_walked_through(world: &mut World) {
         let served = Served::of(world).await;
         let owner = served.token("owner", Role::Owner).await;

@@ -75,7 +75,7 @@ story! {
 }
 
 story! {
-    /// A13, A11, A12, issue 4.8: whoever is turned away, leave given and taken, the halt.
+    /// A13, A11, A12: whoever is turned away, leave given and taken, the halt.
     async fn the_audit_tells_who_governs(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
         world.model_will(say("Done."));

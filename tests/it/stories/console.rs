@@ -80,7 +80,7 @@ async fn settles(world: &World) {
     world.settle(&app).await;
 }
 
-/// S10, issue 7: without a session 401, with the role below 403, with it neither; a viewer cannot
+/// S10: without a session 401, with the role below 403, with it neither; a viewer cannot
 /// press, and nobody at another site's bidding.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_page_takes_its_role_and_no_less() {
@@ -133,7 +133,7 @@ async fn every_page_takes_its_role_and_no_less() {
 }
 
 story! {
-    /// A13, issue 7: a question with its exact arguments is decided in the console; it goes from the
+    /// A13: a question with its exact arguments is decided in the console; it goes from the
     /// inbox, runs once, and stands in the history and the audit.
     async fn a_question_is_decided_in_the_console(world: &mut World) {
         staffed(world);
@@ -214,7 +214,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: an open page hears that a question has come, and that it has gone.
+    /// An open page hears that a question has come, and that it has gone.
     async fn an_open_inbox_hears_what_changes(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -247,7 +247,7 @@ async fn hears_a_change(stream: &mut Response) {
 }
 
 story! {
-    /// Issue 7: the console shows a turn as a timeline, with the guard's word, times and tokens.
+    /// The console shows a turn as a timeline, with the guard's word, times and tokens.
     async fn a_turn_is_shown_as_a_timeline(world: &mut World) {
         staffed(world);
         world.clock.advance(TimeDelta::seconds(3));
@@ -297,7 +297,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: rules are added, tried, turned off and removed.
+    /// Rules are added, tried, turned off and removed.
     async fn rules_are_tried_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -325,7 +325,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: a dead letter is replayed, a person let in and shown out, a schedule paused, leave
+    /// A dead letter is replayed, a person let in and shown out, a schedule paused, leave
     /// revoked, the halt called: through the same functions as the API, and in the audit.
     async fn the_rest_is_done_in_the_console(world: &mut World) {
         staffed(world);
@@ -370,7 +370,7 @@ async fn shows(world: &World, served: &Served, what: Outgoing) {
 }
 
 story! {
-    /// Issue 7: every page shows what there is, and nothing that people or programs have written acts
+    /// Every page shows what there is, and nothing that people or programs have written acts
     /// in it. What a template names and nobody gives is an error, so each is drawn here in full.
     async fn every_page_shows_what_there_is(world: &mut World) {
         staffed(world);

@@ -219,7 +219,7 @@ story! {
 }
 
 story! {
-    /// S7, issue 4.6: a program of a hook sees neither our data nor the network, and writes only in a
+    /// S7: a program of a hook sees neither our data nor the network, and writes only in a
     /// folder of its own, which it finds again; where it cannot be confined it does not run.
     async fn a_hooks_program_is_confined(world: &mut World) {
         let data = world.config.data_dir.display().to_string();

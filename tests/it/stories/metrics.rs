@@ -64,7 +64,7 @@ fn value(samples: &[Sample], name: &str, label: Option<(&str, &str)>) -> f64 {
 }
 
 story! {
-    /// Issue 7.4: every documented figure is there, in the format, and moves with what happens; no
+    /// Every documented figure is there, in the format, and moves with what happens; no
     /// label names a person or a chat.
     async fn metrics_say_what_happens(world: &mut World) {
         let before = parsed(&get(world, "/metrics", &[]).await.1).1;
@@ -122,7 +122,7 @@ story! {
 }
 
 story! {
-    /// Issue 7.4: what comes in and goes out by webhook is counted, and what waits is seen to age.
+    /// What comes in and goes out by webhook is counted, and what waits is seen to age.
     async fn metrics_say_how_webhooks_do(world: &mut World) {
         let figures = async |world: &World| parsed(&get(world, "/metrics", &[]).await.1).1;
         let before = figures(world).await;
@@ -178,7 +178,7 @@ story! {
     }
 }
 
-/// Issue 7.4: the dashboard and the alerts ask for nothing that there is not, and for most of it.
+/// The dashboard and the alerts ask for nothing that there is not, and for most of it.
 #[test]
 fn dashboards_and_alerts_name_metrics_that_there_are() {
     let word = regex::Regex::new(r"\b(?:countersign|process)_[a-z_]+\b").unwrap();

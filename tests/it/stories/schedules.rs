@@ -300,7 +300,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: an operator pauses, resumes and deletes through the API what is to come; what was
+    /// An operator pauses, resumes and deletes through the API what is to come; what was
     /// missed meanwhile does not come.
     async fn schedules_are_changed_through_the_api(world: &mut World) {
         let arguments = json!({ "text": "Stretch", "every": "1h" });

@@ -102,7 +102,7 @@ async fn signs_in(served: &Served, issuer: &FakeIssuer, claims: Value) -> Option
 }
 
 story! {
-    /// Issue 7: who is in a group that has a role opens the console, is named there and in the
+    /// Who is in a group that has a role opens the console, is named there and in the
     /// audit, and is out again once they have signed out.
     async fn a_group_opens_the_console(world: &mut World) {
         let issuer = believes(world, &[("group:ops", Role::Owner)]).await;
@@ -137,7 +137,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: an ID token that is not right in every point signs nobody in.
+    /// An ID token that is not right in every point signs nobody in.
     async fn a_token_that_is_wrong_lets_nobody_in(world: &mut World) {
         let issuer = believes(world, &[("sub:1", Role::Owner)]).await;
         let served = Served::of(world).await;
@@ -161,7 +161,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: a sign-in ends once, in the browser that began it, within ten minutes, and with a
+    /// A sign-in ends once, in the browser that began it, within ten minutes, and with a
     /// code of its own.
     async fn a_sign_in_ends_once_and_where_it_began(world: &mut World) {
         let issuer = believes(world, &[("sub:1", Role::Owner)]).await;
@@ -205,7 +205,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: only what is mapped lets somebody in, and as what it says; an address that nobody
+    /// Only what is mapped lets somebody in, and as what it says; an address that nobody
     /// has verified is nobody's.
     async fn nobody_gets_in_without_a_mapping(world: &mut World) {
         let roles = [("group:ops", Role::Owner), ("email:Bob@Example.com", Role::Approver)];
@@ -232,7 +232,7 @@ story! {
 }
 
 story! {
-    /// Issue 7, O3: a session lives as long as the mapping does, and half a day at most.
+    /// O3: a session lives as long as the mapping does, and half a day at most.
     async fn a_mapping_that_is_gone_ends_the_session(world: &mut World) {
         let roles = [("group:ops", Role::Operator), ("group:staff", Role::Viewer)];
         let issuer = believes(world, &roles).await;
@@ -255,7 +255,7 @@ story! {
     }
 }
 
-/// S10, issue 7: the API lets sessions of an issuer in by their role, and no further.
+/// S10: the API lets sessions of an issuer in by their role, and no further.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_takes_the_role_of_the_issuer() {
     let mut world = World::on_sqlite();
@@ -278,7 +278,7 @@ async fn every_operation_takes_the_role_of_the_issuer() {
     }
 }
 
-/// Issue 7: an issuer that does not answer is told as such, and one that is not configured is none.
+/// An issuer that does not answer is told as such, and one that is not configured is none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_issuer_that_is_silent_is_told() {
     let mut world = World::on_sqlite();
@@ -296,7 +296,7 @@ async fn an_issuer_that_is_silent_is_told() {
     assert!(said.contains("does not answer") && !said.contains(SECRET), "{said}");
 }
 
-/// Issue 7: one address may begin so many sign-ins within a minute.
+/// One address may begin so many sign-ins within a minute.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sign_ins_from_one_address_are_slowed_down() {
     let mut world = World::on_sqlite();

@@ -27,7 +27,7 @@ async fn asks_to_delete(world: &mut World, path: &str) {
 }
 
 story! {
-    /// Issue 4, 7: a rule that is made through the API is in force at once on another node, and so
+    /// A rule that is made through the API is in force at once on another node, and so
     /// is its end. What cannot be used is refused in words; the audit names the token.
     async fn a_rule_made_through_the_api_is_in_force_at_once(world: &mut World) {
         let served = Served::of(world).await;
@@ -182,7 +182,7 @@ const KEPT: [&str; 13] = [
 ];
 
 story! {
-    /// Issue 7: a person is erased: their words are nowhere any more, others' stay, the audit's
+    /// A person is erased: their words are nowhere any more, others' stay, the audit's
     /// chains are good, and life goes on.
     async fn a_person_is_erased_and_the_audit_stays_good(world: &mut World) {
         let served = Served::of(world).await;
@@ -237,7 +237,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: what could not be shown is listed, tried again, or let go.
+    /// What could not be shown is listed, tried again, or let go.
     async fn dead_letters_are_replayed_or_dropped(world: &mut World) {
         let served = Served::of(world).await;
         let token = served.token("post", Role::Operator).await;
@@ -267,7 +267,7 @@ story! {
 }
 
 story! {
-    /// Issue 7: people are listed, given roles and shown out; a code lets one in; what was talked
+    /// People are listed, given roles and shown out; a code lets one in; what was talked
     /// about can be read, and what it cost.
     async fn people_and_conversations_are_looked_after(world: &mut World) {
         world.allow = vec!["1".into()];
@@ -355,7 +355,7 @@ async fn node_alone(world: &World) -> App {
 }
 
 story! {
-    /// Issue 7.1: however long a conversation is, its export has each thing once, in its order.
+    /// However long a conversation is, its export has each thing once, in its order.
     async fn a_long_conversation_is_exported_piece_by_piece(world: &mut World) {
         world.model_will(say("Hello."));
         world.ann_says("hello").await;
@@ -392,7 +392,7 @@ story! {
 }
 
 story! {
-    /// Issue 7.1: a channel is connected anew on whichever node listens there, and its platform is
+    /// A channel is connected anew on whichever node listens there, and its platform is
     /// asked whether it knows the token; by operators, and for the audit.
     async fn a_channel_is_connected_anew_and_checked(world: &mut World) {
         world.config.store.lease = "1s".into();

@@ -276,7 +276,7 @@ pub async fn tells(world: &World) -> usize {
 }
 
 story! {
-    /// Issue 7.3: what happens is told once it has happened, signed with both keys, and a program
+    /// What happens is told once it has happened, signed with both keys, and a program
     /// that may decides a question at an address that works once.
     async fn a_program_is_told_and_decides(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
@@ -407,7 +407,7 @@ story! {
 }
 
 story! {
-    /// Issue 7.3: failures, files, channels and budgets are told, each once.
+    /// Failures, files, channels and budgets are told, each once.
     async fn other_topics_are_told(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         let topics = [

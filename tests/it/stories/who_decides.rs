@@ -244,7 +244,7 @@ story! {
 }
 
 story! {
-    /// A13, issue 4: the API comes through the same door, and the question says so.
+    /// A13: the API comes through the same door, and the question says so.
     async fn a_decision_from_elsewhere_is_told(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
