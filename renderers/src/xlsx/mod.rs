@@ -5,8 +5,8 @@
 //! - [`sheet`], [`table`], [`charts`]: writing them
 //! - [`directives`]: totals and conditional formats, asked for by comments
 //! - [`mod@stream`]: long tables, without a document in between
-//! - [`cells`]: what a cell's text means; [`formula`]: which formulas may stay formulas, [`shown`]: how
-//!   their results look
+//! - [`cells`]: what a cell's text means; [`formula`]: which formulas may stay formulas,
+//!   [`number_format`]: how their results look
 //! - [`runs`], [`look`]: styled text
 
 mod cells;
@@ -14,12 +14,12 @@ mod charts;
 mod directives;
 mod formula;
 mod look;
+mod number_format;
 mod pages;
 mod plan;
 mod properties;
 mod runs;
 mod sheet;
-mod shown;
 mod stream;
 mod table;
 

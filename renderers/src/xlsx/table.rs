@@ -10,9 +10,9 @@ use super::cells::{self, Typed};
 use super::directives::{Directive, Total};
 use super::formula::{self, Grid, Tops, Value};
 use super::look::{self, Column};
+use super::number_format;
 use super::pages::{Meaning, Pages, Read};
 use super::runs::{Runs, Style, formula_source};
-use super::shown;
 
 use crate::document::{Align, Inline, Table};
 
@@ -111,10 +111,10 @@ impl Pages<'_> {
             let format = Format::new().set_bold().set_border_top(FormatBorder::Thin);
             let at = column as u16;
             // Shares do not add up.
-            let adds_up = |shown: &str| total != Total::Sum || !shown.contains('%');
-            if let Some((values, shown)) = values.filter(|(_, shown)| adds_up(shown)) {
-                let shown = if total == Total::Count { "0".to_owned() } else { shown };
-                let format = format.set_num_format(shown);
+            let adds_up = |format: &str| total != Total::Sum || !format.contains('%');
+            if let Some((values, numbers)) = values.filter(|(_, numbers)| adds_up(numbers)) {
+                let numbers = if total == Total::Count { "0".to_owned() } else { numbers };
+                let format = format.set_num_format(numbers);
                 let from = rust_xlsxwriter::utility::row_col_to_cell(top + 1, at);
                 let to = rust_xlsxwriter::utility::row_col_to_cell(bottom, at);
                 let formula = Formula::new(format!("=SUBTOTAL({code},{from}:{to})"));
@@ -130,18 +130,18 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// The numbers of a column that has nothing else, and how the first of them is shown.
+    /// The numbers of a column that has nothing else, and the format of the first of them.
     fn numbers(&mut self, read: &Read, column: usize) -> Option<(Vec<f64>, String)> {
-        let (mut values, mut shown) = (Vec::new(), None);
+        let (mut values, mut first) = (Vec::new(), None);
         for (at, row) in read.iter().enumerate() {
             let Some((runs, meaning)) = row.get(column) else { continue };
             match meaning {
                 Some(Meaning::Typed(Typed::Number { value, format })) => {
-                    shown.get_or_insert_with(|| format.clone());
+                    first.get_or_insert_with(|| format.clone());
                     values.push(*value);
                 }
                 Some(Meaning::Formula(formula)) => {
-                    shown = shown.or_else(|| shown::of(formula, read));
+                    first = first.or_else(|| number_format::of(formula, read));
                     match self.grid.compute(at as u32 + 1, column as u16) {
                         Some(Value::Number(value)) => values.push(value),
                         _ => return None,
@@ -151,8 +151,8 @@ impl Pages<'_> {
                 _ => return None,
             }
         }
-        let shown = shown.unwrap_or_else(|| "General".to_owned());
-        (!values.is_empty()).then_some((values, shown))
+        let format = first.unwrap_or_else(|| "General".to_owned());
+        (!values.is_empty()).then_some((values, format))
     }
 
     /// Excel wants each name once and none empty.
@@ -272,19 +272,19 @@ impl Pages<'_> {
                 let format = format.set_num_format("\"TRUE\";\"TRUE\";\"FALSE\"");
                 sheet.write_boolean_with_format(row, column, *truth, &format)?;
             }
-            Some(Meaning::Typed(Typed::Number { value, format: shown })) => {
-                let format = format.set_num_format(shown);
+            Some(Meaning::Typed(Typed::Number { value, format: number })) => {
+                let format = format.set_num_format(number);
                 sheet.write_number_with_format(row, column, *value, &format)?;
             }
-            Some(Meaning::Typed(Typed::Moment { serial, format: shown })) => {
-                let format = format.set_num_format(*shown);
+            Some(Meaning::Typed(Typed::Moment { serial, format: moment })) => {
+                let format = format.set_num_format(*moment);
                 sheet.write_number_with_format(row, column, *serial, &format)?;
             }
             Some(Meaning::Typed(Typed::Text)) => {}
             Some(Meaning::Formula(formula)) => {
                 let value = self.grid.compute(place.row, column);
-                let shown = shown::of(formula, read);
-                let format = shown.map_or(format.clone(), |shown| format.set_num_format(shown));
+                let number = number_format::of(formula, read);
+                let format = number.map_or(format.clone(), |number| format.set_num_format(number));
                 self.formula(sheet, place, (formula, value), &format)?;
             }
         }
@@ -302,7 +302,7 @@ impl Pages<'_> {
         let unknown = self.grid.unknown_sheet(formula).map(short);
         if let (Some(value), None) = (value, &unknown) {
             let formula = Formula::new(format!("={}", formula.write(&self.tops)));
-            let formula = formula.set_result(shown(&value));
+            let formula = formula.set_result(result(&value));
             sheet.write_formula_with_format(row, column, formula, format)?;
             return Ok(());
         }
@@ -322,8 +322,8 @@ fn columns(table: &Table, read: &Read) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for at in 0..table.header.len() {
         let chosen = table.align.get(at).copied().filter(|align| *align != Align::Start);
-        let mut cells = read.iter().filter_map(|line| line.get(at));
-        let mut cells = cells.by_ref().filter(|(runs, _)| !runs.pieces.is_empty()).peekable();
+        let cells = read.iter().filter_map(|line| line.get(at));
+        let mut cells = cells.filter(|(runs, _)| !runs.pieces.is_empty()).peekable();
         let has_cells = cells.peek().is_some();
         let counts = has_cells && cells.all(|(_, meaning)| meaning.as_ref().is_some_and(is_number));
         let align = chosen.unwrap_or(if counts { Align::End } else { Align::Start });
@@ -365,7 +365,8 @@ fn text_value(text: String) -> Value {
     if text.is_empty() { Value::Blank } else { Value::Text(text) }
 }
 
-fn shown(value: &Value) -> String {
+/// A value as the workbook keeps it beside its formula.
+fn result(value: &Value) -> String {
     match value {
         Value::Error(error) => (*error).to_owned(),
         value => value.text().unwrap_or_default(),
