@@ -1,9 +1,13 @@
 //! What the files of all three kinds have alike: names of faces, links between parts, pictures.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use crate::document::Brand;
 use crate::read::{ReadError, archive::Archive, links};
+
+/// Margins that a page may have, in twips.
+pub const MARGINS: RangeInclusive<i64> = 360..=4_320;
 
 /// A name of a font, as far as it is one: it is written into attributes and asked of systems.
 pub fn face(name: &str) -> Option<String> {

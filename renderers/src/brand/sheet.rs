@@ -1,6 +1,6 @@
 //! What a workbook says besides its theme: how its first sheet is printed.
 
-use super::parts::{edge_text, embedded, links};
+use super::parts::{MARGINS, edge_text, embedded, links};
 use crate::document::{Brand, Page, PageSize};
 use crate::read::{
     ReadError,
@@ -13,8 +13,6 @@ use crate::read::{
 const INCH: f64 = 1_440.0;
 /// Margins that Excel gives to every sheet by itself, top, right, bottom and left: nobody's wish.
 const USUAL: [i64; 4] = [1_080, 1_008, 1_080, 1_008];
-/// Margins that a page may have, in twips.
-const MARGINS: std::ops::RangeInclusive<i64> = 360..=4_320;
 
 pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
     let Some(part) = archive.numbered("xl/worksheets/sheet").into_iter().next() else {

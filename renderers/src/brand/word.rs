@@ -1,6 +1,6 @@
 //! What a Word file says besides its theme: styles, the section, header and footer.
 
-use super::parts::{edge_text, embedded, face, links};
+use super::parts::{MARGINS, edge_text, embedded, face, links};
 use crate::document::{Brand, Color, Page, PageSize, Voice};
 use crate::read::{
     ReadError,
@@ -11,8 +11,6 @@ use crate::read::{
 
 /// Sizes that a text may have, in half points.
 const SIZES: std::ops::RangeInclusive<u32> = 12..=160;
-/// Margins that a page may have, in twips.
-const MARGINS: std::ops::RangeInclusive<i64> = 360..=4_320;
 
 pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
     if let Some(xml) = archive.part("word/styles.xml")? {
