@@ -1,7 +1,5 @@
 //! Inlines as Typst content.
 
-use std::borrow::Cow;
-
 use typst::foundations::Derived;
 use typst::foundations::{Content, Label, NativeElement, Smart};
 use typst::layout::Sizing;
@@ -13,11 +11,11 @@ use typst::syntax::{Span, Spanned};
 use typst::text::{LinebreakElem, RawContent, RawElem, SpaceElem, StrikeElem, TextElem};
 use typst::utils::PicoStr;
 use typst::visualize::ImageElem;
-use unicode_general_category::{GeneralCategory, get_general_category};
 
 use super::drawing::Drawing;
 use super::formula;
 use super::images::Picture;
+use super::marks::grounded;
 use crate::document::{Block, Inline};
 
 impl Drawing<'_> {
@@ -170,26 +168,6 @@ pub fn breakable(text: &str, limit: usize) -> String {
         }
     }
     broken
-}
-
-/// Gives marks that follow a space a no-break space to stand on, as Unicode (2.11) has it. Typst breaks
-/// down over one on a plain space if no font has it.
-pub fn grounded(text: &str) -> Cow<'_, str> {
-    let is_mark = |c: char| {
-        !c.is_ascii()
-            && matches!(
-                get_general_category(c),
-                GeneralCategory::NonspacingMark
-                    | GeneralCategory::EnclosingMark
-                    | GeneralCategory::SpacingMark
-            )
-    };
-    let stands = |at: usize| text[at + 1..].starts_with(is_mark);
-    if !text.match_indices(' ').any(|(at, _)| stands(at)) {
-        return Cow::Borrowed(text);
-    }
-    let ground = |(at, c)| if c == ' ' && stands(at) { '\u{a0}' } else { c };
-    Cow::Owned(text.char_indices().map(ground).collect())
 }
 
 /// Chinese and Japanese have no spaces between words, so a line of source that ends there adds none.

@@ -3,7 +3,7 @@
 //! - [`blocks`], [`inlines`], [`images`], [`formula`]: the model as Typst *content*. No text is ever
 //!   parsed as Typst, so nothing in it can be code
 //! - [`directions`]: from left to right or from right to left
-//! - [`lengths`]: very long paragraphs, cut
+//! - [`lengths`]: very long paragraphs, cut; [`marks`]: marks without a letter
 //! - `template.typ`: how it looks; constant
 //! - [`world`]: what Typst may read, which is the template and the fonts
 //! - [`fontset`], [`fonts`], [`scripts`]: which fonts there are, which are wanted, which characters they
@@ -23,6 +23,7 @@ mod formula;
 pub(crate) mod images;
 mod inlines;
 mod lengths;
+mod marks;
 mod picture;
 mod scripts;
 mod world;

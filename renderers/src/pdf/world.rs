@@ -12,7 +12,8 @@ use typst::{Library, LibraryExt};
 
 use super::directions;
 use super::images;
-use super::inlines::{grounded, image};
+use super::inlines::image;
+use super::marks::grounded;
 use crate::Document;
 use crate::document::{Block, Meta, PageSize, plain_text};
 use crate::package::look::look;
