@@ -1,44 +1,125 @@
-//! How the result of a formula is shown: as the cells that it adds and multiplies.
+//! How the result of a formula is shown: as the cells that it counts, with as many decimals as it has.
 
 use super::cells::Typed;
-use super::formula::{Expr, Op};
+use super::formula::{Expr, Op, Value, corners};
 use super::pages::{Meaning, Read};
 
-/// The number format of the first money among the cells, else of the most decimals; none where the
-/// result may be of another kind than they are.
-pub fn of(formula: &Expr, read: &Read) -> Option<String> {
-    let mut formats = Vec::new();
-    collect(formula, read, &mut formats)?;
-    let is_money = |format: &&&str| format.starts_with('"');
-    let decimals = |format: &&&str| format.chars().skip_while(|c| *c != '.').count();
-    let is_share = |format: &&&str| format.contains('%');
-    let money = formats.iter().find(is_money);
-    let plain = || formats.iter().filter(|format| !is_share(format)).max_by_key(decimals);
-    let format = money.or_else(plain).or(formats.first())?;
-    Some((*format).to_owned())
+/// Decimals that a result is given which has more than what it counts; money has two.
+const DECIMALS: usize = 4;
+const MONEY_DECIMALS: usize = 2;
+
+/// The number format of a result; none where it may be of another kind than the cells are.
+pub fn of(formula: &Expr, read: &Read, result: Option<&Value>) -> Option<String> {
+    let Some(Value::Number(result)) = result else { return None };
+    let mut counted = Counted::default();
+    collect(formula, read, &mut counted)?;
+    counted.format(*result)
 }
 
-fn collect<'r>(formula: &Expr, read: &'r Read, formats: &mut Vec<&'r str>) -> Option<()> {
+/// The formats of numbers that are counted together: of each kind the one with the most decimals.
+#[derive(Default)]
+pub struct Counted {
+    money: Option<String>,
+    plain: Option<String>,
+    share: Option<String>,
+    /// Decimals of numbers that stand in the formula itself.
+    written: usize,
+    is_scientific: bool,
+}
+
+impl Counted {
+    pub fn see(&mut self, format: &str) {
+        let kept = match format {
+            format if format.contains('E') => return self.is_scientific = true,
+            format if format.contains('%') => &mut self.share,
+            format if format.contains('"') => &mut self.money,
+            _ => &mut self.plain,
+        };
+        if kept.as_deref().is_none_or(|kept| decimals(kept) < decimals(format)) {
+            *kept = Some(format.to_owned());
+        }
+    }
+
+    /// Money shows as money, and a share only among shares.
+    pub fn format(self, result: f64) -> Option<String> {
+        if self.is_scientific {
+            return None;
+        }
+        Some(match (self.money, self.plain, self.share) {
+            (Some(money), ..) if needed(result) <= decimals(&money) => money,
+            (Some(money), ..) => raised(&money, MONEY_DECIMALS),
+            (None, Some(plain), _) => raised(&plain, self.written.max(needed(result))),
+            (None, None, share) => raised(&share?, needed(result * 100.0)),
+        })
+    }
+}
+
+fn collect(formula: &Expr, read: &Read, counted: &mut Counted) -> Option<()> {
     match formula {
-        Expr::Number(_) => Some(()),
-        Expr::Cell(cell) | Expr::Range(cell, _) => {
-            let row = (cell.row as usize).checked_sub(1)?;
-            let (_, meaning) = read.get(row)?.get(usize::from(cell.column))?;
-            match meaning {
-                Some(Meaning::Typed(Typed::Number { format, .. })) => formats.push(format),
-                None => {}
-                _ => return None,
-            }
+        Expr::Number(number) => {
+            counted.written = counted.written.max(needed(*number));
             Some(())
         }
-        Expr::Negate(inner) | Expr::Group(inner) => collect(inner, read, formats),
+        Expr::Cell(cell) => {
+            let row = (cell.row as usize).checked_sub(1)?;
+            read.get(row)?.get(usize::from(cell.column))?;
+            see(read, (row, row), (cell.column, cell.column), counted)
+        }
+        Expr::Range(from, to) => {
+            let (rows, columns) = corners(*from, *to);
+            let first = (rows.0 as usize).checked_sub(1)?;
+            see(read, (first, rows.1 as usize - 1), columns, counted)
+        }
+        Expr::Negate(inner) | Expr::Group(inner) => collect(inner, read, counted),
         Expr::Binary(left, Op::Add | Op::Subtract | Op::Multiply, right) => {
-            collect(left, read, formats)?;
-            collect(right, read, formats)
+            collect(left, read, counted)?;
+            collect(right, read, counted)
         }
         Expr::Call("SUM" | "AVERAGE" | "MIN" | "MAX" | "ROUND", arguments) => {
-            arguments.iter().try_for_each(|argument| collect(argument, read, formats))
+            arguments.iter().try_for_each(|argument| collect(argument, read, counted))
         }
         _ => None,
     }
+}
+
+/// All numbers of a range; none if something else than numbers and text is in it.
+fn see(
+    read: &Read,
+    rows: (usize, usize),
+    columns: (u16, u16),
+    counted: &mut Counted,
+) -> Option<()> {
+    let wide = usize::from(columns.1 - columns.0) + 1;
+    let lines = read.iter().take(rows.1 + 1).skip(rows.0);
+    for (_, meaning) in lines.flat_map(|line| line.iter().skip(columns.0.into()).take(wide)) {
+        match meaning {
+            Some(Meaning::Typed(Typed::Number { format, .. })) => counted.see(format),
+            None => {}
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+/// How many decimals a format shows: those of its first case, for all have as many.
+fn decimals(format: &str) -> usize {
+    let (_, decimals) = format.split_once('.').unwrap_or_default();
+    decimals.chars().take_while(|c| *c == '0').count()
+}
+
+/// How many decimals a number has, as far as they are shown.
+fn needed(number: f64) -> usize {
+    let text = format!("{number:.DECIMALS$}");
+    let (_, decimals) = text.split_once('.').unwrap_or_default();
+    decimals.trim_end_matches('0').len()
+}
+
+/// The format with at least so many decimals.
+fn raised(format: &str, wanted: usize) -> String {
+    let zeros = |decimals: usize| match decimals {
+        0 => "0".to_owned(),
+        decimals => format!("0.{}", "0".repeat(decimals)),
+    };
+    let shown = decimals(format);
+    if wanted <= shown { format.to_owned() } else { format.replace(&zeros(shown), &zeros(wanted)) }
 }

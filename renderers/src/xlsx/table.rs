@@ -10,7 +10,7 @@ use super::cells::{self, Typed};
 use super::directives::{Directive, Total};
 use super::formula::{self, Grid, Tops, Value};
 use super::look::{self, Column};
-use super::number_format;
+use super::number_format::{self, Counted};
 use super::pages::{Meaning, Pages, Read};
 use super::runs::{Runs, Style, formula_source};
 
@@ -107,18 +107,17 @@ impl Pages<'_> {
         for column in 0..columns {
             // The first column names its rows, be it by numbers.
             let is_name = column == 0 && columns > 1;
-            let values = if is_name { None } else { self.numbers(read, column) };
+            let numbers = if is_name { None } else { self.numbers(read, column, total) };
             let format = Format::new().set_bold().set_border_top(FormatBorder::Thin);
             let at = column as u16;
             // Shares do not add up.
-            let adds_up = |format: &str| total != Total::Sum || !format.contains('%');
-            if let Some((values, numbers)) = values.filter(|(_, numbers)| adds_up(numbers)) {
-                let numbers = if total == Total::Count { "0".to_owned() } else { numbers };
-                let format = format.set_num_format(numbers);
+            let adds_up = |shown: &str| total != Total::Sum || !shown.contains('%');
+            if let Some((value, shown)) = numbers.filter(|(_, shown)| adds_up(shown)) {
+                let format = format.set_num_format(shown);
                 let from = rust_xlsxwriter::utility::row_col_to_cell(top + 1, at);
                 let to = rust_xlsxwriter::utility::row_col_to_cell(bottom, at);
                 let formula = Formula::new(format!("=SUBTOTAL({code},{from}:{to})"));
-                let formula = formula.set_result(total.of(&values).to_string());
+                let formula = formula.set_result(value.to_string());
                 sheet.write_formula_with_format(row, at, formula, &format)?;
             } else if is_named {
                 sheet.write_blank(row, at, &format)?;
@@ -130,29 +129,32 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// The numbers of a column that has nothing else, and the format of the first of them.
-    fn numbers(&mut self, read: &Read, column: usize) -> Option<(Vec<f64>, String)> {
-        let (mut values, mut first) = (Vec::new(), None);
+    /// What a column of nothing but numbers comes to, and how that is shown.
+    fn numbers(&mut self, read: &Read, column: usize, total: Total) -> Option<(f64, String)> {
+        let (mut values, mut counted) = (Vec::new(), Counted::default());
         for (at, row) in read.iter().enumerate() {
             let Some((runs, meaning)) = row.get(column) else { continue };
             match meaning {
                 Some(Meaning::Typed(Typed::Number { value, format })) => {
-                    first.get_or_insert_with(|| format.clone());
+                    counted.see(format);
                     values.push(*value);
                 }
                 Some(Meaning::Formula(formula)) => {
-                    first = first.or_else(|| number_format::of(formula, read));
-                    match self.grid.compute(at as u32 + 1, column as u16) {
-                        Some(Value::Number(value)) => values.push(value),
-                        _ => return None,
+                    let value = self.grid.compute(at as u32 + 1, column as u16);
+                    if let Some(format) = number_format::of(formula, read, value.as_ref()) {
+                        counted.see(&format);
                     }
+                    let Some(Value::Number(value)) = value else { return None };
+                    values.push(value);
                 }
                 None if runs.pieces.is_empty() => {}
                 _ => return None,
             }
         }
-        let format = first.unwrap_or_else(|| "General".to_owned());
-        (!values.is_empty()).then_some((values, format))
+        let value = total.of(&values);
+        let shown =
+            if total == Total::Count { Some("0".to_owned()) } else { counted.format(value) };
+        (!values.is_empty()).then(|| (value, shown.unwrap_or_else(|| "General".to_owned())))
     }
 
     /// Excel wants each name once and none empty.
@@ -283,7 +285,7 @@ impl Pages<'_> {
             Some(Meaning::Typed(Typed::Text)) => {}
             Some(Meaning::Formula(formula)) => {
                 let value = self.grid.compute(place.row, column);
-                let number = number_format::of(formula, read);
+                let number = number_format::of(formula, read, value.as_ref());
                 let format = number.map_or(format.clone(), |number| format.set_num_format(number));
                 self.formula(sheet, place, (formula, value), &format)?;
             }

@@ -203,3 +203,70 @@ fn sheets_run_as_their_tables_or_their_language_do() {
     assert!(cells.contains("<mergeCells count=\"3\">"), "none is cut off: {cells}");
     assert_eq!(part(&prose, "xl/styles.xml").matches("readingOrder=\"2\"").count(), 1);
 }
+
+/// What a cell of the first sheet says, and the format that it says it in.
+fn said(rendered: &Rendered, cell: &str) -> (String, String) {
+    let (sheet, styles) = (sheet(rendered, 1), part(rendered, "xl/styles.xml"));
+    let between = |text: &str, from: &str, to: &str| {
+        let (_, rest) = text.split_once(from)?;
+        Some(rest.split_once(to)?.0.to_owned())
+    };
+    let cell = between(&sheet, &format!("<c r=\"{cell}\""), "</c>").unwrap();
+    let style = between(&cell, " s=\"", "\"").map_or(0, |style| style.parse().unwrap());
+    let formats = between(&styles, "<cellXfs", "</cellXfs>").unwrap();
+    let id = between(formats.split("<xf ").nth(style + 1).unwrap(), "numFmtId=\"", "\"").unwrap();
+    let own = between(&styles, &format!("numFmtId=\"{id}\" formatCode=\""), "\"/>");
+    let known = match id.as_str() {
+        "0" => "General",
+        "1" => "0",
+        "2" => "0.00",
+        "9" => "0%",
+        "10" => "0.00%",
+        other => other,
+    };
+    let format = own.map_or(known.to_owned(), |own| own.replace("&quot;", "\""));
+    (between(&cell, "<v>", "</v>").unwrap(), format)
+}
+
+#[test]
+fn no_result_is_shown_with_fewer_decimals_than_it_has() {
+    let results = rendered(
+        "| a | b | c | d |\n|--|--|--|--|\n| 3 | =A2*1.5 | 7 | 15% |\n| 1 | =AVERAGE(A3:A4) | €250 | =C3*0.19 |\n\
+         | 2 | =C2*D2 | 10 | =SUM(C4:C5) |\n| 4 | =A5*0.5 | 2.75 | =C3*2 |\n\
+         | 9 | =D2*D2 | ¥1.459 | =C6*0.5 |\n| 1 | =AVERAGE(A3:A5,A7) | +5 | =C7*0.1 |\n\
+         | 5 | =ROUND(A8/3,2) | 1.5e-9 | =C8*1.5 |\n| 6 | =SUM(A2:A900) | (€5.00) | =C9*0.001 |\n",
+    );
+    for (cell, value, format) in [
+        ("B2", "4.5", "0.0"),
+        ("B3", "1.5", "0.0"),
+        ("B4", "1.05", "0.00"),
+        ("B5", "2", "0.0"),
+        ("B6", "0.0225", "0.00%"),
+        ("B7", "2", "0"),
+        ("B8", "1.67", "General"),
+        ("B9", "31", "0"),
+        ("D3", "47.5", "\"€\"#,##0.00"),
+        ("D4", "12.75", "0.00"),
+        ("D5", "500", "\"€\"#,##0"),
+        ("D6", "0.7295", "\"¥\"#,##0.000"),
+        ("D7", "0.5", "+0.0;-0.0;0.0"),
+        ("D8", "0.00000000225", "General"),
+        ("D9", "-0.005", "\"€\"#,##0.00;(\"€\"#,##0.00)"),
+    ] {
+        assert_eq!(said(&results, cell), (value.to_owned(), format.to_owned()), "{cell}");
+    }
+    let totals = |total: &str| {
+        rendered(&format!(
+            "<!-- total: {total} -->\n\n| n | a | b | c |\n|--|--|--|--|\n| x | 1 | 10 | €5 |\n\
+             | y | 2 | 2.75 | =C3*2 |\n",
+        ))
+    };
+    let average = totals("average");
+    for (cell, value, format) in
+        [("B4", "1.5", "0.0"), ("C4", "6.375", "0.000"), ("D4", "5.25", "\"€\"#,##0.00")]
+    {
+        assert_eq!(said(&average, cell), (value.to_owned(), format.to_owned()), "{cell}");
+    }
+    assert_eq!(said(&totals("sum"), "C4"), ("12.75".to_owned(), "0.00".to_owned()));
+    assert_eq!(said(&totals("count"), "C4"), ("2".to_owned(), "0".to_owned()));
+}

@@ -151,7 +151,8 @@ impl Grid {
 #[derive(Debug)]
 pub struct Stop;
 
-fn corners(from: Cell, to: Cell) -> ((u32, u32), (u16, u16)) {
+/// The first and the last row and column, however the range is written.
+pub fn corners(from: Cell, to: Cell) -> ((u32, u32), (u16, u16)) {
     let rows = (from.row.min(to.row), from.row.max(to.row));
     (rows, (from.column.min(to.column), from.column.max(to.column)))
 }

@@ -7,7 +7,7 @@ mod expr;
 mod functions;
 mod parse;
 
-pub use evaluate::{Grid, Value};
+pub use evaluate::{Grid, Value, corners};
 pub use expr::{Expr, Op, Tops};
 pub use parse::parse;
 
