@@ -6,6 +6,10 @@
 //! fewer than two.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+
+use comrak::nodes::{Node, NodeValue};
+use comrak::{Arena, Options};
 
 use crate::document::Block;
 use crate::package::text::plain;
@@ -19,23 +23,26 @@ pub fn apart(source: &str) -> Cow<'_, str> {
     if !source.lines().any(|line| line_mark(line).is_some_and(opens)) {
         return Cow::Borrowed(source);
     }
+    let source = source.replace("\r\n", "\n").replace('\r', "\n");
+    let code = code(&source);
     let mut apart = String::with_capacity(source.len() + 64);
-    let mut fence: Option<&str> = None;
-    for line in source.lines() {
-        let text = line.trim_start();
-        let ticks = &text[..text.len() - text.trim_start_matches(['`', '~']).len()];
-        match fence {
-            Some(open) if ticks.starts_with(open) && ticks.len() == text.trim_end().len() => {
-                fence = None;
-            }
-            None if ticks.len() >= 3 => fence = Some(ticks),
-            _ => {}
-        }
-        let is_mark = fence.is_none() && line_mark(line).is_some();
+    for (at, line) in source.lines().enumerate() {
+        let is_mark = line_mark(line).is_some() && !code.contains(&(at + 1));
         let around = if is_mark { "\n" } else { "" };
         apart.extend([around, line, around, "\n"]);
     }
     Cow::Owned(apart)
+}
+
+/// The lines between fences and the fences themselves, by their numbers.
+fn code(source: &str) -> HashSet<usize> {
+    let arena = Arena::new();
+    let root = comrak::parse_document(&arena, source, &Options::default());
+    let fenced = |node: Node<'_>| match (&node.data().value, node.data().sourcepos) {
+        (NodeValue::CodeBlock(code), at) if code.fenced => Some(at.start.line..=at.end.line),
+        _ => None,
+    };
+    root.descendants().filter_map(fenced).flatten().collect()
 }
 
 /// The line without what is around it, if it is one of colons and no indented code.
@@ -194,6 +201,25 @@ mod tests {
             columns("```text\n::: column\n```\n::: column\na\n:::\n::: column\nb\n:::");
         assert_eq!(found, [["a"], ["b"]]);
         assert_eq!(flat(&blocks[..1]), ["::: column"], "code is left alone");
+    }
+
+    /// What only looks like the beginning of code does not hide the columns below it.
+    #[test]
+    fn a_fence_is_what_commonmark_takes_for_one() {
+        let below = "\n\n::: column\na\n:::\n::: column\nb\n:::";
+        for above in [
+            "```code``` and more",
+            "text\n    ```",
+            "- ```\n  code\n  ```",
+            "```\ncode\n~~~\n```",
+            "~~~ `a`\n```\n~~~",
+            "text\r```\rcode\r```",
+        ] {
+            let (_, found) = columns(&format!("{above}{below}"));
+            assert_eq!(found, [["a"], ["b"]], "{above}");
+        }
+        let (_, found) = columns(&format!("````\n```{below}"));
+        assert!(found.is_empty(), "a fence that nobody closed");
     }
 
     #[test]
