@@ -59,12 +59,16 @@ struct Print {
     drawing: Option<String>,
     /// Whether the text at hand is the header's or the footer's.
     inside: Option<bool>,
+    /// Within what single persons last saw and printed (ECMA-376 part 1, 18.3.1.27).
+    in_views: bool,
 }
 
 impl Print {
     fn step(&mut self, node: &Node<'_>, brand: &mut Brand) {
         match node {
             Node::Open(element) => match element.name.as_str() {
+                "customSheetViews" => self.in_views = true,
+                _ if self.in_views => {}
                 "oddHeader" => self.inside = Some(true),
                 "oddFooter" => self.inside = Some(false),
                 "legacyDrawingHF" => self.drawing = element.exactly("r:id").map(str::to_owned),
@@ -77,6 +81,7 @@ impl Print {
                 Some(false) => self.footer.push_str(text),
                 None => {}
             },
+            Node::Close("customSheetViews") => self.in_views = false,
             Node::Close(_) => self.inside = None,
         }
     }
@@ -129,6 +134,25 @@ fn words(line: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A workbook keeps how each of its readers last saw and printed it.
+    #[test]
+    fn views_of_single_persons_are_not_the_sheet() {
+        let sheet = b"<s><customSheetViews><customSheetView><pageMargins top='3' right='3' bottom='3' \
+            left='3'/><pageSetup paperSize='1'/><headerFooter><oddHeader>Mine</oddHeader></headerFooter>\
+            </customSheetView></customSheetViews><pageMargins top='1' right='1' bottom='1' left='1'/>\
+            <pageSetup paperSize='9'/><headerFooter><oddHeader>Acme</oddHeader></headerFooter>\
+            <customSheetViews><customSheetView><pageSetup paperSize='77'/></customSheetView>\
+            </customSheetViews></s>";
+        let (mut print, mut brand) = (Print::default(), Brand::default());
+        walk(sheet, |node| {
+            print.step(&node, &mut brand);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!((print.header.as_str(), brand.margins), ("Acme", Some([1_440; 4])));
+        assert_eq!(brand.page.map(|page| page.size), Some(PageSize::A4));
+    }
 
     #[test]
     fn codes_are_no_words() {
