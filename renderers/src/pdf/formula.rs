@@ -10,6 +10,7 @@ use typst::math::{
 };
 use typst::text::{LinebreakElem, TextElem};
 
+use super::marks::grounded;
 use crate::latex::{self, Formula, Style};
 
 pub fn draw(latex: &str, block: bool) -> Result<Content, String> {
@@ -21,7 +22,8 @@ fn content(formula: &Formula) -> Content {
     match formula {
         Formula::Row(row) => Content::sequence(row.iter().map(content)),
         Formula::Symbol(c) => SymbolElem::packed(*c),
-        Formula::Number(text) | Formula::Text(text) => TextElem::packed(text.as_str()),
+        Formula::Number(text) => TextElem::packed(text.as_str()),
+        Formula::Text(text) => TextElem::packed(&*grounded(text)),
         Formula::Function { name, limits } => {
             OpElem::new(TextElem::packed(name.as_str())).with_limits(*limits).pack()
         }

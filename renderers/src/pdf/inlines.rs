@@ -15,7 +15,7 @@ use typst::visualize::ImageElem;
 use super::drawing::Drawing;
 use super::formula;
 use super::images::Picture;
-use super::marks::grounded;
+use super::marks::{grounded, is_mark};
 use crate::document::{Block, Inline};
 
 impl Drawing<'_> {
@@ -24,6 +24,9 @@ impl Drawing<'_> {
         for (at, inline) in content.iter().enumerate() {
             let piece = match inline {
                 Inline::SoftBreak if between_cjk(content, at) => continue,
+                Inline::SoftBreak if begins_with_mark(content.get(at + 1)) => {
+                    TextElem::packed('\u{a0}')
+                }
                 inline => self.inline(inline),
             };
             drawn.push(piece);
@@ -89,7 +92,8 @@ impl Drawing<'_> {
             Ok(content) => content,
             Err(why) => {
                 self.warn(format!("The formula “{}” is shown as its source: {why}.", short(latex)));
-                let code = RawElem::new(RawContent::Text(latex.into())).with_block(block);
+                let code =
+                    RawElem::new(RawContent::Text((&*grounded(latex)).into())).with_block(block);
                 code.pack()
             }
         }
@@ -168,6 +172,11 @@ pub fn breakable(text: &str, limit: usize) -> String {
         }
     }
     broken
+}
+
+/// Whether a line of source would put its space before a mark.
+fn begins_with_mark(next: Option<&Inline>) -> bool {
+    matches!(next, Some(Inline::Text(text)) if text.starts_with(is_mark))
 }
 
 /// Chinese and Japanese have no spaces between words, so a line of source that ends there adds none.

@@ -141,10 +141,20 @@ fn margins_of_a_template_hold_for_pages() {
 #[test]
 fn a_mark_without_a_letter_is_drawn() {
     let mark = "محمد \u{611} قال";
-    let text =
+    let words =
         format!("---\ntitle: {mark}\nheader: {mark}\n---\n\n{mark} `{mark}`\n\n| {mark} |\n|--|\n");
-    let rendered = render(&markdown::read(&text).unwrap()).unwrap();
-    assert!(rendered.warnings.iter().any(|w| w.contains("Arabic")), "{:?}", rendered.warnings);
+    for text in [
+        words,
+        mark.replacen(' ', "\n", 1),
+        format!("![{mark}](a.png) [{mark}](https://example.org) *{mark}*"),
+        format!("$\\text{{{mark}}}$"),
+        format!("$\\unknown{{{mark}}}$"),
+        format!("$${{{mark}$$"),
+    ] {
+        let rendered = render(&markdown::read(&text).unwrap()).unwrap();
+        let warned = rendered.warnings.iter().any(|w| w.contains("Arabic"));
+        assert!(warned, "{text}: {:?}", rendered.warnings);
+    }
 }
 
 /// The first and the last column of the page, in hundredths of its width, that have ink on them.
