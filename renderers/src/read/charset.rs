@@ -18,6 +18,42 @@ pub fn decode(bytes: &[u8]) -> String {
     encoding.decode_without_bom_handling(bytes).0.into_owned()
 }
 
+/// By the number of a code page.
+pub fn of_page(number: usize) -> Option<&'static Encoding> {
+    let label = match number {
+        932 => "shift_jis",
+        936 => "gbk",
+        949 => "euc-kr",
+        950 => "big5",
+        10_000 => "macintosh",
+        65_001 => "utf-8",
+        number => return Encoding::for_label(format!("windows-{number}").as_bytes()),
+    };
+    Encoding::for_label(label.as_bytes())
+}
+
+/// By the number that Windows has for what a font holds; none where that says nothing of bytes.
+pub fn of_font(number: usize) -> Option<&'static Encoding> {
+    of_page(match number {
+        0 => 1_252,
+        77 => 10_000,
+        128 => 932,
+        129 => 949,
+        134 => 936,
+        136 => 950,
+        161 => 1_253,
+        162 => 1_254,
+        163 => 1_258,
+        177 => 1_255,
+        178 => 1_256,
+        186 => 1_257,
+        204 => 1_251,
+        222 => 874,
+        238 => 1_250,
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,12 @@
 //! Rich Text Format (Microsoft's specification, 1.9.1): words, marks, lists and tables. Pictures,
-//! headers, instructions of fields, and whatever a reader may skip, are skipped.
+//! headers, text boxes, instructions of fields, and whatever a reader may skip, are skipped.
+
+use std::collections::{BTreeSet, HashMap};
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::{
-    limits,
+    charset, limits,
     reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Words},
 };
@@ -13,22 +15,8 @@ use super::{
 pub const START: &[u8] = b"{\\rtf";
 
 /// Groups that are no text of the document.
-const SKIPPED: [&str; 14] = [
-    "fonttbl",
-    "colortbl",
-    "stylesheet",
-    "info",
-    "pict",
-    "object",
-    "fldinst",
-    "header",
-    "headerl",
-    "headerr",
-    "headerf",
-    "footer",
-    "footerl",
-    "footerr",
-];
+const SKIPPED: [&str; 7] =
+    ["fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "fldinst"];
 /// Signs that have words of their own.
 const SIGNS: [(&str, &str); 8] = [
     ("emdash", "—"),
@@ -51,9 +39,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
             rest = rest.get(usize::try_from(count).unwrap_or(0)..).unwrap_or_default();
         }
     }
-    rtf.paragraph()?;
-    rtf.end_table()?;
-    Ok(Reading::of(Kind::Rtf, rtf.words.finish()))
+    rtf.finish()
 }
 
 enum Token<'a> {
@@ -105,32 +91,62 @@ fn word(bytes: &[u8]) -> (Token<'_>, &[u8]) {
 /// What holds until the end of a group.
 #[derive(Clone, Default)]
 struct Group {
+    place: Place,
     marks: Marks,
-    is_skipped: bool,
+    is_hidden: bool,
+    /// Number of the font, if it is not the usual one.
+    font: Option<usize>,
     /// How many bytes stand in for a character of Unicode that old readers do not know.
     stand_in: Option<usize>,
+    paragraph: Paragraph,
+}
+
+/// Where the words of a group belong.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Text,
+    /// Within the text, whose paragraph goes on behind it.
+    Note,
+    /// The bullet or number of a paragraph.
+    Mark,
+    Nowhere,
+    /// Nowhere either, but somebody may miss them.
+    Lost(&'static str),
+}
+
+#[derive(Clone, Copy, Default)]
+struct Paragraph {
+    /// Level of the heading that it is.
+    heading: Option<usize>,
+    /// Depth of the list that it is in, if it has a mark.
+    depth: usize,
+    in_table: bool,
 }
 
 #[derive(Default)]
 struct Rtf {
     words: Words,
     line: Line,
+    /// The mark of the paragraph at hand.
+    mark: String,
     groups: Vec<Group>,
     group: Group,
     encoding: Option<&'static Encoding>,
+    /// Encodings of the fonts that have one of their own.
+    fonts: HashMap<usize, &'static Encoding>,
+    usual_font: usize,
     /// Text that is not decoded yet.
     bytes: Vec<u8>,
     /// The first half of a character.
     half: Option<u16>,
-    /// Bytes to come that stand in for what was read already.
+    /// Bytes to come in this group that stand in for what was read already.
     skip: usize,
-    /// Level of the heading that the paragraph is.
-    heading: Option<usize>,
-    /// Depth of the list that the paragraph is in, as its mark says.
-    list: Option<usize>,
-    in_table: bool,
+    cell: Vec<String>,
     cells: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// What was left out with words in it.
+    lost: BTreeSet<&'static str>,
 }
 
 impl Rtf {
@@ -156,13 +172,17 @@ impl Rtf {
             Token::Open => {
                 limits::depth(self.groups.len())?;
                 self.groups.push(self.group.clone());
+                self.skip = 0;
             }
-            Token::Close => self.group = self.groups.pop().unwrap_or_default(),
-            Token::Sign(b'*') => self.group.is_skipped = true,
+            Token::Close => {
+                self.group = self.groups.pop().unwrap_or_default();
+                self.skip = 0;
+            }
+            Token::Sign(b'*') => self.group.place = Place::Nowhere,
             Token::Sign(b'~') => self.push("\u{a0}"),
             Token::Sign(b'_') => self.push("-"),
             Token::Sign(sign @ (b'\\' | b'{' | b'}')) => self.bytes.push(sign),
-            Token::Sign(b'\r' | b'\n') => self.paragraph()?,
+            Token::Sign(b'\r' | b'\n') => self.word("par", None)?,
             Token::Word(name, number) => self.word(name, number)?,
             Token::Sign(_) | Token::Text(_) | Token::Byte(_) => {}
         }
@@ -172,35 +192,66 @@ impl Rtf {
     fn word(&mut self, name: &str, number: Option<i32>) -> Result<(), ReadError> {
         let is_on = number != Some(0);
         let count = number.and_then(|number| usize::try_from(number).ok());
+        let group = &mut self.group;
         match name {
-            name if SKIPPED.contains(&name) => self.group.is_skipped = true,
-            "v" => self.group.is_skipped |= is_on,
-            "b" => self.group.marks.strong = is_on,
-            "i" => self.group.marks.emphasis = is_on,
-            "strike" => self.group.marks.strike = is_on,
-            "plain" => self.group.marks = Marks::default(),
-            "uc" => self.group.stand_in = count,
+            "b" => group.marks.strong = is_on,
+            "i" => group.marks.emphasis = is_on,
+            "strike" => group.marks.strike = is_on,
+            "v" => group.is_hidden = is_on,
+            "f" => group.font = count,
+            "plain" => (group.marks, group.is_hidden, group.font) = (Marks::default(), false, None),
+            "pard" => group.paragraph = Paragraph::default(),
+            "intbl" => group.paragraph.in_table = true,
+            "outlinelevel" => group.paragraph.heading = count.filter(|level| *level < 6),
+            "ilvl" => group.paragraph.depth = count.unwrap_or(0).min(8),
+            "uc" => group.stand_in = count,
             "u" => self.unicode(number.unwrap_or(0)),
-            "ansicpg" => self.encoding = code_page(count.unwrap_or(0)),
-            "par" | "sect" | "page" => self.paragraph()?,
-            "line" => self.push(" "),
-            "pard" => (self.in_table, self.heading, self.list) = (false, None, None),
-            "intbl" => self.in_table = true,
-            "outlinelevel" => self.heading = count.filter(|level| *level < 6),
-            "ilvl" => self.list = count,
-            "listtext" | "pntext" => self.list = self.list.or(Some(0)),
-            "cell" | "nestcell" => {
-                let cell = std::mem::take(&mut self.line).finish();
-                self.cells.push(cell.trim().to_owned());
+            "ansicpg" => self.encoding = charset::of_page(count.unwrap_or(0)),
+            "deff" => self.usual_font = count.unwrap_or(0),
+            "fcharset" => self.font(charset::of_font(count.unwrap_or(1))),
+            "cpg" => self.font(charset::of_page(count.unwrap_or(0))),
+            // It stands in a group that may be skipped.
+            "nestrow" => self.row(),
+            name => match place(name) {
+                Some(place) => self.enter(place),
+                None => self.flow(name)?,
+            },
+        }
+        Ok(())
+    }
+
+    /// What is skipped stays so: notes and marks in it are none of the text.
+    fn enter(&mut self, place: Place) {
+        let is_text = !matches!(place, Place::Note | Place::Mark);
+        if is_text || self.group.place == Place::Text {
+            self.group.place = place;
+        }
+    }
+
+    /// Breaks and signs; only in the text itself they end paragraphs, cells and rows.
+    fn flow(&mut self, name: &str) -> Result<(), ReadError> {
+        match (name, self.group.place) {
+            ("par" | "sect" | "page", Place::Text) => self.paragraph()?,
+            ("line" | "par", _) => self.push(" "),
+            ("cell" | "nestcell", Place::Text) => {
+                let text = self.entry();
+                self.cell.push(text);
+                self.cells.push(std::mem::take(&mut self.cell).join(" ").trim().to_owned());
             }
-            "row" | "nestrow" => self.rows.push(std::mem::take(&mut self.cells)),
-            name => {
+            ("row", Place::Text) => self.row(),
+            _ => {
                 if let Some((_, sign)) = SIGNS.iter().find(|(known, _)| *known == name) {
                     self.push(sign);
                 }
             }
         }
         Ok(())
+    }
+
+    fn font(&mut self, encoding: Option<&'static Encoding>) {
+        if let (Some(font), Some(encoding)) = (self.group.font, encoding) {
+            self.fonts.insert(font, encoding);
+        }
     }
 
     /// A character by its number in UTF-16; what follows it is for readers that do not know it.
@@ -219,55 +270,93 @@ impl Rtf {
     fn decode(&mut self) {
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
-            let encoding = self.encoding.unwrap_or(WINDOWS_1252);
+            let own = self.fonts.get(&self.group.font.unwrap_or(self.usual_font)).copied();
+            let encoding = own.or(self.encoding).unwrap_or(WINDOWS_1252);
             self.push(&encoding.decode_without_bom_handling(&bytes).0);
         }
     }
 
     fn push(&mut self, text: &str) {
-        if !self.group.is_skipped {
-            self.line.push(text, self.group.marks);
+        match self.group.place {
+            _ if self.group.is_hidden => {}
+            Place::Text | Place::Note => self.line.push(text, self.group.marks),
+            Place::Mark => self.mark.push_str(text),
+            Place::Lost(what) if !text.trim().is_empty() => {
+                self.lost.insert(what);
+            }
+            Place::Lost(_) | Place::Nowhere => {}
         }
     }
 
     /// The end of a paragraph; in a cell it is a space.
     fn paragraph(&mut self) -> Result<(), ReadError> {
-        self.decode();
-        if self.in_table {
-            self.push(" ");
+        let Paragraph { heading, depth, in_table } = self.group.paragraph;
+        if in_table {
+            let text = self.entry();
+            self.cell.push(text);
             return Ok(());
         }
         self.end_table()?;
+        if let Some(level) = heading {
+            let text = self.entry();
+            self.words.heading(level + 1, text.trim_matches('*'));
+            return Ok(());
+        }
         let text = std::mem::take(&mut self.line).finish();
-        let text = text.trim();
-        match (self.heading, self.list, text.split_once('\t')) {
-            (Some(level), ..) => self.words.heading(level + 1, text.trim_matches('*')),
-            (None, Some(depth), Some((mark, text))) => {
-                let numbered = mark.contains(char::is_alphanumeric);
-                self.words.entry(depth.min(8), numbered, text.trim());
-            }
-            _ => self.words.paragraph(text),
+        match std::mem::take(&mut self.mark).trim() {
+            "" => self.words.paragraph(&text),
+            mark => self.words.entry(depth, is_number(mark), &text),
         }
         Ok(())
+    }
+
+    /// The paragraph in one line, with its number if it has one.
+    fn entry(&mut self) -> String {
+        let text = std::mem::take(&mut self.line).finish();
+        let mark = std::mem::take(&mut self.mark);
+        if is_number(mark.trim()) { format!("{} {text}", mark.trim()) } else { text }
+    }
+
+    fn row(&mut self) {
+        if !self.cells.is_empty() {
+            self.rows.push(std::mem::take(&mut self.cells));
+        }
     }
 
     fn end_table(&mut self) -> Result<(), ReadError> {
         let rows = std::mem::take(&mut self.rows);
         if rows.is_empty() { Ok(()) } else { self.words.table(&rows) }
     }
+
+    /// What stands behind the last end of a paragraph, in whatever group that broke off.
+    fn finish(mut self) -> Result<Reading, ReadError> {
+        self.decode();
+        self.group = Group::default();
+        self.row();
+        self.paragraph()?;
+        let reading = Reading::of(Kind::Rtf, self.words.finish());
+        let lost = |what: &&str| format!("{what} were left out.");
+        Ok(Reading { warnings: self.lost.iter().map(lost).collect(), ..reading })
+    }
 }
 
-fn code_page(number: usize) -> Option<&'static Encoding> {
-    let label = match number {
-        932 => "shift_jis",
-        936 => "gbk",
-        949 => "euc-kr",
-        950 => "big5",
-        10_000 => "macintosh",
-        65_001 => "utf-8",
-        number => return Encoding::for_label(format!("windows-{number}").as_bytes()),
-    };
-    Encoding::for_label(label.as_bytes())
+/// Bullets of some fonts are letters to others.
+fn is_number(mark: &str) -> bool {
+    let is_alone = mark.chars().nth(1).is_none();
+    mark.contains(|c: char| if is_alone { c.is_numeric() } else { c.is_alphanumeric() })
+}
+
+/// Where the words of a group belong that begins so.
+fn place(name: &str) -> Option<Place> {
+    Some(match name {
+        "footnote" => Place::Note,
+        "listtext" | "pntext" => Place::Mark,
+        "header" | "headerl" | "headerr" | "headerf" | "footer" | "footerl" | "footerr"
+        | "footerf" => Place::Lost("Headers and footers"),
+        "shptxt" | "dptxbxtext" => Place::Lost("Text boxes"),
+        name if SKIPPED.contains(&name) => Place::Nowhere,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -307,6 +396,67 @@ mod tests {
     fn other_scripts_come_by_code_page_and_by_number() {
         assert_eq!(markdown("{\\rtf1\\ansicpg936 \\'d6\\'d0\\'ce\\'c4\\par}").trim(), "中文");
         assert_eq!(markdown("{\\rtf1\\uc2 \\u-10179 ??\\u-8704 ??!\\par}").trim(), "😀!");
+    }
+
+    /// Marks stand in groups of their own, which begin with paragraphs of their own.
+    #[test]
+    fn lists_as_word_writes_them_are_lists() {
+        let rtf = "{\\rtf1\\ansi{\\fonttbl{\\f0 Calibri;}{\\f3\\fcharset2 Symbol;}}\\pard\\plain Before\\par\n\
+            {\\listtext\\pard\\plain \\f3 \\'b7\\tab}\\pard \\fi-360\\li720\\ls1 {\\rtlch one}\\par\n\
+            {\\listtext\\pard\\plain o\\tab}\\pard \\ilvl1\\ls1 inner\\par\n\
+            {\\listtext\\pard\\plain \\f3 \\'b7\\tab}\\pard \\ls1 two\\tab tabbed\\par\n\
+            \\pard between\\tab words\\par\n\
+            {\\pntext\\pard\\plain 1)\\tab}\\pard \\ls2{\\*\\pn\\pnlvlbody} first\\par\n\
+            {\\listtext 2.1\\tab}\\pard\\outlinelevel1 Head\\par\n\
+            {\\listtext 3.\\tab}\\pard\\intbl cell\\par more\\cell\\row\\pard After\\par}";
+        let wanted = "Before\n\n- one\n  - inner\n- two\ttabbed\n\nbetween\twords\n\n1. first\n\n\
+            ## 2.1 Head\n\n| 3. cell more |\n| --- |\n\nAfter";
+        assert_eq!(markdown(rtf), wanted);
+    }
+
+    #[test]
+    fn a_font_says_what_its_bytes_mean() {
+        let fonts = "{\\rtf1\\ansi\\deff1{\\fonttbl{\\f0\\fcharset0 Calibri;}{\\f1\\fnil\\fcharset204 Calibri;}\
+            {\\f2\\fcharset161 Arial;}{\\f3\\fcharset128 MS Mincho;}{\\f4\\fcharset255 Odd;}}";
+        for (text, wanted) in [
+            ("\\pard\\f1\\'ca\\'eb\\'fe\\'f7", "Ключ"),
+            ("\\'ca {\\f0 \\'ca} \\'ca", "К Ê К"),
+            ("\\f0 \\'ca \\plain \\'ca", "Ê К"),
+            ("\\f2\\'c1", "Α"),
+            ("\\f3\\'93\\'fa\\'96\\'7b", "日本"),
+            ("\\f4\\'ca \\f9\\'ca", "Ê Ê"),
+        ] {
+            assert_eq!(markdown(&format!("{fonts}{text}\\par}}")), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_skipped_moves_nothing_around_it() {
+        for (text, wanted) in [
+            ("a \\v hidden\\v0 rest\\par", "a rest"),
+            ("a {\\v hidden}\\v b\\plain c\\par", "a c"),
+            ("{\\header \\pard\\intbl x\\cell\\row\\pard\\par}a\\par", "a"),
+            ("a {\\*\\shpinst x\\par\\page}b\\par", "a b"),
+            ("\\intbl a{\\footnote \\pard one\\par two} b\\cell\\row", "| aone two b |\n| --- |"),
+            ("a{\\footnote \\pard one\\par two} b\\par", "aone two b"),
+            ("{\\u8364}abc\\par", "€abc"),
+            ("\\u8364{a}bc\\par", "€abc"),
+            ("\\intbl a\\cell b", "| a |\n| --- |\n\nb"),
+        ] {
+            assert_eq!(markdown(&format!("{{\\rtf1 {text}}}")), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_and_boxes_that_say_something_are_named_as_lost() {
+        let warnings = |rtf: &str| read(rtf.as_bytes()).unwrap().warnings;
+        let rtf = "{\\rtf1{\\headerl Acme}{\\footer \\b Acme}a{\\shp{\\*\\shpinst{\\sp{\\sn x}{\\sv 1}}\
+            {\\shptxt \\pard Box\\par}}}\\par}";
+        let wanted = ["Headers and footers were left out.", "Text boxes were left out."];
+        assert_eq!(warnings(rtf), wanted);
+        let rtf =
+            "{\\rtf1{\\header \\pard\\plain{\\*\\bkmkstart x}\\par}{\\*\\shpinst{\\sv 1}}a\\par}";
+        assert_eq!(warnings(rtf), Vec::<String>::new());
     }
 
     #[test]
