@@ -7,7 +7,7 @@ use axum::{
     extract::{ConnectInfo, FromRequestParts, Query, State},
     http::{
         HeaderMap, StatusCode,
-        header::{COOKIE, ORIGIN, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE},
+        header::{ACCEPT, COOKIE, ORIGIN, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE},
         request::Parts,
     },
     response::{Html, IntoResponse as _, Redirect, Response},
@@ -150,9 +150,10 @@ pub fn new_token() -> String {
     hex::encode(bytes)
 }
 
-/// Ends the session everywhere, not only in this browser.
+/// Ends the session everywhere, not only in this browser. A page without script is led to the door.
 pub async fn sign_out(
     State(admin): State<Arc<Admin>>,
+    headers: HeaderMap,
     signed: Signed,
 ) -> Result<Response, Problem> {
     let token = signed.token;
@@ -164,8 +165,13 @@ pub async fn sign_out(
         .await?;
     // A page of that session is still open somewhere: it looks now.
     admin.changed.send(signed.session.person).ok();
-    let cookie = session_cookie("", TimeDelta::zero(), false);
-    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())
+    let cookie = [(SET_COOKIE, session_cookie("", TimeDelta::zero(), false))];
+    let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    Ok(if accepts.contains("text/html") {
+        (cookie, Redirect::to("/")).into_response()
+    } else {
+        (StatusCode::NO_CONTENT, cookie).into_response()
+    })
 }
 
 /// The page for who is not signed in: how to get a link, and what went wrong.

@@ -94,6 +94,14 @@ async fn signing_out_ends_the_session_and_the_open_pages() {
     assert_eq!(page.next().await, None);
     let answer = world.get("/chat/events").header("cookie", &cookie).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+    // The console's button, without script.
+    let cookie = world.signed_in("ann").await;
+    let pressed = world.post("/sign-out").header("cookie", &cookie).header("accept", "text/html");
+    let out = pressed.send().await.unwrap();
+    assert_eq!(
+        (out.status(), &out.headers()["location"]),
+        (StatusCode::SEE_OTHER, &"/".parse().unwrap())
+    );
 }
 
 /// S10
