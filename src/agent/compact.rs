@@ -12,7 +12,8 @@ const KEPT: usize = 6;
 /// What the model is told when it summarises.
 pub const INSTRUCTION: &str = "Summarise the conversation so far for yourself: it will replace \
     what you see above. Keep every fact, decision, name, number, path and open task, and what \
-    matters in pictures; leave out pleasantries and superseded drafts. Write plain prose or a list, nothing else.";
+    matters in pictures; leave out pleasantries and superseded drafts. Write plain prose or a list, \
+    nothing else.";
 
 /// The event up to which to summarise, when the prompt is over its budget.
 pub fn due(session: &Session, budget: &Budget) -> Option<Seq> {

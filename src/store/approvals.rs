@@ -4,7 +4,7 @@
 //! pending ──► allowed         a person pressed, or as many as it needs
 //!         ──► denied          a person pressed
 //!         ──► expired         nobody did, in time: counts as denied
-//!         ──► withdrawn       /stop, /new
+//!         ──► withdrawn       /stop, /new; its turn failed, or its call has ended
 //!         ──► superseded      the request was changed
 //!         ──► undeliverable   nobody who may decide could see it: counts as denied
 //! ```
