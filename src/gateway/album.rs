@@ -5,7 +5,7 @@ use channels::{Channel, Outgoing, Receipt, SendError, Shipment};
 
 use super::{
     Gateway,
-    deliver::{passing, shipment},
+    shipment::{passing, shipment},
 };
 use crate::{store::outbox::Sending, texts::Language};
 

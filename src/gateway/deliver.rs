@@ -4,13 +4,16 @@
 //! there is none, as an edit of a placeholder that was sent and remembered first.
 
 use anyhow::Result;
-use channels::{Channel, Outgoing, Receipt, SendError, Shipment, limits::Repeat};
+use channels::{Channel, Outgoing, Receipt, SendError, limits::Repeat};
 use chrono::{DateTime, TimeDelta, Utc};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
-use super::{Gateway, album, approvals};
+use super::{
+    Gateway, album, approvals,
+    shipment::{passing, shipment},
+};
 use crate::{
     store::{
         conversations,
@@ -126,22 +129,6 @@ async fn show(
         }
     }
     channel.send(&shipment).await
-}
-
-pub(super) fn shipment(sending: &Sending, what: Outgoing) -> Shipment {
-    Shipment {
-        key: sending.id.to_string(),
-        place: sending.place.clone(),
-        what,
-        receipt: sending.receipt.clone(),
-        bytes: None,
-        album: Vec::new(),
-        token: None,
-    }
-}
-
-pub(super) fn passing(problem: anyhow::Error) -> SendError {
-    SendError::Retry { after: None, reason: format!("{problem:#}") }
 }
 
 async fn settle(

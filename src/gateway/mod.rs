@@ -6,7 +6,7 @@
 //! - [`commands`]: `/new`, `/stop`, …
 //! - [`approvals`]: the one door through which a question is decided
 //! - [`aside`]: private answers
-//! - [`deliver`]: what the outbox holds is shown, in order; `album`: pictures together
+//! - [`deliver`]: what the outbox holds is shown, in order; `shipment`: a row on its way; `album`: pictures together
 //! - [`drafts`]: what is not recorded: growing text, "is typing"
 //! - [`pace`]: how often a platform is written to
 //! - [`webhooks`]: other programs start turns
@@ -21,6 +21,7 @@ pub mod drafts;
 pub mod pace;
 pub mod people;
 pub mod receive;
+mod shipment;
 mod tongue;
 pub mod webhooks;
 

@@ -135,7 +135,7 @@ pub(super) async fn finish(turn: &Turn<'_>, done: Done, running: &mut Running<'_
         reply_to: turn.reply_to(),
     });
     let files: Vec<_> = files.collect();
-    let shows_wait = turn.awaits_album(&files, running);
+    let shows_wait = turn.awaits_album(&files, running.calls.is_empty());
     let facts = vec![trail::ran(turn, &call, rule, &result)];
     let used = limits::ran(turn, &call, &result, counted);
     let mut events = hooked;

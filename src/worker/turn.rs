@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Worker, running::Running};
+use super::Worker;
 use crate::{
     agent::{
         Agent,
@@ -95,14 +95,14 @@ impl Turn<'_> {
         connected.is_some_and(|connected| connected.channel.limits().pictures)
     }
 
-    /// Until when the pictures that a call sends wait for those of the calls under way: they belong
+    /// Until when the pictures that a call sends wait for those of others under way: they belong
     /// together. After the last of these, no longer.
-    pub fn awaits_album(&self, files: &[Outgoing], running: &Running<'_>) -> Option<DateTime<Utc>> {
+    pub fn awaits_album(&self, files: &[Outgoing], is_last: bool) -> Option<DateTime<Utc>> {
         let connected = self.worker.gateway.channels.get(&self.claimed.channel);
         let shows_albums = connected.is_some_and(|c| c.channel.limits().album > 1);
         let pictures = !files.is_empty() && files.iter().all(Outgoing::is_picture);
         let now = self.worker.gateway.clock.now();
-        let until = if running.calls.is_empty() { now } else { now + ALBUM_SETTLES };
+        let until = if is_last { now } else { now + ALBUM_SETTLES };
         (shows_albums && pictures).then_some(until)
     }
 
