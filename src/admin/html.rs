@@ -9,6 +9,8 @@ use comrak::{
 
 use crate::texts::Page;
 
+const DOOR: &str = include_str!("web/door.html");
+
 pub fn from_markdown(markdown: &str) -> String {
     let arena = Arena::new();
     let options = options();
@@ -99,6 +101,14 @@ pub fn page(page: &str, words: &Page, values: &[(&str, &str)]) -> String {
     let said = said.filter_map(|(name, words)| Some((name.as_str(), words.as_str()?)));
     let words: Vec<_> = kept.chain(said).collect();
     fill(&fill(page, &words), values)
+}
+
+/// A page in front of the chat: its title and what else its head has, then, from its heading on, what
+/// it says.
+pub fn door(inner: &str, words: &Page, values: &[(&str, &str)]) -> String {
+    let (title, content) = inner.split_at(inner.find("<h1>").unwrap_or_default());
+    let whole = DOOR.replacen("<!-- title -->\n", title, 1);
+    page(&whole.replacen("<!-- content -->\n", content, 1), words, values)
 }
 
 /// Fills the `{{names}}` of a page. What is filled in is escaped, and not looked at again.

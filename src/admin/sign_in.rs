@@ -89,7 +89,7 @@ pub async fn page(
     Query(link): Query<Token>,
 ) -> Response {
     let words = &language::of(&headers).words().page;
-    let page = html::page(SIGN_IN, words, &[("bot", &admin.bot), ("token", &link.token)]);
+    let page = html::door(SIGN_IN, words, &[("bot", &admin.bot), ("token", &link.token)]);
     // Under no-referrer a browser calls the origin of a form `null`, and the guard could not tell
     // our own page from another's. This policy tells the origin to ourselves alone.
     ([(REFERRER_POLICY, "same-origin")], Html(page)).into_response()
@@ -178,6 +178,6 @@ pub async fn sign_out(
 pub fn told(admin: &Admin, status: StatusCode, words: &Page, text: &str) -> Response {
     let door = if admin.issuer.is_some() { ISSUER } else { "" };
     let page = SIGNED_OUT.replacen("<!-- issuer -->", door, 1);
-    let page = html::page(&page, words, &[("bot", &admin.bot), ("text", text)]);
+    let page = html::door(&page, words, &[("bot", &admin.bot), ("text", text)]);
     (status, Html(page)).into_response()
 }

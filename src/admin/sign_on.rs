@@ -104,7 +104,7 @@ pub async fn end(
         (SET_COOKIE, begun_cookie(issuer, "", TimeDelta::zero())),
     ];
     // A strict cookie goes along only where our own page leads.
-    let page = html::page(SIGNED_IN, words, &[("bot", &admin.bot), ("to", to)]);
+    let page = html::door(SIGNED_IN, words, &[("bot", &admin.bot), ("to", to)]);
     Ok((AppendHeaders(cookies), Html(page)).into_response())
 }
 

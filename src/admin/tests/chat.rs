@@ -291,6 +291,7 @@ fn pages_and_their_words_fit() {
         include_str!("../web/chat.html"),
         include_str!("../web/demo.html"),
         include_str!("../web/who.html"),
+        include_str!("../web/door.html"),
         include_str!("../web/sign_in.html"),
         include_str!("../web/signed_out.html"),
     ];
