@@ -280,7 +280,7 @@ mod tests {
         let name = format!("{number}]\n.jpg");
         let (media_type, digest) = ("image/jpeg".into(), "0".repeat(64));
         let size_bytes = 1;
-        let view = Attachment { name, media_type, size_bytes, digest, preview: false };
+        let view = Attachment { name, media_type, size_bytes, digest };
         Message::Picture(Picture::of(&view))
     }
 

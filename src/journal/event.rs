@@ -280,9 +280,6 @@ pub struct Attachment {
     pub size_bytes: u64,
     /// SHA-256 of its bytes, in hex.
     pub digest: String,
-    /// A picture of the file that follows: sent only where pictures are shown as such.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub preview: bool,
 }
 
 /// A file as the agent last saw it.

@@ -26,7 +26,6 @@ impl Artifacts {
             media_type: media_type.to_owned(),
             size_bytes: bytes.len() as u64,
             digest: digest.clone(),
-            preview: false,
         };
         let path = self.path(&digest);
         tokio::task::spawn_blocking(move || write_once(&path, &bytes))

@@ -105,6 +105,8 @@ pub struct Context {
     pub people: ask::People,
     /// What the tool reads of the environment: what its spec names, and nothing else.
     pub variables: BTreeMap<String, String>,
+    /// Whether people here see pictures as such: then one of its first page goes before a document.
+    pub shows_pictures: bool,
 }
 
 impl Context {

@@ -35,6 +35,7 @@ impl Place {
             taint: Vec::new(),
             now: DateTime::parse_from_rfc3339("2026-04-11T12:30:22Z").unwrap().with_timezone(&Utc),
             cancelled: CancellationToken::new(),
+            shows_pictures: true,
             progress: <_>::default(),
             people: <_>::default(),
             variables: <_>::default(),

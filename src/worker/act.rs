@@ -124,9 +124,7 @@ pub(super) async fn finish(turn: &Turn<'_>, done: Done, running: &mut Running<'_
         took_ms = result.took_ms,
         "a call has ended"
     );
-    let shows_pictures = turn.shows_pictures();
-    let files = result.attachments.iter().filter(|file| shows_pictures || !file.preview);
-    let files = files.map(|file| Outgoing::File {
+    let files = result.attachments.iter().map(|file| Outgoing::File {
         name: file.name.clone(),
         media_type: file.media_type.clone(),
         size_bytes: file.size_bytes,

@@ -90,7 +90,7 @@ impl Turn<'_> {
     }
 
     /// Whether the channel shows pictures as such.
-    pub fn shows_pictures(&self) -> bool {
+    fn shows_pictures(&self) -> bool {
         let connected = self.worker.gateway.channels.get(&self.claimed.channel);
         connected.is_some_and(|connected| connected.channel.limits().pictures)
     }
@@ -151,6 +151,7 @@ impl Turn<'_> {
             taint: self.session.taint.clone(),
             now: worker.gateway.clock.now(),
             cancelled,
+            shows_pictures: self.shows_pictures(),
             progress: <_>::default(),
             people: <_>::default(),
             variables: <_>::default(),

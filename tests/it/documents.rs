@@ -56,6 +56,7 @@ impl Desk {
             taint: vec![],
             seen: BTreeMap::new(),
             now: "2026-04-11T12:30:22Z".parse().unwrap(),
+            shows_pictures: true,
             progress: <_>::default(),
             people: <_>::default(),
             variables: <_>::default(),

@@ -96,7 +96,8 @@ impl Tool for Rendering {
         let name = names::with_extension(name.as_deref().unwrap_or("document"), ending);
         let media_type = mime_guess::from_ext(ending).first_or_octet_stream();
         let Rendered { bytes, pages, warnings } = file;
-        let picture = match (picture, &self.office) {
+        let office = self.office.as_ref().filter(|_| context.shows_pictures);
+        let picture = match (picture, office) {
             (None, Some(office)) if self.format != Format::Pdf => {
                 office.first_page(ending, &bytes).await
             }
@@ -114,8 +115,7 @@ impl Tool for Rendering {
 /// The picture of the first page, kept; the document goes without it, if need be.
 async fn first_page(of: &str, png: Option<Vec<u8>>, context: &Context) -> Option<Attachment> {
     let name = Path::new(of).with_extension("png");
-    let kept = send::keep(context, &name.to_string_lossy(), "image/png", png?).await.ok()?;
-    Some(Attachment { preview: true, ..kept })
+    send::keep(context, &name.to_string_lossy(), "image/png", png?).await.ok()
 }
 
 impl Rendering {
@@ -150,7 +150,7 @@ impl Rendering {
             date: Some(context.now.date_naive()),
             aspect: job.aspect,
             dress,
-            with_picture: true,
+            with_picture: context.shows_pictures,
         };
         self.press.draw(wish).await
     }
@@ -231,7 +231,7 @@ mod tests {
         let output = place.runs(&tool(Format::Pdf, Source::Text), arguments.clone()).await.unwrap();
         let [picture, attachment] = &output.attachments[..] else { panic!("{output:?}") };
         assert_eq!(picture.name, "Q3: Sales-Report.png");
-        assert!(picture.preview && !attachment.preview, "{output:?}");
+        assert_eq!(picture.media_type, "image/png");
         assert_eq!(attachment.name, "Q3: Sales-Report.pdf");
         assert_eq!(attachment.media_type, "application/pdf");
         let stored = place.context.artifacts.read(&attachment.digest).await.unwrap();
@@ -241,6 +241,10 @@ mod tests {
         assert!(!output.text.contains("http"), "{}", output.text);
         let again = place.runs(&tool(Format::Pdf, Source::Text), arguments).await.unwrap();
         assert_eq!(again, output, "twice is the same as once");
+        place.context.shows_pictures = false;
+        let pdf = tool(Format::Pdf, Source::Text);
+        let bare = place.runs(&pdf, json!({ "markdown": "x" })).await.unwrap();
+        assert_eq!(bare.attachments.len(), 1, "no picture is drawn for nobody");
     }
 
     #[tokio::test]
