@@ -9,6 +9,7 @@ use crate::package::text::{DEPTH, plain, slug, unescape};
 /// A heading that can be jumped to.
 #[derive(Debug, Clone)]
 pub struct Anchor {
+    /// How deep it stands below others: a level that its author skips does not count.
     pub level: u8,
     pub text: String,
     /// `2.1`, as Word will count it where headings are numbered.
@@ -21,8 +22,8 @@ pub struct Anchor {
 pub struct Anchors {
     pub all: Vec<Anchor>,
     counts: [usize; 6],
-    /// Levels above the document's highest heading: below a title, texts begin with the second.
-    unused: u8,
+    /// The levels of the headings that the text stands under, as their author has them.
+    above: Vec<u8>,
     by_slug: HashMap<String, usize>,
     /// By the address of the block: the document is borrowed and does not move while it is drawn.
     by_block: HashMap<*const Block, usize>,
@@ -30,27 +31,16 @@ pub struct Anchors {
 
 impl Anchors {
     pub fn of(document: &Document) -> Self {
-        let mut highest = 6;
-        document.each_block(&mut |block| {
-            if let Block::Heading { level, .. } = block {
-                highest = highest.min((*level).max(1));
-            }
-        });
-        let mut anchors = Self { unused: highest - 1, ..Self::default() };
+        let mut anchors = Self::default();
         let mut seen = HashMap::new();
         anchors.walk(&document.blocks, &mut seen, 0);
         anchors
     }
 
-    /// The level that a heading is drawn with.
-    pub fn level(&self, level: u8) -> u8 {
-        level.saturating_sub(self.unused).clamp(1, 6)
-    }
-
-    /// The bookmark of a heading of the document itself; headings in footnotes have none.
-    pub fn bookmark(&self, heading: &Block) -> Option<String> {
+    /// The anchor of a heading of the document itself; headings in footnotes have none.
+    pub fn of_heading(&self, heading: &Block) -> Option<&Anchor> {
         let at = self.by_block.get(&std::ptr::from_ref(heading))?;
-        Some(self.all[*at].bookmark.clone())
+        Some(&self.all[*at])
     }
 
     /// The bookmark behind `#anchor`, given without its `#`.
@@ -62,12 +52,9 @@ impl Anchors {
         Some(&self.all[*at].bookmark)
     }
 
-    fn count(&mut self, level: u8) -> String {
-        let level = usize::from(level);
+    fn count(&mut self, level: usize) -> String {
         self.counts[level - 1] += 1;
         self.counts[level..].fill(0);
-        // Word counts a level that was skipped as one.
-        self.counts[..level].iter_mut().for_each(|count| *count = (*count).max(1));
         self.counts[..level].iter().map(usize::to_string).collect::<Vec<_>>().join(".")
     }
 
@@ -83,8 +70,10 @@ impl Anchors {
                     self.by_slug.insert(slug(&text, seen), at);
                     self.by_block.insert(std::ptr::from_ref(block), at);
                     let bookmark = format!("_Toc{:06}", at + 1);
-                    let level = self.level(*level);
-                    let number = self.count(level);
+                    self.above.retain(|above| above < level);
+                    self.above.push(*level);
+                    let number = self.count(self.above.len());
+                    let level = self.above.len() as u8;
                     self.all.push(Anchor { level, text, number, bookmark });
                 }
                 Block::Quote { blocks, .. } => self.walk(blocks, seen, depth + 1),

@@ -122,14 +122,15 @@ impl Draw<'_> {
 
     fn heading(&mut self, xml: &mut Xml, block: &Block, level: u8, content: &[Inline]) {
         let styles = ["Heading1", "Heading2", "Heading3", "Heading4", "Heading5", "Heading6"];
-        let style = styles[usize::from(self.anchors.level(level)) - 1];
+        let anchor = self.anchors.of_heading(block).cloned();
+        let level = anchor.as_ref().map_or(level, |anchor| anchor.level);
+        let style = styles[usize::from(level.clamp(1, 6)) - 1];
         let bidi = begins_rtl(&plain(content));
         xml.open("w:p", &[]);
         Shape { style, bidi, ..Shape::default() }.write(xml);
-        let bookmark = self.anchors.bookmark(block);
         let id = self.next_id().to_string();
-        if let Some(name) = &bookmark {
-            xml.empty("w:bookmarkStart", &[("w:id", &id), ("w:name", name)]);
+        if let Some(anchor) = &anchor {
+            xml.empty("w:bookmarkStart", &[("w:id", &id), ("w:name", &anchor.bookmark)]);
         }
         let width = super::paper::text_width(self.document);
         self.inlines(
@@ -137,7 +138,7 @@ impl Draw<'_> {
             content,
             super::inlines::Format { rtl: bidi, width, ..Default::default() },
         );
-        if bookmark.is_some() {
+        if anchor.is_some() {
             xml.empty("w:bookmarkEnd", &[("w:id", &id)]);
         }
         xml.close();

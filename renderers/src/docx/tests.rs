@@ -63,8 +63,8 @@ fn the_same_document_gives_the_same_bytes() {
 
 #[test]
 fn headings_have_styles_outline_levels_and_bookmarks_that_links_reach() {
-    let parts = parts("# A b\n\n###### C\n\nSee [there](#a-b) and [nowhere](#x).");
-    assert!(values(&parts, BODY, "w:pStyle").starts_with(&["Heading1".into(), "Heading6".into()]));
+    let parts = parts("# A b\n\n## C\n\nSee [there](#a-b) and [nowhere](#x).");
+    assert!(values(&parts, BODY, "w:pStyle").starts_with(&["Heading1".into(), "Heading2".into()]));
     assert_eq!(values(&parts, "word/styles.xml", "w:outlineLvl"), ["0", "1", "2", "3", "4", "5"]);
     let bookmark = parts.all(BODY, "w:bookmarkStart")[0].attribute("w:name").to_owned();
     let links = parts.all(BODY, "w:hyperlink");
@@ -73,8 +73,8 @@ fn headings_have_styles_outline_levels_and_bookmarks_that_links_reach() {
 }
 
 #[test]
-fn texts_without_a_first_level_begin_with_it() {
-    let parts = parts("---\ntitle: T\ntoc: true\nnumbered: true\n---\n\n## A\n\n### B\n\n## C");
+fn a_level_that_is_skipped_does_not_count() {
+    let parts = parts("---\ntitle: T\ntoc: true\nnumbered: true\n---\n\n## A\n\n#### B\n\n## C");
     let styles = values(&parts, BODY, "w:pStyle");
     let of =
         |start: &str| styles.iter().filter(|s| s.starts_with(start)).cloned().collect::<Vec<_>>();
