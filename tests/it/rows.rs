@@ -45,7 +45,6 @@ const OPEN: &[(&str, &str)] = &[
     ("CA-28", "CV-16 stands: one way to tell tools in words"),
     ("CA-30", "CA-22 stands: the cache is the gateway's, no tool looks into it"),
     ("CA-37", "MC-18 and MC-26 stand: bytes never enter the prompt"),
-    ("MC-33", "to change a .docx in place is a skill's, and no tool claims it"),
 ];
 
 /// A test names its rows in its doc comment, or in front of its own name: `ic_21_t7_calls_…`.

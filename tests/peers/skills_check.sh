@@ -48,6 +48,7 @@ printf -- '---\ndescription: d\n---\n' | lay nameless
 printf -- '---\nname: colon\ndescription: Use when: always\n---\n' | lay colon
 printf -- 'No front matter\n' | lay bare
 printf -- '---\nname: long\ndescription: %s\n---\n' "$(printf 'x%.0s' $(seq 1025))" | lay long
+cp -r "$here"/../../examples/skills/* skills/
 
 differences=0
 for place in skills/*; do

@@ -7,9 +7,15 @@ use countersign::{
     tools::skills::{folder, package::Package},
 };
 use fakes::web::FakeWeb;
-use serde_json::json;
-use std::{fs, path::PathBuf, sync::Arc};
+use renderers::{Format, markdown};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
+use super::messages::with_file;
 use crate::{sandbox::sandbox, story, world::World};
 
 const MAIN: &str = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.";
@@ -133,10 +139,61 @@ story! {
     }
 }
 
-/// What a process says of the namespaces that it runs in.
-const SHOWS: &str = "readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt";
+/// The script of `edit-docx` with these words, which somebody allows; what came of it.
+async fn edits(world: &mut World, words: Value) -> String {
+    let run = json!({ "skill": "edit-docx", "script": "scripts/edit.py", "args": words });
+    world.model_will(call("run_skill_script", run));
+    world.ann_says("go on").await;
+    world.model_will(say("Done."));
+    world.ann_presses("Allow once").await;
+    world.results().await.pop().unwrap()
+}
+
+story! {
+    /// MC-33: no tool changes a Word document that is there already; the skill among the examples
+    /// does, in the sandbox, and leaves alone what it is not asked to change.
+    async fn mc_33_a_skill_changes_a_word_document(world: &mut World) {
+        world.sandbox = Arc::new(sandbox().await);
+        let skill = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/skills/edit-docx");
+        for name in ["SKILL.md", "scripts/edit.py"] {
+            let text = fs::read_to_string(skill.join(name)).unwrap();
+            lay(world, &[(&format!("../edit-docx/{name}"), &text)]);
+        }
+        let text = "---\nheader: House of Rivers\n---\n# Lease\n\nThe **House** of Rivers lets \
+            a boat.\n\n| Day | Price |\n|---|---|\n| Monday | 3 |\n";
+        let lease = renderers::render(&markdown::read(text).unwrap(), Format::Docx).unwrap();
+        world.room.has_file("f", lease.bytes);
+        let sent = with_file(world, "change this", ("f", "lease.docx"));
+        world.model_will(call("load_skill", json!({ "name": "edit-docx" })));
+        world.model_will(say("I have read how."));
+        world.happens("1", sent).await;
+        let path = "inbox/lease.docx";
+        let shown = edits(world, json!(["show", path])).await;
+        assert!(shown.contains(r"2\tBodyText\tThe House of Rivers lets a boat."), "{shown}");
+        for (words, said) in [
+            (json!(["replace", path, "House of Rivers", "Ann & Co"]), "replaced 2 times"),
+            (json!(["replace", path, "House of Rivers", "x"]), "does not stand in"),
+            (json!(["set", path, "6", "4"]), "paragraph 6 is rewritten"),
+            (json!(["add", path, "2", "For a year."]), "a paragraph stands after 2"),
+            (json!(["remove", path, "1"]), "paragraph 1 is gone"),
+            (json!(["remove", path, "99"]), "they go from 1 to 7"),
+        ] {
+            let result = edits(world, words).await;
+            assert!(result.contains(said), "{result}");
+        }
+        world.model_will(call("extract_document", json!({ "path": path })));
+        world.model_will(say("Read."));
+        world.ann_says("read it").await;
+        let read = world.results().await.pop().unwrap();
+        let kept = ["The **Ann & Co** lets a boat.", "For a year.", "| Monday | 4 |"];
+        assert!(kept.iter().all(|text| read.contains(text)) && !read.contains("Lease"), "{read}");
+    }
+}
+
 
 async fn contained(world: &World) -> Vec<String> {
+/// What a process says of the namespaces that it runs in.
+const SHOWS: &str = "readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt";
     let app = world.node().await;
     let specs = app.worker.toolbox.specs().into_iter();
     let specs = specs.filter(|spec| spec.unavailable.is_none());
