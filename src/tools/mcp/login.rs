@@ -345,6 +345,13 @@ mod tests {
         state.expires(1);
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t2");
         assert_eq!(state.refreshed(), 1);
+        // One that is about to run out is not even shown.
+        state.is_brief();
+        state.expires(2);
+        assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t4");
+        let tools = desk.tools(config.clone()).await.expect("tools");
+        assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t5");
+        assert_eq!(state.refreshed(), 4);
         state.expires(9);
         let refused = desk.tools(config).await.err().expect("it is over").to_string();
         assert!(refused.contains("countersign mcp login g"), "{refused}");

@@ -15,7 +15,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, OnceLock,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 use tokio::net::TcpListener;
@@ -32,6 +32,8 @@ pub struct Guarded {
     refreshed: AtomicUsize,
     /// The tokens up to that are not in force any more.
     expired: AtomicUsize,
+    /// Whether a token has all but run out when it is granted.
+    brief: AtomicBool,
 }
 
 impl Guarded {
@@ -76,6 +78,11 @@ impl Guarded {
     pub fn expires(&self, tokens: usize) {
         self.expired.store(tokens, Ordering::SeqCst);
     }
+
+    /// From now on tokens are granted for a few seconds.
+    pub fn is_brief(&self) {
+        self.brief.store(true, Ordering::SeqCst);
+    }
 }
 
 async fn resource(State(state): State<Arc<Guarded>>) -> Json<Value> {
@@ -115,7 +122,8 @@ async fn token(State(state): State<Arc<Guarded>>, Form(form): Form<Fields>) -> R
         }
         "refresh_token" => {
             state.refreshed.fetch_add(1, Ordering::SeqCst);
-            form["refresh_token"] == "r1"
+            // Each is good for one time.
+            form["refresh_token"] == format!("r{}", state.granted.load(Ordering::SeqCst))
         }
         _ => false,
     };
@@ -124,9 +132,10 @@ async fn token(State(state): State<Arc<Guarded>>, Form(form): Form<Fields>) -> R
             .into_response();
     }
     let n = state.granted.fetch_add(1, Ordering::SeqCst) + 1;
+    let lasts = if state.brief.load(Ordering::SeqCst) { 5 } else { 3600 };
     Json(json!({
-        "access_token": format!("t{n}"), "token_type": "Bearer", "refresh_token": "r1",
-        "expires_in": 3600,
+        "access_token": format!("t{n}"), "token_type": "Bearer", "refresh_token": format!("r{n}"),
+        "expires_in": lasts,
     }))
     .into_response()
 }
