@@ -31,6 +31,8 @@ pub enum Order {
 const DELEGATE: &str = "delegate";
 const ASK_COWORKER: &str = "ask_coworker";
 const LIST_AGENTS: &str = "list_agents";
+/// Names that no other tool may have.
+pub const TOOLS: [&str; 3] = [DELEGATE, ASK_COWORKER, LIST_AGENTS];
 
 /// What this call orders, if it is one of these. `depth` says how many agents stand above.
 pub fn order(call: &Call, coworkers: &[Coworker], depth: u32) -> Option<Order> {

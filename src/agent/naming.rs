@@ -1,4 +1,6 @@
-//! Which tool a name means that a model has written.
+//! What tools are called, and which one a name means that a model has written.
+
+use std::collections::BTreeSet;
 
 const NAME_CHARS: usize = 64;
 
@@ -26,6 +28,19 @@ pub fn sanitise(name: &str) -> String {
         before = letter;
     }
     clean.trim_matches('_').to_owned()
+}
+
+/// The name, cut to fit, with a number if it is taken.
+pub fn free(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let cut = |chars: usize| name.chars().take(chars).collect::<String>();
+    let mut free = cut(NAME_CHARS).trim_matches('_').to_owned();
+    let mut number = 2;
+    while free.is_empty() || !taken.insert(free.clone()) {
+        let suffix = format!("_{number}");
+        free = format!("{}{suffix}", cut(NAME_CHARS - suffix.len()));
+        number += 1;
+    }
+    free
 }
 
 /// The one of these names that is meant: itself, the same but for its spelling, or the one that is
@@ -104,6 +119,16 @@ mod tests {
         }
         let (long, most) = ("a".repeat(70), "a".repeat(NAME_CHARS));
         assert_eq!(meant(&long, [most.as_str()].into_iter()), Some(most.as_str()));
+    }
+
+    #[test]
+    fn a_taken_name_gets_a_number_and_none_is_too_long() {
+        let mut taken = BTreeSet::new();
+        let long = "x".repeat(80);
+        assert_eq!(free(&long, &mut taken).len(), 64);
+        let second = free(&long, &mut taken);
+        assert!(second.len() == 64 && second.ends_with("x_2"), "{second}");
+        assert_eq!(free("_", &mut taken), "__2");
     }
 
     /// CA-17: exact on the plain name before anything else. CA-19: then what is alike by strictly

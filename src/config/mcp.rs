@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{secret::Secret, yes};
-use crate::{agent::catalog::Tier, tools::mcp::Protocol};
+use crate::{
+    agent::{catalog::Tier, naming::sanitise},
+    tools::mcp::Protocol,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -41,7 +44,18 @@ impl McpEntry {
         self.env.values().chain(&self.bearer).chain(&self.client_secret)
     }
 
+    /// `github`, of `github_create_issue`.
+    pub(super) fn tools_begin_with(&self) -> String {
+        sanitise(&self.name)
+    }
+
     pub(super) fn check(&self) -> Result<()> {
+        if self.tools_begin_with().is_empty() {
+            bail!(
+                "mcp.{}: its tools are called after it: the name needs a letter of a to z, or a digit",
+                self.name
+            );
+        }
         if self.command.is_some() == self.url.is_some() {
             bail!("mcp.{}: give either command or url", self.name);
         }

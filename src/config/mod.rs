@@ -258,7 +258,7 @@ impl Config {
         unique("models", self.models.iter().map(|m| &m.id))?;
         unique("agents", self.agents.iter().map(|a| &a.id))?;
         unique("channels", self.channels.iter().map(|c| &c.id))?;
-        unique("mcp", self.mcp.iter().map(|m| &m.name))?;
+        unique("mcp", self.mcp.iter().map(McpEntry::tools_begin_with))?;
         unique("hooks", self.hooks.iter().map(|h| &h.name))?;
         for model in &self.models {
             if let Some(other) = model.fallback.iter().find(|id| !self.has_model(id)) {
@@ -326,10 +326,11 @@ fn read(file: Option<&Path>) -> Result<toml::Table> {
     })
 }
 
-fn unique<'a>(section: &str, ids: impl Iterator<Item = &'a String>) -> Result<()> {
+fn unique<T: AsRef<str>>(section: &str, ids: impl Iterator<Item = T>) -> Result<()> {
     let mut seen = BTreeSet::new();
     for id in ids {
-        if id.is_empty() || !seen.insert(id) {
+        let id = id.as_ref();
+        if id.is_empty() || !seen.insert(id.to_owned()) {
             bail!("{section}: `{id}` is empty or stands twice");
         }
     }

@@ -5,7 +5,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot},
     panic::AssertUnwindSafe,
     sync::{Arc, PoisonError, RwLock},
     time::{Duration, Instant},
@@ -19,6 +19,7 @@ use super::{
 use crate::{
     agent::{
         catalog::{self, Source, Subject, ToolSpec, Variable},
+        delegation, disclosure,
         guard::Cleared,
         naming,
         paths::normalise,
@@ -111,7 +112,7 @@ impl Toolbox {
             tracing::warn!(tool.name = name, why, "a tool cannot be used");
         }
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
-        if tools.contains_key(&name) {
+        if is_reserved(&name) || tools.contains_key(&name) {
             return Err(Unfit::Taken(name));
         }
         tools.insert(name, entry);
@@ -119,7 +120,8 @@ impl Toolbox {
     }
 
     /// Takes the tools of a server instead of those that it had: why some are left out, and whether
-    /// anything is other than before.
+    /// anything is other than before. One that is called as a tool of ours gets a number; where two
+    /// servers have one name, the first to be connected keeps it.
     pub fn serve(&self, server: &str, offered: Vec<Arc<dyn Tool>>) -> (Vec<Unfit>, bool) {
         let of_it = |spec: &ToolSpec| match &spec.source {
             Source::Mcp { server: its, .. } => its == server,
@@ -133,12 +135,25 @@ impl Toolbox {
         };
         let before = specs(&tools);
         tools.retain(|_, entry| !of_it(&entry.spec));
+        let offered = checked.iter().flatten().map(|(name, _)| name);
+        let mut taken: BTreeSet<_> = tools.keys().chain(offered).cloned().collect();
         let mut unfit = Vec::new();
         for tool in checked {
-            match tool {
-                Ok((name, _)) if tools.contains_key(&name) => unfit.push(Unfit::Taken(name)),
-                Ok((name, entry)) => drop(tools.insert(name, entry)),
-                Err(problem) => unfit.push(problem),
+            let (mut name, mut entry) = match tool {
+                Ok(fit) => fit,
+                Err(problem) => {
+                    unfit.push(problem);
+                    continue;
+                }
+            };
+            let is_ours = |there: &Entry| there.spec.source == Source::Builtin;
+            if is_reserved(&name) || tools.get(&name).is_some_and(is_ours) {
+                name = naming::free(&name, &mut taken);
+                Arc::make_mut(&mut entry.spec).name.clone_from(&name);
+            }
+            match tools.entry(name) {
+                Slot::Vacant(slot) => drop(slot.insert(entry)),
+                Slot::Occupied(slot) => unfit.push(Unfit::Taken(slot.key().clone())),
             }
         }
         (unfit, before != specs(&tools))
@@ -328,6 +343,11 @@ impl Entry {
     }
 }
 
+/// What the agent itself answers, without a tool in the box.
+fn is_reserved(name: &str) -> bool {
+    [disclosure::TOOLS, delegation::TOOLS].as_flattened().contains(&name)
+}
+
 fn is_fit(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
@@ -491,6 +511,27 @@ mod tests {
         let (outcome, text) = run(&toolbox, json!([1])).await;
         assert_eq!(outcome, Outcome::Failed);
         assert_eq!(text, "Invalid parameters: Arguments must be a JSON object or string");
+    }
+
+    /// A tool of a server that is called as one of ours gets a number, and ours stays.
+    #[test]
+    fn a_name_of_ours_stays_ours() {
+        let toolbox = sample();
+        let of = |server: &str, name: &str| {
+            let mut tool = Sample::named(name);
+            let (server, original_name) = (server.to_owned(), name.to_owned());
+            tool.0.source = Source::Mcp { server, original_name };
+            Arc::new(tool) as Arc<dyn Tool>
+        };
+        let offered = ["sample", "enable_tool", "delegate", "free"].map(|name| of("a", name));
+        assert_eq!(toolbox.serve("a", offered.into()), (vec![], true));
+        let (unfit, changed) = toolbox.serve("b", vec![of("b", "free")]);
+        assert_eq!((unfit, changed), (vec![Unfit::Taken("free".into())], false));
+        let names: Vec<_> = toolbox.specs().into_iter().map(|spec| spec.name).collect();
+        assert_eq!(names, ["delegate_2", "enable_tool_2", "free", "sample", "sample_2"]);
+        assert_eq!(toolbox.find("sample").unwrap().spec().source, Source::Builtin);
+        let delegate = Arc::new(Sample::named("delegate"));
+        assert_eq!(toolbox.register(delegate), Err(Unfit::Taken("delegate".into())));
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@ use rmcp::{
     service::Subscription,
 };
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -185,7 +185,7 @@ impl Server {
         let names =
             short.iter().map(|(tool, text)| (tool.name.to_string(), text.clone())).collect();
         let pins = self.see(names).await?;
-        let mut taken = HashSet::new();
+        let mut taken = BTreeSet::new();
         let standing = |name: &str| pins.get(name).map_or(Standing::Changed, Pin::standing);
         let tools = short.iter().map(|(tool, _)| {
             let standing = standing(&tool.name);

@@ -19,10 +19,7 @@ use axum::{
     routing::post,
 };
 use serde_json::{Value, json};
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
 /// A server over HTTP with two pages of tools; it remembers what it was sent.
 #[derive(Clone, Default)]
@@ -261,14 +258,4 @@ fn a_name_is_made_of_plain_letters() {
     ] {
         assert_eq!(sanitise(name), clean, "{name}");
     }
-}
-
-#[test]
-fn a_taken_name_gets_a_number_and_none_is_too_long() {
-    let mut taken = HashSet::new();
-    let long = "x".repeat(80);
-    assert_eq!(tool::free(&long, &mut taken).len(), 64);
-    let second = tool::free(&long, &mut taken);
-    assert!(second.len() == 64 && second.ends_with("x_2"), "{second}");
-    assert_eq!(tool::free("_", &mut taken), "__2");
 }

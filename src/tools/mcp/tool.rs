@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rmcp::model::{CallToolRequestParams, Tool as Definition};
 use serde_json::{Map, Value, json};
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     CONNECT_FOR, EXECUTE_FOR, McpConfig, Server, call, content, ear::Ongoing, session::Fault,
@@ -12,13 +12,12 @@ use crate::{
     agent::{
         catalog::{Approval, Domain, EffectClass, Source, ToolSpec},
         guard::canonical,
-        naming::sanitise,
+        naming::{free, sanitise},
     },
     store::mcp_tools::Standing,
     tools::{Context, Output, Tool, ToolError},
 };
 
-const NAME_CHARS: usize = 64;
 /// What a server may say about a tool, and about one argument of it.
 const DESCRIPTION_CHARS: usize = 1500;
 const ARGUMENT_CHARS: usize = 300;
@@ -124,7 +123,7 @@ pub(super) fn spec(
     config: &McpConfig,
     tool: &Definition,
     standing: Standing,
-    taken: &mut HashSet<String>,
+    taken: &mut BTreeSet<String>,
 ) -> ToolSpec {
     let name = free(&format!("{}_{}", sanitise(&config.name), sanitise(&tool.name)), taken);
     let source =
@@ -209,17 +208,4 @@ fn plain(text: &str, most: usize) -> String {
         Some((at, _)) => format!("{}…", &shown[..at]),
         None => shown,
     }
-}
-
-/// The name, cut to fit, with a number if it is taken.
-pub(super) fn free(name: &str, taken: &mut HashSet<String>) -> String {
-    let cut = |chars: usize| name.chars().take(chars).collect::<String>();
-    let mut free = cut(NAME_CHARS).trim_matches('_').to_owned();
-    let mut number = 2;
-    while free.is_empty() || !taken.insert(free.clone()) {
-        let suffix = format!("_{number}");
-        free = format!("{}{suffix}", cut(NAME_CHARS - suffix.len()));
-        number += 1;
-    }
-    free
 }
