@@ -137,6 +137,15 @@ impl ToolSpec {
             unavailable: None,
         }
     }
+
+    /// Whether a call changes more than its result says: what may run twice and never asks does not.
+    pub fn changes_something(&self) -> bool {
+        match self.effect {
+            EffectClass::ReadOnly => false,
+            EffectClass::Idempotent => self.approval != Approval::Never,
+            EffectClass::AtMostOnce => true,
+        }
+    }
 }
 
 /// Where a tool does its work.

@@ -17,7 +17,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 use super::{
-    catalog::{Approval, EffectClass, Source, Subject, ToolSpec},
+    catalog::{Source, Subject, ToolSpec},
     policy,
 };
 use crate::{
@@ -58,9 +58,8 @@ fn is_anybodys(path: &str) -> bool {
 
 /// Whether a tainted conversation has to ask before it uses this tool.
 pub fn concerns(spec: &ToolSpec, session: &Session) -> bool {
-    let changes = spec.effect != EffectClass::ReadOnly && spec.approval != Approval::Never;
     let tainted = !session.taint.is_empty() && !crash::planted("taint");
-    tainted && (spec.outward || changes)
+    tainted && (spec.outward || spec.changes_something())
 }
 
 /// What the question says about it.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{Approval, EffectClass},
+        catalog::{EffectClass, ToolSpec},
         guard::Cleared,
     },
     crash,
@@ -92,10 +92,7 @@ fn run_one<'w>(turn: &Turn<'w>, cleared: Cleared, context: Context) -> BoxFuture
 }
 
 fn changes(turn: &Turn<'_>, call: &Call) -> bool {
-    // What never asks changes nothing but what its result says.
-    turn.spec(call).is_some_and(|spec| {
-        spec.effect != EffectClass::ReadOnly && spec.approval != Approval::Never
-    })
+    turn.spec(call).is_some_and(ToolSpec::changes_something)
 }
 
 /// Writes a result down together with the files that it sends.

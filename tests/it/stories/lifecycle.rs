@@ -81,7 +81,8 @@ story! {
 }
 
 story! {
-    /// CA-04, T6: what changes something runs each time that it is called, whatever it declares.
+    /// CA-04, T6: what changes something runs each time that it is called, whatever it declares, and
+    /// is written down before, though it never asks: cut off, it is put to somebody.
     async fn ca_04_what_changes_something_runs_each_time(world: &mut World) {
         let runs = Count::with(world, |spec| {
             ToolSpec { cache: true, effect: EffectClass::AtMostOnce, ..spec }
@@ -92,6 +93,35 @@ story! {
             world.ann_says("count").await;
         }
         assert_eq!(runs.load(Ordering::SeqCst), 2);
+        let begun = world.journal().await.into_iter()
+            .filter(|entry| matches!(entry.event, Event::ToolStarted { .. }));
+        assert_eq!(begun.count(), 2);
+    }
+}
+
+/// Ends when three of its calls are under way.
+struct Meeting(tokio::sync::Barrier);
+
+#[async_trait]
+impl Tool for Meeting {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::read_only("meeting", "Meets", json!({ "type": "object" }))
+    }
+
+    async fn run(&self, _arguments: Value, _context: &Context) -> Result<Output, ToolError> {
+        self.0.wait().await;
+        Ok(Output::text("met"))
+    }
+}
+
+story! {
+    /// MC-47, T7: calls that depend on nothing run at the same time: three of a second take a second.
+    async fn mc_47_t7_calls_of_one_reply_run_together(world: &mut World) {
+        world.tools = vec![Arc::new(Meeting(tokio::sync::Barrier::new(3)))];
+        world.model_will(calls((0..3).map(|n| ("meeting".into(), json!({ "n": n }))).collect()));
+        world.model_will(say("We have met."));
+        world.ann_says("meet").await;
+        assert_eq!(world.results().await, ["met"; 3]);
     }
 }
 
