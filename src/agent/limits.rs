@@ -132,12 +132,13 @@ pub fn room(calls: &mut Vec<i64>, rate: Rate, now: DateTime<Utc>) -> Result<(), 
     minute.max(hour).map_or(Ok(()), Err)
 }
 
-/// Whether that many calls more leave both windows at most half full.
+/// Whether that many calls more leave both windows at most a quarter full: what conversations beside
+/// this one have under way is not among them.
 pub fn far_from(calls: &[i64], rate: Rate, more: usize, now: DateTime<Utc>) -> bool {
     let now = now.timestamp_millis();
     let within = |window| calls.iter().filter(|at| **at > now - window).count() + more;
-    within(MINUTE_MS) * 2 <= rate.per_minute as usize
-        && within(HOUR_MS) * 2 <= rate.per_hour as usize
+    within(MINUTE_MS) * 4 <= rate.per_minute as usize
+        && within(HOUR_MS) * 4 <= rate.per_hour as usize
 }
 
 const MINUTE_MS: i64 = 60_000;
@@ -274,8 +275,8 @@ mod tests {
     }
 
     #[test]
-    fn far_from_a_limit_is_at_most_half_of_both_windows() {
-        let rate = Rate { per_minute: 4, per_hour: 6 };
+    fn far_from_a_limit_is_at_most_a_quarter_of_both_windows() {
+        let rate = Rate { per_minute: 8, per_hour: 12 };
         let calls = vec![at(0).timestamp_millis(), at(1).timestamp_millis()];
         assert!(!far_from(&calls, rate, 1, at(2)));
         assert!(far_from(&calls, rate, 1, at(62)));
