@@ -2,7 +2,7 @@
 //! whoever hides well is held by the sandbox, the guard and the taint.
 
 use regex::Regex;
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use super::package::{Package, Packed};
 
@@ -56,16 +56,24 @@ fn of_file(path: &str, file: &Packed) -> Vec<Finding> {
     if programs.iter().any(|start| file.bytes.starts_with(start)) {
         return vec![finding(true, "is a compiled program: nobody can read it")];
     }
-    let Ok(text) = std::str::from_utf8(&file.bytes) else { return Vec::new() };
     let mut found = Vec::new();
-    if let Some(hidden) = hidden(text) {
+    let text = match String::from_utf8_lossy(&file.bytes) {
+        Cow::Borrowed(text) => Cow::Borrowed(text),
+        // It may run all the same: a stray byte in a comment hides nothing from a shell.
+        text if file.executable || path.starts_with("scripts/") => {
+            found.push(finding(true, "is a script, and no text in UTF-8"));
+            text
+        }
+        Cow::Owned(_) => return Vec::new(),
+    };
+    if let Some(hidden) = hidden(&text) {
         let what = format!("hides text from people: U+{:04X}", hidden as u32);
         found.push(finding(true, &what));
     }
     let is_text = [".md", ".txt", ".json", ".yaml", ".yml", ".toml", ".csv", ".html", ".xml"];
     let is_script = !is_text.iter().any(|ending| path.to_lowercase().ends_with(ending));
     let signs = SIGNS.iter().filter(|sign| is_script || sign.anywhere);
-    found.extend(signs.filter(|s| s.pattern.is_match(text)).map(|s| finding(s.grave, s.what)));
+    found.extend(signs.filter(|s| s.pattern.is_match(&text)).map(|s| finding(s.grave, s.what)));
     found
 }
 
