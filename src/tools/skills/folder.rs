@@ -1,6 +1,7 @@
 //! The skills that there are, where they come from, and who vouches for them.
 
 use anyhow::{Context as _, Result, bail, ensure};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::{
@@ -135,20 +136,15 @@ pub fn put(folder: &Path, name: &str, package: &Package, source: &str) -> Result
     let written = package.write(&new).and_then(|()| {
         let origin = Origin { source: source.to_owned(), vouched: None };
         fs::write(new.join(ORIGIN), serde_json::to_vec_pretty(&origin)?)?;
-        let (place, old) = (folder.join(name), new.with_extension("old"));
-        let replaces = place.exists();
-        if replaces {
-            fs::rename(&place, &old)?;
+        let place = folder.join(name);
+        // At no time is there none.
+        if place.exists() {
+            return Ok(renameat_with(CWD, &new, CWD, &place, RenameFlags::EXCHANGE)?);
         }
-        fs::rename(&new, &place)?;
-        if replaces {
-            fs::remove_dir_all(&old)?;
-        }
-        Ok(())
+        Ok(fs::rename(&new, &place)?)
     });
-    if written.is_err() {
-        let _ = fs::remove_dir_all(&new);
-    }
+    // What was not written whole, or the one before.
+    let _ = fs::remove_dir_all(&new);
     written.with_context(|| format!("writing the skill `{name}`"))
 }
 
