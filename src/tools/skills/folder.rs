@@ -108,6 +108,11 @@ fn origin(place: &Path) -> Result<Option<Origin>> {
     }
 }
 
+/// Whether the operator has laid it there: nobody else has said where it comes from.
+pub fn is_own(place: &Path) -> bool {
+    origin(place).is_ok_and(|origin| origin.is_none())
+}
+
 /// Of all files, their names and who may run them.
 fn digest(package: &Package) -> String {
     let mut hash = Sha256::new();

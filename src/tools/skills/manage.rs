@@ -114,6 +114,9 @@ fn changed(folder: &Path, arguments: &Arguments) -> Result<Change, String> {
         (Action::Edit | Action::Delete, false) => {
             return Err(format!("There is no skill `{name}`."));
         }
+        (Action::Edit | Action::Delete, true) if folder::is_own(&place) => {
+            return Err(format!("`{name}` is the operator's own: nobody else changes it."));
+        }
         (Action::Delete, true) => return Ok(Change::Delete),
         (Action::Create, false) | (Action::Edit, true) => {}
     }
@@ -195,6 +198,12 @@ mod tests {
         assert_eq!(kept.skill.files["references/a.md"], "More");
         change(folder, &arguments(Action::Delete, None, "")).unwrap();
         assert!(folder::all(folder).is_empty());
+
+        std::fs::create_dir(folder.join("letters")).unwrap();
+        std::fs::write(folder.join("letters/SKILL.md"), MAIN).unwrap();
+        for own in [edit, arguments(Action::Delete, None, "")] {
+            assert!(change(folder, &own).unwrap_err().contains("the operator's own"));
+        }
     }
 
     #[test]

@@ -87,14 +87,16 @@ story! {
 }
 
 story! {
-    /// The agent writes a skill down only if a person lets it, who sees all of it; nothing is written
-    /// before.
-    async fn an_agent_writes_a_skill_if_a_person_lets_it(world: &mut World) {
+    /// The agent writes a skill down only if an operator lets it, who sees all of it: it stands in
+    /// everybody's prompts. Nothing is written before.
+    async fn an_agent_writes_a_skill_if_an_operator_lets_it(world: &mut World) {
         let create = json!({ "action": "create", "name": "letters", "content": MAIN });
         world.model_will(call("skill_manage", create));
         world.ann_says("remember how we write letters").await;
         assert!(world.room.messages().last().unwrap().text.contains("Begin with Dear."));
-        assert!(!skills_dir(world).join("letters").exists());
+        world.ann_presses("Allow once").await;
+        assert!(!skills_dir(world).join("letters").exists(), "Ann is a member like others");
+        world.make_owner("1").await;
         world.model_will(say("Written."));
         world.ann_presses("Allow once").await;
         world.model_will(call("load_skill", json!({ "name": "letters" })));
@@ -194,6 +196,8 @@ story! {
 async fn contained(world: &World) -> Vec<String> {
 /// What a process says of the namespaces that it runs in.
 const SHOWS: &str = "readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt";
+
+async fn contained(world: &World) -> Vec<String> {
     let app = world.node().await;
     let specs = app.worker.toolbox.specs().into_iter();
     let specs = specs.filter(|spec| spec.unavailable.is_none());
