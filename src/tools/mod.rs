@@ -49,7 +49,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::{catalog::ToolSpec, paths::PathRefused},
+    agent::{catalog::ToolSpec, paths::PathRefused, policy::Files},
     journal::{
         event::{Attachment, Seen, Speaker, Usage},
         ids::{CallId, ConversationId},
@@ -65,6 +65,12 @@ pub trait Tool: Send + Sync {
     /// What the question shows besides the arguments: the diff of an edit, in Markdown.
     async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<String> {
         None
+    }
+
+    /// What a decision is bound to besides the arguments, and the files of the workspace that the
+    /// spec's subject names: what each is now. Where it cannot be said, nothing runs.
+    async fn bound(&self, _arguments: &Value, _context: &Context) -> Result<Files, ToolError> {
+        Ok(Files::new())
     }
 
     /// What a call with these arguments may cost at most, in millionths of a currency unit: one for
@@ -99,14 +105,14 @@ pub struct Context {
     pub taint: Vec<String>,
     pub now: DateTime<Utc>,
     pub cancelled: CancellationToken,
+    /// Whether people here see pictures as such: then one of its first page goes before a document.
+    pub shows_pictures: bool,
     /// Where people see how far the call is, in Markdown; the last word counts.
     pub progress: watch::Sender<String>,
     /// Whom the call can ask something while it runs.
     pub people: ask::People,
     /// What the tool reads of the environment: what its spec names, and nothing else.
     pub variables: BTreeMap<String, String>,
-    /// Whether people here see pictures as such: then one of its first page goes before a document.
-    pub shows_pictures: bool,
 }
 
 impl Context {

@@ -23,6 +23,7 @@ use crate::{
         guard::Cleared,
         naming,
         paths::normalise,
+        policy::Files,
         redact::Redactor,
     },
     journal::event::{Call, Outcome, ToolResult},
@@ -201,6 +202,13 @@ impl Toolbox {
         let preview = AssertUnwindSafe(entry.tool.preview(&arguments, context)).catch_unwind();
         let preview = tokio::time::timeout(PREVIEW_FOR, preview).await;
         preview.ok().and_then(Result::ok).flatten()
+    }
+
+    /// What a decision on this call is bound to besides what its spec says.
+    pub async fn bound(&self, call: &Call, context: &Context) -> Result<Files, ToolError> {
+        let entry = self.entry(&call.tool)?;
+        let arguments = entry.prepare(call.arguments.clone())?;
+        entry.tool.bound(&arguments, context).await
     }
 
     /// Runs one call to its end, whatever that is: its time over, stopped, failed, broken down.

@@ -123,11 +123,13 @@ pub(super) async fn with_files(turn: &Turn<'_>, call: &Call) -> Result<Scene, To
 async fn files(turn: &Turn<'_>, call: &Call) -> Result<Files, ToolError> {
     let Found::Tool(spec) = turn.agent.catalog.find(&call.tool) else { return Ok(Files::new()) };
     let paths = guard::files_named(spec, &call.arguments);
-    if paths.is_empty() {
-        return Ok(Files::new());
-    }
     let context = turn.context(call.id.clone(), CancellationToken::new());
-    workspace::beneath(&context, move |workspace, _| bind::bind(workspace, &paths)).await
+    let mut files = turn.worker.toolbox.bound(call, &context).await?;
+    if !paths.is_empty() {
+        let named = workspace::beneath(&context, move |ws, _| bind::bind(ws, &paths)).await?;
+        files.extend(named);
+    }
+    Ok(files)
 }
 
 /// That the result of this call brings other people's words, as far as it does.

@@ -123,6 +123,12 @@ fn digest(package: &Package) -> String {
     hex::encode(hash.finalize())
 }
 
+/// What the skill in that folder is now, in all its files.
+pub fn state_of(place: &Path) -> String {
+    let package = Package::of_folder(place);
+    package.map_or_else(|_| format!("{:?}", state(place)), |package| digest(&package))
+}
+
 /// Where the skill of that name lies.
 pub fn find(folder: &Path, name: &str) -> Result<PathBuf> {
     let named = places(folder).into_iter().find(|place| {

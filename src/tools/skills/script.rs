@@ -13,10 +13,16 @@ use std::{
 
 use super::{Folders, Ways, folder, of};
 use crate::{
-    agent::catalog::{Approval, Domain, EffectClass, Skill, Subject, Tier, ToolSpec},
+    agent::{
+        catalog::{Approval, Domain, EffectClass, Skill, Subject, Tier, ToolSpec},
+        paths::normalise,
+        policy::Files,
+    },
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
+        bind,
+        files::diff,
         sandbox::{
             Job, Limits, Sandbox, Work,
             cell::{Cell, SKILL},
@@ -87,11 +93,43 @@ impl Tool for RunSkillScript {
         }
     }
 
+    /// The script, as it would run.
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+        let Arguments { skill, script, .. } = parse(arguments.clone()).ok()?;
+        let folder = of(&self.folders, context).ok()?.clone();
+        let read = move || {
+            let found =
+                command(&folder, &skill, &script).map_err(|why| format!("This will fail. {why}"));
+            found.map_or_else(
+                |why| why,
+                |found| match std::fs::read_to_string(&found.path) {
+                    Ok(text) => diff::created(&text),
+                    Err(_) => "It is a program, which nobody can read.".to_owned(),
+                },
+            )
+        };
+        tokio::task::spawn_blocking(read).await.ok()
+    }
+
+    /// The whole skill, whose files a script may read, and the files of the workspace in its words.
+    async fn bound(&self, arguments: &Value, context: &Context) -> Result<Files, ToolError> {
+        let Arguments { skill, args, .. } = parse(arguments.clone())?;
+        let folder = of(&self.folders, context)?.clone();
+        let state = move || {
+            let place = folder::find(&folder, &skill).ok()?;
+            Some((format!("skill {skill}"), folder::state_of(&place)))
+        };
+        let skill = tokio::task::spawn_blocking(state).await.ok().flatten();
+        let paths: Vec<_> = args.iter().filter_map(|word| normalise(word).ok()).collect();
+        let files = workspace::beneath(context, move |ws, _| bind::bind(ws, &paths)).await?;
+        Ok(files.into_iter().chain(skill).collect())
+    }
+
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Arguments { skill, script, args, input, timeout } = parse(arguments)?;
         let folder = of(&self.folders, context)?.clone();
         let found = tokio::task::spawn_blocking(move || command(&folder, &skill, &script)).await;
-        let Found { place, mut command, skill } = found
+        let Found { place, mut command, skill, .. } = found
             .unwrap_or_else(|_| Err("The skill cannot be read".into()))
             .map_err(ToolError::ExecutionFailed)?;
         command.extend(args);
@@ -127,6 +165,7 @@ impl RunSkillScript {
 #[derive(Debug)]
 struct Found {
     place: PathBuf,
+    path: PathBuf,
     /// What starts it within the walls.
     command: Vec<String>,
     /// `None`: it cannot be listed, and so reaches nothing.
@@ -154,12 +193,14 @@ fn command(folder: &Path, skill: &str, script: &str) -> Result<Found, String> {
     };
     let command = interpreter.map(str::to_owned).into_iter().chain([program]).collect();
     let skill = folder::kept(&place).ok().map(|kept| kept.skill);
-    Ok(Found { place, command, skill })
+    Ok(Found { place, path, command, skill })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::testing::Place;
+    use serde_json::json;
     use std::fs;
 
     #[test]
@@ -180,5 +221,31 @@ mod tests {
             assert!(command("letters", script).is_err(), "{script}");
         }
         assert!(command("../letters", "scripts/a.py").is_err());
+    }
+
+    /// S3: whoever allows a script has seen it, and what runs is that one, on these files.
+    #[tokio::test]
+    async fn s3_a_decision_is_bound_to_the_script_as_it_was_shown() {
+        let (place, home) = (Place::new(), tempfile::tempdir().unwrap());
+        let script = home.path().join("letters/scripts/a.py");
+        fs::create_dir_all(script.parent().unwrap()).unwrap();
+        let main = "---\nname: letters\ndescription: d\n---\n";
+        fs::write(home.path().join("letters/SKILL.md"), main).unwrap();
+        fs::write(&script, "print(1)").unwrap();
+        place.has("a.txt", "one");
+        let folders = [("default".to_owned(), home.path().to_owned())].into();
+        let sandbox = Arc::new(Sandbox::off("a test"));
+        let tool = RunSkillScript { folders, ways: Ways::default(), sandbox };
+        let arguments =
+            json!({ "skill": "letters", "script": "scripts/a.py", "args": ["-v", "a.txt"] });
+        let shown = tool.preview(&arguments, &place.context).await.unwrap();
+        assert!(shown.contains("print(1)"), "{shown}");
+        let asked = tool.bound(&arguments, &place.context).await.unwrap();
+        assert_eq!(tool.bound(&arguments, &place.context).await.unwrap(), asked);
+        place.has("a.txt", "two");
+        let other = tool.bound(&arguments, &place.context).await.unwrap();
+        assert_ne!(other, asked);
+        fs::write(&script, "print(2)").unwrap();
+        assert_ne!(tool.bound(&arguments, &place.context).await.unwrap(), other);
     }
 }
