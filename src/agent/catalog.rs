@@ -2,7 +2,10 @@
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 pub use super::spec::{
     Approval, Domain, EffectClass, Rate, Source, Subject, Tier, ToolSpec, Variable,
@@ -279,13 +282,40 @@ impl Catalog {
         let content = skill.files.get(file).ok_or_else(|| {
             format!("The skill `{name}` has no file `{file}`. It has: {}.", files(""))
         })?;
-        let mut text = format!("<skill name=\"{name}\" file=\"{file}\">\n{content}\n</skill>");
+        let from = arguments.get("line").and_then(Value::as_u64).unwrap_or(1).max(1) as usize;
+        let (part, next) = stretch(content, from);
+        let line = if from > 1 { format!(" line=\"{from}\"") } else { String::new() };
+        let mut text = format!("<skill name=\"{name}\" file=\"{file}\"{line}>\n{part}\n</skill>");
+        if let Some(next) = next {
+            let _ = write!(text, "\nThere is more of it: load it with `line` {next}.");
+        }
         if file == MAIN_FILE && skill.files.len() > 1 {
             text.push_str("\nIts other files: ");
             text.push_str(&files(MAIN_FILE));
         }
         Ok((skill, text))
     }
+}
+
+/// So many characters of a skill's file are loaded at once.
+const LOADED_CHARS: usize = 16_000;
+
+/// The whole lines from that one on that are loaded at once, and the number of the next one.
+fn stretch(content: &str, from: usize) -> (String, Option<usize>) {
+    let (mut text, mut left) = (String::new(), LOADED_CHARS);
+    for (number, line) in (1..).zip(content.split_inclusive('\n')).skip(from - 1) {
+        match left.checked_sub(line.chars().count()) {
+            Some(rest) => left = rest,
+            None if text.is_empty() => {
+                text.extend(line.chars().take(LOADED_CHARS));
+                text.push_str(" [… the rest of this line is left out]");
+                return (text, Some(number + 1));
+            }
+            None => return (text, Some(number)),
+        }
+        text.push_str(line);
+    }
+    (text, None)
 }
 
 impl std::fmt::Debug for Catalog {

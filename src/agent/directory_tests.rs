@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::agent::{
-    catalog::Found,
+    catalog::{Found, Skill},
     disclosure::{Disclosure, FOUND},
     spec::Tier,
 };
@@ -145,4 +145,31 @@ fn a_call_by_another_spelling_means_the_tool() {
         assert_eq!(catalog.meant(written), meant);
     }
     assert_eq!(catalog.find("find_tool"), Found::Find);
+}
+
+/// MC-13, T8: a long file of a skill is loaded part by part, and nothing of it is lost.
+#[test]
+fn mc_13_a_long_file_is_loaded_part_by_part() {
+    let lines: Vec<_> = (0..3_000).map(|n| format!("{n}: größe 🦀\n")).collect();
+    let content = lines.concat();
+    let files = [("SKILL.md", "short"), ("long.md", content.as_str())];
+    let files = files.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    let skill = Skill { name: "s".into(), description: "d".into(), files, foreign: false };
+    let catalog = Catalog::new(vec![], vec![skill]).unwrap();
+    let (mut whole, mut line) = (String::new(), 1);
+    loop {
+        let asked = json!({ "name": "s", "file": "long.md", "line": line });
+        let (_, text) = catalog.loading(&asked).unwrap();
+        assert!(text.chars().count() < 17_000);
+        let (part, rest) = text.split_once('\n').unwrap().1.rsplit_once("\n</skill>").unwrap();
+        whole.push_str(part);
+        let Some((_, next)) = rest.rsplit_once("`line` ") else { break };
+        line = next.trim_end_matches('.').parse().unwrap();
+    }
+    assert_eq!(whole, content);
+    let (_, short) = catalog.loading(&json!({ "name": "s" })).unwrap();
+    assert_eq!(
+        short,
+        "<skill name=\"s\" file=\"SKILL.md\">\nshort\n</skill>\nIts other files: long.md"
+    );
 }

@@ -114,7 +114,8 @@ pub fn load_skill() -> ToolSpec {
             "type": "object",
             "properties": {
                 "name": { "type": "string" },
-                "file": { "type": "string", "description": "A file that the skill mentions; SKILL.md if left out" }
+                "file": { "type": "string", "description": "A file that the skill mentions; SKILL.md if left out" },
+                "line": { "type": "integer", "description": "Where to go on in a long file" }
             },
             "required": ["name"]
         }),

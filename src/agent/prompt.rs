@@ -104,7 +104,7 @@ impl Prompt {
 
 /// `group` says that several people may write: then each message names its author, as data.
 pub fn build(session: &Session, agent: &Agent, group: bool) -> Prompt {
-    let pinned = session.pinned.iter().map(|text| Message::User { text: text.clone() });
+    let pinned = pinned(session, agent).map(|text| Message::User { text: text.clone() });
     let dialogue = session.items.iter().flat_map(|item| messages(item, group));
     Prompt {
         system: system(session, agent),
@@ -112,6 +112,19 @@ pub fn build(session: &Session, agent: &Agent, group: bool) -> Prompt {
         messages: pinned.chain(newest_pictures(dialogue.collect())).collect(),
         max_output_tokens: agent.budget.output_tokens,
     }
+}
+
+/// The skills that outlive a summary: the newest, as far as they take a quarter of the context, at four
+/// bytes to a token. Any other can be loaded again.
+fn pinned<'a>(session: &'a Session, agent: &Agent) -> impl Iterator<Item = &'a String> {
+    let mut left_bytes = agent.budget.context_tokens as usize;
+    let fits = |text: &&String| {
+        let rest = left_bytes.checked_sub(text.len());
+        left_bytes = rest.unwrap_or(0);
+        rest.is_some()
+    };
+    let newest = session.pinned.iter().rev().take_while(fits).count();
+    session.pinned.iter().skip(session.pinned.len() - newest)
 }
 
 /// The request for a summary of everything up to `upto`.
@@ -280,6 +293,7 @@ fn breaks_line(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::{Budget, Policy};
 
     fn picture(number: usize) -> Message {
         let name = format!("{number}]\n.jpg");
@@ -304,6 +318,23 @@ mod tests {
         assert_eq!(changes, 8);
         let Message::User { text } = &shown(21)[0] else { panic!("it is left out") };
         assert_eq!(text, "[picture: 0  .jpg, not shown any more: `look_at` shows it again]");
+    }
+
+    /// MC-15: skills outlive a summary as far as they leave room for the dialogue, the newest first.
+    #[test]
+    fn mc_15_loaded_skills_take_a_quarter_of_the_context_at_most() {
+        let catalog = Catalog::new(vec![], vec![]).unwrap();
+        let budget = Budget { context_tokens: 10, ..Budget::default() };
+        let policy = Policy::default();
+        let [id, model, system_prompt] = ["a", "m", "p"].map(str::to_owned);
+        let agent = Agent { id, model, system_prompt, catalog, policy, budget };
+        let pins = |texts: &[&str]| {
+            let pinned = texts.iter().map(|&text| text.to_owned()).collect();
+            let session = Session { pinned, ..Session::default() };
+            build(&session, &agent, false).messages.len()
+        };
+        assert_eq!(pins(&["12345", "1234", "123456"]), 2);
+        assert_eq!(pins(&["12345678901"]), 0);
     }
 
     /// S13: neither a name nor a text begins a line that looks like somebody else's.
