@@ -177,14 +177,16 @@ impl Plan {
             if let Err(problem) = agent.catalog.check(spec, &call.arguments) {
                 return self.settle.push(failed(call, format!("Invalid parameters: {problem}")));
             }
-            if spec.tier == Tier::Extension && !session.enabled.contains(&spec.name) {
-                return self.settle.push(Event::ToolsEnabled { names: vec![spec.name.clone()] });
-            }
             if let Some(text) = limits::worn_out(session, spec, call) {
                 return self.settle.push(ended(call, Outcome::Denied, text));
             }
         }
-        match guard::judge(open, spec, session, &agent.policy, scene) {
+        let verdict = guard::judge(open, spec, session, &agent.policy, scene);
+        let hidden = spec.tier == Tier::Extension && !session.enabled.contains(&spec.name);
+        if hidden && open.state == CallState::New && !matches!(verdict, Verdict::Refuse(_)) {
+            return self.settle.push(Event::ToolsEnabled { names: vec![spec.name.clone()] });
+        }
+        match verdict {
             Verdict::Run(_) if let Some(from) = done_before(session, spec, call) => {
                 self.settle.push(Event::Reused { call: call.id.clone(), from });
             }
