@@ -30,6 +30,13 @@ impl Allow {
         }
         Self::Only(list.iter().cloned().collect())
     }
+
+    fn names(&self, id: &str) -> bool {
+        match self {
+            Self::Everybody => true,
+            Self::Only(ids) => ids.contains(id),
+        }
+    }
 }
 
 /// What that person may do here; `None`: nothing, they are a stranger.
@@ -42,11 +49,7 @@ pub async fn role(
     roles: &BTreeMap<String, Role>,
     person: &Person,
 ) -> Result<Option<Role>> {
-    let named = match allow {
-        Allow::Everybody => true,
-        Allow::Only(ids) => ids.contains(&person.id),
-    };
-    let allowed = named || crash::planted("strangers");
+    let allowed = allow.names(&person.id) || crash::planted("strangers");
     let kept = people::role(tx, channel, &person.id).await?;
     let is_word = |role: &&String| matches!(role.as_str(), "owner" | "admin");
     let (words, ids): (Vec<_>, Vec<_>) = person.roles.iter().partition(is_word);
@@ -54,6 +57,24 @@ pub async fn role(
     let own = roles.get(&person.id).copied();
     let role = own.max(kept).max(given(&ids)).max(allowed.then_some(Role::Member));
     Ok(role.map(|role| given(&words).map_or(role, |raised| role.max(raised))))
+}
+
+/// Whether somebody may still talk here of whom the platform says nothing just now. Where ids of
+/// roles let people in, they are taken to have one.
+pub async fn is_welcome(
+    tx: &mut Tx<'_>,
+    here: (&str, &Allow),
+    roles: &BTreeMap<String, Role>,
+    id: &str,
+) -> Result<bool> {
+    if here.1.names(id) {
+        return Ok(true);
+    }
+    let (name, language) = (String::new(), None);
+    let person = Person { id: id.to_owned(), name, language, is_bot: false, roles: vec![] };
+    let role = role(tx, here, roles, &person).await?;
+    let by_platform = roles.keys().any(|of| !matches!(of.as_str(), "owner" | "admin"));
+    Ok(role.map_or(by_platform, |role| role >= Role::Member))
 }
 
 /// What to say to somebody unknown; a pairing code in the text is tried.

@@ -11,10 +11,11 @@ use std::{sync::Arc, time::Duration};
 use super::Worker;
 use crate::{
     agent::taint,
+    gateway::people,
     journal::event::Event,
     store::{
         Tx, conversations, journal, outbox, places,
-        schedules::{self, Does, Schedule},
+        schedules::{self, Does, Schedule, State},
     },
 };
 
@@ -63,6 +64,13 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
             if !schedules::fire(tx, &schedule, next, now).await? {
                 return Ok(false);
             }
+            if !is_welcome(tx, &worker, &schedule).await? {
+                let (by, id) = (&schedule.by.id, &schedule.id);
+                tracing::warn!(schedule.id = %id, person = by, "paused: who made it is let in no more");
+                let paused = (State::Paused, next.unwrap_or(schedule.due_at));
+                schedules::set(tx, &schedule, paused, now).await?;
+                return Ok(true);
+            }
             match schedule.does {
                 Does::Remind => remind(tx, &worker, &schedule, now).await?,
                 Does::Run => run(tx, schedule, now).await?,
@@ -71,6 +79,14 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
         })
     });
     fired.await
+}
+
+/// Nothing is done for whoever may not talk there any more.
+async fn is_welcome(tx: &mut Tx<'_>, worker: &Worker, schedule: &Schedule) -> Result<bool> {
+    let (channel, _) = places::place(tx, &schedule.conversation).await?;
+    let Some(connected) = worker.gateway.channels.get(&channel) else { return Ok(true) };
+    let here = (channel.as_str(), &connected.allow);
+    people::is_welcome(tx, here, &connected.manners.roles, &schedule.by.id).await
 }
 
 async fn remind(

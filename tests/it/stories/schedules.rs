@@ -115,6 +115,23 @@ story! {
 }
 
 story! {
+    /// Nothing is done for whoever has been shut out, until they are let in again and resume it.
+    async fn what_was_scheduled_ends_with_the_welcome(world: &mut World) {
+        ann_schedules(world, "remind", json!({ "text": "Tea", "every": "1h" })).await;
+        world.time_passes(TimeDelta::hours(1)).await;
+        assert_eq!(world.last(), "⏰ Tea");
+        let allow = std::mem::replace(&mut world.allow, vec!["2".into()]);
+        world.time_passes(TimeDelta::hours(2)).await;
+        world.allow = allow;
+        world.time_passes(TimeDelta::hours(2)).await;
+        assert_eq!(world.shown(), "Noted.\n⏰ Tea");
+        ann_schedules(world, "list_schedules", json!({})).await;
+        let listed = ends(world).await.pop().unwrap().1;
+        assert!(listed.contains("paused"), "{listed}");
+    }
+}
+
+story! {
     /// MC-39: the same twice is one; there is a list, a pause, an end; only so many, not too often.
     async fn mc_39_they_are_listed_paused_resumed_and_deleted(world: &mut World) {
         world.config.limits.messages_per_minute = 0;
