@@ -16,6 +16,8 @@ use crate::{
 pub const DEPTH: u32 = 3;
 /// Tasks of one call.
 pub const AT_ONCE: usize = 8;
+/// Those that may be at work for one conversation of people, at any depth.
+pub const AT_WORK: usize = 16;
 /// The longest answer of a sub-agent; the whole of a longer one is in a file.
 pub const ANSWER_CHARS: usize = 4_000;
 

@@ -72,6 +72,13 @@ pub fn too_many_tasks(most: usize) -> String {
     format!("Not delegated: at most {most} tasks at once. Give the others afterwards.")
 }
 
+pub fn too_many_at_work(most: usize) -> String {
+    format!(
+        "Not delegated: at most {most} tasks are done at once for one conversation. Do it yourself, or \
+         delegate it when others have ended."
+    )
+}
+
 pub fn coworker_failed(agent: &str, reason: &str) -> String {
     format!("{agent} did not finish: {reason}")
 }

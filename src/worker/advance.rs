@@ -93,7 +93,7 @@ impl<'w> Turn<'w> {
             Effect::Think => think::think(self).await,
             Effect::Compact { upto } => think::compact(self, upto).await,
             Effect::Run(cleared) => act::run(self, cleared, running).await,
-            Effect::Delegate(orders) => delegate::delegate(self, orders).await,
+            Effect::Delegate(orders) => delegate::delegate(self, orders, running).await,
             Effect::Ask(questions) => ask::ask(self, questions).await,
             Effect::Settle(events) => {
                 let facts = trail::refused(self, &[], &events);

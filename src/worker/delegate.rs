@@ -1,14 +1,20 @@
 //! Begins sub-agents, and says what came of the work that a sub-agent was begun for.
 
 use anyhow::Result;
+use std::collections::BTreeMap;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Worker, trail,
+    Worker, limits,
+    running::Running,
+    trail,
     turn::{Flow, Turn},
 };
 use crate::{
-    agent::{delegation::ANSWER_CHARS, guard::Cleared},
+    agent::{
+        delegation::{ANSWER_CHARS, AT_WORK},
+        guard::Cleared,
+    },
     journal::{
         event::{Event, Heritage, Outcome, ToolResult},
         family::Task,
@@ -17,17 +23,37 @@ use crate::{
     },
     store::{
         leases::Claimed,
-        tasks::{Answer, Delegation},
+        tasks::{self, Answer, Delegation},
     },
     texts,
     tools::spill,
 };
 
-/// Commits the tasks; the turn ends here, and goes on when they have been answered.
-pub(super) async fn delegate(turn: &Turn<'_>, orders: Vec<(Cleared, Vec<Task>)>) -> Result<Flow> {
-    let mut change = turn.change(vec![], vec![]);
-    for (cleared, tasks) in orders {
+/// Commits the tasks for which there is room; the turn ends here, and goes on when they have been
+/// answered.
+pub(super) async fn delegate(
+    turn: &Turn<'_>,
+    orders: Vec<(Cleared, Vec<Task>)>,
+    running: &mut Running<'_>,
+) -> Result<Flow> {
+    let (cleared, tasks): (Vec<_>, Vec<_>) = orders.into_iter().unzip();
+    let mut tasks: BTreeMap<_, _> =
+        cleared.iter().map(|cleared| cleared.call().id.clone()).zip(tasks).collect();
+    let (cleared, ends) = limits::admit(turn, cleared, running).await?;
+    let mut change = turn.change(ends, vec![]);
+    let mut at_work = at_work(turn).await?;
+    for cleared in cleared {
         let call = cleared.call().id.clone();
+        let tasks = tasks.remove(&call).unwrap_or_default();
+        at_work += tasks.len();
+        if at_work > AT_WORK {
+            at_work -= tasks.len();
+            let text = texts::too_many_at_work(AT_WORK);
+            change.events.push(limits::refused(&call, text));
+            continue;
+        }
+        let counted = running.counted.remove(&call);
+        change.used.push(limits::delegated(turn, cleared.call(), counted));
         let tasks: Vec<_> = tasks.into_iter().map(|task| (ConversationId::new(), task)).collect();
         let children = tasks.iter().map(|(child, _)| child.clone()).collect();
         change.facts.push(trail::started(turn, &cleared));
@@ -36,7 +62,19 @@ pub(super) async fn delegate(turn: &Turn<'_>, orders: Vec<(Cleared, Vec<Task>)>)
         let (by, heritage) = (turn.requester(), turn.session.heritage());
         change.delegates.push(Delegation { call, tasks, by, heritage });
     }
+    change.facts.extend(trail::refused(turn, &[], &change.events));
     turn.record(change).await
+}
+
+/// How many tasks are open for the people of this conversation.
+async fn at_work(turn: &Turn<'_>) -> Result<usize> {
+    let root = turn.claimed.lease.home().clone();
+    let read = turn
+        .worker
+        .gateway
+        .store
+        .read(move |tx| Box::pin(async move { tasks::at_work(tx, &root).await }));
+    Ok(read.await?.len())
 }
 
 /// What a sub-agent's last words are to the agent that it works for; `None`: it works for people.

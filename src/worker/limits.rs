@@ -126,7 +126,9 @@ pub(super) async fn admit(
     // What does not fit the tool is refused by it, and costs nothing.
     let toolbox = &turn.worker.toolbox;
     let unfit = cleared.iter().map(Cleared::call);
-    let unfit = unfit.filter(|c| toolbox.prepare(&c.tool, c.arguments.clone()).is_err());
+    let unfit = unfit.filter(|c| {
+        toolbox.find(&c.tool).is_some() && toolbox.prepare(&c.tool, c.arguments.clone()).is_err()
+    });
     running.counted.extend(unfit.map(|call| call.id.clone()));
     let mut near: Vec<_> = cleared
         .iter()
@@ -227,7 +229,7 @@ fn rate_limited(call: &CallId, wait: Duration) -> Event {
     refused(call, ToolError::RateLimited(Some(wait)).to_string())
 }
 
-fn refused(call: &CallId, text: String) -> Event {
+pub(super) fn refused(call: &CallId, text: String) -> Event {
     let result = ToolResult::text(Outcome::Denied, text);
     Event::ToolFinished { call: call.clone(), result }
 }
@@ -256,6 +258,13 @@ fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used 
     let price = turn.worker.limits.prices.get(&id).copied().unwrap_or_default();
     let what = What::Model { id, messages, usage, cost_micros: price.of(&usage) };
     Used { agent: turn.agent.id.clone(), person: person(turn, upto), what, took_ms: 0 }
+}
+
+/// Work that others are given, for the account of its tool.
+pub(super) fn delegated(turn: &Turn<'_>, call: &Call, counted: bool) -> Used {
+    let what = What::Tool { name: call.tool.clone(), counted, cost_micros: 0 };
+    let person = person(turn, turn.session.answered_upto);
+    Used { agent: turn.agent.id.clone(), person, what, took_ms: 0 }
 }
 
 /// A run of a tool for the account, and what models were asked for it.

@@ -9,7 +9,7 @@ use countersign::{
     },
     app::App,
     clock::Clock as _,
-    config::AgentEntry,
+    config::{AgentEntry, limits::ToolLimitEntry},
     journal::event::{Event, Heritage, Outcome},
     llm::{
         ModelError, Reply,
@@ -109,6 +109,39 @@ story! {
             results[3],
             "Coworker 'nobody' not found. Available coworkers: default, researcher, writer"
         );
+    }
+}
+
+story! {
+    /// IC-33, S13: delegating is limited like any other tool, and so is how many are at work.
+    async fn ic_33_s13_delegating_is_limited(world: &mut World) {
+        staff(world);
+        let limit = |tool: &str, per_minute| ToolLimitEntry {
+            tool: tool.into(), per_minute: Some(per_minute), per_hour: None, max_usage_count: None,
+        };
+        world.config.limits.tools = vec![limit("delegate", 3)];
+        let eight = || {
+            let tasks = vec![json!({ "agent": "writer", "task": "write" }); 8];
+            ("delegate".to_owned(), json!({ "tasks": tasks }))
+        };
+        world.model_will(calls(vec![eight(), eight(), eight()]));
+        for _ in 0..16 {
+            world.model_will(say("Written."));
+        }
+        world.model_will(say("Sixteen are done."));
+        world.ann_says("go").await;
+        assert_eq!(world.last(), "Sixteen are done.");
+        let refused = |results: &[String], why: &str| {
+            results.iter().filter(|result| result.starts_with(why)).count()
+        };
+        let results = world.results().await;
+        assert_eq!((results.len(), refused(&results, "Not delegated: at most 16")), (3, 1), "{results:?}");
+        world.model_will(calls(vec![to("writer", "one"), to("writer", "two")]));
+        world.model_will(say("Written."));
+        world.model_will(say("One more."));
+        world.ann_says("again").await;
+        let results = world.results().await;
+        assert_eq!((results.len(), refused(&results, "Rate limit exceeded")), (5, 1), "{results:?}");
     }
 }
 
