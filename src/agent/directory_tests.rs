@@ -104,7 +104,7 @@ fn many_servers_do_not_fill_the_prompt() {
     assert!(said.len() < 1_500, "{said}");
 }
 
-/// MC-08: progressive is usual; legacy shows all; direct shows all of a small catalogue.
+/// MC-08, IC-14: progressive is usual; legacy shows all that are listed; direct shows all of a small catalogue.
 #[test]
 fn mc_08_modes() {
     let names = |more, mode| schemas(&with(more).disclosing(mode));
@@ -112,6 +112,7 @@ fn mc_08_modes() {
     assert_eq!(names(0, Disclosure::Progressive), ["note", "enable_tool"]);
     let all = ["note", "rare", "github_create_issue", "mail_send"];
     assert_eq!(names(0, Disclosure::Legacy), all);
+    assert_eq!(names(0, Disclosure::Legacy), with(0).names().collect::<Vec<_>>());
     assert_eq!(names(1000, Disclosure::Legacy).len(), 1004);
     assert_eq!(names(0, Disclosure::Direct), all);
     assert_eq!(names(17, Disclosure::Direct).len(), 21, "20 extension tools and a core one");

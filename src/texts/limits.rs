@@ -19,8 +19,8 @@ pub fn withheld(why: &str) -> String {
 
 pub fn repeated(tool: &str, times: usize) -> String {
     format!(
-        "Not run again: this very call of {tool} has given the same result {times} times. Do \
-         something else, or say what you have found."
+        "I just used the {tool} tool with the same input. I need to try a different approach or use \
+         a different tool. (It has given the same result {times} times, and was not run again.)"
     )
 }
 

@@ -1,7 +1,7 @@
 //! What time it is.
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use chrono_tz::{OffsetName as _, TZ_VARIANTS, Tz};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -41,7 +41,7 @@ impl Tool for CurrentDatetime {
     }
 }
 
-/// `2026-04-11T14:30:22 (Saturday, Europe/Berlin, CEST, UTC+02:00)`
+/// `2026-04-11T14:30:22 (Saturday, Europe/Berlin, CEST, 2026-04-11T14:30:22+02:00)`
 fn told(now: DateTime<Utc>, zone: Tz) -> String {
     let local = now.with_timezone(&zone);
     let name = local.offset().abbreviation().filter(|name| name.starts_with(char::is_alphabetic));
@@ -49,10 +49,10 @@ fn told(now: DateTime<Utc>, zone: Tz) -> String {
     let name = name.map(|name| format!(", {name}")).unwrap_or_default();
     let zone = zone.name();
     format!(
-        "{} ({}, {zone}{name}, UTC{})",
+        "{} ({}, {zone}{name}, {})",
         local.format("%FT%T"),
         local.format("%A"),
-        local.format("%:z")
+        local.to_rfc3339_opts(SecondsFormat::Secs, false)
     )
 }
 
@@ -98,16 +98,20 @@ mod tests {
         CurrentDatetime.run(arguments, &place.context).await.map(|output| output.text)
     }
 
+    /// IC-46: and in RFC 3339.
     #[tokio::test]
     async fn mc_21_the_time_of_a_zone_in_its_exact_form() {
         assert_eq!(
             at(json!({ "timezone": "Europe/Berlin" })).await.unwrap(),
-            "2026-04-11T14:30:22 (Saturday, Europe/Berlin, CEST, UTC+02:00)"
+            "2026-04-11T14:30:22 (Saturday, Europe/Berlin, CEST, 2026-04-11T14:30:22+02:00)"
         );
-        assert_eq!(at(json!({})).await.unwrap(), "2026-04-11T12:30:22 (Saturday, UTC, UTC+00:00)");
+        assert_eq!(
+            at(json!({})).await.unwrap(),
+            "2026-04-11T12:30:22 (Saturday, UTC, 2026-04-11T12:30:22+00:00)"
+        );
         assert_eq!(
             at(json!({ "timezone": "asia/kathmandu" })).await.unwrap(),
-            "2026-04-11T18:15:22 (Saturday, Asia/Kathmandu, UTC+05:45)"
+            "2026-04-11T18:15:22 (Saturday, Asia/Kathmandu, 2026-04-11T18:15:22+05:45)"
         );
     }
 

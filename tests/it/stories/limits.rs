@@ -142,7 +142,7 @@ story! {
 }
 
 story! {
-    /// S13: the same call with the same result: the model is told, then the turn ends.
+    /// S13, CA-23: the same call with the same result: the model is told, then the turn ends.
     async fn going_in_circles_ends_the_turn(world: &mut World) {
         for _ in 0..5 {
             world.model_will(call("rare", json!({})));

@@ -64,7 +64,7 @@ story! {
             ("get_current_datetime".into(), json!({})),
         ]));
         world.ann_says("delete a.txt and tell the time").await;
-        assert_eq!(world.results().await, ["2026-05-04T10:00:00 (Monday, UTC, UTC+00:00)"]);
+        assert_eq!(world.results().await, ["2026-05-04T10:00:00 (Monday, UTC, 2026-05-04T10:00:00+00:00)"]);
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
         assert_eq!((world.last().as_str(), world.deletions()), ("Done.", 1));

@@ -192,8 +192,6 @@ story! {
     }
 }
 
-
-async fn contained(world: &World) -> Vec<String> {
 /// What a process says of the namespaces that it runs in.
 const SHOWS: &str = "readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt";
 
