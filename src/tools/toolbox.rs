@@ -639,6 +639,11 @@ mod tests {
             assert_ne!(specs[name].approval, catalog::Approval::Never, "{name}");
         }
         assert_eq!(specs["shell"].domain, catalog::Domain::Container);
+        let seconds = |name: &str| specs[name].timeout.as_secs();
+        assert_eq!(("read_file", seconds("read_file")), ("read_file", 30), "MC-48");
+        let wait = &specs["shell"].parameters["properties"]["timeout"];
+        assert_eq!((&wait["minimum"], &wait["maximum"]), (&json!(1), &json!(300)), "MC-23");
+        assert!((300..=310).contains(&seconds("shell")), "the cap, and what starts and ends it");
         let walls = |spec: &ToolSpec| spec.unavailable.clone();
         assert_eq!(walls(&specs["shell"]).as_deref(), Some("a test"), "it has no walls here");
         let theirs = |name: &&String| name.starts_with("browser") || name.starts_with("composio");

@@ -45,36 +45,46 @@ const OPEN: &[(&str, &str)] = &[
 ];
 
 /// A test names its rows in its doc comment, or in front of its own name: `ic_21_t7_calls_…`.
+/// It prints the table of the rows and their tests.
 #[test]
 fn every_row_is_proved_or_open() {
-    let mut proved = BTreeSet::new();
+    let mut proved = BTreeMap::new();
     for folder in ["src", "channels", "renderers", "tests"] {
         collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut proved);
     }
     let open: BTreeMap<_, _> = OPEN.iter().copied().collect();
     for (what, rows) in WANTED {
         for row in rows_in(rows) {
-            let (proved, open) = (proved.contains(&row), open.contains_key(row.as_str()));
-            assert!(proved || open, "{what}: no test names {row}");
-            assert!(!(proved && open), "{what}: {row} is proved, and listed as open");
+            let (tests, why) = (proved.get(&row), open.get(row.as_str()));
+            let told = match (tests, why) {
+                (Some(tests), None) => {
+                    tests.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+                }
+                (None, Some(why)) => format!("open: {why}"),
+                (None, None) => panic!("{what}: no test names {row}"),
+                (Some(_), Some(_)) => panic!("{what}: {row} is proved, and listed as open"),
+            };
+            eprintln!("{row:<6} {told}");
         }
     }
 }
 
-fn collect(folder: &Path, proved: &mut BTreeSet<String>) {
+fn collect(folder: &Path, proved: &mut BTreeMap<String, BTreeSet<String>>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
         if path.is_dir() && !path.ends_with("target") {
             collect(&path, proved);
         } else if path.extension().is_some_and(|ending| ending == "rs") {
-            proved.extend(proved_by(&fs::read_to_string(&path).unwrap()));
+            for (row, test) in proved_by(&fs::read_to_string(&path).unwrap()) {
+                proved.entry(row).or_default().insert(test);
+            }
         }
     }
 }
 
-/// The rows that the tests of one file name.
-fn proved_by(text: &str) -> BTreeSet<String> {
-    let mut rows = BTreeSet::new();
+/// The rows that the tests of one file name, each with such a test.
+fn proved_by(text: &str) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
     let (mut said, mut is_test) = (String::new(), false);
     for line in text.lines().map(str::trim) {
         if let Some(words) = line.strip_prefix("///") {
@@ -85,8 +95,9 @@ fn proved_by(text: &str) -> BTreeSet<String> {
         {
             is_test = true;
         } else if let Some(at) = line.find("fn ").filter(|_| is_test) {
-            rows.extend(rows_in(&said));
-            rows.extend(rows_in_name(&line[at + 3..]));
+            let test = line[at + 3..].split('(').next().unwrap_or_default();
+            let named = rows_in(&said).into_iter().chain(rows_in_name(test));
+            rows.extend(named.map(|row| (row, test.to_owned())));
             (said, is_test) = (String::new(), false);
         } else if !line.starts_with("#[") {
             said.clear();
@@ -143,5 +154,6 @@ fn rows_are_read_from_words_and_names() {
     assert_eq!(rows_in_name("cv_14_t7_a_panic_is_contained()"), ["CV-14", "T7"]);
     assert!(rows_in_name("a_panic_of_2_kinds()").is_empty());
     let comment = ["/// A9: no test", "fn x() {}", "/// A1", "#[test]", "fn s2_y() {}"].join("\n");
-    assert_eq!(proved_by(&comment).into_iter().collect::<Vec<_>>(), ["A1", "S2"]);
+    let proved = ["A1", "S2"].map(|row| (row.to_owned(), "s2_y".to_owned()));
+    assert_eq!(proved_by(&comment), proved);
 }

@@ -119,7 +119,7 @@ story! {
         let limit = |tool: &str, per_minute| ToolLimitEntry {
             tool: tool.into(), per_minute: Some(per_minute), per_hour: None, max_usage_count: None,
         };
-        world.config.limits.tools = vec![limit("delegate", 3)];
+        world.config.limits.tools = vec![limit("delegate", 4)];
         let eight = || {
             let tasks = vec![json!({ "agent": "writer", "task": "write" }); 8];
             ("delegate".to_owned(), json!({ "tasks": tasks }))
