@@ -2,7 +2,7 @@
 //!
 //! - [`plan`]: which sheets there are and what stands on each
 //! - [`pages`]: what all sheets share
-//! - [`sheet`], [`table`], [`charts`]: writing them
+//! - [`sheet`], [`table`], [`totals`], [`charts`]: writing them
 //! - [`directives`]: totals and conditional formats, asked for by comments
 //! - [`mod@stream`]: long tables, without a document in between
 //! - [`cells`]: what a cell's text means; [`formula`]: which formulas may stay formulas,
@@ -22,6 +22,7 @@ mod runs;
 mod sheet;
 mod stream;
 mod table;
+mod totals;
 
 pub use stream::stream;
 

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use rust_xlsxwriter::{
-    Format, FormatBorder, Formula, Table as Native, TableColumn, TableStyle, Worksheet, XlsxError,
+    Format, Formula, Table as Native, TableColumn, TableStyle, Worksheet, XlsxError,
 };
 
 use super::cells::{self, Typed};
-use super::directives::{Directive, Total};
+use super::directives::Directive;
 use super::formula::{self, Grid, Tops, Value};
 use super::look::{self, Column};
-use super::number_format::{self, Counted};
+use super::number_format;
 use super::pages::{Meaning, Pages, Read};
 use super::runs::{Runs, Style, formula_source};
 
@@ -91,70 +91,6 @@ impl Pages<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A row below the table that counts what is shown of it.
-    fn total(
-        &mut self,
-        sheet: &mut Worksheet,
-        (top, bottom, row): (u32, u32, u32),
-        read: &Read,
-        total: Total,
-    ) -> Result<(), XlsxError> {
-        let columns = read.iter().map(Vec::len).max().unwrap_or(0);
-        let (name, code) = total.name();
-        let mut is_named = false;
-        for column in 0..columns {
-            // The first column names its rows, be it by numbers.
-            let is_name = column == 0 && columns > 1;
-            let numbers = if is_name { None } else { self.numbers(read, column, total) };
-            let format = Format::new().set_bold().set_border_top(FormatBorder::Thin);
-            let at = column as u16;
-            // Shares do not add up.
-            let adds_up = |shown: &str| total != Total::Sum || !shown.contains('%');
-            if let Some((value, shown)) = numbers.filter(|(_, shown)| adds_up(shown)) {
-                let format = format.set_num_format(shown);
-                let from = rust_xlsxwriter::utility::row_col_to_cell(top + 1, at);
-                let to = rust_xlsxwriter::utility::row_col_to_cell(bottom, at);
-                let formula = Formula::new(format!("=SUBTOTAL({code},{from}:{to})"));
-                let formula = formula.set_result(value.to_string());
-                sheet.write_formula_with_format(row, at, formula, &format)?;
-            } else if is_named {
-                sheet.write_blank(row, at, &format)?;
-            } else {
-                is_named = true;
-                sheet.write_string_with_format(row, at, name, &format)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// What a column of nothing but numbers comes to, and how that is shown.
-    fn numbers(&mut self, read: &Read, column: usize, total: Total) -> Option<(f64, String)> {
-        let (mut values, mut counted) = (Vec::new(), Counted::default());
-        for (at, row) in read.iter().enumerate() {
-            let Some((runs, meaning)) = row.get(column) else { continue };
-            match meaning {
-                Some(Meaning::Typed(Typed::Number { value, format })) => {
-                    counted.see(format);
-                    values.push(*value);
-                }
-                Some(Meaning::Formula(formula)) => {
-                    let value = self.grid.compute(at as u32 + 1, column as u16);
-                    if let Some(format) = number_format::of(formula, read, value.as_ref()) {
-                        counted.see(&format);
-                    }
-                    let Some(Value::Number(value)) = value else { return None };
-                    values.push(value);
-                }
-                None if runs.pieces.is_empty() => {}
-                _ => return None,
-            }
-        }
-        let value = total.of(&values);
-        let shown =
-            if total == Total::Count { Some("0".to_owned()) } else { counted.format(value) };
-        (!values.is_empty()).then(|| (value, shown.unwrap_or_else(|| "General".to_owned())))
     }
 
     /// Excel wants each name once and none empty.
