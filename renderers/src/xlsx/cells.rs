@@ -1,14 +1,18 @@
 //! What a cell's text means: numbers, money, shares, dates, truth, or just text.
 //!
 //! Only what is certain becomes a value. What looks like an identifier stays text: leading zeros,
-//! more digits than a spreadsheet keeps, telephone numbers, ambiguous dates and commas.
+//! more digits before the point than a spreadsheet keeps, telephone numbers, ambiguous dates and
+//! commas.
 
 use chrono::{NaiveDate, NaiveDateTime};
 
 /// The most characters of a cell, which is Excel's limit.
 pub const CELL_CHARS: usize = 32_767;
-/// A spreadsheet keeps fifteen digits; one more would change the number.
+/// A spreadsheet keeps fifteen digits; one more would change the number. Decimals are rounded, as
+/// they were where they were computed.
 const DIGITS: usize = 15;
+/// Decimals that are shown; a number with more was computed and is shown as the spreadsheet likes.
+const DECIMALS: usize = 10;
 /// A number with a plus and this many digits is more likely a telephone's.
 const TELEPHONE_DIGITS: usize = 7;
 
@@ -113,7 +117,7 @@ fn shape(text: &str) -> Option<Shape> {
         && groups.all(|group| group.len() == 3 && all_digits(group))
         && (decimals.is_empty() || all_digits(decimals));
     let leading_zero = first.len() > 1 && first.starts_with('0') || (is_grouped && first == "0");
-    let digits = whole.bytes().filter(u8::is_ascii_digit).count() + decimals.len();
+    let digits = whole.bytes().filter(u8::is_ascii_digit).count();
     if !fits || leading_zero || digits > DIGITS {
         return None;
     }
@@ -135,10 +139,14 @@ fn format(
     in_brackets: bool,
     has_plus: bool,
 ) -> String {
+    let is_dressed = shape.is_grouped || shape.is_scientific || currency.is_some();
+    if shape.decimals > DECIMALS && !(is_dressed || is_percent || in_brackets || has_plus) {
+        return "General".to_owned();
+    }
     let mut format = if shape.is_grouped || currency.is_some() { "#,##0" } else { "0" }.to_owned();
     if shape.decimals > 0 {
         format.push('.');
-        format.push_str(&"0".repeat(shape.decimals));
+        format.push_str(&"0".repeat(shape.decimals.min(DECIMALS)));
     }
     if shape.is_scientific {
         format.push_str("E+00");
@@ -218,6 +226,9 @@ mod tests {
             ("-£5", -5.0, "\"£\"#,##0"),
             ("+5", 5.0, "+0;-0;0"),
             ("0.0", 0.0, "0.0"),
+            ("0.30000000000000004", 0.300_000_000_000_000_04, "General"),
+            ("33.333333333333336%", 0.333_333_333_333_333_36, "0.0000000000%"),
+            ("1.2345678901234567e-5", 1.234_567_890_123_456_7e-5, "0.0000000000E+00"),
         ] {
             assert_eq!(number_of(text), (value, format.to_owned()), "{text}");
         }

@@ -1,0 +1,45 @@
+//! Workbooks from outside: what a person counts on in a cell, read with somebody else's reader.
+
+use std::io::Cursor;
+
+use calamine::{Data, Range, Reader as _, Xlsx};
+use renderers::{Document, Format, Rendered, markdown, render, rows};
+use serde_json::json;
+
+fn book(rendered: &Rendered) -> Xlsx<Cursor<&[u8]>> {
+    Xlsx::new(Cursor::new(rendered.bytes.as_slice())).expect("it is our own")
+}
+
+fn cells(rendered: &Rendered) -> Range<Data> {
+    book(rendered).worksheet_range_at(0).expect("there is a sheet").expect("it is our own")
+}
+
+fn cell(rendered: &Rendered, at: (u32, u32)) -> Data {
+    cells(rendered).get_value(at).cloned().unwrap_or_default()
+}
+
+fn workbook(document: &Document) -> Rendered {
+    render(document, Format::Xlsx).expect("it can be drawn")
+}
+
+fn drawn(source: &str) -> Rendered {
+    workbook(&markdown::read(source).expect("it can be read"))
+}
+
+#[test]
+fn computed_decimals_are_numbers() {
+    let floats = ["33.333333333333336", "0.1", "0.30000000000000004", "1.2345678901234567e-05"];
+    let csv = format!("x\n{}\n", floats.join("\n"));
+    let short = workbook(&rows::from_csv("T", &csv).unwrap());
+    let long = rows::workbook("T", &format!("{csv}{}", "1\n".repeat(20_001))).unwrap();
+    let json = json!([[1.0_f64 / 3.0 * 100.0], [33.333_333_333_333_336], [0.1]]);
+    let json = workbook(&rows::from_json("T", &json).unwrap());
+    for (at, float) in floats.iter().enumerate() {
+        let wanted = Data::Float(float.parse().unwrap());
+        assert_eq!(cell(&short, (at as u32 + 1, 0)), wanted);
+        assert_eq!(cell(&long, (at as u32 + 1, 0)), wanted);
+    }
+    assert_eq!(cell(&json, (1, 0)), Data::Float(33.333_333_333_333_336));
+    let sum = drawn("<!-- total: sum -->\n\n| x |\n|--|\n| 33.333333333333336 |\n| 1 |\n");
+    assert_eq!(cell(&sum, (3, 0)), Data::Float(34.333_333_333_333_336));
+}
