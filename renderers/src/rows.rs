@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
 use crate::document::{Align, Block, Inline, Meta, Table};
 use crate::markdown::clean;
-use crate::records::{Sheet, records, sheets, too_wide};
+use crate::records::{Records, Sheet, records, sheets, too_wide};
 use crate::{Document, Format, RenderError, Rendered, xlsx};
 
 /// A document of one table from CSV: fields by commas (semicolons or tabs, if the first line has more
@@ -20,15 +20,25 @@ pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
     document(title, vec![(title.to_owned(), header, records.collect())])
 }
 
-/// More lines than this go straight into the workbook, without a document in between.
+/// More lines than this, or more cells than a document may have, go straight into the workbook.
 const STREAMED_LINES: usize = 20_000;
 
 /// A workbook of one sheet from CSV of any length.
 pub fn workbook(title: &str, text: &str) -> Result<Rendered, RenderError> {
-    if text.lines().nth(STREAMED_LINES).is_some() {
+    if is_long(text) {
         return xlsx::stream(title, text);
     }
     crate::render(&from_csv(title, text)?, Format::Xlsx)
+}
+
+/// Whether a document would be too small for the rows.
+fn is_long(text: &str) -> bool {
+    let (mut lines, mut columns) = (0, 0);
+    Records::of(text).any(|record| {
+        lines += 1;
+        columns = record.len().max(columns);
+        lines > STREAMED_LINES || lines * columns > TABLE_CELLS
+    })
 }
 
 /// A document from JSON: a list of objects, a list of lists (the first is the header), or an object

@@ -43,3 +43,10 @@ fn computed_decimals_are_numbers() {
     let sum = drawn("<!-- total: sum -->\n\n| x |\n|--|\n| 33.333333333333336 |\n| 1 |\n");
     assert_eq!(cell(&sum, (3, 0)), Data::Float(34.333_333_333_333_336));
 }
+
+#[test]
+fn wide_rows_of_a_csv_are_as_welcome_as_many() {
+    let csv = format!("{}\n", "1,".repeat(13) + "1").repeat(15_000);
+    let rendered = rows::workbook("T", &csv).unwrap();
+    assert_eq!(cells(&rendered).get_size(), (15_000, 14));
+}
