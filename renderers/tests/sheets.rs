@@ -50,3 +50,27 @@ fn wide_rows_of_a_csv_are_as_welcome_as_many() {
     let rendered = rows::workbook("T", &csv).unwrap();
     assert_eq!(cells(&rendered).get_size(), (15_000, 14));
 }
+
+#[test]
+fn formulas_lean_on_as_many_others_as_they_like() {
+    use std::fmt::Write as _;
+    let ledger = |step: &dyn Fn(u32) -> String| {
+        let mut source = "## Sum\n\n| end |\n|--|\n| ='Ledger'!B202 |\n| ='Ledger'!B2 |\n\n\
+             ## Ledger\n\n| amount | balance |\n|--|--|\n"
+            .to_owned();
+        for row in 2..=202 {
+            writeln!(source, "| 1 | {} |", step(row)).unwrap();
+        }
+        let rendered = drawn(&source);
+        assert_eq!(rendered.warnings, Vec::<String>::new());
+        (cell(&rendered, (1, 0)), cell(&rendered, (2, 0)))
+    };
+    let one = |row: u32| if row == 2 { "=A2".to_owned() } else { format!("=B{}+A{row}", row - 1) };
+    assert_eq!(ledger(&one), (Data::Float(201.0), Data::Float(1.0)));
+    let up = |row: u32| {
+        if row == 202 { "=A202".to_owned() } else { format!("=B{}+A{row}", row + 1) }
+    };
+    assert_eq!(ledger(&up), (Data::Float(1.0), Data::Float(201.0)));
+    let all = |row: u32| format!("=SUM(A2:A{row})+0*MAX(B1:B{})", row - 1);
+    assert_eq!(ledger(&all), (Data::Float(201.0), Data::Float(1.0)));
+}

@@ -24,6 +24,8 @@ pub struct Grid {
     /// Cells that are being computed: meeting one again is a circle.
     open: HashSet<At>,
     looks: usize,
+    /// Formulas whose ground has been seen to.
+    prepared: HashSet<At>,
     /// The table that is meant.
     pub here: u32,
     /// The first table of each sheet, by the sheet's name in lower case.
@@ -32,6 +34,33 @@ pub struct Grid {
 
 /// Table, row, column.
 type At = (u32, u32, u16);
+
+/// Cells of a table: the first and the last row and column.
+struct Area {
+    table: u32,
+    rows: (u32, u32),
+    columns: (u16, u16),
+}
+
+impl Area {
+    fn of(table: u32, from: Cell, to: Cell) -> Self {
+        let (rows, columns) = corners(from, to);
+        Self { table, rows, columns }
+    }
+
+    fn size(&self) -> usize {
+        let (rows, columns) = (self.rows, self.columns);
+        (rows.1 - rows.0 + 1) as usize * usize::from(columns.1 - columns.0 + 1)
+    }
+
+    /// Row by row.
+    fn cells(self) -> impl Iterator<Item = At> {
+        let Self { table, rows, columns } = self;
+        (rows.0..=rows.1).flat_map(move |row| {
+            (columns.0..=columns.1).map(move |column| (table, row, column))
+        })
+    }
+}
 
 impl Grid {
     pub fn set(&mut self, row: u32, column: u16, value: Value) {
@@ -44,8 +73,58 @@ impl Grid {
 
     /// The value of a cell; `None` if it goes in circles or looks at too much.
     pub fn compute(&mut self, row: u32, column: u16) -> Option<Value> {
+        self.prepare((self.here, row, column));
         self.looks = 0;
         self.cell(row, column).ok()
+    }
+
+    /// Computes what a cell leans on, from the ground up, however deep that is: `cell` goes down by
+    /// recursion. What is met again while it waits is left to `cell`, which knows a circle.
+    fn prepare(&mut self, at: At) {
+        let mut waiting = Vec::new();
+        let mut next = Some(at);
+        loop {
+            if let Some(at) = next.take() {
+                let wanted = self.formulas.get(&at).filter(|_| self.prepared.insert(at));
+                let below = wanted.map(|formula| self.below(at.0, formula)).unwrap_or_default();
+                waiting.push((at, below.into_iter().flat_map(Area::cells)));
+            }
+            let Some((at, below)) = waiting.last_mut() else { return };
+            next = below.find(|at| self.formulas.contains_key(at) && !self.prepared.contains(at));
+            if next.is_none() {
+                let (table, row, column) = *at;
+                let here = std::mem::replace(&mut self.here, table);
+                self.looks = 0;
+                // What has no value now is asked for again where it is written.
+                let _ = self.cell(row, column);
+                self.here = here;
+                waiting.pop();
+            }
+        }
+    }
+
+    /// What a formula of that table looks at, without what is too much to look at.
+    fn below(&self, table: u32, formula: &Expr) -> Vec<Area> {
+        let mut areas = Vec::new();
+        let mut open = vec![(table, formula)];
+        while let Some((table, formula)) = open.pop() {
+            match formula {
+                Expr::Cell(cell) => areas.push(Area::of(table, *cell, *cell)),
+                Expr::Range(from, to) => areas.push(Area::of(table, *from, *to)),
+                Expr::Elsewhere(sheet, inner) => {
+                    let table = self.sheets.get(&sheet.to_lowercase());
+                    open.extend(table.map(|table| (*table, &**inner)));
+                }
+                Expr::Negate(inner) | Expr::Percent(inner) | Expr::Group(inner) => {
+                    open.push((table, inner));
+                }
+                Expr::Binary(left, _, right) => open.extend([(table, &**left), (table, &**right)]),
+                Expr::Call(_, arguments) => open.extend(arguments.iter().map(|a| (table, a))),
+                Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) => {}
+            }
+        }
+        areas.retain(|area| area.size() <= LOOKS);
+        areas
     }
 
     fn cell(&mut self, row: u32, column: u16) -> Result<Value, Stop> {
@@ -100,18 +179,11 @@ impl Grid {
             return Ok(values.unwrap_or(vec![Value::Error("#REF!")]));
         }
         let Expr::Range(from, to) = expr else { return Ok(vec![self.value(expr)?]) };
-        let (rows, columns) = corners(*from, *to);
-        let size = (rows.1 - rows.0 + 1) as usize * usize::from(columns.1 - columns.0 + 1);
-        if self.looks.saturating_add(size) > LOOKS {
+        let area = Area::of(self.here, *from, *to);
+        if self.looks.saturating_add(area.size()) > LOOKS {
             return Err(Stop);
         }
-        let mut values = Vec::with_capacity(size);
-        for row in rows.0..=rows.1 {
-            for column in columns.0..=columns.1 {
-                values.push(self.cell(row, column)?);
-            }
-        }
-        Ok(values)
+        area.cells().map(|(_, row, column)| self.cell(row, column)).collect()
     }
 }
 
