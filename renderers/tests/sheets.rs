@@ -74,3 +74,29 @@ fn formulas_lean_on_as_many_others_as_they_like() {
     let all = |row: u32| format!("=SUM(A2:A{row})+0*MAX(B1:B{})", row - 1);
     assert_eq!(ledger(&all), (Data::Float(201.0), Data::Float(1.0)));
 }
+
+/// What a part of the package says.
+fn part(rendered: &Rendered, name: &str) -> String {
+    use std::io::Read as _;
+    let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).expect("it is our own");
+    let mut text = String::new();
+    let mut part = package.by_name(name).expect("it is there");
+    part.read_to_string(&mut text).expect("it is XML");
+    text
+}
+
+#[test]
+fn no_link_costs_the_workbook() {
+    let long = "长".repeat(700);
+    for (source, shown) in [
+        (format!("| a |\n|--|\n| https://a.b/{long} |\n"), "https://a.b/长长"),
+        ("| a |\n|--|\n| [m](Mailto:a@b.c) |\n".to_owned(), "m"),
+        ("| a |\n|--|\n| [x](https:/a.b) |\n".to_owned(), "x"),
+        ("| a |\n|--|\n| [x](HTTPS://a.b) |\n".to_owned(), "x"),
+    ] {
+        let Data::String(text) = cell(&drawn(&source), (1, 0)) else { panic!("{source:.60}") };
+        assert!(text.starts_with(shown), "{text:.60}");
+    }
+    let mail = part(&drawn("[m](Mailto:a@b.c)"), "xl/worksheets/_rels/sheet1.xml.rels");
+    assert!(mail.contains("mailto:a@b.c"), "{mail}");
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// The longest link, in characters.
+/// The longest link, in characters of ASCII.
 pub const LINK_CHARS: usize = 2_000;
 
 /// The source without characters that no reader can see and some formats forbid, and how many went.
@@ -39,16 +39,39 @@ fn is_forbidden(c: char) -> bool {
         || (c as u32) & 0xfffe == 0xfffe
 }
 
-/// The link in ASCII, if it is one that may stand in a document.
+/// The link in ASCII, its scheme in lower case, if it is one that may stand in a document.
 pub fn link(url: &str) -> Option<String> {
     let url = text(url);
     let url = url.trim();
-    let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
-    let known = matches!(scheme.as_deref(), Some("https" | "http" | "mailto" | "tel"));
     if url.starts_with('#') {
         return Some(url.to_owned());
     }
-    (known && url.chars().count() <= LINK_CHARS).then(|| ascii(url))
+    let (scheme, rest) = url.split_once(':')?;
+    let scheme = scheme.to_ascii_lowercase();
+    let leads_somewhere = match scheme.as_str() {
+        "https" | "http" => rest.strip_prefix("//").is_some_and(|rest| !rest.is_empty()),
+        "mailto" | "tel" => !rest.is_empty(),
+        _ => false,
+    };
+    let link = format!("{scheme}:{}", ascii(rest));
+    (leads_somewhere && link.len() <= LINK_CHARS).then_some(link)
+}
+
+/// How much of a bare address is meant: where no space parts them, the sentence around it begins with
+/// a full-width mark, or with an ideograph that follows a letter or a digit.
+pub fn bare_link(text: &str) -> usize {
+    let mut before = ' ';
+    let end = text.char_indices().find(|(_, c)| {
+        let is_mark = matches!(c, '\u{2018}'..='\u{201f}' | '\u{3000}'..='\u{303f}')
+            || matches!(c, '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}')
+            || matches!(c, '\u{ff3b}'..='\u{ff40}' | '\u{ff5b}'..='\u{ff65}');
+        let is_ideograph = matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
+            || matches!(c, '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}');
+        let ends = is_mark || is_ideograph && before.is_ascii_alphanumeric();
+        before = *c;
+        ends
+    });
+    end.map_or(text.len(), |(at, _)| at)
 }
 
 /// Percent-encodes what RFC 3986 does not allow; what is encoded already stays.
@@ -75,11 +98,27 @@ mod tests {
             assert!(link(url).is_some(), "{url}");
         }
         for url in
-            ["javascript:alert(1)", "data:text/html,x", "file:///etc", "../x", "\\\\h\\s", ""]
+            ["javascript:alert(1)", "data:text/html,x", "file:///etc", "../x", "\\\\h\\s", "", "https:/a.b"]
         {
             assert_eq!(link(url), None, "{url}");
         }
         assert_eq!(link(&format!("https://a/{}", "x".repeat(LINK_CHARS))), None);
+        assert_eq!(link(&format!("https://a/{}", "长".repeat(LINK_CHARS / 9 + 1))), None);
+        assert_eq!(link("Mailto:A@b.c").as_deref(), Some("mailto:A@b.c"));
+    }
+
+    #[test]
+    fn a_bare_link_ends_where_the_sentence_goes_on() {
+        for (text, link) in [
+            ("https://a.b/c", "https://a.b/c"),
+            ("https://a.b/c，然后", "https://a.b/c"),
+            ("https://a.b/c然后", "https://a.b/c"),
+            ("https://a.b。", "https://a.b"),
+            ("https://a.b/wiki/中文", "https://a.b/wiki/中文"),
+            ("https://a.b/ä", "https://a.b/ä"),
+        ] {
+            assert_eq!(&text[..bare_link(text)], link);
+        }
     }
 
     #[test]

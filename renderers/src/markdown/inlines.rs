@@ -124,7 +124,12 @@ fn inline<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize, open: &mut 
         NodeValue::Strikethrough => Inline::Strike(read(reader, node, depth + 1)),
         NodeValue::Link(link) => {
             let content = read(reader, node, depth + 1);
-            return push_link(reader, &link.url, &link.title, content, open);
+            return match content.as_slice() {
+                [Inline::Text(text)] if is_bare(&link.url, text) => {
+                    push_bare(reader, &link.url, text, open);
+                }
+                _ => push_link(reader, &link.url, &link.title, content, open),
+            };
         }
         NodeValue::Image(image) => Inline::Image {
             url: clean::line(&image.url),
@@ -156,6 +161,30 @@ fn push_link(reader: &mut Reader, url: &str, title: &str, content: Vec<Inline>, 
             }
             open.extend(content);
         }
+    }
+}
+
+fn is_bare(url: &str, text: &str) -> bool {
+    url.strip_prefix("http://").is_some_and(|rest| rest == text) || url == text
+}
+
+/// An address that stands for itself; what it has swallowed of the sentence is text again, but for
+/// the addresses in it.
+fn push_bare(reader: &mut Reader, url: &str, text: &str, open: &mut Open) {
+    let (mut url, mut text) = (url, text);
+    loop {
+        let (shown, rest) = text.split_at(clean::bare_link(text));
+        let content = vec![Inline::Text(shown.to_owned())];
+        push_link(reader, &url[..url.len() - rest.len()], "", content, open);
+        let next = ["https://", "http://"].iter().filter_map(|start| rest.find(start)).min();
+        let (between, further) = rest.split_at(next.unwrap_or(rest.len()));
+        if !between.is_empty() {
+            open.push(Inline::Text(between.to_owned()));
+        }
+        if further.is_empty() {
+            return;
+        }
+        (url, text) = (further, further);
     }
 }
 

@@ -57,6 +57,16 @@ impl Runs {
         self.pieces.iter().all(|run| run.style == first).then_some(first)
     }
 
+    /// With the address written out, where the text does not say it anyway.
+    pub fn spelled(&self, url: &str) -> Self {
+        let mut runs = self.clone();
+        let address = url.trim_start_matches("mailto:").trim_start_matches("tel:");
+        if !self.text().contains(address) {
+            runs.push(&format!(" ({address})"), Style::default());
+        }
+        runs
+    }
+
     /// A cell can hold one link, so the URLs of several are written out.
     fn add(&mut self, content: &[Inline], style: Style, spell_out: bool) {
         for inline in content {

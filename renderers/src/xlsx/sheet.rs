@@ -192,7 +192,8 @@ impl Pages<'_> {
         self.text(sheet, (row, 0), &line.runs, &format)
     }
 
-    /// Text, styled where it needs to be, with the one link that a cell can have.
+    /// Text, styled where it needs to be, with the one link that a cell can have; an address that it
+    /// cannot carry is spelled out.
     pub fn text(
         &mut self,
         sheet: &mut Worksheet,
@@ -202,29 +203,44 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         self.has_math |= runs.has_math;
         let text = self.cut(runs);
-        // Excel knows neither anchors of a document nor telephones.
-        let is_known = |url: &&String| !url.starts_with('#') && !url.starts_with("tel:");
-        match runs.links.first().filter(is_known) {
-            Some(url) if self.links < LINKS => {
-                self.links += 1;
-                sheet.write_url_with_options(row, column, url.as_str(), &text, "", Some(format))?;
+        // Excel knows no anchors of a document.
+        let url = runs.links.first().filter(|url| !url.starts_with('#'));
+        if let Some(url) = url {
+            if !self.link(sheet, (row, column), (url, &text), format)? {
+                let text = self.cut(&runs.spelled(url));
+                sheet.write_string_with_format(row, column, text, format)?;
             }
-            Some(_) => {
-                self.lose("A sheet can have 65,530 links; the others are text.");
-                sheet.write_string_with_format(row, column, &text, format)?;
-            }
-            _ if runs.pieces.len() > 1 && text.len() == runs.text().len() => {
-                let styles: Vec<Format> =
-                    runs.pieces.iter().map(|r| look::styled(r.style)).collect();
-                let pieces: Vec<(&Format, &str)> =
-                    styles.iter().zip(&runs.pieces).map(|(f, r)| (f, r.text.as_str())).collect();
-                sheet.write_rich_string_with_format(row, column, &pieces, format)?;
-            }
-            _ => {
-                sheet.write_string_with_format(row, column, &text, format)?;
-            }
+        } else if runs.pieces.len() > 1 && text.len() == runs.text().len() {
+            let styles: Vec<Format> = runs.pieces.iter().map(|r| look::styled(r.style)).collect();
+            let pieces: Vec<(&Format, &str)> =
+                styles.iter().zip(&runs.pieces).map(|(f, r)| (f, r.text.as_str())).collect();
+            sheet.write_rich_string_with_format(row, column, &pieces, format)?;
+        } else {
+            sheet.write_string_with_format(row, column, &text, format)?;
         }
         Ok(())
+    }
+
+    /// Whether the cell could be made a link. Excel knows no telephones.
+    fn link(
+        &mut self,
+        sheet: &mut Worksheet,
+        (row, column): (u32, u16),
+        (url, text): (&str, &str),
+        format: &Format,
+    ) -> Result<bool, XlsxError> {
+        if self.links >= LINKS {
+            self.lose("A sheet can have 65,530 links; the others are text.");
+            return Ok(false);
+        }
+        match sheet.write_url_with_options(row, column, url, text, "", Some(format)) {
+            Ok(_) => {
+                self.links += 1;
+                Ok(true)
+            }
+            Err(XlsxError::UnknownUrlType(_) | XlsxError::MaxUrlLengthExceeded) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn cut(&mut self, runs: &Runs) -> String {
