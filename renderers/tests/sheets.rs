@@ -100,3 +100,20 @@ fn no_link_costs_the_workbook() {
     let mail = part(&drawn("[m](Mailto:a@b.c)"), "xl/worksheets/_rels/sheet1.xml.rels");
     assert!(mail.contains("mailto:a@b.c"), "{mail}");
 }
+
+#[test]
+fn a_total_counts_the_numbers_among_gaps() {
+    let source = |total: &str| {
+        format!(
+            "<!-- total: {total} -->\n\n| k | v | w |\n|--|--|--|\n| a | 12 | x |\n| b | n/a | y |\n\
+             | c | 7 | z |\n"
+        )
+    };
+    let sum = drawn(&source("sum"));
+    assert_eq!(cell(&sum, (4, 1)), Data::Float(19.0));
+    assert_eq!(cell(&sum, (4, 2)), Data::Empty);
+    assert_eq!(cell(&drawn(&source("average")), (4, 1)), Data::Float(9.5));
+    assert_eq!(cell(&drawn(&source("count")), (4, 1)), Data::Float(3.0), "as Excel counts");
+    let none = drawn("<!-- total: sum -->\n\n| k | v |\n|--|--|\n| a | x |\n");
+    assert!(none.warnings.iter().any(|w| w.contains("total")), "{:?}", none.warnings);
+}

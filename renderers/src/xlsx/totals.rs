@@ -19,7 +19,7 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         let columns = read.iter().map(Vec::len).max().unwrap_or(0);
         let (name, code) = total.name();
-        let mut is_named = false;
+        let (mut is_named, mut is_given) = (false, false);
         for column in 0..columns {
             // The first column names its rows, be it by numbers.
             let is_name = column == 0 && columns > 1;
@@ -29,6 +29,7 @@ impl Pages<'_> {
             // Shares do not add up.
             let adds_up = |shown: &str| total != Total::Sum || !shown.contains('%');
             if let Some((value, shown)) = numbers.filter(|(_, shown)| adds_up(shown)) {
+                is_given = true;
                 let format = format.set_num_format(shown);
                 let from = rust_xlsxwriter::utility::row_col_to_cell(top + 1, at);
                 let to = rust_xlsxwriter::utility::row_col_to_cell(bottom, at);
@@ -42,12 +43,16 @@ impl Pages<'_> {
                 sheet.write_string_with_format(row, at, name, &format)?;
             }
         }
+        if !is_given {
+            self.warn(format!("No column is there for the total “{name}”: none is of numbers."));
+        }
         Ok(())
     }
 
-    /// What a column of nothing but numbers comes to, and how that is shown.
+    /// What a column of numbers comes to, and how that is shown. Like SUBTOTAL it leaves out what is no
+    /// number, as long as that is the lesser part.
     fn numbers(&mut self, read: &Read, column: usize, total: Total) -> Option<(f64, String)> {
-        let (mut values, mut counted) = (Vec::new(), Counted::default());
+        let (mut values, mut others, mut counted) = (Vec::new(), 0, Counted::default());
         for (at, row) in read.iter().enumerate() {
             let Some((runs, meaning)) = row.get(column) else { continue };
             match meaning {
@@ -60,16 +65,25 @@ impl Pages<'_> {
                     if let Some(format) = number_format::of(formula, read, value.as_ref()) {
                         counted.see(&format);
                     }
-                    let Some(Value::Number(value)) = value else { return None };
-                    values.push(value);
+                    match value? {
+                        Value::Number(value) => values.push(value),
+                        Value::Error(_) => return None,
+                        Value::Text(_) | Value::Bool(_) | Value::Blank => others += 1,
+                    }
                 }
+                Some(Meaning::Typed(Typed::Moment { .. })) => return None,
                 None if runs.pieces.is_empty() => {}
-                _ => return None,
+                _ => others += 1,
             }
         }
+        if values.is_empty() || values.len() < others {
+            return None;
+        }
+        if total == Total::Count {
+            // What the program counts are the cells that are not empty.
+            return Some(((values.len() + others) as f64, "0".to_owned()));
+        }
         let value = total.of(&values);
-        let shown =
-            if total == Total::Count { Some("0".to_owned()) } else { counted.format(value) };
-        (!values.is_empty()).then(|| (value, shown.unwrap_or_else(|| "General".to_owned())))
+        Some((value, counted.format(value).unwrap_or_else(|| "General".to_owned())))
     }
 }
