@@ -99,6 +99,7 @@ impl Body {
             "table-row" => {
                 self.pending = 0;
                 self.tables.row();
+                self.tables.repeat_row(element.number("number-rows-repeated").unwrap_or(1));
             }
             "table-cell" | "covered-table-cell" => {
                 self.wide = element.number("number-columns-repeated").unwrap_or(1);
@@ -147,24 +148,27 @@ impl Body {
             }
             "note-citation" => self.plain("]"),
             "list" => self.lists = self.lists.saturating_sub(1),
-            "table-cell" | "covered-table-cell" => self.end_cell(),
+            "table-cell" | "covered-table-cell" => self.end_cell()?,
+            "table-row" => self.tables.end_row()?,
             "table" => self.tables.close(&mut self.words)?,
             _ => {}
         }
         Ok(())
     }
 
-    /// Sheets end with thousands of repeated empty cells.
-    fn end_cell(&mut self) {
+    /// Sheets end with thousands of repeated empty cells. A merged cell's others are there as well,
+    /// covered.
+    fn end_cell(&mut self) -> Result<(), ReadError> {
         if self.cell_is_empty {
             self.pending = self.pending.saturating_add(self.wide);
-            return;
+            return Ok(());
         }
         if self.pending > 0 {
             self.tables.pad(self.pending);
             self.pending = 0;
         }
-        self.tables.end_cell(self.wide);
+        self.tables.end_cell(1);
+        self.tables.repeat_cell(self.wide)
     }
 
     fn put_down(&mut self) {

@@ -157,12 +157,16 @@ fn in_cell(text: &str) -> String {
 #[derive(Debug, Default)]
 pub struct Tables {
     open: Vec<Table>,
+    /// Bytes that stand there because something else is repeated.
+    repeated: usize,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     rows: Vec<Vec<String>>,
     cell: Option<String>,
+    /// How often the row stands that is open.
+    row_count: usize,
 }
 
 impl Tables {
@@ -190,6 +194,36 @@ impl Tables {
             row.push(text);
             self.pad(wide.saturating_sub(1));
         }
+    }
+
+    /// Lets the last cell stand `count` times.
+    pub fn repeat_cell(&mut self, count: usize) -> Result<(), ReadError> {
+        let Some(row) = self.open.last_mut().and_then(|table| table.rows.last_mut()) else {
+            return Ok(());
+        };
+        let more = count.saturating_sub(1).min(limits::COLUMNS.saturating_sub(row.len()));
+        let Some(cell) = row.last().filter(|_| more > 0).cloned() else { return Ok(()) };
+        within(&mut self.repeated, std::slice::from_ref(&cell), more)?;
+        row.extend(vec![cell; more]);
+        Ok(())
+    }
+
+    /// Lets the row that is open stand `count` times, once it is whole.
+    pub fn repeat_row(&mut self, count: usize) {
+        if let Some(table) = self.open.last_mut() {
+            table.row_count = count;
+        }
+    }
+
+    /// An empty row stands once, however often it is said.
+    pub fn end_row(&mut self) -> Result<(), ReadError> {
+        let Some(table) = self.open.last_mut() else { return Ok(()) };
+        let more = std::mem::take(&mut table.row_count).saturating_sub(1);
+        let filled = table.rows.last().filter(|row| more > 0 && !row.is_empty());
+        let Some(row) = filled.cloned() else { return Ok(()) };
+        within(&mut self.repeated, &row, more)?;
+        table.rows.extend(vec![row; more]);
+        Ok(())
     }
 
     /// Empty cells.
@@ -220,6 +254,14 @@ impl Tables {
         self.take(&lines.join("\n"));
         Ok(())
     }
+}
+
+/// Whether so many more of these cells may stand there; each takes some forty bytes besides its text.
+fn within(repeated: &mut usize, cells: &[String], more: usize) -> Result<(), ReadError> {
+    let bytes = cells.iter().map(|cell| cell.len() + 40).sum::<usize>().saturating_mul(more);
+    *repeated = repeated.saturating_add(bytes);
+    let most = limits::MARKDOWN_BYTES as u64;
+    limits::within(*repeated as u64, most, "bytes in cells that repeat others")
 }
 
 #[cfg(test)]
