@@ -25,6 +25,11 @@ impl<'t> Records<'t> {
         Records { chars: text.chars().peekable(), separator: separator(text) }
     }
 
+    /// Where semicolons part the fields, commas may part the decimals of their numbers.
+    pub fn may_have_commas(&self) -> bool {
+        self.separator == ';'
+    }
+
     fn record(&mut self) -> Vec<String> {
         let mut record: Vec<String> = Vec::new();
         let mut field = String::new();

@@ -4,20 +4,21 @@
 use serde_json::Value;
 
 use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
-use crate::document::{Align, Block, Inline, Meta, Table};
+use crate::document::{Align, Block, Given, Inline, Meta, Table};
 use crate::markdown::clean;
-use crate::records::{Records, Sheet, records, sheets, too_wide};
+use crate::records::{Records, Sheet, sheets, too_wide};
 use crate::{Document, Format, RenderError, Rendered, xlsx};
 
 /// A document of one table from CSV: fields by commas (semicolons or tabs, if the first line has more
 /// of those), quotation marks as in RFC 4180, the first line as header.
 pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
     let (text, _) = clean::source(text);
-    let mut records = records(&text).into_iter();
+    let mut records = Records::of(&text);
     let header = records.next().ok_or_else(|| {
         RenderError::Invalid("The CSV is empty; its first line must name the columns.".to_owned())
     })?;
-    document(title, vec![(title.to_owned(), header, records.collect())])
+    let given = Given { commas: records.may_have_commas() };
+    document(title, vec![(title.to_owned(), header, records.collect())], &given)
 }
 
 /// More lines than this, or more cells than a document may have, go straight into the workbook.
@@ -44,10 +45,10 @@ fn is_long(text: &str) -> bool {
 /// A document from JSON: a list of objects, a list of lists (the first is the header), or an object
 /// whose members are such lists, each of which becomes a sheet.
 pub fn from_json(title: &str, value: &Value) -> Result<Document, RenderError> {
-    document(title, sheets(title, value)?)
+    document(title, sheets(title, value)?, &Given::default())
 }
 
-fn document(title: &str, sheets: Vec<Sheet>) -> Result<Document, RenderError> {
+fn document(title: &str, sheets: Vec<Sheet>, given: &Given) -> Result<Document, RenderError> {
     let mut cells = 0_usize;
     let mut blocks = Vec::new();
     for (name, header, rows) in sheets {
@@ -66,6 +67,7 @@ fn document(title: &str, sheets: Vec<Sheet>) -> Result<Document, RenderError> {
             align: vec![Align::Start; columns],
             header: line(&header, columns),
             rows: rows.iter().map(|row| line(row, columns)).collect(),
+            given: Some(given.clone()),
         }));
     }
     let meta = Meta { title: Some(clean::line(title)), ..Meta::default() };

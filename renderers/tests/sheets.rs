@@ -117,3 +117,49 @@ fn a_total_counts_the_numbers_among_gaps() {
     let none = drawn("<!-- total: sum -->\n\n| k | v |\n|--|--|\n| a | x |\n");
     assert!(none.warnings.iter().any(|w| w.contains("total")), "{:?}", none.warnings);
 }
+
+fn text(text: &str) -> Data {
+    Data::String(text.to_owned())
+}
+
+#[test]
+fn numbers_are_read_in_the_documents_language() {
+    let german = drawn(
+        "---\nlanguage: de\n---\n\n| a | b | c | d |\n|--|--|--|--|\n\
+         | 1.234 | 4,125 | 1.234,50 € | 2.500 |\n| 12.345.678 | 0,5 | 12,5 % | 3.125 |\n\
+         | 980 | -1,25 | 1,234.50 | 0.75 |\n",
+    );
+    for (at, value) in [
+        ((1, 0), 1_234.0),
+        ((2, 0), 12_345_678.0),
+        ((3, 0), 980.0),
+        ((1, 1), 4.125),
+        ((2, 1), 0.5),
+        ((3, 1), -1.25),
+        ((1, 2), 1_234.5),
+        ((2, 2), 0.125),
+        ((3, 2), 1_234.5),
+        // What is certain in a column says how the rest of it is meant.
+        ((1, 3), 2.5),
+        ((2, 3), 3.125),
+    ] {
+        assert_eq!(cell(&german, at), Data::Float(value), "{at:?}");
+    }
+    let english = drawn("| a | b |\n|--|--|\n| 1.234 | 4,125 |\n");
+    assert_eq!(cell(&english, (1, 0)), Data::Float(1.234));
+    assert_eq!(cell(&english, (1, 1)), Data::Float(4_125.0));
+}
+
+#[test]
+fn a_csv_of_semicolons_may_mean_either_comma() {
+    let csv = "a;b;c\n1.234;2,75;0.5\n5;2,125;1.125\n";
+    let long = format!("{csv}{}", "7;8;9\n".repeat(20_001));
+    for rendered in
+        [workbook(&rows::from_csv("T", csv).unwrap()), rows::workbook("T", &long).unwrap()]
+    {
+        assert_eq!(cell(&rendered, (1, 0)), text("1.234"), "nobody knows");
+        assert_eq!(cell(&rendered, (1, 1)), Data::Float(2.75));
+        assert_eq!(cell(&rendered, (2, 1)), Data::Float(2.125));
+        assert_eq!(cell(&rendered, (2, 2)), Data::Float(1.125));
+    }
+}

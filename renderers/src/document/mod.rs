@@ -123,11 +123,20 @@ pub struct Item {
     pub blocks: Vec<Block>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
     pub align: Vec<Align>,
     pub header: Vec<Vec<Inline>>,
     pub rows: Vec<Vec<Vec<Inline>>>,
+    /// Of rows that a program wrote; none where a person writes a table.
+    pub given: Option<Given>,
+}
+
+/// What is known about rows that a program wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Given {
+    /// Whether commas may part the decimals of their numbers.
+    pub commas: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -171,7 +171,7 @@ fn tables_repeat_their_header_keep_rows_whole_and_fit_the_page() {
 #[test]
 fn a_table_that_is_too_wide_for_word_is_cut() {
     let row: Vec<_> = (0..70).map(|n| vec![Inline::Text(n.to_string())]).collect();
-    let table = Table { align: vec![], header: row.clone(), rows: vec![row] };
+    let table = Table { header: row.clone(), rows: vec![row], ..Table::default() };
     let (parts, warnings) =
         drawn(&Document { blocks: vec![Block::Table(table)], ..Document::default() });
     assert_eq!(parts.all(BODY, "w:tbl").len(), 2);

@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
             .map(|row| row.children().map(|cell| inlines::read(self, cell, depth + 1)).collect());
         let header = rows.next().unwrap_or_default();
         let rows = rows.collect();
-        Table { align, header, rows }
+        Table { align, header, rows, given: None }
     }
 
     fn alert(&mut self, node: Node<'a>, alert: &comrak::nodes::NodeAlert, depth: usize) -> Block {

@@ -97,9 +97,15 @@ mod tests {
         for url in ["https://a.b/c", "HTTP://a", "mailto:a@b.c", "tel:+1", "#x"] {
             assert!(link(url).is_some(), "{url}");
         }
-        for url in
-            ["javascript:alert(1)", "data:text/html,x", "file:///etc", "../x", "\\\\h\\s", "", "https:/a.b"]
-        {
+        for url in [
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "file:///etc",
+            "../x",
+            "\\\\h\\s",
+            "",
+            "https:/a.b",
+        ] {
             assert_eq!(link(url), None, "{url}");
         }
         assert_eq!(link(&format!("https://a/{}", "x".repeat(LINK_CHARS))), None);

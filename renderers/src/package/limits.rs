@@ -84,7 +84,7 @@ mod tests {
 
     fn table(rows: usize, columns: usize) -> Document {
         let row = vec![vec![]; columns];
-        let table = Table { align: vec![], header: row.clone(), rows: vec![row; rows] };
+        let table = Table { header: row.clone(), rows: vec![row; rows], ..Table::default() };
         Document { blocks: vec![Block::Table(table)], ..Document::default() }
     }
 

@@ -59,7 +59,7 @@ mod tests {
 
     fn widths(cells: &[&str], room: u32) -> Vec<u32> {
         let row = cells.iter().map(|text| vec![Inline::Text((*text).into())]).collect();
-        let table = Table { align: vec![], header: vec![], rows: vec![row] };
+        let table = Table { rows: vec![row], ..Table::default() };
         columns(&table, room, 500, Face::Text)
     }
 

@@ -172,7 +172,7 @@ fn long_things_go_on_to_further_slides_and_nothing_is_lost() {
 fn one_endless_paragraph_cell_or_line_is_cut_too() {
     let words = "word ".repeat(3_000);
     let cell = vec![Inline::Text(words.clone())];
-    let table = Table { align: vec![], header: vec![], rows: vec![vec![cell.clone()]] };
+    let table = Table { rows: vec![vec![cell.clone()]], ..Table::default() };
     let document = Document {
         blocks: vec![
             Block::Paragraph(cell),
@@ -194,7 +194,7 @@ fn one_endless_paragraph_cell_or_line_is_cut_too() {
 fn a_header_as_high_as_a_slide_does_not_come_again() {
     let words = vec![vec![Inline::Text("word ".repeat(900))], vec![Inline::Text("b".into())]];
     let rows = vec![vec![vec![Inline::Text("x".into())], vec![]]; 3];
-    let table = Table { align: vec![], header: words, rows };
+    let table = Table { header: words, rows, ..Table::default() };
     let blocks = vec![Block::Table(table)];
     let (_, rendered) = drawn(&Document { blocks, ..Document::default() });
     assert!(rendered.pages < 12, "{}", rendered.pages);

@@ -11,8 +11,8 @@ use super::{limits, reading::ReadError};
 
 /// Fields are skipped, but not the forms around them: many a page is one form as a whole.
 const NO_TEXT: [&str; 13] = [
-    "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head", "input",
-    "select", "button", "textarea",
+    "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head",
+    "input", "select", "button", "textarea",
 ];
 
 /// Links and pictures stay as they are named; nothing is fetched.

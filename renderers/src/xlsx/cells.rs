@@ -6,6 +6,8 @@
 
 use chrono::{NaiveDate, NaiveDateTime};
 
+use super::signs::Signs;
+
 /// The most characters of a cell, which is Excel's limit.
 pub const CELL_CHARS: usize = 32_767;
 /// A spreadsheet keeps fifteen digits; one more would change the number. Decimals are rounded, as
@@ -32,26 +34,49 @@ pub enum Typed {
     },
 }
 
-pub fn read(text: &str) -> Typed {
+pub fn read(text: &str, signs: Signs) -> Typed {
     let text = text.trim();
     if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") {
         return Typed::Bool(text.eq_ignore_ascii_case("true"));
     }
-    number(text).or_else(|| moment(text)).unwrap_or(Typed::Text)
+    number(text, signs).or_else(|| moment(text)).unwrap_or(Typed::Text)
 }
 
-fn number(text: &str) -> Option<Typed> {
-    let (text, in_brackets) = match text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
-        Some(inside) => (inside, true),
-        None => (text, false),
-    };
-    let (text, sign) = sign(text);
-    let (text, currency) = currency(text);
-    let (text, is_percent) = match text.strip_suffix('%') {
-        Some(rest) => (rest.trim_end(), true),
-        None => (text, false),
-    };
-    let shape = shape(text)?;
+/// How the numbers of a column are meant, out of what its cells say.
+pub fn signs<'t>(usual: Signs, texts: impl Iterator<Item = &'t str>) -> Signs {
+    let numbers = texts.map(str::trim).filter(|text| number(text, Signs::Either(None)).is_some());
+    usual.among(numbers.map(|number| Dressed::of(number).bare))
+}
+
+/// A number, and what stands around it.
+struct Dressed<'t> {
+    bare: &'t str,
+    in_brackets: bool,
+    sign: Option<char>,
+    currency: Option<Currency>,
+    is_percent: bool,
+}
+
+impl<'t> Dressed<'t> {
+    fn of(text: &'t str) -> Self {
+        let (text, in_brackets) = match text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
+            Some(inside) => (inside, true),
+            None => (text, false),
+        };
+        let (text, sign) = sign(text);
+        let (text, currency) = currency(text);
+        let (bare, is_percent) = match text.strip_suffix('%') {
+            Some(rest) => (rest.trim_end(), true),
+            None => (text, false),
+        };
+        Self { bare, in_brackets, sign, currency, is_percent }
+    }
+}
+
+fn number(text: &str, signs: Signs) -> Option<Typed> {
+    let Dressed { bare, in_brackets, sign, currency, is_percent } = Dressed::of(text);
+    let text = signs.english(bare)?;
+    let shape = shape(&text)?;
     let is_marked = currency.is_some() || is_percent;
     let is_telephone = sign == Some('+') && shape.digits >= TELEPHONE_DIGITS && !shape.is_grouped;
     let odd_brackets = in_brackets && (sign.is_some() || currency.is_none() && !shape.is_grouped);
@@ -81,12 +106,26 @@ fn sign(text: &str) -> (&str, Option<char>) {
     }
 }
 
-fn currency(text: &str) -> (&str, Option<char>) {
-    match text.chars().next() {
-        Some(c @ ('$' | '€' | '£' | '¥' | '₹' | '₩' | '₽' | '₺' | '₫')) => {
-            (text[c.len_utf8()..].trim_start(), Some(c))
+/// Its sign, before the number or behind it.
+#[derive(Clone, Copy)]
+enum Currency {
+    Before(char),
+    Behind(char),
+}
+
+const CURRENCIES: [char; 9] = ['$', '€', '£', '¥', '₹', '₩', '₽', '₺', '₫'];
+
+fn currency(text: &str) -> (&str, Option<Currency>) {
+    let is_currency = |c: &char| CURRENCIES.contains(c);
+    if let Some(sign) = text.chars().next().filter(is_currency) {
+        return (text[sign.len_utf8()..].trim_start(), Some(Currency::Before(sign)));
+    }
+    match text.chars().next_back().filter(is_currency) {
+        Some(sign) => {
+            let number = &text[..text.len() - sign.len_utf8()];
+            (number.trim_end(), Some(Currency::Behind(sign)))
         }
-        _ => (text, None),
+        None => (text, None),
     }
 }
 
@@ -134,7 +173,7 @@ fn shape(text: &str) -> Option<Shape> {
 
 fn format(
     shape: &Shape,
-    currency: Option<char>,
+    currency: Option<Currency>,
     is_percent: bool,
     in_brackets: bool,
     has_plus: bool,
@@ -154,8 +193,10 @@ fn format(
     if is_percent {
         format.push('%');
     }
-    if let Some(currency) = currency {
-        format = format!("\"{currency}\"{format}");
+    match currency {
+        Some(Currency::Before(sign)) => format = format!("\"{sign}\"{format}"),
+        Some(Currency::Behind(sign)) => format = format!("{format}\" {sign}\""),
+        None => {}
     }
     if in_brackets {
         format = format!("{format};({format})");
@@ -202,7 +243,7 @@ mod tests {
     use super::*;
 
     fn number_of(text: &str) -> (f64, String) {
-        match read(text) {
+        match read(text, Signs::English) {
             Typed::Number { value, format } => (value, format),
             other => panic!("{text}: {other:?}"),
         }
@@ -224,6 +265,7 @@ mod tests {
             ("($99.00)", -99.0, "\"$\"#,##0.00;(\"$\"#,##0.00)"),
             ("¥88.00", 88.0, "\"¥\"#,##0.00"),
             ("-£5", -5.0, "\"£\"#,##0"),
+            ("1,234.50 €", 1234.5, "#,##0.00\" €\""),
             ("+5", 5.0, "+0;-0;0"),
             ("0.0", 0.0, "0.0"),
             ("0.30000000000000004", 0.300_000_000_000_000_04, "General"),
@@ -232,6 +274,25 @@ mod tests {
         ] {
             assert_eq!(number_of(text), (value, format.to_owned()), "{text}");
         }
+    }
+
+    #[test]
+    fn a_comma_parts_decimals_where_it_is_usual() {
+        let usual = Signs::Either(Some(','));
+        for (text, value, format) in [
+            ("1.234", 1234.0, "#,##0"),
+            ("4,125", 4.125, "0.000"),
+            ("-1.234,50 €", -1234.5, "#,##0.00\" €\""),
+            ("12,5 %", 0.125, "0.0%"),
+        ] {
+            let format = format.to_owned();
+            assert_eq!(read(text, usual), Typed::Number { value, format }, "{text}");
+        }
+        for text in ["31.03.2026", "1.2.3", "01.234", "12.34.567", "1.234,"] {
+            assert_eq!(read(text, usual), Typed::Text, "{text}");
+        }
+        let column = ["€1.234", "5,5 %", "a,b"];
+        assert_eq!(signs(Signs::Either(None), column.into_iter()), usual);
     }
 
     #[test]
@@ -266,12 +327,13 @@ mod tests {
             "2026-03-31 25:00",
             "①",
         ] {
-            assert_eq!(read(text), Typed::Text, "{text}");
+            assert_eq!(read(text, Signs::English), Typed::Text, "{text}");
         }
     }
 
     #[test]
     fn dates_and_truth_are_typed() {
+        let read = |text: &str| read(text, Signs::English);
         assert_eq!(read("2026-03-31"), Typed::Moment { serial: 46112.0, format: "yyyy\\-mm\\-dd" });
         assert_eq!(read("2026/4/1"), Typed::Moment { serial: 46113.0, format: "yyyy\\-mm\\-dd" });
         let Typed::Moment { serial, .. } = read("1999-12-31T12:00:00") else { panic!() };

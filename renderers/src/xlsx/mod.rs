@@ -5,8 +5,8 @@
 //! - [`sheet`], [`table`], [`totals`], [`charts`]: writing them
 //! - [`directives`]: totals and conditional formats, asked for by comments
 //! - [`mod@stream`]: long tables, without a document in between
-//! - [`cells`]: what a cell's text means; [`formula`]: which formulas may stay formulas,
-//!   [`number_format`]: how their results look
+//! - [`cells`]: what a cell's text means, [`signs`]: its points and commas
+//! - [`formula`]: which formulas may stay formulas, [`number_format`]: how their results look
 //! - [`runs`], [`look`]: styled text
 
 mod cells;
@@ -20,6 +20,7 @@ mod plan;
 mod properties;
 mod runs;
 mod sheet;
+mod signs;
 mod stream;
 mod table;
 mod totals;

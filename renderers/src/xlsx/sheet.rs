@@ -8,6 +8,7 @@ use super::look;
 use super::pages::Pages;
 use super::plan::{Line, Part, Sheet};
 use super::runs::{Run, Runs, Style};
+use super::signs::Signs;
 use crate::document::{Inline, PageSize, Table, plain_text};
 use crate::package::look::{is_rtl, language};
 use crate::package::measure::begins_rtl;
@@ -333,7 +334,9 @@ fn widths(parts: &[Part]) -> Vec<usize> {
 
 /// How many more characters the sum of so many numbers may have than one of them.
 fn growth(cell: &[Inline], rows: usize) -> usize {
-    let is_number = matches!(cells::read(&Runs::read(cell).text()), Typed::Number { .. });
+    // Whichever way it is meant.
+    let signs = Signs::Either(Some(','));
+    let is_number = matches!(cells::read(&Runs::read(cell).text(), signs), Typed::Number { .. });
     let digits = rows.checked_ilog10().map_or(0, |digits| digits as usize + 1);
     if is_number { digits + digits.div_ceil(3) } else { 0 }
 }

@@ -10,6 +10,7 @@ use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
 
 use super::cells::{self, CELL_CHARS, Typed};
 use super::properties::properties;
+use super::signs::Signs;
 use super::{look, plan};
 use crate::budgets::TABLE_COLUMNS;
 use crate::document::{Align, Meta};
@@ -20,7 +21,7 @@ use crate::rendered::{RenderError, Rendered};
 
 /// Excel's limit.
 const ROWS: usize = 1_048_576;
-/// So many lines decide how wide the columns are.
+/// So many lines decide how wide the columns are, and how their numbers are meant.
 const MEASURED: usize = 500;
 const WIDEST: usize = 60;
 const OUTPUT_BYTES: usize = 64 << 20;
@@ -115,23 +116,35 @@ fn write(
     for (column, field) in records.next().unwrap_or_default().iter().enumerate() {
         sheet.write_string_with_format(0, column as u16, clean::line(field), &head)?;
     }
+    let signs = signs(records.clone(), widths.len());
     let mut formats = HashMap::new();
     let mut row = 0;
     for record in records {
         row += 1;
         losses.surplus += record.len().saturating_sub(widths.len());
-        for (column, field) in record.iter().enumerate().take(widths.len()) {
-            cell(sheet, (row, column as u16), field, &mut formats, losses)?;
+        for (column, (field, signs)) in record.iter().zip(&signs).enumerate() {
+            cell(sheet, (row, column as u16), (field, *signs), &mut formats, losses)?;
         }
     }
     sheet.autofilter(0, 0, row, widths.len() as u16 - 1)?;
     book.save_to_buffer()
 }
 
+/// How the numbers of each column are meant.
+fn signs(records: Records<'_>, columns: usize) -> Vec<Signs> {
+    let usual = Signs::of(None, records.may_have_commas());
+    let first: Vec<Vec<String>> = records.take(MEASURED).collect();
+    let of_column = |at: usize| {
+        let fields = first.iter().filter_map(|record| record.get(at));
+        cells::signs(usual, fields.map(String::as_str))
+    };
+    (0..columns).map(of_column).collect()
+}
+
 fn cell(
     sheet: &mut Worksheet,
     (row, column): (u32, u16),
-    field: &str,
+    (field, signs): (&str, Signs),
     formats: &mut HashMap<String, Format>,
     losses: &mut Losses,
 ) -> Result<(), XlsxError> {
@@ -139,7 +152,7 @@ fn cell(
         let known = formats.entry(shown.to_owned());
         known.or_insert_with(|| Format::new().set_num_format(shown)).clone()
     };
-    match cells::read(field) {
+    match cells::read(field, signs) {
         Typed::Bool(truth) => {
             sheet.write_boolean(row, column, truth)?;
         }

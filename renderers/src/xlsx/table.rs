@@ -13,6 +13,7 @@ use super::look::{self, Column};
 use super::number_format;
 use super::pages::{Meaning, Pages, Read};
 use super::runs::{Runs, Style, formula_source};
+use super::signs::Signs;
 
 use crate::document::{Align, Inline, Table};
 
@@ -122,11 +123,12 @@ impl Pages<'_> {
         for (column, cell) in table.header.iter().enumerate() {
             self.grid.set(0, column as u16, text_value(Runs::read(cell).text()));
         }
+        let signs = signs(table, self.document.meta.language.as_deref());
         let mut read = Vec::with_capacity(table.rows.len());
         for (at, row) in table.rows.iter().enumerate() {
             let mut line = Vec::with_capacity(row.len());
             for (column, cell) in row.iter().enumerate().take(table.header.len()) {
-                let (runs, meaning) = self.meaning(cell);
+                let (runs, meaning) = self.meaning(cell, signs[column]);
                 let place = (at as u32 + 1, column as u16);
                 remember(&mut self.grid, place, &runs, meaning.as_ref());
                 line.push((runs, meaning));
@@ -158,7 +160,7 @@ impl Pages<'_> {
     }
 
     /// Only a cell in one style, without links or code, can be more than text.
-    fn meaning(&mut self, cell: &[Inline]) -> (Runs, Option<Meaning>) {
+    fn meaning(&mut self, cell: &[Inline], signs: Signs) -> (Runs, Option<Meaning>) {
         let runs = Runs::read(cell);
         if let Some(source) = formula_source(cell) {
             return match formula::parse(&source) {
@@ -173,7 +175,7 @@ impl Pages<'_> {
             self.warn(format!("The picture {url} stands in a cell, which can hold no picture."));
         }
         let plain = runs.style().is_some_and(|style| !style.code && !style.link);
-        let typed = if plain { cells::read(&runs.text()) } else { Typed::Text };
+        let typed = if plain { cells::read(&runs.text(), signs) } else { Typed::Text };
         (runs, (typed != Typed::Text).then_some(Meaning::Typed(typed)))
     }
 
@@ -252,6 +254,20 @@ impl Pages<'_> {
         self.not_a_formula(&source, &why);
         self.text(sheet, (row, column), &spelled(source), format)
     }
+}
+
+/// How the numbers of each column are meant.
+fn signs(table: &Table, language: Option<&str>) -> Vec<Signs> {
+    let usual = Signs::of(language, table.given.as_ref().is_some_and(|given| given.commas));
+    if usual == Signs::English {
+        return vec![usual; table.header.len()];
+    }
+    let of_column = |at: usize| {
+        let cells = table.rows.iter().filter_map(|row| row.get(at));
+        let texts: Vec<String> = cells.map(|cell| Runs::read(cell).text()).collect();
+        cells::signs(usual, texts.iter().map(String::as_str))
+    };
+    (0..table.header.len()).map(of_column).collect()
 }
 
 /// How the columns stand. Heads stand above their numbers, and text keeps away from numbers that end

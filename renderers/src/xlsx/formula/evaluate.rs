@@ -56,9 +56,8 @@ impl Area {
     /// Row by row.
     fn cells(self) -> impl Iterator<Item = At> {
         let Self { table, rows, columns } = self;
-        (rows.0..=rows.1).flat_map(move |row| {
-            (columns.0..=columns.1).map(move |column| (table, row, column))
-        })
+        (rows.0..=rows.1)
+            .flat_map(move |row| (columns.0..=columns.1).map(move |column| (table, row, column)))
     }
 }
 

@@ -1,0 +1,158 @@
+//! Which of point and comma parts a number's decimals, and which its thousands.
+
+use std::borrow::Cow;
+
+/// As a column of numbers has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signs {
+    /// English: a point parts the decimals, whatever else a number could mean.
+    English,
+    /// What can only be meant one way is read so; for the others this one parts the decimals, if it is
+    /// known.
+    Either(Option<char>),
+}
+
+/// Languages whose decimals stand behind a comma.
+const COMMA: [&str; 44] = [
+    "az", "be", "bg", "bs", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fi", "fr", "gl", "hr",
+    "hu", "hy", "id", "is", "it", "ka", "kk", "lb", "lt", "lv", "mk", "nb", "nl", "nn", "no", "pl",
+    "pt", "ro", "ru", "sk", "sl", "sq", "sr", "sv", "tr", "uk", "uz", "vi",
+];
+/// Where they are spoken with a point, if need be besides the comma.
+const POINT: [&str; 12] = ["CH", "LI", "MX", "US", "GT", "HN", "NI", "SV", "PR", "DO", "PA", "419"];
+
+impl Signs {
+    /// By the document's language (BCP 47), and by whether commas may part decimals all the same.
+    pub fn of(language: Option<&str>, commas: bool) -> Self {
+        let by_language = Self::by_language(language);
+        if commas && by_language == Self::English { Self::Either(None) } else { by_language }
+    }
+
+    fn by_language(language: Option<&str>) -> Self {
+        let mut parts = language.unwrap_or("en").trim().split(['-', '_']);
+        let language = parts.next().unwrap_or_default().to_ascii_lowercase();
+        if !COMMA.contains(&language.as_str()) {
+            return Self::English;
+        }
+        let is_open =
+            parts.any(|part| POINT.iter().any(|region| part.eq_ignore_ascii_case(region)));
+        Self::Either((!is_open).then_some(','))
+    }
+
+    /// What the numbers of a column that can only be meant one way say about the others.
+    pub fn among<'t>(self, numbers: impl Iterator<Item = &'t str>) -> Self {
+        let Self::Either(_) = self else { return self };
+        let (mut points, mut commas) = (false, false);
+        for number in numbers {
+            match reading(number) {
+                Reading::Sure('.') => points = true,
+                Reading::Sure(_) => commas = true,
+                Reading::Whole | Reading::Open => {}
+            }
+        }
+        match (points, commas) {
+            (true, false) => Self::Either(Some('.')),
+            (false, true) => Self::Either(Some(',')),
+            _ => self,
+        }
+    }
+
+    /// The number as English writes it; none if it could be meant both ways.
+    pub fn english(self, number: &str) -> Option<Cow<'_, str>> {
+        let sign = match (self, reading(number)) {
+            (Self::English, _) | (_, Reading::Whole) => '.',
+            (_, Reading::Sure(sign)) => sign,
+            (Self::Either(usual), Reading::Open) => usual?,
+        };
+        if sign == '.' {
+            return Some(number.into());
+        }
+        let turned = number.chars().map(|c| match c {
+            '.' => ',',
+            ',' => '.',
+            c => c,
+        });
+        Some(turned.collect::<String>().into())
+    }
+}
+
+/// What a number says of itself.
+enum Reading {
+    /// There is neither sign in it.
+    Whole,
+    /// This sign parts its decimals, if it is a number.
+    Sure(char),
+    /// `1.234` and `1,234`
+    Open,
+}
+
+fn reading(number: &str) -> Reading {
+    let (mantissa, is_scientific) = match number.split_once(['e', 'E']) {
+        Some((mantissa, _)) => (mantissa, true),
+        None => (number, false),
+    };
+    let is_sign = |(_, c): &(usize, char)| matches!(c, '.' | ',');
+    let signs: Vec<(usize, char)> = mantissa.char_indices().filter(is_sign).collect();
+    match signs[..] {
+        [] => Reading::Whole,
+        [(at, sign)] => {
+            let (whole, rest) = (&mantissa[..at], &mantissa[at + 1..]);
+            let groups =
+                (1..=3).contains(&whole.len()) && !whole.starts_with('0') && rest.len() == 3;
+            if groups && !is_scientific { Reading::Open } else { Reading::Sure(sign) }
+        }
+        [(_, first), .., (_, last)] if first != last => Reading::Sure(last),
+        // One kind that stands several times parts thousands.
+        [(_, '.'), ..] => Reading::Sure(','),
+        _ => Reading::Sure('.'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_only_be_meant_one_way_is_meant_so() {
+        for usual in [None, Some('.'), Some(',')] {
+            for (number, english) in [
+                ("12", "12"),
+                ("1.5", "1.5"),
+                ("1,5", "1.5"),
+                ("0.125", "0.125"),
+                ("0,125", "0.125"),
+                ("1234.567", "1234.567"),
+                ("1.234,5", "1,234.5"),
+                ("1,234.5", "1,234.5"),
+                ("1.234.567", "1,234,567"),
+                ("1,234,567", "1,234,567"),
+                ("1.234e-5", "1.234e-5"),
+            ] {
+                assert_eq!(Signs::Either(usual).english(number).as_deref(), Some(english));
+            }
+        }
+        assert_eq!(Signs::Either(None).english("1.234"), None);
+        assert_eq!(Signs::Either(Some(',')).english("1.234").as_deref(), Some("1,234"));
+        assert_eq!(Signs::Either(Some('.')).english("1,234").as_deref(), Some("1,234"));
+        assert_eq!(Signs::English.english("1,5").as_deref(), Some("1,5"));
+    }
+
+    #[test]
+    fn languages_and_columns_say_what_is_usual() {
+        for (language, signs) in [
+            (None, Signs::English),
+            (Some("en-GB"), Signs::English),
+            (Some("zh-CN"), Signs::English),
+            (Some("de"), Signs::Either(Some(','))),
+            (Some("pt-BR"), Signs::Either(Some(','))),
+            (Some("de-CH"), Signs::Either(None)),
+            (Some("es-419"), Signs::Either(None)),
+        ] {
+            assert_eq!(Signs::of(language, false), signs, "{language:?}");
+        }
+        assert_eq!(Signs::of(None, true), Signs::Either(None));
+        let german = Signs::of(Some("de"), true);
+        assert_eq!(german.among(["1.234", "0.5"].into_iter()), Signs::Either(Some('.')));
+        assert_eq!(german.among(["1.5", "0,5"].into_iter()), german, "it is not of one mind");
+    }
+}
