@@ -8,21 +8,28 @@ use serde_json::Value;
 use crate::budgets::TABLE_COLUMNS;
 use crate::rendered::RenderError;
 
-pub fn records(text: &str) -> Vec<Vec<String>> {
-    Records::of(text).collect()
-}
+/// What can part the fields; of equals in the first line that says something the last wins.
+const SEPARATORS: [char; 3] = [';', '\t', ','];
 
 /// The records of a CSV text, one after the other, without the empty ones. A quotation mark that is
-/// never closed takes the rest of the text.
+/// never closed is one like any other character.
 #[derive(Clone)]
 pub struct Records<'t> {
     chars: Peekable<Chars<'t>>,
     separator: char,
+    /// The line that is read.
+    line: usize,
+    /// The line whose quotation mark is never closed.
+    unclosed: Option<usize>,
 }
 
 impl<'t> Records<'t> {
     pub fn of(text: &'t str) -> Self {
-        Records { chars: text.chars().peekable(), separator: separator(text) }
+        let (separator, text, line) = match named_separator(text) {
+            Some((separator, rest)) => (separator, rest, 2),
+            None => (separator(text), text, 1),
+        };
+        Records { chars: text.chars().peekable(), separator, line, unclosed: None }
     }
 
     /// Where semicolons part the fields, commas may part the decimals of their numbers.
@@ -30,27 +37,73 @@ impl<'t> Records<'t> {
         self.separator == ';'
     }
 
+    /// What is odd about what was read so far.
+    pub fn warning(&self) -> Option<String> {
+        let line = self.unclosed?;
+        Some(format!("The quotation mark in line {line} is never closed; it stands as it is."))
+    }
+
     fn record(&mut self) -> Vec<String> {
-        let mut record: Vec<String> = Vec::new();
-        let mut field = String::new();
-        let mut is_quoted = false;
-        while let Some(c) = self.chars.next() {
-            match c {
-                '"' if is_quoted && self.chars.peek() == Some(&'"') => {
-                    field.push('"');
-                    self.chars.next();
-                }
-                '"' if is_quoted => is_quoted = false,
-                '"' if field.is_empty() => is_quoted = true,
-                c if is_quoted => field.push(c),
-                '\r' if self.chars.peek() == Some(&'\n') => {}
-                '\n' => break,
-                c if c == self.separator => record.push(std::mem::take(&mut field)),
-                c => field.push(c),
+        let mut record = Vec::new();
+        loop {
+            let (field, is_last) = self.field();
+            record.push(field);
+            if is_last {
+                return record;
             }
         }
-        record.push(field);
-        record
+    }
+
+    /// The next field, and whether it is the last of its line.
+    fn field(&mut self) -> (String, bool) {
+        let quoted = self.quoted();
+        let mut plain = String::new();
+        let is_last = loop {
+            match self.chars.next() {
+                Some(c @ ('\r' | '\n')) => {
+                    self.end_line(c);
+                    break true;
+                }
+                Some(c) if c == self.separator => break false,
+                Some(c) => plain.push(c),
+                None => break true,
+            }
+        };
+        match quoted {
+            Some(quoted) if plain.trim().is_empty() => (quoted, is_last),
+            quoted => (quoted.unwrap_or_default() + &plain, is_last),
+        }
+    }
+
+    /// What stands in quotation marks, if the field begins with one and it is closed.
+    fn quoted(&mut self) -> Option<String> {
+        let before = (self.chars.clone(), self.line);
+        while self.chars.next_if_eq(&' ').is_some() {}
+        let mut quoted = String::new();
+        let is_open = self.chars.next_if_eq(&'"').is_some();
+        while is_open && let Some(c) = self.chars.next() {
+            match c {
+                '"' if self.chars.next_if_eq(&'"').is_some() => quoted.push('"'),
+                '"' => return Some(quoted),
+                '\r' | '\n' => {
+                    self.end_line(c);
+                    quoted.push('\n');
+                }
+                c => quoted.push(c),
+            }
+        }
+        if is_open {
+            self.unclosed = self.unclosed.or(Some(before.1));
+        }
+        (self.chars, self.line) = before;
+        None
+    }
+
+    fn end_line(&mut self, end: char) {
+        if end == '\r' {
+            self.chars.next_if_eq(&'\n');
+        }
+        self.line += 1;
     }
 }
 
@@ -68,11 +121,32 @@ impl Iterator for Records<'_> {
     }
 }
 
+/// `sep=;`, which spreadsheets understand in the first line, and the text behind that line.
+fn named_separator(text: &str) -> Option<(char, &str)> {
+    let (line, rest) = text.split_once(['\r', '\n'])?;
+    let mut name = line.trim_matches('"').strip_prefix("sep=")?.chars();
+    let separator = name.next()?;
+    name.next().is_none().then(|| (separator, rest.strip_prefix('\n').unwrap_or(rest)))
+}
+
+/// By the first line that says something, without what stands in quotation marks.
 fn separator(text: &str) -> char {
-    let first = text.lines().next().unwrap_or_default();
-    let count = |separator: &char| first.matches(*separator).count();
-    // The last of equals wins, and the comma is last.
-    [';', '\t', ','].into_iter().max_by_key(count).unwrap_or(',')
+    let mut counts = [0; SEPARATORS.len()];
+    let mut is_quoted = false;
+    for c in text.trim_start_matches(['\r', '\n', ' ']).chars() {
+        match c {
+            '"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            '\r' | '\n' => break,
+            c => counts
+                .iter_mut()
+                .zip(SEPARATORS)
+                .filter(|(_, s)| *s == c)
+                .for_each(|(n, _)| *n += 1),
+        }
+    }
+    let most = SEPARATORS.into_iter().zip(counts).max_by_key(|(_, count)| *count);
+    most.map_or(',', |(separator, _)| separator)
 }
 
 /// A name, a header, and the rows beneath it.

@@ -10,7 +10,7 @@ use crate::records::{Records, Sheet, sheets, too_wide};
 use crate::{Document, Format, RenderError, Rendered, xlsx};
 
 /// A document of one table from CSV: fields by commas (semicolons or tabs, if the first line has more
-/// of those), quotation marks as in RFC 4180, the first line as header.
+/// of those, or whatever `sep=` names), quotation marks as in RFC 4180, the first line as header.
 pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
     let (text, _) = clean::source(text);
     let mut records = Records::of(&text);
@@ -18,7 +18,10 @@ pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
         RenderError::Invalid("The CSV is empty; its first line must name the columns.".to_owned())
     })?;
     let given = Given { commas: records.may_have_commas() };
-    document(title, vec![(title.to_owned(), header, records.collect())], &given)
+    let rows = records.by_ref().collect();
+    let mut document = document(title, vec![(title.to_owned(), header, rows)], &given)?;
+    document.warnings.extend(records.warning());
+    Ok(document)
 }
 
 /// More lines than this, or more cells than a document may have, go straight into the workbook.

@@ -163,3 +163,26 @@ fn a_csv_of_semicolons_may_mean_either_comma() {
         assert_eq!(cell(&rendered, (2, 2)), Data::Float(1.125));
     }
 }
+
+#[test]
+fn rows_of_a_csv_are_read_as_people_write_them() {
+    let lines = |csv: &str| {
+        let rendered = workbook(&rows::from_csv("T", csv).unwrap());
+        let cells = cells(&rendered);
+        let rows = cells.rows().map(|row| row.iter().map(ToString::to_string).collect());
+        (rows.collect::<Vec<Vec<String>>>(), rendered.warnings)
+    };
+    for (csv, wanted) in [
+        ("\"Last, First, M\";Amount\n\"a, b\";2\n", [["Last, First, M", "Amount"], ["a, b", "2"]]),
+        ("a,b\n1, \"x, y\" \n", [["a", "b"], ["1", "x, y"]]),
+        ("a,b\r1,2\r", [["a", "b"], ["1", "2"]]),
+        ("sep=;\na;b,c,d\n1;2\n", [["a", "b,c,d"], ["1", "2"]]),
+        ("\n\na;b\n1;2\n", [["a", "b"], ["1", "2"]]),
+    ] {
+        assert_eq!(lines(csv), (wanted.map(|row| row.map(str::to_owned).to_vec()).to_vec(), vec![]));
+    }
+    let (rows, warnings) = lines("a,b\n1,\"two\n3,4\n5,\"\"\n");
+    assert_eq!(rows.len(), 4, "{rows:?}");
+    assert_eq!((rows[1][1].as_str(), rows[2][1].as_str()), ("\"two", "4"));
+    assert!(warnings[0].contains("line 2"), "{warnings:?}");
+}

@@ -1,7 +1,7 @@
 //! The text of a chart's block to its values.
 
 use super::{Chart, Kind, Series, VALUES};
-use crate::records::records;
+use crate::records::Records;
 
 /// Reads the block; the error is a sentence's end that says which line is wrong, and how.
 pub fn read(text: &str) -> Result<Chart, String> {
@@ -81,7 +81,7 @@ fn table(chart: &mut Chart, lines: &[&str]) -> Result<(), String> {
 /// Rows of a Markdown table lose their bars; the rest is CSV.
 fn cells(lines: &[&str]) -> Vec<Vec<String>> {
     if !lines.first().is_some_and(|line| line.starts_with('|')) {
-        let rows = records(&lines.join("\n"));
+        let rows: Vec<_> = Records::of(&lines.join("\n")).collect();
         let trimmed = |row: Vec<String>| row.iter().map(|c| c.trim().to_owned()).collect();
         return rows.into_iter().map(trimmed).collect();
     }

@@ -6,11 +6,14 @@ use super::{
     reading::{Kind, Reading},
     words::Words,
 };
-use crate::records::{records, sheets};
+use crate::records::{Records, sheets};
 
 pub fn csv(text: &str) -> Reading {
-    let rows = records(text);
-    table(Kind::Csv, "", rows, text)
+    let mut records = Records::of(text);
+    let rows: Vec<_> = records.by_ref().collect();
+    let mut reading = table(Kind::Csv, "", rows, text);
+    reading.warnings.extend(records.warning());
+    reading
 }
 
 /// A list of objects, a list of lists, or an object of such.

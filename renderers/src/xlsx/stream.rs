@@ -80,6 +80,8 @@ struct Losses {
     formulas: usize,
     cut: usize,
     surplus: usize,
+    /// About a quotation mark.
+    quote: Option<String>,
 }
 
 impl Losses {
@@ -91,7 +93,7 @@ impl Losses {
             (self.surplus, "fields stand beyond the table's columns and were left out"),
         ];
         let told = told.iter().filter(|(count, _)| *count > 0);
-        told.map(|(count, what)| format!("{count} {what}.")).collect()
+        told.map(|(count, what)| format!("{count} {what}.")).chain(self.quote.clone()).collect()
     }
 }
 
@@ -119,13 +121,14 @@ fn write(
     let signs = signs(records.clone(), widths.len());
     let mut formats = HashMap::new();
     let mut row = 0;
-    for record in records {
+    for record in records.by_ref() {
         row += 1;
         losses.surplus += record.len().saturating_sub(widths.len());
         for (column, (field, signs)) in record.iter().zip(&signs).enumerate() {
             cell(sheet, (row, column as u16), (field, *signs), &mut formats, losses)?;
         }
     }
+    losses.quote = records.warning();
     sheet.autofilter(0, 0, row, widths.len() as u16 - 1)?;
     book.save_to_buffer()
 }
