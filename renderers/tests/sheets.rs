@@ -222,3 +222,10 @@ fn what_json_calls_a_text_is_one() {
     assert!(matches!(row[4], Data::DateTime(_)), "JSON has no other way to say a day: {row:?}");
     assert_eq!(row[5..], [Data::Float(5.0), text("-1.5")]);
 }
+
+#[test]
+fn columns_stand_as_the_rows_name_them() {
+    let rows: serde_json::Value = serde_json::from_str(r#"[{"zeta": 1, "alpha": 2}]"#).unwrap();
+    let rendered = workbook(&rows::from_json("T", &rows).unwrap());
+    assert_eq!((cell(&rendered, (0, 0)), cell(&rendered, (0, 1))), (text("zeta"), text("alpha")));
+}
