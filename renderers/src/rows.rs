@@ -7,8 +7,9 @@ use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
 use crate::document::{Align, Block, Given, Inline, Meta, Table};
 use crate::markdown::clean;
 use crate::records::{Records, Sheet, sheets, too_wide};
+pub use crate::xlsx::stream;
 use crate::xlsx::{self, FORMULAS};
-use crate::{Document, Format, RenderError, Rendered};
+use crate::{Document, RenderError};
 
 /// A document of one table from CSV: fields by commas (semicolons or tabs, if the first line has more
 /// of those, or whatever `sep=` names), quotation marks as in RFC 4180, the first line as header.
@@ -25,19 +26,12 @@ pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
     Ok(document)
 }
 
-/// More lines than this, or more cells than a document may have, go straight into the workbook.
+/// More lines than this, or more cells than a document may have, go straight into a workbook.
 const STREAMED_LINES: usize = 20_000;
 
-/// A workbook of one sheet from CSV of any length.
-pub fn workbook(title: &str, text: &str) -> Result<Rendered, RenderError> {
-    if is_long(text) {
-        return xlsx::stream(title, text);
-    }
-    crate::render(&from_csv(title, text)?, Format::Xlsx)
-}
-
-/// Whether a document would be too small for the rows.
-fn is_long(text: &str) -> bool {
+/// Whether a document would be too small for the rows of this CSV: a workbook is [streamed](fn@stream)
+/// then.
+pub fn is_long(text: &str) -> bool {
     let (mut lines, mut columns) = (0, 0);
     Records::of(text).any(|record| {
         lines += 1;

@@ -26,18 +26,26 @@ fn drawn(source: &str) -> Rendered {
     workbook(&markdown::read(source).expect("it can be read"))
 }
 
+/// Rows that are too many for a document.
+fn long(csv: &str) -> Rendered {
+    assert!(rows::is_long(csv));
+    let mut document = Document::default();
+    document.meta.title = Some("T".to_owned());
+    rows::stream(&document, csv).expect("it can be drawn")
+}
+
 #[test]
 fn computed_decimals_are_numbers() {
     let floats = ["33.333333333333336", "0.1", "0.30000000000000004", "1.2345678901234567e-05"];
     let csv = format!("x\n{}\n", floats.join("\n"));
     let short = workbook(&rows::from_csv("T", &csv).unwrap());
-    let long = rows::workbook("T", &format!("{csv}{}", "1\n".repeat(20_001))).unwrap();
+    let streamed = long(&format!("{csv}{}", "1\n".repeat(20_001)));
     let json = json!([[1.0_f64 / 3.0 * 100.0], [33.333_333_333_333_336], [0.1]]);
     let json = workbook(&rows::from_json("T", &json).unwrap());
     for (at, float) in floats.iter().enumerate() {
         let wanted = Data::Float(float.parse().unwrap());
         assert_eq!(cell(&short, (at as u32 + 1, 0)), wanted);
-        assert_eq!(cell(&long, (at as u32 + 1, 0)), wanted);
+        assert_eq!(cell(&streamed, (at as u32 + 1, 0)), wanted);
     }
     assert_eq!(cell(&json, (1, 0)), Data::Float(33.333_333_333_333_336));
     let sum = drawn("<!-- total: sum -->\n\n| x |\n|--|\n| 33.333333333333336 |\n| 1 |\n");
@@ -47,7 +55,7 @@ fn computed_decimals_are_numbers() {
 #[test]
 fn wide_rows_of_a_csv_are_as_welcome_as_many() {
     let csv = format!("{}\n", "1,".repeat(13) + "1").repeat(15_000);
-    let rendered = rows::workbook("T", &csv).unwrap();
+    let rendered = long(&csv);
     assert_eq!(cells(&rendered).get_size(), (15_000, 14));
 }
 
@@ -153,10 +161,8 @@ fn numbers_are_read_in_the_documents_language() {
 #[test]
 fn a_csv_of_semicolons_may_mean_either_comma() {
     let csv = "a;b;c\n1.234;2,75;0.5\n5;2,125;1.125\n";
-    let long = format!("{csv}{}", "7;8;9\n".repeat(20_001));
-    for rendered in
-        [workbook(&rows::from_csv("T", csv).unwrap()), rows::workbook("T", &long).unwrap()]
-    {
+    let long_csv = format!("{csv}{}", "7;8;9\n".repeat(20_001));
+    for rendered in [workbook(&rows::from_csv("T", csv).unwrap()), long(&long_csv)] {
         assert_eq!(cell(&rendered, (1, 0)), text("1.234"), "nobody knows");
         assert_eq!(cell(&rendered, (1, 1)), Data::Float(2.75));
         assert_eq!(cell(&rendered, (2, 1)), Data::Float(2.125));
@@ -199,8 +205,8 @@ fn s15_rows_are_text_whatever_they_begin_with() {
     let csv = odd.map(|text| format!("\"{text}\"\n")).concat();
     let csv = format!("a\n{csv}");
     let short = workbook(&rows::from_csv("T", &csv).unwrap());
-    let long = rows::workbook("T", &format!("{csv}{}", "1\n".repeat(20_001))).unwrap();
-    for rendered in [json, short, long] {
+    let streamed = long(&format!("{csv}{}", "1\n".repeat(20_001)));
+    for rendered in [json, short, streamed] {
         assert!(!part(&rendered, "xl/worksheets/sheet1.xml").contains("<f>"));
         for (at, odd) in odd.iter().enumerate() {
             let Data::String(text) = cell(&rendered, (at as u32 + 1, 0)) else { panic!("{odd:?}") };
@@ -228,4 +234,14 @@ fn columns_stand_as_the_rows_name_them() {
     let rows: serde_json::Value = serde_json::from_str(r#"[{"zeta": 1, "alpha": 2}]"#).unwrap();
     let rendered = workbook(&rows::from_json("T", &rows).unwrap());
     assert_eq!((cell(&rendered, (0, 0)), cell(&rendered, (0, 1))), (text("zeta"), text("alpha")));
+}
+
+#[test]
+fn long_rows_wear_what_all_documents_do() {
+    let mut document = Document::default();
+    document.meta.header = Some("House of Rivers".to_owned());
+    document.meta.date = chrono::NaiveDate::from_ymd_opt(2026, 3, 31);
+    let rendered = rows::stream(&document, "a,b\n1,2\n").unwrap();
+    assert!(part(&rendered, "xl/worksheets/sheet1.xml").contains("&amp;LHouse of Rivers"));
+    assert!(part(&rendered, "docProps/core.xml").contains("2026-03-31T00:00:00Z"));
 }

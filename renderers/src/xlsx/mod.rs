@@ -29,20 +29,14 @@ pub(crate) use cells::is_bare;
 pub(crate) use stream::FORMULAS;
 pub use stream::stream;
 
-use rust_xlsxwriter::{Format, Workbook};
-
 use crate::Document;
 use crate::pdf::fontset::Fonts;
 use crate::rendered::{RenderError, Rendered};
 
 use pages::Pages;
-use properties::properties;
 
 /// The most sheets of a workbook.
 pub const SHEETS: usize = 255;
-/// A row and a column at eleven points, as in Excel's own workbooks.
-const ROW_PIXELS: u32 = 20;
-const COLUMN_PIXELS: u32 = 64;
 
 pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     let mut plan = plan::plan(document);
@@ -55,13 +49,7 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
     }
     let mut warnings = document.warnings.clone();
     warnings.append(&mut plan.warnings);
-    let mut workbook = Workbook::new();
-    let written = properties(&document.meta).and_then(|properties| {
-        if let Some(face) = document.meta.brand.as_deref().and_then(|brand| brand.body.as_ref()) {
-            let text = Format::new().set_font_name(face).set_font_size(11);
-            workbook.set_default_format(&text, ROW_PIXELS, COLUMN_PIXELS)?;
-        }
-        workbook.set_properties(&properties);
+    let written = properties::workbook(&document.meta).and_then(|mut workbook| {
         let mut pages = Pages::new(document, fonts, &mut warnings);
         pages.survey(&plan.sheets);
         for sheet in &plan.sheets {

@@ -1,12 +1,27 @@
-//! Who made a workbook, and when.
+//! Who made a workbook, and when, and in which letters.
 
 use chrono::Datelike;
-use rust_xlsxwriter::{DocProperties, ExcelDateTime, XlsxError};
+use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, XlsxError};
 
 use crate::document::Meta;
 
+/// A row and a column at eleven points, as in Excel's own workbooks.
+const ROW_PIXELS: u32 = 20;
+const COLUMN_PIXELS: u32 = 64;
+
+/// The document's workbook, without a sheet.
+pub fn workbook(meta: &Meta) -> Result<Workbook, XlsxError> {
+    let mut workbook = Workbook::new();
+    if let Some(face) = meta.brand.as_deref().and_then(|brand| brand.body.as_ref()) {
+        let text = Format::new().set_font_name(face).set_font_size(11);
+        workbook.set_default_format(&text, ROW_PIXELS, COLUMN_PIXELS)?;
+    }
+    workbook.set_properties(&properties(meta)?);
+    Ok(workbook)
+}
+
 /// The day of the document, or the first that a zip file can name: never the day of the writing.
-pub fn properties(meta: &Meta) -> Result<DocProperties, XlsxError> {
+fn properties(meta: &Meta) -> Result<DocProperties, XlsxError> {
     let created = match meta.date.filter(|day| (1900..=9999).contains(&day.year())) {
         Some(day) => {
             ExcelDateTime::from_ymd(day.year() as u16, day.month() as u8, day.day() as u8)?

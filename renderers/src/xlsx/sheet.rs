@@ -111,7 +111,7 @@ impl Pages<'_> {
     }
 
     /// One page wide, as many as needed long.
-    fn paper(&mut self, sheet: &mut Worksheet, width: usize) -> Result<(), XlsxError> {
+    pub fn paper(&mut self, sheet: &mut Worksheet, width: usize) -> Result<(), XlsxError> {
         let meta = &self.document.meta;
         sheet.set_paper_size(if meta.page.size == PageSize::Letter { 1 } else { 9 });
         if meta.page.landscape || width > 100 {

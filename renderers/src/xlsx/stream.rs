@@ -6,16 +6,19 @@
 
 use std::collections::HashMap;
 
-use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
+use rust_xlsxwriter::{Format, Worksheet, XlsxError};
 
 use super::cells::{self, CELL_CHARS, Typed};
-use super::properties::properties;
+use super::pages::Pages;
+use super::properties::workbook;
 use super::signs::Signs;
 use super::{look, plan};
+use crate::Document;
 use crate::budgets::TABLE_COLUMNS;
-use crate::document::{Align, Meta};
+use crate::document::Align;
 use crate::markdown::clean;
 use crate::package::look::look as theme;
+use crate::pdf::fontset::Fonts;
 use crate::records::Records;
 use crate::rendered::{RenderError, Rendered};
 
@@ -28,16 +31,16 @@ const OUTPUT_BYTES: usize = 64 << 20;
 /// What is told of cells that are no formulas, behind their number.
 pub const FORMULAS: &str = "cells that begin with = stay text: rows are data, not formulas";
 
-/// A workbook of one sheet from CSV text, whose first line names the columns.
-pub fn stream(title: &str, csv: &str) -> Result<Rendered, RenderError> {
+/// A workbook of one sheet from CSV text, whose first line names the columns. Of the document only
+/// that counts which is about all of it.
+pub fn stream(document: &Document, csv: &str) -> Result<Rendered, RenderError> {
     let (text, removed) = clean::source(csv);
     let mut losses = Losses { removed, ..Losses::default() };
-    let sheet = plan::clean_name(title);
     let widths = widths(Records::of(&text))?;
-    let written = write(&sheet, &text, &widths, &mut losses, true).or_else(|error| match error {
+    let written = write(document, &text, &widths, &mut losses, true).or_else(|error| match error {
         XlsxError::TempFileError(..) => {
             losses = Losses { removed, ..Losses::default() };
-            write(&sheet, &text, &widths, &mut losses, false)
+            write(document, &text, &widths, &mut losses, false)
         }
         other => Err(other),
     });
@@ -53,7 +56,9 @@ pub fn stream(title: &str, csv: &str) -> Result<Rendered, RenderError> {
             bytes.len()
         )));
     }
-    Ok(Rendered { bytes, pages: 1, warnings: losses.sentences() })
+    let mut warnings = document.warnings.clone();
+    warnings.extend(losses.sentences());
+    Ok(Rendered { bytes, pages: 1, warnings })
 }
 
 fn widths(records: Records<'_>) -> Result<Vec<usize>, RenderError> {
@@ -84,6 +89,8 @@ struct Losses {
     surplus: usize,
     /// About a quotation mark.
     quote: Option<String>,
+    /// About what stands on all pages.
+    paper: Vec<String>,
 }
 
 impl Losses {
@@ -95,32 +102,35 @@ impl Losses {
             (self.surplus, "fields stand beyond the table's columns and were left out"),
         ];
         let told = told.iter().filter(|(count, _)| *count > 0);
-        told.map(|(count, what)| format!("{count} {what}.")).chain(self.quote.clone()).collect()
+        let told = told.map(|(count, what)| format!("{count} {what}."));
+        told.chain(self.quote.clone()).chain(self.paper.clone()).collect()
     }
 }
 
 fn write(
-    name: &str,
+    document: &Document,
     text: &str,
     widths: &[usize],
     losses: &mut Losses,
     low_memory: bool,
 ) -> Result<Vec<u8>, XlsxError> {
-    let mut book = Workbook::new();
-    book.set_properties(&properties(&Meta { title: Some(name.to_owned()), ..Meta::default() })?);
+    let meta = &document.meta;
+    let mut book = workbook(meta)?;
     let sheet =
         if low_memory { book.add_worksheet_with_low_memory()? } else { book.add_worksheet() };
-    sheet.set_name(name)?;
+    sheet.set_name(plan::clean_name(meta.title.as_deref().unwrap_or("Rows")))?;
     for (column, width) in widths.iter().enumerate() {
         sheet.set_column_width(column as u16, *width as f64)?;
     }
-    sheet.set_freeze_panes(1, 0)?.set_repeat_rows(0, 0)?.set_print_fit_to_pages(1, 0);
+    Pages::new(document, &Fonts::default(), &mut losses.paper).paper(sheet, widths.iter().sum())?;
+    sheet.set_freeze_panes(1, 0)?.set_repeat_rows(0, 0)?;
     let mut records = Records::of(text);
-    let head = look::header(Align::Start.into(), &theme(&Meta::default()));
+    let head = look::header(Align::Start.into(), &theme(meta));
     for (column, field) in records.next().unwrap_or_default().iter().enumerate() {
         sheet.write_string_with_format(0, column as u16, clean::line(field), &head)?;
     }
-    let signs = signs(records.clone(), widths.len());
+    let usual = Signs::of(meta.language.as_deref(), records.may_have_commas());
+    let signs = signs(usual, records.clone(), widths.len());
     let mut formats = HashMap::new();
     let mut row = 0;
     for record in records.by_ref() {
@@ -136,8 +146,7 @@ fn write(
 }
 
 /// How the numbers of each column are meant.
-fn signs(records: Records<'_>, columns: usize) -> Vec<Signs> {
-    let usual = Signs::of(None, records.may_have_commas());
+fn signs(usual: Signs, records: Records<'_>, columns: usize) -> Vec<Signs> {
     let first: Vec<Vec<String>> = records.take(MEASURED).collect();
     let of_column = |at: usize| {
         let fields = first.iter().filter_map(|record| record.get(at));
@@ -186,14 +195,20 @@ mod tests {
     use std::io::{Cursor, Read};
 
     use super::*;
+    use crate::document::Meta;
+
+    fn titled(title: &str) -> Document {
+        let meta = Meta { title: Some(title.to_owned()), ..Meta::default() };
+        Document { meta, ..Document::default() }
+    }
 
     #[test]
     fn lines_are_typed_and_safe() {
         let mut csv = "id,name,amount,day\n".to_owned();
         csv.extend((0..3_000).map(|n| format!("00{n},\"name, {}\",$1.50,2026-03-31\n", n % 7)));
         csv.push_str("=cmd,x,y,z,beyond\n");
-        let rendered = stream("Sales/2026", &csv).unwrap();
-        assert_eq!(rendered, stream("Sales/2026", &csv).unwrap());
+        let rendered = stream(&titled("Sales/2026"), &csv).unwrap();
+        assert_eq!(rendered, stream(&titled("Sales/2026"), &csv).unwrap());
         assert_eq!(rendered.warnings.len(), 2, "{:?}", rendered.warnings);
         let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).unwrap();
         let mut sheet = String::new();
@@ -205,9 +220,9 @@ mod tests {
 
     #[test]
     fn what_is_no_table_is_an_error() {
-        assert!(matches!(stream("x", " \n"), Err(RenderError::Invalid(_)) | Ok(_)));
-        assert!(matches!(stream("x", ""), Err(RenderError::Invalid(_))));
+        assert!(matches!(stream(&titled("x"), " \n"), Err(RenderError::Invalid(_)) | Ok(_)));
+        assert!(matches!(stream(&titled("x"), ""), Err(RenderError::Invalid(_))));
         let wide = "x,".repeat(TABLE_COLUMNS + 1);
-        assert!(matches!(stream("x", &wide), Err(RenderError::TooLarge(_))));
+        assert!(matches!(stream(&titled("x"), &wide), Err(RenderError::TooLarge(_))));
     }
 }

@@ -380,6 +380,32 @@ mod tests {
         }
     }
 
+    /// MC-29. Few rows, many rows, and rows as JSON.
+    #[tokio::test]
+    async fn mc_29_workbooks_of_rows_wear_the_house_too() {
+        let mut place = Place::new();
+        let letter = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
+        let letter = renderers::render(&letter, Format::Docx).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let template = folder.path().join("house.docx");
+        std::fs::write(&template, letter.bytes).unwrap();
+        let house = House { template: Some(template), ..House::default() };
+        let book = Rendering {
+            press: Arc::new(Press::real()),
+            house: Arc::new(house),
+            ..tool(Format::Xlsx, Source::Text)
+        };
+        let many = "a,b\n1,2\n".repeat(10_001);
+        for rows in
+            [json!({ "csv": "a\n1\n" }), json!({ "csv": many }), json!({ "rows": [{ "a": 1 }] })]
+        {
+            let output = place.runs(&book, rows).await.unwrap();
+            let drawn = place.context.artifacts.read(&output.attachments[0].digest).await.unwrap();
+            let read = renderers::read::to_markdown("a.xlsx", &drawn).unwrap().markdown;
+            assert!(read.contains("House of Rivers"), "{read:.200}");
+        }
+    }
+
     #[test]
     fn a_lost_picture_is_named_once_with_the_better_reason() {
         let told = losses(&[

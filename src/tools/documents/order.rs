@@ -117,9 +117,11 @@ type Drawn = (Rendered, Option<Vec<u8>>, Option<String>);
 fn draw(wish: Wish, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
     let Wish { format, text, title, date, aspect, dress, with_picture } = wish;
     let named = title.as_deref().unwrap_or("Rows");
+    let mut long = None;
     let mut document = match text {
-        Text::Csv(csv) if format == Format::Xlsx => {
-            return Ok((rows::workbook(named, &csv)?, None, title));
+        Text::Csv(csv) if format == Format::Xlsx && rows::is_long(&csv) => {
+            long = Some(csv);
+            Document::default()
         }
         Text::Csv(csv) => rows::from_csv(named, &csv)?,
         Text::Json(rows) => rows::from_json(named, &rows)?,
@@ -147,6 +149,9 @@ fn draw(wish: Wish, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
         None => {}
     }
     dress.put_on(&mut document);
+    if let Some(csv) = long {
+        return Ok((rows::stream(&document, &csv)?, None, document.meta.title));
+    }
     if matches!(format, Format::Pdf | Format::Docx) {
         drop_repeated_title(&mut document);
     }
