@@ -31,7 +31,7 @@ const FILE_BYTES: usize = 65 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 pub struct Render {
-    /// A Markdown file; for a workbook also a .csv, .tsv or .json file
+    /// A Markdown, .csv, .tsv or .json file
     file: PathBuf,
     /// docx, xlsx, pptx or pdf [default: what the output's name ends with]
     #[arg(long, value_parser = format)]

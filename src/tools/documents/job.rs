@@ -39,6 +39,8 @@ pub enum Text {
     Markdown(Vec<Part>),
     Csv(String),
     Json(Value),
+    /// Rows by the names of their files, each a sheet or a section.
+    Files(Vec<(String, Text)>),
 }
 
 /// One text, and what it shows.
@@ -98,13 +100,13 @@ struct FromRows {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct FromFile {
-    /// Path of a Markdown file in the workspace; for a workbook also of a .csv or .json file.
+    /// Path of a Markdown, .csv or .json file in the workspace.
     #[serde(alias = "file_path")]
     file_path: String,
-    /// Paths of further Markdown files, which follow the first in the same document.
+    /// Paths of further files of the same kind, which follow the first in the same document.
     #[serde(default, alias = "further_paths")]
     further_paths: Vec<String>,
-    /// Name of the file that is made; made out of the Markdown file's if left out.
+    /// Name of the file that is made; made out of the first file's if left out.
     #[serde(default, alias = "file_name", alias = "filename")]
     file_name: Option<String>,
     /// Title of the document, where the front matter has none.
@@ -145,7 +147,7 @@ pub async fn read(
     context: &Context,
 ) -> Result<Job, ToolError> {
     let job = match (source, format) {
-        (Source::File, _) => from_file(format, parse(arguments)?, context).await?,
+        (Source::File, _) => from_file(parse(arguments)?, context).await?,
         (Source::Text, Format::Xlsx) => from_rows(parse(arguments)?)?,
         (Source::Text, _) => {
             let it: FromText = parse(arguments)?;
@@ -185,36 +187,63 @@ fn from_rows(it: FromRows) -> Result<Job, ToolError> {
     Ok(Job { text, name: checked(it.file_name)?, title: it.title, aspect: None })
 }
 
-async fn from_file(format: Format, it: FromFile, context: &Context) -> Result<Job, ToolError> {
-    let (_, own_name) = parts(&it.file_path);
-    let (stem, ending) = own_name.rsplit_once('.').unwrap_or((own_name, ""));
-    let ending = ending.to_lowercase();
+async fn from_file(it: FromFile, context: &Context) -> Result<Job, ToolError> {
+    let (stem, _) = stem_and_ending(&it.file_path);
     let name = checked(it.file_name)?.or_else(|| Some(stem.to_owned()));
-    let is_rows = format == Format::Xlsx && matches!(ending.as_str(), "csv" | "tsv" | "json");
-    if it.further_paths.len() >= MAX_FILES {
+    let paths: Vec<&String> = std::iter::once(&it.file_path).chain(&it.further_paths).collect();
+    if paths.len() > MAX_FILES {
         let many = format!("at most {MAX_FILES} files become one document");
         return Err(ToolError::InvalidParameters(many));
     }
-    let text = if is_rows {
-        let text = bytes(&it.file_path, MAX_ROWS_BYTES, context).await?;
-        if ending == "json" {
-            let json = serde_json::from_str(&text);
-            Text::Json(json.map_err(|error| {
-                ToolError::ExecutionFailed(format!("{} is no JSON: {error}", it.file_path))
-            })?)
-        } else {
-            Text::Csv(text)
+    let of_rows = paths.iter().filter(|path| is_rows(path)).count();
+    if of_rows > 0 && of_rows < paths.len() {
+        let mixed = "Markdown and rows (.csv, .json) do not go into one document".to_owned();
+        return Err(ToolError::InvalidParameters(mixed));
+    }
+    let text = match paths[..] {
+        [path] if of_rows > 0 => rows(path, context).await?,
+        _ if of_rows > 0 => {
+            let mut files = Vec::new();
+            for path in paths {
+                let (stem, _) = stem_and_ending(path);
+                files.push((stem.to_owned(), rows(path, context).await?));
+            }
+            Text::Files(files)
         }
-    } else {
-        let mut all = Vec::new();
-        for path in std::iter::once(&it.file_path).chain(&it.further_paths) {
-            let text = bytes(path, MAX_TEXT_BYTES, context).await?;
-            all.push(Part::new(text, parts(path).0));
+        _ => {
+            let mut all = Vec::new();
+            for path in paths {
+                let text = bytes(path, MAX_TEXT_BYTES, context).await?;
+                all.push(Part::new(text, parts(path).0));
+            }
+            Text::Markdown(all)
         }
-        Text::Markdown(all)
     };
-    let title = it.title.or_else(|| is_rows.then(|| stem.to_owned()));
+    let title = it.title.or_else(|| (of_rows > 0).then(|| stem.to_owned()));
     Ok(Job { text, name, title, aspect: it.aspect_ratio })
+}
+
+async fn rows(path: &str, context: &Context) -> Result<Text, ToolError> {
+    let text = bytes(path, MAX_ROWS_BYTES, context).await?;
+    if stem_and_ending(path).1 != "json" {
+        return Ok(Text::Csv(text));
+    }
+    let json = serde_json::from_str(&text);
+    let odd = |error: serde_json::Error| {
+        ToolError::ExecutionFailed(format!("{path} is no JSON: {error}"))
+    };
+    json.map(Text::Json).map_err(odd)
+}
+
+fn is_rows(path: &str) -> bool {
+    matches!(stem_and_ending(path).1.as_str(), "csv" | "tsv" | "json")
+}
+
+/// Of a file's name; the ending in lower case.
+fn stem_and_ending(path: &str) -> (&str, String) {
+    let (_, name) = parts(path);
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    (stem, ending.to_lowercase())
 }
 
 /// Folder and name.

@@ -297,6 +297,32 @@ mod tests {
         }
     }
 
+    /// MC-28, MC-29. Each file of rows is a sheet by its name, in every format.
+    #[tokio::test]
+    async fn mc_28_mc_29_files_of_rows_follow_each_other() {
+        let mut place = Place::new();
+        place.has("north.csv", "port,tonnes\nOslo,5\n");
+        place.has("data/South.JSON", r#"[{ "port": "Genoa", "tonnes": 7 }]"#);
+        place.has("text.md", "words");
+        let both = json!({ "filePath": "north.csv", "furtherPaths": ["data/South.JSON"] });
+        for format in [Format::Xlsx, Format::Docx] {
+            let real = Rendering { press: Arc::new(Press::real()), ..tool(format, Source::File) };
+            let output = place.runs(&real, both.clone()).await.unwrap();
+            let drawn = place.context.artifacts.read(&output.attachments[0].digest).await.unwrap();
+            let name = format!("a.{}", format.ending());
+            let read = renderers::read::to_markdown(&name, &drawn).unwrap().markdown;
+            for words in ["north", "| Oslo | 5 |", "South", "| Genoa | 7 |"] {
+                assert!(read.contains(words), "{words} in {read}");
+            }
+        }
+        let book = tool(Format::Xlsx, Source::File);
+        for (first, next) in [("north.csv", "text.md"), ("text.md", "north.csv")] {
+            let mixed = json!({ "filePath": first, "furtherPaths": [next] });
+            let error = place.runs(&book, mixed).await.unwrap_err();
+            assert!(matches!(error, ToolError::InvalidParameters(_)), "{error}");
+        }
+    }
+
     #[tokio::test]
     async fn mc_27_mc_29_each_format_has_its_name_and_its_units() {
         let mut place = Place::new();

@@ -8,12 +8,12 @@ use renderers::{
     markdown, rows,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
 use super::{
     blob::Blob,
     house::{self, Dress},
-    job::{Aspect, Text},
+    job::{Aspect, Part, Text},
 };
 
 /// It goes in as JSON.
@@ -123,23 +123,7 @@ fn draw(wish: Wish, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
             long = Some(csv);
             Document::default()
         }
-        Text::Csv(csv) => rows::from_csv(named, &csv)?,
-        Text::Json(rows) => rows::from_json(named, &rows)?,
-        Text::Markdown(parts) => {
-            let mut whole: Option<Document> = None;
-            for part in parts {
-                let mut document = markdown::read(&part.text)?;
-                let pictures: BTreeMap<_, _> =
-                    part.pictures.into_iter().map(|(url, Blob(bytes))| (url, bytes)).collect();
-                document.assets = pictures;
-                document.warnings.extend(part.warnings);
-                match &mut whole {
-                    None => whole = Some(document),
-                    Some(whole) => whole.append(document),
-                }
-            }
-            whole.unwrap_or_default()
-        }
+        text => read(named, text)?,
     };
     document.meta.title = document.meta.title.or(title);
     document.meta.date = document.meta.date.or(date);
@@ -157,6 +141,37 @@ fn draw(wish: Wish, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
     }
     let (rendered, picture) = house::draw(&document, format, fonts, with_picture)?;
     Ok((rendered, picture, document.meta.title))
+}
+
+/// The document of a text, by that name where the text has none.
+fn read(named: &str, text: Text) -> Result<Document, RenderError> {
+    let documents = match text {
+        Text::Csv(csv) => return rows::from_csv(named, &csv),
+        Text::Json(rows) => return rows::from_json(named, &rows),
+        Text::Files(files) => {
+            let files = files.into_iter().map(|(name, text)| read(&name, text));
+            let mut files = files.collect::<Result<Vec<_>, _>>()?;
+            for file in &mut files {
+                file.meta.title = Some(named.to_owned());
+            }
+            files
+        }
+        Text::Markdown(parts) => {
+            parts.into_iter().map(with_pictures).collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    let whole = documents.into_iter().reduce(|mut whole, document| {
+        whole.append(document);
+        whole
+    });
+    Ok(whole.unwrap_or_default())
+}
+
+fn with_pictures(part: Part) -> Result<Document, RenderError> {
+    let mut document = markdown::read(&part.text)?;
+    document.assets = part.pictures.into_iter().map(|(url, Blob(bytes))| (url, bytes)).collect();
+    document.warnings.extend(part.warnings);
+    Ok(document)
 }
 
 /// Models like to give the title in the front matter and again as the first heading; on paper it
