@@ -245,3 +245,28 @@ fn long_rows_wear_what_all_documents_do() {
     assert!(part(&rendered, "xl/worksheets/sheet1.xml").contains("&amp;LHouse of Rivers"));
     assert!(part(&rendered, "docProps/core.xml").contains("2026-03-31T00:00:00Z"));
 }
+
+#[test]
+fn pictures_in_links_are_drawn_and_titles_stand_below() {
+    let mut document =
+        markdown::read("[![alt](a.png)](https://x.example)\n\n![b](a.png \"Figure 3\")\n").unwrap();
+    let bytes = include_bytes!("corpus/img/chart.png").to_vec();
+    document.assets.insert("a.png".into(), bytes);
+    let rendered = workbook(&document);
+    assert_eq!(part(&rendered, "xl/drawings/drawing1.xml").matches("<xdr:pic>").count(), 2);
+    assert!(part(&rendered, "xl/sharedStrings.xml").contains("Figure 3"));
+}
+
+#[test]
+fn no_address_is_lost_in_a_cell_that_cannot_carry_it() {
+    let rendered = drawn(
+        "### See [it](https://a.example/1)\n\n[call](tel:+1234)\n\n| [h](https://a.example/2) | n |\n\
+         |--|--|\n| [phone](tel:+5678) | [+99](tel:+99) |\n",
+    );
+    let whole = part(&rendered, "xl/sharedStrings.xml")
+        + &part(&rendered, "xl/worksheets/_rels/sheet1.xml.rels");
+    for address in ["https://a.example/1", "+1234", "https://a.example/2", "+5678"] {
+        assert!(whole.contains(address), "{address} in {whole}");
+    }
+    assert!(whole.contains(">+99<"), "what says its number says it once: {whole}");
+}

@@ -321,7 +321,8 @@ fn each_in_blocks<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Inline)) {
     }
 }
 
-fn each_in<'a>(content: &'a [Inline], see: &mut dyn FnMut(&'a Inline)) {
+/// Shows every inline of `content` to `see`, those inside other inlines too.
+pub fn each_in<'a>(content: &'a [Inline], see: &mut dyn FnMut(&'a Inline)) {
     for inline in content {
         see(inline);
         match inline {

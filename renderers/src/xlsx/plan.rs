@@ -7,7 +7,7 @@ use super::directives::{self, Directive};
 use super::runs::{Run, Runs, Style};
 use crate::Document;
 use crate::chart::Chart;
-use crate::document::{Alert, Block, Inline, List, Table, plain_text};
+use crate::document::{Alert, Block, Inline, List, Table, each_in, plain_text};
 use crate::package::words;
 
 /// Excel's limit, in UTF-16 units.
@@ -52,6 +52,10 @@ pub fn plan(document: &Document) -> Plan<'_> {
             Block::Heading { level: 1 | 2, content } => {
                 planner.begin(&plain_text(content));
                 begun = true;
+                // A sheet's name can carry no link.
+                if Runs::read(content).url().is_some() {
+                    planner.line("", content);
+                }
             }
             block => {
                 if !begun && !matches!(block, Block::Comment(_)) {
@@ -167,14 +171,21 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Pictures stand below the text that they are in.
+    /// Pictures stand below the text that they are in, each above its title.
     fn paragraph(&mut self, mark: &str, content: &'a [Inline]) {
         if !matches!(content, [Inline::Image { .. }]) {
             self.line(mark, content);
         }
-        for inline in content {
-            if let Inline::Image { url, alt, .. } = inline {
-                self.push(Part::Picture { url, alt });
+        let mut pictures = Vec::new();
+        each_in(content, &mut |inline| {
+            if let Inline::Image { url, alt, title } = inline {
+                pictures.push((url, alt, title));
+            }
+        });
+        for (url, alt, title) in pictures {
+            self.push(Part::Picture { url, alt });
+            if !title.is_empty() {
+                self.line("", &[Inline::Emphasis(vec![Inline::Text(title.clone())])]);
             }
         }
     }

@@ -57,6 +57,11 @@ impl Runs {
         self.pieces.iter().all(|run| run.style == first).then_some(first)
     }
 
+    /// The link of the cell that leads out of the workbook: Excel knows no anchors of a document.
+    pub fn url(&self) -> Option<&String> {
+        self.links.first().filter(|url| !url.starts_with('#'))
+    }
+
     /// With the address written out, where the text does not say it anyway.
     pub fn spelled(&self, url: &str) -> Self {
         let mut runs = self.clone();

@@ -166,6 +166,9 @@ impl Pages<'_> {
             if self.rtl {
                 sheet.merge_range(row, 0, row, span(widths).0, "", &format)?;
             }
+            if line.runs.url().is_some() {
+                return self.text(sheet, (row, 0), &line.runs, &format);
+            }
             sheet.write_string_with_format(row, 0, line.runs.text(), &format)?;
             return Ok(());
         }
@@ -204,9 +207,7 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         self.has_math |= runs.has_math;
         let text = self.cut(runs);
-        // Excel knows no anchors of a document.
-        let url = runs.links.first().filter(|url| !url.starts_with('#'));
-        if let Some(url) = url {
+        if let Some(url) = runs.url() {
             if !self.link(sheet, (row, column), (url, &text), format)? {
                 let text = self.cut(&runs.spelled(url));
                 sheet.write_string_with_format(row, column, text, format)?;
@@ -223,7 +224,7 @@ impl Pages<'_> {
     }
 
     /// Whether the cell could be made a link. Excel knows no telephones.
-    fn link(
+    pub fn link(
         &mut self,
         sheet: &mut Worksheet,
         (row, column): (u32, u16),

@@ -53,6 +53,7 @@ impl Pages<'_> {
             let native = Native::new().set_columns(&named).set_style(TableStyle::Medium2);
             sheet.add_table(top, 0, bottom, last as u16, &native)?;
         }
+        self.links_of_header(sheet, top, table, (&names, &columns))?;
         if top == 0 {
             sheet.set_freeze_panes(1, 0)?;
             sheet.set_repeat_rows(0, 0)?;
@@ -61,6 +62,25 @@ impl Pages<'_> {
         self.rows(sheet, top, &columns, &read)?;
         self.obey(sheet, (top, bottom), (&names, &read), directives)?;
         self.grid.here += 1;
+        Ok(())
+    }
+
+    /// The cells of a header say no more than the names of the columns.
+    fn links_of_header(
+        &mut self,
+        sheet: &mut Worksheet,
+        top: u32,
+        table: &Table,
+        (names, columns): (&[String], &[Column]),
+    ) -> Result<(), XlsxError> {
+        for (at, cell) in table.header.iter().enumerate() {
+            let runs = Runs::read(cell);
+            let Some(url) = runs.url() else { continue };
+            let format = look::header(columns[at], &self.look);
+            if !self.link(sheet, (top, at as u16), (url, &names[at]), &format)? {
+                self.warn(format!("The column “{}” cannot carry {url}.", short(&names[at])));
+            }
+        }
         Ok(())
     }
 
