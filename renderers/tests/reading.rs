@@ -70,3 +70,89 @@ fn s14_repeated_cells_are_bounded() {
         assert!(refused.to_string().contains("limit"), "{refused}");
     }
 }
+
+/// MC-26: what people wrote beside the cells.
+#[test]
+fn mc_26_comments_of_sheets_are_read() {
+    let comments = "<comments xmlns='m'><authors><author>Ann</author></authors><commentList>\
+        <comment ref='B2' authorId='0'><text><r><t>Check</t></r><r><t> this sum</t></r></text>\
+        </comment></commentList></comments>";
+    let sheet = "<worksheet xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'>\
+        <sheetData><row r='1'><c r='A1'><v>1</v></c></row></sheetData></worksheet>";
+    let book = workbook(&[("xl/worksheets/sheet1.xml", sheet), ("xl/comments1.xml", comments)]);
+    let read = words("a.xlsx", &book);
+    assert!(read.contains("## Comments\n\nB2: Check this sum"), "{read}");
+}
+
+/// A workbook of one sheet, whose style 1 is a moment.
+fn workbook(parts: &[(&str, &str)]) -> Vec<u8> {
+    let main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+    let office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    let rels = "http://schemas.openxmlformats.org/package/2006/relationships";
+    let book = format!(
+        "<workbook xmlns='{main}' xmlns:r='{office}'><sheets><sheet name='S' sheetId='1' \
+         r:id='rId1'/></sheets></workbook>"
+    );
+    let styles = format!(
+        "<styleSheet xmlns='{main}'><cellXfs><xf numFmtId='0'/><xf numFmtId='22'/></cellXfs>\
+         </styleSheet>"
+    );
+    let links = format!(
+        "<Relationships xmlns='{rels}'><Relationship Id='rId1' Type='{office}/worksheet' \
+         Target='worksheets/sheet1.xml'/><Relationship Id='rId2' Type='{office}/styles' \
+         Target='styles.xml'/></Relationships>"
+    );
+    let types = "<Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'/>";
+    let root = format!(
+        "<Relationships xmlns='{rels}'><Relationship Id='rId1' Type='{office}/officeDocument' \
+         Target='xl/workbook.xml'/></Relationships>"
+    );
+    let mut all = vec![
+        ("[Content_Types].xml", types),
+        ("_rels/.rels", root.as_str()),
+        ("xl/workbook.xml", book.as_str()),
+        ("xl/styles.xml", styles.as_str()),
+        ("xl/_rels/workbook.xml.rels", links.as_str()),
+    ];
+    all.extend_from_slice(parts);
+    package(&all)
+}
+
+/// MC-26: a time of day has no day.
+#[test]
+fn mc_26_a_time_of_day_is_read_as_one() {
+    let sheet = "<worksheet xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'>\
+        <sheetData><row r='1'><c r='A1' s='1'><v>0.5</v></c><c r='B1' s='1'><v>46112.5</v></c>\
+        <c r='C1' s='1'><v>46112</v></c></row></sheetData></worksheet>";
+    let read = words("a.xlsx", &workbook(&[("xl/worksheets/sheet1.xml", sheet)]));
+    assert!(read.contains("| 12:00:00 | 2026-03-31 12:00:00 | 2026-03-31 |"), "{read}");
+}
+
+/// MC-26: words in drawings of shapes that a program arranges by itself (SmartArt), and comments.
+#[test]
+fn mc_26_diagrams_and_comments_of_slides_and_texts_are_read() {
+    let diagram = "<dgm:dataModel xmlns:dgm='d' xmlns:a='a'><dgm:ptLst><dgm:pt><dgm:t><a:p><a:r>\
+        <a:t>Plan</a:t></a:r></a:p></dgm:t></dgm:pt><dgm:pt type='pres'/><dgm:pt><dgm:t><a:p><a:r>\
+        <a:t>Do</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>";
+    let old = "<p:cmLst xmlns:p='p'><p:cm authorId='0'><p:text>Too long</p:text></p:cm></p:cmLst>";
+    let new = "<p188:cmLst xmlns:p188='n' xmlns:a='a'><p188:cm><p188:replyLst><p188:reply><p188:txBody>\
+        <a:p><a:r><a:t>Will do</a:t></a:r></a:p></p188:txBody></p188:reply></p188:replyLst>\
+        <p188:txBody><a:p><a:r><a:t>Shorter</a:t></a:r></a:p></p188:txBody></p188:cm></p188:cmLst>";
+    for (format, name, folder) in
+        [(Format::Pptx, "a.pptx", "ppt"), (Format::Docx, "a.docx", "word")]
+    {
+        let whole = render(&markdown::read("# T\n\nx\n").unwrap(), format).unwrap().bytes;
+        let mut zip = ZipWriter::new_append(Cursor::new(whole)).unwrap();
+        let diagram = (format!("{folder}/diagrams/data1.xml"), diagram);
+        let old = ("ppt/comments/comment1.xml".to_owned(), old);
+        let new = ("ppt/comments/modernComment_100_0.xml".to_owned(), new);
+        for (part, text) in [diagram, old, new] {
+            zip.start_file(part, SimpleFileOptions::default()).unwrap();
+            zip.write_all(text.as_bytes()).unwrap();
+        }
+        let read = words(name, &zip.finish().unwrap().into_inner());
+        assert!(read.contains("- Plan\n- Do"), "{read}");
+        let has_comments = read.contains("## Comments\n\nToo long\n\nShorter\n\nWill do");
+        assert_eq!(has_comments, format == Format::Pptx, "{read}");
+    }
+}

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     archive::Archive,
-    chart,
+    asides, chart,
     links::links,
     reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
@@ -39,6 +39,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         }
     }
     chart::all(&mut archive, "word/charts/", &mut body.words)?;
+    asides::diagrams(&mut archive, "word/", &mut body.words)?;
     body.edges(&mut archive)?;
     if body.deletions > 0 {
         warnings.push("Text that was deleted with tracked changes is left out.".into());

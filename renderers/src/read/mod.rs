@@ -5,7 +5,7 @@
 //! - `reading`: what comes of it, or why nothing does
 //! - `archive`, `links`, `xml`: parts of a package, who refers to whom, and walking through them, with
 //!   entities off
-//! - `chart`: what charts of Office files show, as tables
+//! - `chart`: what charts of Office files show, as tables; `asides`: their diagrams and comments
 //! - `words`: paragraphs, marks, lists and tables as Markdown
 //! - [`view`]: a picture as a model is shown it
 //! - `docx`, `pptx`, `odf`, `sheets`, `pdf` with its `fonts` and `grid`, `html`, `email`, `rtf`, `rows`, `charset`: a file per format
@@ -14,6 +14,7 @@
 //! of its own, with limits on its memory and time.
 
 pub(crate) mod archive;
+mod asides;
 mod charset;
 mod chart;
 mod docx;

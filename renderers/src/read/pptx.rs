@@ -2,7 +2,7 @@
 
 use super::{
     archive::Archive,
-    chart, limits,
+    asides, chart, limits,
     links::{links, within},
     reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
@@ -28,6 +28,8 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         }
     }
     chart::all(&mut archive, "ppt/charts/", &mut words)?;
+    asides::diagrams(&mut archive, "ppt/", &mut words)?;
+    asides::comments(&mut archive, "ppt/", &mut words)?;
     let reading = Reading::of(Kind::Pptx, words.finish());
     Ok(Reading { pages: slides.len(), warnings, ..reading })
 }

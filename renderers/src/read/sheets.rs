@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fmt::Display, io::Cursor};
 
 use super::{
     archive::Archive,
-    chart, limits,
+    asides, chart, limits,
     reading::{Kind, ReadError, Reading},
     words::Words,
     xml::{Node, walk},
@@ -51,6 +51,8 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     if kind == Kind::Xlsx {
         let mut archive = Archive::open(bytes)?;
         chart::all(&mut archive, "xl/charts/", &mut words)?;
+        asides::diagrams(&mut archive, "xl/", &mut words)?;
+        asides::comments(&mut archive, "xl/", &mut words)?;
         words.edges(&edges(&mut archive)?);
     }
     reading.markdown = words.finish();
@@ -172,9 +174,12 @@ fn shown(value: &Data) -> String {
         Data::DateTime(moment) if moment.is_datetime() => {
             let (year, month, day, hour, minute, second, _) = moment.to_ymd_hms_milli();
             let date = format!("{year:04}-{month:02}-{day:02}");
+            let time = format!("{hour:02}:{minute:02}:{second:02}");
             match (hour, minute, second) {
+                // Before the first day there are only times.
+                _ if moment.as_f64() < 1.0 => time,
                 (0, 0, 0) => date,
-                _ => format!("{date} {hour:02}:{minute:02}:{second:02}"),
+                _ => format!("{date} {time}"),
             }
         }
         other => other.to_string(),
