@@ -4,6 +4,7 @@ use comrak::nodes::{AlertType, ListType, Node, NodeList, NodeValue, TableAlignme
 
 use super::html::{self, Piece};
 use super::reader::Reader;
+use super::tags::Open;
 use super::{clean, inlines};
 use crate::budgets::{CHARTS, NESTING};
 use crate::chart;
@@ -49,7 +50,7 @@ impl<'a> Reader<'a> {
             NodeValue::Alert(alert) => blocks.push(self.alert(node, alert, depth)),
             NodeValue::DescriptionList => blocks.push(self.definitions(node, depth)),
             NodeValue::ThematicBreak => blocks.push(Block::Break),
-            NodeValue::HtmlBlock(html) => self.html(&html.literal, blocks),
+            NodeValue::HtmlBlock(html) => self.html(&html.literal, depth + 1, blocks),
             NodeValue::FootnoteDefinition(_) => {}
             _ => blocks.append(&mut self.blocks(node, depth + 1)),
         }
@@ -150,20 +151,19 @@ impl<'a> Reader<'a> {
         Block::Code { language: Some(language).filter(|language| !language.is_empty()), text }
     }
 
-    fn html(&mut self, html: &str, blocks: &mut Vec<Block>) {
-        let mut text = String::new();
+    fn html(&mut self, html: &str, depth: usize, blocks: &mut Vec<Block>) {
+        let mut open = Open::default();
         for piece in html::pieces(html) {
             match piece {
                 Piece::Comment(comment) => {
-                    push_text(&mut text, blocks);
+                    push(blocks, std::mem::take(&mut open).close_block(self));
                     blocks.push(Block::Comment(clean::text(comment)));
                 }
-                Piece::Tag { name, .. } if name == "br" => text.push('\n'),
-                Piece::Tag { name, .. } => self.losses.tag(&name),
-                Piece::Text(piece) => text.push_str(&piece),
+                Piece::Tag(tag) => open.tag(self, &tag, depth),
+                Piece::Text(text) => open.lines(&text),
             }
         }
-        push_text(&mut text, blocks);
+        push(blocks, open.close_block(self));
     }
 
     /// The notes, after the text has been read. What the text never mentions is named, not lost.
@@ -192,18 +192,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn push_text(text: &mut String, blocks: &mut Vec<Block>) {
-    let mut content = Vec::new();
-    for line in text.lines().map(clean::line).filter(|line| !line.is_empty()) {
-        if !content.is_empty() {
-            content.push(Inline::SoftBreak);
-        }
-        content.push(Inline::Text(line));
-    }
+fn push(blocks: &mut Vec<Block>, content: Vec<Inline>) {
     if !content.is_empty() {
         blocks.push(Block::Paragraph(content));
     }
-    text.clear();
 }
 
 /// All text below `node` in one paragraph, without recursion.

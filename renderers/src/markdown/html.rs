@@ -1,64 +1,213 @@
-//! Raw HTML: its text, its comments, and the names of its tags. Nothing of it is ever interpreted.
+//! Raw HTML: its text, its comments and its tags. Nothing of it is ever interpreted.
+
+use std::collections::BTreeSet;
 
 /// A piece of raw HTML.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// The name of a tag in lower case, and whether it closes.
-    Tag {
-        name: String,
-        closes: bool,
-    },
+    Tag(Tag<'a>),
     Comment(&'a str),
     Text(String),
 }
 
-/// Elements whose content is no text.
-pub const SILENT: [&str; 4] = ["script", "style", "template", "noscript"];
+/// A tag, as it is written.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tag<'a> {
+    pub source: &'a str,
+    /// In lower case.
+    pub name: String,
+    pub closes: bool,
+}
 
-/// Cuts HTML into tags, comments and text; what follows an unclosed `<` is text.
-pub fn pieces(html: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
-    let mut rest = html;
-    let mut silent: Option<String> = None;
-    while !rest.is_empty() {
-        let (piece, after) = next(rest);
-        rest = after;
-        match (&piece, &silent) {
-            (Piece::Tag { name, closes: true }, Some(open)) if name == open => silent = None,
-            (_, Some(_)) => continue,
-            (Piece::Tag { name, closes: false }, None) if SILENT.contains(&name.as_str()) => {
-                silent = Some(name.clone());
+impl Tag<'_> {
+    /// Whether HTML has such an element; `<name>` is a word in angle brackets.
+    pub fn is_known(&self) -> bool {
+        self.name.starts_with('?')
+            || self.name == "!doctype"
+            || ELEMENTS.contains(&self.name.as_str())
+    }
+
+    /// Whether its content is no text.
+    pub fn is_silent(&self) -> bool {
+        SILENT.contains(&self.name.as_str())
+    }
+
+    /// Whether it says what it says without a closing tag.
+    pub fn stands_alone(&self) -> bool {
+        self.name.starts_with(['!', '?']) || ALONE.contains(&self.name.as_str())
+    }
+
+    pub fn attribute(&self, name: &str) -> Option<String> {
+        let mut rest = self.source.get(1 + self.name.len()..)?;
+        loop {
+            rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
+            let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '=' | '>' | '/'))?;
+            let (key, after) = rest.split_at(end);
+            let (value, after) = match after.trim_start().strip_prefix('=') {
+                Some(given) => value(given.trim_start()),
+                None if key.is_empty() => return None,
+                None => ("", after),
+            };
+            if key.eq_ignore_ascii_case(name) {
+                return Some(unescape(value));
             }
-            _ => {}
+            rest = after;
         }
-        pieces.push(piece);
+    }
+}
+
+/// The value that a text begins with, and the rest.
+fn value(text: &str) -> (&str, &str) {
+    for quote in ['"', '\''] {
+        if let Some(inside) = text.strip_prefix(quote) {
+            return inside.split_once(quote).unwrap_or((inside, ""));
+        }
+    }
+    text.split_at(text.find(|c: char| c.is_whitespace() || c == '>').unwrap_or(text.len()))
+}
+
+/// Elements whose content is no text.
+const SILENT: [&str; 4] = ["script", "style", "template", "noscript"];
+
+/// Elements without content, and those that need not be closed.
+const ALONE: [&str; 20] = [
+    "br", "hr", "img", "wbr", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot",
+    "option", "optgroup", "colgroup", "col", "rt", "rp",
+];
+
+/// The elements of HTML, and the most usual of those that it once had and of its drawings.
+#[rustfmt::skip]
+const ELEMENTS: [&str; 126] = [
+    "a", "abbr", "acronym", "address", "area", "article", "aside", "audio", "b", "base", "bdi",
+    "bdo", "big", "blockquote", "body", "br", "button", "canvas", "caption", "center", "circle",
+    "cite", "code", "col", "colgroup", "data", "datalist", "dd", "del", "details", "dfn", "dialog",
+    "div", "dl", "dt", "em", "embed", "fieldset", "figcaption", "figure", "font", "footer", "form",
+    "g", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr", "html", "i",
+    "iframe", "img", "input", "ins", "kbd", "label", "legend", "li", "line", "link", "main", "map",
+    "mark", "math", "menu", "meta", "meter", "nav", "nobr", "noscript", "object", "ol", "optgroup",
+    "option", "output", "p", "param", "path", "picture", "polygon", "pre", "progress", "q", "rect",
+    "rp", "rt", "ruby", "s", "samp", "script", "search", "section", "select", "slot", "small",
+    "source", "span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody",
+    "td", "template", "textarea", "tfoot", "th", "thead", "time", "title", "tr", "track", "tt", "u",
+    "ul", "var",
+];
+
+/// The one piece that an inline tag, comment or declaration is.
+pub fn piece(html: &str) -> Option<Piece<'_>> {
+    Cutter::new(html).next()
+}
+
+/// Cuts a block into tags, comments and text. What follows an unclosed `<` is text; so is what has
+/// no text in it by its name, but is never closed.
+pub fn pieces(html: &str) -> Vec<Piece<'_>> {
+    let mut cutter = Cutter::new(html);
+    let mut pieces = Vec::new();
+    while let Some(piece) = cutter.next() {
+        let silent = match &piece {
+            Piece::Tag(tag) if tag.is_silent() && !tag.closes => Some(tag),
+            _ => None,
+        };
+        match silent.map(|tag| (cutter.find(&format!("</{}", tag.name)), tag.source)) {
+            Some((None, source)) => pieces.push(Piece::Text(source.to_owned())),
+            Some((Some(end), _)) => {
+                cutter.at = end;
+                pieces.push(piece);
+            }
+            None => pieces.push(piece),
+        }
     }
     pieces
 }
 
-fn next(html: &str) -> (Piece<'_>, &str) {
-    if let Some(after) = html.strip_prefix("<!--") {
-        let (comment, rest) = after.split_once("-->").unwrap_or((after, ""));
-        return (Piece::Comment(comment.trim()), rest);
-    }
-    if let Some(after) = html.strip_prefix('<')
-        && let Some((inside, rest)) = after.split_once('>')
-        && let Some(tag) = tag(inside)
-    {
-        return (tag, rest);
-    }
-    let end = html.char_indices().skip(1).find(|(_, c)| *c == '<').map_or(html.len(), |(at, _)| at);
-    (Piece::Text(unescape(&html[..end])), &html[end..])
+/// HTML, cut up to `at`.
+struct Cutter<'a> {
+    html: &'a str,
+    /// The same in lower case.
+    lower: String,
+    at: usize,
+    /// What has been looked for and does not come any more, so that it is not looked for again.
+    absent: BTreeSet<String>,
 }
 
-fn tag(inside: &str) -> Option<Piece<'static>> {
-    let (closes, name) = match inside.strip_prefix('/') {
-        Some(name) => (true, name),
+impl<'a> Cutter<'a> {
+    fn new(html: &'a str) -> Self {
+        Cutter { html, lower: html.to_ascii_lowercase(), at: 0, absent: BTreeSet::new() }
+    }
+
+    /// Where `end` stands next.
+    fn find(&mut self, end: &str) -> Option<usize> {
+        if self.absent.contains(end) {
+            return None;
+        }
+        let found = self.lower[self.at..].find(end).map(|from| self.at + from);
+        if found.is_none() {
+            self.absent.insert(end.to_owned());
+        }
+        found
+    }
+
+    /// What stands between `begin`, if the rest begins with it, and the next `end`.
+    fn between(&mut self, begin: &str, end: &str) -> Option<&'a str> {
+        let from = self.at + self.html[self.at..].strip_prefix(begin).map(|_| begin.len())?;
+        let to = self.find(end).filter(|to| *to >= from)?;
+        self.at = to + end.len();
+        Some(&self.html[from..to])
+    }
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        if self.at == self.html.len() {
+            return None;
+        }
+        if let Some(comment) = self.between("<!--", "-->") {
+            return Some(Piece::Comment(comment.trim()));
+        }
+        if let Some(text) = self.between("<![CDATA[", "]]>") {
+            return Some(Piece::Text(text.to_owned()));
+        }
+        let rest = &self.html[self.at..];
+        if let Some(tag) = tag(rest) {
+            self.at += tag.source.len();
+            return Some(Piece::Tag(tag));
+        }
+        let end = rest.char_indices().skip(1).find(|(_, c)| *c == '<');
+        let end = end.map_or(rest.len(), |(at, _)| at);
+        self.at += end;
+        Some(Piece::Text(unescape(&rest[..end])))
+    }
+}
+
+/// The tag that HTML begins with.
+fn tag(html: &str) -> Option<Tag<'_>> {
+    let inside = html.strip_prefix('<')?;
+    let (closes, named) = match inside.strip_prefix('/') {
+        Some(named) => (true, named),
         None => (false, inside),
     };
-    let is_name = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | ':' | '!' | '?');
-    let name: String = name.chars().take_while(is_name).collect();
-    (!name.is_empty()).then(|| Piece::Tag { name: name.to_ascii_lowercase(), closes })
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | ':' | '!' | '?');
+    let name = &named[..named.find(|c| !is_name(c))?];
+    if name.is_empty() || name.starts_with("!-") {
+        return None;
+    }
+    let source = &html[..end_of(html)?];
+    Some(Tag { source, name: name.to_ascii_lowercase(), closes })
+}
+
+/// Where a tag ends: not within quotes.
+fn end_of(tag: &str) -> Option<usize> {
+    let (mut quote, mut last) = (None, '<');
+    for (at, c) in tag.char_indices().skip(1) {
+        match quote {
+            Some(open) => quote = quote.filter(|_| c != open),
+            None if c == '>' && (last == '?' || !tag.starts_with("<?")) => return Some(at + 1),
+            None if c == '<' => return None,
+            None if matches!(c, '"' | '\'') && last == '=' => quote = Some(c),
+            None => {}
+        }
+        if !c.is_whitespace() {
+            last = c;
+        }
+    }
+    None
 }
 
 /// The few entities that stand in everybody's HTML; others stay as they are written.
@@ -75,14 +224,14 @@ mod tests {
 
     #[test]
     fn html_falls_into_tags_comments_and_text() {
-        let html = "<div a=\"b\">x &amp; é</div><!-- note --><script>no</script> 1 < 2";
+        let html = "<div a=\"b\">x &amp; é</div><!-- note --><SCRIPT>a<b>c</script> 1 < 2";
         let mut text = String::new();
         let mut names = Vec::new();
         for piece in pieces(html) {
             match piece {
                 Piece::Text(t) => text.push_str(&t),
                 Piece::Comment(comment) => assert_eq!(comment, "note"),
-                Piece::Tag { name, closes } => names.push((name, closes)),
+                Piece::Tag(tag) => names.push((tag.name, tag.closes)),
             }
         }
         assert_eq!(text, "x & é 1 < 2");
@@ -90,10 +239,25 @@ mod tests {
     }
 
     #[test]
+    fn attributes_are_quoted_or_not() {
+        let Some(Piece::Tag(tag)) = piece("<img alt = \"a > b\" src=x.png hidden TITLE='c'/>")
+        else {
+            panic!("no tag")
+        };
+        let expected = [("alt", Some("a > b")), ("src", Some("x.png")), ("hidden", Some(""))];
+        for (name, value) in expected.into_iter().chain([("title", Some("c")), ("x", None)]) {
+            assert_eq!(tag.attribute(name).as_deref(), value, "{name}");
+        }
+    }
+
+    #[test]
     fn broken_html_ends() {
-        for html in ["<", "<é", "é<", "<!--", "<script>x", "</", "<>", "a<b"] {
+        for html in ["<", "<é", "é<", "<!--", "<script>x", "</", "<>", "a<b", "<a =", "<a ==>"] {
             let _ = pieces(html);
+            let _ = tag(html).map(|tag| tag.attribute("x"));
         }
         assert_eq!(pieces("<é"), [Piece::Text("<é".into())]);
+        let many = "<div><!-- <script> <a =' ".repeat(100_000);
+        assert!(pieces(&many).len() > 100_000);
     }
 }

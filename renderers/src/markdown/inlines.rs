@@ -5,6 +5,7 @@ use comrak::nodes::{Node, NodeValue};
 use super::clean;
 use super::html::{self, Piece};
 use super::reader::Reader;
+use super::tags::{Open, trimmed};
 use crate::budgets::NESTING;
 use crate::document::{Inline, plain_text};
 
@@ -40,71 +41,11 @@ pub fn read_cut<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize) -> Ve
     cuts
 }
 
-fn push(cuts: &mut Vec<Cut>, mut content: Vec<Inline>) {
-    let is_break = |inline: &Inline| matches!(inline, Inline::SoftBreak | Inline::LineBreak);
-    while content.last().is_some_and(is_break) {
-        content.pop();
-    }
-    let breaks = content.iter().take_while(|inline| is_break(inline)).count();
-    content.drain(..breaks);
+fn push(cuts: &mut Vec<Cut>, content: Vec<Inline>) {
+    let content = trimmed(content);
     if !content.is_empty() {
         cuts.push(Cut::Text(content));
     }
-}
-
-/// The inlines read so far, and the HTML tags that are still open around the next one.
-#[derive(Default)]
-struct Open {
-    done: Vec<Inline>,
-    tags: Vec<(String, Vec<Inline>)>,
-}
-
-impl Open {
-    fn push(&mut self, inline: Inline) {
-        self.tags.last_mut().map_or(&mut self.done, |(_, content)| content).push(inline);
-    }
-
-    fn extend(&mut self, content: Vec<Inline>) {
-        self.tags.last_mut().map_or(&mut self.done, |(_, inside)| inside).extend(content);
-    }
-
-    fn open(&mut self, name: String) {
-        self.tags.push((name, Vec::new()));
-    }
-
-    /// Closes the innermost tag if it is this one; a tag that nobody opened is nothing.
-    fn close(&mut self, name: &str) {
-        if self.tags.last().is_some_and(|(open, _)| open == name)
-            && let Some((name, content)) = self.tags.pop()
-            && let Some(inline) = styled(&name, content)
-        {
-            self.push(inline);
-        }
-    }
-
-    /// What is still open was never closed, so its tag says nothing.
-    fn close_all(mut self) -> Vec<Inline> {
-        for (name, content) in std::mem::take(&mut self.tags) {
-            if !html::SILENT.contains(&name.as_str()) {
-                self.done.extend(content);
-            }
-        }
-        self.done
-    }
-}
-
-fn styled(tag: &str, content: Vec<Inline>) -> Option<Inline> {
-    match tag {
-        "b" | "strong" => Some(Inline::Strong(content)),
-        "i" | "em" => Some(Inline::Emphasis(content)),
-        "s" | "del" | "strike" => Some(Inline::Strike(content)),
-        "code" | "kbd" | "samp" | "tt" => Some(Inline::Code(plain_text(&content))),
-        _ => None,
-    }
-}
-
-fn is_styled(tag: &str) -> bool {
-    styled(tag, Vec::new()).is_some()
 }
 
 fn inline<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize, open: &mut Open) {
@@ -128,7 +69,7 @@ fn inline<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize, open: &mut 
                 [Inline::Text(text)] if is_bare(&link.url, text) => {
                     push_bare(reader, &link.url, text, open);
                 }
-                _ => push_link(reader, &link.url, &link.title, content, open),
+                _ => open.link(reader, &link.url, &link.title, content),
             };
         }
         NodeValue::Image(image) => Inline::Image {
@@ -140,28 +81,13 @@ fn inline<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize, open: &mut 
             Some(index) => Inline::Footnote(index),
             None => Inline::Text(format!("[{}]", clean::line(&note.name))),
         },
-        NodeValue::HtmlInline(html) => return push_html(reader, html, open),
+        NodeValue::HtmlInline(html) => return push_html(reader, html, depth, open),
         _ => {
             open.extend(read(reader, node, depth + 1));
             return;
         }
     };
     open.push(read);
-}
-
-fn push_link(reader: &mut Reader, url: &str, title: &str, content: Vec<Inline>, open: &mut Open) {
-    match clean::link(url) {
-        Some(url) if !content.is_empty() => {
-            open.push(Inline::Link { url, title: clean::line(title), content });
-        }
-        Some(url) => open.push(Inline::Text(url)),
-        None => {
-            if !url.is_empty() {
-                reader.losses.link(&clean::line(url));
-            }
-            open.extend(content);
-        }
-    }
 }
 
 fn is_bare(url: &str, text: &str) -> bool {
@@ -175,7 +101,7 @@ fn push_bare(reader: &mut Reader, url: &str, text: &str, open: &mut Open) {
     loop {
         let (shown, rest) = text.split_at(clean::bare_link(text));
         let content = vec![Inline::Text(shown.to_owned())];
-        push_link(reader, &url[..url.len() - rest.len()], "", content, open);
+        open.link(reader, &url[..url.len() - rest.len()], "", content);
         let next = ["https://", "http://"].iter().filter_map(|start| rest.find(start)).min();
         let (between, further) = rest.split_at(next.unwrap_or(rest.len()));
         if !between.is_empty() {
@@ -188,24 +114,12 @@ fn push_bare(reader: &mut Reader, url: &str, text: &str, open: &mut Open) {
     }
 }
 
-fn push_html(reader: &mut Reader, html: &str, open: &mut Open) {
-    for piece in html::pieces(html) {
-        match piece {
-            Piece::Comment(comment) => reader.comments.push(clean::text(comment)),
-            Piece::Text(text) => open.push(Inline::Text(clean::text(&text))),
-            Piece::Tag { name, .. } if name == "br" => open.push(Inline::LineBreak),
-            Piece::Tag { name, closes } => {
-                let silent = html::SILENT.contains(&name.as_str());
-                if !is_styled(&name) {
-                    reader.losses.tag(&name);
-                }
-                match closes {
-                    true => open.close(&name),
-                    false if silent || is_styled(&name) => open.open(name),
-                    false => {}
-                }
-            }
-        }
+fn push_html(reader: &mut Reader, html: &str, depth: usize, open: &mut Open) {
+    match html::piece(html) {
+        Some(Piece::Comment(comment)) => reader.comments.push(clean::text(comment)),
+        Some(Piece::Text(text)) => open.push(Inline::Text(clean::text(&text))),
+        Some(Piece::Tag(tag)) => open.tag(reader, &tag, depth),
+        None => {}
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`front_matter`]: what stands between the first two `---` lines
 //! - [`blocks`], [`inlines`]: comrak's tree to ours, at most [`NESTING`](crate::budgets::NESTING) deep
-//! - [`html`]: raw HTML becomes its text
+//! - [`html`], [`tags`]: raw HTML becomes its text, links, pictures and marks
 //! - [`columns`]: lines of colons become columns
 //! - [`clean`]: control characters out, links made safe
 
@@ -14,6 +14,7 @@ mod html;
 mod inlines;
 mod losses;
 mod reader;
+mod tags;
 
 use comrak::nodes::{Node, NodeValue};
 use comrak::{Arena, Options};

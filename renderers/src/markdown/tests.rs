@@ -133,3 +133,54 @@ fn pictures_are_named_once() {
     let document = read("![a](x.png) ![b](y.png)\n\n| ![c](x.png) |\n|---|\n").unwrap();
     assert_eq!(image_urls(&document), ["x.png", "y.png"]);
 }
+
+#[test]
+fn words_in_angle_brackets_stay() {
+    let text = |source: &str| match &read(source).unwrap().blocks[0] {
+        Block::Paragraph(content) => plain_text(content),
+        other => panic!("{other:?}"),
+    };
+    for words in
+        ["Dear <name>, a Vec<String> of <T>!", "<host> and </host>", "to <title> from <to>"]
+    {
+        assert_eq!(text(words), words);
+    }
+    assert_eq!(text("<name>\n"), "<name>");
+    assert_eq!(text("a<p>b <span>c</span><br/>d</div>"), "ab c\nd");
+    assert_eq!(text("H<sub>2</sub>O, 10<sup>−3</sup> m<SUP>2</SUP>"), "H₂O, 10⁻³ m²");
+    assert_eq!(text("<?php 1 ?> <![CDATA[a < b]]>"), "a < b");
+}
+
+#[test]
+fn pictures_and_links_of_html_are_pictures_and_links() {
+    let expected = [
+        Inline::Image { url: "a.png".into(), alt: "A > B".into(), title: "C & D".into() },
+        Inline::Text(" ".into()),
+        Inline::Link {
+            url: "https://e.org/?a&b".into(),
+            title: String::new(),
+            content: vec![Inline::Strong(vec![Inline::Text("out".into())])],
+        },
+    ];
+    let html = "<img src=a.png alt=\"A > B\" title='C &amp; D' width=\"9\"/> \
+                <a class=x href=\"https://e.org/?a&amp;b\"><b>out</b></a>";
+    for source in [format!("{html}\n"), format!("<p align=\"center\">\n  {html}\n</p>\n")] {
+        let document = read(&source).unwrap();
+        let Block::Paragraph(content) = &document.blocks[0] else { panic!("{document:?}") };
+        assert_eq!(content[..2], expected[..2], "{source}");
+        assert_eq!(content.last(), expected.last(), "{source}");
+    }
+    let unsafe_one = read("<a href=\"javascript:f()\">x</a> <img alt=\"no source\">").unwrap();
+    assert_eq!(unsafe_one.blocks.len(), 1);
+    assert!(texts(&unsafe_one).contains("no source"));
+    assert!(unsafe_one.warnings.iter().any(|w| w.contains("javascript:f()")));
+}
+
+#[test]
+fn tags_nest_no_deeper_than_marks() {
+    let source = "<b>".repeat(50_000) + "deep" + &"</b>".repeat(50_000);
+    let document = read(&source).unwrap();
+    assert!(document.warnings.iter().any(|w| w.contains("24 levels")), "{:?}", document.warnings);
+    let Block::Paragraph(content) = &document.blocks[0] else { panic!("{document:?}") };
+    assert!(plain_text(content).contains("deep"));
+}

@@ -1,0 +1,204 @@
+//! HTML among inlines: tags that mark a text, link it or show a picture do so, other tags leave their
+//! text, and words that only look like tags stay as they are written.
+
+use super::clean;
+use super::html::Tag;
+use super::reader::Reader;
+use crate::budgets::NESTING;
+use crate::document::{Inline, plain_text};
+
+/// The inlines read so far, and the tags that are still open around the next one.
+#[derive(Default)]
+pub struct Open {
+    done: Vec<Inline>,
+    around: Vec<Around>,
+}
+
+/// A tag that is open, and what it holds so far.
+struct Around {
+    source: String,
+    name: String,
+    silent: bool,
+    /// Where a link leads, and its title.
+    link: Option<(String, String)>,
+    content: Vec<Inline>,
+}
+
+impl Open {
+    fn inside(&mut self) -> &mut Vec<Inline> {
+        self.around.last_mut().map_or(&mut self.done, |around| &mut around.content)
+    }
+
+    pub fn push(&mut self, inline: Inline) {
+        self.inside().push(inline);
+    }
+
+    pub fn extend(&mut self, content: Vec<Inline>) {
+        self.inside().extend(content);
+    }
+
+    /// Text of a block, whose ends of lines are spaces.
+    pub fn lines(&mut self, text: &str) {
+        let last = text.split('\n').count() - 1;
+        for (at, line) in text.split('\n').enumerate() {
+            let begins = self.inside().last().is_none_or(is_break);
+            if at > 0 && !begins {
+                self.push(Inline::SoftBreak);
+            }
+            let words = clean::line(line);
+            let space = |is: bool| if is { " " } else { "" };
+            let before = space(at == 0 && !begins && line.starts_with(char::is_whitespace));
+            let after = space(at == last && line.ends_with(char::is_whitespace));
+            if !words.is_empty() {
+                self.push(Inline::Text([before, &words, after].concat()));
+            } else if !before.is_empty() {
+                self.push(Inline::Text(before.to_owned()));
+            }
+        }
+    }
+
+    /// A tag that stands `depth` levels deep.
+    pub fn tag(&mut self, reader: &mut Reader, tag: &Tag, depth: usize) {
+        let name = tag.name.as_str();
+        match name {
+            "br" => self.push(Inline::LineBreak),
+            "img" if !tag.closes => self.picture(tag),
+            _ if !tag.is_known() => self.push(Inline::Text(clean::text(tag.source))),
+            _ if tag.closes => self.close(reader, name),
+            _ if tag.stands_alone() => reader.losses.tag(name),
+            _ if depth + self.around.len() >= NESTING => reader.losses.deep(),
+            _ => {
+                let said = |name: &str| clean::line(&tag.attribute(name).unwrap_or_default());
+                let link = (name == "a").then(|| (said("href"), said("title")));
+                let (source, name) = (clean::text(tag.source), tag.name.clone());
+                let silent = tag.is_silent();
+                self.around.push(Around { source, name, silent, link, content: Vec::new() });
+            }
+        }
+    }
+
+    fn picture(&mut self, tag: &Tag) {
+        let said = |name: &str| clean::line(&tag.attribute(name).unwrap_or_default());
+        let (url, alt, title) = (said("src"), said("alt"), said("title"));
+        if url.is_empty() {
+            return self.push(Inline::Text(alt));
+        }
+        self.push(Inline::Image { url, alt, title });
+    }
+
+    /// Closes the innermost tag of that name; one that nobody opened is nothing.
+    fn close(&mut self, reader: &mut Reader, name: &str) {
+        let Some(at) = self.around.iter().rposition(|around| around.name == name) else {
+            if !is_styled(name) {
+                reader.losses.tag(name);
+            }
+            return;
+        };
+        while self.around.len() > at + 1
+            && let Some(around) = self.around.pop()
+        {
+            if is_styled(&around.name) {
+                self.drawn(reader, around);
+            } else {
+                self.push(Inline::Text(around.source));
+                self.extend(around.content);
+            }
+        }
+        if let Some(around) = self.around.pop() {
+            self.drawn(reader, around);
+        }
+    }
+
+    /// What a tag that has been closed makes of its content.
+    fn drawn(&mut self, reader: &mut Reader, around: Around) {
+        let Around { name, content, .. } = around;
+        if let Some((url, title)) = around.link {
+            return self.link(reader, &url, &title, content);
+        }
+        if let Some(inline) = styled(&name, &content) {
+            return self.push(inline);
+        }
+        reader.losses.tag(&name);
+        if !around.silent {
+            self.extend(content);
+        }
+    }
+
+    /// A link, if it may lead where it wants to.
+    pub fn link(&mut self, reader: &mut Reader, url: &str, title: &str, content: Vec<Inline>) {
+        match clean::link(url) {
+            Some(url) if !content.is_empty() => {
+                self.push(Inline::Link { url, title: clean::line(title), content });
+            }
+            Some(url) => self.push(Inline::Text(url)),
+            None => {
+                if !url.is_empty() {
+                    reader.losses.link(&clean::line(url));
+                }
+                self.extend(content);
+            }
+        }
+    }
+
+    /// The inlines of a line of text, where what nobody closed is no tag.
+    pub fn close_all(mut self) -> Vec<Inline> {
+        for around in std::mem::take(&mut self.around) {
+            self.push(Inline::Text(around.source));
+            self.extend(around.content);
+        }
+        self.done
+    }
+
+    /// The inlines of a block, which may be closed further below.
+    pub fn close_block(mut self, reader: &mut Reader) -> Vec<Inline> {
+        for around in std::mem::take(&mut self.around) {
+            reader.losses.tag(&around.name);
+            self.extend(around.content);
+        }
+        trimmed(self.done)
+    }
+}
+
+/// The content without breaks and spaces at its ends.
+pub fn trimmed(mut content: Vec<Inline>) -> Vec<Inline> {
+    let is_blank = |inline: &Inline| match inline {
+        Inline::Text(text) => text.trim_matches(' ').is_empty(),
+        other => is_break(other),
+    };
+    while content.last().is_some_and(is_blank) {
+        content.pop();
+    }
+    let blank = content.iter().take_while(|inline| is_blank(inline)).count();
+    content.drain(..blank);
+    content
+}
+
+fn is_break(inline: &Inline) -> bool {
+    matches!(inline, Inline::SoftBreak | Inline::LineBreak)
+}
+
+fn styled(tag: &str, content: &[Inline]) -> Option<Inline> {
+    let text = || plain_text(content);
+    match tag {
+        "b" | "strong" => Some(Inline::Strong(content.to_vec())),
+        "i" | "em" => Some(Inline::Emphasis(content.to_vec())),
+        "s" | "del" | "strike" => Some(Inline::Strike(content.to_vec())),
+        "code" | "kbd" | "samp" | "tt" => Some(Inline::Code(text())),
+        "sub" => letters(content, "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎").map(Inline::Text),
+        "sup" => letters(content, "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾").map(Inline::Text),
+        _ => None,
+    }
+}
+
+fn is_styled(tag: &str) -> bool {
+    styled(tag, &[]).is_some()
+}
+
+/// Figures and signs as the characters that stand for them above or below the line.
+fn letters(content: &[Inline], set: &str) -> Option<String> {
+    if !content.iter().all(|inline| matches!(inline, Inline::Text(_))) {
+        return None;
+    }
+    let letter = |c: char| "0123456789+-−=()".chars().position(|plain| plain == c);
+    plain_text(content).chars().map(|c| set.chars().nth(letter(c)?)).collect()
+}
