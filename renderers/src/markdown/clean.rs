@@ -5,14 +5,17 @@ use std::fmt::Write;
 /// The longest link, in characters of ASCII.
 pub const LINK_CHARS: usize = 2_000;
 
-/// The source without characters that no reader can see and some formats forbid, and how many went.
+/// The source with line feeds at the ends of its lines, without characters that no reader can see and
+/// some formats forbid, and how many of these went.
 pub fn source(source: &str) -> (String, usize) {
     let mut removed = 0;
     let mut text = String::with_capacity(source.len());
-    for c in source.strip_prefix('\u{feff}').unwrap_or(source).chars() {
+    let mut letters = source.strip_prefix('\u{feff}').unwrap_or(source).chars().peekable();
+    while let Some(c) = letters.next() {
         match c {
-            '\u{2028}' | '\u{2029}' => text.push('\n'),
-            '\n' | '\t' | '\r' => text.push(c),
+            '\r' if letters.peek() == Some(&'\n') => {}
+            '\r' | '\u{2028}' | '\u{2029}' => text.push('\n'),
+            '\n' | '\t' => text.push(c),
             c if is_forbidden(c) => removed += 1,
             c => text.push(c),
         }
@@ -136,5 +139,6 @@ mod tests {
     #[test]
     fn control_characters_go_and_are_counted() {
         assert_eq!(source("a\u{1}b\u{85}c\u{ffff}\u{202e}\td\u{2028}"), ("abc\td\n".into(), 4));
+        assert_eq!(source("a\r\n\rb\r"), ("a\n\nb\n".into(), 0));
     }
 }

@@ -23,8 +23,7 @@ pub fn apart(source: &str) -> Cow<'_, str> {
     if !source.lines().any(|line| line_mark(line).is_some_and(opens)) {
         return Cow::Borrowed(source);
     }
-    let source = source.replace("\r\n", "\n").replace('\r', "\n");
-    let code = code(&source);
+    let code = code(source);
     let mut apart = String::with_capacity(source.len() + 64);
     for (at, line) in source.lines().enumerate() {
         let is_mark = line_mark(line).is_some() && !code.contains(&(at + 1));

@@ -4,6 +4,7 @@
 //! - [`blocks`], [`inlines`]: comrak's tree to ours, at most [`NESTING`](crate::budgets::NESTING) deep
 //! - [`html`], [`tags`]: raw HTML becomes its text, links, pictures and marks
 //! - [`columns`]: lines of colons become columns
+//! - [`mend`]: what CommonMark would hide is shown
 //! - [`clean`]: control characters out, links made safe
 
 mod blocks;
@@ -13,6 +14,7 @@ mod front_matter;
 mod html;
 mod inlines;
 mod losses;
+mod mend;
 mod reader;
 mod tags;
 
@@ -38,9 +40,15 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     losses.controls(removed);
     let (meta, body) = front_matter::split(&source, &mut losses);
     let body = columns::apart(body);
-    let arena = Arena::new();
-    let root = comrak::parse_document(&arena, &body, &options());
+    let (arena, options) = (Arena::new(), options());
+    let mut mending = mend::Mending::of(&body);
+    let mut root = comrak::parse_document(&arena, mending.text(), &options);
     check_tables(root)?;
+    while mending.mends(root) {
+        root = comrak::parse_document(&arena, mending.text(), &options);
+        check_tables(root)?;
+    }
+    mending.tell(&mut losses);
     let mut reader = reader::Reader::new(root, losses);
     let mut blocks = columns::gather(reader.blocks(root, 0));
     let notes = reader.notes();

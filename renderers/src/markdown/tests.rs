@@ -134,6 +134,75 @@ fn pictures_are_named_once() {
     assert_eq!(image_urls(&document), ["x.png", "y.png"]);
 }
 
+/// The cells of the last row of the first table, wherever it stands.
+fn last_row(source: &str) -> (Vec<String>, Vec<String>) {
+    let document = read(source).unwrap();
+    let mut found = Vec::new();
+    document.each_block(&mut |block| {
+        if let Block::Table(table) = block {
+            found = table.rows.last().unwrap().iter().map(|cell| plain_text(cell)).collect();
+        }
+    });
+    (found, document.warnings)
+}
+
+/// GFM drops cells that the header has no column for.
+#[test]
+fn cells_beyond_the_header_are_kept() {
+    let cells = |row: &str| last_row(&format!("| Flag | Meaning |\n|---|---|\n{row}\n"));
+    for (row, expected) in [
+        ("| `a|b` | both |", ["a|b", "both"]),
+        ("| ``a`|b`` | both |", ["a`|b", "both"]),
+        ("| $|x|$ | size |", ["|x|", "size"]),
+        ("| a \\| b | both | | |", ["a | b", "both"]),
+        ("`a|b` | both", ["a|b", "both"]),
+    ] {
+        assert_eq!(cells(row), (expected.map(str::to_owned).to_vec(), vec![]), "{row}");
+    }
+    for (row, last) in [
+        ("| a | b | c | d |", "b | c | d"),
+        ("| costs $5 | $6 | c |", "$6 | c"),
+        ("| a | ` | c", "` | c"),
+        ("| a | b | \\| |", "b | |"),
+    ] {
+        let (found, warnings) = cells(row);
+        assert_eq!((found.len(), found[1].as_str()), (2, last), "{row}");
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+    }
+    let (found, warnings) = last_row("> - | a | b |\n>   |---|---|\n>   | 1 | 2 | 3 |\n");
+    assert_eq!(found, ["1", "2 | 3"]);
+    assert!(warnings[0].contains("1 | 2 | 3"), "{warnings:?}");
+    assert_eq!(last_row("| a |\r\n|---|\r\n| 1 | 2 |\r\n").0, ["1 | 2"]);
+}
+
+#[test]
+fn what_nobody_closes_hides_nothing() {
+    for (source, words) in [
+        (
+            "Put CSS into the <style> element, then reload.",
+            "Put CSS into the <style> element, then reload.",
+        ),
+        ("a <template>b *c* `d`", "a <template>b c d"),
+        ("a <b>b <script>c</b> d", "a b <script>c d"),
+        ("words\n<script>\n\n# after", "words <script>#after"),
+        ("<!-- begun\n\n# after", "<!-- begun#after"),
+        ("<!-- begun\n\n- <style>\n\n  in\n\n# after", "<!-- begun<style>in#after"),
+        ("<script>\n\n```html\n<style>\n```\n\n# after", "<script><style>#after"),
+        ("<div>\n<!-- begun\n</div>\n\n# after", "<!-- begun#after"),
+        ("<div><script>if (a<b) { c }</div>\n\n# after", "<script>if (a<b) { c }#after"),
+    ] {
+        let document = read(source).unwrap();
+        let mut found = String::new();
+        document.each_block(&mut |block| match block {
+            Block::Heading { content, .. } => found.extend(["#", &plain_text(content)]),
+            Block::Paragraph(content) => found += &plain_text(content),
+            Block::Code { text, .. } => found += text,
+            _ => {}
+        });
+        assert_eq!(found, words, "{source}");
+    }
+}
+
 #[test]
 fn words_in_angle_brackets_stay() {
     let text = |source: &str| match &read(source).unwrap().blocks[0] {
