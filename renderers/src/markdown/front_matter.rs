@@ -38,9 +38,11 @@ pub fn split<'a>(source: &'a str, losses: &mut Losses) -> (Meta, &'a str) {
 }
 
 /// The front matter and what follows, if each line of it looks like front matter: a text may also
-/// begin with a rule.
+/// begin with a rule. Empty lines may stand above it.
 fn parts(source: &str) -> Option<(&str, &str)> {
-    let after = source.strip_prefix("---")?;
+    let begin = source.len() - source.trim_start().len();
+    let begin = source[..begin].rfind('\n').map_or(0, |end| end + 1);
+    let after = source[begin..].strip_prefix("---")?;
     let after = after.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n')?;
     let mut end = 0;
     for line in after.split_inclusive('\n') {
@@ -239,6 +241,16 @@ mod tests {
         {
             assert_eq!(read(source), (Meta::default(), source.to_owned(), vec![]), "{source}");
         }
+    }
+
+    #[test]
+    fn empty_lines_may_stand_above() {
+        for source in ["\n---\ntitle: x\n---\nText\n", " \r\n\r\n---\r\ntitle: x\r\n---\r\nText\n"]
+        {
+            let (meta, body, _) = read(source);
+            assert_eq!((meta.title.as_deref(), body.as_str()), (Some("x"), "Text\n"));
+        }
+        assert_eq!(read("\n---\n\nA sentence.\n\n---\n").1, "\n---\n\nA sentence.\n\n---\n");
     }
 
     #[test]
