@@ -97,12 +97,25 @@ fn value(text: &str) -> Result<Option<f64>, String> {
     if text.is_empty() {
         return Ok(None);
     }
+    let text = &text.replace('\u{2212}', "-");
     let digits = text.trim_start_matches(['$', '€', '£', '¥']).trim_end_matches('%').trim();
-    let value: Option<f64> = digits.replace(['_', '\u{a0}'], "").parse().ok();
+    let digits = digits.replace(['_', '\u{a0}'], "");
+    let value: Option<f64> = ungrouped(&digits).unwrap_or(digits).parse().ok();
     match value.filter(|value| value.is_finite()) {
         Some(value) => Ok(Some(value)),
         None => Err(format!("“{text}” is no number such as 1250 or -0.5")),
     }
+}
+
+/// A number whose thousands are parted by commas, without these.
+fn ungrouped(digits: &str) -> Option<String> {
+    let whole = digits.split('.').next()?.trim_start_matches(['-', '+']);
+    let (first, groups) = whole.split_once(',')?;
+    let is_figures = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_grouped = (1..=3).contains(&first.len())
+        && is_figures(first)
+        && groups.split(',').all(|group| group.len() == 3 && is_figures(group));
+    is_grouped.then(|| digits.replacen(',', "", groups.split(',').count()))
 }
 
 fn check(mut chart: Chart) -> Result<Chart, String> {
@@ -143,6 +156,19 @@ mod tests {
         assert_eq!(chart.series[1].values, [Some(2.0), Some(3.0)]);
         let table = read("type: scatter\n| x | y |\n|---|--:|\n| 1 | 2 |\n| 3 | 4 |").unwrap();
         assert_eq!((table.xs, table.series[0].values.len()), (vec![1.0, 3.0], 2));
+    }
+
+    #[test]
+    fn numbers_may_be_grouped_and_bear_a_true_minus() {
+        let chart = read(
+            "| k | S | T |\n|---|---|---|\n| a | 1,250 | −3.5 |\n| b | $1,234,567.8 | −1,000 |",
+        );
+        let series = chart.unwrap().series;
+        assert_eq!(series[0].values, [Some(1_250.0), Some(1_234_567.8)]);
+        assert_eq!(series[1].values, [Some(-3.5), Some(-1_000.0)]);
+        for odd in ["1,25", "12,34,567", ",500", "1,2500", "1.5,000"] {
+            assert!(read(&format!("| k | S |\n| a | {odd} |")).is_err(), "{odd}");
+        }
     }
 
     #[test]
