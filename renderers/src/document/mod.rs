@@ -204,8 +204,13 @@ impl Document {
 }
 
 impl Document {
-    /// Puts the text of `other` behind this one's; of the front matters this one's counts.
+    /// Puts the text of `other` behind this one's. Of the front matters this one's counts; the other's
+    /// title becomes a heading, unless the text has it as one.
     pub fn append(&mut self, mut other: Document) {
+        if let Some(title) = other.meta.title.take().filter(|title| !other.is_headed(title)) {
+            let content = vec![Inline::Text(title)];
+            other.blocks.insert(0, Block::Heading { level: 1, content });
+        }
         let (notes, part) = (self.notes.len(), self.assets.len());
         let taken = |assets: &BTreeMap<String, Vec<u8>>, url: &str, bytes: &Vec<u8>| {
             assets.get(url).is_some_and(|known| known != bytes)
@@ -234,6 +239,15 @@ impl Document {
         self.blocks.append(&mut other.blocks);
         self.notes.append(&mut other.notes);
         self.warnings.append(&mut other.warnings);
+    }
+}
+
+impl Document {
+    fn is_headed(&self, title: &str) -> bool {
+        self.blocks.iter().any(|block| match block {
+            Block::Heading { level: 1, content } => plain_text(content).trim() == title.trim(),
+            _ => false,
+        })
     }
 }
 
@@ -408,6 +422,22 @@ mod tests {
             (notes, urls),
             (vec![0, 1, 2], vec!["a.png".into(), "a.png".into(), "1/a.png".to_owned()])
         );
+    }
+
+    #[test]
+    fn a_title_that_a_later_text_does_not_repeat_stands_above_it() {
+        let read = |source: &str| crate::markdown::read(source).unwrap();
+        let mut first = read("---\ntitle: One\n---\na");
+        first.append(read("---\ntitle: Two\n---\n## b"));
+        first.append(read("---\ntitle: Three\n---\n<!-- x -->\n\n# *Three*\n\nc"));
+        let mut headings = Vec::new();
+        first.each_block(&mut |block| {
+            if let Block::Heading { level, content } = block {
+                headings.push((*level, plain_text(content)));
+            }
+        });
+        let expected = [(1, "Two"), (2, "b"), (1, "Three")];
+        assert_eq!(headings, expected.map(|(level, text)| (level, text.to_owned())));
     }
 
     #[test]
