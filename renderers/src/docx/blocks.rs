@@ -3,7 +3,7 @@
 use super::draw::{Draw, Place};
 use crate::document::{Align, Block, Inline};
 use crate::package::measure::begins_rtl;
-use crate::package::text::{DEPTH, announces, flat, plain};
+use crate::package::text::{DEPTH, announces, begins_page, flat, plain};
 use crate::package::xml::Xml;
 
 /// The properties of a paragraph, in the order of the schema when they are written.
@@ -152,7 +152,7 @@ pub fn shape(place: Place) -> Shape {
 
 /// `<!-- pagebreak -->` begins a page; other comments are for decks.
 fn comment(xml: &mut Xml, text: &str) {
-    if matches!(text.trim(), "pagebreak" | "page-break" | "newpage") {
+    if begins_page(text) {
         xml.open("w:p", &[]);
         xml.open("w:r", &[]);
         xml.empty("w:br", &[("w:type", "page")]);

@@ -56,6 +56,11 @@ pub fn announces(block: &Block) -> bool {
     plain(content).trim_end().ends_with([':', '：'])
 }
 
+/// Whether a comment begins a page, where there are pages.
+pub fn begins_page(comment: &str) -> bool {
+    matches!(comment.trim(), "pagebreak" | "page-break" | "newpage")
+}
+
 /// All the plain text of some blocks, a line for each: what is left of nesting that is too deep.
 pub fn flat(blocks: &[Block]) -> Vec<String> {
     let mut lines = Vec::new();

@@ -24,7 +24,7 @@ use crate::Document;
 use crate::chart::{Chart, svg};
 use crate::document::{Alert, Align, Block, Inline, Item, List, Table};
 use crate::package::look::look;
-use crate::package::text::announces;
+use crate::package::text::{announces, begins_page};
 use crate::package::words;
 use crate::pdf::fontset::Fonts;
 
@@ -72,7 +72,7 @@ impl Drawing<'_> {
             Block::Chart(chart) => self.chart(chart),
             Block::Math(latex) => self.formula(latex, true),
             Block::Break => DividerElem::new().pack(),
-            Block::Comment(text) if text.trim() == "pagebreak" => {
+            Block::Comment(text) if begins_page(text) => {
                 PagebreakElem::new().with_weak(true).pack()
             }
             Block::Comment(_) => Content::empty(),

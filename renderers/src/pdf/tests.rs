@@ -194,3 +194,10 @@ fn what_announces_something_stands_on_its_page() {
     assert!(pages.iter().all(|(intro, table)| intro == table), "{pages:?}");
     assert_ne!(pages.first(), pages.last(), "the page ends in between");
 }
+
+#[test]
+fn a_page_begins_at_each_of_the_marks_that_say_so() {
+    for mark in ["pagebreak", "page-break", "newpage"] {
+        assert_eq!(rendered(&format!("a\n\n<!-- {mark} -->\n\nb")).pages, 2, "{mark}");
+    }
+}
