@@ -9,41 +9,74 @@ const INLINES: usize = 600;
 
 /// The paragraphs to set: one, but for very long ones.
 pub fn cut(content: &[Inline]) -> Vec<Vec<Inline>> {
-    let mut cuts = Vec::new();
-    let mut part = Vec::new();
-    let mut chars = 0;
+    let mut cuts = Cuts::default();
     for inline in content {
-        for piece in pieces(inline) {
-            let size = size(&piece);
-            if !part.is_empty() && (chars + size > CHARS || part.len() >= INLINES) {
-                cuts.push(std::mem::take(&mut part));
-                chars = 0;
-            }
-            chars += size;
-            part.push(piece);
+        match inline {
+            Inline::Text(text) => cuts.text(text, Inline::Text),
+            Inline::Code(text) => cuts.text(text, Inline::Code),
+            other => cuts.push(other.clone()),
         }
     }
-    if !part.is_empty() {
-        cuts.push(part);
-    }
-    cuts
+    cuts.end();
+    cuts.done
 }
 
 pub fn size(inline: &Inline) -> usize {
-    plain_text(std::slice::from_ref(inline)).len()
+    plain_text(std::slice::from_ref(inline)).chars().count()
 }
 
-fn pieces(inline: &Inline) -> Vec<Inline> {
-    let (text, make): (&String, fn(String) -> Inline) = match inline {
-        Inline::Text(text) => (text, Inline::Text),
-        Inline::Code(text) => (text, Inline::Code),
-        other => return vec![other.clone()],
-    };
-    if text.len() <= CHARS {
-        return vec![inline.clone()];
+#[derive(Default)]
+struct Cuts {
+    done: Vec<Vec<Inline>>,
+    part: Vec<Inline>,
+    /// Characters of the part.
+    chars: usize,
+}
+
+impl Cuts {
+    fn push(&mut self, inline: Inline) {
+        let size = size(&inline);
+        if self.chars + size > CHARS || self.part.len() >= INLINES {
+            self.end();
+        }
+        self.chars += size;
+        self.part.push(inline);
     }
-    let chars: Vec<char> = text.chars().collect();
-    chars.chunks(CHARS).map(|chunk| make(chunk.iter().collect())).collect()
+
+    /// As much of a text as there is room for, up to the end of a sentence or word; so on with the rest.
+    fn text(&mut self, text: &str, make: fn(String) -> Inline) {
+        let mut rest = text;
+        while let Some((room, _)) = rest.char_indices().nth(CHARS.saturating_sub(self.chars)) {
+            // What has begun moves on whole, unless it fills a paragraph by itself.
+            let hard = if self.part.is_empty() { room } else { 0 };
+            let (head, tail) = rest.split_at(good_end(&rest[..room]).unwrap_or(hard));
+            if !head.is_empty() {
+                self.push(make(head.to_owned()));
+            }
+            self.end();
+            rest = tail;
+        }
+        if !rest.is_empty() {
+            self.push(make(rest.to_owned()));
+        }
+    }
+
+    fn end(&mut self) {
+        self.chars = 0;
+        if !self.part.is_empty() {
+            self.done.push(std::mem::take(&mut self.part));
+        }
+    }
+}
+
+const SENTENCE_ENDS: [&str; 9] = [". ", "! ", "? ", "。", "！", "？", "।", "۔", "؟"];
+
+/// Where a text is best cut: behind its last sentence, unless that leaves next to nothing, or else
+/// behind its last word.
+fn good_end(text: &str) -> Option<usize> {
+    let behind = |end: &&str| text.rfind(*end).map(|at| at + end.len());
+    let sentence = SENTENCE_ENDS.iter().filter_map(behind).max();
+    sentence.filter(|at| *at > text.len() / 4).or_else(|| behind(&" "))
 }
 
 #[cfg(test)]
@@ -60,6 +93,26 @@ mod tests {
         assert_eq!(cuts.iter().map(|part| plain_text(part)).collect::<String>(), text + "end");
         let many = vec![Inline::Math("x".into()); INLINES + 1];
         assert_eq!(cut(&many).len(), 2);
+    }
+
+    #[test]
+    fn characters_count_and_sentences_stay_whole() {
+        let whole = vec![Inline::Text("字".repeat(CHARS))];
+        assert_eq!(cut(&whole), vec![whole]);
+        for (sentence, words) in [("One of many words. ", "and so on "), ("许多句子之一。", "字")]
+        {
+            let start = sentence.repeat(CHARS / 2 / sentence.chars().count());
+            let content = vec![
+                Inline::Strong(vec![Inline::Text("Note".into())]),
+                Inline::Text(start + &words.repeat(CHARS)),
+            ];
+            let cuts = cut(&content);
+            let first = plain_text(&cuts[0]);
+            assert!(first.trim_end().ends_with(sentence.trim_end()), "{sentence}");
+            assert!(plain_text(&cuts[1]).starts_with(words), "{sentence}");
+            let all: String = cuts.iter().map(|part| plain_text(part)).collect();
+            assert_eq!(all.replace(' ', ""), plain_text(&content).replace(' ', ""));
+        }
     }
 
     #[test]
