@@ -294,7 +294,8 @@ fn change_all(content: &mut [Inline], change: &mut dyn FnMut(&mut Inline)) {
     }
 }
 
-fn each_block_of<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Block)) {
+/// Shows `blocks` and those inside them to `see`.
+pub fn each_block_of<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Block)) {
     for block in blocks {
         see(block);
         match block {

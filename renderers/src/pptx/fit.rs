@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::deck::Deck;
 use super::flow::flow;
-use super::heights::{GAP, height};
+use super::heights::height;
 use super::items::Item;
 use super::layouts::Layout;
 use super::page::{Page, Piece};
@@ -16,43 +16,9 @@ use crate::package::text::{cut, plain, slug};
 const TITLE_LETTERS: usize = 160;
 
 /// A layout and the pieces of each page.
-type Placed<'d> = (Layout, Vec<Vec<Piece<'d>>>);
+pub type Placed<'d> = (Layout, Vec<Vec<Piece<'d>>>);
 
 impl<'d> Deck<'d> {
-    /// The pages of a slide with columns: what stands outside them comes first.
-    pub fn fit_columns(
-        &mut self,
-        slide: Slide<'d>,
-        above: Vec<Item<'d>>,
-        columns: Vec<Vec<Item<'d>>>,
-    ) -> Vec<Page<'d>> {
-        let body = self.geometry.body;
-        let high: f64 = above.iter().map(|item| height(item, body.width, 1.0) + GAP).sum();
-        let high = if high < body.height / 2.0 { high } else { 0.0 };
-        let area = body.band(high, body.height - high);
-        let mut placed: Vec<Vec<Piece<'d>>> = Vec::new();
-        let count = columns.len();
-        for (at, column) in columns.into_iter().enumerate() {
-            let area = self.geometry.column(area, at, count);
-            for (at, pieces) in flow(column, area).into_iter().enumerate() {
-                match placed.get_mut(at) {
-                    Some(page) => page.extend(pieces),
-                    None => placed.push(pieces),
-                }
-            }
-        }
-        let above = flow(above, if high > 0.0 { body.band(0.0, high) } else { body });
-        if high > 0.0 && above.len() == 1 {
-            placed[0].splice(0..0, above.into_iter().flatten());
-        } else {
-            placed.splice(0..0, above.into_iter().filter(|page| !page.is_empty()));
-        }
-        let two = placed.len() == 1 && placed[0].len() == 2;
-        let layout = if two { Layout::Two } else { Layout::Content };
-        let name = vec![Inline::Text("Columns".into())];
-        self.paged(slide, name, (layout, placed))
-    }
-
     /// The pages that a slide takes.
     pub fn fit(&mut self, slide: Slide<'d>, items: Vec<Item<'d>>) -> Vec<Page<'d>> {
         let name = first_words(&items);
@@ -61,7 +27,12 @@ impl<'d> Deck<'d> {
     }
 
     /// `name` is what a slide without a title is called.
-    fn paged(&mut self, slide: Slide<'d>, name: Vec<Inline>, placed: Placed<'d>) -> Vec<Page<'d>> {
+    pub fn paged(
+        &mut self,
+        slide: Slide<'d>,
+        name: Vec<Inline>,
+        placed: Placed<'d>,
+    ) -> Vec<Page<'d>> {
         let hidden = slide.title.is_none();
         let title = slide.title.clone().unwrap_or(name);
         let title = self.shorten(title);

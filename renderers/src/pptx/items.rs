@@ -1,11 +1,13 @@
 //! A slide's blocks as the few kinds of things that stand on slides.
 
+use std::slice;
+
 use super::deck::Deck;
-use super::plan::{Class, Slide};
+use super::plan::{Class, Slide, byline};
 use crate::chart::Chart;
-use crate::document::{Alert, Block, Inline, Item as ListItem, List, Table};
+use crate::document::{Alert, Block, Inline, Item as ListItem, List, Table, each_in};
 use crate::package::picture::Picture;
-use crate::package::text::{DEPTH, cut_columns, flat, plain};
+use crate::package::text::{DEPTH, cut_columns, flat, plain, rows};
 use crate::package::words;
 
 /// PowerPoint's levels; deeper lists stay on the ninth.
@@ -73,32 +75,41 @@ pub enum Voice {
 
 impl<'d> Deck<'d> {
     /// The items of a slide; its footnotes stand at its end.
-    pub fn items(&mut self, slide: &Slide<'d>, blocks: &[&Block]) -> Vec<Item<'d>> {
-        let mut sorter = Sorter { deck: self, items: Vec::new(), lists: 0, notes: Vec::new() };
+    pub fn items(&mut self, slide: &Slide<'d>) -> Vec<Item<'d>> {
+        let byline = self.byline(slide);
+        self.sorted(&slide.blocks, byline, slide.notes_of_title())
+    }
+
+    /// The items of a part of a slide, with the footnotes that stand there besides its own.
+    pub fn part(&mut self, blocks: &[&Block], notes: Vec<usize>) -> Vec<Item<'d>> {
+        self.sorted(blocks, Vec::new(), notes)
+    }
+
+    fn sorted(&mut self, blocks: &[&Block], below: Vec<Para>, notes: Vec<usize>) -> Vec<Item<'d>> {
+        let mut sorter = Sorter { deck: self, items: Vec::new(), lists: 0, notes };
         let at = At { level: 0, voice: Voice::Plain, depth: 0 };
         for block in blocks {
             sorter.block(block, at);
         }
-        sorter.footnotes();
-        let mut items = sorter.items;
-        if slide.class == Class::Title && items.is_empty() {
-            items.extend(self.byline(slide));
+        for para in below {
+            sorter.push(para);
         }
-        items
+        sorter.footnotes();
+        sorter.items
     }
 
-    /// Subtitle, author and date under a title that is the document's.
-    fn byline(&self, slide: &Slide<'_>) -> Option<Item<'d>> {
+    /// Subtitle, author and date under a title that is the document's, as far as the slide does not
+    /// say them itself.
+    fn byline(&self, slide: &Slide<'_>) -> Vec<Para> {
         let meta = &self.document.meta;
         let own = slide.title.as_ref().map(|title| plain(title).trim().to_owned());
-        if own.as_deref() != meta.title.as_deref().map(str::trim) {
-            return None;
+        if slide.class != Class::Title || own.as_deref() != meta.title.as_deref().map(str::trim) {
+            return Vec::new();
         }
-        let date = meta.date.map(|date| date.format("%Y-%m-%d").to_string());
-        let lines = [meta.subtitle.clone(), meta.author.clone(), date];
+        let said: String = slide.blocks.iter().flat_map(|b| flat(slice::from_ref(*b))).collect();
+        let unsaid = byline(meta).into_iter().filter(|line| !said.contains(line));
         let para = |text| Para { content: vec![Inline::Text(text)], ..Para::default() };
-        let text: Vec<Para> = lines.into_iter().flatten().map(para).collect();
-        (!text.is_empty()).then_some(Item::Text(text))
+        unsaid.map(para).collect()
     }
 }
 
@@ -209,16 +220,22 @@ impl<'d> Sorter<'_, 'd> {
                     let content = self.split(content, out);
                     letters.push(Inline::Link { url: url.clone(), title: title.clone(), content });
                 }
-                Inline::Footnote(note) => {
-                    if !self.notes.contains(note) {
-                        self.notes.push(*note);
-                    }
+                Inline::Footnote(_) => {
+                    self.mention(inline);
                     letters.push(inline.clone());
                 }
                 _ => letters.push(inline.clone()),
             }
         }
         letters
+    }
+
+    fn mention(&mut self, inline: &Inline) {
+        if let Inline::Footnote(note) = inline
+            && !self.notes.contains(note)
+        {
+            self.notes.push(*note);
+        }
     }
 
     /// Marp's `![bg right](…)` puts the picture beside the text.
@@ -270,6 +287,9 @@ impl<'d> Sorter<'_, 'd> {
     }
 
     fn table(&mut self, table: &Table) {
+        for cell in rows(table).flatten() {
+            each_in(cell, &mut |inline| self.mention(inline));
+        }
         let parts = cut_columns(table, COLUMNS);
         if parts.is_empty() {
             return self.items.push(Item::Table(table.clone()));

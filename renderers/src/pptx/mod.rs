@@ -2,7 +2,8 @@
 //!
 //! - [`plan`]: the document cut into slides, with notes and directives taken out
 //! - [`items`]: a slide's blocks as text, tables, code and pictures
-//! - [`fit`], [`flow`]: items placed by measured text, cut into further slides where they do not fit
+//! - [`fit`], [`flow`], [`bands`]: items placed by measured text, cut into further slides where they do
+//!   not fit; those of columns side by side
 //! - [`slide`], [`paragraphs`], [`shapes`], [`charts`]: the XML of a slide, a [`sheet`]
 //! - [`markup`]: XML that slides, layouts and masters have alike
 //! - [`layouts`], [`theme`], [`notes`], [`parts`]: what every file carries
@@ -10,6 +11,7 @@
 //! All text stands in placeholders of a layout, so that outline, screen readers and a change of
 //! design all work.
 
+mod bands;
 mod charts;
 mod deck;
 mod fit;
@@ -83,22 +85,13 @@ impl<'d> Deck<'d> {
 
     /// The pages of one slide, of which there may be `room`.
     fn pages_of(&mut self, slide: Slide<'d>, room: usize) -> Result<Vec<Page<'d>>, RenderError> {
-        let (columns, outside): (Vec<&Block>, Vec<&Block>) =
-            slide.blocks.iter().partition(|block| matches!(block, Block::Columns(_)));
-        if columns.is_empty() {
-            let items = self.items(&slide, &slide.blocks);
-            let least = flow::slides(&items, self.geometry.body);
-            limits::pages(SLIDES - room + least, SLIDES, "or more slides")?;
-            return Ok(self.fit(slide, items));
+        if slide.blocks.iter().any(|block| matches!(block, Block::Columns(_))) {
+            return Ok(self.fit_bands(slide));
         }
-        let above = self.items(&slide, &outside);
-        let columns = columns.into_iter().flat_map(|block| match block {
-            Block::Columns(columns) => columns.as_slice(),
-            _ => &[],
-        });
-        let columns =
-            columns.map(|column| self.items(&slide, &column.iter().collect::<Vec<_>>())).collect();
-        Ok(self.fit_columns(slide, above, columns))
+        let items = self.items(&slide);
+        let least = flow::slides(&items, self.geometry.body);
+        limits::pages(SLIDES - room + least, SLIDES, "or more slides")?;
+        Ok(self.fit(slide, items))
     }
 
     fn write(&mut self, pages: &[Page<'d>]) {

@@ -1,8 +1,8 @@
 //! The document cut into slides: where one begins, what its title is, what is said beside it.
 
 use crate::Document;
-use crate::document::{Block, Inline};
-use crate::package::text::plain;
+use crate::document::{Block, Inline, Meta, each_block_of, each_in};
+use crate::package::text::{begins_page, plain};
 
 /// What a slide is for; decides its layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,18 +32,35 @@ pub fn slides(document: &Document) -> Vec<Slide<'_>> {
         [&meta.header, &meta.footer].into_iter().flatten().map(String::as_str).collect();
     let footer = Some(edge.join("  ·  ")).filter(|text| !text.is_empty());
     let mut state = State { numbered: meta.paginate, footer };
-    let mut slides: Vec<Slide<'_>> = cut(&document.blocks)
-        .into_iter()
-        .map(|blocks| slide(blocks, &mut state))
-        .filter(|slide| slide.title.is_some() || !slide.blocks.is_empty())
-        .collect();
-    if let Some(front) = front(document, slides.first()) {
-        slides.insert(0, front);
+    let (mut slides, mut unsaid) = (Vec::new(), Vec::new());
+    for blocks in cut(&document.blocks) {
+        let mut slide = slide(blocks, &mut state);
+        unsaid.append(&mut slide.notes);
+        // What is to be said where nothing is shown is said with the next slide.
+        if slide.title.is_some() || !slide.blocks.is_empty() {
+            slide.notes = std::mem::take(&mut unsaid);
+            slides.push(slide);
+        }
     }
+    front(document, &mut slides);
     if slides.is_empty() {
         slides.push(Slide { class: Class::Title, ..Slide::default() });
     }
+    slides.last_mut().expect("there is a slide").notes.append(&mut unsaid);
     slides
+}
+
+impl Slide<'_> {
+    /// The footnotes that the title mentions.
+    pub fn notes_of_title(&self) -> Vec<usize> {
+        let mut notes = Vec::new();
+        each_in(self.title.as_deref().unwrap_or_default(), &mut |inline| {
+            if let Inline::Footnote(note) = inline {
+                notes.push(*note);
+            }
+        });
+        notes
+    }
 }
 
 /// Directives that hold until they are changed.
@@ -97,7 +114,16 @@ fn slide<'d>(blocks: Vec<&'d Block>, state: &mut State) -> Slide<'d> {
             Block::Heading { content, .. } if slide.title.is_none() && slide.blocks.is_empty() => {
                 slide.title = Some(content.clone());
             }
-            block => slide.blocks.push(block),
+            block => {
+                each_block_of(std::slice::from_ref(block), &mut |inside| {
+                    if let Block::Comment(text) = inside
+                        && directives(text).is_none()
+                    {
+                        slide.notes.push(text.trim().to_owned());
+                    }
+                });
+                slide.blocks.push(block);
+            }
         }
     }
     slide.numbered = numbered.unwrap_or(state.numbered);
@@ -134,7 +160,7 @@ fn directives(comment: &str) -> Option<Vec<(String, String)>> {
         "marp",
     ];
     let lines: Vec<&str> = comment.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    if matches!(lines[..], ["pagebreak" | "page-break" | "newpage" | "fit"]) {
+    if begins_page(comment) || matches!(lines[..], ["fit"]) {
         return Some(Vec::new());
     }
     let parsed = lines.iter().map(|line| {
@@ -146,15 +172,28 @@ fn directives(comment: &str) -> Option<Vec<(String, String)>> {
     parsed.collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
 }
 
-/// A title slide from the front matter, unless the first slide is one already.
-fn front<'d>(document: &Document, first: Option<&Slide<'d>>) -> Option<Slide<'d>> {
-    let title = document.meta.title.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
-    let says_it = first.is_some_and(|slide| {
-        let same = slide.title.as_ref().is_some_and(|own| plain(own).trim() == title);
-        slide.class == Class::Title || same
-    });
+/// Puts a title slide from the front matter in front, unless the first slide is one already or can be.
+fn front(document: &Document, slides: &mut Vec<Slide<'_>>) {
+    let meta = &document.meta;
+    let title = meta.title.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let Some(title) = title else { return };
+    if let Some(first) = slides.first_mut() {
+        let is_same = first.title.as_ref().is_some_and(|own| plain(own).trim() == title);
+        if is_same && first.blocks.is_empty() {
+            first.class = Class::Title;
+        }
+        if first.class == Class::Title || (is_same && byline(meta).is_empty()) {
+            return;
+        }
+    }
     let content = vec![Inline::Text(title.to_owned())];
-    (!says_it).then(|| Slide { class: Class::Title, title: Some(content), ..Slide::default() })
+    slides.insert(0, Slide { class: Class::Title, title: Some(content), ..Slide::default() });
+}
+
+/// What stands below the title of a document: subtitle, author and date.
+pub fn byline(meta: &Meta) -> Vec<String> {
+    let date = meta.date.map(|date| date.format("%Y-%m-%d").to_string());
+    [meta.subtitle.clone(), meta.author.clone(), date].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

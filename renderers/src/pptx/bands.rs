@@ -1,0 +1,102 @@
+//! Slides with columns: bands under one another, in each of which columns stand side by side. What
+//! stands above, between and below columns is a band of one column.
+
+use super::deck::Deck;
+use super::flow::flow;
+use super::geometry::Area;
+use super::heights::{GAP, height};
+use super::items::Item;
+use super::layouts::Layout;
+use super::page::{Page, Piece};
+use super::plan::Slide;
+use crate::document::{Block, Inline};
+
+/// The items of each column.
+type Band<'d> = Vec<Vec<Item<'d>>>;
+
+impl<'d> Deck<'d> {
+    /// The pages of a slide with columns.
+    pub fn fit_bands(&mut self, slide: Slide<'d>) -> Vec<Page<'d>> {
+        let mut bands: Vec<Band<'d>> = Vec::new();
+        for run in slide.blocks.chunk_by(|one, two| !is_columns(one) && !is_columns(two)) {
+            let columns: Vec<Vec<&Block>> = match run {
+                [Block::Columns(columns)] => columns.iter().map(|c| c.iter().collect()).collect(),
+                run => vec![run.to_vec()],
+            };
+            let columns = columns.iter().map(|column| self.part(column, Vec::new()));
+            bands.push(columns.collect());
+        }
+        bands.push(vec![self.part(&[], slide.notes_of_title())]);
+        bands.retain(|band| band.iter().any(|column| !column.is_empty()));
+        let halves = matches!(&bands[..], [band] if band.len() == 2);
+        let pages = self.place_bands(bands);
+        let two = halves && pages.len() == 1 && pages[0].len() == 2;
+        let layout = if two { Layout::Two } else { Layout::Content };
+        let name = vec![Inline::Text("Columns".into())];
+        self.paged(slide, name, (layout, pages))
+    }
+
+    /// One band under the other. What would not fit, and has less than half a slide left, begins a
+    /// further one.
+    fn place_bands(&self, bands: Vec<Band<'d>>) -> Vec<Vec<Piece<'d>>> {
+        let body = self.geometry.body;
+        let heights: Vec<f64> = bands.iter().map(|band| self.band_height(band)).collect();
+        let high = heights.iter().sum::<f64>() + GAP * bands.len().saturating_sub(1) as f64;
+        let elastic = bands.iter().filter(|band| is_elastic(band)).count().max(1);
+        let more = (body.height - high).max(0.0) / elastic as f64;
+        let last = bands.len().saturating_sub(1);
+        let (mut pages, mut used) = (vec![Vec::new()], 0.0);
+        for (at, (band, high)) in bands.into_iter().zip(heights).enumerate() {
+            let high = high + if is_elastic(&band) { more } else { 0.0 };
+            let mut left = body.height - used;
+            if high > left && left < body.height / 2.0 {
+                pages.push(Vec::new());
+                (left, used) = (body.height, 0.0);
+            }
+            let area = body.band(used, if at == last { left } else { high.min(left) });
+            let mut further = self.columns(band, area).into_iter();
+            let page = pages.last_mut().expect("there is always a page");
+            page.extend(further.next().into_iter().flatten());
+            used += high + GAP;
+            for page in further {
+                pages.push(page);
+                used = body.height;
+            }
+        }
+        pages
+    }
+
+    /// The pages that columns take; each goes down by itself.
+    fn columns(&self, band: Band<'d>, area: Area) -> Vec<Vec<Piece<'d>>> {
+        let mut pages: Vec<Vec<Piece<'d>>> = Vec::new();
+        let count = band.len();
+        for (at, column) in band.into_iter().enumerate() {
+            let area = self.geometry.column(area, at, count);
+            for (at, pieces) in flow(column, area).into_iter().enumerate() {
+                match pages.get_mut(at) {
+                    Some(page) => page.extend(pieces),
+                    None => pages.push(pieces),
+                }
+            }
+        }
+        pages
+    }
+
+    /// As high as the highest column, with a little for what rounding takes.
+    fn band_height(&self, band: &Band<'d>) -> f64 {
+        let width = self.geometry.column(self.geometry.body, 0, band.len()).width;
+        let high = |column: &Vec<Item<'d>>| {
+            let high: f64 = column.iter().map(|item| height(item, width, 1.0)).sum();
+            high + GAP * column.len().saturating_sub(1) as f64 + 0.1
+        };
+        band.iter().map(high).fold(0.0, f64::max)
+    }
+}
+
+fn is_columns(block: &Block) -> bool {
+    matches!(block, Block::Columns(_))
+}
+
+fn is_elastic(band: &Band<'_>) -> bool {
+    band.iter().flatten().any(Item::is_elastic)
+}
