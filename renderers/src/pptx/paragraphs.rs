@@ -143,24 +143,30 @@ impl Sheet<'_, '_> {
     }
 
     fn link(&mut self, url: &str, title: &str) -> Option<Link> {
-        let (relation, action) = match url.strip_prefix('#') {
-            Some(anchor) => {
-                let anchor = unescape(anchor).to_lowercase();
-                let slide = self
-                    .deck
-                    .anchors
-                    .get(&anchor)
-                    .or_else(|| self.deck.anchors.get(&slug(&anchor, &mut HashMap::new())))?;
+        let target = match url.strip_prefix('#') {
+            Some(anchor) => self.slide_of(anchor).map(|slide| {
                 let target = format!("slide{slide}.xml");
                 (self.relations.part("slide", &target), Some("ppaction://hlinksldjump"))
-            }
-            None if url.len() <= LINK_LETTERS && url.contains(':') => {
-                (self.relations.link(url), None)
-            }
-            None => return None,
+            }),
+            None => (url.len() <= LINK_LETTERS && url.contains(':'))
+                .then(|| (self.relations.link(url), None)),
+        };
+        let Some((relation, action)) = target else {
+            let shown: String = url.chars().take(80).collect();
+            let warning = format!("The link to {shown} leads nowhere and is shown as text.");
+            self.deck.warnings.say(warning);
+            return None;
         };
         self.links.push((relation, action, title.chars().take(250).collect()));
         Some(self.links.len() - 1)
+    }
+
+    /// The slide that an anchor stands on.
+    fn slide_of(&self, anchor: &str) -> Option<usize> {
+        let anchor = unescape(anchor).to_lowercase();
+        let slides = &self.deck.anchors;
+        let slide = slides.get(&anchor).or_else(|| slides.get(&slug(&anchor, &mut HashMap::new())));
+        slide.copied()
     }
 
     pub fn run(&mut self, xml: &mut Xml, text: &str, format: Format) {

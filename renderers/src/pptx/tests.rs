@@ -434,3 +434,9 @@ fn what_is_to_be_said_is_noted_wherever_it_stands() {
     assert_eq!(notes(1), "in a listin a quotein a column");
     assert_eq!(notes(2), "alonelast");
 }
+
+#[test]
+fn a_link_to_nowhere_is_named() {
+    let (_, rendered) = deck("# A\n\n[x](#nowhere)");
+    assert!(rendered.warnings[0].contains("#nowhere"), "{:?}", rendered.warnings);
+}
