@@ -15,9 +15,9 @@ use typst::model::{
 use typst::text::{RawContent, RawElem, TextElem};
 
 use super::directions::directed;
-use super::drawing::{Drawing, WORD_CHARS};
+use super::drawing::{Drawing, Voice};
 use super::images::{self, Pictures};
-use super::inlines::{breakable, heading_label, image, label};
+use super::inlines::{heading_label, image, label};
 use super::lengths;
 use super::marks::grounded;
 use crate::Document;
@@ -30,6 +30,8 @@ use crate::pdf::fontset::Fonts;
 
 /// Between columns that stand side by side, in points.
 const GUTTER: f64 = 18.0;
+/// Size of the largest heading's letters, in points.
+const HEADING_POINTS: f64 = 17.7;
 
 /// The whole text, and what could not be drawn.
 pub struct Body {
@@ -65,7 +67,7 @@ impl Drawing<'_> {
             Block::Paragraph(content) => self.paragraph(content),
             Block::List(list) => self.list(list),
             Block::Table(table) => self.table(table),
-            Block::Code { language, text } => code(language.as_deref(), text),
+            Block::Code { language, text } => self.code(language.as_deref(), text),
             Block::Quote { alert, blocks } => self.quote(*alert, blocks),
             Block::Definitions(items) => self.definitions(items),
             Block::Columns(columns) => self.columns(columns),
@@ -82,7 +84,8 @@ impl Drawing<'_> {
     fn heading(&mut self, level: u8, content: &[Inline]) -> Content {
         self.above.retain(|above| *above < level);
         self.above.push(level);
-        let body = self.holding_notes(|drawing| drawing.inlines(content));
+        let draw = |drawing: &mut Self| drawing.sized(HEADING_POINTS, |d| d.inlines(content));
+        let body = self.holding_notes(draw);
         let heading = HeadingElem::new(body)
             .with_level(Smart::Custom(
                 NonZeroUsize::new(self.above.len()).unwrap_or(NonZeroUsize::MIN),
@@ -190,9 +193,14 @@ impl Drawing<'_> {
 
     fn table(&mut self, table: &Table) -> Content {
         let columns = table.header.len().max(1);
-        let (room, word) = (self.room, self.word);
+        let room = self.room;
         self.room.0 = (self.room.0 / columns as f64 - 12.0).max(8.0);
-        self.word = ((self.room.0 / 4.5) as usize).clamp(4, word);
+        let points = match columns {
+            ..=7 => 9.5,
+            8..=14 => 7.5,
+            _ => 6.0,
+        };
+        let points = std::mem::replace(&mut self.points, points);
         let header = self.holding_notes(|drawing| {
             let cells = table.header.iter().map(|cell| drawing.cell(cell)).collect();
             // A header that fills a page cannot stand on each.
@@ -206,7 +214,7 @@ impl Drawing<'_> {
             let cells = (0..columns).map(|at| row.get(at).map_or(blank, Vec::as_slice));
             children.extend(cells.map(|cell| TableChild::Item(self.cell(cell))));
         }
-        (self.room, self.word) = (room, word);
+        (self.room, self.points) = (room, points);
         let align = (0..columns).map(|at| table.align.get(at).copied().unwrap_or_default());
         let drawn = TableElem::new(children)
             .with_columns(TrackSizings((0..columns).map(|_| Sizing::Auto).collect()))
@@ -246,10 +254,9 @@ impl Drawing<'_> {
     }
 
     fn columns(&mut self, columns: &[Vec<Block>]) -> Content {
-        let (room, word) = (self.room, self.word);
+        let room = self.room;
         let count = columns.len().max(1) as f64;
         self.room.0 = ((room.0 - GUTTER * (count - 1.0)) / count).max(8.0);
-        self.word = ((word as f64 / count) as usize).max(4);
         let drawn = columns.iter().map(|column| {
             let body = self.blocks(column);
             GridChild::Item(GridItem::Cell(Packed::new(GridCell::new(body))))
@@ -257,8 +264,18 @@ impl Drawing<'_> {
         let grid = GridElem::new(drawn.collect())
             .with_columns(TrackSizings(columns.iter().map(|_| Sizing::Fr(Fr::one())).collect()))
             .with_column_gutter(TrackSizings([Abs::pt(GUTTER).into()].into_iter().collect()));
-        (self.room, self.word) = (room, word);
+        self.room = room;
         BlockElem::new().with_body(Some(BlockBody::Content(grid.pack()))).pack()
+    }
+
+    fn code(&mut self, language: Option<&str>, text: &str) -> Content {
+        let lines = text.lines().map(|line| self.breakable(line, Voice::CodeBlock));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        RawElem::new(RawContent::Text(text.into()))
+            .with_block(true)
+            .with_lang(language.map(|language| language.to_lowercase().into()))
+            .with_tab_size(4)
+            .pack()
     }
 
     fn definitions(&mut self, items: &[(Vec<Inline>, Vec<Block>)]) -> Content {
@@ -277,15 +294,6 @@ impl Drawing<'_> {
 /// On the page of what follows it.
 fn sticky(drawn: Content) -> BlockElem {
     BlockElem::new().with_sticky(true).with_body(Some(BlockBody::Content(drawn)))
-}
-
-fn code(language: Option<&str>, text: &str) -> Content {
-    let text = text.lines().map(|line| breakable(line, WORD_CHARS)).collect::<Vec<_>>().join("\n");
-    RawElem::new(RawContent::Text(text.into()))
-        .with_block(true)
-        .with_lang(language.map(|language| language.to_lowercase().into()))
-        .with_tab_size(4)
-        .pack()
 }
 
 fn alignment(align: Align) -> Smart<Alignment> {

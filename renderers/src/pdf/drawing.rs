@@ -4,11 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::directions;
 use super::images::Pictures;
+use super::marks::grounded;
 use crate::Document;
 use crate::document::{Anchors, Block, PageSize};
+use crate::package::measure::{self, Face};
 
-/// The longest word that a line of text, of code surely, holds.
-pub const WORD_CHARS: usize = 48;
+/// Size of the letters, in points, as the template has it.
+const POINTS: f64 = 10.5;
 
 /// One pass over a document.
 pub struct Drawing<'a> {
@@ -22,8 +24,8 @@ pub struct Drawing<'a> {
     pub held_notes: Vec<usize>,
     /// Width and height for a picture, in points.
     pub room: (f64, f64),
-    /// Longer words get places to break, so that they do not run out of their page or cell.
-    pub word: usize,
+    /// Size of the letters, in points.
+    pub points: f64,
     /// Fonts for the texts of charts, as SVG names them.
     pub faces: String,
     /// Whether anything runs from right to left.
@@ -52,7 +54,7 @@ impl<'a> Drawing<'a> {
             holds_notes: false,
             held_notes: Vec::new(),
             room: room(document),
-            word: WORD_CHARS,
+            points: POINTS,
             faces: String::new(),
             rtl: directions::any_rtl(document),
             headings: 0,
@@ -61,11 +63,63 @@ impl<'a> Drawing<'a> {
         }
     }
 
+    /// Draws with letters of that size.
+    pub fn sized<T>(&mut self, points: f64, draw: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.points, points);
+        let drawn = draw(self);
+        self.points = before;
+        drawn
+    }
+
+    /// `text`, with places to break in words that would run out of their line or cell.
+    pub fn breakable(&self, text: &str, voice: Voice) -> String {
+        let (face, scale, around) = match voice {
+            // Noto Sans is a little wider than the face that is measured.
+            Voice::Text => (Face::Text, 1.15, 0.0),
+            Voice::Code => (Face::Code, 0.88, 0.0),
+            Voice::CodeBlock => (Face::Code, 0.784, 16.0),
+        };
+        let room = ((self.room.0 - around) * 1_000.0 / (self.points * scale)) as u32;
+        breakable(text, face, room)
+    }
+
     pub fn warn(&mut self, sentence: String) {
         if !self.warnings.contains(&sentence) {
             self.warnings.push(sentence);
         }
     }
+}
+
+/// What letters belong to, by which they are larger or smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Voice {
+    Text,
+    Code,
+    CodeBlock,
+}
+
+/// Puts zero-width spaces into words wider than `room`, in thousandths of an em, which the template
+/// makes places to break. Where a line may break anyway (spaces, hyphens, Han characters), a word ends.
+fn breakable(text: &str, face: Face, room: u32) -> String {
+    let text = &*grounded(text);
+    let ends_word = |c: char| c.is_whitespace() || c == '-' || c as u32 >= 0x2e80;
+    let width = |word: &str| measure::width(word.trim_end(), face);
+    if width(text) <= room || text.split_inclusive(ends_word).all(|word| width(word) <= room) {
+        return text.to_owned();
+    }
+    let mut broken = String::with_capacity(text.len() * 2);
+    for word in text.split_inclusive(ends_word) {
+        let wide = width(word).max(1) as usize;
+        let fitting = word.chars().count() * room as usize / wide;
+        let step = if wide > room as usize { (fitting / 2).max(2) } else { usize::MAX };
+        for (at, c) in word.chars().enumerate() {
+            if at > 0 && at % step == 0 {
+                broken.push('\u{200b}');
+            }
+            broken.push(c);
+        }
+    }
+    broken
 }
 
 /// The page without its margins, in points; a picture keeps a line for what is below it.
@@ -81,4 +135,20 @@ fn room(document: &Document) -> (f64, f64) {
     // Typst keeps a twenty-fifth of the text apart from the other column.
     let text = if document.meta.page.two_columns { text * 0.48 } else { text };
     (text, height - top - bottom - 60.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_without_room_get_places_to_break_and_others_stay() {
+        let code = |text: &str, letters: u32| breakable(text, Face::Code, letters * 602);
+        assert_eq!(code("a short text", 6), "a short text");
+        assert_eq!(code("中文中文中文中文CJK-12中文", 8), "中文中文中文中文CJK-12中文");
+        assert_eq!(code("ab xxxxxxxxxx", 8), "ab xxxx\u{200b}xxxx\u{200b}xx");
+        assert_eq!(code(&"x".repeat(48), 48).matches('\u{200b}').count(), 0);
+        assert_eq!(code(&"x".repeat(60), 48).matches('\u{200b}').count(), 2);
+        assert!(code("xxxxxx", 0).contains('\u{200b}'));
+    }
 }

@@ -12,7 +12,7 @@ use typst::text::{LinebreakElem, RawContent, RawElem, SpaceElem, StrikeElem, Tex
 use typst::utils::PicoStr;
 use typst::visualize::ImageElem;
 
-use super::drawing::Drawing;
+use super::drawing::{Drawing, Voice};
 use super::formula;
 use super::images::Picture;
 use super::marks::{grounded, is_mark};
@@ -36,12 +36,12 @@ impl Drawing<'_> {
 
     fn inline(&mut self, inline: &Inline) -> Content {
         match inline {
-            Inline::Text(text) => TextElem::packed(breakable(text, self.word)),
+            Inline::Text(text) => TextElem::packed(self.breakable(text, Voice::Text)),
             Inline::Strong(inner) => StrongElem::new(self.inlines(inner)).pack(),
             Inline::Emphasis(inner) => EmphElem::new(self.inlines(inner)).pack(),
             Inline::Strike(inner) => StrikeElem::new(self.inlines(inner)).pack(),
             Inline::Code(code) => {
-                RawElem::new(RawContent::Text(breakable(code, self.word).into())).pack()
+                RawElem::new(RawContent::Text(self.breakable(code, Voice::Code).into())).pack()
             }
             Inline::Link { url, content, .. } => self.link(url, content),
             Inline::Image { url, alt, .. } => self.inline_image(url, alt),
@@ -113,7 +113,7 @@ impl Drawing<'_> {
 
     pub fn no_image(&mut self, alt: &str, url: &str, why: &str) -> Content {
         self.warn(format!("The picture {} is not drawn: {why}.", short(url)));
-        TextElem::packed(breakable(&format!("[image: {alt} — {why}]"), self.word))
+        TextElem::packed(self.breakable(&format!("[image: {alt} — {why}]"), Voice::Text))
     }
 }
 
@@ -153,27 +153,6 @@ pub fn short(text: &str) -> String {
     text.chars().take(60).chain(['…']).collect()
 }
 
-/// Puts zero-width spaces into words longer than `limit`, which a line of that many characters could
-/// not hold. Where a line may break anyway (spaces, hyphens, Han characters), a word ends.
-pub fn breakable(text: &str, limit: usize) -> String {
-    let text = &*grounded(text);
-    let ends_word = |c: char| c.is_whitespace() || c == '-' || c as u32 >= 0x2e80;
-    if text.len() <= limit || text.split(ends_word).all(|word| word.len() <= limit) {
-        return text.to_owned();
-    }
-    let mut broken = String::with_capacity(text.len() * 2);
-    for piece in text.split_inclusive(ends_word) {
-        let is_long = piece.chars().count() > limit;
-        for (at, c) in piece.chars().enumerate() {
-            if is_long && at > 0 && at % (limit / 2).max(1) == 0 {
-                broken.push('\u{200b}');
-            }
-            broken.push(c);
-        }
-    }
-    broken
-}
-
 /// Whether a line of source would put its space before a mark.
 fn begins_with_mark(next: Option<&Inline>) -> bool {
     matches!(next, Some(Inline::Text(text)) if text.starts_with(is_mark))
@@ -194,14 +173,6 @@ fn between_cjk(content: &[Inline], at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_words_get_places_to_break_and_short_ones_stay() {
-        assert_eq!(breakable("a short text", 10), "a short text");
-        assert_eq!(breakable("中文中文中文中文CJK-12中文", 8), "中文中文中文中文CJK-12中文");
-        assert_eq!(breakable("ab xxxxxxxxxx", 4), "ab xx\u{200b}xx\u{200b}xx\u{200b}xx\u{200b}xx");
-        assert_eq!(breakable(&"x".repeat(60), 48).matches('\u{200b}').count(), 2);
-    }
 
     #[test]
     fn lines_of_chinese_are_joined_without_a_space() {

@@ -195,6 +195,26 @@ fn what_announces_something_stands_on_its_page() {
     assert_ne!(pages.first(), pages.last(), "the page ends in between");
 }
 
+/// What is copied out of the file is what was written, however long its words are.
+#[test]
+fn long_words_bear_nothing_that_nobody_wrote() {
+    let hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let endless = "x".repeat(700);
+    let source = format!(
+        "Compare {hash} with `{hash}`, `{endless}` or {endless}.\n\n```\nsha256 {hash}\n{endless}\n```\n\n\
+         | a | b | c | d |\n|---|---|---|---|\n| {hash} | `{hash}` | c | d |\n\n# {hash}\n"
+    );
+    let rendered = rendered(&source);
+    let text = text(&rendered.bytes);
+    assert!(!text.contains('\u{200b}'), "{text}");
+    assert_eq!(text.replace(['\n', ' '], "").matches(hash).count(), 6, "{text}");
+    assert_eq!(text.matches('x').count(), 2_100);
+    assert_eq!(rendered.warnings, Vec::<String>::new());
+    let (_, last) =
+        inked(&format!("`{endless}`\n\n{endless}\n\n```\n{endless}\n```\n\n# {endless}"));
+    assert!(last < 93, "it runs out of the page, to {last}");
+}
+
 #[test]
 fn a_page_begins_at_each_of_the_marks_that_say_so() {
     for mark in ["pagebreak", "page-break", "newpage"] {
