@@ -6,6 +6,7 @@ use super::inlines::{Format, run as letters};
 use crate::chart::{Chart, svg};
 use crate::document::Align;
 use crate::package::picture::{self, Picture};
+use crate::package::text::named;
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations};
 
@@ -59,15 +60,19 @@ impl Draw<'_> {
         }
     }
 
-    /// A picture within a line, or its text where it cannot be drawn.
+    /// A picture within a line with its caption behind it, or its text where it cannot be drawn.
     pub fn inline_picture(&mut self, xml: &mut Xml, image: (&str, &str, &str), format: Format) {
-        let (url, alt, _) = image;
+        let (url, alt, title) = image;
         let document = self.document;
-        if let Some(picture) = self.album.picture(document, url, &mut self.warnings) {
-            self.picture(xml, &picture, alt, format.width);
-        } else {
-            let name = if alt.is_empty() { url } else { alt };
-            letters(xml, &format!("[{name}]"), Format { italic: true, ..format });
+        let words = Format { italic: true, ..format };
+        match self.album.picture(document, url, &mut self.warnings) {
+            Some(picture) => {
+                self.picture(xml, &picture, alt, format.width);
+                if !title.is_empty() {
+                    letters(xml, &format!(" {title}"), words);
+                }
+            }
+            None => letters(xml, &format!("[{}]", named(url, alt, title)), words),
         }
     }
 

@@ -56,6 +56,12 @@ pub fn announces(block: &Block) -> bool {
     plain(content).trim_end().ends_with([':', '：'])
 }
 
+/// What stands for a picture that is not drawn: what it shows, or else its address, and its caption.
+pub fn named(url: &str, alt: &str, title: &str) -> String {
+    let name = if alt.is_empty() { url } else { alt };
+    if title.is_empty() || title == name { name.to_owned() } else { format!("{name} ({title})") }
+}
+
 /// Whether a comment begins a page, where there are pages.
 pub fn begins_page(comment: &str) -> bool {
     matches!(comment.trim(), "pagebreak" | "page-break" | "newpage")

@@ -122,11 +122,9 @@ impl Drawing<'_> {
 
     /// A picture on its own, with its title as a caption.
     fn picture(&mut self, url: &str, alt: &str, title: &str) -> Content {
-        let pictures = self.pictures;
-        let picture = match pictures.get(url) {
-            Some(Ok(picture)) => picture,
-            Some(Err(why)) => return ParElem::new(self.no_image(alt, url, why)).pack(),
-            None => return ParElem::new(self.no_image(alt, url, "there is no such file")).pack(),
+        let picture = match self.drawable(url) {
+            Ok(picture) => picture,
+            Err(why) => return ParElem::new(self.no_image((url, alt, title), &why)).pack(),
         };
         let drawn = image(picture, alt, self.room).aligned(Alignment::CENTER);
         if title.is_empty() {

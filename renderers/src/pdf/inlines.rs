@@ -17,8 +17,9 @@ use super::formula;
 use super::images::Picture;
 use super::marks::{grounded, is_mark};
 use crate::document::{Block, Inline};
+use crate::package::text::named;
 
-impl Drawing<'_> {
+impl<'a> Drawing<'a> {
     pub fn inlines(&mut self, content: &[Inline]) -> Content {
         let mut drawn = Vec::with_capacity(content.len());
         for (at, inline) in content.iter().enumerate() {
@@ -44,7 +45,7 @@ impl Drawing<'_> {
                 RawElem::new(RawContent::Text(self.breakable(code, Voice::Code).into())).pack()
             }
             Inline::Link { url, content, .. } => self.link(url, content),
-            Inline::Image { url, alt, .. } => self.inline_image(url, alt),
+            Inline::Image { url, alt, title } => self.inline_image(url, alt, title),
             Inline::Math(latex) => self.formula(latex, false),
             Inline::Footnote(index) => self.note(*index),
             Inline::SoftBreak => SpaceElem::shared().clone(),
@@ -99,21 +100,33 @@ impl Drawing<'_> {
         }
     }
 
-    fn inline_image(&mut self, url: &str, alt: &str) -> Content {
-        let pictures = self.pictures;
-        match pictures.get(url) {
-            Some(Ok(picture)) => {
-                let image = image(picture, alt, self.room);
-                BoxElem::new().with_body(Some(image)).pack()
-            }
-            Some(Err(why)) => self.no_image(alt, url, why),
-            None => self.no_image(alt, url, "there is no such file"),
+    /// A picture in a line, with its caption behind it.
+    fn inline_image(&mut self, url: &str, alt: &str, title: &str) -> Content {
+        let picture = match self.drawable(url) {
+            Ok(picture) => picture,
+            Err(why) => return self.no_image((url, alt, title), &why),
+        };
+        let drawn = BoxElem::new().with_body(Some(image(picture, alt, self.room))).pack();
+        if title.is_empty() {
+            return drawn;
+        }
+        drawn + EmphElem::new(TextElem::packed(grounded(&format!(" {title}")).into_owned())).pack()
+    }
+
+    /// The picture of that address, or why there is none.
+    pub fn drawable(&self, url: &str) -> Result<&'a Picture, String> {
+        match self.pictures.get(url) {
+            Some(picture) => picture.as_ref().map_err(Clone::clone),
+            None => Err("there is no such file".to_owned()),
         }
     }
 
-    pub fn no_image(&mut self, alt: &str, url: &str, why: &str) -> Content {
+    /// What stands for a picture, of which its address, its description and its caption are given.
+    pub fn no_image(&mut self, picture: (&str, &str, &str), why: &str) -> Content {
+        let (url, alt, title) = picture;
         self.warn(format!("The picture {} is not drawn: {why}.", short(url)));
-        TextElem::packed(self.breakable(&format!("[image: {alt} — {why}]"), Voice::Text))
+        let name = named("", alt, title);
+        TextElem::packed(self.breakable(&format!("[image: {name} — {why}]"), Voice::Text))
     }
 }
 

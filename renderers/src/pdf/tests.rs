@@ -195,6 +195,18 @@ fn what_announces_something_stands_on_its_page() {
     assert_ne!(pages.first(), pages.last(), "the page ends in between");
 }
 
+#[test]
+fn captions_stand_wherever_their_pictures_do() {
+    let source = "![gone](b.png \"Fig. 1\")\n\nx ![in](a.png \"Fig. 2\") y\n\n\
+                  [![linked](a.png \"Fig. 3\")](https://e.org)\n\n| ![cell](a.png \"Fig. 4\") |\n|---|\n";
+    let mut document = markdown::read(source).unwrap();
+    let dot = include_bytes!("../../tests/corpus/img/dot.png");
+    document.assets.insert("a.png".into(), dot.to_vec());
+    let text = text(&render(&document).unwrap().bytes).replace('\n', " ");
+    assert!(text.contains("gone (Fig. 1)"), "{text}");
+    assert!(["Fig. 2", "Fig. 3", "Fig. 4"].iter().all(|caption| text.contains(caption)), "{text}");
+}
+
 /// What is copied out of the file is what was written, however long its words are.
 #[test]
 fn long_words_bear_nothing_that_nobody_wrote() {

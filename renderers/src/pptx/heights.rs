@@ -9,6 +9,8 @@ use crate::package::widths;
 
 /// Sizes of the nine levels of body text at full scale, as the master has them.
 pub const SIZES: [f64; 9] = [20.0, 18.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
+/// Size of footnotes and captions.
+pub const SMALL: f64 = 12.0;
 /// Space before a paragraph at full scale.
 pub const BEFORE: f64 = 7.0;
 /// How far a level is indented.
@@ -27,7 +29,7 @@ pub const INSET: f64 = 10.0;
 /// The size of a paragraph's letters.
 pub fn size(para: &Para, scale: f64) -> f64 {
     match para.voice {
-        Voice::Small => 12.0 * scale,
+        Voice::Small => SMALL * scale,
         _ => SIZES[para.level.min(8)] * scale,
     }
 }
@@ -38,7 +40,9 @@ pub fn height(item: &Item<'_>, width: f64, scale: f64) -> f64 {
         Item::Alert(_, paras) => paras_height(paras, width - 2.0 * INSET, scale) + 2.0 * INSET,
         Item::Table(table) => Columns::of(table, width, scale).height(table),
         Item::Code { text, .. } => code_height(text, width, code_size(text, width, scale)),
-        Item::Picture { picture, .. } => picture_height(picture),
+        Item::Picture { picture, caption, .. } => {
+            picture_height(picture) + caption_height(caption, width)
+        }
         Item::Chart(_) => LEAST_CHART,
     }
 }
@@ -46,6 +50,13 @@ pub fn height(item: &Item<'_>, width: f64, scale: f64) -> f64 {
 /// A small picture needs no more room than it has points.
 fn picture_height(picture: &Picture<'_>) -> f64 {
     (f64::from(picture.height) * 0.75).clamp(20.0, LEAST_PICTURE)
+}
+
+pub fn caption_height(caption: &str, width: f64) -> f64 {
+    if caption.is_empty() {
+        return 0.0;
+    }
+    lines(caption, width, SMALL, Face::Text) * line_height(caption, SMALL) + BEFORE
 }
 
 fn paras_height(paras: &[Para], width: f64, scale: f64) -> f64 {

@@ -7,7 +7,7 @@ use super::plan::{Class, Slide, byline};
 use crate::chart::Chart;
 use crate::document::{Alert, Block, Inline, Item as ListItem, List, Table, each_in};
 use crate::package::picture::Picture;
-use crate::package::text::{DEPTH, cut_columns, flat, plain, rows};
+use crate::package::text::{DEPTH, cut_columns, flat, named, plain, rows};
 use crate::package::words;
 
 /// PowerPoint's levels; deeper lists stay on the ninth.
@@ -29,6 +29,8 @@ pub enum Item<'d> {
     Picture {
         picture: Picture<'d>,
         alt: String,
+        /// Below the picture.
+        caption: String,
         side: bool,
     },
     Chart(Chart),
@@ -209,10 +211,14 @@ impl<'d> Sorter<'_, 'd> {
         let mut letters = Vec::with_capacity(content.len());
         for inline in content {
             match inline {
-                Inline::Image { url, alt, .. } => match self.picture(url, alt) {
-                    Some(picture) => out.push(picture),
-                    None => letters.push(missing(url, alt)),
-                },
+                Inline::Image { url, alt, title } => {
+                    if let Some(picture) = self.picture(url, alt, title) {
+                        out.push(picture);
+                    } else {
+                        let name = Inline::Text(format!("[{}]", named(url, alt, title)));
+                        letters.push(Inline::Emphasis(vec![name]));
+                    }
+                }
                 Inline::Strong(parts) => letters.push(Inline::Strong(self.split(parts, out))),
                 Inline::Emphasis(parts) => letters.push(Inline::Emphasis(self.split(parts, out))),
                 Inline::Strike(parts) => letters.push(Inline::Strike(self.split(parts, out))),
@@ -239,7 +245,7 @@ impl<'d> Sorter<'_, 'd> {
     }
 
     /// Marp's `![bg right](…)` puts the picture beside the text.
-    fn picture(&mut self, url: &str, alt: &str) -> Option<Item<'d>> {
+    fn picture(&mut self, url: &str, alt: &str, title: &str) -> Option<Item<'d>> {
         let document = self.deck.document;
         let picture = self.deck.album.picture(document, url, &mut self.deck.warnings)?;
         let side = alt.split(' ').next() == Some("bg");
@@ -254,7 +260,7 @@ impl<'d> Sorter<'_, 'd> {
         } else {
             vec![alt]
         };
-        Some(Item::Picture { picture, alt: words.join(" "), side })
+        Some(Item::Picture { picture, alt: words.join(" "), caption: title.to_owned(), side })
     }
 
     fn list(&mut self, list: &List, at: At) {
@@ -326,10 +332,4 @@ impl<'d> Sorter<'_, 'd> {
             self.para(at, vec![Inline::Text(text)]);
         }
     }
-}
-
-/// What stands for a picture that cannot be drawn.
-fn missing(url: &str, alt: &str) -> Inline {
-    let name = if alt.is_empty() { url } else { alt };
-    Inline::Emphasis(vec![Inline::Text(format!("[{name}]"))])
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::heights::INDENT;
+use super::heights::{INDENT, SMALL};
 use super::items::{Mark, Para, Voice};
 use super::markup::fill;
 use super::sheet::Sheet;
@@ -12,7 +12,7 @@ use crate::package::highlight;
 use crate::package::linear::linear;
 use crate::package::look;
 use crate::package::measure::begins_rtl;
-use crate::package::text::{LINK_LETTERS, directions, joint, plain, slug, unescape};
+use crate::package::text::{LINK_LETTERS, directions, joint, named, plain, slug, unescape};
 use crate::package::xml::Xml;
 
 /// The marks of a run.
@@ -69,7 +69,7 @@ impl Sheet<'_, '_> {
             Voice::Alert(alert) => {
                 Format { bold: true, color: Color::read(look::alert(alert)), ..format }
             }
-            Voice::Small => Format { size: Some(12.0), color: Color::read(look.quiet), ..format },
+            Voice::Small => Format { size: Some(SMALL), color: Color::read(look.quiet), ..format },
         }
     }
 
@@ -108,8 +108,8 @@ impl Sheet<'_, '_> {
                     let link = self.link(url, title);
                     self.runs(xml, content, Format { link: link.or(format.link), ..format });
                 }
-                Inline::Image { url, alt, .. } => {
-                    let name = if alt.is_empty() { url } else { alt };
+                Inline::Image { url, alt, title } => {
+                    let name = named(url, alt, title);
                     let warning = "A picture in a title or a table's cell is shown as its text.";
                     self.deck.warnings.say(warning);
                     self.run(xml, &format!("[{name}]"), Format { italic: true, ..format });

@@ -2,17 +2,17 @@
 
 use super::deck::Deck;
 use super::geometry::{Area, emu};
-use super::heights::{INSET, code_height, code_size, size};
+use super::heights::{INSET, SMALL, caption_height, code_height, code_size, size};
 use super::items::{Item, Para};
 use super::layouts::Layout;
 use super::markup::{Holder, NAMESPACES, TREE, close_shape, fill, open_holder, open_shape};
 use super::page::{Page, Piece};
 use super::paragraphs::Format;
 use super::sheet::Sheet;
-use crate::document::{Alert, Align, Inline};
+use crate::document::{Alert, Align, Color, Inline};
 use crate::package::Relations;
 use crate::package::look;
-use crate::package::measure::{self, Face, is_wide};
+use crate::package::measure::{self, Face, begins_rtl, is_wide};
 use crate::package::text::plain;
 use crate::package::xml::Xml;
 
@@ -79,7 +79,15 @@ impl Sheet<'_, '_> {
                 }
                 Item::Table(table) => self.table(xml, table, piece),
                 Item::Chart(chart) => self.chart(xml, chart, piece.area),
-                Item::Picture { picture, alt, .. } => self.picture(xml, (picture, alt), piece.area),
+                Item::Picture { picture, alt, caption, .. } => {
+                    let high = caption_height(caption, piece.area.width);
+                    let below = high.min(piece.area.height / 2.0);
+                    let above = piece.area.height - below;
+                    self.picture(xml, (picture, alt), piece.area.band(0.0, above));
+                    if !caption.is_empty() {
+                        self.caption(xml, caption, piece.area.band(above, below), holder);
+                    }
+                }
             }
         }
     }
@@ -92,6 +100,25 @@ impl Sheet<'_, '_> {
         open_shape(xml, &[("id", &id), ("name", &format!("Text {id}"))], holder, area);
         xml.open("a:bodyPr", &[]);
         self.scaled(xml, paras, piece.scale);
+        close_shape(xml);
+    }
+
+    /// In the middle, below a picture.
+    fn caption(&mut self, xml: &mut Xml, caption: &str, area: Area, holder: Holder) {
+        let id = self.next_id();
+        let named = [("id", id.as_str()), ("name", &format!("Caption {id}"))];
+        open_shape(xml, &named, holder, Some(area));
+        xml.raw("<a:bodyPr><a:normAutofit/></a:bodyPr><a:lstStyle/>");
+        let rtl = begins_rtl(caption);
+        xml.open("a:p", &[]);
+        let mut attributes = vec![("marL", "0"), ("indent", "0"), ("algn", "ctr")];
+        attributes.extend(rtl.then_some(("rtl", "1")));
+        xml.open("a:pPr", &attributes);
+        xml.empty("a:buNone", &[]);
+        xml.close();
+        let (size, color) = (Some(SMALL), Color::read(self.deck.look.quiet));
+        self.run(xml, caption, Format { rtl, color, size, ..Format::default() });
+        xml.close();
         close_shape(xml);
     }
 

@@ -398,6 +398,30 @@ fn a_title_slide_bears_what_the_front_matter_says_of_the_document() {
     assert_eq!(titles(&parts), ["X"], "nothing is said twice");
 }
 
+#[test]
+fn captions_stand_below_their_pictures() {
+    let source = "# A\n\n- text\n\n![alt](a.png \"Fig. 1\")\n\n# B\n\n![gone](b.png \"Fig. 2\")\n\n\
+                  # C\n\n| ![cell](a.png \"Fig. 3\") |\n|---|\n\n# D\n\n![alone](a.png \"Fig. 4\")";
+    let (parts, _) = deck(source);
+    let expected = ["Atext▸Fig. 1", "B[gone (Fig. 2)]", "C[cell (Fig. 3)]", "DFig. 4"];
+    for (at, expected) in expected.iter().enumerate() {
+        assert_eq!(text(&parts, at + 1), expected.replace('▸', ""));
+    }
+    let bottom = |part: &str, holder: &str| {
+        let all = parts.elements(part);
+        let of: Vec<_> = all.iter().filter(|e| e.is_in(holder)).collect();
+        let number = |name: &str, key: &str| {
+            let of = of.iter().rfind(|e| e.name == name && e.is_in("a:xfrm")).unwrap();
+            of.attribute(key).parse::<i64>().unwrap()
+        };
+        (number("a:off", "y"), number("a:ext", "cy"))
+    };
+    for part in ["ppt/slides/slide1.xml", "ppt/slides/slide4.xml"] {
+        let (picture, caption) = (bottom(part, "p:pic"), bottom(part, "p:sp"));
+        assert!(picture.0 + picture.1 <= caption.0, "{part}: {picture:?} {caption:?}");
+    }
+}
+
 /// What stands above columns, each row of columns, and what stands below, in turn.
 #[test]
 fn columns_stand_where_they_are_written() {
