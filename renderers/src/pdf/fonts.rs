@@ -109,7 +109,10 @@ pub fn wanted(document: &Document) -> Vec<String> {
     for own in brand.iter().flat_map(|b| [&b.body, &b.headings]).flatten() {
         families.extend(std::iter::once(own.as_str()).chain(metric_twin(own)));
     }
-    families.extend(missing.iter().filter_map(|&c| scripts::of(c)).map(|script| script.family));
+    // A face for code or formulas may have the letters of a script, but they are no text's.
+    let letters = characters(document).into_iter().filter(|c| c.is_alphabetic());
+    let lacking = missing.iter().copied().chain(letters).filter_map(scripts::of);
+    families.extend(lacking.map(|script| script.family));
     if missing.iter().any(|&c| scripts::is_cjk(c)) {
         families.insert(if is_academic { "Noto Serif CJK" } else { "Noto Sans CJK" });
     }
@@ -221,5 +224,15 @@ mod tests {
             assert!(wanted.iter().any(|name| name == file), "{file}: {wanted:?}");
         }
         assert!(!wanted.iter().any(|name| name.contains("Arabic")), "only what is needed");
+    }
+
+    /// The bundled face for code has Arabic letters too; a text is not set in it.
+    #[test]
+    fn texts_are_set_in_faces_for_text() {
+        for (text, file) in [("سلام", "NotoSansArabic-Bold"), ("שלום", "NotoSansHebrew-Regular")]
+        {
+            let document = crate::markdown::read(text).unwrap();
+            assert!(wanted(&document).iter().any(|name| name == file), "{file}");
+        }
     }
 }
