@@ -17,5 +17,19 @@ for source in renderers/tests/corpus/*.md renderers/tests/corpus/hostile/*.md; d
     done
     cp "$scratch/all/$name."{docx,pptx,xlsx} "$scratch/office/"
 done
+# These scripts have fonts here, so none of their letters may come out as a box.
+scripts='Chinese, Japanese or Korean|Arabic|Hebrew|Thai|Devanagari|other characters'
+if grep -E "No font has these characters \([^)]*($scripts)" "$scratch/warnings"; then
+    exit 1
+fi
+# A long report is small enough to be sent by mail.
+report=$scratch/report
+PYTHONPATH=tests/documents "$python" -c 'import bench, pathlib, sys; bench.report(pathlib.Path(sys.argv[1]))' "$report.md"
+"$countersign" --log off render "$report.md" -o "$report.pdf"
+size=$(stat -c %s "$report.pdf")
+if [ "$size" -gt 700000 ]; then
+    echo "a report of fifty chapters takes $size bytes as a PDF"
+    exit 1
+fi
 "$python" tests/documents/check.py "$scratch/all"
 "$python" tests/documents/office_check.py "$scratch/office" "${@:2}"
