@@ -18,7 +18,7 @@ const COMMA: [&str; 44] = [
     "hu", "hy", "id", "is", "it", "ka", "kk", "lb", "lt", "lv", "mk", "nb", "nl", "nn", "no", "pl",
     "pt", "ro", "ru", "sk", "sl", "sq", "sr", "sv", "tr", "uk", "uz", "vi",
 ];
-/// Where they are spoken with a point, if need be besides the comma.
+/// Where they are written with a point.
 const POINT: [&str; 12] = ["CH", "LI", "MX", "US", "GT", "HN", "NI", "SV", "PR", "DO", "PA", "419"];
 
 impl Signs {
@@ -34,9 +34,9 @@ impl Signs {
         if !COMMA.contains(&language.as_str()) {
             return Self::English;
         }
-        let is_open =
+        let has_point =
             parts.any(|part| POINT.iter().any(|region| part.eq_ignore_ascii_case(region)));
-        Self::Either((!is_open).then_some(','))
+        Self::Either(Some(if has_point { '.' } else { ',' }))
     }
 
     /// What the numbers of a column that can only be meant one way say about the others.
@@ -145,8 +145,8 @@ mod tests {
             (Some("zh-CN"), Signs::English),
             (Some("de"), Signs::Either(Some(','))),
             (Some("pt-BR"), Signs::Either(Some(','))),
-            (Some("de-CH"), Signs::Either(None)),
-            (Some("es-419"), Signs::Either(None)),
+            (Some("de-CH"), Signs::Either(Some('.'))),
+            (Some("es-419"), Signs::Either(Some('.'))),
         ] {
             assert_eq!(Signs::of(language, false), signs, "{language:?}");
         }
