@@ -11,6 +11,9 @@ use super::page::{Page, Piece};
 use super::plan::Slide;
 use crate::document::{Block, Inline};
 
+/// What rounding may take of a band, in points.
+const ROUNDING: f64 = 0.1;
+
 /// The items of each column.
 type Band<'d> = Vec<Vec<Item<'d>>>;
 
@@ -43,7 +46,7 @@ impl<'d> Deck<'d> {
         let heights: Vec<f64> = bands.iter().map(|band| self.band_height(band)).collect();
         let high = heights.iter().sum::<f64>() + GAP * bands.len().saturating_sub(1) as f64;
         let elastic = bands.iter().filter(|band| is_elastic(band)).count().max(1);
-        let more = (body.height - high).max(0.0) / elastic as f64;
+        let more = (body.height - high - ROUNDING).max(0.0) / elastic as f64;
         let last = bands.len().saturating_sub(1);
         let (mut pages, mut used) = (vec![Vec::new()], 0.0);
         for (at, (band, high)) in bands.into_iter().zip(heights).enumerate() {
@@ -82,12 +85,12 @@ impl<'d> Deck<'d> {
         pages
     }
 
-    /// As high as the highest column, with a little for what rounding takes.
+    /// As high as the highest column.
     fn band_height(&self, band: &Band<'d>) -> f64 {
         let width = self.geometry.column(self.geometry.body, 0, band.len()).width;
         let high = |column: &Vec<Item<'d>>| {
             let high: f64 = column.iter().map(|item| height(item, width, 1.0)).sum();
-            high + GAP * column.len().saturating_sub(1) as f64 + 0.1
+            high + GAP * column.len().saturating_sub(1) as f64 + ROUNDING
         };
         band.iter().map(high).fold(0.0, f64::max)
     }

@@ -373,8 +373,8 @@ fn columns_stand_in_the_order_in_which_they_are_read() {
 
 #[test]
 fn notes_of_titles_and_tables_stand_on_their_slide() {
-    let source = "# T[^1]\n\n| a[^2] |\n|---|\n| b **c[^3]** |\n\n::: columns\n::: column\nx\n:::\n\
-                  ::: column\ny\n:::\n:::\n\n[^1]: one\n[^2]: two\n[^3]: three\n";
+    let source = "# T[^1]\n\n| a[^2] |\n|---|\n| b **c[^3]** |\n\n::: columns\n::: column\n![](a.png)\n\
+                  :::\n::: column\ny\n:::\n:::\n\n[^1]: one\n[^2]: two\n[^3]: three\n";
     let (parts, rendered) = deck(source);
     assert_eq!(rendered.pages, 1);
     let text = text(&parts, 1);
