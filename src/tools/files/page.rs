@@ -7,7 +7,7 @@ pub struct Range {
     pub start_column: u64,
     /// The last line that is wanted.
     pub end_line: u64,
-    /// What the page may hold, with the line numbers.
+    /// What the page may hold, with the line numbers: the last of these may stand beyond it.
     pub max_chars: usize,
 }
 
@@ -95,6 +95,11 @@ impl Pager {
 
     fn take(&mut self, body: &str) {
         if !self.is_wanted() {
+            return;
+        }
+        // An empty line takes room as well: its number.
+        if self.current.is_none() && self.shown > 0 && self.chars >= self.range.max_chars {
+            self.break_off();
             return;
         }
         let line = self.line;
@@ -231,7 +236,25 @@ mod tests {
         assert!(whole == text, "{} of {} bytes", whole.len(), text.len());
     }
 
+    /// FO-05, MC-19: lines without a character fill a page too.
+    #[test]
+    fn mc_19_empty_lines_have_an_end() {
+        let page = page(&"\n".repeat(1_000_000), ALL);
+        assert_eq!(page.next, Some(Next { line: 113, column: None }));
+        assert_eq!((page.lines_shown, page.total_lines), (112, 1_000_000));
+    }
+
     proptest! {
+        #[test]
+        fn mc_19_a_page_holds_no_more_than_it_may(
+            text in "[a\n]{0,200}",
+            max_chars in 1_usize..60,
+        ) {
+            const NUMBER: usize = "    10│ ".len();
+            let page = page(&text, Range { max_chars, ..ALL });
+            prop_assert!(page.content.chars().count() <= max_chars + NUMBER);
+        }
+
         #[test]
         fn mc_19_any_text_reassembles_in_any_pieces(
             text in "[a😀\r\n]{0,40}",
