@@ -300,7 +300,7 @@ const KEYS: &[Key] = &[
     key(
         "web.inside",
         "[]",
-        "Hosts that the agent may ask although they are not on the public internet",
+        "Hosts that the agent may ask although they are not on the public internet, or single places of them as host:port",
     ),
     key(
         "web.search.provider",

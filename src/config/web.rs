@@ -57,7 +57,7 @@ impl WebSection {
         Ok(WebConfig { inside: self.inside(), search, missing })
     }
 
-    /// Hosts that may be asked although they are inside.
+    /// Places that may be asked although they are inside.
     pub fn inside(&self) -> BTreeSet<String> {
         self.inside.iter().map(|host| host.to_lowercase()).collect()
     }

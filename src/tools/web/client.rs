@@ -22,11 +22,15 @@ const MOST_REDIRECTS: usize = 5;
 /// Below it stand services that never were the web: mail, shells, databases of old.
 const FIRST_FREE_PORT: u16 = 1024;
 
-/// Sends requests to the public internet, and to the inside hosts that the operator has named.
+/// Sends requests to the public internet, and to the inside places that the operator has named.
 #[derive(Clone)]
 pub struct Outside {
-    http: reqwest::Client,
+    /// Goes nowhere inside.
+    public: reqwest::Client,
+    /// Goes where it is sent: to what is named.
+    inside: reqwest::Client,
     named: Arc<BTreeSet<String>>,
+    names: Arc<dyn Resolve>,
 }
 
 /// One request.
@@ -67,22 +71,21 @@ impl Answer {
 }
 
 impl Outside {
-    /// `named` are the hosts (names or addresses) that may be inside.
+    /// `named` are the places that may be inside: `host` for the ports of the web and those that
+    /// anybody may open, `host:port` for that one.
     pub fn new(named: BTreeSet<String>) -> Result<Self, reqwest::Error> {
+        Self::resolving(named, Arc::new(System))
+    }
+
+    /// The same, with somebody else who knows the addresses of names.
+    pub fn resolving(
+        named: BTreeSet<String>,
+        names: Arc<dyn Resolve>,
+    ) -> Result<Self, reqwest::Error> {
         // Nothing else has begun to talk to anybody yet, in a test; the program did this at its start.
         rustls::crypto::ring::default_provider().install_default().ok();
-        let named = Arc::new(named);
-        let http = reqwest::Client::builder()
-            .user_agent(concat!("Countersign/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT_FOR)
-            .timeout(ANSWER_FOR)
-            .redirect(Policy::none())
-            .referer(false)
-            // A proxy would look addresses up by itself.
-            .no_proxy()
-            .dns_resolver(Arc::new(Checked { named: named.clone() }))
-            .build()?;
-        Ok(Self { http, named })
+        let public = client(Arc::new(Checked(names.clone())))?;
+        Ok(Self { public, inside: client(names.clone())?, named: Arc::new(named), names })
     }
 
     /// Only what is fetched follows redirects; what changes something is told where it was sent.
@@ -98,15 +101,16 @@ impl Outside {
         self.may_go(&url)?;
         let name = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let far = |what: &str| ToolError::ExternalService(format!("{host}:{port} {what}"));
-        let mut found = look_up(name, &self.named).await.map_err(|error| {
+        let checked = Checked(self.names.clone());
+        let names: &dyn Resolve = if self.is_named(&url) { &*self.names } else { &checked };
+        let found = names.resolve(name.parse().map_err(|_| far("is not known"))?).await;
+        let found = found.map_err(|error| {
             error.downcast::<Inside>().map_or_else(
                 |_| far("is not known"),
                 |inside| ToolError::NotAuthorized(inside.to_string()),
             )
         })?;
-        for address in &mut found {
-            address.set_port(port);
-        }
+        let found: Vec<_> = found.map(|found| SocketAddr::new(found.ip(), port)).collect();
         let connected = tokio::time::timeout(CONNECT_FOR, TcpStream::connect(&found[..])).await;
         connected.map_err(|_| far("did not answer in time"))?.map_err(|_| far("cannot be reached"))
     }
@@ -123,6 +127,7 @@ impl Outside {
                 let accept = ask.headers.remove(ACCEPT);
                 ask.headers.clear();
                 ask.headers.extend(accept.map(|accept| (ACCEPT, accept)));
+                ask.body = None;
             }
             ask.url = next;
         }
@@ -130,8 +135,9 @@ impl Outside {
     }
 
     async fn send_once(&self, ask: &Ask) -> Result<Answer, ToolError> {
+        let http = if self.is_named(&ask.url) { &self.inside } else { &self.public };
         let mut request =
-            self.http.request(ask.method.clone(), ask.url.clone()).headers(ask.headers.clone());
+            http.request(ask.method.clone(), ask.url.clone()).headers(ask.headers.clone());
         if let Some(body) = &ask.body {
             request = request.body(body.clone());
         }
@@ -159,12 +165,15 @@ impl Outside {
             return refused("an address with a name or password in it is not asked");
         }
         let Some(host) = url.host() else { return refused("it names no host") };
-        if self.named.contains(&host.to_string()) {
+        if self.named.contains(&place(url)) {
             return Ok(());
         }
         let port = url.port_or_known_default().unwrap_or(0);
         if port < FIRST_FREE_PORT && !matches!(port, 80 | 443) {
-            return refused("nothing of the web answers at that port");
+            return refused("nothing of the web answers at that port, unless web.inside names it");
+        }
+        if self.is_named(url) {
+            return Ok(());
         }
         // `url` has read decimal, octal and hexadecimal forms as the addresses that they are.
         match host {
@@ -174,6 +183,30 @@ impl Outside {
             _ => Ok(()),
         }
     }
+
+    fn is_named(&self, url: &Url) -> bool {
+        let host = url.host().map(|host| host.to_string()).unwrap_or_default();
+        self.named.contains(&host) || self.named.contains(&place(url))
+    }
+}
+
+/// As in `host:443`: what may be named of an address.
+pub fn place(url: &Url) -> String {
+    let host = url.host().map(|host| host.to_string()).unwrap_or_default();
+    format!("{host}:{}", url.port_or_known_default().unwrap_or(0))
+}
+
+fn client(names: Arc<dyn Resolve>) -> Result<reqwest::Client, reqwest::Error> {
+    reqwest::Client::builder()
+        .user_agent(concat!("Countersign/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_FOR)
+        .timeout(ANSWER_FOR)
+        .redirect(Policy::none())
+        .referer(false)
+        // A proxy would look addresses up by itself.
+        .no_proxy()
+        .dns_resolver(names)
+        .build()
 }
 
 const INSIDE: &str = "it does not stand on the public internet. The operator can name hosts that \
@@ -214,13 +247,24 @@ fn failed(error: reqwest::Error) -> ToolError {
         e if e.is_decode() => "sent something that cannot be unpacked",
         _ => "broke off",
     };
-    ToolError::ExternalService(format!("{place} {what}"))
+    ToolError::ExternalService(format!("Request failed: {place} {what}"))
 }
 
-/// Looks names up and gives out only what may be connected to.
-struct Checked {
-    named: Arc<BTreeSet<String>>,
+/// What this machine knows of names.
+struct System;
+
+impl Resolve for System {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
 }
+
+/// Gives out only what may be connected to: the addresses of a name, unless one of them leads
+/// inside. Which one would be taken is not ours to say.
+struct Checked(Arc<dyn Resolve>);
 
 /// A name that leads inside, with all its addresses or with one of them.
 #[derive(Debug, thiserror::Error)]
@@ -229,24 +273,16 @@ struct Inside(String);
 
 impl Resolve for Checked {
     fn resolve(&self, name: Name) -> Resolving {
-        let named = self.named.clone();
-        Box::pin(
-            async move { Ok(Box::new(look_up(name.as_str(), &named).await?.into_iter()) as Addrs) },
-        )
+        let shown = name.as_str().to_owned();
+        let found = self.0.resolve(name);
+        Box::pin(async move {
+            let found: Vec<_> = found.await?.collect();
+            if found.iter().any(|address| !is_public(address.ip())) {
+                return Err(Inside(shown).into());
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
     }
-}
-
-/// The addresses of a name, unless one of them leads inside: which one would be taken is not ours
-/// to say.
-async fn look_up(
-    name: &str,
-    named: &BTreeSet<String>,
-) -> Result<Vec<SocketAddr>, Box<dyn std::error::Error + Send + Sync>> {
-    let found: Vec<SocketAddr> = tokio::net::lookup_host((name, 0)).await?.collect();
-    if !named.contains(name) && found.iter().any(|address| !is_public(address.ip())) {
-        return Err(Inside(name.to_owned()).into());
-    }
-    Ok(found)
 }
 
 #[cfg(test)]
@@ -288,6 +324,70 @@ mod tests {
         assert_eq!(server.asked(), ["GET /page"]);
     }
 
+    /// S8: what is named with a port is that one place; the rest of its host stays closed.
+    #[tokio::test]
+    async fn a_named_port_opens_no_other() {
+        let (server, other) =
+            (fakes::web::FakeWeb::start().await, fakes::web::FakeWeb::start().await);
+        let outside = outside(&[server.url().trim_start_matches("http://")]);
+        assert!(asked(&outside, &format!("{}/page", server.url())).await.is_ok());
+        let refused = asked(&outside, &format!("{}/page", other.url())).await;
+        assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
+        let host = self::outside(&["127.0.0.1"]);
+        let refused = asked(&host, "http://127.0.0.1:22/").await;
+        assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
+    }
+
+    /// Where `inside.example` leads inside, and `mixed.example` with one of its addresses.
+    #[derive(Default)]
+    struct House {
+        asked: std::sync::Mutex<Vec<String>>,
+    }
+
+    impl Resolve for House {
+        fn resolve(&self, name: Name) -> Resolving {
+            self.asked.lock().unwrap().push(name.as_str().to_owned());
+            let found: &[&str] = match name.as_str() {
+                "inside.example" => &["127.0.0.1:0"],
+                "mixed.example" => &["93.184.215.14:0", "[::ffff:10.0.0.1]:0"],
+                _ => &["93.184.215.14:0"],
+            };
+            let found: Vec<SocketAddr> = found.iter().map(|it| it.parse().unwrap()).collect();
+            Box::pin(async move { Ok(Box::new(found.into_iter()) as Addrs) })
+        }
+    }
+
+    /// S8: a name is looked up once, and refused where one of its addresses leads inside; where it
+    /// is named, what was looked up is what is connected to.
+    #[tokio::test]
+    async fn a_name_that_leads_inside_is_refused_by_its_addresses() {
+        let server = fakes::web::FakeWeb::start().await;
+        let port = server.url().rsplit_once(':').unwrap().1.to_owned();
+        let house = Arc::new(House::default());
+        let of = |named: &[&str]| {
+            let named = named.iter().map(|&place| place.to_owned()).collect();
+            Outside::resolving(named, house.clone()).unwrap()
+        };
+        let inside = format!("http://inside.example:{port}/page");
+        let closed = of(&["127.0.0.1", "inside.example:1"]);
+        for url in [inside.as_str(), "https://mixed.example/"] {
+            let refused = asked(&closed, url).await;
+            assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{url}: {refused:?}");
+        }
+        let refused = closed.dial("mixed.example", 443).await;
+        assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
+        let through = format!("{}/redirect?to={inside}", server.url());
+        let refused = asked(&closed, &through).await;
+        assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
+        assert_eq!(server.asked(), ["GET /redirect"]);
+
+        house.asked.lock().unwrap().clear();
+        let open = of(&[&format!("inside.example:{port}")]);
+        assert_eq!(asked(&open, &inside).await.unwrap().status.as_u16(), 200);
+        assert!(open.dial("inside.example", port.parse().unwrap()).await.is_ok());
+        assert_eq!(*house.asked.lock().unwrap(), ["inside.example", "inside.example"]);
+    }
+
     /// S8: a public door that leads inside. `localhost` stands for the inside, the address for
     /// what may be asked.
     #[tokio::test]
@@ -311,10 +411,11 @@ mod tests {
         assert!(matches!(asked(&outside, &round).await, Err(ToolError::ExternalService(_))));
 
         let elsewhere = server.url().replace("127.0.0.1", "localhost");
-        let url = format!("{}/redirect?to={elsewhere}/headers", server.url());
+        let url = format!("{}/redirect?to={elsewhere}/echo", server.url());
         let mut ask = Ask::get(url.parse().unwrap(), 1000);
         ask.headers.insert("authorization", "Bearer secret".parse().unwrap());
         ask.headers.insert("accept", "text/plain".parse().unwrap());
+        ask.body = Some("a secret too".into());
         let answer = outside.send(ask).await.unwrap();
         let seen = String::from_utf8(answer.body).unwrap();
         assert!(seen.contains("accept: text/plain") && !seen.contains("secret"), "{seen}");

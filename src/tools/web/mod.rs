@@ -22,7 +22,7 @@ use search::{Provider, WebSearch};
 /// What the operator says of the web.
 #[derive(Debug, Clone, Default)]
 pub struct WebConfig {
-    /// Hosts that may be asked although they are inside.
+    /// Places that may be asked although they are inside, as `host` or `host:port`.
     pub inside: BTreeSet<String>,
     /// Who is asked, one after the other until one answers.
     pub search: Vec<Provider>,
@@ -32,13 +32,15 @@ pub struct WebConfig {
 
 /// The tools of the web.
 pub fn tools(config: WebConfig) -> Result<Vec<Arc<dyn Tool>>, reqwest::Error> {
-    let WebConfig { mut inside, search, missing } = config;
-    inside.extend(search.iter().filter_map(Provider::own_host));
-    let outside = Outside::new(inside)?;
+    let WebConfig { inside, search, missing } = config;
+    let outside = Outside::new(inside.clone())?;
+    // Where it searches is nobody else's to ask.
+    let own = search.iter().filter_map(Provider::own_place);
+    let searching = Outside::new(inside.into_iter().chain(own).collect())?;
     Ok(vec![
         Arc::new(fetch::WebFetch { outside: outside.clone() }),
-        Arc::new(request::HttpRequest { outside: outside.clone() }),
-        Arc::new(WebSearch::new(outside, search).missing(missing)),
+        Arc::new(request::HttpRequest { outside }),
+        Arc::new(WebSearch::new(searching, search).missing(missing)),
     ])
 }
 
@@ -49,4 +51,36 @@ fn address(text: &str) -> Result<url::Url, super::ToolError> {
     whole.parse().map_err(|problem| {
         super::ToolError::InvalidParameters(format!("`{text}` is no address of the web: {problem}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{search::Kind, *};
+    use crate::tools::{ToolError, testing::Place};
+    use fakes::web::FakeWeb;
+    use serde_json::json;
+
+    /// S8: the operator's own search service is asked by the search, and by no other tool.
+    #[tokio::test]
+    async fn a_search_service_inside_is_open_to_the_search_alone() {
+        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let url: url::Url = format!("{}/searxng", server.url()).parse().unwrap();
+        let own = Provider { kind: Kind::Searxng, url, key: None, price_micros: 0 };
+        let config = WebConfig { search: vec![own], ..WebConfig::default() };
+        for tool in tools(config).unwrap() {
+            let name = tool.spec().name;
+            let arguments = match name.as_str() {
+                "web_search" => json!({ "query": "rivers" }),
+                _ => json!({ "url": format!("{}/echo", server.url()) }),
+            };
+            match place.runs(&*tool, arguments).await {
+                Ok(found) => assert!(name == "web_search" && found.text.contains("Elbe")),
+                Err(refused) => {
+                    assert!(matches!(refused, ToolError::NotAuthorized(_)), "{name}: {refused}");
+                    assert_ne!(name, "web_search");
+                }
+            }
+        }
+        assert_eq!(server.asked(), ["GET /searxng"]);
+    }
 }

@@ -196,8 +196,12 @@ mod tests {
             matches!(&refused, ToolError::ExecutionFailed(text) if text.starts_with("HTTP 404 — ")),
             "{refused}"
         );
-        let closed = place.runs(&tool(), json!({ "url": "http://127.0.0.1:1/" })).await;
-        assert!(matches!(closed, Err(ToolError::ExternalService(_))), "{closed:?}");
+        let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let closed = place.runs(&tool(), json!({ "url": format!("http://{gone}/") })).await;
+        assert!(
+            matches!(&closed, Err(ToolError::ExternalService(text)) if text.starts_with("Request failed: ")),
+            "{closed:?}"
+        );
     }
 
     #[tokio::test]

@@ -18,7 +18,7 @@ use std::{
 };
 use url::Url;
 
-use super::client::{Ask, Outside};
+use super::client::{Ask, Outside, place};
 use crate::{
     agent::catalog::{Subject, Tier, ToolSpec, Variable},
     tools::{
@@ -76,11 +76,9 @@ impl Kind {
 
 impl Provider {
     /// The operator's own service may be inside.
-    pub(super) fn own_host(&self) -> Option<String> {
-        self.url
-            .host()
-            .filter(|_| Some(&self.url) != self.kind.usual_url().as_ref())
-            .map(|h| h.to_string())
+    pub(super) fn own_place(&self) -> Option<String> {
+        let is_own = Some(&self.url) != self.kind.usual_url().as_ref();
+        is_own.then(|| place(&self.url))
     }
 }
 
