@@ -14,14 +14,13 @@ use super::{
     Context, Output, Tool, ToolError,
     arguments::{parse, schema},
     files::page::{Page, Pager, Range},
+    reader,
     sandbox::{Job, Limits, Sandbox, Work, cell::Cell, run},
     spill, workspace,
 };
 use crate::agent::catalog::{Domain, Subject, ToolSpec};
 
-/// How long one document may take; S14.
-const READ_FOR: Duration = Duration::from_secs(10);
-/// How long its pictures may.
+/// How long the pictures of one document may take.
 const RECOGNISE_FOR: Duration = Duration::from_secs(90);
 const TIMEOUT: Duration = Duration::from_mins(2);
 
@@ -120,7 +119,7 @@ impl ExtractDocument {
         {
             return Ok(reading);
         }
-        let mut reading = self.read(&name, bytes.clone()).await?;
+        let mut reading = reader::document(&self.sandbox, &name, bytes.clone()).await?;
         if reading.pictures > 0 {
             self.recognise(&mut reading, bytes).await;
         }
@@ -132,23 +131,6 @@ impl ExtractDocument {
             tracing::debug!(%problem, "what was read is not kept");
         }
         Ok(reading)
-    }
-
-    async fn read(&self, name: &str, bytes: Vec<u8>) -> Result<Reading, ToolError> {
-        let command = self.sandbox.reader(name)?;
-        let ended = run::to_its_end(command, bytes, READ_FOR).await?;
-        let failed = |why: &str| ToolError::ExecutionFailed(format!("{name} was not read: {why}"));
-        if ended.timed_out {
-            return Err(failed("it takes longer than 10 s. Ask for a smaller one"));
-        }
-        if let Ok(read) = serde_json::from_slice::<Result<Reading, String>>(&ended.stdout.head) {
-            return read.map_err(|why| failed(&why));
-        }
-        tracing::debug!(code = ended.code, said = ended.stderr.text(), "a reader broke down");
-        Err(failed(
-            "it is more than a reader may take, in memory (256 MiB), in time or in depth, or it is \
-             damaged. Ask for a smaller one, or for another format",
-        ))
     }
 
     /// Adds what pictures say, or why nobody knows.

@@ -6,6 +6,7 @@
 //! - [`custom`]: tools made of documented functions
 //! - [`workspace`]: the only way to a file
 //! - [`sandbox`]: what is around programs that we start
+//! - [`reader`]: documents, read within it
 //! - [`skills`]: folders of know-how, and their tools
 //! - [`manual`]: our own documentation
 //! - [`files`], [`documents`], [`extract`], [`json`], [`look`], [`memory`], [`schedule`], [`send`], [`shell`],
@@ -27,6 +28,7 @@ pub mod mcp;
 pub mod meaning;
 pub mod memory;
 pub mod names;
+pub mod reader;
 pub mod sandbox;
 pub mod schedule;
 pub mod send;

@@ -1,0 +1,33 @@
+//! Documents that anybody may have made, read in a process that can do no harm.
+
+use renderers::read::Reading;
+use std::time::Duration;
+
+use super::{
+    ToolError,
+    sandbox::{Sandbox, run},
+};
+
+/// How long one document may take; S14.
+const READ_FOR: Duration = Duration::from_secs(10);
+
+/// What a document says. Its name decides what it is where its content does not.
+pub async fn document(
+    sandbox: &Sandbox,
+    name: &str,
+    bytes: Vec<u8>,
+) -> Result<Reading, ToolError> {
+    let ended = run::to_its_end(sandbox.reader(name)?, bytes, READ_FOR).await?;
+    let failed = |why: &str| ToolError::ExecutionFailed(format!("{name} was not read: {why}"));
+    if ended.timed_out {
+        return Err(failed("it takes longer than 10 s. Ask for a smaller one"));
+    }
+    if let Ok(read) = serde_json::from_slice::<Result<Reading, String>>(&ended.stdout.head) {
+        return read.map_err(|why| failed(&why));
+    }
+    tracing::debug!(code = ended.code, said = ended.stderr.text(), "a reader broke down");
+    Err(failed(
+        "it is more than a reader may take, in memory (256 MiB), in time or in depth, or it is \
+         damaged. Ask for a smaller one, or for another format",
+    ))
+}
