@@ -114,27 +114,23 @@ impl ExtractDocument {
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         let (from, limit) = (kept.clone(), 2 * limits::MARKDOWN_BYTES as u64);
         let before = workspace::beneath(context, move |workspace, _| workspace.bytes(&from, limit));
-        if let Ok(before) = before.await
-            && let Ok(reading) = serde_json::from_slice(&before)
-        {
-            return Ok(reading);
-        }
-        let mut reading = reader::document(&self.sandbox, &name, bytes.clone()).await?;
-        if reading.pictures > 0 {
-            self.recognise(&mut reading, bytes).await;
-        }
-        let text = serde_json::to_vec(&reading).unwrap_or_default();
-        let keep = move |workspace: &workspace::Workspace, stop: &CancellationToken| {
-            workspace.replace(&kept, &text, stop)
+        let before = before.await.ok().and_then(|before| serde_json::from_slice(&before).ok());
+        let mut reading = if let Some(reading) = before {
+            reading
+        } else {
+            let reading = reader::document(&self.sandbox, &name, bytes.clone()).await?;
+            keep(&kept, &reading, context).await;
+            reading
         };
-        if let Err(problem) = workspace::beneath(context, keep).await {
-            tracing::debug!(%problem, "what was read is not kept");
+        if reading.pictures > 0 && self.recognise(&mut reading, bytes).await {
+            keep(&kept, &reading, context).await;
         }
         Ok(reading)
     }
 
-    /// Adds what pictures say, or why nobody knows.
-    async fn recognise(&self, reading: &mut Reading, bytes: Vec<u8>) {
+    /// Adds what pictures say, or why nobody knows; whether that is all there is to know. What
+    /// failed now may come to something another time.
+    async fn recognise(&self, reading: &mut Reading, bytes: Vec<u8>) -> bool {
         match self.recognised(reading.kind, bytes).await {
             Ok(text) if text.trim().is_empty() => {
                 reading.warnings.push("No text was recognised in its pictures.".into());
@@ -144,8 +140,13 @@ impl ExtractDocument {
                 reading.markdown += text.trim();
                 reading.warnings.push("Recognised text has errors.".into());
             }
-            Err(why) => reading.warnings.push(why),
+            Err(why) => {
+                reading.warnings.push(why);
+                return false;
+            }
         }
+        reading.pictures = 0;
+        true
     }
 
     async fn recognised(&self, kind: Kind, bytes: Vec<u8>) -> Result<String, String> {
@@ -169,6 +170,16 @@ impl ExtractDocument {
             Ok(ended) => Ok(ended.stdout.text().replace('\u{c}', "\n")),
             Err(problem) => Err(without(&problem.to_string())),
         }
+    }
+}
+
+async fn keep(at: &str, reading: &Reading, context: &Context) {
+    let (at, text) = (at.to_owned(), serde_json::to_vec(reading).unwrap_or_default());
+    let keep = move |workspace: &workspace::Workspace, stop: &CancellationToken| {
+        workspace.replace(&at, &text, stop)
+    };
+    if let Err(problem) = workspace::beneath(context, keep).await {
+        tracing::debug!(%problem, "what was read is not kept");
     }
 }
 

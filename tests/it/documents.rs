@@ -369,6 +369,21 @@ async fn mc_26_pictures_are_recognised_or_it_is_said_what_is_missing() {
     assert_eq!(!installed, warnings.contains("apt-get install tesseract-ocr"), "{warnings}");
 }
 
+/// MC-26: what could not be recognised is tried again, what was read is not read again.
+#[tokio::test]
+async fn mc_26_what_was_not_recognised_is_tried_again() {
+    let desk = Desk::new().await;
+    let picture = base64::engine::general_purpose::STANDARD.decode(HELLO).unwrap();
+    desk.has("hello.png", picture);
+    let bare = Arc::new(Sandbox::without_walls(BINARY.as_ref(), "no walls today"));
+    let without = ExtractDocument { sandbox: bare };
+    let arguments = json!({ "path": "hello.png" });
+    let said = without.run(arguments.clone(), &desk.context).await.unwrap().text;
+    assert!(said.contains("no walls today"), "{said}");
+    let (about, _) = desk.reads(arguments).await.unwrap();
+    assert!(!about["warnings"].to_string().contains("no walls today"), "{about}");
+}
+
 /// CV-19, MC-23.
 #[tokio::test]
 async fn mc_23_a_command_runs_and_says_how_it_went() {

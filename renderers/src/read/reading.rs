@@ -31,7 +31,7 @@ pub struct Reading {
     pub markdown: String,
     /// Pages, sheets or slides, where there are such.
     pub pages: usize,
-    /// Pages that show pictures and no text: what they say has to be recognised.
+    /// Pages that show pictures and no text: what they say has yet to be recognised.
     pub pictures: usize,
     /// What was left out; one sentence each.
     pub warnings: Vec<String>,
