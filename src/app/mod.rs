@@ -329,7 +329,7 @@ fn tools_of(
         .chain(confined)
         .chain(skills::tools(&tools::folders(config), tools::ways(config)?, sandbox))
         .chain(tools::eyes(config, sandbox))
-        .chain(web::tools(config.web.build(variables)?)?)
+        .chain(web::tools(config.web.build(variables)?, sandbox)?)
         .chain(stored(config, variables, store)?))
 }
 

@@ -1,7 +1,9 @@
-//! Documents that anybody may have made, read in a process that can do no harm.
+//! Documents and pages that anybody may have made, read in a process that can do no harm.
 
-use renderers::read::Reading;
+use renderers::read::{Reading, html::Element};
+use serde::de::DeserializeOwned;
 use std::time::Duration;
+use tokio::process::Command;
 
 use super::{
     ToolError,
@@ -12,17 +14,30 @@ use super::{
 const READ_FOR: Duration = Duration::from_secs(10);
 
 /// What a document says. Its name decides what it is where its content does not.
-pub async fn document(
+pub async fn document(sandbox: &Sandbox, name: &str, bytes: Vec<u8>) -> Result<Reading, ToolError> {
+    read(name, sandbox.reader(name)?, bytes).await
+}
+
+/// The elements of a page that have one of these as their id or class.
+pub async fn elements(
     sandbox: &Sandbox,
+    marks: &[&str],
+    page: String,
+) -> Result<Vec<Element>, ToolError> {
+    read("the page", sandbox.finder(marks)?, page.into_bytes()).await
+}
+
+async fn read<T: DeserializeOwned>(
     name: &str,
+    reader: Command,
     bytes: Vec<u8>,
-) -> Result<Reading, ToolError> {
-    let ended = run::to_its_end(sandbox.reader(name)?, bytes, READ_FOR).await?;
+) -> Result<T, ToolError> {
+    let ended = run::to_its_end(reader, bytes, READ_FOR).await?;
     let failed = |why: &str| ToolError::ExecutionFailed(format!("{name} was not read: {why}"));
     if ended.timed_out {
         return Err(failed("it takes longer than 10 s. Ask for a smaller one"));
     }
-    if let Ok(read) = serde_json::from_slice::<Result<Reading, String>>(&ended.stdout.head) {
+    if let Ok(read) = serde_json::from_slice::<Result<T, String>>(&ended.stdout.head) {
         return read.map_err(|why| failed(&why));
     }
     tracing::debug!(code = ended.code, said = ended.stderr.text(), "a reader broke down");

@@ -260,6 +260,9 @@ fn declarations() -> Vec<Bomb> {
         ("entity.docx", word("<w:p><w:t>&unknown;</w:t></w:p>"), "entity"),
         ("deep.docx", word(&"<w:p>".repeat(100_000)), "inside one another"),
         ("deep.html", "<div>".repeat(200_000).into_bytes(), "inside one another"),
+        ("unended.html", b"<div></x>".repeat(580_000), "inside one another"),
+        ("kept.html", b"<div><object></div></object>".repeat(180_000), "inside one another"),
+        ("beside.html", b"<table><div><object></div></object>".repeat(100_000), ""),
         ("hidden.html", "<p><b>".repeat(1_000).into_bytes(), ""),
     ]
 }

@@ -18,6 +18,7 @@ mod fuzz;
 mod kills;
 mod logins;
 mod measured;
+mod pages;
 mod planted;
 mod process;
 mod reload;

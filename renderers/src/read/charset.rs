@@ -1,12 +1,28 @@
-//! Bytes to text, whatever they were written in: a mark at the beginning, UTF-8, or what it looks
-//! like.
+//! Bytes to text, whatever they were written in: a mark at the beginning, what is said of it, UTF-8,
+//! or what it looks like.
 
 use chardetng::EncodingDetector;
 use encoding_rs::{Encoding, UTF_8};
 
+/// Of so much of a page its charset is in the beginning.
+const HEAD_BYTES: usize = 1024;
+
 pub fn decode(bytes: &[u8]) -> String {
+    text(bytes, None)
+}
+
+/// A page of the web, or another text; `said` is the charset that it came with.
+pub fn decode_page(bytes: &[u8], said: Option<&str>) -> String {
+    let said = said.and_then(|label| Encoding::for_label(label.as_bytes()));
+    text(bytes, said.or_else(|| declared(bytes)))
+}
+
+fn text(bytes: &[u8], said: Option<&'static Encoding>) -> String {
     if let Some((encoding, mark_bytes)) = Encoding::for_bom(bytes) {
         return encoding.decode_without_bom_handling(&bytes[mark_bytes..]).0.into_owned();
+    }
+    if let Some(encoding) = said {
+        return encoding.decode_without_bom_handling(bytes).0.into_owned();
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
         return text.to_owned();
@@ -16,6 +32,17 @@ pub fn decode(bytes: &[u8]) -> String {
     let guessed = detector.guess(None, true);
     let encoding = if guessed == UTF_8 { encoding_rs::WINDOWS_1252 } else { guessed };
     encoding.decode_without_bom_handling(bytes).0.into_owned()
+}
+
+/// What a page says of itself, unless it is UTF-8 whatever it says.
+fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = &bytes[..bytes.len().min(HEAD_BYTES)];
+    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+    let (_, label) = head.split_once("charset=")?;
+    let label = label.trim_start_matches(['"', '\'', ' ']);
+    let end = label.find(|c: char| !c.is_ascii_alphanumeric() && !"-_:".contains(c))?;
+    let encoding = Encoding::for_label(&label.as_bytes()[..end])?;
+    (encoding.is_ascii_compatible() && std::str::from_utf8(bytes).is_err()).then_some(encoding)
 }
 
 /// By the number of a code page.
@@ -70,6 +97,10 @@ mod tests {
         let russian =
             encoding_rs::WINDOWS_1251.encode("Привет, как дела? Сегодня хорошая погода.").0;
         assert_eq!(decode(&russian), "Привет, как дела? Сегодня хорошая погода.");
+        let page = b"<meta charset='gbk'><p>\xc4\xe3\xba\xc3";
+        assert!(decode_page(page, None).ends_with("<p>你好"));
+        assert_eq!(decode_page(b"\xa4\xa2", Some("EUC-JP")), "あ");
+        assert!(decode_page("<meta charset=gbk>你好".as_bytes(), None).ends_with("你好"));
         let japanese = encoding_rs::SHIFT_JIS.encode("これは日本語の文章です。").0;
         assert_eq!(decode(&japanese), "これは日本語の文章です。");
     }

@@ -4,7 +4,9 @@ use htmd::{
     HtmlToMarkdown, Node,
     options::{BulletListMarker, Options},
 };
-use markup5ever_rcdom::NodeData;
+use html5ever::{ParseOpts, parse_document, tendril::TendrilSink as _};
+use markup5ever_rcdom::{NodeData, RcDom};
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
 use super::{limits, reading::ReadError};
@@ -15,9 +17,24 @@ const NO_TEXT: [&str; 13] = [
     "input", "select", "button", "textarea",
 ];
 
+/// So much is taken in before the depth is looked at again, or an eighth of what there is by then:
+/// each look is at all of it.
+const PIECE_BYTES: usize = 8 * 1024;
+
+/// A page with its title, which stands in the head, of which nothing else is text.
+pub fn page(html: &str) -> Result<String, ReadError> {
+    let markdown = to_markdown(html)?;
+    let titles = elements(html, |element| element.name == "title")?;
+    let title = titles.first().map_or("", |title| title.text.as_str());
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    if title.is_empty() || markdown.contains(&title) {
+        return Ok(markdown);
+    }
+    Ok(format!("# {title}\n\n{markdown}"))
+}
+
 /// Links and pictures stay as they are named; nothing is fetched.
 pub fn to_markdown(html: &str) -> Result<String, ReadError> {
-    nesting(html)?;
     let options = Options {
         bullet_list_marker: BulletListMarker::Dash,
         ul_bullet_spacing: 1,
@@ -25,15 +42,11 @@ pub fn to_markdown(html: &str) -> Result<String, ReadError> {
         ..Options::default()
     };
     let converter = HtmlToMarkdown::builder().options(options).skip_tags(NO_TEXT.to_vec()).build();
-    let tree = converter
-        .html_to_tree(html)
-        .map_err(|error| ReadError::Damaged(format!("The page cannot be read: {error}.")))?;
-    depth(&tree)?;
-    Ok(converter.tree_to_markdown(&tree))
+    Ok(converter.tree_to_markdown(&tree(html)?))
 }
 
 /// An element of a page, with all the text in it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Element {
     pub name: String,
     pub classes: Vec<String>,
@@ -42,15 +55,15 @@ pub struct Element {
     pub text: String,
 }
 
+/// The elements that have one of these as their id or class.
+pub fn marked(html: &str, marks: &[String]) -> Result<Vec<Element>, ReadError> {
+    elements(html, |it| marks.contains(&it.id) || it.classes.iter().any(|own| marks.contains(own)))
+}
+
 /// The elements for which `wanted` holds, in the order of the page; of nested ones the outer.
 pub fn elements(html: &str, wanted: impl Fn(&Element) -> bool) -> Result<Vec<Element>, ReadError> {
-    nesting(html)?;
-    let tree = HtmlToMarkdown::builder()
-        .build()
-        .html_to_tree(html)
-        .map_err(|error| ReadError::Damaged(format!("The page cannot be read: {error}.")))?;
-    depth(&tree)?;
     // The root stays: with it go the children of whatever stands below.
+    let tree = tree(html)?;
     let (mut found, mut todo) = (Vec::new(), vec![tree.clone()]);
     while let Some(node) = todo.pop() {
         match element(&node).filter(&wanted) {
@@ -88,26 +101,20 @@ fn text(node: &Node, into: &mut String) {
     }
 }
 
-/// Elements whose end may be left out, or that have none.
-const UNENDED: [&str; 22] = [
-    "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "br", "hr",
-    "img", "input", "meta", "link", "col", "area", "base", "source", "wbr",
-];
-
-/// A first look, before the parser's: what it takes grows with the square of the depth.
-fn nesting(html: &str) -> Result<(), ReadError> {
-    let mut depth = 0_usize;
-    for tag in html.split('<').skip(1) {
-        let (ends, name) = tag.strip_prefix('/').map_or((false, tag), |name| (true, name));
-        let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
-        let name = name[..end].to_ascii_lowercase();
-        if name.is_empty() || UNENDED.contains(&name.as_str()) {
-            continue;
-        }
-        depth = if ends { depth.saturating_sub(1) } else { depth + 1 };
-        limits::within(depth as u64, 4 * limits::DEPTH as u64, "elements inside one another")?;
+/// Piece by piece: what the parser takes grows with the square of the depth, and only the tree
+/// shows how deep that is.
+fn tree(html: &str) -> Result<Rc<Node>, ReadError> {
+    let mut parser = parse_document(RcDom::default(), ParseOpts::default());
+    let mut at = 0;
+    while at < html.len() {
+        let end = html.floor_char_boundary(at + PIECE_BYTES.max(at / 8));
+        parser.process(html[at..end].into());
+        depth(&parser.tokenizer.sink.sink.document)?;
+        at = end;
     }
-    Ok(())
+    let tree = parser.finish().document;
+    depth(&tree)?;
+    Ok(tree)
 }
 
 /// Without recursion: the conversion has it, and this is what keeps it from going too deep.

@@ -15,7 +15,7 @@
 
 pub(crate) mod archive;
 mod asides;
-mod charset;
+pub mod charset;
 mod chart;
 mod docx;
 mod email;
@@ -58,7 +58,7 @@ fn read(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
         Kind::Xlsx | Kind::Xlsb | Kind::Xls => sheets::read(kind, bytes),
         Kind::Odt | Kind::Ods | Kind::Odp => odf::read(kind, bytes),
         Kind::Html => {
-            html::to_markdown(&charset::decode(bytes)).map(|text| Reading::of(kind, text))
+            html::page(&charset::decode_page(bytes, None)).map(|text| Reading::of(kind, text))
         }
         Kind::Email => email::read(bytes),
         Kind::Rtf => rtf::read(bytes),

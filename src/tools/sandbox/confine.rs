@@ -6,7 +6,9 @@ use landlock::{
     ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
     RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
 };
+use renderers::read::{self, ReadError};
 use rustix::process::{Resource, Rlimit, setrlimit};
+use serde::Serialize;
 use std::{
     io::{self, Read as _, Write as _},
     thread,
@@ -62,19 +64,16 @@ fn confined(job: &str) -> Result<i32> {
         Work::Read(name) => {
             calls::close(Reach::Reader)?;
             let name = name.clone();
-            work(move |bytes| {
-                let read = renderers::read::to_markdown(&name, bytes);
-                serde_json::to_vec(&read.map_err(|problem| problem.to_string()))
-                    .expect("what was read is plain text and numbers")
-            })
+            work(move |bytes| told(&read::to_markdown(&name, bytes)))
+        }
+        Work::Find(marks) => {
+            calls::close(Reach::Reader)?;
+            let marks = marks.clone();
+            work(move |page| told(&read::html::marked(&String::from_utf8_lossy(page), &marks)))
         }
         Work::View => {
             calls::close(Reach::Reader)?;
-            work(|bytes| {
-                let view = renderers::read::view::view(bytes).map(Blob);
-                serde_json::to_vec(&view.map_err(|problem| problem.to_string()))
-                    .expect("what is shown is plain text")
-            })
+            work(|bytes| told(&read::view::view(bytes).map(Blob)))
         }
         Work::Draw(fonts) => {
             calls::close(Reach::Reader)?;
@@ -136,6 +135,12 @@ fn work(with: impl FnOnce(&[u8]) -> Vec<u8> + Send + 'static) -> Result<i32> {
         Ok(told) => say(&told),
         Err(_) => Ok(NOT_CONFINED),
     }
+}
+
+/// What came of it, or the sentence that says why nothing did.
+fn told(read: &Result<impl Serialize, ReadError>) -> Vec<u8> {
+    let told = read.as_ref().map_err(ToString::to_string);
+    serde_json::to_vec(&told).expect("what was read is plain text and numbers")
 }
 
 fn say(bytes: &[u8]) -> Result<i32> {

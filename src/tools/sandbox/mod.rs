@@ -71,6 +71,9 @@ pub enum Work {
     Program(Vec<String>),
     /// Read the document of this name from standard input, write JSON to standard output.
     Read(String),
+    /// Look on the page from standard input for elements with one of these ids or classes, write JSON
+    /// to standard output.
+    Find(Vec<String>),
     /// Make of the picture from standard input what a model is shown, as JSON to standard output.
     View,
     /// Draw what standard input says, with the fonts of these folders, to standard output.
@@ -174,6 +177,12 @@ impl Sandbox {
 
     pub fn reader_within(&self, name: &str, limits: Limits) -> Result<Command, ToolError> {
         self.alone(Cell::around(Job::new(Work::Read(name.to_owned()), Some(limits))))
+    }
+
+    /// The search for elements of a page, likewise.
+    pub fn finder(&self, marks: &[&str]) -> Result<Command, ToolError> {
+        let marks = marks.iter().map(|&mark| mark.to_owned()).collect();
+        self.alone(Cell::around(Job::new(Work::Find(marks), Some(Limits::DOCUMENT))))
     }
 
     /// The decoding of a picture, likewise.

@@ -64,9 +64,21 @@ impl Ask {
 impl Answer {
     /// The media type, without its parameters, in lower case.
     pub fn media_type(&self) -> String {
-        let value = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let media_type = value.unwrap_or_default().split(';').next().unwrap_or_default();
+        let media_type = self.content_type().split(';').next().unwrap_or_default();
         media_type.trim().to_ascii_lowercase()
+    }
+
+    /// In which charset the body is said to be.
+    pub fn charset(&self) -> Option<&str> {
+        let parameters = self.content_type().split(';').skip(1);
+        let mut named = parameters.filter_map(|parameter| parameter.split_once('='));
+        let (_, value) = named.find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
+        Some(value.trim().trim_matches('"'))
+    }
+
+    fn content_type(&self) -> &str {
+        let value = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default()
     }
 }
 

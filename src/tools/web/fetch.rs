@@ -1,10 +1,11 @@
 //! `web_fetch`: a page as Markdown; what is no page as a file in the workspace.
 
 use async_trait::async_trait;
-use renderers::read::html;
+use renderers::read::charset;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use std::sync::Arc;
 use url::Url;
 
 use super::{
@@ -16,7 +17,9 @@ use crate::{
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
-        names, workspace,
+        names, reader,
+        sandbox::Sandbox,
+        workspace,
     },
 };
 
@@ -28,6 +31,8 @@ const MAX_PAGE_BYTES: usize = 5 * 1024 * 1024;
 /// `web_fetch`
 pub struct WebFetch {
     pub outside: Outside,
+    /// Where pages are read.
+    pub sandbox: Arc<Sandbox>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -65,13 +70,12 @@ impl Tool for WebFetch {
         let found = format!("[{} · {media_type}]\n\n", answer.url);
         match media_type.as_str() {
             "text/html" | "application/xhtml+xml" => {
-                let page = String::from_utf8_lossy(bounded(&answer)?);
-                let markdown = html::to_markdown(&page)
-                    .map_err(|problem| ToolError::ExecutionFailed(problem.to_string()))?;
-                Ok(Output::text(found + &titled(&page, markdown)))
+                let page = charset::decode_page(bounded(&answer)?, answer.charset()).into_bytes();
+                let reading = reader::document(&self.sandbox, "page.html", page).await?;
+                Ok(Output::text(found + &reading.markdown))
             }
             text if is_text(text) => {
-                let text = String::from_utf8_lossy(bounded(&answer)?).into_owned();
+                let text = charset::decode_page(bounded(&answer)?, answer.charset());
                 Ok(Output::text(found + &text))
             }
             _ => Ok(Output::text(found + &keep(answer, context).await?)),
@@ -96,18 +100,6 @@ fn is_text(media_type: &str) -> bool {
         || data.contains(&media_type)
         || media_type.ends_with("+json")
         || media_type.ends_with("+xml") && media_type != "image/svg+xml"
-}
-
-/// The title stands in the head, of which nothing else is text.
-fn titled(page: &str, markdown: String) -> String {
-    let found = html::elements(page, |element| element.name == "title").unwrap_or_default();
-    let title = found.first().map(|title| channels::text::neutralise(title.text.trim()));
-    match title {
-        Some(title) if !title.is_empty() && !markdown.contains(&title) => {
-            format!("# {title}\n\n{markdown}")
-        }
-        _ => markdown,
-    }
 }
 
 /// Puts the bytes where the other tools can open them.
@@ -153,29 +145,9 @@ mod tests {
 
     async fn fetched(server: &FakeWeb, path: &str, place: &mut Place) -> Result<String, ToolError> {
         let outside = Outside::new(["127.0.0.1".to_owned()].into()).unwrap();
+        let fetch = WebFetch { outside, sandbox: Arc::new(Sandbox::off("no page is read here")) };
         let arguments = json!({ "url": format!("{}{path}", server.url()) });
-        Ok(place.runs(&WebFetch { outside }, arguments).await?.text)
-    }
-
-    /// MC-22's companion: a page without its scripts, its table and links kept.
-    #[tokio::test]
-    async fn a_page_becomes_markdown() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
-        let text = fetched(&server, "/page", &mut place).await.unwrap();
-        let text = text.replace(&server.url(), "http://site");
-        insta::assert_snapshot!(text, @r"
-        [http://site/page · text/html]
-
-        # Rivers & lakes
-
-        ## Long ones
-
-        The [Elbe](/elbe) is **long**.
-
-        | River | km   |
-        | ----- | ---- |
-        | Elbe  | 1094 |
-        ");
+        Ok(place.runs(&fetch, arguments).await?.text)
     }
 
     #[tokio::test]
@@ -189,7 +161,11 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_read_is_told() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
-        for (path, reason) in [("/gone", "answered 410"), ("/large", "is larger than 5")] {
+        for (path, reason) in [
+            ("/gone", "answered 410"),
+            ("/large", "is larger than 5"),
+            ("/page", "no page is read here"),
+        ] {
             let error = fetched(&server, path, &mut place).await.unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         }

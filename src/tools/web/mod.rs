@@ -14,7 +14,7 @@ pub mod search;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::Tool;
+use super::{Tool, sandbox::Sandbox};
 use crate::agent::spec::Variable;
 use client::Outside;
 use search::{Provider, WebSearch};
@@ -30,17 +30,20 @@ pub struct WebConfig {
     pub missing: Vec<Variable>,
 }
 
-/// The tools of the web.
-pub fn tools(config: WebConfig) -> Result<Vec<Arc<dyn Tool>>, reqwest::Error> {
+/// The tools of the web; what comes from there is read in the sandbox.
+pub fn tools(
+    config: WebConfig,
+    sandbox: &Arc<Sandbox>,
+) -> Result<Vec<Arc<dyn Tool>>, reqwest::Error> {
     let WebConfig { inside, search, missing } = config;
     let outside = Outside::new(inside.clone())?;
     // Where it searches is nobody else's to ask.
     let own = search.iter().filter_map(Provider::own_place);
     let searching = Outside::new(inside.into_iter().chain(own).collect())?;
     Ok(vec![
-        Arc::new(fetch::WebFetch { outside: outside.clone() }),
+        Arc::new(fetch::WebFetch { outside: outside.clone(), sandbox: sandbox.clone() }),
         Arc::new(request::HttpRequest { outside }),
-        Arc::new(WebSearch::new(searching, search).missing(missing)),
+        Arc::new(WebSearch::new(searching, sandbox.clone(), search).missing(missing)),
     ])
 }
 
@@ -67,7 +70,7 @@ mod tests {
         let url: url::Url = format!("{}/searxng", server.url()).parse().unwrap();
         let own = Provider { kind: Kind::Searxng, url, key: None, price_micros: 0 };
         let config = WebConfig { search: vec![own], ..WebConfig::default() };
-        for tool in tools(config).unwrap() {
+        for tool in tools(config, &Arc::new(Sandbox::off("not here"))).unwrap() {
             let name = tool.spec().name;
             let arguments = match name.as_str() {
                 "web_search" => json!({ "query": "rivers" }),

@@ -31,6 +31,7 @@ struct Seen {
     asked: Vec<String>,
     problems: Vec<String>,
     fails: HashMap<String, u16>,
+    says: HashMap<String, (String, Bytes)>,
 }
 
 const PAGE: &str = r#"<!doctype html><html><head><title>Rivers &amp; lakes</title>
@@ -79,6 +80,11 @@ impl FakeWeb {
     pub fn fails(&self, path: &str, status: u16) {
         lock(&self.shared).fails.insert(path.to_owned(), status);
     }
+
+    /// From now on this path answers with that: its media type, and what it says.
+    pub fn says(&self, path: &str, kind: &str, body: impl Into<Bytes>) {
+        lock(&self.shared).says.insert(path.to_owned(), (kind.to_owned(), body.into()));
+    }
 }
 
 impl Drop for FakeWeb {
@@ -97,11 +103,14 @@ async fn note(
     next: axum::middleware::Next,
 ) -> Response {
     let path = request.uri().path().to_owned();
-    let fails = {
+    let (fails, says) = {
         let mut seen = lock(&shared);
         seen.asked.push(format!("{} {path}", request.method()));
-        seen.fails.get(&path).copied()
+        (seen.fails.get(&path).copied(), seen.says.get(&path).cloned())
     };
+    if let Some((kind, body)) = says {
+        return ([("content-type", kind)], body).into_response();
+    }
     match fails {
         Some(202) => {
             (StatusCode::ACCEPTED, Html(r#"<form id="challenge-form"></form>"#)).into_response()

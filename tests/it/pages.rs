@@ -1,0 +1,120 @@
+//! Pages of the web, read as an agent would: in the confined process.
+
+use countersign::tools::{
+    Tool,
+    web::{
+        client::Outside,
+        fetch::WebFetch,
+        search::{Kind, Provider, WebSearch},
+    },
+};
+use fakes::web::FakeWeb;
+use serde_json::{Value, json};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use crate::{documents::Desk, sandbox::sandbox};
+
+fn outside() -> Outside {
+    Outside::new(["127.0.0.1".to_owned()].into()).unwrap()
+}
+
+struct Reader {
+    desk: Desk,
+    server: FakeWeb,
+}
+
+impl Reader {
+    async fn new() -> Self {
+        Self { desk: Desk::new().await, server: FakeWeb::start().await }
+    }
+
+    async fn uses(&self, tool: impl Tool, arguments: Value) -> String {
+        let done = tool.run(arguments, &self.desk.context).await;
+        let text = done.map_or_else(|problem| problem.to_string(), |output| output.text);
+        text.replace(&self.server.url(), "http://site")
+    }
+
+    async fn fetches(&self, path: &str) -> String {
+        let tool = WebFetch { outside: outside(), sandbox: Arc::new(sandbox().await) };
+        self.uses(tool, json!({ "url": format!("{}{path}", self.server.url()) })).await
+    }
+
+    async fn searches(&self) -> String {
+        let url = format!("{}/duckduckgo", self.server.url()).parse().unwrap();
+        let provider = Provider { kind: Kind::Duckduckgo, url, key: None, price_micros: 0 };
+        let tool = WebSearch::new(outside(), Arc::new(sandbox().await), vec![provider]);
+        let arguments =
+            json!({ "query": "rivers", "count": 2, "freshness": "week", "language": "de" });
+        self.uses(tool, arguments).await
+    }
+}
+
+/// MC-22's companion: a page without its scripts, its table and links kept.
+#[tokio::test]
+async fn a_page_becomes_markdown() {
+    let text = Reader::new().await.fetches("/page").await;
+    insta::assert_snapshot!(text, @r"
+    [http://site/page · text/html]
+
+    # Rivers & lakes
+
+    ## Long ones
+
+    The [Elbe](/elbe) is **long**.
+
+    | River | km   |
+    | ----- | ---- |
+    | Elbe  | 1094 |
+    ");
+}
+
+/// MC-22: the service without an interface is understood by its page.
+#[tokio::test]
+async fn mc_22_a_page_of_results_is_understood() {
+    let reader = Reader::new().await;
+    assert_eq!(
+        reader.searches().await,
+        "1. The Elbe & others\n   https://example.org/elbe\n   A river in Europe.\n\n\
+         2. Second\n   https://example.org/two\n   More.\n\n"
+    );
+    assert_eq!(reader.server.problems(), Vec::<String>::new());
+    reader.server.fails("/duckduckgo", 202);
+    let doubted = reader.searches().await;
+    assert!(doubted.contains("wants to know whether we are a person"), "{doubted}");
+}
+
+/// MC-25: the charset that a page came with counts, then what it says of itself.
+#[tokio::test]
+async fn mc_25_pages_in_any_charset_are_read() {
+    let reader = Reader::new().await;
+    for (charset, page, words) in [
+        ("; charset=ISO-8859-1", &b"<p>Gr\xf6\xdfe"[..], "Größe"),
+        ("; charset=\"gbk\"", b"<p>\xc4\xe3\xba\xc3", "你好"),
+        ("", b"<meta charset=Shift_JIS><p>\x93\xfa\x96\x7b", "日本"),
+        ("; charset=utf-8", "<meta charset=gbk><p>你好".as_bytes(), "你好"),
+        ("", "<meta charset=gbk><p>你好".as_bytes(), "你好"),
+    ] {
+        reader.server.says("/page", &format!("text/html{charset}"), page);
+        let text = reader.fetches("/page").await;
+        assert!(text.contains(words), "{charset}: {text}");
+    }
+}
+
+/// S14: a page that wants to break something is refused, in a process of its own and in time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s14_pages_do_no_harm() {
+    let reader = Reader::new().await;
+    let started = Instant::now();
+    reader.server.says("/page", "text/html", "<div></x>".repeat(500_000));
+    let deep = reader.fetches("/page").await;
+    assert!(deep.contains("inside one another"), "{deep}");
+    // Each is compared with all before it.
+    let many = (0..250_000).map(|n| format!(" a{n}")).collect::<Vec<_>>().concat();
+    reader.server.says("/duckduckgo", "text/html", format!("<p{many}>x"));
+    let searched = reader.searches().await;
+    assert!(!searched.contains("example.org"), "{searched}");
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+}
