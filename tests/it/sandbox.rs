@@ -428,6 +428,17 @@ async fn s16_a_server_is_confined_and_works() {
         assert_eq!(ended.stdout.text(), "online\nhome\nnamed\nroot\n", "{ended:?}");
     }
     assert!(Path::new(&house.path("yours/mcp/one/kept")).exists());
+    for (name, bomb) in [
+        ("processes without end", ":(){ :|:& };:; sleep 20; echo ESCAPED".to_owned()),
+        ("one large block", python("b = bytearray(8 << 30)\nprint(\"ESCAPED\")")),
+        ("a file without end", "truncate -s 3G $HOME/big && echo ESCAPED".to_owned()),
+    ] {
+        let program = ["/bin/sh", "-c", &bomb].map(str::to_owned);
+        let ended = run::to_its_end(walls.command(&program).unwrap(), Vec::new(), WAIT).await;
+        let ended = ended.unwrap();
+        let escaped = ended.timed_out || ended.stdout.text().contains("ESCAPED");
+        assert!(!escaped, "{name}: {ended:?}");
+    }
     let off = ServerWalls { sandbox: Arc::new(Sandbox::off("bubblewrap is missing")), ..walls };
     assert!(off.command(&["/bin/true".to_owned()]).unwrap_err().to_string().contains("missing"));
 }

@@ -92,7 +92,7 @@ fn limit(limits: Limits, work: &Work) -> Result<()> {
         (Resource::Data, limits.memory_bytes),
         (Resource::Cpu, limits.cpu_seconds),
         (Resource::Fsize, limits.file_bytes),
-        (Resource::Nofile, 512),
+        (Resource::Nofile, limits.open_files),
     ];
     for (resource, most) in always.into_iter().chain(starts) {
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;

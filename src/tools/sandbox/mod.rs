@@ -87,7 +87,9 @@ pub struct Limits {
     /// What all processes together may hold.
     pub total_bytes: u64,
     pub processes: u64,
+    /// Without end for what runs as long as we do.
     pub cpu_seconds: u64,
+    pub open_files: u64,
     /// The largest file that may be written.
     pub file_bytes: u64,
 }
@@ -99,7 +101,17 @@ impl Limits {
         total_bytes: 1536 * MIB,
         processes: 128,
         cpu_seconds: 600,
+        open_files: 512,
         file_bytes: 256 * MIB,
+    };
+    /// For MCP servers and hooks: what the operator has chosen, and somebody else has made.
+    pub const SERVER: Self = Self {
+        memory_bytes: 4096 * MIB,
+        total_bytes: 4096 * MIB,
+        processes: 256,
+        cpu_seconds: u64::MAX,
+        open_files: 4096,
+        file_bytes: 2048 * MIB,
     };
     /// For the reading of a document that anybody may have made.
     pub const DOCUMENT: Self = Self {
@@ -107,6 +119,7 @@ impl Limits {
         total_bytes: 256 * MIB,
         processes: 8,
         cpu_seconds: 10,
+        open_files: 512,
         file_bytes: 0,
     };
     /// For the drawing of a document: 500 pages of a PDF take a gigabyte.
@@ -115,6 +128,7 @@ impl Limits {
         total_bytes: 1536 * MIB,
         processes: 8,
         cpu_seconds: 90,
+        open_files: 512,
         file_bytes: 0,
     };
     /// For the drawing of an Office file by LibreOffice.
@@ -123,6 +137,7 @@ impl Limits {
         total_bytes: 1024 * MIB,
         processes: 64,
         cpu_seconds: 20,
+        open_files: 512,
         file_bytes: 64 * MIB,
     };
     /// For the recognition of text in pictures.
@@ -131,6 +146,7 @@ impl Limits {
         total_bytes: 768 * MIB,
         processes: 16,
         cpu_seconds: 120,
+        open_files: 512,
         file_bytes: 64 * MIB,
     };
 }

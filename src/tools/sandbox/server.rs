@@ -9,7 +9,7 @@ use std::{
 use tokio::process::Command;
 
 use super::{
-    Job, Sandbox, Work,
+    Job, Limits, Sandbox, Work,
     cell::{Cell, Files, HOME},
 };
 use crate::tools::ToolError;
@@ -40,7 +40,7 @@ impl ServerWalls {
         let mut folders = vec![(self.home.clone(), PathBuf::from(HOME))];
         folders.extend(self.folders.iter().map(|folder| (folder.clone(), folder.clone())));
         let cell = Cell {
-            job: Job::new(Work::Program(program.to_vec()), None),
+            job: Job::new(Work::Program(program.to_vec()), Some(Limits::SERVER)),
             files: Files::Machine { hidden: self.hidden.clone(), shown },
             folders,
             shown: Vec::new(),

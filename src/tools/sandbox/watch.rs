@@ -4,13 +4,21 @@
 
 use anyhow::{Context as _, Result};
 use rustix::process::{WaitOptions, WaitStatus, wait};
-use std::{fs, process::Command, thread, time::Duration};
+use std::{
+    fs,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
 
 use super::Limits;
 
 /// Between two looks. A program that ends at once is not kept waiting long.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LATER_LOOKS: Duration = Duration::from_millis(20);
+/// At what runs as long as we do, once it has started.
+const RARE_LOOKS: Duration = Duration::from_millis(200);
+const STARTED_IN: Duration = Duration::from_secs(10);
 
 /// As if it had been killed.
 const KILLED: i32 = 137;
@@ -20,7 +28,8 @@ pub fn over(program: &[String], limits: Option<Limits>) -> Result<i32> {
     let (name, arguments) = program.split_first().context("there is no program to start")?;
     let child = Command::new(name).args(arguments).spawn();
     let child = child.with_context(|| format!("{name} cannot be started"))?;
-    let mut look = FIRST_LOOK;
+    let (mut look, started) = (FIRST_LOOK, Instant::now());
+    let stays = limits.is_some_and(|limits| limits.cpu_seconds == u64::MAX);
     loop {
         let how = if limits.is_some() { WaitOptions::NOHANG } else { WaitOptions::empty() };
         match wait(how)? {
@@ -34,7 +43,8 @@ pub fn over(program: &[String], limits: Option<Limits>) -> Result<i32> {
                     return Ok(KILLED);
                 }
                 thread::sleep(look);
-                look = (look * 2).min(LATER_LOOKS);
+                let is_rare = stays && started.elapsed() > STARTED_IN;
+                look = (look * 2).min(if is_rare { RARE_LOOKS } else { LATER_LOOKS });
             }
         }
     }
