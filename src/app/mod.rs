@@ -8,6 +8,7 @@
 pub mod backup;
 pub mod channels;
 mod discord;
+mod hidden;
 pub mod models;
 pub mod reload;
 pub mod terminal;
@@ -33,7 +34,7 @@ use crate::{
         redact::{self, Redactor},
     },
     clock::{Clock, SystemClock},
-    config::{AgentEntry, Config, McpEntry, MemoryOf, ProviderName, build, oidc, webhooks},
+    config::{AgentEntry, Config, MemoryOf, ProviderName, build, oidc, webhooks},
     gateway::{
         Connected, Gateway,
         webhooks::tell::{self, Teller},
@@ -350,18 +351,8 @@ fn shown(config: &Config) -> Result<Value> {
 /// Every secret that the configuration names: what logs must not show.
 pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSet<String> {
     use secrecy::ExposeSecret as _;
-    let models = config.models.iter().filter_map(|m| m.api_key.as_ref());
-    let channels = config.channels.iter().flat_map(|c| {
-        [c.token.as_ref(), c.webhook_secret.as_ref(), c.webhook_secret_before.as_ref()]
-    });
-    let mcp = config.mcp.iter().flat_map(McpEntry::secrets);
-    models
-        .chain(channels.flatten())
-        .chain(mcp)
-        .chain(config.web.secrets())
-        .chain(config.webhook_secrets())
-        .chain(&config.admin.metrics_token)
-        .chain(&config.admin.oidc.client_secret)
+    config
+        .secrets()
         .filter_map(|secret| secret.reveal(variables).ok())
         .map(|secret| secret.expose_secret().to_owned())
         .chain(db::passwords(&config.store_url()))

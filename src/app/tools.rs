@@ -3,12 +3,15 @@
 use anyhow::{Context as _, Result};
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
     sync::{Arc, PoisonError},
     time::Duration,
 };
 
-use super::{App, refresh_agents};
+use super::{
+    App,
+    hidden::{absolute, hidden},
+    refresh_agents,
+};
 use crate::{
     agent::{catalog::Skill, naming::sanitise},
     config::{AgentEntry, Config, McpEntry, ModelEntry},
@@ -91,19 +94,13 @@ fn take(worker: &Worker, name: &str, found: Found) -> bool {
 
 /// What is around a local server, unless the configuration says that nothing is to be.
 pub fn walls(entry: &McpEntry, config: &Config, sandbox: &Arc<Sandbox>) -> Option<ServerWalls> {
-    let hidden = absolute(&config.data_dir);
     (entry.sandbox && entry.command.is_some()).then(|| ServerWalls {
         sandbox: sandbox.clone(),
-        home: hidden.join("mcp").join(&entry.name),
-        hidden,
+        home: absolute(&config.data_dir).join("mcp").join(&entry.name),
+        hidden: hidden(config),
         folders: entry.folders.iter().map(|folder| absolute(folder)).collect(),
         network: true,
     })
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    let real = path.canonicalize().or_else(|_| std::path::absolute(path));
-    real.unwrap_or_else(|_| path.to_owned())
 }
 
 /// What is around the programs of hooks; said at once where there is nothing to build it of.
@@ -112,7 +109,7 @@ pub(super) fn hook_walls(config: &Config, sandbox: &Arc<Sandbox>) -> Walls {
     if let Some(why) = sandbox.missing().filter(|_| confined) {
         tracing::warn!(why, "programs of hooks cannot be confined and so do not run");
     }
-    Walls { sandbox: sandbox.clone(), data: absolute(&config.data_dir) }
+    Walls { sandbox: sandbox.clone(), data: absolute(&config.data_dir), hidden: hidden(config) }
 }
 
 pub fn server(

@@ -46,6 +46,7 @@ pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
 use limits::{AuditConfig, HookEntry, LimitsConfig, RedactionConfig};
 pub use mcp::McpEntry;
 pub use models::{ModelEntry, ProviderName, ToolCallStyle};
+use secret::Secret;
 
 /// The file that is read when none is named and it is there.
 pub const DEFAULT_FILE: &str = "countersign.toml";
@@ -53,6 +54,9 @@ pub const DEFAULT_FILE: &str = "countersign.toml";
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
+    /// Where it was read.
+    #[serde(skip)]
+    pub file: PathBuf,
     pub data_dir: PathBuf,
     pub store: StoreConfig,
     pub admin: AdminConfig,
@@ -176,6 +180,7 @@ pub struct GuardConfig {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            file: DEFAULT_FILE.into(),
             data_dir: "./data".into(),
             store: StoreConfig::default(),
             admin: AdminConfig::default(),
@@ -230,11 +235,12 @@ impl Config {
         let mut table = read(file)?;
         environment::go_live(&mut table, variables);
         environment::overlay(&mut table, variables)?;
-        let config: Self =
-            serde_path_to_error::deserialize(toml::Value::Table(table)).map_err(|problem| {
+        let mut config: Self = serde_path_to_error::deserialize(toml::Value::Table(table))
+            .map_err(|problem| {
                 let path = problem.path().to_string();
                 anyhow::anyhow!("configuration: {path}: {}", problem.into_inner().message())
             })?;
+        config.file = file.map_or(config.file, Path::to_owned);
         config.complete().check()
     }
 
@@ -286,6 +292,22 @@ impl Config {
 
     fn has_model(&self, id: &str) -> bool {
         self.models.iter().any(|model| model.id == id)
+    }
+
+    /// All that it names.
+    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let models = self.models.iter().filter_map(|model| model.api_key.as_ref());
+        let channels = self.channels.iter().flat_map(|c| {
+            [c.token.as_ref(), c.webhook_secret.as_ref(), c.webhook_secret_before.as_ref()]
+        });
+        let mcp = self.mcp.iter().flat_map(McpEntry::secrets);
+        models
+            .chain(channels.flatten())
+            .chain(mcp)
+            .chain(self.web.secrets())
+            .chain(self.webhook_secrets())
+            .chain(&self.admin.metrics_token)
+            .chain(&self.admin.oidc.client_secret)
     }
 
     /// Where the agent has its skills.

@@ -280,8 +280,10 @@ async fn run(mut command: Command, program: &Program, question: &[u8]) -> Result
 /// What is around the programs of hooks.
 pub struct Walls {
     pub sandbox: Arc<Sandbox>,
-    /// Ours, which they do not see.
+    /// Where they have folders of their own.
     pub data: PathBuf,
+    /// What they do not see.
+    pub hidden: Vec<PathBuf>,
 }
 
 impl Walls {
@@ -309,7 +311,7 @@ impl Walls {
         ServerWalls {
             sandbox: self.sandbox.clone(),
             home: self.data.join("hooks").join(&own[..16]),
-            hidden: self.data.clone(),
+            hidden: self.hidden.clone(),
             folders: Vec::new(),
             network: false,
         }

@@ -404,7 +404,7 @@ async fn s16_a_server_is_confined_and_works() {
     let walls = ServerWalls {
         sandbox: Arc::new(house.sandbox.clone()),
         home: house.folder.path().join("yours/mcp/one"),
-        hidden: house.folder.path().join("yours"),
+        hidden: vec![house.folder.path().join("yours")],
         folders: vec![house.folder.path().join("named")],
         network: true,
     };
@@ -443,6 +443,38 @@ async fn s16_a_server_is_confined_and_works() {
     assert!(off.command(&["/bin/true".to_owned()]).unwrap_err().to_string().contains("missing"));
 }
 
+/// S16: what is ours stays out of sight, also in a folder that the server may write; what is not is
+/// there. Not below `/tmp`, of which a server has one of its own.
+#[tokio::test]
+async fn s16_a_server_does_not_see_what_is_ours() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["data", ".ssh", "project", "project/data", "project/data/open"] {
+        fs::create_dir(at(name)).unwrap();
+    }
+    for name in ["countersign.toml", ".ssh/id", "data/db", "project/.env", "project/data/db"] {
+        fs::write(at(name), "ESCAPED").unwrap();
+    }
+    fs::write(at("plain"), "plain\n").unwrap();
+    fs::write(at("project/data/open/plain"), "open\n").unwrap();
+    let hidden = ["countersign.toml", ".ssh", "data", "project/.env", "project/data", "gone"];
+    let walls = ServerWalls {
+        sandbox: Arc::new(sandbox().await),
+        home: at("data/mcp/one"),
+        hidden: hidden.map(at).to_vec(),
+        folders: vec![at("project"), at("project/data/open")],
+        network: false,
+    };
+    let script = "cat countersign.toml .ssh/id data/db project/.env project/data/db; \
+                  cat plain project/data/open/plain; echo x >project/made && echo made; \
+                  head -c 1M /dev/zero >project/data/large && echo ESCAPED";
+    let script = format!("cd {} && {script}", folder.path().display());
+    let command = walls.command(&["/bin/sh", "-c", &script].map(str::to_owned)).unwrap();
+    let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
+    assert_eq!(ended.stdout.text(), "plain\nopen\nmade\n", "{ended:?}");
+    assert!(at("project/made").exists());
+}
+
 /// CA-31, S16: the official Python server, confined.
 #[tokio::test]
 async fn s16_the_official_server_works_confined() {
@@ -467,7 +499,7 @@ async fn s16_the_official_server_works_confined() {
         walls: Some(ServerWalls {
             sandbox: Arc::new(house.sandbox.clone()),
             home: house.folder.path().join("yours/mcp/py"),
-            hidden: house.folder.path().join("yours"),
+            hidden: vec![house.folder.path().join("yours")],
             folders,
             network: true,
         }),

@@ -236,7 +236,11 @@ fn worker(gateway: Arc<Gateway>, folder: &TempDir) -> Arc<Worker> {
         fetching: Room::default(),
         shelf: Shelf::default(),
         hooks: vec![],
-        walls: Walls { sandbox: Arc::new(Sandbox::off("a test")), data: folder.path().to_owned() },
+        walls: Walls {
+            sandbox: Arc::new(Sandbox::off("a test")),
+            data: folder.path().to_owned(),
+            hidden: Vec::new(),
+        },
         redactor: Redactor::default(),
         limits: Limits::default(),
         keep_audit: None,

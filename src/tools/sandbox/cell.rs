@@ -21,6 +21,8 @@ const CONFINE: &str = "/run/countersign";
 const EGRESS: &str = "/run/egress";
 
 const TEMPORARY_BYTES: u64 = 256 * MIB;
+/// Of what is put over a hidden folder, which stays as good as empty.
+const HIDDEN_BYTES: &str = "65536";
 
 /// Programs, and what they need to start: nothing that anybody wrote for himself.
 const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -60,8 +62,17 @@ pub struct Cell {
 pub enum Files {
     /// Programs only.
     Programs,
-    /// What is on this machine, but for this folder of ours and what runs here.
-    Machine { hidden: PathBuf, shown: Vec<PathBuf> },
+    /// What is on this machine, but for these files and folders and what runs here.
+    Machine { hidden: Vec<PathBuf>, shown: Vec<PathBuf> },
+}
+
+/// What becomes of a place within.
+enum Place<'a> {
+    Hidden,
+    /// To be read, what is here.
+    Shown(&'a Path),
+    /// To be written, what is here.
+    Open(&'a Path),
 }
 
 impl Cell {
@@ -127,11 +138,15 @@ impl Cell {
         if let Some(socket) = &self.egress {
             command.arg("--ro-bind").arg(socket).arg(EGRESS);
         }
-        for (here, within) in &self.shown {
-            command.arg("--ro-bind").arg(here).arg(within);
-        }
-        for (here, within) in &self.folders {
-            command.arg("--bind").arg(here).arg(within);
+        for (within, place) in self.places() {
+            match place {
+                Place::Hidden if within.is_dir() => {
+                    command.args(["--size", HIDDEN_BYTES, "--tmpfs"]).arg(within)
+                }
+                Place::Hidden => command.args(["--ro-bind", "/dev/null"]).arg(within),
+                Place::Shown(here) => command.arg("--ro-bind").arg(here).arg(within),
+                Place::Open(here) => command.arg("--bind").arg(here).arg(within),
+            };
         }
         command.arg("--chdir").arg(self.folders.first().map_or(Path::new("/tmp"), |(_, f)| f));
         command.args(["--", CONFINE, "confine", "--job"]).arg(job.argument());
@@ -158,17 +173,26 @@ impl Cell {
         for place in ["/tmp", "/dev/shm"] {
             command.args(["--size", &TEMPORARY_BYTES.to_string(), "--tmpfs", place]);
         }
-        if let Files::Machine { hidden, shown } = &self.files {
+        if let Files::Machine { .. } = &self.files {
             // Sockets of whatever runs here are a way to be it.
             command.args(["--tmpfs", "/run"]);
             for kept in ["/run/systemd/resolve", "/run/current-system"] {
                 command.args(["--ro-bind-try", kept, kept]);
             }
-            command.arg("--tmpfs").arg(hidden);
-            for path in shown {
-                command.arg("--ro-bind").arg(path).arg(path);
-            }
         }
+    }
+
+    /// The outer ones first, so that what is said of an inner one holds.
+    fn places(&self) -> Vec<(&Path, Place<'_>)> {
+        let mut places = Vec::new();
+        if let Files::Machine { hidden, shown } = &self.files {
+            places.extend(hidden.iter().map(|path| (&**path, Place::Hidden)));
+            places.extend(shown.iter().map(|path| (&**path, Place::Shown(path))));
+        }
+        places.extend(self.shown.iter().map(|(here, within)| (&**within, Place::Shown(here))));
+        places.extend(self.folders.iter().map(|(here, within)| (&**within, Place::Open(here))));
+        places.sort_by_key(|(within, _)| within.components().count());
+        places
     }
 }
 

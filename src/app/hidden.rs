@@ -1,0 +1,99 @@
+//! What programs of others do not see: what is ours, and what lets somebody in elsewhere.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{Config, secret::Secret};
+
+/// Where programs keep in somebody's home what they sign in with, and shells what was typed.
+const AT_HOME: [&str; 28] = [
+    ".aws",
+    ".azure",
+    ".bash_history",
+    ".cargo/credentials.toml",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/google-chrome",
+    ".config/op",
+    ".config/rclone",
+    ".docker",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".mysql_history",
+    ".netrc",
+    ".npmrc",
+    ".password-store",
+    ".pgpass",
+    ".psql_history",
+    ".pypirc",
+    ".python_history",
+    ".ssh",
+    ".terraform.d",
+    ".thunderbird",
+    ".vault-token",
+    ".zsh_history",
+];
+
+/// As far as they are there when a program starts.
+pub(super) fn hidden(config: &Config) -> Vec<PathBuf> {
+    let secrets = config.secrets().filter_map(|secret| match secret {
+        Secret::File { file } => Some(file.clone()),
+        Secret::Plain(_) | Secret::Env { .. } => None,
+    });
+    let workspaces = config.agents.iter().filter_map(|agent| agent.workspace.clone());
+    let url = config.store_url();
+    let database = url.strip_prefix("sqlite://").map(|path| path.split('?').next().unwrap_or(path));
+    let database =
+        database.map(|path| ["", "-wal", "-shm"].map(|end| format!("{path}{end}").into()));
+    let beside = config.file.parent().unwrap_or(Path::new("")).join(".env");
+    let home = std::env::home_dir();
+    let at_home = home.iter().flat_map(|home| AT_HOME.iter().map(|name| home.join(name)));
+    [config.data_dir.clone(), config.file.clone(), beside, ".env".into()]
+        .into_iter()
+        .chain(secrets)
+        .chain(workspaces)
+        .chain(database.into_iter().flatten())
+        .chain(at_home)
+        .map(|path| absolute(&path))
+        .collect()
+}
+
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    let real = path.canonicalize().or_else(|_| std::path::absolute(path));
+    real.unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S16: the configuration, the files of its secrets, other agents' folders, the database.
+    #[test]
+    fn what_is_ours_is_hidden_wherever_it_lies() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        let text = format!(
+            "data_dir = {:?}\nstore.url = \"sqlite://{}?mode=rwc\"\n\
+             [[models]]\nid = \"m\"\nprovider = \"demo\"\nmodel = \"demo\"\n\
+             api_key = {{ file = {:?} }}\n\
+             [[agents]]\nid = \"a\"\nmodel = \"m\"\nworkspace = {:?}\n",
+            at("data"),
+            at("elsewhere.db").display(),
+            at("key"),
+            at("work"),
+        );
+        let file = at("countersign.toml");
+        std::fs::write(&file, text).unwrap();
+        let config = Config::load(Some(&file), &<_>::default()).unwrap();
+        let hidden = hidden(&config);
+        for name in
+            ["data", "elsewhere.db", "elsewhere.db-wal", "key", "work", "countersign.toml", ".env"]
+        {
+            assert!(hidden.contains(&at(name)), "{name} is not among {hidden:?}");
+        }
+        let ssh = std::env::home_dir().unwrap().join(".ssh");
+        assert!(hidden.contains(&absolute(&ssh)));
+    }
+}
