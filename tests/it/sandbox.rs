@@ -335,7 +335,11 @@ async fn s7_bombs_end_and_nothing_else_does() {
     house.holds("a file without end", "head -c 400M /dev/zero >big; test $(stat -c %s big) -gt 268435456 && echo ESCAPED; rm -f big").await;
     house.holds("/tmp without end", "for n in 1 2 3; do head -c 200M /dev/zero >/tmp/$n || true; done; test $(du -sm /tmp | cut -f1) -gt 300 && echo ESCAPED").await;
     house.holds("/dev/shm without end", "for n in 1 2 3; do head -c 200M /dev/zero >/dev/shm/$n || true; done; test $(du -sm /dev/shm | cut -f1) -gt 300 && echo ESCAPED").await;
-    assert!(started.elapsed() < Duration::from_mins(2), "{:?}", started.elapsed());
+    let many = "for n in $(seq 100); do head -c 255M /dev/zero >f$n; done; echo ESCAPED";
+    let ended = house.runs_for(many, Duration::from_mins(1)).await;
+    assert!(ended.stderr.text().contains("it filled the disk"), "{ended:?}");
+    assert!(!ended.stdout.text().contains("ESCAPED"));
+    assert!(started.elapsed() < Duration::from_mins(3), "{:?}", started.elapsed());
 }
 
 /// T7: with the command end all that it started, however it hid; so they do when its time is over,

@@ -20,6 +20,8 @@ const CONFINE: &str = "/run/countersign";
 /// Where the proxy's socket is within.
 const EGRESS: &str = "/run/egress";
 
+/// What is written there lies in memory, and is gone with the program.
+pub const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
 const TEMPORARY_BYTES: u64 = 256 * MIB;
 /// Of what is put over a hidden folder, which stays as good as empty.
 const HIDDEN_BYTES: &str = "65536";
@@ -103,7 +105,7 @@ impl Cell {
     pub fn command(&self, bubblewrap: &Path, program: &Path) -> Command {
         let mut job = self.job.clone();
         job.writable = self.folders.iter().map(|(_, within)| within.clone()).collect();
-        job.writable.extend(["/tmp", "/dev/shm"].map(PathBuf::from));
+        job.writable.extend(TEMPORARY.map(PathBuf::from));
         job.egress = self.egress.as_ref().map(|_| PathBuf::from(EGRESS));
         let mut command = Command::new(bubblewrap);
         command.env_clear().envs([
@@ -170,7 +172,7 @@ impl Cell {
         }
         // To root, though without rights here, some of the kernel's settings would be writable.
         command.args(["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]);
-        for place in ["/tmp", "/dev/shm"] {
+        for place in TEMPORARY {
             command.args(["--size", &TEMPORARY_BYTES.to_string(), "--tmpfs", place]);
         }
         if let Files::Machine { .. } = &self.files {

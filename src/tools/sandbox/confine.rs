@@ -55,7 +55,7 @@ fn confined(job: &str) -> Result<i32> {
             if let Some(socket) = job.egress {
                 passage::dig(socket).context("the way out")?;
             }
-            watch::over(program, job.limits)
+            watch::over(program, job.limits, &job.writable)
         }
         Work::Probe => {
             calls::close(Reach::Reader)?;

@@ -92,6 +92,9 @@ pub struct Limits {
     pub open_files: u64,
     /// The largest file that may be written.
     pub file_bytes: u64,
+    /// By how much a disk may fill while it runs, whoever writes there; without end for what runs as
+    /// long as we do.
+    pub disk_bytes: u64,
 }
 
 impl Limits {
@@ -103,6 +106,7 @@ impl Limits {
         cpu_seconds: 600,
         open_files: 512,
         file_bytes: 256 * MIB,
+        disk_bytes: 2048 * MIB,
     };
     /// For MCP servers and hooks: what the operator has chosen, and somebody else has made.
     pub const SERVER: Self = Self {
@@ -112,6 +116,7 @@ impl Limits {
         cpu_seconds: u64::MAX,
         open_files: 4096,
         file_bytes: 2048 * MIB,
+        disk_bytes: u64::MAX,
     };
     /// For the reading of a document that anybody may have made.
     pub const DOCUMENT: Self = Self {
@@ -121,6 +126,7 @@ impl Limits {
         cpu_seconds: 10,
         open_files: 512,
         file_bytes: 0,
+        disk_bytes: 0,
     };
     /// For the drawing of a document: 500 pages of a PDF take a gigabyte.
     pub const DRAWING: Self = Self {
@@ -130,6 +136,7 @@ impl Limits {
         cpu_seconds: 90,
         open_files: 512,
         file_bytes: 0,
+        disk_bytes: 0,
     };
     /// For the drawing of an Office file by LibreOffice.
     pub const OFFICE: Self = Self {
@@ -139,6 +146,7 @@ impl Limits {
         cpu_seconds: 20,
         open_files: 512,
         file_bytes: 64 * MIB,
+        disk_bytes: 512 * MIB,
     };
     /// For the recognition of text in pictures.
     pub const PICTURES: Self = Self {
@@ -148,6 +156,7 @@ impl Limits {
         cpu_seconds: 120,
         open_files: 512,
         file_bytes: 64 * MIB,
+        disk_bytes: 512 * MIB,
     };
 }
 
