@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-const NAME_CHARS: usize = 64;
+/// The longest name that every vendor takes.
+pub const NAME_CHARS: usize = 64;
 
 /// Names that are more alike than this are one, misspelt.
 const ALIKE: f64 = 0.85;
@@ -41,6 +42,12 @@ pub fn free(name: &str, taken: &mut BTreeSet<String>) -> String {
         number += 1;
     }
     free
+}
+
+/// What a tool of a server is called here: the two names, cut to fit. Several may come to the same.
+pub fn of_server(server: &str, tool: &str) -> String {
+    let name = format!("{}_{}", sanitise(server), sanitise(tool));
+    name.chars().take(NAME_CHARS).collect::<String>().trim_matches('_').to_owned()
 }
 
 /// The one of these names that is meant: itself, the same but for its spelling, or the one that is

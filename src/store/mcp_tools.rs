@@ -1,5 +1,8 @@
 //! The tools of MCP servers as they were first seen, or as an operator answered for them, and what
 //! their servers say of them now. To answer for one raises the version of the tools.
+//!
+//! Two that would be called the same here are never taken for each other: what was said of the name
+//! of the one, by a leave or a rule, is nothing to the other.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -12,6 +15,7 @@ use super::{
     db::sql,
     tool_settings,
 };
+use crate::agent::naming;
 
 /// A tool, by its server and the name that it has there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,8 +90,22 @@ pub async fn of_server(tx: &mut Tx<'_>, server: &str) -> Result<BTreeMap<String,
     Ok(pins.into_iter().map(|pin| (pin.tool.clone(), pin)).collect())
 }
 
+/// Those that are called the same here, by what they are called, whether they are still offered or
+/// not.
+pub fn namesakes<'p>(
+    server: &str,
+    pins: &'p BTreeMap<String, Pin>,
+) -> BTreeMap<String, Vec<&'p Pin>> {
+    let mut namesakes: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for pin in pins.values() {
+        namesakes.entry(naming::of_server(server, &pin.tool)).or_default().push(pin);
+    }
+    namesakes
+}
+
 /// Holds what a server says of its tools (names and definitions) against what is remembered. What
-/// is new is remembered; what has changed is written down, for the audit too. All pins then.
+/// is new is remembered; what has changed is written down, for the audit too; what would take the
+/// name of another counts as that one, changed. All pins then.
 pub async fn see(
     tx: &mut Tx<'_>,
     server: &str,
@@ -95,39 +113,51 @@ pub async fn see(
     now: DateTime<Utc>,
 ) -> Result<BTreeMap<String, Pin>> {
     let known = of_server(tx, server).await?;
+    let namesakes = namesakes(server, &known);
     for (tool, definition) in listed {
-        let offered = match known.get(tool) {
-            None => {
-                remember(tx, (server, tool), definition, now).await?;
-                continue;
-            }
-            Some(pin) if pin.definition == *definition => None,
-            Some(_) => Some(definition.as_str()),
+        let before = known.get(tool);
+        let called = naming::of_server(server, tool);
+        let was = match (before, namesakes.get(&called).map(Vec::as_slice)) {
+            (Some(pin), _) | (None, Some(&[pin])) => &pin.definition,
+            _ => definition,
         };
-        if known[tool].offered.as_deref() == offered {
-            continue;
+        if before.is_none() {
+            remember(tx, (server, tool), was, now).await?;
         }
-        sql!(
-            tx,
-            execute,
-            "
-            -- offer tool
-            UPDATE mcp_tools
-            SET offered = $1, changed_at = $2
-            WHERE server = $3 AND tool = $4",
-            offered,
-            now.timestamp_millis(),
-            server,
-            tool
-        );
-        if let Some(offered) = offered {
-            let fact = Fact::new("mcp_changed", "").of(tool).with("server", server);
-            let fact =
-                fact.with("was", digest(&known[tool].definition)).with("is", digest(offered));
-            audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+        let offered = (was != definition).then_some(definition.as_str());
+        if before.and_then(|pin| pin.offered.as_deref()) != offered {
+            offer(tx, (server, tool), (was, offered), now).await?;
         }
     }
     of_server(tx, server).await
+}
+
+/// What a tool is now, if it is not any more what it was.
+async fn offer(
+    tx: &mut Tx<'_>,
+    (server, tool): (&str, &str),
+    (was, offered): (&str, Option<&str>),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- offer tool
+        UPDATE mcp_tools
+        SET offered = $1, changed_at = $2
+        WHERE server = $3 AND tool = $4",
+        offered,
+        now.timestamp_millis(),
+        server,
+        tool
+    );
+    if let Some(offered) = offered {
+        let fact = Fact::new("mcp_changed", "").of(tool).with("server", server);
+        let fact = fact.with("was", digest(was)).with("is", digest(offered));
+        audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+    }
+    Ok(())
 }
 
 /// Of two nodes that see a tool first, the first counts.

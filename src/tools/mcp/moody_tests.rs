@@ -72,6 +72,31 @@ async fn s16_a_tool_that_has_changed_is_withheld_until_somebody_answers_for_it()
     assert_eq!((facts.len(), facts[0].person.as_str()), (2, "ann"));
 }
 
+/// S16: a tool that would be called like another, also like one that is gone, is withheld until
+/// somebody answers for it; and never is it called so: leave for the other is none for it.
+#[tokio::test]
+async fn s16_no_tool_takes_the_place_of_another() {
+    let desk = Desk::new().await;
+    let config = desk.moody(&json!([tool("echo-all"), tool("other")]));
+    let specs = async || {
+        let tools = desk.tools(config.clone()).await.expect("tools");
+        tools.iter().map(|tool| tool.spec()).collect::<Vec<_>>()
+    };
+    assert_eq!(specs().await[0].name, "m_echo_all");
+    desk.offers(&json!([tool("echoAll"), tool("other")]));
+    let taken = &specs().await[0];
+    assert!(taken.description.starts_with("Withheld") && taken.name != "m_echo_all", "{taken:?}");
+    assert_eq!(desk.audit("mcp_changed").await[0].tool, "echoAll");
+    desk.trusts("m", Some("echoAll")).await;
+    let vouched = &specs().await[0];
+    assert!(!vouched.description.starts_with("Withheld"), "{vouched:?}");
+    assert_eq!(vouched.name, taken.name);
+
+    desk.offers(&json!([tool("echo-all"), tool("echoAll"), tool("other")]));
+    let both: Vec<String> = specs().await.into_iter().map(|spec| spec.name).collect();
+    assert!(both.contains(&taken.name) && !both.contains(&"m_echo_all".to_owned()), "{both:?}");
+}
+
 /// S16: a definition that would fill the prompt is left out, and a long description is cut.
 #[tokio::test]
 async fn s16_what_a_server_says_of_a_tool_is_not_endless() {

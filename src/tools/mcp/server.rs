@@ -5,7 +5,7 @@ use rmcp::{
     service::Subscription,
 };
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -17,6 +17,7 @@ use super::{
     tool::{self, McpTool, Withheld},
 };
 use crate::{
+    agent::naming,
     clock::Clock,
     store::{
         Store,
@@ -154,8 +155,7 @@ impl Server {
             seen.definitions = listed.inspect_err(|error| {
                 self.note(|health| health.problem = Some(error.to_string()));
             })?;
-            // In an order of ours, so that a suffix stays with its tool. Of two that have one name
-            // only one could be remembered.
+            // Of two that have one name only one could be remembered.
             seen.definitions.sort_by(|a, b| a.name.cmp(&b.name));
             seen.definitions.dedup_by(|a, b| a.name == b.name);
         }
@@ -185,11 +185,16 @@ impl Server {
         let names =
             short.iter().map(|(tool, text)| (tool.name.to_string(), text.clone())).collect();
         let pins = self.see(names).await?;
-        let mut taken = BTreeSet::new();
+        let namesakes = mcp_tools::namesakes(&self.config.name, &pins);
+        let name = |tool: &str| {
+            let name = naming::of_server(&self.config.name, tool);
+            let is_shared = namesakes.get(&name).is_some_and(|all| all.len() > 1);
+            if is_shared || name.is_empty() { tool::own_name(&name, tool) } else { name }
+        };
         let standing = |name: &str| pins.get(name).map_or(Standing::Changed, Pin::standing);
         let tools = short.iter().map(|(tool, _)| {
             let standing = standing(&tool.name);
-            let spec = tool::spec(&self.config, tool, standing, &mut taken);
+            let spec = tool::spec(&self.config, tool, standing, &name(&tool.name));
             if standing == Standing::Changed {
                 return Arc::new(Withheld { spec }) as Arc<dyn Tool>;
             }

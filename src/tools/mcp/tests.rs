@@ -7,7 +7,7 @@ use super::{
 use crate::{
     agent::{
         catalog::{Approval, EffectClass, Source},
-        naming::sanitise,
+        naming::{of_server, sanitise},
     },
     tools::{ToolError, testing::Place},
 };
@@ -111,15 +111,10 @@ async fn the_tools_of_a_server_are_listed_over_all_pages() {
     desk.trusts("My Files", None).await;
     let tools = desk.tools(config).await.expect("tools");
     let names: Vec<String> = tools.iter().map(|t| t.spec().name).collect();
-    let expected = [
-        "my_files_fail",
-        "my_files_odd",
-        "my_files_put",
-        "my_files_read_all",
-        "my_files_read_all_2",
-    ];
-    assert_eq!(names, expected);
-    let read = named(&tools, "my_files_read_all_2").spec();
+    let read = tool::own_name("my_files_read_all", "readAll");
+    let other = tool::own_name("my_files_read_all", "read all");
+    assert_eq!(names, ["my_files_fail", "my_files_odd", "my_files_put", &other, &read]);
+    let read = named(&tools, &read).spec();
     let original_name = "readAll".to_owned();
     assert_eq!(read.source, Source::Mcp { server: "My Files".into(), original_name });
     assert_eq!((read.effect, read.approval), (EffectClass::ReadOnly, Approval::Never));
@@ -146,7 +141,8 @@ async fn a_result_is_all_of_its_content() {
     let desk = Desk::new().await;
     let tools = desk.tools(config).await.expect("tools");
     let place = Place::new();
-    let all = named(&tools, "f_read_all_2").run(json!({ "path": "a" }), &place.context).await;
+    let read = tool::own_name("f_read_all", "readAll");
+    let all = named(&tools, &read).run(json!({ "path": "a" }), &place.context).await;
     let all = all.expect("a result").text;
     let expected = "one\n[image: image/png, 6 bytes, in .countersign/results/call1-2.png]\n[resource: file:///a]\ninside\n\
                     [resource: b at file:///b]\n{\"rows\":2}";
@@ -170,7 +166,7 @@ async fn failures_are_told_in_words_that_the_model_can_act_on() {
     let missing = ToolError::InvalidParameters("`path` is missing".into());
     assert_eq!(run(&tools, "f_odd", json!({})).await, Err(missing));
     let order = ToolError::ExecutionFailed("out of order".into());
-    assert_eq!(run(&tools, "f_read_all", json!({})).await, Err(order));
+    assert_eq!(run(&tools, &tool::own_name("f_read_all", "read all"), json!({})).await, Err(order));
     let raw = run(&tools, "f_put", json!("{")).await;
     assert!(matches!(raw, Err(ToolError::InvalidParameters(_))), "{raw:?}");
 }
@@ -258,4 +254,13 @@ fn a_name_is_made_of_plain_letters() {
     ] {
         assert_eq!(sanitise(name), clean, "{name}");
     }
+}
+
+#[test]
+fn a_shared_name_gets_a_sign_and_none_is_too_long() {
+    let long = of_server("m", &"x".repeat(80));
+    assert_eq!((long.len(), of_server("_", "_")), (64, String::new()));
+    let (one, other) = (tool::own_name(&long, "a"), tool::own_name(&long, "b"));
+    assert!(one.len() == 64 && other.len() == 64 && one != other, "{one} {other}");
+    assert_eq!(tool::own_name("", "日本"), "cf2abf0c");
 }

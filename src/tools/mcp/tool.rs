@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use rmcp::model::{CallToolRequestParams, Tool as Definition};
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeSet, sync::Arc};
+use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
 
 use super::{
     CONNECT_FOR, EXECUTE_FOR, McpConfig, Server, call, content, ear::Ongoing, session::Fault,
@@ -12,7 +13,7 @@ use crate::{
     agent::{
         catalog::{Approval, Domain, EffectClass, Source, ToolSpec},
         guard::canonical,
-        naming::{free, sanitise},
+        naming::NAME_CHARS,
     },
     store::mcp_tools::Standing,
     tools::{Context, Output, Tool, ToolError},
@@ -123,9 +124,8 @@ pub(super) fn spec(
     config: &McpConfig,
     tool: &Definition,
     standing: Standing,
-    taken: &mut BTreeSet<String>,
+    name: &str,
 ) -> ToolSpec {
-    let name = free(&format!("{}_{}", sanitise(&config.name), sanitise(&tool.name)), taken);
     let source =
         Source::Mcp { server: config.name.clone(), original_name: tool.name.clone().into_owned() };
     if standing == Standing::Changed {
@@ -133,7 +133,7 @@ pub(super) fn spec(
         return ToolSpec {
             source,
             tier: config.tier,
-            ..ToolSpec::read_only(&name, &why, json!({ "type": "object" }))
+            ..ToolSpec::read_only(name, &why, json!({ "type": "object" }))
         };
     }
     let effect = effect(tool, standing);
@@ -154,7 +154,7 @@ pub(super) fn spec(
         // Whatever it calls itself: its arguments leave the house.
         outward: true,
         domain: if config.walls.is_some() { Domain::Container } else { Domain::Orchestrator },
-        ..ToolSpec::read_only(&name, &said, parameters(tool))
+        ..ToolSpec::read_only(name, &said, parameters(tool))
     }
 }
 
@@ -208,4 +208,12 @@ fn plain(text: &str, most: usize) -> String {
         Some((at, _)) => format!("{}…", &shown[..at]),
         None => shown,
     }
+}
+
+/// The name of a tool that another has too, or had: with a sign of its own, which no other gets,
+/// whoever comes or goes.
+pub(super) fn own_name(name: &str, tool: &str) -> String {
+    let sign = &hex::encode(Sha256::digest(tool))[..8];
+    let name: String = name.chars().take(NAME_CHARS - 1 - sign.len()).collect();
+    format!("{}_{sign}", name.trim_end_matches('_')).trim_start_matches('_').to_owned()
 }
