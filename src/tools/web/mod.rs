@@ -3,12 +3,13 @@
 //!
 //! - [`address`], [`client`]: what may be asked at all, and the only way out
 //! - [`egress`]: the way out of the sandbox
-//! - [`fetch`], [`search`], [`request`]: the tools
+//! - [`fetch`], [`search`] with its `regions`, [`request`]: the tools
 
 pub mod address;
 pub mod client;
 pub mod egress;
 pub mod fetch;
+mod regions;
 pub mod request;
 pub mod search;
 

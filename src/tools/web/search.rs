@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
+use tokio::time::timeout;
 use url::Url;
 
 use super::client::{Ask, Outside, place};
@@ -33,6 +35,10 @@ const MAX_BYTES: usize = 2 * 1024 * 1024;
 const USUAL_COUNT: usize = 5;
 const MOST: usize = 10;
 const SNIPPET_CHARS: usize = 400;
+/// How long one service may take before the next is asked.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// For all of them.
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// How long an answer is given again, and how many are kept.
 const FRESH_FOR: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
 const KEPT: usize = 256;
@@ -92,6 +98,7 @@ pub struct WebSearch {
     providers: Vec<Provider>,
     /// What others would need to be asked too.
     missing: Vec<Variable>,
+    patience: Duration,
     kept: Mutex<LinkedHashMap<Wish, (chrono::DateTime<chrono::Utc>, String)>>,
 }
 
@@ -144,7 +151,8 @@ struct Hit {
 
 impl WebSearch {
     pub fn new(outside: Outside, sandbox: Arc<Sandbox>, providers: Vec<Provider>) -> Self {
-        Self { outside, sandbox, providers, missing: Vec::new(), kept: Mutex::default() }
+        let (missing, kept) = <_>::default();
+        Self { outside, sandbox, providers, missing, patience: PATIENCE, kept }
     }
 
     /// The same, where these variables would have let others be asked.
@@ -168,6 +176,11 @@ impl WebSearch {
     }
 
     async fn ask(&self, provider: &Provider, wish: &Wish) -> Result<Vec<Hit>, String> {
+        let answered = timeout(self.patience, self.answer(provider, wish)).await;
+        answered.unwrap_or_else(|_| Err("did not answer in time".into()))
+    }
+
+    async fn answer(&self, provider: &Provider, wish: &Wish) -> Result<Vec<Hit>, String> {
         let ask = question(provider, wish).ok_or("its key cannot be sent")?;
         let answer = self.outside.send(ask).await.map_err(|problem| problem.to_string())?;
         if !answer.status.is_success() {
@@ -193,6 +206,7 @@ impl Tool for WebSearch {
             subject: Some(Subject::Text("query")),
             untrusted: true,
             outward: true,
+            timeout: TIMEOUT,
             env: if self.providers.is_empty() { self.missing.clone() } else { Vec::new() },
             ..ToolSpec::read_only(
                 "web_search",
@@ -274,7 +288,8 @@ fn question(provider: &Provider, wish: &Wish) -> Option<Ask> {
         Kind::Duckduckgo => {
             pairs = vec![("q", query.clone())];
             pairs.extend(since.map(|since| ("df", since.letter().to_owned())));
-            pairs.extend(language.map(|language| ("kl", format!("{language}-{language}"))));
+            let region = language.and_then(super::regions::region);
+            pairs.extend(region.map(|region| ("kl", region.to_owned())));
         }
     }
     if !pairs.is_empty() {
@@ -441,6 +456,20 @@ mod tests {
         place.context.now += FRESH_FOR;
         place.runs(&tool, wish).await.unwrap();
         assert_eq!(server.asked().len(), 6, "and is not kept for ever");
+    }
+
+    /// MC-22: one that hangs is not waited for until the time of the call is over.
+    #[tokio::test]
+    async fn the_next_is_asked_when_one_hangs() {
+        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        server.hangs("/serper");
+        let mut tool = tool(&server, &[Kind::Serper, Kind::Searxng]);
+        assert!(5 * tool.patience < tool.spec().timeout, "all can be asked");
+        tool.patience = Duration::from_millis(200);
+        let output = place.runs(&tool, json!({ "query": "rivers" })).await.unwrap();
+        let raw = output.raw.unwrap_or_default();
+        assert_eq!(raw, "Serper did not answer in time; Searxng answered");
+        assert!(output.text.contains("Elbe"));
     }
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt::Write as _,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -31,6 +31,7 @@ struct Seen {
     asked: Vec<String>,
     problems: Vec<String>,
     fails: HashMap<String, u16>,
+    hangs: HashSet<String>,
     says: HashMap<String, (String, Bytes)>,
 }
 
@@ -81,6 +82,11 @@ impl FakeWeb {
         lock(&self.shared).fails.insert(path.to_owned(), status);
     }
 
+    /// From now on this path never answers.
+    pub fn hangs(&self, path: &str) {
+        lock(&self.shared).hangs.insert(path.to_owned());
+    }
+
     /// From now on this path answers with that: its media type, and what it says.
     pub fn says(&self, path: &str, kind: &str, body: impl Into<Bytes>) {
         lock(&self.shared).says.insert(path.to_owned(), (kind.to_owned(), body.into()));
@@ -103,11 +109,15 @@ async fn note(
     next: axum::middleware::Next,
 ) -> Response {
     let path = request.uri().path().to_owned();
-    let (fails, says) = {
+    let (fails, hangs, says) = {
         let mut seen = lock(&shared);
         seen.asked.push(format!("{} {path}", request.method()));
-        (seen.fails.get(&path).copied(), seen.says.get(&path).cloned())
+        let hangs = seen.hangs.contains(&path);
+        (seen.fails.get(&path).copied(), hangs, seen.says.get(&path).cloned())
     };
+    if hangs {
+        std::future::pending::<()>().await;
+    }
     if let Some((kind, body)) = says {
         return ([("content-type", kind)], body).into_response();
     }
