@@ -469,7 +469,7 @@ mod tests {
             toolbox.register(tool).unwrap();
         }
         let specs = toolbox.specs();
-        assert_eq!(specs.len(), 18);
+        assert_eq!(specs.len(), 19);
         for spec in &specs {
             assert!(!spec.description.is_empty() && !spec.name.starts_with("tool_"));
             assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
@@ -484,7 +484,8 @@ mod tests {
             {
                 assert!(spec.parameters["properties"][field].is_object(), "{}", spec.name);
             }
-            let rare = ["json", "manual", "shell"].contains(&spec.name.as_str());
+            let rare =
+                ["detect_file_type", "json", "manual", "shell"].contains(&spec.name.as_str());
             let is_core = !spec.name.ends_with("_from_file") && !rare;
             assert_eq!(spec.tier == Tier::Core, is_core, "{}", spec.name);
         }

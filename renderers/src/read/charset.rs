@@ -27,11 +27,26 @@ fn text(bytes: &[u8], said: Option<&'static Encoding>) -> String {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return text.to_owned();
     }
+    guess(bytes).decode_without_bom_handling(bytes).0.into_owned()
+}
+
+/// The name of the charset that a text is in; none where it is no text.
+pub fn name_of(bytes: &[u8]) -> Option<&'static str> {
+    if let Some((encoding, _)) = Encoding::for_bom(bytes) {
+        return Some(encoding.name());
+    }
+    if std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0')) {
+        return Some(UTF_8.name());
+    }
+    (!bytes.contains(&0)).then(|| guess(bytes).name())
+}
+
+/// Of bytes that are not UTF-8.
+fn guess(bytes: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new();
     detector.feed(bytes, true);
     let guessed = detector.guess(None, true);
-    let encoding = if guessed == UTF_8 { encoding_rs::WINDOWS_1252 } else { guessed };
-    encoding.decode_without_bom_handling(bytes).0.into_owned()
+    if guessed == UTF_8 { encoding_rs::WINDOWS_1252 } else { guessed }
 }
 
 /// What a page says of itself, unless it is UTF-8 whatever it says.

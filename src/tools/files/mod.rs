@@ -1,12 +1,14 @@
-//! Files of the workspace: `read_file`, `write_file`, `list_dir`, `apply_patch`.
+//! Files of the workspace: `read_file`, `write_file`, `list_dir`, `apply_patch`, `detect_file_type`.
 //!
 //! - [`read`], [`page`]: a page of a file of any size, in constant memory
 //! - [`write`], [`patch`], [`edits`]: whole files, replacements, and what may be edited
 //! - [`ListDir`](list::ListDir): folders
+//! - [`kind`]: what a file is
 //! - [`diff`]: what a person is shown before an edit
 
 pub mod diff;
 pub mod edits;
+pub mod kind;
 pub mod list;
 pub mod page;
 pub mod patch;
@@ -25,7 +27,7 @@ pub const MAX_WRITE_BYTES: u64 = 5 * 1024 * 1024;
 /// Writing and editing.
 const RATE: Rate = Rate { per_minute: 20, per_hour: 200 };
 
-/// The four of them, which share what they know of each other's edits.
+/// All of them; those that edit share what they know of each other's edits.
 pub fn tools() -> Vec<Arc<dyn Tool>> {
     let edits = Arc::new(edits::Edits::default());
     vec![
@@ -33,6 +35,7 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(write::WriteFile { edits: edits.clone() }),
         Arc::new(list::ListDir),
         Arc::new(patch::ApplyPatch { edits }),
+        Arc::new(kind::DetectFileType),
     ]
 }
 

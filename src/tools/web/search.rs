@@ -210,7 +210,7 @@ impl Tool for WebSearch {
             env: if self.providers.is_empty() { self.missing.clone() } else { Vec::new() },
             ..ToolSpec::read_only(
                 "web_search",
-                "Searches the web: title, address and a few words of each result. Read a result \
+                "Searches the web: title, address and a few words of each result.\nRead a result \
                  with web_fetch.",
                 schema::<Wish>(),
             )
