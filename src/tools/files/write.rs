@@ -207,6 +207,13 @@ mod tests {
                 place.runs(&tool(), json!({ "path": path, "content": "x" })).await.unwrap_err();
             assert!(matches!(error, ToolError::ExecutionFailed(_)), "{path}: {error:?}");
         }
+        // Where nobody makes files, whatever rights he has.
+        place.context.workspace = "/proc".into();
+        for path in ["a.txt", "folder/a.txt"] {
+            let error =
+                place.runs(&tool(), json!({ "path": path, "content": "x" })).await.unwrap_err();
+            assert!(matches!(error, ToolError::ExecutionFailed(_)), "{path}: {error:?}");
+        }
     }
 
     #[tokio::test]

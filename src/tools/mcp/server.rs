@@ -63,6 +63,7 @@ pub struct Server {
     pub config: McpConfig,
     /// Rung when its tools may be others than they were.
     pub(super) changed: Arc<Notify>,
+    pub(super) pauses: [Duration; 2],
     store: Store,
     clock: Arc<dyn Clock>,
     session: Mutex<Option<Arc<Session>>>,
@@ -80,7 +81,7 @@ pub(super) struct Seen {
 impl Server {
     pub fn new(config: McpConfig, store: Store, clock: Arc<dyn Clock>) -> Arc<Self> {
         let (changed, session, health) = <_>::default();
-        Arc::new(Self { config, changed, store, clock, session, health })
+        Arc::new(Self { config, changed, pauses: PAUSES, store, clock, session, health })
     }
 
     pub fn health(&self) -> Health {
@@ -94,7 +95,7 @@ impl Server {
 
     /// The open connection; a new one, if there is none or it has died. Three tries.
     pub(super) async fn session(&self) -> Result<Arc<Session>, ToolError> {
-        for pause in PAUSES {
+        for pause in self.pauses {
             match self.connected().await {
                 Err(refused) if !refused.for_good => {
                     let _ = tokio::time::timeout(pause, std::future::pending::<()>()).await;

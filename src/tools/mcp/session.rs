@@ -91,7 +91,9 @@ async fn begin_either(config: &McpConfig, changed: &Arc<Notify>) -> Result<Sessi
 }
 
 fn refused(config: &McpConfig, error: &ClientInitializeError) -> Refused {
-    if error.is_authorization_required() {
+    let told = error.to_string();
+    // Not every server says by which way it wants to be told who asks.
+    if error.is_authorization_required() || told.contains("HTTP 401") {
         let what = format!(
             "does not know who asks (401): sign in with `countersign mcp login {}`, or give its \
              [[mcp]] a token as `bearer`, or `token_url`, `client_id` and `client_secret` to get \
@@ -100,9 +102,9 @@ fn refused(config: &McpConfig, error: &ClientInitializeError) -> Refused {
         );
         return Refused { error: config.broken(&what), for_good: true };
     }
-    let told = error.to_string();
+    let for_good = told.contains("HTTP 403") || told.contains("HTTP 404");
     let error = config.broken(&format!("does not answer as an MCP server: {told}"));
-    Refused { error, for_good: told.contains("HTTP 404") }
+    Refused { error, for_good }
 }
 
 async fn begin(

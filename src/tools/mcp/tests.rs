@@ -19,7 +19,19 @@ use axum::{
     routing::post,
 };
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+/// Serves it for as long as the test runs.
+async fn served(app: Router) -> Url {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    #[expect(clippy::disallowed_methods, reason = "ends with the test")]
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    url.parse().expect("a URL")
+}
 
 /// A server over HTTP with two pages of tools; it remembers what it was sent.
 #[derive(Clone, Default)]
@@ -29,11 +41,7 @@ impl Fake {
     async fn start() -> (Self, Url) {
         let fake = Self::default();
         let app = Router::new().route("/mcp", post(answer)).with_state(fake.clone());
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
-        #[expect(clippy::disallowed_methods, reason = "ends with the test")]
-        tokio::spawn(async move { axum::serve(listener, app).await });
-        (fake, url.parse().expect("a URL"))
+        (fake, served(app).await)
     }
 
     fn sent(&self, method: &str) -> Vec<(HeaderMap, Value)> {
@@ -126,6 +134,34 @@ async fn the_tools_of_a_server_are_listed_over_all_pages() {
     assert_eq!((fail.effect, fail.approval), (EffectClass::AtMostOnce, Approval::UnlessAllowed));
     assert!(tools.iter().all(|t| t.spec().untrusted));
     assert_eq!(fake.sent("initialize").len(), 2, "one session for all of it");
+}
+
+/// CA-32: three tries where a server may come back, with one and two seconds between them; one
+/// where it does not know who asks, or does not know what is asked for.
+#[tokio::test]
+async fn ca_32_a_server_that_fails_is_tried_three_times() {
+    for (status, tries) in [
+        (StatusCode::SERVICE_UNAVAILABLE, 3),
+        (StatusCode::UNAUTHORIZED, 1),
+        (StatusCode::FORBIDDEN, 1),
+        (StatusCode::NOT_FOUND, 1),
+    ] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let answer = move || {
+            count.fetch_add(1, Ordering::SeqCst);
+            async move { status }
+        };
+        let url = served(Router::new().route("/mcp", post(answer))).await;
+        let protocol = Protocol::Initialize;
+        let config = McpConfig { url: Some(url), protocol, ..config("flaky") };
+        let mut server = Desk::new().await.server(config);
+        let ours = Arc::get_mut(&mut server).expect("nobody else has it");
+        let pauses = std::mem::replace(&mut ours.pauses, [Duration::ZERO; 2]);
+        assert_eq!(pauses.map(|pause| pause.as_secs()), [1, 2]);
+        assert!(server.session().await.is_err());
+        assert_eq!(asked.load(Ordering::SeqCst), tries, "{status}");
+    }
 }
 
 /// CA-33
