@@ -260,6 +260,46 @@ mod tests {
         assert_eq!(fs::read(root.join("inside/a.txt")).unwrap(), b"a");
     }
 
+    /// S9, FO-28: over two hundred ways out, by the path alone and through links that lie in the
+    /// workspace, in the spellings of other systems too: each is refused, or stays within.
+    #[test]
+    fn s9_two_hundred_paths_lead_nowhere() {
+        let ups = ["..", "../..", "../../..", "a/..", "a/../..", "./..", ".//..", "a/b/../../.."];
+        let ups = ups.map(str::to_owned).into_iter().chain((4..12).map(|n| "../".repeat(n) + "."));
+        let seps = ["/", "//", "/./", "\\", "/%2e%2e/", "%2f", "\u{2215}", "/..\u{0}/"];
+        let by_path = ups.flat_map(|up| seps.map(|separator| format!("{up}{separator}secret")));
+        let roots =
+            ["/", "//", "/workspace/../", "/workspaces/", "/proc/self/cwd/", "/proc/1/cwd/"];
+        let roots = roots.into_iter().chain(["C:\\", "\\\\server\\", "file:///", "~/", "$HOME/"]);
+        let ends = ["secret", "etc/passwd", "../secret", "tmp/../secret"];
+        let by_root = roots.flat_map(|root| ends.map(|end| format!("{root}{end}")));
+        let links = ["up", "up/up", "far", "file", "./up", "a/../up", "deep/up", "up/.", "loop"];
+        let by_link = links.into_iter().flat_map(|link| {
+            ["secret", "../secret", ".", "x/secret"].map(|end| format!("{link}/{end}"))
+        });
+        let paths: Vec<_> = by_path.chain(by_root).chain(by_link).collect();
+        assert!(paths.len() >= 200, "{}", paths.len());
+
+        let (outer, workspace) = place();
+        let root = outer.path().join("work");
+        fs::create_dir(root.join("deep")).unwrap();
+        let links = [("up", ".."), ("far", "/etc"), ("file", "../secret"), ("loop", "loop")];
+        for (link, to) in links.into_iter().chain([("deep/up", "../..")]) {
+            symlink(to, root.join(link)).unwrap();
+        }
+        for path in &paths {
+            let normal = || normalise(path).map_err(ToolError::from);
+            // What was written before by another spelling of it, and nothing else.
+            let read = normal().and_then(|path| workspace.bytes(&path, 100));
+            assert!(read.is_err() || read.is_ok_and(|bytes| bytes == b"changed"), "{path:?}");
+            let stop = CancellationToken::new();
+            let _ = normal().and_then(|path| workspace.replace(&path, b"changed", &stop));
+        }
+        assert_eq!(fs::read(outer.path().join("secret")).unwrap(), b"secret");
+        let around: Vec<_> = fs::read_dir(outer.path()).unwrap().flatten().collect();
+        assert_eq!(around.len(), 2, "{around:?}");
+    }
+
     #[test]
     fn s9_a_second_name_of_a_file_is_refused() {
         let (outer, workspace) = place();
