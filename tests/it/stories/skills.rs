@@ -141,14 +141,19 @@ story! {
     }
 }
 
-/// The script of `edit-docx` with these words, which somebody allows; what came of it.
-async fn edits(world: &mut World, words: Value) -> String {
-    let run = json!({ "skill": "edit-docx", "script": "scripts/edit.py", "args": words });
+/// That run of a script, which somebody allows; what came of it.
+async fn runs(world: &mut World, run: Value) -> String {
     world.model_will(call("run_skill_script", run));
     world.ann_says("go on").await;
     world.model_will(say("Done."));
     world.ann_presses("Allow once").await;
     world.results().await.pop().unwrap()
+}
+
+/// The script of `edit-docx` with these words.
+async fn edits(world: &mut World, words: Value) -> String {
+    let run = json!({ "skill": "edit-docx", "script": "scripts/edit.py", "args": words });
+    runs(world, run).await
 }
 
 story! {
@@ -228,14 +233,9 @@ story! {
     }
 }
 
-/// The script of that skill, which somebody allows; what came of it.
+/// How far that skill gets.
 async fn reaches(world: &mut World, skill: &str) -> String {
-    let run = json!({ "skill": skill, "script": "scripts/reach.py" });
-    world.model_will(call("run_skill_script", run));
-    world.ann_says("reach out").await;
-    world.model_will(say("Done."));
-    world.ann_presses("Allow once").await;
-    world.results().await.pop().unwrap()
+    runs(world, json!({ "skill": skill, "script": "scripts/reach.py" })).await
 }
 
 story! {
