@@ -1,5 +1,7 @@
 //! What stands in the parts, read back with zip and quick-xml.
 
+mod kept;
+
 use std::collections::HashSet;
 
 use super::layouts::Layout;
@@ -104,7 +106,7 @@ fn nothing_is_off_slide(parts: &Parts) {
 
 #[test]
 fn the_deck_of_the_corpus_has_its_slides_notes_and_numbers() {
-    let mut document = read(include_str!("../../tests/corpus/deck.md"));
+    let mut document = read(include_str!("../../../tests/corpus/deck.md"));
     for picture in ["img/chart.png", "img/photo.jpg"] {
         document.assets.insert(picture.into(), png(640, 400));
     }
@@ -127,7 +129,7 @@ fn the_deck_of_the_corpus_has_its_slides_notes_and_numbers() {
 
 #[test]
 fn the_same_document_gives_the_same_bytes() {
-    let document = read(include_str!("../../tests/corpus/features.md"));
+    let document = read(include_str!("../../../tests/corpus/features.md"));
     assert_eq!(render(&document, Format::Pptx), render(&document, Format::Pptx));
 }
 
@@ -351,116 +353,4 @@ fn boxes_on_dark_slides_are_not_light() {
     assert_eq!(light.matches("F6F8FA").count(), 2);
     assert_eq!(dark.matches("F6F8FA").count(), 0);
     assert!(dark.contains("<a:noFill/>"), "{dark}");
-}
-
-#[test]
-fn columns_stand_in_the_order_in_which_they_are_read() {
-    let source = "# T\n\n::: columns\n::: column\nfirst\n:::\n::: column\nsecond\n:::\n:::\n";
-    let places = |source: &str| {
-        let (parts, _) = deck(source);
-        let layout = format!("ppt/slideLayouts/slideLayout{}.xml", Layout::Two as usize + 1);
-        let xs = parts.all(&layout, "a:off").into_iter().map(|e| e.attribute("x").to_owned());
-        let places: Vec<i64> = xs.skip(2).take(2).map(|x| x.parse().unwrap()).collect();
-        let slide = parts.all("ppt/slides/slide1.xml", "a:off");
-        let second = slide.iter().rfind(|e| !e.is_in("p:grpSpPr")).unwrap();
-        assert_eq!(second.attribute("x"), places[1].to_string());
-        places
-    };
-    let (ltr, rtl) = (places(source), places(&format!("---\nlang: he\n---\n\n{source}")));
-    assert!(ltr[0] < ltr[1]);
-    assert_eq!(rtl, [ltr[1], ltr[0]]);
-}
-
-#[test]
-fn notes_of_titles_and_tables_stand_on_their_slide() {
-    let source = "# T[^1]\n\n| a[^2] |\n|---|\n| b **c[^3]** |\n\n::: columns\n::: column\n![](a.png)\n\
-                  :::\n::: column\ny\n:::\n:::\n\n[^1]: one\n[^2]: two\n[^3]: three\n";
-    let (parts, rendered) = deck(source);
-    assert_eq!(rendered.pages, 1);
-    let text = text(&parts, 1);
-    assert!(["1  one", "2  two", "3  three"].iter().all(|note| text.contains(note)), "{text}");
-    let (parts, _) = deck("---\ntitle: T\nauthor: Ann\n---\n\n# T[^1]\n\n[^1]: one\n");
-    assert!(parts.text("ppt/slides/slide1.xml", "a:t").ends_with("Ann1  one"));
-}
-
-#[test]
-fn a_title_slide_bears_what_the_front_matter_says_of_the_document() {
-    let front = "---\ntitle: X\nsubtitle: Sub\nauthor: Ann\ndate: 2026-01-02\n---\n\n";
-    let (parts, _) = deck(&format!("{front}# X\n\n## Y\n\ntext"));
-    assert_eq!(titles(&parts), ["X", "Y"]);
-    assert_eq!(text(&parts, 1), "XSubAnn2026-01-02");
-    let (parts, _) = deck(&format!("{front}# X\n\nwords"));
-    assert_eq!(titles(&parts), ["X", "X (2)"]);
-    assert_eq!(text(&parts, 1), "XSubAnn2026-01-02");
-    let (parts, _) = deck(&format!("{front}<!-- _class: lead -->\n\n# X\n\nSub, by Ann"));
-    assert_eq!(text(&parts, 1), "XSub, by Ann2026-01-02");
-    let (parts, _) = deck("---\ntitle: X\n---\n\n# X\n\nwords");
-    assert_eq!(titles(&parts), ["X"], "nothing is said twice");
-}
-
-#[test]
-fn captions_stand_below_their_pictures() {
-    let source = "# A\n\n- text\n\n![alt](a.png \"Fig. 1\")\n\n# B\n\n![gone](b.png \"Fig. 2\")\n\n\
-                  # C\n\n| ![cell](a.png \"Fig. 3\") |\n|---|\n\n# D\n\n![alone](a.png \"Fig. 4\")";
-    let (parts, _) = deck(source);
-    let expected = ["Atext▸Fig. 1", "B[gone (Fig. 2)]", "C[cell (Fig. 3)]", "DFig. 4"];
-    for (at, expected) in expected.iter().enumerate() {
-        assert_eq!(text(&parts, at + 1), expected.replace('▸', ""));
-    }
-    let bottom = |part: &str, holder: &str| {
-        let all = parts.elements(part);
-        let of: Vec<_> = all.iter().filter(|e| e.is_in(holder)).collect();
-        let number = |name: &str, key: &str| {
-            let of = of.iter().rfind(|e| e.name == name && e.is_in("a:xfrm")).unwrap();
-            of.attribute(key).parse::<i64>().unwrap()
-        };
-        (number("a:off", "y"), number("a:ext", "cy"))
-    };
-    for part in ["ppt/slides/slide1.xml", "ppt/slides/slide4.xml"] {
-        let (picture, caption) = (bottom(part, "p:pic"), bottom(part, "p:sp"));
-        assert!(picture.0 + picture.1 <= caption.0, "{part}: {picture:?} {caption:?}");
-    }
-}
-
-/// What stands above columns, each row of columns, and what stands below, in turn.
-#[test]
-fn columns_stand_where_they_are_written() {
-    let columns = |a: &str, b: &str| {
-        format!("::: columns\n::: column\n{a}\n:::\n::: column\n{b}\n:::\n:::\n\n")
-    };
-    let source =
-        format!("# T\n\nabove\n\n{}between\n\n{}below", columns("a", "b"), columns("c", "d"));
-    let (parts, rendered) = deck(&source);
-    assert_eq!((rendered.pages, text(&parts, 1).as_str()), (1, "Taboveabbetweencdbelow"));
-    let places = parts.all("ppt/slides/slide1.xml", "a:off");
-    let places = places.iter().filter(|e| !e.is_in("p:grpSpPr"));
-    let places: Vec<(i64, i64)> = places
-        .map(|e| (e.attribute("y").parse().unwrap(), e.attribute("x").parse().unwrap()))
-        .collect();
-    assert_eq!(places.len(), 7);
-    assert!(places.is_sorted(), "{places:?}");
-    assert_eq!((places[1].0, places[4].0), (places[2].0, places[5].0), "{places:?}");
-    let long = repeated(0..40, |n| format!("- point {n}\n"));
-    let (parts, rendered) = deck(&format!("# T\n\n{}{long}\n\nend", columns(&long, "b")));
-    let all: String = (1..=rendered.pages).map(|n| text(&parts, n) + " ").collect();
-    assert!((0..40).all(|n| all.matches(&format!("point {n}")).count() >= 2), "{all}");
-    assert!(all.trim_end().ends_with("end"), "{all}");
-}
-
-#[test]
-fn what_is_to_be_said_is_noted_wherever_it_stands() {
-    let source = "# A\n\n- item\n\n  <!-- in a list -->\n\n> <!-- in a quote -->\n> quoted\n\n\
-                  ::: columns\n::: column\na\n\n<!-- in a column -->\n:::\n::: column\nb\n:::\n:::\n\n\
-                  ---\n\n<!-- alone -->\n\n---\n\n# B\n\nx\n\n---\n\n<!-- last -->";
-    let (parts, rendered) = deck(source);
-    assert_eq!(rendered.pages, 2);
-    let notes = |n: usize| parts.text(&format!("ppt/notesSlides/notesSlide{n}.xml"), "a:t");
-    assert_eq!(notes(1), "in a listin a quotein a column");
-    assert_eq!(notes(2), "alonelast");
-}
-
-#[test]
-fn a_link_to_nowhere_is_named() {
-    let (_, rendered) = deck("# A\n\n[x](#nowhere)");
-    assert!(rendered.warnings[0].contains("#nowhere"), "{:?}", rendered.warnings);
 }
