@@ -11,7 +11,7 @@ use crate::{
     agent::spec::Variable,
     tools::web::{
         WebConfig,
-        search::{Kind, Provider},
+        providers::{Kind, Provider},
     },
 };
 

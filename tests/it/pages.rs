@@ -5,7 +5,8 @@ use countersign::tools::{
     web::{
         client::Outside,
         fetch::WebFetch,
-        search::{Kind, Provider, WebSearch},
+        providers::{Kind, Provider},
+        search::WebSearch,
     },
 };
 use fakes::web::FakeWeb;

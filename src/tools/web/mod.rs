@@ -3,12 +3,13 @@
 //!
 //! - [`address`], [`client`]: what may be asked at all, and the only way out
 //! - [`egress`]: the way out of the sandbox
-//! - [`fetch`], [`search`] with its `regions`, [`request`]: the tools
+//! - [`fetch`], [`search`] by its [`providers`] and their `regions`, [`request`]: the tools
 
 pub mod address;
 pub mod client;
 pub mod egress;
 pub mod fetch;
+pub mod providers;
 mod regions;
 pub mod request;
 pub mod search;
@@ -18,7 +19,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{Tool, sandbox::Sandbox};
 use crate::agent::spec::Variable;
 use client::Outside;
-use search::{Provider, WebSearch};
+use providers::Provider;
+use search::WebSearch;
 
 /// What the operator says of the web.
 #[derive(Debug, Clone, Default)]
@@ -59,7 +61,7 @@ fn address(text: &str) -> Result<url::Url, super::ToolError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{search::Kind, *};
+    use super::{providers::Kind, *};
     use crate::tools::{ToolError, testing::Place};
     use fakes::web::FakeWeb;
     use serde_json::json;

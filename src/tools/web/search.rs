@@ -1,26 +1,20 @@
 //! `web_search`: the first of several services that answers.
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use hashlink::LinkedHashMap;
-use renderers::read::html::{self, Element};
-use reqwest::{
-    Method,
-    header::{HeaderMap, HeaderName, HeaderValue},
-};
-use schemars::JsonSchema;
-use secrecy::{ExposeSecret as _, SecretString};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use renderers::read::html;
+use serde_json::Value;
 use std::{
     fmt::Write as _,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::time::timeout;
-use url::Url;
 
-use super::client::{Ask, Outside, place};
+use super::{
+    client::Outside,
+    providers::{Hit, Kind, MARKS, Provider, Wish, listed, page, question},
+};
 use crate::{
     agent::catalog::{Subject, Tier, ToolSpec, Variable},
     tools::{
@@ -31,9 +25,6 @@ use crate::{
     },
 };
 
-const MAX_BYTES: usize = 2 * 1024 * 1024;
-const USUAL_COUNT: usize = 5;
-const MOST: usize = 10;
 const SNIPPET_CHARS: usize = 400;
 /// How long one service may take before the next is asked.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -42,53 +33,6 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// How long an answer is given again, and how many are kept.
 const FRESH_FOR: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
 const KEPT: usize = 256;
-
-/// A service that searches, with what it needs.
-#[derive(Debug, Clone)]
-pub struct Provider {
-    pub kind: Kind,
-    /// Where it is asked.
-    pub url: Url,
-    pub key: Option<SecretString>,
-    /// What one search costs, in millionths of a currency unit.
-    pub price_micros: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    Serper,
-    Tavily,
-    Brave,
-    Searxng,
-    Duckduckgo,
-}
-
-impl Kind {
-    /// The service's own address; SearXNG is a program that everybody runs for themselves.
-    pub fn usual_url(self) -> Option<Url> {
-        let url = match self {
-            Self::Serper => "https://google.serper.dev/search",
-            Self::Tavily => "https://api.tavily.com/search",
-            Self::Brave => "https://api.search.brave.com/res/v1/web/search",
-            Self::Duckduckgo => "https://html.duckduckgo.com/html/",
-            Self::Searxng => return None,
-        };
-        Some(url.parse().expect("a constant"))
-    }
-
-    pub fn needs_key(self) -> bool {
-        matches!(self, Self::Serper | Self::Tavily | Self::Brave)
-    }
-}
-
-impl Provider {
-    /// The operator's own service may be inside.
-    pub(super) fn own_place(&self) -> Option<String> {
-        let is_own = Some(&self.url) != self.kind.usual_url().as_ref();
-        is_own.then(|| place(&self.url))
-    }
-}
 
 /// `web_search`
 pub struct WebSearch {
@@ -100,53 +44,6 @@ pub struct WebSearch {
     missing: Vec<Variable>,
     patience: Duration,
     kept: Mutex<LinkedHashMap<Wish, (chrono::DateTime<chrono::Utc>, String)>>,
-}
-
-#[derive(Deserialize, JsonSchema, Clone, PartialEq, Eq, Hash)]
-#[serde(deny_unknown_fields)]
-struct Wish {
-    query: String,
-    /// How many results, 1 to 10; 5 if left out.
-    #[serde(default)]
-    count: Option<usize>,
-    /// Nothing older than this.
-    #[serde(default)]
-    freshness: Option<Freshness>,
-    /// Language of the results, such as de.
-    #[serde(default)]
-    language: Option<String>,
-}
-
-#[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq, Hash)]
-#[serde(rename_all = "lowercase")]
-enum Freshness {
-    Day,
-    Week,
-    Month,
-    Year,
-}
-
-impl Freshness {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-            Self::Year => "year",
-        }
-    }
-
-    fn letter(self) -> &'static str {
-        &self.name()[..1]
-    }
-}
-
-/// One result, as a service gave it.
-#[derive(Debug, PartialEq, Eq)]
-struct Hit {
-    title: String,
-    url: String,
-    snippet: String,
 }
 
 impl WebSearch {
@@ -252,129 +149,6 @@ impl Tool for WebSearch {
     }
 }
 
-impl Wish {
-    fn count(&self) -> usize {
-        self.count.unwrap_or(USUAL_COUNT).clamp(1, MOST)
-    }
-}
-
-/// The request, in each service's own words.
-fn question(provider: &Provider, wish: &Wish) -> Option<Ask> {
-    let (query, count, since) = (&wish.query, wish.count().to_string(), wish.freshness);
-    let language = wish.language.as_deref();
-    let mut ask = Ask::get(provider.url.clone(), MAX_BYTES);
-    let mut json = None;
-    let mut pairs = Vec::new();
-    match provider.kind {
-        Kind::Serper => {
-            let since = since.map(|since| format!("qdr:{}", since.letter()));
-            json = Some(json!({ "q": query, "num": wish.count(), "tbs": since, "hl": language }));
-        }
-        Kind::Tavily => {
-            let since = since.map(Freshness::name);
-            let count = wish.count();
-            json = Some(json!({ "query": query, "max_results": count, "time_range": since }));
-        }
-        Kind::Brave => {
-            pairs = vec![("q", query.clone()), ("count", count)];
-            pairs.extend(since.map(|since| ("freshness", format!("p{}", since.letter()))));
-            pairs.extend(language.map(|language| ("search_lang", language.to_owned())));
-        }
-        Kind::Searxng => {
-            pairs = vec![("q", query.clone()), ("format", "json".to_owned())];
-            pairs.extend(since.map(|since| ("time_range", since.name().to_owned())));
-            pairs.extend(language.map(|language| ("language", language.to_owned())));
-        }
-        Kind::Duckduckgo => {
-            pairs = vec![("q", query.clone())];
-            pairs.extend(since.map(|since| ("df", since.letter().to_owned())));
-            let region = language.and_then(super::regions::region);
-            pairs.extend(region.map(|region| ("kl", region.to_owned())));
-        }
-    }
-    if !pairs.is_empty() {
-        ask.url.query_pairs_mut().extend_pairs(pairs);
-    }
-    if let Some(json) = json {
-        let mut json = json;
-        json.as_object_mut()?.retain(|_, value| !value.is_null());
-        ask.method = Method::POST;
-        ask.headers.insert("content-type", HeaderValue::from_static("application/json"));
-        ask.body = Some(Bytes::from(json.to_string()));
-    }
-    if let Some(key) = &provider.key {
-        sign(provider.kind, key, &mut ask.headers)?;
-    }
-    Some(ask)
-}
-
-fn sign(kind: Kind, key: &SecretString, headers: &mut HeaderMap) -> Option<()> {
-    let key = key.expose_secret();
-    let (name, value) = match kind {
-        Kind::Serper => ("x-api-key", key.to_owned()),
-        Kind::Brave => ("x-subscription-token", key.to_owned()),
-        Kind::Tavily | Kind::Searxng | Kind::Duckduckgo => {
-            ("authorization", format!("Bearer {key}"))
-        }
-    };
-    let mut value = HeaderValue::from_str(&value).ok()?;
-    value.set_sensitive(true);
-    headers.insert(HeaderName::from_static(name), value);
-    Some(())
-}
-
-fn listed(kind: Kind, body: &str) -> Result<Vec<Hit>, String> {
-    let body: Value = serde_json::from_str(body).map_err(|_| "sent no JSON")?;
-    let (list, title, url, snippet) = match kind {
-        Kind::Serper => (&body["organic"], "title", "link", "snippet"),
-        Kind::Brave => (&body["web"]["results"], "title", "url", "description"),
-        _ => (&body["results"], "title", "url", "content"),
-    };
-    let text = |hit: &Value, field: &str| hit[field].as_str().unwrap_or_default().to_owned();
-    let hits = list.as_array().into_iter().flatten();
-    let hits = hits.map(|hit| Hit {
-        title: text(hit, title),
-        url: text(hit, url),
-        snippet: text(hit, snippet),
-    });
-    Ok(hits.filter(|hit| !hit.url.is_empty()).collect())
-}
-
-/// DuckDuckGo has a page for those without scripts, and no key.
-const MARKS: [&str; 3] = [DOUBT, LINK, SNIPPET];
-const DOUBT: &str = "challenge-form";
-const LINK: &str = "result__a";
-const SNIPPET: &str = "result__snippet";
-
-fn page(elements: Vec<Element>) -> Result<Vec<Hit>, String> {
-    let mut hits: Vec<Hit> = Vec::new();
-    let mut is_advertised = false;
-    for element in elements {
-        if element.id == DOUBT {
-            return Err("wants to know whether we are a person".into());
-        }
-        if element.classes.iter().any(|own| own == LINK) {
-            let url = element.href.as_deref().and_then(unwrapped);
-            is_advertised = url.is_none();
-            hits.extend(url.map(|url| Hit { title: element.text, url, snippet: String::new() }));
-        } else if let Some(last) = hits.last_mut().filter(|_| !is_advertised) {
-            last.snippet = element.text;
-        }
-    }
-    Ok(hits)
-}
-
-/// Its links go by way of a counter, and advertisements by another.
-fn unwrapped(href: &str) -> Option<String> {
-    let base: Url = "https://duckduckgo.com/".parse().expect("a constant");
-    let url = base.join(href).ok()?;
-    if url.path() == "/y.js" {
-        return None;
-    }
-    let target = url.query_pairs().find(|(name, _)| name == "uddg");
-    Some(target.map_or_else(|| url.to_string(), |(_, target)| target.into_owned()))
-}
-
 fn told(hits: Vec<Hit>, count: usize) -> String {
     let mut text = String::new();
     let mut seen = Vec::new();
@@ -404,6 +178,8 @@ mod tests {
     use super::*;
     use crate::tools::testing::Place;
     use fakes::web::FakeWeb;
+    use secrecy::SecretString;
+    use serde_json::json;
 
     fn provider(server: &FakeWeb, kind: Kind) -> Provider {
         let url = format!("{}/{}", server.url(), format!("{kind:?}").to_lowercase());
@@ -490,10 +266,5 @@ mod tests {
     fn results_come_without_marks_and_tricks() {
         assert_eq!(plain("<b>bold</b> &amp; \n plain<script>x</script>"), "bold & plain");
         assert!(!plain("evil\u{202e}txt").contains('\u{202e}'));
-        assert_eq!(
-            unwrapped("//duckduckgo.com/l/?uddg=https%3A%2F%2Fa.org%2F%3Fb").as_deref(),
-            Some("https://a.org/?b")
-        );
-        assert_eq!(unwrapped("/y.js?ad_domain=x"), None);
     }
 }

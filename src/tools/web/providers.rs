@@ -1,0 +1,253 @@
+//! The services that search: how each is asked, and what it answers.
+
+use bytes::Bytes;
+use renderers::read::html::Element;
+use reqwest::{
+    Method,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+use schemars::JsonSchema;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::client::{Ask, place};
+
+const MAX_BYTES: usize = 2 * 1024 * 1024;
+const USUAL_COUNT: usize = 5;
+const MOST: usize = 10;
+
+/// A service that searches, with what it needs.
+#[derive(Debug, Clone)]
+pub struct Provider {
+    pub kind: Kind,
+    /// Where it is asked.
+    pub url: Url,
+    pub key: Option<SecretString>,
+    /// What one search costs, in millionths of a currency unit.
+    pub price_micros: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Serper,
+    Tavily,
+    Brave,
+    Searxng,
+    Duckduckgo,
+}
+
+impl Kind {
+    /// The service's own address; SearXNG is a program that everybody runs for themselves.
+    pub fn usual_url(self) -> Option<Url> {
+        let url = match self {
+            Self::Serper => "https://google.serper.dev/search",
+            Self::Tavily => "https://api.tavily.com/search",
+            Self::Brave => "https://api.search.brave.com/res/v1/web/search",
+            Self::Duckduckgo => "https://html.duckduckgo.com/html/",
+            Self::Searxng => return None,
+        };
+        Some(url.parse().expect("a constant"))
+    }
+
+    pub fn needs_key(self) -> bool {
+        matches!(self, Self::Serper | Self::Tavily | Self::Brave)
+    }
+}
+
+impl Provider {
+    /// The operator's own service may be inside.
+    pub(super) fn own_place(&self) -> Option<String> {
+        let is_own = Some(&self.url) != self.kind.usual_url().as_ref();
+        is_own.then(|| place(&self.url))
+    }
+}
+
+/// What is searched for: the arguments of the tool.
+#[derive(Deserialize, JsonSchema, Clone, PartialEq, Eq, Hash)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wish {
+    pub query: String,
+    /// How many results, 1 to 10; 5 if left out.
+    #[serde(default)]
+    pub count: Option<usize>,
+    /// Nothing older than this.
+    #[serde(default)]
+    pub freshness: Option<Freshness>,
+    /// Language of the results, such as de.
+    #[serde(default)]
+    pub language: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq, Hash)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Freshness {
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+impl Freshness {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Year => "year",
+        }
+    }
+
+    fn letter(self) -> &'static str {
+        &self.name()[..1]
+    }
+}
+
+/// One result, as a service gave it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Hit {
+    pub title: String,
+    pub url: String,
+    pub snippet: String,
+}
+
+impl Wish {
+    pub fn count(&self) -> usize {
+        self.count.unwrap_or(USUAL_COUNT).clamp(1, MOST)
+    }
+}
+
+/// The request, in each service's own words.
+pub(super) fn question(provider: &Provider, wish: &Wish) -> Option<Ask> {
+    let (query, count, since) = (&wish.query, wish.count().to_string(), wish.freshness);
+    let language = wish.language.as_deref();
+    let mut ask = Ask::get(provider.url.clone(), MAX_BYTES);
+    let mut json = None;
+    let mut pairs = Vec::new();
+    match provider.kind {
+        Kind::Serper => {
+            let since = since.map(|since| format!("qdr:{}", since.letter()));
+            json = Some(json!({ "q": query, "num": wish.count(), "tbs": since, "hl": language }));
+        }
+        Kind::Tavily => {
+            let since = since.map(Freshness::name);
+            let count = wish.count();
+            json = Some(json!({ "query": query, "max_results": count, "time_range": since }));
+        }
+        Kind::Brave => {
+            pairs = vec![("q", query.clone()), ("count", count)];
+            pairs.extend(since.map(|since| ("freshness", format!("p{}", since.letter()))));
+            pairs.extend(language.map(|language| ("search_lang", language.to_owned())));
+        }
+        Kind::Searxng => {
+            pairs = vec![("q", query.clone()), ("format", "json".to_owned())];
+            pairs.extend(since.map(|since| ("time_range", since.name().to_owned())));
+            pairs.extend(language.map(|language| ("language", language.to_owned())));
+        }
+        Kind::Duckduckgo => {
+            pairs = vec![("q", query.clone())];
+            pairs.extend(since.map(|since| ("df", since.letter().to_owned())));
+            let region = language.and_then(super::regions::region);
+            pairs.extend(region.map(|region| ("kl", region.to_owned())));
+        }
+    }
+    if !pairs.is_empty() {
+        ask.url.query_pairs_mut().extend_pairs(pairs);
+    }
+    if let Some(json) = json {
+        let mut json = json;
+        json.as_object_mut()?.retain(|_, value| !value.is_null());
+        ask.method = Method::POST;
+        ask.headers.insert("content-type", HeaderValue::from_static("application/json"));
+        ask.body = Some(Bytes::from(json.to_string()));
+    }
+    if let Some(key) = &provider.key {
+        sign(provider.kind, key, &mut ask.headers)?;
+    }
+    Some(ask)
+}
+
+fn sign(kind: Kind, key: &SecretString, headers: &mut HeaderMap) -> Option<()> {
+    let key = key.expose_secret();
+    let (name, value) = match kind {
+        Kind::Serper => ("x-api-key", key.to_owned()),
+        Kind::Brave => ("x-subscription-token", key.to_owned()),
+        Kind::Tavily | Kind::Searxng | Kind::Duckduckgo => {
+            ("authorization", format!("Bearer {key}"))
+        }
+    };
+    let mut value = HeaderValue::from_str(&value).ok()?;
+    value.set_sensitive(true);
+    headers.insert(HeaderName::from_static(name), value);
+    Some(())
+}
+
+/// What a service with an interface has answered.
+pub(super) fn listed(kind: Kind, body: &str) -> Result<Vec<Hit>, String> {
+    let body: Value = serde_json::from_str(body).map_err(|_| "sent no JSON")?;
+    let (list, title, url, snippet) = match kind {
+        Kind::Serper => (&body["organic"], "title", "link", "snippet"),
+        Kind::Brave => (&body["web"]["results"], "title", "url", "description"),
+        _ => (&body["results"], "title", "url", "content"),
+    };
+    let text = |hit: &Value, field: &str| hit[field].as_str().unwrap_or_default().to_owned();
+    let hits = list.as_array().into_iter().flatten();
+    let hits = hits.map(|hit| Hit {
+        title: text(hit, title),
+        url: text(hit, url),
+        snippet: text(hit, snippet),
+    });
+    Ok(hits.filter(|hit| !hit.url.is_empty()).collect())
+}
+
+/// DuckDuckGo has a page for those without scripts, and no key.
+pub(super) const MARKS: [&str; 3] = [DOUBT, LINK, SNIPPET];
+const DOUBT: &str = "challenge-form";
+const LINK: &str = "result__a";
+const SNIPPET: &str = "result__snippet";
+
+/// What stands on that page, of which these are the elements with its [`MARKS`].
+pub(super) fn page(elements: Vec<Element>) -> Result<Vec<Hit>, String> {
+    let mut hits: Vec<Hit> = Vec::new();
+    let mut is_advertised = false;
+    for element in elements {
+        if element.id == DOUBT {
+            return Err("wants to know whether we are a person".into());
+        }
+        if element.classes.iter().any(|own| own == LINK) {
+            let url = element.href.as_deref().and_then(unwrapped);
+            is_advertised = url.is_none();
+            hits.extend(url.map(|url| Hit { title: element.text, url, snippet: String::new() }));
+        } else if let Some(last) = hits.last_mut().filter(|_| !is_advertised) {
+            last.snippet = element.text;
+        }
+    }
+    Ok(hits)
+}
+
+/// Its links go by way of a counter, and advertisements by another.
+fn unwrapped(href: &str) -> Option<String> {
+    let base: Url = "https://duckduckgo.com/".parse().expect("a constant");
+    let url = base.join(href).ok()?;
+    if url.path() == "/y.js" {
+        return None;
+    }
+    let target = url.query_pairs().find(|(name, _)| name == "uddg");
+    Some(target.map_or_else(|| url.to_string(), |(_, target)| target.into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_lead_to_results_and_not_to_counters() {
+        assert_eq!(
+            unwrapped("//duckduckgo.com/l/?uddg=https%3A%2F%2Fa.org%2F%3Fb").as_deref(),
+            Some("https://a.org/?b")
+        );
+        assert_eq!(unwrapped("/y.js?ad_domain=x"), None);
+    }
+}
