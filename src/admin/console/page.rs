@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use axum::{
     extract::{FromRequest, FromRequestParts, Query},
-    http::{StatusCode, request::Parts},
+    http::request::Parts,
     response::{Html, IntoResponse as _, Redirect, Response},
 };
 use channels::text::neutralise;
@@ -42,7 +42,6 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("history.html", include_str!("pages/history.html")),
     ("parts.html", include_str!("pages/parts.html")),
     ("people.html", include_str!("pages/people.html")),
-    ("problem.html", include_str!("pages/problem.html")),
     ("rules.html", include_str!("pages/rules.html")),
     ("schedules.html", include_str!("pages/schedules.html")),
     ("settings.html", include_str!("pages/settings.html")),
@@ -192,21 +191,15 @@ fn render(template: &str, values: Value) -> Result<String> {
     page.render(Shown::from(Serde(values))).with_context(|| format!("drawing {template}"))
 }
 
+const PROBLEM: &str = include_str!("../web/problem.html");
+
 /// What went wrong, as a page.
 pub fn problem(admin: &Admin, problem: &Problem) -> Response {
-    let status = problem.status();
-    let values = json!({
-        "bot": admin.bot,
-        "title": status.canonical_reason(),
-        "detail": problem.detail(Language::default()),
-    });
-    match render("problem.html", values) {
-        Ok(page) => (status, Html(page)).into_response(),
-        Err(fault) => {
-            tracing::error!(problem = format!("{fault:#}"), "a problem has no page");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        }
-    }
+    let (status, language) = (problem.status(), Language::default());
+    let title = status.canonical_reason().unwrap_or_default();
+    let detail = problem.detail(language);
+    let values = [("bot", admin.bot.as_str()), ("title", title), ("detail", &detail)];
+    (status, Html(html::door(PROBLEM, &language.words().page, &values))).into_response()
 }
 
 /// Back to a page, which says what was done.
@@ -238,11 +231,11 @@ mod tests {
 
     #[test]
     fn what_is_not_given_is_an_error_and_what_is_given_cannot_act() {
-        let values = json!({ "bot": "<b>", "title": "x" });
-        let fault = render("problem.html", values).unwrap_err();
+        let page = PAGES.template_from_named_str("x.html", "<p>{{ a }}{{ b }}</p>").unwrap();
+        let fault = page.render(Shown::from(Serde(json!({ "a": "x" })))).unwrap_err();
         assert!(format!("{fault:#}").contains("undefined"), "{fault:#}");
-        let values = json!({ "bot": "<b>", "title": "x", "detail": "\"><script>" });
-        let page = render("problem.html", values).unwrap();
+        let values = json!({ "a": "<b>", "b": "\"><script>" });
+        let page = page.render(Shown::from(Serde(values))).unwrap();
         assert!(!page.contains("<b>") && !page.contains("<script>"), "{page}");
     }
 

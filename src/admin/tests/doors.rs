@@ -144,6 +144,7 @@ fn the_pages_carry_no_script_and_no_style_of_their_own() {
         include_str!("../web/demo.html"),
         include_str!("../web/who.html"),
         include_str!("../web/door.html"),
+        include_str!("../web/problem.html"),
         include_str!("../web/sign_in.html"),
         include_str!("../web/signed_in.html"),
         include_str!("../web/signed_out.html"),
