@@ -41,14 +41,21 @@ impl Serving {
     /// `file` is where `config` came from.
     pub async fn start(
         file: Option<PathBuf>,
-        config: Config,
+        mut config: Config,
         variables: BTreeMap<String, String>,
     ) -> Result<Self> {
         let listener = bind(&config)?;
+        // With port 0 the system chooses one; sign-in links and the greeting name it.
+        config.admin.listen = listener.local_addr()?;
         let (asks, reloads) = mpsc::channel(1);
         let app = open(&config, &variables, (&listener, &asks)).await?;
         let (before, secrets) = (TaskTracker::new(), secrets(&config, &variables));
         Ok(Self { app, config, secrets, file, variables, listener, reloads, asks, before })
+    }
+
+    /// The configuration in force, with the address that the web server listens on.
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Does what it is asked through the API; never returns.
@@ -61,7 +68,11 @@ impl Serving {
     /// Reads the configuration again; what changes, a line each. It is applied if `fact` says for
     /// whom: whole, or, after an error, not at all.
     pub async fn reload(&mut self, fact: Option<Fact>) -> Result<Vec<String>> {
-        let config = Config::load(self.file.as_deref(), &self.variables)?;
+        let mut config = Config::load(self.file.as_deref(), &self.variables)?;
+        let (listen, bound) = (&mut config.admin.listen, self.config.admin.listen);
+        if listen.port() == 0 && listen.ip() == bound.ip() {
+            *listen = bound;
+        }
         let mut changes = changes(&self.config, &config)?;
         let secrets = secrets(&config, &self.variables);
         if secrets != self.secrets {

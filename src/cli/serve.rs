@@ -18,11 +18,12 @@ pub async fn run(
 ) -> Result<()> {
     let mut signals = Signals::heard()?;
     let mut serving = tokio::select! {
-        started = Serving::start(file, config.clone(), variables) => started?,
+        started = Serving::start(file, config, variables) => started?,
         _ = signals.next() => return Ok(()),
     };
-    let link = token::sign_in_link(&config, &serving.app.gateway.store, "owner".into()).await?;
-    say(&greeting(&config, &link))?;
+    let (config, store) = (serving.config(), &serving.app.gateway.store);
+    let link = token::sign_in_link(config, store, "owner".into()).await?;
+    say(&greeting(config, &link))?;
     loop {
         tokio::select! {
             () = serving.heed() => {}

@@ -38,7 +38,11 @@ impl Default for AdminConfig {
 }
 
 pub(super) const KEYS: &[Key] = &[
-    key("admin.listen", "127.0.0.1:8642", "Where the web chat, health and webhooks are served"),
+    key(
+        "admin.listen",
+        "127.0.0.1:8642",
+        "Where the web chat, health and webhooks are served; with port 0 the system chooses one, which is printed at the start",
+    ),
     key("admin.public_url", "", "The address in sign-in links, if it is not `listen`"),
     key(
         "admin.metrics_token",

@@ -4,7 +4,9 @@
 # Usage: tests/browser/check.sh [FOLDER]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-binary=$(realpath "${CARGO_TARGET_DIR:-target}/debug/countersign")
+. tests/common.sh
+cargo build --quiet --workspace --all-features --all-targets --locked
+binary=$(target_dir)/debug/countersign
 scratch=$(mktemp -d)
 gateway= shop=
 trap 'for one in $gateway $shop; do kill "$one" 2>/dev/null || true; done; rm -rf "$scratch"' EXIT
@@ -13,10 +15,6 @@ mkdir -p "$out"
 
 cp tests/browser/*.mjs "$scratch/"
 (cd "$scratch" && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm install --silent --no-audit --no-fund playwright-core axe-core)
-
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
 
 # A gateway of its own for each, with more in its configuration; the token of its sign-in link.
 begin() {

@@ -5,8 +5,6 @@
 # python-pptx from PyPI. Prints the median of three runs, and by how much each is slower than ours.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-countersign=$(realpath "${COUNTERSIGN:-target/release/countersign}")
-venv=target/venv-documents-bench
-[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check weasyprint markdown XlsxWriter python-pptx
-exec "$venv/bin/python" tests/documents/bench.py "$countersign"
+. tests/common.sh
+countersign=$(realpath "${COUNTERSIGN:-$(target_dir)/release/countersign}")
+exec "$(python_with tests/documents/requirements-bench.txt)/bin/python" tests/documents/bench.py "$countersign"

@@ -7,7 +7,7 @@ use fakes::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-use crate::process::{On, Running, Site, eventually, free_port};
+use crate::process::{On, Running, Site, eventually};
 
 /// A gateway, a platform, a model, and Ann in her private chat.
 struct Wires {
@@ -16,7 +16,6 @@ struct Wires {
     llm: FakeLlm,
     ann: u64,
     chat: u64,
-    port: u16,
 }
 
 impl Wires {
@@ -28,7 +27,7 @@ impl Wires {
         for (name, value) in [("DISCORD_TOKEN", TOKEN), ("COUNTERSIGN_LOG", "debug")] {
             site.variable(name, value);
         }
-        Self { site, discord, llm, ann, chat, port: free_port() }
+        Self { site, discord, llm, ann, chat }
     }
 
     async fn start(&self) -> Running {
@@ -49,7 +48,7 @@ api_url = "{api}"
 allow = ["{ann}"]
 "#
         );
-        self.site.configure(&format!("127.0.0.1:{}", self.port), &more);
+        self.site.configure("127.0.0.1:0", &more);
         let mut running = self.site.start(&[]);
         running.greeted().await;
         eventually("it is connected", async || self.discord.is_connected().then_some(())).await;

@@ -265,6 +265,13 @@ impl Running {
         read(&self.out) + &read(&self.err)
     }
 
+    /// The base URL of its web server, as it printed it.
+    pub fn url(&self) -> String {
+        let said = read(&self.out);
+        let line = said.lines().find_map(|line| line.trim_start().strip_prefix("Web chat"));
+        line.expect("it was greeted").trim().to_owned()
+    }
+
     /// Until it has ended, however long that takes.
     pub async fn died(&mut self) -> ExitStatus {
         self.child.wait().await.unwrap()
@@ -317,10 +324,4 @@ pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>)
     };
     let found = tokio::time::timeout(PATIENCE, looking).await;
     found.unwrap_or_else(|_| panic!("this never happened: {what}"))
-}
-
-/// A port of the loopback that nobody listens on.
-pub fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }

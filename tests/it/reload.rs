@@ -89,7 +89,7 @@ async fn o3_a_configuration_is_taken_whole_or_not_at_all() {
     let (good, token) = wires.site.run(&made).await;
     assert!(good, "{token}");
     let token = token.split_whitespace().find(|word| word.starts_with("cs_")).expect("a token");
-    let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", wires.port);
+    let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", wires.port.number());
     let ask = async |method| {
         let asked = client().request(method, &url).bearer_auth(token).send().await.unwrap();
         (asked.status().as_u16(), asked.json::<Value>().await.unwrap())
@@ -137,7 +137,7 @@ async fn pushes(wires: &Wires, secret: &str) -> u16 {
     let (now, body) = (SystemClock.now(), "{}");
     let signature = Key::standard(secret).unwrap().sign("m1", now, body.as_bytes());
     let request = client()
-        .post(format!("http://127.0.0.1:{}/hooks/ci", wires.port))
+        .post(format!("http://127.0.0.1:{}/hooks/ci", wires.port.number()))
         .header("webhook-id", "m1")
         .header("webhook-timestamp", now.timestamp().to_string())
         .header("webhook-signature", signature);
@@ -169,7 +169,7 @@ async fn s6_an_old_secret_is_dead_once_the_reload_is_answered() {
     let running = wires.start(By::Poll).await;
     let (_, token) = wires.site.run(&["token", "--api", "ops", "--role", "owner"]).await;
     let token = token.split_whitespace().find(|word| word.starts_with("cs_")).expect("a token");
-    let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", wires.port);
+    let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", wires.port.number());
     let reload = async || {
         let told = client().put(&url).bearer_auth(token).send().await.unwrap();
         assert_eq!(told.status().as_u16(), 200);

@@ -2,12 +2,13 @@
 
 use fakes::{
     llm::{self, FakeLlm, Fault, Turn},
+    ports::ReservedPort,
     telegram::{FakeTelegram, File, Shown, TOKEN, Trouble},
 };
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, time::Duration};
 
-use crate::process::{On, Running, Site, eventually, free_port};
+use crate::process::{On, Running, Site, eventually};
 
 /// Secrets that must never be seen again.
 pub const API_KEY: &str = "sk-canary-7f3a9c51d2";
@@ -35,7 +36,7 @@ pub struct Wires {
     api: String,
     pub llm: FakeLlm,
     chat: i64,
-    pub port: u16,
+    pub port: ReservedPort,
     /// The models of the configuration, and what else it says.
     pub model: String,
 }
@@ -73,7 +74,7 @@ model = "a-model"
 "#,
             llm.base_url()
         );
-        Self { site, telegram, api, llm, chat, port: free_port(), model }
+        Self { site, telegram, api, llm, chat, port: ReservedPort::new(), model }
     }
 
     /// Writes the configuration and starts the gateway.
@@ -92,7 +93,7 @@ model = "a-model"
             By::Push => format!(
                 "mode = \"webhook\"\nwebhook_secret = {{ env = \"WEBHOOK_SECRET\" }}\n\
                  webhook_url = \"http://127.0.0.1:{}/channels/tg/webhook\"",
-                self.port
+                self.port.number()
             ),
         };
         let more = format!(
@@ -109,12 +110,12 @@ allow = ["{chat}"]
 {mode}
 "#
         );
-        self.site.configure(&format!("127.0.0.1:{}", self.port), &more);
+        self.site.configure(&format!("127.0.0.1:{}", self.port.number()), &more);
     }
 
     async fn is_ready(&self) {
         let client = client();
-        let url = format!("http://127.0.0.1:{}/readyz", self.port);
+        let url = format!("http://127.0.0.1:{}/readyz", self.port.number());
         eventually("it is ready", async || {
             let answer = client.get(&url).send().await.ok()?;
             answer.status().is_success().then_some(())
@@ -272,15 +273,15 @@ async fn the_main_job_over_anthropic_and_a_webhook() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_while_telegram_is_down_is_survived() {
     let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    let port = free_port();
-    wires.api = format!("http://127.0.0.1:{port}");
+    let port = ReservedPort::new();
+    wires.api = format!("http://127.0.0.1:{}", port.number());
     wires.llm.will(llm::text("Good morning."));
     let running = wires.start(By::Poll).await;
     eventually("it has tried", async || {
         running.said().contains("Telegram: trying again").then_some(())
     })
     .await;
-    wires.telegram = FakeTelegram::start_on(port).await;
+    wires.telegram = FakeTelegram::start_on(port.number()).await;
     wires.chat = wires.telegram.private("Ann");
     wires.says("are you there?");
     wires.until("Good morning.").await;
@@ -619,7 +620,7 @@ async fn a_bot_moves_between_polling_and_a_webhook() {
         let running = wires.start(by).await;
         wires.until(text).await;
         let forged = json!({ "update_id": 1, "message": { "text": "let me in" } });
-        let url = format!("http://127.0.0.1:{}/channels/tg/webhook", wires.port);
+        let url = format!("http://127.0.0.1:{}/channels/tg/webhook", wires.port.number());
         let answer = client().post(url).json(&forged).send().await.unwrap().status().as_u16();
         assert_eq!(answer, if matches!(by, By::Push) { 401 } else { 404 });
         wires.stop(running).await;

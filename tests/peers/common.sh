@@ -1,5 +1,9 @@
-# What the checks by other people's clients share. Sourced, after `set -eu`.
+# What the checks by independent clients and servers share. Sourced after `set -eu`; changes to the
+# root of the repository.
 here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+cd "$root"
+. tests/common.sh
 scratch=$(mktemp -d)
 started=
 cleanup() {
@@ -11,17 +15,10 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
-# environment VENV REQUIREMENTS: a Python of its own, made anew when the list has changed.
-environment() {
-    if ! cmp -s "$2" "$1/requirements.installed"; then
-        python3 -m venv "$1"
-        "$1/bin/pip" install --quiet --disable-pip-version-check -r "$2"
-        cp "$2" "$1/requirements.installed"
-    fi
-}
-
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+# build: everything, with the selection that the tests use; then $target/debug has the programs.
+build() {
+    cargo build --quiet --workspace --all-features --all-targets --locked
+    target=$(target_dir)
 }
 
 # until_said FILE TEXT: waits until a program has written that.
@@ -29,12 +26,13 @@ until_said() {
     tries=0
     until grep -q "$2" "$1"; do
         tries=$((tries + 1))
-        [ "$tries" -lt 50 ] || { echo "this did not start:" >&2; cat "$1" >&2; exit 1; }
+        [ "$tries" -lt 300 ] || { echo "this did not start:" >&2; cat "$1" >&2; exit 1; }
         sleep 0.1
     done
 }
 
-# start_proxy: holds every request against the Bot API's schema, on $port in front of $upstream.
+# start_proxy: a proxy on $port that checks every request against the schema of the Bot API, in front
+# of $upstream.
 start_proxy() {
     upstream=$(free_port)
     port=$(free_port)

@@ -1,16 +1,14 @@
 #!/bin/sh
 # Holds the fake Discord against a client that was not made for it, and the adapter against a Discord
 # that somebody else wrote. Ends with 1 on a surprise.
-# Usage: tests/peers/discord_check.sh [VENV]   (a virtual environment; made if it is not there)
+# Usage: tests/peers/discord_check.sh
 set -eu
 . "$(dirname "$0")/common.sh"
-venv=${1:-${TMPDIR:-/tmp}/countersign-discord-peers}
-environment "$venv" "$here/requirements-discord.txt"
+venv=$(python_with tests/peers/requirements-discord.txt)
 
-cd "$here/../.."
-cargo build --quiet --workspace --all-features --all-targets --locked
+build
 : >"$scratch/fake"
-"${CARGO_TARGET_DIR:-target}/debug/fake-discord" 0 2>"$scratch/fake" &
+"$target/debug/fake-discord" 0 2>"$scratch/fake" &
 started="$started $!"
 until_said "$scratch/fake" ' channel '
 read -r url _ token _ <"$scratch/fake"

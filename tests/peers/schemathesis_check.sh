@@ -2,16 +2,13 @@
 # Holds the API against its own document: no fault of ours, no undocumented status, answers that fit
 # their schema. On SQLite, and on PostgreSQL where COUNTERSIGN_TEST_PG names a server: it takes less
 # than SQLite does. Ends with 1 on a surprise.
-# Usage: tests/peers/schemathesis_check.sh [VENV]   (a virtual environment; made if it is not there)
+# Usage: tests/peers/schemathesis_check.sh
 set -eu
 . "$(dirname "$0")/common.sh"
-venv=${1:-${TMPDIR:-/tmp}/countersign-api-peers}
-environment "$venv" "$here/requirements-api.txt"
-venv=$(realpath "$venv")
+venv=$(python_with tests/peers/requirements-api.txt)
 
-cd "$here/../.."
-cargo build --quiet --workspace --all-features --all-targets --locked
-binary=$(realpath "${CARGO_TARGET_DIR:-target}/debug/countersign")
+build
+binary=$target/debug/countersign
 cd "$scratch"
 
 # check DATABASE: a gateway on it, and every operation of its document.

@@ -2,15 +2,13 @@
 # Holds what `countersign skill scan` says of a skill's form against the standard's own validator
 # (PyPI skills-ref): what that one takes without a word we take without a warning, and what it
 # refuses we refuse or warn about. Ends with 1 on a difference.
-# Usage: tests/peers/skills_check.sh [VENV]   (a virtual environment; made if it is not there)
+# Usage: tests/peers/skills_check.sh
 set -eu
 . "$(dirname "$0")/common.sh"
-venv=${1:-${TMPDIR:-/tmp}/countersign-skills-peers}
-environment "$venv" "$here/requirements-skills.txt"
+venv=$(python_with tests/peers/requirements-skills.txt)
 
-cd "$here/../.."
-cargo build --quiet --workspace --all-features --all-targets --locked
-binary=$(realpath "${CARGO_TARGET_DIR:-target}/debug/countersign")
+build
+binary=$target/debug/countersign
 cd "$scratch"
 
 # lay FOLDER: a skill there, its SKILL.md from standard input.
@@ -48,7 +46,7 @@ printf -- '---\ndescription: d\n---\n' | lay nameless
 printf -- '---\nname: colon\ndescription: Use when: always\n---\n' | lay colon
 printf -- 'No front matter\n' | lay bare
 printf -- '---\nname: long\ndescription: %s\n---\n' "$(printf 'x%.0s' $(seq 1025))" | lay long
-cp -r "$here"/../../examples/skills/* skills/
+cp -r "$root"/examples/skills/* skills/
 
 differences=0
 for place in skills/*; do

@@ -1,14 +1,12 @@
 #!/bin/sh
 # Holds the fake Bot API against two clients that were not made for it. Ends with 1 on a surprise.
-# Usage: tests/peers/telegram_check.sh [VENV]   (a virtual environment; made if it is not there)
+# Usage: tests/peers/telegram_check.sh
 set -eu
 . "$(dirname "$0")/common.sh"
-venv=${1:-${TMPDIR:-/tmp}/countersign-telegram-peers}
-environment "$venv" "$here/requirements.txt"
+venv=$(python_with tests/peers/requirements.txt)
 
-cd "$here/../.."
-cargo build --quiet --workspace --all-features --all-targets --locked
-"${CARGO_TARGET_DIR:-target}/debug/fake-telegram" 0 2>"$scratch/fake" &
+build
+"$target/debug/fake-telegram" 0 2>"$scratch/fake" &
 started="$started $!"
 until_said "$scratch/fake" ' chat '
 read -r url _ token _ chat <"$scratch/fake"

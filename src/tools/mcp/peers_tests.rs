@@ -6,6 +6,7 @@ use super::{
     *,
 };
 use crate::tools::{Tool, ToolError, testing::Place};
+use fakes::ports::ReservedPort;
 use serde_json::{Value, json};
 use std::{process::Stdio, sync::Arc};
 use tokio::{
@@ -39,11 +40,6 @@ fn peer() -> String {
 fn over_stdio(name: &str, command: &[&str]) -> McpConfig {
     let command = command.iter().map(|&word| word.to_owned()).collect();
     McpConfig { command: Some(command), ..config(name) }
-}
-
-fn free_port() -> u16 {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    free.local_addr().expect("an address").port()
 }
 
 fn started(command: &mut Command) -> Child {
@@ -99,11 +95,11 @@ async fn ca_31_the_official_server_is_used_over_stdio() {
 #[tokio::test]
 async fn ca_31_the_official_server_is_used_over_http() {
     let Some(python) = python() else { return };
-    let port = free_port();
+    let port = ReservedPort::new();
     let mut command = Command::new(python);
-    let command = command.args([peer(), "streamable-http".into(), port.to_string()]);
+    let command = command.args([peer(), "streamable-http".into(), port.number().to_string()]);
     let mut server = started(command);
-    let url: Option<Url> = format!("http://127.0.0.1:{port}/mcp").parse().ok();
+    let url: Option<Url> = format!("http://127.0.0.1:{}/mcp", port.number()).parse().ok();
     let mut tools = Vec::new();
     for protocol in [Protocol::Initialize, Protocol::Discover] {
         let desk = Desk::new().await;
@@ -153,11 +149,11 @@ async fn other_peoples_server_everything_is_used() {
     let desk = Desk::new().await;
     let tools = desk.tools(over_stdio("all", &["node", &entry, "stdio"])).await.expect("tools");
     uses_everything(&tools).await;
-    let port = free_port();
+    let port = ReservedPort::new();
     let mut command = Command::new("node");
-    let command = command.args([&entry, "streamableHttp"]).env("PORT", port.to_string());
+    let command = command.args([&entry, "streamableHttp"]).env("PORT", port.number().to_string());
     let _server = started(command);
-    let url: Option<Url> = format!("http://127.0.0.1:{port}/mcp").parse().ok();
+    let url: Option<Url> = format!("http://127.0.0.1:{}/mcp", port.number()).parse().ok();
     let desk = Desk::new().await;
     uses_everything(&tools_at(&desk, McpConfig { url, ..config("all") }).await).await;
 }

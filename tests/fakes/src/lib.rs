@@ -4,5 +4,6 @@ pub mod discord;
 pub mod guarded;
 pub mod issuer;
 pub mod llm;
+pub mod ports;
 pub mod telegram;
 pub mod web;

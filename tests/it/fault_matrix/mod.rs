@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, time::Duration};
 use fakes::llm::{self, Answer, FakeLlm, Request};
 use serde_json::Value;
 
-use crate::process::{On, Running, Site, free_port};
+use crate::process::{On, Running, Site};
 use own::{Terminal, Web};
 use platforms::{Discord, Telegram};
 
@@ -84,7 +84,7 @@ trait Platform {
     /// What the configuration says of it.
     fn channel(&self) -> String;
     /// A process on it; it has begun to listen.
-    async fn start(&mut self, site: &Site, listen: &str) -> Running;
+    async fn start(&mut self, site: &Site) -> Running;
     async fn says(&self, running: &mut Running, text: &str);
     /// The same, while that goes wrong.
     async fn says_under(&self, running: &mut Running, _fault: Fault, text: &str) {
@@ -132,7 +132,6 @@ fn expected(number: &str, at_length: bool) -> Vec<String> {
 /// A gateway on one platform, through all faults.
 struct Trial<P> {
     site: Site,
-    listen: String,
     llm: FakeLlm,
     platform: P,
 }
@@ -148,9 +147,8 @@ impl<P: Platform> Trial<P> {
             llm.base_url(),
             platform.channel()
         );
-        let listen = format!("127.0.0.1:{}", free_port());
-        site.configure(&listen, &more);
-        Self { site, listen, llm, platform }
+        site.configure("127.0.0.1:0", &more);
+        Self { site, llm, platform }
     }
 
     /// How often each word was shown.
@@ -191,7 +189,7 @@ impl<P: Platform> Trial<P> {
 
     /// The counts in the order of the faults; `None` where the platform does not know the fault.
     async fn run(mut self) -> Vec<Option<Count>> {
-        let mut running = self.platform.start(&self.site, &self.listen).await;
+        let mut running = self.platform.start(&self.site).await;
         self.platform.says(&mut running, "ask-100.").await;
         assert!(self.shows("100", false).await, "{}", running.said());
         let mut counts = Vec::new();
@@ -234,7 +232,7 @@ impl<P: Platform> Trial<P> {
         if fault == Fault::Killed {
             self.is_asked(&format!("ask-{number}.")).await;
             running.kill().await;
-            *running = self.platform.start(&self.site, &self.listen).await;
+            *running = self.platform.start(&self.site).await;
         }
         self.shows(&number.to_string(), at_length).await;
         if fault == Fault::AnotherIsSlow {

@@ -80,10 +80,10 @@ impl Platform for Web {
         String::new()
     }
 
-    async fn start(&mut self, site: &Site, listen: &str) -> Running {
+    async fn start(&mut self, site: &Site) -> Running {
         let mut running = site.start(&[]);
         running.greeted().await;
-        self.base = format!("http://{listen}");
+        self.base = running.url();
         if self.ann.is_empty() {
             self.ann = self.signed_in(site, "ann").await;
             self.bob = self.signed_in(site, "bob").await;
@@ -147,7 +147,7 @@ impl Platform for Terminal {
         String::new()
     }
 
-    async fn start(&mut self, site: &Site, _listen: &str) -> Running {
+    async fn start(&mut self, site: &Site) -> Running {
         site.talk()
     }
 

@@ -41,7 +41,7 @@ impl Platform for Telegram {
         channel("telegram", telegram::TOKEN, &self.fake.url(), people)
     }
 
-    async fn start(&mut self, site: &Site, _listen: &str) -> Running {
+    async fn start(&mut self, site: &Site) -> Running {
         let mut running = site.start(&[]);
         running.greeted().await;
         running
@@ -145,7 +145,7 @@ impl Platform for Discord {
         channel("discord", discord::TOKEN, &self.fake.url(), people)
     }
 
-    async fn start(&mut self, site: &Site, _listen: &str) -> Running {
+    async fn start(&mut self, site: &Site) -> Running {
         let mut running = site.start(&[]);
         running.greeted().await;
         self.fake.until(FakeDiscord::is_connected).await;

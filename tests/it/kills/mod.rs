@@ -11,7 +11,7 @@ mod timers;
 use futures::{FutureExt as _, StreamExt as _, stream};
 use std::{collections::BTreeMap, panic::AssertUnwindSafe};
 
-use crate::process::{On, Site, free_port};
+use crate::process::{On, Site};
 use history::History;
 use scenario::{Point, Scenario};
 
@@ -97,23 +97,22 @@ fn is_beat(point: &str) -> bool {
 #[tokio::test]
 async fn a_request_with_a_key_outlives_the_process_that_does_it() {
     let site = Site::new(On::Sqlite).await;
-    let port = free_port();
-    site.configure(&format!("127.0.0.1:{port}"), "");
+    site.configure("127.0.0.1:0", "");
     let (_, said) = site.run(&["token", "--api", "ops", "--role", "owner"]).await;
     let token = said.split_whitespace().find(|word| word.starts_with("cs_")).unwrap();
     let client = reqwest::Client::new();
-    let make = || {
-        let request = client.post(format!("http://127.0.0.1:{port}/api/v1/tokens"));
+    let make = |url: String| {
+        let request = client.post(format!("{url}/api/v1/tokens"));
         let request = request.bearer_auth(token).header("idempotency-key", "make");
         request.json(&serde_json::json!({ "name": "night", "role": "viewer" })).send()
     };
     let mut dies = site.start(&[("COUNTERSIGN_CRASH_AT", "create token/after commit#1")]);
     dies.greeted().await;
-    assert!(make().await.is_err());
+    assert!(make(dies.url()).await.is_err());
     dies.died().await;
     let mut again = site.start(&[]);
     again.greeted().await;
-    assert_eq!(make().await.unwrap().status(), reqwest::StatusCode::CONFLICT);
+    assert_eq!(make(again.url()).await.unwrap().status(), reqwest::StatusCode::CONFLICT);
     let names = site.rows("api_tokens").await;
     assert_eq!(names.iter().filter(|row| row["name"] == "night").count(), 1, "{names:?}");
     again.stop().await;
