@@ -27,5 +27,6 @@ pub mod llm;
 pub mod store;
 pub mod telemetry;
 pub mod texts;
+mod tls;
 pub mod tools;
 pub mod worker;

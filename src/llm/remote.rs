@@ -88,7 +88,7 @@ struct Vendor {
 impl Vendor {
     fn new(config: ModelConfig) -> Result<Self, ModelError> {
         // A redirect would carry the key to another host.
-        let http = reqwest::Client::builder()
+        let http = crate::tls::client_builder()
             .connect_timeout(config.timeouts.connect)
             .redirect(redirect::Policy::none())
             .build()

@@ -12,6 +12,7 @@ use std::{
 const ORDER: &[&str] = &[
     "clock",
     "crash",
+    "tls",
     "journal",
     "texts",
     "agent",

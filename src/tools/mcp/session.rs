@@ -156,7 +156,7 @@ async fn http(
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, Refused> {
     let for_good = |error| Refused { error, for_good: true };
     // A redirect would carry the headers to another host.
-    let client = reqwest::Client::builder()
+    let client = crate::tls::client_builder()
         .connect_timeout(CONNECT_FOR)
         .redirect(reqwest::redirect::Policy::none())
         .build()

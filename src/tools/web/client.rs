@@ -209,7 +209,7 @@ pub fn place(url: &Url) -> String {
 }
 
 fn client(names: Arc<dyn Resolve>) -> Result<reqwest::Client, reqwest::Error> {
-    reqwest::Client::builder()
+    crate::tls::client_builder()
         .user_agent(concat!("Countersign/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_FOR)
         .timeout(ANSWER_FOR)
