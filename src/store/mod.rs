@@ -82,6 +82,9 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeZone as _, Utc};
 use futures::future::BoxFuture;
 use std::{sync::Arc, time::Duration};
+use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use crate::{crash, journal::ids::NodeId};
 pub use db::Tx;
@@ -131,7 +134,9 @@ impl Store {
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
         crash::point(name, "before commit");
-        let (value, rung) = self.db.write(work).await.context(name)?;
+        let db = self.db.clone();
+        let written = spawn(async move { db.write(work).await });
+        let (value, rung) = written.await.context("the transaction was aborted")?.context(name)?;
         crash::point(name, "after commit");
         self.bell.ring(&rung);
         rung.tally.iter().for_each(count::Count::enter);
@@ -144,13 +149,25 @@ impl Store {
         T: Send + 'static,
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
     {
-        self.db.read(work).await
+        let db = self.db.clone();
+        let read = AbortOnDropHandle::new(spawn(async move { db.read(work).await }));
+        read.await.context("the read was aborted")?
     }
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         self.read(|tx| Box::pin(async move { tx.now_ms().await.map(drop) })).await
     }
+}
+
+/// Runs a database operation in a task of its own, so that it is polled whatever its caller does. A
+/// caller that is not polled would otherwise keep the connection that it was granted, and with a few
+/// of them nobody would get one.
+fn spawn<T: Send + 'static>(
+    operation: impl Future<Output = Result<T>> + Send + 'static,
+) -> JoinHandle<Result<T>> {
+    #[expect(clippy::disallowed_methods, reason = "its caller waits for it, and is tracked")]
+    tokio::spawn(operation.in_current_span())
 }
 
 fn at(ms: i64) -> DateTime<Utc> {

@@ -2,8 +2,7 @@
 //! around again. Nothing is applied from memory: this worker reads its own events like others'.
 
 use anyhow::Result;
-use futures::StreamExt as _;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::watch;
 
 use super::{
@@ -26,7 +25,7 @@ use crate::{
     },
 };
 
-pub(super) async fn advance(worker: &Worker, claimed: &Claimed) -> Result<()> {
+pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<()> {
     let bell = worker.gateway.store.bell.listen(claimed.lease.conversation());
     if claimed.sub_agent.as_ref().is_some_and(|own| !worker.has_agent(&own.agent)) {
         // It was taken out of the configuration meanwhile: whoever waits for it is told.
@@ -53,10 +52,16 @@ async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
         }
         running.cancel_ended(&turn.session);
         if worker.gateway.stop.is_cancelled() {
-            if running.calls.is_empty() {
+            if running.is_idle() {
                 return worker.gateway.store.release(&claimed.lease).await;
             }
             running.asking.give_up();
+        }
+        if !running.finished.is_empty() {
+            if act::finish(turn, &mut running).await? == Flow::End {
+                return Ok(());
+            }
+            continue;
         }
         let busy: BTreeSet<_> = running.cancel.keys().cloned().collect();
         turn.scene = scene::look(turn).await?;
@@ -67,7 +72,7 @@ async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
     }
 }
 
-impl<'w> Turn<'w> {
+impl Turn<'_> {
     /// Folds in what is new, and passes on what calls under way wait for.
     pub async fn read(&mut self, asking: &mut asking::Asking) -> Result<()> {
         let conversation = self.claimed.lease.conversation();
@@ -85,9 +90,9 @@ impl<'w> Turn<'w> {
         Ok(())
     }
 
-    async fn perform(&mut self, effect: Effect, running: &mut Running<'w>) -> Result<Flow> {
+    async fn perform(&mut self, effect: Effect, running: &mut Running) -> Result<Flow> {
         match effect {
-            Effect::Rest if running.calls.is_empty() => self.rest().await,
+            Effect::Rest if running.is_idle() => self.rest().await,
             Effect::Rest => self.wait(running).await,
             Effect::Fetch(files) => fetch::fetch(self, files).await,
             Effect::Think => think::think(self).await,
@@ -111,7 +116,7 @@ impl<'w> Turn<'w> {
     }
 
     /// Until a call ends or something happens.
-    async fn wait(&self, running: &mut Running<'w>) -> Result<Flow> {
+    async fn wait(&self, running: &mut Running) -> Result<Flow> {
         let silent = watch::Sender::default();
         let heard = if self.claimed.sub_agent.is_none() { &running.progress } else { &silent };
         let mut said = heard.subscribe();
@@ -121,7 +126,7 @@ impl<'w> Turn<'w> {
         let mut drafts = Drafts::new(&self.worker.gateway, self.claimed, self.reply_to());
         let mut wish = None;
         let done = tokio::select! {
-            done = running.calls.next() => done,
+            Some(done) = running.calls.next() => Some(done),
             Some(asked) = running.asking.wish() => { wish = Some(asked); None }
             () = self.bell.news() => None,
             () = drafts.show(said) => None,
@@ -131,10 +136,9 @@ impl<'w> Turn<'w> {
             return running.asking.put(self, wish).await;
         }
         let Some(done) = done else { return Ok(Flow::Around) };
-        running.asking.end(self, done.id()).await?;
         running.progress.send_replace(String::new());
-        running.cancel.remove(done.id());
-        act::finish(self, done, running).await
+        running.finished.push_back(done);
+        act::finish(self, running).await
     }
 
     async fn remind(&self) -> Result<Flow> {

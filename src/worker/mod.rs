@@ -4,7 +4,7 @@
 //! - [`fetch`]: gets the files that came with messages
 //! - [`think`]: asks the model
 //! - [`look`]: shows it pictures
-//! - [`act`]: runs tools (`running`: those under way); [`ask`]: asks people
+//! - [`act`]: runs tools (`running`: the calls under way, each a task); [`ask`]: asks people
 //! - [`asking`]: what calls under way want to know of people
 //! - [`delegate`]: begins sub-agents
 //! - [`scene`]: what the guard has to know besides
@@ -133,7 +133,7 @@ impl Worker {
     }
 
     /// Advances what can be advanced now, as far as it goes; how many that were.
-    pub async fn advance_ready(&self) -> Result<usize> {
+    pub async fn advance_ready(self: &Arc<Self>) -> Result<usize> {
         let now = self.gateway.clock.now();
         let claimed = self.gateway.store.claim(CLAIMED_AT_ONCE, now).await?;
         let advanced = claimed.into_iter().map(|claimed| advance_safely(self, claimed));
@@ -196,7 +196,7 @@ async fn claim(worker: Arc<Worker>) {
 }
 
 /// A turn that breaks takes nothing else down.
-async fn advance_safely(worker: &Worker, claimed: Claimed) {
+async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
     let reference = claimed.lease.conversation().to_string();
     let span =
         tracing::info_span!("turn", conversation.id = reference, channel.id = claimed.channel);

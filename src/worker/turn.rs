@@ -33,7 +33,7 @@ const ALBUM_SETTLES: TimeDelta = TimeDelta::seconds(3);
 
 /// One conversation being advanced.
 pub(super) struct Turn<'w> {
-    pub worker: &'w Worker,
+    pub worker: &'w Arc<Worker>,
     pub claimed: &'w Claimed,
     pub agent: Arc<Agent>,
     pub session: Session,

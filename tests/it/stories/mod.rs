@@ -26,6 +26,7 @@ mod nodes;
 mod people;
 mod per_person;
 mod pictures;
+mod pressure;
 mod schedules;
 mod secrets;
 mod sign_on;
