@@ -8,7 +8,7 @@
 //! - [`history`]: what a conversation has shown
 //! - [`inbox`]: what platforms have delivered
 //! - [`keys`]: what all nodes sign with
-//! - [`leases`]: who may advance what, until when
+//! - [`leases`]: who may advance what, until when; `held`: the heartbeat
 //! - [`mcp_tools`]: what servers have said of their tools
 //! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
 //! - [`outbox`]: what is to be shown; `album`: pictures together
@@ -48,6 +48,7 @@ pub mod figures;
 pub mod files;
 mod forgotten;
 pub mod grants;
+mod held;
 pub mod history;
 pub mod inbox;
 pub mod journal;
@@ -78,7 +79,7 @@ pub mod votes;
 pub mod wake;
 pub mod withdrawn;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use chrono::{DateTime, TimeZone as _, Utc};
 use futures::future::BoxFuture;
 use std::{sync::Arc, time::Duration};
@@ -97,7 +98,7 @@ pub struct Store {
     db: Db,
     pub bell: Arc<Bell>,
     pub node: NodeId,
-    held: leases::Held,
+    held: held::Held,
     lease_for: Duration,
 }
 
@@ -119,7 +120,7 @@ impl Store {
             db,
             bell: Arc::default(),
             node: NodeId::new(),
-            held: leases::Held::default(),
+            held: held::Held::default(),
             lease_for,
         })
     }
@@ -140,6 +141,7 @@ impl Store {
         crash::point(name, "after commit");
         self.bell.ring(&rung);
         rung.tally.iter().for_each(count::Count::enter);
+        ensure!(!crash::loses_answer(name), "a test has this answer of the database lost");
         Ok(value)
     }
 

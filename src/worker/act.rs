@@ -18,8 +18,9 @@ use crate::{
         guard::Cleared,
     },
     crash,
-    journal::event::{Call, Event, ToolResult},
+    journal::event::{Call, Event, Outcome, ToolResult},
     store::record::{Change, Recorded, Terms},
+    texts,
     tools::Context,
 };
 
@@ -39,10 +40,8 @@ pub(super) async fn run(
         spends.extend(cleared.grant().cloned());
     }
     if !events.is_empty() {
-        let gateway = &turn.worker.gateway;
         let change = Change { facts, spends, ..turn.change(events, vec![]) };
-        let now = gateway.clock.now();
-        let recorded = gateway.store.record(&turn.claimed.lease, change, now).await?;
+        let recorded = turn.persist(change).await?;
         if recorded != Recorded::Done {
             return Ok(recorded.into());
         }
@@ -112,7 +111,10 @@ pub(super) async fn finish(turn: &Turn<'_>, running: &mut Running) -> Result<Flo
     let flow = match &done.ended.result {
         Ok(result) => {
             let change = finished(turn, running, done, result);
-            turn.record(change).await?
+            match turn.record(change).await {
+                Ok(flow) => flow,
+                Err(error) => refused_result(turn, done, &error).await?,
+            }
         }
         Err(lost) => no_result(turn, done, *lost),
     };
@@ -120,6 +122,16 @@ pub(super) async fn finish(turn: &Turn<'_>, running: &mut Running) -> Result<Flo
         running.forget(done.id());
     }
     Ok(flow)
+}
+
+/// Records that a call has ended whose result the database refuses: it must not seem to have been
+/// cut off.
+async fn refused_result(turn: &Turn<'_>, done: &Done, error: &anyhow::Error) -> Result<Flow> {
+    let call = &done.begun.call;
+    tracing::error!(tool.name = call.tool, error = format!("{error:#}"), "a result was refused");
+    let result = ToolResult::text(Outcome::Failed, texts::RESULT_NOT_STORED.to_owned());
+    let event = Event::ToolFinished { call: call.id.clone(), result };
+    turn.record(Change { terms: Terms::Always, ..turn.change(vec![event], vec![]) }).await
 }
 
 fn no_result(turn: &Turn<'_>, done: &Done, lost: Lost) -> Flow {

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::{
     Worker, act, ask, asking, delegate, fetch, hooks,
+    retry::{Retry, Verdict},
     running::Running,
     scene, think, trail,
     turn::{Flow, Turn},
@@ -42,33 +43,66 @@ pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<(
 }
 
 async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
-    let (worker, claimed) = (turn.worker, turn.claimed);
     let mut running = Running::default();
-    let mut begins = true;
+    let mut retry = Retry::default();
     loop {
-        turn.read(&mut running.asking).await?;
-        if std::mem::take(&mut begins) {
-            asking::withdraw_left(turn).await?;
-        }
-        running.cancel_ended(&turn.session);
-        if worker.gateway.stop.is_cancelled() {
-            if running.is_idle() {
-                return worker.gateway.store.release(&claimed.lease).await;
+        let error = match step(turn, &mut running).await {
+            Ok(Flow::Around) => {
+                retry = Retry::default();
+                continue;
             }
-            running.asking.give_up();
+            Ok(Flow::End) => return Ok(()),
+            // Nothing is lost: whoever claims the conversation next starts from the journal.
+            Err(error) if running.is_idle() => return Err(error),
+            Err(error) => error,
+        };
+        match retry.after(turn, error).await {
+            Ok(Verdict::Again) => {}
+            Ok(Verdict::Fenced) => return Ok(()),
+            Err(error) => {
+                drain(turn, &mut running).await?;
+                return Err(error);
+            }
         }
-        if !running.finished.is_empty() {
-            if act::finish(turn, &mut running).await? == Flow::End {
+    }
+}
+
+/// Does the next thing. After an error it can be repeated: nothing is applied but what is read.
+async fn step(turn: &mut Turn<'_>, running: &mut Running) -> Result<Flow> {
+    let gateway = turn.worker.gateway.clone();
+    turn.read(&mut running.asking).await?;
+    if !running.begun {
+        asking::withdraw_left(turn).await?;
+        running.begun = true;
+    }
+    running.cancel_ended(&turn.session);
+    if gateway.stop.is_cancelled() {
+        if running.is_idle() {
+            gateway.store.release(&turn.claimed.lease).await?;
+            return Ok(Flow::End);
+        }
+        running.asking.give_up();
+    }
+    if !running.finished.is_empty() {
+        return act::finish(turn, running).await;
+    }
+    let busy: BTreeSet<_> = running.cancel.keys().cloned().collect();
+    turn.scene = scene::look(turn).await?;
+    let effect = next(&turn.session, &turn.agent, &busy, &turn.scene);
+    turn.perform(effect, running).await
+}
+
+/// Lets the calls under way end and records their results, where the turn itself cannot go on.
+async fn drain(turn: &Turn<'_>, running: &mut Running) -> Result<()> {
+    running.asking.give_up();
+    loop {
+        while !running.finished.is_empty() {
+            if act::finish(turn, running).await? == Flow::End {
                 return Ok(());
             }
-            continue;
         }
-        let busy: BTreeSet<_> = running.cancel.keys().cloned().collect();
-        turn.scene = scene::look(turn).await?;
-        let effect = next(&turn.session, &turn.agent, &busy, &turn.scene);
-        if turn.perform(effect, &mut running).await? == Flow::End {
-            return Ok(());
-        }
+        let Some(done) = running.calls.next().await else { return Ok(()) };
+        running.finished.push_back(done);
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Running {
     pub progress: watch::Sender<String>,
     /// Their questions to people.
     pub asking: Asking,
+    /// Whether the questions are withdrawn of calls that died with an earlier turn.
+    pub begun: bool,
 }
 
 /// The tasks of the calls under way. Dropping this aborts them.

@@ -10,6 +10,7 @@ mod delegation;
 mod delivery;
 mod disclosure;
 mod erasure;
+mod faults;
 mod guard;
 mod hooks;
 mod languages;
