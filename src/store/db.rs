@@ -70,17 +70,17 @@ macro_rules! sql {
     ($tx:expr, execute, $sql:expr $(, $bind:expr)* $(,)?) => {
         match &mut $tx.conn {
             $crate::store::db::Conn::Sqlite(c) =>
-                sqlx::query($sql)$(.bind($bind))*.execute(&mut **c).await?.rows_affected(),
+                sqlx::query($sql)$(.bind($crate::store::bind::Bind::bound($bind)))*.execute(&mut **c).await?.rows_affected(),
             $crate::store::db::Conn::Postgres(c) =>
-                sqlx::query($sql)$(.bind($bind))*.execute(&mut **c).await?.rows_affected(),
+                sqlx::query($sql)$(.bind($crate::store::bind::Bind::bound($bind)))*.execute(&mut **c).await?.rows_affected(),
         }
     };
     ($tx:expr, $fetch:ident, $sql:expr $(, $bind:expr)* $(,)?) => {
         match &mut $tx.conn {
             $crate::store::db::Conn::Sqlite(c) =>
-                sqlx::query_as($sql)$(.bind($bind))*.$fetch(&mut **c).await?,
+                sqlx::query_as($sql)$(.bind($crate::store::bind::Bind::bound($bind)))*.$fetch(&mut **c).await?,
             $crate::store::db::Conn::Postgres(c) =>
-                sqlx::query_as($sql)$(.bind($bind))*.$fetch(&mut **c).await?,
+                sqlx::query_as($sql)$(.bind($crate::store::bind::Bind::bound($bind)))*.$fetch(&mut **c).await?,
         }
     };
 }

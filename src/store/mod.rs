@@ -28,6 +28,7 @@
 //! - [`lists`]: what operators look through
 //! - [`tokens`], [`answers`]: of the API
 //! - [`erase`]: takes a person out
+//! - `bind`: text as it is bound to statements
 //! - [`audit`], [`verify`]: what was judged, decided and run, and whether that is what was written
 //! - [`wake`]: the in-process bell
 //! - [`files`]: artifacts by their SHA-256
@@ -39,6 +40,7 @@ pub mod answers;
 pub mod approvals;
 pub mod audit;
 pub mod backup;
+mod bind;
 pub mod channels;
 pub mod conversations;
 mod count;

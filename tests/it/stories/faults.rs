@@ -186,6 +186,21 @@ story! {
 }
 
 story! {
+    /// M2: a NUL in what a model made up is no reason to say nothing; a call with one is refused.
+    async fn a_nul_is_refused_and_stops_nothing(world: &mut World) {
+        world.model_will(call("no\0such", json!({})));
+        world.model_will(call("delete", json!({ "path": "a\0b.txt" })));
+        world.model_will(say("I can\0not."));
+        world.ann_says("delete it").await;
+        assert_eq!(world.last(), "I cannot.");
+        assert_eq!(world.deletions(), 0);
+        let results = world.results().await;
+        assert!(results[0].contains("There is no tool `nosuch`"), "{results:?}");
+        assert!(results[1].contains("NUL"), "{results:?}");
+    }
+}
+
+story! {
     /// I7, R4: after the database's clock has jumped, a node claims neither its own running turns
     /// nor those of another node that has had no time to renew its leases.
     async fn a_jump_of_the_clock_starts_no_second_turn(world: &mut World) {
