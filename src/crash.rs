@@ -1,6 +1,8 @@
 //! Named places at which a test lets the process die, as a power cut would, and checks that it turns
 //! off, to see that they are what holds. Not in release builds.
 
+use std::time::Duration;
+
 #[cfg(debug_assertions)]
 mod armed {
     use std::{
@@ -60,6 +62,10 @@ mod armed {
         }
     }
 }
+
+/// The shortest lease: tests that kill processes do not wait longer than they have to.
+pub const SHORTEST_LEASE: Duration =
+    Duration::from_secs(if cfg!(debug_assertions) { 1 } else { 6 });
 
 /// Whether a test has turned this check off.
 #[cfg(debug_assertions)]

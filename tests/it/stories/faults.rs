@@ -279,3 +279,47 @@ async fn lease_until(world: &World) -> String {
     };
     until.0.to_string()
 }
+
+story! {
+    /// O3: a node that stops keeps the leases of the turns that it lets end.
+    async fn a_node_that_stops_keeps_its_leases(world: &mut World) {
+        world.config.store.lease = "3s".into();
+        let (begun, end) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+        world.tools = vec![Arc::new(Endless(begun.clone(), end.clone()))];
+        world.model_will(call("endless", json!({})));
+        world.model_will(say("Ended."));
+        let app = world.node().await;
+        app.start();
+        let said = world.said("go");
+        world.takes(&app, "1", said).await;
+        begun.notified().await;
+        let stopping = app.stop();
+        let watching = async {
+            app.gateway.stop.cancelled().await;
+            let before = lease_until(world).await;
+            // Until the heartbeat after next: one may have been under way.
+            let mut seen = std::collections::BTreeSet::from([before]);
+            let renewed = async {
+                while seen.len() < 3 {
+                    seen.insert(lease_until(world).await);
+                    tokio::task::yield_now().await;
+                }
+            };
+            let renewed = tokio::time::timeout(Duration::from_secs(6), renewed).await;
+            end.notify_one();
+            renewed.expect("leases are renewed while the node stops");
+        };
+        let (stopped, ()) = tokio::join!(stopping, watching);
+        stopped.unwrap();
+    }
+}
+
+story! {
+    /// O6: a lease that is too short to be renewed in time is refused, and why is said.
+    async fn a_lease_that_is_too_short_is_refused(world: &mut World) {
+        world.config.store.lease = "500ms".into();
+        let opened = countersign::app::open_store(&world.config).await;
+        let problem = opened.err().expect("it is refused").to_string();
+        assert!(problem.contains("store.lease is 500ms") && problem.contains("at least"), "{problem}");
+    }
+}
