@@ -140,8 +140,11 @@ async fn record(
         });
     }
     let starts = change.events.iter().any(|event| matches!(event, Event::ToolStarted { .. }));
-    if starts && grants::halted_by(tx).await?.is_some() {
-        return Ok(Recorded::Behind);
+    if starts {
+        grants::keep_from_halting(tx).await?;
+        if grants::halted_by(tx).await?.is_some() {
+            return Ok(Recorded::Behind);
+        }
     }
     let count = change.events.len() as i64;
     let only_at = if change.terms == Terms::Always { -1 } else { change.seen };

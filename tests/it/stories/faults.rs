@@ -315,6 +315,48 @@ story! {
 }
 
 story! {
+    /// A12: a call does not begin after a halt that was being written when it was judged.
+    async fn no_call_begins_beside_a_halt(world: &mut World) {
+        let app = world.node().await;
+        let said = world.said("go");
+        world.takes(&app, "1", said).await;
+        let store = app.gateway.store.clone();
+        let now = world.clock_now();
+        let lease = store.claim(1, now).await.unwrap().pop().unwrap();
+        let (written, go) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+        let halting = store.write("halt", {
+            let (written, go) = (written.clone(), go.clone());
+            move |tx| {
+                let (written, go) = (written.clone(), go.clone());
+                Box::pin(async move {
+                    let owner = Speaker { id: "1".into(), name: "Ann".into() };
+                    grants::halt(tx, &owner, now).await?;
+                    written.notify_one();
+                    go.notified().await;
+                    Ok(())
+                })
+            }
+        });
+        let events = vec![Event::ToolStarted { call: "c".into() }];
+        let change = Change { events, terms: Terms::Always, ..Change::default() };
+        let starting = async {
+            written.notified().await;
+            let mut recording = Box::pin(store.record(&lease.lease, change, now));
+            // Time to begin beside the halt, if nothing keeps it from that.
+            let early = tokio::time::timeout(Duration::from_millis(500), &mut recording).await;
+            go.notify_one();
+            match early {
+                Ok(recorded) => recorded,
+                Err(_) => recording.await,
+            }
+        };
+        let (halted, started) = tokio::join!(halting, starting);
+        halted.unwrap();
+        assert_eq!(started.unwrap(), Recorded::Behind);
+    }
+}
+
+story! {
     /// O6: a lease that is too short to be renewed in time is refused, and why is said.
     async fn a_lease_that_is_too_short_is_refused(world: &mut World) {
         world.config.store.lease = "500ms".into();
