@@ -44,7 +44,6 @@ pub struct Sending {
     pub hold: Arc<Hold>,
 }
 
-/// How a send ended for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Sent,
@@ -112,7 +111,6 @@ impl Store {
         self.write("put off", move |tx| Box::pin(put_off(tx, id, until))).await
     }
 
-    /// Leaves the row for another try.
     pub async fn try_again(
         &self,
         id: &OutboxId,

@@ -9,7 +9,6 @@ use countersign::{
     store::journal,
     tools::{Context, Output, Tool, ToolError},
 };
-use futures::future::join_all;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{Notify, Semaphore};
@@ -133,7 +132,7 @@ story! {
             let read = tokio::time::timeout(SOON, store.ping()).await;
             read.expect("a connection is free").unwrap();
         }
-        join_all(left).await.into_iter().for_each(|read| read.unwrap());
+        drop(left);
     }
 }
 
