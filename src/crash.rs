@@ -1,14 +1,17 @@
 //! Named places at which a test lets the process die, as a power cut would, and checks that it turns
 //! off, to see that they are what holds. Not in release builds.
 
+use std::time::Duration;
+
 #[cfg(debug_assertions)]
 mod armed {
     use std::{
+        collections::BTreeSet,
         fs::{File, OpenOptions},
         io::Write as _,
         sync::{
-            LazyLock,
-            atomic::{AtomicUsize, Ordering},
+            LazyLock, Mutex,
+            atomic::{AtomicI64, AtomicUsize, Ordering},
         },
     };
 
@@ -28,6 +31,12 @@ mod armed {
 
     /// `COUNTERSIGN_FAULT=name`: the check of that name is not made.
     static FAULT: LazyLock<Option<String>> = LazyLock::new(|| variable("COUNTERSIGN_FAULT"));
+
+    /// The transactions whose next answers are lost.
+    pub static LOST_ANSWERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+
+    /// How far the database's clock is ahead of itself.
+    pub static CLOCK_SKEW_MS: AtomicI64 = AtomicI64::new(0);
 
     pub fn planted(fault: &str) -> bool {
         FAULT.as_deref() == Some(fault)
@@ -54,6 +63,10 @@ mod armed {
     }
 }
 
+/// The shortest lease: tests that kill processes do not wait longer than they have to.
+pub const SHORTEST_LEASE: Duration =
+    Duration::from_secs(if cfg!(debug_assertions) { 1 } else { 6 });
+
 /// Whether a test has turned this check off.
 #[cfg(debug_assertions)]
 pub fn planted(fault: &str) -> bool {
@@ -64,6 +77,43 @@ pub fn planted(fault: &str) -> bool {
 #[cfg(not(debug_assertions))]
 pub fn planted(_fault: &str) -> bool {
     false
+}
+
+/// The next transaction of that name is committed, and its caller is told that it failed, as when a
+/// connection is lost.
+#[cfg(debug_assertions)]
+pub fn lose_next_answer(name: &'static str) {
+    armed::LOST_ANSWERS.lock().expect("no test panics here").insert(name);
+}
+
+/// Whether a test asked for the answer to this transaction to be lost.
+#[cfg(debug_assertions)]
+pub fn loses_answer(name: &str) -> bool {
+    armed::LOST_ANSWERS.lock().expect("no test panics here").remove(name)
+}
+
+/// Never, in a release build.
+#[cfg(not(debug_assertions))]
+pub fn loses_answer(_name: &str) -> bool {
+    false
+}
+
+/// Moves the clock of every database that this process has open, as a suspended machine does.
+#[cfg(debug_assertions)]
+pub fn move_database_clock(by_ms: i64) {
+    armed::CLOCK_SKEW_MS.fetch_add(by_ms, std::sync::atomic::Ordering::SeqCst);
+}
+
+/// How far a test has moved the clock of the database.
+#[cfg(debug_assertions)]
+pub fn clock_skew_ms() -> i64 {
+    armed::CLOCK_SKEW_MS.load(std::sync::atomic::Ordering::SeqCst)
+}
+
+/// Not at all, in a release build.
+#[cfg(not(debug_assertions))]
+pub fn clock_skew_ms() -> i64 {
+    0
 }
 
 /// Dies here if a test asked for it.

@@ -327,8 +327,24 @@ impl std::fmt::Debug for Catalog {
 /// Whether the arguments fit the schema. What is wrong, and where: `/rows/0: Missing 'name'
 /// parameter`.
 pub fn fits(schema: &Validator, arguments: &Value) -> Result<(), String> {
+    if holds_nul(arguments) {
+        return Err("The arguments contain a NUL character (U+0000)".into());
+    }
     let faults: Vec<_> = schema.iter_errors(arguments).take(5).map(|e| fault(&e)).collect();
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
+}
+
+/// Whether there is a NUL in any text. It is shown as nothing and cannot be stored everywhere: a
+/// person would not see what runs.
+fn holds_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(holds_nul),
+        Value::Object(fields) => {
+            fields.iter().any(|(name, value)| name.contains('\0') || holds_nul(value))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 fn fault(error: &ValidationError<'_>) -> String {

@@ -15,7 +15,7 @@ pub mod terminal;
 pub mod tools;
 
 use ::channels::web::Web;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -35,6 +35,7 @@ use crate::{
     },
     clock::{Clock, SystemClock},
     config::{AgentEntry, Config, MemoryOf, ProviderName, build, oidc, webhooks},
+    crash::SHORTEST_LEASE,
     gateway::{
         Connected, Gateway,
         webhooks::tell::{self, Teller},
@@ -162,21 +163,29 @@ impl App {
 
     /// Intake ends, as another takes over; what has begun comes to its end, however long it takes.
     async fn drain(&self) -> Result<()> {
-        let (tasks, store) = (&self.gateway.tasks, &self.gateway.store);
+        let store = &self.gateway.store;
         self.gateway.stop.cancel();
-        tasks.close();
+        self.gateway.tasks.close();
         store.release_duties().await?;
-        while tokio::time::timeout(store.heartbeat_every(), tasks.wait()).await.is_err() {
-            store.heartbeat().await?;
-        }
+        self.beat_until_idle().await;
         store.release_all().await
+    }
+
+    /// Keeps the leases of what has begun until the last task has ended.
+    async fn beat_until_idle(&self) {
+        let (tasks, store) = (&self.gateway.tasks, &self.gateway.store);
+        while tokio::time::timeout(store.heartbeat_every(), tasks.wait()).await.is_err() {
+            if let Err(error) = store.heartbeat().await {
+                tracing::error!(error = format!("{error:#}"), "could not renew leases");
+            }
+        }
     }
 
     /// Intake ends, turns end or are left for later, leases are given back.
     pub async fn stop(&self) -> Result<()> {
         self.gateway.stop.cancel();
         self.gateway.tasks.close();
-        if tokio::time::timeout(GRACE, self.gateway.tasks.wait()).await.is_err() {
+        if tokio::time::timeout(GRACE, self.beat_until_idle()).await.is_err() {
             tracing::warn!(tasks = self.gateway.tasks.len(), "left for the next start");
         }
         self.gateway.store.release_all().await
@@ -216,6 +225,13 @@ async fn teller(
 pub async fn open_store(config: &Config) -> Result<Store> {
     let lease = build::duration(&config.store.lease).context("store.lease")?;
     let lease = lease.to_std().context("store.lease")?;
+    ensure!(
+        lease >= SHORTEST_LEASE,
+        "store.lease is {}, but a lease must last at least {} s: it is renewed three times as often, \
+         and a short delay must not let another node take over",
+        config.store.lease,
+        SHORTEST_LEASE.as_secs()
+    );
     Store::open(&config.store_url(), config.store.durability, lease).await
 }
 

@@ -119,6 +119,7 @@ pub struct StoreConfig {
     /// Below `data_dir` if absent.
     pub url: Option<String>,
     pub durability: Durability,
+    /// How long a node that died holds its conversations: at least 6 s.
     pub lease: String,
 }
 

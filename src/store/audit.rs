@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Store, Tx, at, db::sql, question::Approval};
+use super::{Store, Tx, at, bind::without_nul, db::sql, question::Approval};
 use crate::journal::{
     event::{Decider, Decision, Status},
     standing::Grant,
@@ -37,7 +37,8 @@ pub struct Fact {
 
 impl Fact {
     pub fn new(kind: &'static str, person: &str) -> Self {
-        Self { kind, person: person.to_owned(), tool: String::new(), body: json!({}) }
+        let person = without_nul(person).into_owned();
+        Self { kind, person, tool: String::new(), body: json!({}) }
     }
 
     /// A question that came to its end.
@@ -82,7 +83,7 @@ impl Fact {
 
     #[must_use]
     pub fn of(mut self, tool: &str) -> Self {
-        tool.clone_into(&mut self.tool);
+        self.tool = without_nul(tool).into_owned();
         self
     }
 

@@ -16,7 +16,10 @@ use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Dur
 use tokio::sync::{mpsc, oneshot};
 
 use super::wake::Rung;
-use crate::clock::{Clock as _, SystemClock};
+use crate::{
+    clock::{Clock as _, SystemClock},
+    crash,
+};
 
 /// How long a transaction that gave way to another waits before it is tried again, each time.
 const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
@@ -67,17 +70,17 @@ macro_rules! sql {
     ($tx:expr, execute, $sql:expr $(, $bind:expr)* $(,)?) => {
         match &mut $tx.conn {
             $crate::store::db::Conn::Sqlite(c) =>
-                sqlx::query($sql)$(.bind($bind))*.execute(&mut **c).await?.rows_affected(),
+                sqlx::query($sql)$(.bind($crate::store::bind::Bind::bound($bind)))*.execute(&mut **c).await?.rows_affected(),
             $crate::store::db::Conn::Postgres(c) =>
-                sqlx::query($sql)$(.bind($bind))*.execute(&mut **c).await?.rows_affected(),
+                sqlx::query($sql)$(.bind($crate::store::bind::Bind::bound($bind)))*.execute(&mut **c).await?.rows_affected(),
         }
     };
     ($tx:expr, $fetch:ident, $sql:expr $(, $bind:expr)* $(,)?) => {
         match &mut $tx.conn {
             $crate::store::db::Conn::Sqlite(c) =>
-                sqlx::query_as($sql)$(.bind($bind))*.$fetch(&mut **c).await?,
+                sqlx::query_as($sql)$(.bind($crate::store::bind::Bind::bound($bind)))*.$fetch(&mut **c).await?,
             $crate::store::db::Conn::Postgres(c) =>
-                sqlx::query_as($sql)$(.bind($bind))*.$fetch(&mut **c).await?,
+                sqlx::query_as($sql)$(.bind($crate::store::bind::Bind::bound($bind)))*.$fetch(&mut **c).await?,
         }
     };
 }
@@ -87,13 +90,14 @@ impl Tx<'_> {
     /// The database's clock: leases of several nodes are compared by no other. That of SQLite is
     /// this machine's, and need not be asked for by a statement.
     pub async fn now_ms(&mut self) -> Result<i64> {
-        match &mut self.conn {
-            Conn::Sqlite(_) => Ok(SystemClock.now().timestamp_millis()),
+        let now: i64 = match &mut self.conn {
+            Conn::Sqlite(_) => SystemClock.now().timestamp_millis(),
             Conn::Postgres(c) => {
                 let now = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
-                Ok(sqlx::query_scalar(now).fetch_one(&mut **c).await?)
+                sqlx::query_scalar(now).fetch_one(&mut **c).await?
             }
-        }
+        };
+        Ok(now + crash::clock_skew_ms())
     }
 
     /// A statement, or what is bound to it, in the words of this database.
@@ -348,6 +352,7 @@ fn migrations(sql: Sql) -> Migrator {
         (14, "memory vectors", include_str!("../../migrations/0014_memory_vectors.sql")),
         (15, "webhooks", include_str!("../../migrations/0015_webhooks.sql")),
         (17, "sign on", include_str!("../../migrations/0017_sign_on.sql")),
+        (18, "failures", include_str!("../../migrations/0018_failures.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {
         let text = sqlx::SqlStr::from_static(text);

@@ -18,6 +18,11 @@ pub struct Spent;
 /// The name of the one halt there is.
 const TOOLS: &str = "tools";
 
+/// The number of the advisory lock that orders the starts of calls and the halt on PostgreSQL.
+const HALT_LOCK: i64 = 0x6861_6c74;
+/// SQLite has one writer, and needs no lock.
+const NO_LOCK: &str = "SELECT $1";
+
 /// How a person is named as the owner of a grant.
 pub fn person(channel: &str, id: &str) -> String {
     format!("{channel}/{id}")
@@ -209,8 +214,18 @@ pub(super) async fn spend(tx: &mut Tx<'_>, id: &GrantId, now: DateTime<Utc>) -> 
     Ok(())
 }
 
+/// Makes a halt wait until this transaction has ended, and waits for a halt that is being written:
+/// a transaction of PostgreSQL does not see what others have not committed.
+pub(super) async fn keep_from_halting(tx: &mut Tx<'_>) -> Result<()> {
+    let lock = tx.either(NO_LOCK, "SELECT pg_advisory_xact_lock_shared($1)");
+    sql!(tx, execute, lock, HALT_LOCK);
+    Ok(())
+}
+
 /// From here on no tool begins, on any node. Whether any could until now.
 pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<bool> {
+    let lock = tx.either(NO_LOCK, "SELECT pg_advisory_xact_lock($1)");
+    sql!(tx, execute, lock, HALT_LOCK);
     let halted = sql!(
         tx,
         execute,

@@ -5,13 +5,13 @@
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
-use super::{Store, Tx, db::sql};
+use super::{
+    Store, Tx,
+    db::sql,
+    held::{self, Held, Hold},
+};
 use crate::{
     journal::ids::{ConversationId, NodeId},
     texts::{Language, Words},
@@ -56,6 +56,8 @@ pub struct Claimed {
     /// What its people are spoken to in, as an IETF tag.
     pub language: String,
     pub sub_agent: Option<SubAgent>,
+    /// How many turns in a row have failed before this one.
+    pub failures: u32,
     _hold: Hold,
 }
 
@@ -67,34 +69,6 @@ impl Claimed {
     /// What to say to its people.
     pub fn words(&self) -> &'static Words {
         self.language().words()
-    }
-}
-
-/// What this node works on: the heart beats for that, and for nothing that was left behind.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Held(Arc<Mutex<BTreeSet<String>>>);
-
-/// Keeps one row among what is held, until it is dropped.
-#[derive(Debug)]
-pub struct Hold {
-    held: Held,
-    id: String,
-}
-
-impl Held {
-    pub(super) fn hold(&self, id: &str) -> Hold {
-        self.ids().insert(id.to_owned());
-        Hold { held: self.clone(), id: id.to_owned() }
-    }
-
-    fn ids(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        self.held.ids().remove(&self.id);
     }
 }
 
@@ -112,12 +86,12 @@ macro_rules! claim {
             SET lease_node = $1, lease_until = $2, fence = fence + 1
             WHERE id IN (
                 SELECT id FROM conversations
-                WHERE ready_at <= $3 AND lease_until <= $3 AND not_before <= $5
+                WHERE ready_at <= $3 AND lease_until <= $6 AND not_before <= $5
                 ORDER BY ready_at
                 LIMIT $4 ",
             $skip,
             ")
-            RETURNING id, channel, place, language, fence, agent, root, depth"
+            RETURNING id, channel, place, language, fence, agent, root, depth, failures"
         )
     };
 }
@@ -126,11 +100,13 @@ impl Store {
     /// Takes up to `most` conversations that have something to do and no holder. `now` is the clock
     /// by which messages wait for others that belong to them.
     pub async fn claim(&self, most: usize, now: DateTime<Utc>) -> Result<Vec<Claimed>> {
-        if !self.read(move |tx| Box::pin(any_ready(tx, now))).await? {
+        if most == 0 || !self.read(move |tx| Box::pin(any_ready(tx, now))).await? {
             return Ok(Vec::new());
         }
         let (node, term, held) = (self.node.clone(), self.term_ms(), self.held.clone());
-        self.write("claim", move |tx| Box::pin(claim(tx, (node, term), held, (most, now)))).await
+        let claimed =
+            self.write("claim", move |tx| Box::pin(claim(tx, (node, term), held, (most, now))));
+        claimed.await.inspect_err(|_| self.held.missed())
     }
 
     /// Whether the lease still stands, by the database's clock.
@@ -139,15 +115,10 @@ impl Store {
         self.read(move |tx| Box::pin(holds(tx, lease))).await
     }
 
-    /// Keeps what this node works on for another term. What it has claimed but does not work on,
-    /// because an answer of the database was lost or a turn broke, lapses, and is claimed anew.
-    pub async fn heartbeat(&self) -> Result<()> {
-        let ids: Vec<_> = self.held.ids().iter().cloned().collect();
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let (node, term) = (self.node.clone(), self.term_ms());
-        self.write("heartbeat", move |tx| Box::pin(heartbeat(tx, node, term, ids))).await
+    /// Whether the database takes a write for that lease; `false` once another worker has it.
+    pub async fn accepts_writes(&self, lease: &Lease) -> Result<bool> {
+        let lease = lease.clone();
+        self.write("probe", move |tx| Box::pin(async move { lock(tx, &lease).await })).await
     }
 
     /// Takes or keeps the duty of that name; `None` while another node holds it.
@@ -237,6 +208,7 @@ async fn claim(
 ) -> Result<Vec<Claimed>> {
     let now = tx.now_ms().await?;
     let until = now + term;
+    let expired_by = held::before_claim(tx, &held, &node, term, now).await?;
     let claim = tx.either(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
     let rows: Vec<ClaimedRow> = sql!(
         tx,
@@ -246,21 +218,23 @@ async fn claim(
         until,
         now,
         most as i64,
-        settled_at.timestamp_millis()
+        settled_at.timestamp_millis(),
+        expired_by
     );
     let claimed = rows.into_iter().filter_map(|row| {
-        let (id, channel, place, language, fence, agent, root, depth) = row;
+        let (id, channel, place, language, fence, agent, root, depth, failures) = row;
         let place = readable(&id, &place)?;
-        let hold = held.hold(&id);
+        let hold = held.hold(&id, fence);
         let (conversation, root) = (ConversationId(id), root.map(ConversationId));
         let lease = Lease { conversation, root, node: node.clone(), fence };
         let sub_agent = agent.map(|agent| SubAgent { agent, depth: depth as u32 });
-        Some(Claimed { lease, channel, place, language, sub_agent, _hold: hold })
+        let failures = failures as u32;
+        Some(Claimed { lease, channel, place, language, sub_agent, failures, _hold: hold })
     });
     Ok(claimed.collect())
 }
 
-type ClaimedRow = (String, String, String, String, i64, Option<String>, Option<String>, i64);
+type ClaimedRow = (String, String, String, String, i64, Option<String>, Option<String>, i64, i64);
 
 /// A row that a newer version has written may not be readable here: it is left to lapse, and holds
 /// nothing else up.
@@ -268,41 +242,6 @@ pub(super) fn readable<T: serde::de::DeserializeOwned>(id: &str, body: &str) -> 
     serde_json::from_str(body)
         .inspect_err(|problem| tracing::error!(row.id = id, %problem, "a row cannot be read"))
         .ok()
-}
-
-/// The ids are one JSON array, which each database takes apart in its own words.
-macro_rules! beat {
-    ($table:literal, $ids:literal) => {
-        concat!(
-            "
-            -- heartbeat
-            UPDATE ",
-            $table,
-            "
-            SET lease_until = $1
-            WHERE lease_node = $2 AND lease_until > 0 AND id IN (",
-            $ids,
-            ")"
-        )
-    };
-}
-
-macro_rules! beats {
-    ($tx:expr, $table:literal) => {
-        $tx.either(
-            beat!($table, "SELECT value FROM json_each($3)"),
-            beat!($table, "SELECT json_array_elements_text(CAST($3 AS JSON))"),
-        )
-    };
-}
-
-async fn heartbeat(tx: &mut Tx<'_>, node: NodeId, term: i64, ids: Vec<String>) -> Result<()> {
-    let until = tx.now_ms().await? + term;
-    let ids = serde_json::to_string(&ids)?;
-    for beat in [beats!(tx, "conversations"), beats!(tx, "outbox")] {
-        sql!(tx, execute, beat, until, node.as_str(), ids.as_str());
-    }
-    Ok(())
 }
 
 async fn hold_duty(

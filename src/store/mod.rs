@@ -8,7 +8,7 @@
 //! - [`history`]: what a conversation has shown
 //! - [`inbox`]: what platforms have delivered
 //! - [`keys`]: what all nodes sign with
-//! - [`leases`]: who may advance what, until when
+//! - [`leases`]: who may advance what, until when; `held`: the heartbeat
 //! - [`mcp_tools`]: what servers have said of their tools
 //! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
 //! - [`outbox`]: what is to be shown; `album`: pictures together
@@ -28,6 +28,7 @@
 //! - [`lists`]: what operators look through
 //! - [`tokens`], [`answers`]: of the API
 //! - [`erase`]: takes a person out
+//! - `bind`: text as it is bound to statements
 //! - [`audit`], [`verify`]: what was judged, decided and run, and whether that is what was written
 //! - [`wake`]: the in-process bell
 //! - [`files`]: artifacts by their SHA-256
@@ -39,6 +40,7 @@ pub mod answers;
 pub mod approvals;
 pub mod audit;
 pub mod backup;
+mod bind;
 pub mod channels;
 pub mod conversations;
 mod count;
@@ -48,6 +50,7 @@ pub mod figures;
 pub mod files;
 mod forgotten;
 pub mod grants;
+mod held;
 pub mod history;
 pub mod inbox;
 pub mod journal;
@@ -78,10 +81,13 @@ pub mod votes;
 pub mod wake;
 pub mod withdrawn;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use chrono::{DateTime, TimeZone as _, Utc};
 use futures::future::BoxFuture;
 use std::{sync::Arc, time::Duration};
+use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use crate::{crash, journal::ids::NodeId};
 pub use db::Tx;
@@ -94,7 +100,7 @@ pub struct Store {
     db: Db,
     pub bell: Arc<Bell>,
     pub node: NodeId,
-    held: leases::Held,
+    held: held::Held,
     lease_for: Duration,
 }
 
@@ -116,7 +122,7 @@ impl Store {
             db,
             bell: Arc::default(),
             node: NodeId::new(),
-            held: leases::Held::default(),
+            held: held::Held::default(),
             lease_for,
         })
     }
@@ -131,10 +137,13 @@ impl Store {
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
         crash::point(name, "before commit");
-        let (value, rung) = self.db.write(work).await.context(name)?;
+        let db = self.db.clone();
+        let written = spawn(async move { db.write(work).await });
+        let (value, rung) = written.await.context("the transaction was aborted")?.context(name)?;
         crash::point(name, "after commit");
         self.bell.ring(&rung);
         rung.tally.iter().for_each(count::Count::enter);
+        ensure!(!crash::loses_answer(name), "a test has this answer of the database lost");
         Ok(value)
     }
 
@@ -144,13 +153,25 @@ impl Store {
         T: Send + 'static,
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
     {
-        self.db.read(work).await
+        let db = self.db.clone();
+        let read = AbortOnDropHandle::new(spawn(async move { db.read(work).await }));
+        read.await.context("the read was aborted")?
     }
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         self.read(|tx| Box::pin(async move { tx.now_ms().await.map(drop) })).await
     }
+}
+
+/// Runs a database operation in a task of its own, so that it is polled whatever its caller does. A
+/// caller that is not polled would otherwise keep the connection that it was granted, and with a few
+/// of them nobody would get one.
+fn spawn<T: Send + 'static>(
+    operation: impl Future<Output = Result<T>> + Send + 'static,
+) -> JoinHandle<Result<T>> {
+    #[expect(clippy::disallowed_methods, reason = "its caller waits for it, and is tracked")]
+    tokio::spawn(operation.in_current_span())
 }
 
 fn at(ms: i64) -> DateTime<Utc> {

@@ -17,7 +17,8 @@ use super::{
     Store, Tx, at,
     conversations::take_draft,
     db::sql,
-    leases::{Held, Hold, readable},
+    held::{self, Held, Hold},
+    leases::readable,
     tally, topics,
 };
 use crate::journal::{
@@ -43,7 +44,6 @@ pub struct Sending {
     pub hold: Arc<Hold>,
 }
 
-/// How a send ended for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Sent,
@@ -61,7 +61,7 @@ macro_rules! claim {
             SET lease_node = $1, lease_until = $2, attempts = attempts + 1
             WHERE id IN (
                 SELECT o.id FROM outbox o
-                WHERE o.status = 'waiting' AND o.lease_until <= $3 AND o.not_before <= $4
+                WHERE o.status = 'waiting' AND o.lease_until <= $6 AND o.not_before <= $4
                 AND NOT EXISTS (
                     SELECT 1 FROM parked k
                     JOIN conversations c ON c.channel = k.channel AND k.chat IN ('', c.chat)
@@ -111,7 +111,6 @@ impl Store {
         self.write("put off", move |tx| Box::pin(put_off(tx, id, until))).await
     }
 
-    /// Leaves the row for another try.
     pub async fn try_again(
         &self,
         id: &OutboxId,
@@ -149,6 +148,7 @@ async fn claim(
 ) -> Result<Vec<Sending>> {
     let lease_now = tx.now_ms().await?;
     let until = lease_now + term;
+    let expired_by = held::before_claim(tx, &held, &node, term, lease_now).await?;
     let claim = tx.either(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
     let rows: Vec<ClaimedRow> = sql!(
         tx,
@@ -158,7 +158,8 @@ async fn claim(
         until,
         lease_now,
         now.timestamp_millis(),
-        most as i64
+        most as i64,
+        expired_by
     );
     let mut sendings = Vec::with_capacity(rows.len());
     for (id, conversation, body, edits, receipt, attempts, created_ms) in rows {
@@ -172,7 +173,7 @@ async fn claim(
             continue;
         };
         sendings.push(Sending {
-            hold: Arc::new(held.hold(&id)),
+            hold: Arc::new(held.hold(&id, attempts)),
             id: OutboxId(id),
             conversation: ConversationId(conversation),
             channel,

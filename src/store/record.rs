@@ -10,7 +10,7 @@ use super::{
     conversations,
     db::sql,
     grants, journal,
-    leases::Lease,
+    leases::{self, Lease},
     outbox,
     question::Asked,
     tally,
@@ -45,6 +45,16 @@ pub struct Change {
     /// The last event that the worker had read.
     pub seen: Seq,
     pub terms: Terms,
+    pub attempt: Attempt,
+}
+
+/// Whether a change may have been recorded already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Attempt {
+    #[default]
+    First,
+    /// The answer to an earlier attempt was lost, or was an error.
+    Repeated,
 }
 
 /// On what condition a change is recorded, and what follows.
@@ -57,6 +67,14 @@ pub enum Terms {
     IfCurrentThenRest,
     /// A result: it stands, whatever has happened since.
     Always,
+}
+
+/// When a conversation whose turn failed is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deferral {
+    /// How many turns in a row have failed.
+    pub failures: u32,
+    pub not_before: DateTime<Utc>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +110,13 @@ impl Store {
         self.write("rest", move |tx| Box::pin(rest(tx, lease, seen))).await
     }
 
+    /// Gives the lease back after a turn that failed, with the work still to do. Nobody tries again
+    /// before `not_before`.
+    pub async fn defer(&self, lease: &Lease, deferral: Deferral) -> Result<()> {
+        let lease = lease.clone();
+        self.write("defer", move |tx| Box::pin(defer(tx, lease, deferral))).await
+    }
+
     /// Gives the lease back with the work still to do, for whoever comes next.
     pub async fn release(&self, lease: &Lease) -> Result<()> {
         let lease = lease.clone();
@@ -105,9 +130,21 @@ async fn record(
     change: Change,
     now: DateTime<Utc>,
 ) -> Result<Recorded> {
+    if change.attempt == Attempt::Repeated
+        && leases::lock(tx, &lease).await?
+        && is_recorded(tx, &lease, &change).await?
+    {
+        return Ok(match change.terms {
+            Terms::IfCurrentThenRest => Recorded::Rested,
+            Terms::IfCurrent | Terms::Always => Recorded::Done,
+        });
+    }
     let starts = change.events.iter().any(|event| matches!(event, Event::ToolStarted { .. }));
-    if starts && grants::halted_by(tx).await?.is_some() {
-        return Ok(Recorded::Behind);
+    if starts {
+        grants::keep_from_halting(tx).await?;
+        if grants::halted_by(tx).await?.is_some() {
+            return Ok(Recorded::Behind);
+        }
     }
     let count = change.events.len() as i64;
     let only_at = if change.terms == Terms::Always { -1 } else { change.seen };
@@ -151,6 +188,27 @@ async fn record(
         Terms::IfCurrentThenRest => rest(tx, lease, last).await,
         Terms::IfCurrent | Terms::Always => Ok(Recorded::Done),
     }
+}
+
+/// Whether an earlier attempt has recorded this change. Its lease's row is locked: an attempt whose
+/// connection was lost has been committed or rolled back by now.
+async fn is_recorded(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<bool> {
+    // The last event of a change names its call, or is the only one.
+    let Some(event) = change.events.last() else { return Ok(false) };
+    let found: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- is recorded
+        SELECT seq FROM events
+        WHERE conversation = $1 AND seq > $2 AND fence = $3 AND body = $4
+        LIMIT 1",
+        lease.conversation.as_str(),
+        change.seen,
+        lease.fence,
+        serde_json::to_string(event)?
+    );
+    Ok(found.is_some())
 }
 
 /// What a sub-agent shows stands where the people are for whom it works.
@@ -198,7 +256,7 @@ async fn rest(tx: &mut Tx<'_>, lease: Lease, seen: Seq) -> Result<Recorded> {
         "
         -- rest
         UPDATE conversations
-        SET ready_at = NULL, lease_until = 0
+        SET ready_at = NULL, lease_until = 0, failures = 0
         WHERE id = $1 AND lease_node = $2 AND fence = $3 AND last_seq = $4",
         lease.conversation.as_str(),
         lease.node.as_str(),
@@ -209,6 +267,24 @@ async fn rest(tx: &mut Tx<'_>, lease: Lease, seen: Seq) -> Result<Recorded> {
         return Ok(Recorded::Rested);
     }
     refused(tx, &lease).await
+}
+
+async fn defer(tx: &mut Tx<'_>, lease: Lease, deferral: Deferral) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- defer
+        UPDATE conversations
+        SET lease_until = 0, failures = $1, not_before = $2
+        WHERE id = $3 AND lease_node = $4 AND fence = $5",
+        i64::from(deferral.failures),
+        deferral.not_before.timestamp_millis(),
+        lease.conversation.as_str(),
+        lease.node.as_str(),
+        lease.fence
+    );
+    Ok(())
 }
 
 async fn release(tx: &mut Tx<'_>, lease: Lease) -> Result<()> {

@@ -34,7 +34,9 @@ pub struct Bell {
     outbox: Notify,
     /// When conversations that wait for more become ready.
     settled: Mutex<BTreeSet<Instant>>,
-    turns: Mutex<HashMap<ConversationId, Arc<Notify>>>,
+    /// Who listens to each conversation: more than one for as long as an old turn has not noticed
+    /// that its lease has expired.
+    turns: Mutex<HashMap<ConversationId, Vec<Arc<Notify>>>>,
 }
 
 impl Bell {
@@ -44,9 +46,7 @@ impl Bell {
             self.settled().insert(Instant::now() + wait + Duration::from_millis(1));
         }
         for conversation in &rung.conversations {
-            if let Some(turn) = self.turns().get(conversation) {
-                turn.notify_one();
-            }
+            self.turns().get(conversation).into_iter().flatten().for_each(|turn| turn.notify_one());
         }
         if !rung.conversations.is_empty() {
             self.ready.notify_one();
@@ -73,7 +73,8 @@ impl Bell {
 
     /// Hears what happens in one conversation, until it is dropped.
     pub fn listen(self: &Arc<Self>, conversation: &ConversationId) -> Listener {
-        let heard = self.turns().entry(conversation.clone()).or_default().clone();
+        let heard = Arc::<Notify>::default();
+        self.turns().entry(conversation.clone()).or_default().push(heard.clone());
         Listener { bell: self.clone(), conversation: conversation.clone(), heard }
     }
 
@@ -81,12 +82,12 @@ impl Bell {
         self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn turns(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Notify>>> {
+    fn turns(&self) -> MutexGuard<'_, HashMap<ConversationId, Vec<Arc<Notify>>>> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One turn's ear.
+/// What one turn waits with for news of its conversation.
 #[derive(Debug)]
 pub struct Listener {
     bell: Arc<Bell>,
@@ -103,13 +104,36 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.bell.turns().remove(&self.conversation);
+        let mut turns = self.bell.turns();
+        let Some(listeners) = turns.get_mut(&self.conversation) else { return };
+        listeners.retain(|heard| !Arc::ptr_eq(heard, &self.heard));
+        if listeners.is_empty() {
+            turns.remove(&self.conversation);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt as _;
+
+    /// F1: the end of an old turn leaves the newer one its bell.
+    #[tokio::test]
+    async fn every_listener_is_rung_until_it_is_dropped() {
+        let (bell, id) = (Arc::new(Bell::default()), ConversationId("c".into()));
+        let (old, new) = (bell.listen(&id), bell.listen(&id));
+        let rung = Rung { conversations: vec![id.clone()], ..Rung::default() };
+        bell.ring(&rung);
+        for listener in [&old, &new] {
+            assert!(listener.heard.notified().now_or_never().is_some());
+        }
+        drop(old);
+        bell.ring(&rung);
+        assert!(new.heard.notified().now_or_never().is_some());
+        drop(new);
+        assert!(bell.turns().is_empty());
+    }
 
     /// M9: the end of a wait for more is heard when it comes, the next one too.
     #[tokio::test]

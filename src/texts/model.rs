@@ -6,6 +6,10 @@ pub const CHANGED_SINCE_ASKED: &str =
     "Denied: the call is not the one that was shown for approval. Make it again if it is needed.";
 pub const OUTCOME_UNKNOWN: &str = "It was interrupted while it ran: whether it took effect is \
     unknown, and it is not safe to repeat by itself.";
+pub const CALL_PANICKED: &str =
+    "It failed with an internal error, and nothing is known of its result.";
+pub const RESULT_NOT_STORED: &str =
+    "The call has run, but its result could not be stored, so it is not known here.";
 pub const SKIPPED: &str = "The call was interrupted and its outcome is unknown. The person chose \
     not to run it again: check the state before you rely on it.";
 

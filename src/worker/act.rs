@@ -2,14 +2,13 @@
 
 use anyhow::Result;
 use channels::Outgoing;
-use futures::{FutureExt as _, future::BoxFuture};
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, future::Future};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::{
     hooks, limits,
-    running::{Done, Lost, Running},
+    running::{Begun, Done, Ended, Lost, Running},
     scene, trail,
     turn::{Flow, Turn},
 };
@@ -19,17 +18,18 @@ use crate::{
         guard::Cleared,
     },
     crash,
-    journal::event::{Call, Event},
+    journal::event::{Call, Event, Outcome, ToolResult},
     store::record::{Change, Recorded, Terms},
+    texts,
     tools::Context,
 };
 
 /// Starts the calls for which there is room. Those that change anything are written down first,
 /// under the fence.
-pub(super) async fn run<'w>(
-    turn: &Turn<'w>,
+pub(super) async fn run(
+    turn: &Turn<'_>,
     cleared: Vec<Cleared>,
-    running: &mut Running<'w>,
+    running: &mut Running,
 ) -> Result<Flow> {
     let (cleared, mut events) = limits::admit(turn, one_use_each(cleared), running).await?;
     let mut facts = trail::refused(turn, &[], &events);
@@ -40,10 +40,8 @@ pub(super) async fn run<'w>(
         spends.extend(cleared.grant().cloned());
     }
     if !events.is_empty() {
-        let gateway = &turn.worker.gateway;
         let change = Change { facts, spends, ..turn.change(events, vec![]) };
-        let now = gateway.clock.now();
-        let recorded = gateway.store.record(&turn.claimed.lease, change, now).await?;
+        let recorded = turn.persist(change).await?;
         if recorded != Recorded::Done {
             return Ok(recorded.into());
         }
@@ -55,7 +53,9 @@ pub(super) async fn run<'w>(
         let mut context = turn.context(id.clone(), cancel.clone());
         context.progress = running.progress.clone();
         context.people = running.asking.people(turn);
-        running.calls.push(run_one(turn, cleared, context));
+        let begun = begun(turn, &cleared);
+        let run = run_one(turn, begun.clone(), cleared, context);
+        running.calls.start(&turn.worker.gateway.tasks, begun, run);
         running.cancel.insert(id, cancel);
     }
     Ok(Flow::Around)
@@ -68,53 +68,91 @@ fn one_use_each(cleared: Vec<Cleared>) -> Vec<Cleared> {
     cleared.into_iter().filter(|c| c.grant().is_none_or(|id| used.insert(id.clone()))).collect()
 }
 
-fn run_one<'w>(turn: &Turn<'w>, cleared: Cleared, context: Context) -> BoxFuture<'w, Done> {
-    let (worker, lease) = (turn.worker, turn.claimed.lease.clone());
-    let rule = trail::leave(turn, &cleared);
-    let once = turn.spec(cleared.call()).is_some_and(|s| s.effect == EffectClass::AtMostOnce);
+fn begun(turn: &Turn<'_>, cleared: &Cleared) -> Begun {
+    let call = cleared.call().clone();
+    let once = turn.spec(&call).is_some_and(|spec| spec.effect == EffectClass::AtMostOnce);
+    Begun { rule: trail::leave(turn, cleared), call, once }
+}
+
+/// One call from its start to its end. It owns what it needs, because it runs in its own task.
+fn run_one(
+    turn: &Turn<'_>,
+    begun: Begun,
+    cleared: Cleared,
+    context: Context,
+) -> impl Future<Output = Ended> + Send + use<> {
+    let (worker, lease) = (turn.worker.clone(), turn.claimed.lease.clone());
     let about = hooks::About::of(turn, Some(context.person.clone()), Some(&context.call));
     async move {
         crash::point("tool", "before run");
-        let call = cleared.call().clone();
-        // Whoever was held up for longer than the lease may not be the only one any more.
-        if once && !worker.gateway.store.holds(&lease).await.unwrap_or(false) {
-            return Done { call, rule, result: Err(Lost::Lease), hooked: vec![] };
+        // After a delay longer than the lease, another worker may run this call.
+        if begun.once && !worker.gateway.store.holds(&lease).await.unwrap_or(false) {
+            return Lost::Lease.into();
         }
-        let span = tracing::info_span!("execute_tool", gen_ai.tool.name = call.tool);
+        let span = tracing::info_span!("execute_tool", gen_ai.tool.name = begun.call.tool);
         let Some(result) = worker.toolbox.run(&cleared, &context).instrument(span).await else {
-            return Done { call, rule, result: Err(Lost::Answer), hooked: vec![] };
+            return Lost::Answer.into();
         };
         crash::point("tool", "after run");
-        let (result, hooked) = hooks::after_tool(worker, &about, &call, result).await;
-        Done { call, rule, result: Ok(result), hooked }
+        let (result, hooked) = hooks::after_tool(&worker, &about, &begun.call, result).await;
+        Ended { result: Ok(result), hooked }
     }
-    .boxed()
 }
 
 fn changes(turn: &Turn<'_>, call: &Call) -> bool {
     turn.spec(call).is_some_and(ToolSpec::changes_something)
 }
 
-/// Writes a result down together with the files that it sends.
-pub(super) async fn finish(turn: &Turn<'_>, done: Done, running: &mut Running<'_>) -> Result<Flow> {
-    let counted = running.counted.remove(done.id());
-    let Done { call, rule, result, hooked } = done;
-    let conversation = turn.claimed.lease.conversation();
-    let result = match result {
-        Ok(result) => result,
-        Err(Lost::Lease) => {
-            let agent = &turn.agent.id;
-            tracing::warn!(conversation.id = %conversation, agent.id = agent, "the lease was lost before a call began");
-            return Ok(Flow::End);
+/// Records the result of the call that has ended first, together with the files that it sends. It
+/// stays in the queue until it is recorded.
+pub(super) async fn finish(turn: &Turn<'_>, running: &mut Running) -> Result<Flow> {
+    let Some(done) = running.finished.front() else { return Ok(Flow::Around) };
+    running.asking.end(turn, done.id()).await?;
+    let flow = match &done.ended.result {
+        Ok(result) => {
+            let change = finished(turn, running, done, result);
+            match turn.record(change).await {
+                Ok(flow) => flow,
+                Err(error) => refused_result(turn, done, &error).await?,
+            }
         }
-        Err(Lost::Answer) => {
-            let agent = &turn.agent.id;
-            tracing::warn!(conversation.id = %conversation, agent.id = agent, tool.name = call.tool, "an answer was lost");
-            return Ok(Flow::Around);
-        }
+        Err(lost) => no_result(turn, done, *lost),
     };
+    if let Some(done) = running.finished.pop_front() {
+        running.forget(done.id());
+    }
+    Ok(flow)
+}
+
+/// Records that a call has ended whose result the database refuses: it must not seem to have been
+/// cut off.
+async fn refused_result(turn: &Turn<'_>, done: &Done, error: &anyhow::Error) -> Result<Flow> {
+    let call = &done.begun.call;
+    tracing::error!(tool.name = call.tool, error = format!("{error:#}"), "a result was refused");
+    let result = ToolResult::text(Outcome::Failed, texts::RESULT_NOT_STORED.to_owned());
+    let event = Event::ToolFinished { call: call.id.clone(), result };
+    turn.record(Change { terms: Terms::Always, ..turn.change(vec![event], vec![]) }).await
+}
+
+fn no_result(turn: &Turn<'_>, done: &Done, lost: Lost) -> Flow {
+    let (conversation, agent) = (turn.claimed.lease.conversation(), &turn.agent.id);
+    match lost {
+        Lost::Lease => {
+            tracing::warn!(conversation.id = %conversation, agent.id = agent, "the lease was lost before a call began");
+            Flow::End
+        }
+        Lost::Answer => {
+            let tool = &done.begun.call.tool;
+            tracing::warn!(conversation.id = %conversation, agent.id = agent, tool.name = tool, "the answer of a call was lost");
+            Flow::Around
+        }
+    }
+}
+
+fn finished(turn: &Turn<'_>, running: &Running, done: &Done, result: &ToolResult) -> Change {
+    let Begun { call, rule, .. } = &done.begun;
     tracing::debug!(
-        conversation.id = %conversation,
+        conversation.id = %turn.claimed.lease.conversation(),
         agent.id = turn.agent.id,
         tool.name = call.tool,
         outcome = ?result.outcome,
@@ -131,11 +169,11 @@ pub(super) async fn finish(turn: &Turn<'_>, done: Done, running: &mut Running<'_
     });
     let files: Vec<_> = files.collect();
     let shows_wait = turn.awaits_album(&files, running.calls.is_empty());
-    let facts = vec![trail::ran(turn, &call, rule, &result)];
-    let used = limits::ran(turn, &call, &result, counted);
-    let mut events = hooked;
-    events.extend(scene::tainted(turn, &call.id, &result));
-    events.push(Event::ToolFinished { call: call.id, result });
+    let facts = vec![trail::ran(turn, call, rule.clone(), result)];
+    let used = limits::ran(turn, call, result, running.counted.contains(&call.id));
+    let mut events = done.ended.hooked.clone();
+    events.extend(scene::tainted(turn, &call.id, result));
+    events.push(Event::ToolFinished { call: call.id.clone(), result: result.clone() });
     let change = turn.change(events, files);
-    turn.record(Change { terms: Terms::Always, shows_wait, facts, used, ..change }).await
+    Change { terms: Terms::Always, shows_wait, facts, used, ..change }
 }

@@ -2,12 +2,12 @@
 //! around again. Nothing is applied from memory: this worker reads its own events like others'.
 
 use anyhow::Result;
-use futures::StreamExt as _;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::watch;
 
 use super::{
     Worker, act, ask, asking, delegate, fetch, hooks,
+    retry::{Retry, Verdict},
     running::Running,
     scene, think, trail,
     turn::{Flow, Turn},
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-pub(super) async fn advance(worker: &Worker, claimed: &Claimed) -> Result<()> {
+pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<()> {
     let bell = worker.gateway.store.bell.listen(claimed.lease.conversation());
     if claimed.sub_agent.as_ref().is_some_and(|own| !worker.has_agent(&own.agent)) {
         // It was taken out of the configuration meanwhile: whoever waits for it is told.
@@ -43,31 +43,70 @@ pub(super) async fn advance(worker: &Worker, claimed: &Claimed) -> Result<()> {
 }
 
 async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
-    let (worker, claimed) = (turn.worker, turn.claimed);
     let mut running = Running::default();
-    let mut begins = true;
+    let mut retry = Retry::default();
     loop {
-        turn.read(&mut running.asking).await?;
-        if std::mem::take(&mut begins) {
-            asking::withdraw_left(turn).await?;
-        }
-        running.cancel_ended(&turn.session);
-        if worker.gateway.stop.is_cancelled() {
-            if running.calls.is_empty() {
-                return worker.gateway.store.release(&claimed.lease).await;
+        let error = match step(turn, &mut running).await {
+            Ok(Flow::Around) => {
+                retry = Retry::default();
+                continue;
             }
-            running.asking.give_up();
-        }
-        let busy: BTreeSet<_> = running.cancel.keys().cloned().collect();
-        turn.scene = scene::look(turn).await?;
-        let effect = next(&turn.session, &turn.agent, &busy, &turn.scene);
-        if turn.perform(effect, &mut running).await? == Flow::End {
-            return Ok(());
+            Ok(Flow::End) => return Ok(()),
+            // Nothing is lost: whoever claims the conversation next starts from the journal.
+            Err(error) if running.is_idle() => return Err(error),
+            Err(error) => error,
+        };
+        match retry.after(turn, error).await {
+            Ok(Verdict::Again) => {}
+            Ok(Verdict::Fenced) => return Ok(()),
+            Err(error) => {
+                drain(turn, &mut running).await?;
+                return Err(error);
+            }
         }
     }
 }
 
-impl<'w> Turn<'w> {
+/// Does the next thing. After an error it can be repeated: nothing is applied but what is read.
+async fn step(turn: &mut Turn<'_>, running: &mut Running) -> Result<Flow> {
+    let gateway = turn.worker.gateway.clone();
+    turn.read(&mut running.asking).await?;
+    if !running.begun {
+        asking::withdraw_left(turn).await?;
+        running.begun = true;
+    }
+    running.cancel_ended(&turn.session);
+    if gateway.stop.is_cancelled() {
+        if running.is_idle() {
+            gateway.store.release(&turn.claimed.lease).await?;
+            return Ok(Flow::End);
+        }
+        running.asking.give_up();
+    }
+    if !running.finished.is_empty() {
+        return act::finish(turn, running).await;
+    }
+    let busy: BTreeSet<_> = running.cancel.keys().cloned().collect();
+    turn.scene = scene::look(turn).await?;
+    let effect = next(&turn.session, &turn.agent, &busy, &turn.scene);
+    turn.perform(effect, running).await
+}
+
+/// Lets the calls under way end and records their results, where the turn itself cannot go on.
+async fn drain(turn: &Turn<'_>, running: &mut Running) -> Result<()> {
+    running.asking.give_up();
+    loop {
+        while !running.finished.is_empty() {
+            if act::finish(turn, running).await? == Flow::End {
+                return Ok(());
+            }
+        }
+        let Some(done) = running.calls.next().await else { return Ok(()) };
+        running.finished.push_back(done);
+    }
+}
+
+impl Turn<'_> {
     /// Folds in what is new, and passes on what calls under way wait for.
     pub async fn read(&mut self, asking: &mut asking::Asking) -> Result<()> {
         let conversation = self.claimed.lease.conversation();
@@ -85,9 +124,9 @@ impl<'w> Turn<'w> {
         Ok(())
     }
 
-    async fn perform(&mut self, effect: Effect, running: &mut Running<'w>) -> Result<Flow> {
+    async fn perform(&mut self, effect: Effect, running: &mut Running) -> Result<Flow> {
         match effect {
-            Effect::Rest if running.calls.is_empty() => self.rest().await,
+            Effect::Rest if running.is_idle() => self.rest().await,
             Effect::Rest => self.wait(running).await,
             Effect::Fetch(files) => fetch::fetch(self, files).await,
             Effect::Think => think::think(self).await,
@@ -111,7 +150,7 @@ impl<'w> Turn<'w> {
     }
 
     /// Until a call ends or something happens.
-    async fn wait(&self, running: &mut Running<'w>) -> Result<Flow> {
+    async fn wait(&self, running: &mut Running) -> Result<Flow> {
         let silent = watch::Sender::default();
         let heard = if self.claimed.sub_agent.is_none() { &running.progress } else { &silent };
         let mut said = heard.subscribe();
@@ -121,7 +160,7 @@ impl<'w> Turn<'w> {
         let mut drafts = Drafts::new(&self.worker.gateway, self.claimed, self.reply_to());
         let mut wish = None;
         let done = tokio::select! {
-            done = running.calls.next() => done,
+            Some(done) = running.calls.next() => Some(done),
             Some(asked) = running.asking.wish() => { wish = Some(asked); None }
             () = self.bell.news() => None,
             () = drafts.show(said) => None,
@@ -131,10 +170,9 @@ impl<'w> Turn<'w> {
             return running.asking.put(self, wish).await;
         }
         let Some(done) = done else { return Ok(Flow::Around) };
-        running.asking.end(self, done.id()).await?;
         running.progress.send_replace(String::new());
-        running.cancel.remove(done.id());
-        act::finish(self, done, running).await
+        running.finished.push_back(done);
+        act::finish(self, running).await
     }
 
     async fn remind(&self) -> Result<Flow> {

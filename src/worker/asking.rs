@@ -75,10 +75,15 @@ impl Asking {
         }
         let asked = written(turn, &wish);
         let open = Open { call: wish.call, waits: Some(wish.answer) };
-        self.open.insert(asked.id.clone(), open);
+        let id = asked.id.clone();
+        self.open.insert(id.clone(), open);
         let facts = vec![trail::asked(turn, call, &wish.question.server, &asked)];
         let change = turn.change(vec![asked.event()], vec![]);
-        turn.record(Change { asked: vec![asked], facts, terms: Terms::Always, ..change }).await
+        let change = Change { asked: vec![asked], facts, terms: Terms::Always, ..change };
+        turn.record(change).await.inspect_err(|_| {
+            // The call is told that nobody answers, instead of waiting without an end.
+            self.open.remove(&id);
+        })
     }
 
     /// Passes on what people have answered.
@@ -96,12 +101,12 @@ impl Asking {
 
     /// The call has ended: nobody waits for what it wanted to know.
     pub async fn end(&mut self, turn: &Turn<'_>, call: &CallId) -> Result<()> {
-        let before = self.open.len();
-        self.open.retain(|_, open| open.call != *call);
-        if self.open.len() == before {
+        if self.open.values().all(|open| open.call != *call) {
             return Ok(());
         }
-        withdraw(turn, Some(call.clone())).await
+        withdraw(turn, Some(call.clone())).await?;
+        self.open.retain(|_, open| open.call != *call);
+        Ok(())
     }
 
     /// The node stops: its calls end without an answer, and their questions with them.

@@ -34,7 +34,7 @@ use crate::{
 pub(super) async fn delegate(
     turn: &Turn<'_>,
     orders: Vec<(Cleared, Vec<Task>)>,
-    running: &mut Running<'_>,
+    running: &mut Running,
 ) -> Result<Flow> {
     let (cleared, tasks): (Vec<_>, Vec<_>) = orders.into_iter().unzip();
     let mut tasks: BTreeMap<_, _> =

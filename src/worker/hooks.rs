@@ -168,7 +168,7 @@ pub(super) async fn after_llm(
         Some(why) => hooked.text = why,
         None => {
             for mut call in calls {
-                call.tool = turn.agent.catalog.meant(&call.tool);
+                call.tool = turn.agent.catalog.meant(&call.tool.replace('\0', ""));
                 let about = About::of(turn, person.clone(), Some(&call.id));
                 let (call, events) = before_tool(turn.worker, &about, call).await;
                 hooked.calls.push(call);
@@ -176,7 +176,7 @@ pub(super) async fn after_llm(
             }
         }
     }
-    hooked.text = turn.worker.redactor.own(&hooked.text).into_owned();
+    hooked.text = turn.worker.redactor.own(&hooked.text).replace('\0', "");
     hooked
 }
 

@@ -113,7 +113,7 @@ fn whose(scope: &Scope) -> Whose {
 pub(super) async fn admit(
     turn: &Turn<'_>,
     cleared: Vec<Cleared>,
-    running: &mut Running<'_>,
+    running: &mut Running,
 ) -> Result<(Vec<Cleared>, Vec<Event>)> {
     if let Some(text) = tool_time_used_up(turn).await? {
         let ends = cleared.iter().map(|c| refused(&c.call().id, text.clone())).collect();
@@ -199,7 +199,7 @@ fn rate_of(turn: &Turn<'_>, tool: &str) -> Option<Rate> {
 }
 
 /// The calls of a tool that are not counted yet: those that run, and those that are about to.
-fn under_way(session: &Session, tool: &str, running: &Running<'_>, cleared: &[Cleared]) -> usize {
+fn under_way(session: &Session, tool: &str, running: &Running, cleared: &[Cleared]) -> usize {
     let of_tool: BTreeSet<&CallId> = session
         .calls
         .iter()

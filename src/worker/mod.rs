@@ -4,7 +4,7 @@
 //! - [`fetch`]: gets the files that came with messages
 //! - [`think`]: asks the model
 //! - [`look`]: shows it pictures
-//! - [`act`]: runs tools (`running`: those under way); [`ask`]: asks people
+//! - [`act`]: runs tools (`running`: the calls under way, each a task); [`ask`]: asks people
 //! - [`asking`]: what calls under way want to know of people
 //! - [`delegate`]: begins sub-agents
 //! - [`scene`]: what the guard has to know besides
@@ -14,6 +14,7 @@
 //! - [`memory`]: what is remembered where the agent talks
 //! - [`tick`]: what was scheduled
 //! - [`shelf`]: the agents with their tools as operators have set them
+//! - `retry`: repeats what the database could not do
 //! - [`sessions`]: conversations as they were folded last
 
 pub mod act;
@@ -27,6 +28,7 @@ pub mod hooks;
 pub mod limits;
 mod look;
 pub mod memory;
+mod retry;
 mod running;
 pub mod scene;
 pub mod sessions;
@@ -55,7 +57,7 @@ use crate::{
     llm::Model,
     store::{
         leases::Claimed,
-        record::{Change, Recorded, Terms},
+        record::{Change, Deferral, Recorded, Terms},
     },
     tools::toolbox::Toolbox,
 };
@@ -68,6 +70,11 @@ use scene::RuleBook;
 const AT_ONCE: usize = 20_000;
 /// The conversations that one claim takes at most.
 const CLAIMED_AT_ONCE: usize = 64;
+
+/// So many turns of a conversation in a row may fail before its people are told.
+const GIVE_UP_AFTER: u32 = 5;
+/// The wait after the first failure; it doubles with each.
+const FIRST_DEFERRAL: TimeDelta = TimeDelta::seconds(2);
 
 /// Everything that advances conversations.
 pub struct Worker {
@@ -133,7 +140,7 @@ impl Worker {
     }
 
     /// Advances what can be advanced now, as far as it goes; how many that were.
-    pub async fn advance_ready(&self) -> Result<usize> {
+    pub async fn advance_ready(self: &Arc<Self>) -> Result<usize> {
         let now = self.gateway.clock.now();
         let claimed = self.gateway.store.claim(CLAIMED_AT_ONCE, now).await?;
         let advanced = claimed.into_iter().map(|claimed| advance_safely(self, claimed));
@@ -173,6 +180,13 @@ async fn claim(worker: Arc<Worker>) {
     let stop = &worker.gateway.stop;
     while !stop.is_cancelled() {
         let free = permits.available_permits().min(CLAIMED_AT_ONCE);
+        if free == 0 {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                permit = permits.acquire() => drop(permit),
+            }
+            continue;
+        }
         let claimed = worker.gateway.store.claim(free, worker.gateway.clock.now()).await;
         let claimed = claimed.unwrap_or_else(|problem| {
             tracing::error!(problem = format!("{problem:#}"), "cannot claim");
@@ -195,37 +209,40 @@ async fn claim(worker: Arc<Worker>) {
     }
 }
 
-/// A turn that breaks takes nothing else down.
-async fn advance_safely(worker: &Worker, claimed: Claimed) {
+/// Advances a conversation. A turn that fails ends for itself only.
+async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
     let reference = claimed.lease.conversation().to_string();
     let span =
         tracing::info_span!("turn", conversation.id = reference, channel.id = claimed.channel);
     let advanced = advance::advance(worker, &claimed).instrument(span);
     let advanced = AssertUnwindSafe(advanced).catch_unwind().await;
     match advanced {
-        Ok(Ok(())) => {}
-        Ok(Err(problem)) => {
-            let problem = format!("{problem:#}");
-            tracing::error!(conversation.id = reference, problem, "the turn is tried again");
-            give_back(worker, &claimed).await;
-        }
-        Err(_panic) => {
-            tracing::error!(conversation.id = reference, "the turn broke");
-            if let Err(problem) = apologise(worker, &claimed).await {
-                tracing::error!(problem = format!("{problem:#}"), "and that could not be said");
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => {
+            let failures = claimed.failures + 1;
+            let error = format!("{error:#}");
+            tracing::error!(conversation.id = reference, failures, error, "a turn failed");
+            if failures < GIVE_UP_AFTER {
+                return defer(worker, &claimed).await;
             }
         }
+        Err(_panic) => tracing::error!(conversation.id = reference, "a turn panicked"),
+    }
+    if let Err(error) = apologise(worker, &claimed).await {
+        let error = format!("{error:#}");
+        tracing::error!(conversation.id = reference, error, "could not report a failed turn");
+        defer(worker, &claimed).await;
     }
 }
 
-/// The database did not do its part: whatever the turn had done stands in the journal or will be
-/// found unfinished, so that nothing is said to have failed that has not. After a while the lease
-/// is given back; if that fails too, it lapses.
-async fn give_back(worker: &Worker, claimed: &Claimed) {
-    let (store, stop) = (&worker.gateway.store, &worker.gateway.stop);
-    let _ = tokio::time::timeout(store.heartbeat_every(), stop.cancelled()).await;
-    if let Err(problem) = store.release(&claimed.lease).await {
-        tracing::warn!(problem = format!("{problem:#}"), "the lease lapses");
+/// Gives the conversation back, to be tried again later. Nothing is said to have failed: whatever the
+/// turn had done is in the journal, or is found unfinished. If this fails too, the lease expires.
+async fn defer(worker: &Worker, claimed: &Claimed) {
+    let failures = (claimed.failures + 1).min(GIVE_UP_AFTER);
+    let now = worker.gateway.clock.now();
+    let deferral = Deferral { failures, not_before: now + FIRST_DEFERRAL * (1 << (failures - 1)) };
+    if let Err(error) = worker.gateway.store.defer(&claimed.lease, deferral).await {
+        tracing::warn!(error = format!("{error:#}"), "a lease is left to expire");
     }
 }
 
@@ -250,7 +267,8 @@ async fn apology(worker: &Worker, claimed: &Claimed) -> Result<Change> {
     let reason = words.broken.to_owned();
     let (mut shows, mut answer) = (vec![], None);
     if claimed.sub_agent.is_some() {
-        let entries = store.events_after(claimed.lease.conversation(), 0).await?;
+        // Events that cannot be read may be why the turn failed.
+        let entries = store.events_after(claimed.lease.conversation(), 0).await.unwrap_or_default();
         answer = delegate::failure(worker, claimed, &Session::fold(&entries), &reason);
     } else {
         shows.push(Outgoing::Text { markdown, reply_to: None });

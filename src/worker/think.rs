@@ -210,20 +210,20 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
     let facts = trail::refused(turn, &calls, &events);
     let mut all = vec![Event::Replied { text, calls, upto, usage }];
     all.extend(events);
-    let gateway = &turn.worker.gateway;
+    let gateway = turn.worker.gateway.clone();
     loop {
         let change = turn.change(all.clone(), shown.clone().into_iter().collect());
         let done = is_last && turn.session.said_upto <= upto;
         let terms = if done { Terms::IfCurrentThenRest } else { Terms::IfCurrent };
         let answer = answer.clone().filter(|_| done);
         let change = Change { terms, facts: facts.clone(), used: used.clone(), answer, ..change };
-        let recorded =
-            gateway.store.record(&turn.claimed.lease, change, gateway.clock.now()).await?;
+        let recorded = turn.persist(change).await?;
         if recorded != Recorded::Behind {
             return Ok(recorded.into());
         }
         let conversation = turn.claimed.lease.conversation();
-        let news = gateway.store.events_after(conversation, turn.session.seq).await?;
+        let read = || gateway.store.events_after(conversation, turn.session.seq);
+        let news = turn.insist(read).await?;
         if news.iter().any(|entry| voids(turn, &entry.event)) {
             return Ok(Flow::Around);
         }

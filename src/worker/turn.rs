@@ -33,7 +33,7 @@ const ALBUM_SETTLES: TimeDelta = TimeDelta::seconds(3);
 
 /// One conversation being advanced.
 pub(super) struct Turn<'w> {
-    pub worker: &'w Worker,
+    pub worker: &'w Arc<Worker>,
     pub claimed: &'w Claimed,
     pub agent: Arc<Agent>,
     pub session: Session,
@@ -71,9 +71,7 @@ impl Turn<'_> {
     }
 
     pub async fn record(&self, change: Change) -> Result<Flow> {
-        let gateway = &self.worker.gateway;
-        let recorded =
-            gateway.store.record(&self.claimed.lease, change, gateway.clock.now()).await?;
+        let recorded = self.persist(change).await?;
         if recorded == Recorded::Fenced {
             let conversation = self.claimed.lease.conversation();
             tracing::warn!(conversation.id = %conversation, "another node has the lease");

@@ -25,6 +25,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("reason", "A10", "approvals::a_denial_is_told_to_the_model"),
     ("halt", "A12", "lasting::panic_halts_everything"),
     ("bots", "A15", "who_decides::text_of_the_model_decides_nothing"),
+    ("retry", "R3, I4", "faults::a_result_is_recorded_once_the_database_takes_it"),
+    ("renewal", "I7, R4", "faults::a_jump_of_the_clock_starts_no_second_turn"),
     ("rates", "S13", "limits::the_twenty_first_write_in_a_minute_is_refused"),
     ("signatures", "S6", "webhooks::s6_nothing_is_taken_without_the_right_secret"),
     ("memory", "S17", "memory::s17_a_poisoned_memory_stays_poisoned"),
@@ -45,7 +47,7 @@ fn passes(test: &str, fault: &str) -> bool {
     ran.status.success()
 }
 
-/// S1 … S6, S13, S17, S18, A1 … A15, T6
+/// S1 … S6, S13, S17, S18, A1 … A15, I4, I7, R3, R4, T6
 #[test]
 fn every_planted_fault_is_found() {
     let missed: Vec<_> = FAULTS.iter().filter(|(fault, _, test)| passes(test, fault)).collect();

@@ -580,25 +580,27 @@ async fn an_end_in_the_middle_costs_nothing() {
     wires.site.end().await;
 }
 
-/// R5: a database that goes away in the middle of a thought and comes back costs nothing.
+/// R5: a database that goes away in the middle of a thought and comes back costs nothing: what the
+/// model has answered meanwhile is shown, and the model is not asked again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_goes_away_and_comes_back_costs_nothing() {
     let wires = Wires::new(On::Postgres, Vendor::OpenAi).await;
-    let slow = Fault::SlowHeaders { turn: llm::text("Lost?"), by: Duration::from_secs(1) };
+    let slow = Fault::SlowHeaders { turn: llm::text("Kept."), by: Duration::from_secs(1) };
     wires.llm.will(slow).will(llm::text("Found.")).will(llm::text("Onwards."));
     let running = wires.start(By::Poll).await;
     wires.says("think long");
     eventually("the model is asked", async || (wires.llm.requests().len() == 1).then_some(()))
         .await;
     wires.site.lose_database().await;
-    eventually("the turn breaks", async || {
-        running.said().contains("the turn is tried again").then_some(())
+    eventually("the reply cannot be recorded", async || {
+        running.said().contains("a database operation failed and will be repeated").then_some(())
     })
     .await;
     wires.says("still there?");
     wires.site.find_database().await;
     let back = tokio::time::timeout(Duration::from_secs(10), wires.until("Found."));
     back.await.expect("it works again within ten seconds");
+    assert_eq!(wires.count("Kept."), 1);
     eventually("both are answered", async || {
         let said = wires.rows("events").await;
         (said.iter().filter(|row| row.to_string().contains("said")).count() >= 2).then_some(())

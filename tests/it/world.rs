@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use countersign::{
     agent::prompt::Prompt,
     app::{App, Given},
-    clock::HandClock,
+    clock::{Clock as _, HandClock},
     config::Config,
     gateway::{Connected, Manners, approvals, deliver, people::Allow, receive},
     journal::event::{Entry, Event},
@@ -311,6 +311,10 @@ impl World {
         self.clock.advance(by);
         let app = self.node().await;
         self.settle(&app).await;
+    }
+
+    pub fn clock_now(&self) -> DateTime<Utc> {
+        self.clock.now()
     }
 
     pub fn place() -> Place {

@@ -9,9 +9,15 @@
 //! Our own, because events must come in order, must not get lost when they cannot be read, and a
 //! press must be acknowledged before anything else.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "`Acknowledgements::during` polls them beside whatever is awaited"
+)]
+
 use std::{
     collections::hash_map::RandomState,
     hash::{BuildHasher, Hasher},
+    pin::pin,
     time::Duration,
 };
 
@@ -74,7 +80,7 @@ pub(super) struct Line<'a> {
     discord: &'a Discord,
     queue: mpsc::Sender<Dispatch>,
     session: Option<Session>,
-    acknowledgements: FuturesUnordered<BoxFuture<'a, ()>>,
+    acknowledgements: Acknowledgements<'a>,
     pub(super) reads_all: bool,
     /// Whether the platform has greeted the current connection.
     pub(super) greeted: bool,
@@ -90,7 +96,7 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 impl<'a> Line<'a> {
     pub(super) fn new(discord: &'a Discord, queue: mpsc::Sender<Dispatch>) -> Self {
-        let acknowledgements = FuturesUnordered::new();
+        let acknowledgements = Acknowledgements::default();
         Self { discord, queue, session: None, acknowledgements, reads_all: true, greeted: false }
     }
 
@@ -105,7 +111,7 @@ impl<'a> Line<'a> {
             self.session = None;
         }
         // Each of them ends by itself before the platform's three seconds are over.
-        while self.acknowledgements.next().await.is_some() {}
+        self.acknowledgements.finish().await;
         ended
     }
 
@@ -151,25 +157,28 @@ impl<'a> Line<'a> {
         let mut answered = true;
         let queue = self.queue.clone();
         loop {
-            let step = tokio::select! {
-                biased;
-                Some(()) = self.acknowledgements.next(), if !self.acknowledgements.is_empty() => {
-                    continue
+            let step = async {
+                tokio::select! {
+                    biased;
+                    _ = heart.tick() => Step::Beat,
+                    step = next(&queue, &mut connection.stream) => step,
                 }
-                _ = heart.tick() => Step::Beat,
-                step = next(&queue, &mut connection.stream) => step,
             };
-            let done = match step {
+            let done = match self.acknowledgements.during(step).await {
                 Step::Beat if !answered => Err(Ended::Broken("no answer to a heartbeat".into())),
                 Step::Beat => {
                     answered = false;
-                    connection.send(self.beat()).await
+                    let beat = self.beat();
+                    self.acknowledgements.during(connection.send(beat)).await
                 }
                 Step::Closed => Err(Ended::Broken("nothing takes events".into())),
                 Step::Frame(permit, frame) => {
                     match frame.and_then(|frame| self.hear(frame, permit)) {
                         Ok(Reply::Nothing) => Ok(()),
-                        Ok(Reply::Beat) => connection.send(self.beat()).await,
+                        Ok(Reply::Beat) => {
+                            let beat = self.beat();
+                            self.acknowledgements.during(connection.send(beat)).await
+                        }
                         Ok(Reply::Alive) => {
                             answered = true;
                             Ok(())
@@ -227,6 +236,33 @@ impl<'a> Line<'a> {
         let session = self.session.as_ref().map_or(("", 0), |s| (s.id.as_str(), s.seen));
         let mark = format!("{}:{}", session.0, session.1);
         permit.send(Dispatch { name, mark, content });
+    }
+}
+
+/// The acknowledgements under way. They are polled whatever the connection waits for: the platform
+/// waits three seconds for each, and a heartbeat may take longer to be sent.
+#[derive(Default)]
+struct Acknowledgements<'a>(FuturesUnordered<BoxFuture<'a, ()>>);
+
+impl<'a> Acknowledgements<'a> {
+    fn push(&self, acknowledgement: BoxFuture<'a, ()>) {
+        self.0.push(acknowledgement);
+    }
+
+    /// Awaits something while the acknowledgements go on.
+    async fn during<T>(&mut self, awaited: impl Future<Output = T>) -> T {
+        let mut awaited = pin!(awaited);
+        loop {
+            tokio::select! {
+                biased;
+                Some(()) = self.0.next() => {}
+                done = &mut awaited => return done,
+            }
+        }
+    }
+
+    async fn finish(&mut self) {
+        while self.0.next().await.is_some() {}
     }
 }
 

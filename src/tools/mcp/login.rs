@@ -6,6 +6,11 @@
 //! What comes of it lies in a file that nobody but the gateway's user can read, for all nodes that
 //! share the folder; one of them at a time gets a new token where the old one has run out.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "`returned` awaits nothing but these futures and the next connection"
+)]
+
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use reqwest::Url;

@@ -4,6 +4,11 @@
 //! It is asked over a socket that is shown within the walls, by `CONNECT`: what goes through is TLS
 //! between the program and the host, and none of our business.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "`serve` awaits nothing but these futures and the next connection"
+)]
+
 use anyhow::{Context as _, Result};
 use futures::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use globset::{Glob, GlobSet};

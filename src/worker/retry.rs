@@ -1,0 +1,101 @@
+//! Repeats what the database could not do, so that finished work is not lost to a passing failure.
+//!
+//! What a call or a model has answered cannot be had again for free, or at all. Its write is repeated
+//! until it is recorded, another worker has the lease, or the database takes other writes and refuses
+//! this one again and again. The fence makes repeating safe, and what a lost commit has recorded is
+//! found in the journal before the next attempt.
+
+use anyhow::{Result, bail};
+use std::{future::Future, time::Duration};
+
+use super::turn::Turn;
+use crate::{
+    crash,
+    store::record::{Attempt, Change, Recorded},
+};
+
+/// So often a write is refused by a database that takes others, before it is given up.
+const REFUSALS: u32 = 6;
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// The attempts of one operation.
+#[derive(Debug, Default)]
+pub(super) struct Retry {
+    failures: u32,
+    refusals: u32,
+}
+
+/// Whether there is a point in another attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Again,
+    /// Another worker has the lease.
+    Fenced,
+}
+
+impl Retry {
+    /// Waits after a failure. An operation that was refused too often fails with its problem.
+    pub async fn after(&mut self, turn: &Turn<'_>, problem: anyhow::Error) -> Result<Verdict> {
+        if crash::planted("retry") {
+            return Err(problem);
+        }
+        let conversation = turn.claimed.lease.conversation();
+        let wait = (FIRST_WAIT * 2_u32.pow(self.failures.min(10))).min(LONGEST_WAIT);
+        self.failures += 1;
+        tracing::warn!(
+            conversation.id = %conversation,
+            failures = self.failures,
+            error = format!("{problem:#}"),
+            "a database operation failed and will be repeated"
+        );
+        // In real time: nothing else tells when the database is well again.
+        let _ = tokio::time::timeout(wait, std::future::pending::<()>()).await;
+        match turn.worker.gateway.store.accepts_writes(&turn.claimed.lease).await {
+            Ok(true) => self.refusals += 1,
+            Ok(false) => return Ok(Verdict::Fenced),
+            // The database is away, or takes nothing. No other worker can take over either.
+            Err(_) => {}
+        }
+        if self.refusals < REFUSALS { Ok(Verdict::Again) } else { Err(problem) }
+    }
+}
+
+impl Turn<'_> {
+    /// Records a change, however many attempts that takes.
+    pub async fn persist(&self, mut change: Change) -> Result<Recorded> {
+        let gateway = &self.worker.gateway;
+        let mut retry = Retry::default();
+        loop {
+            let now = gateway.clock.now();
+            let problem = match gateway.store.record(&self.claimed.lease, change.clone(), now).await
+            {
+                Ok(recorded) => return Ok(recorded),
+                // Without an event, nothing would tell whether it was recorded.
+                Err(problem) if change.events.is_empty() => return Err(problem),
+                Err(problem) => problem,
+            };
+            change.attempt = Attempt::Repeated;
+            if retry.after(self, problem).await? == Verdict::Fenced {
+                return Ok(Recorded::Fenced);
+            }
+        }
+    }
+
+    /// Reads what is needed to record finished work, however many attempts that takes.
+    pub async fn insist<T, F>(&self, mut read: impl FnMut() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let mut retry = Retry::default();
+        loop {
+            let problem = match read().await {
+                Ok(value) => return Ok(value),
+                Err(problem) => problem,
+            };
+            if retry.after(self, problem).await? == Verdict::Fenced {
+                bail!("another worker has the lease");
+            }
+        }
+    }
+}

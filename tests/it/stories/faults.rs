@@ -1,0 +1,367 @@
+//! The database fails for a while, or for good, while work is under way. What was done is kept.
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use countersign::{
+    agent::catalog::{EffectClass, ToolSpec},
+    crash,
+    journal::event::{Event, Outcome, Speaker},
+    llm::scripted::{Gate, call, say, wait},
+    store::{
+        grants,
+        record::{Change, Recorded, Terms},
+    },
+    tools::{Context, Output, Tool, ToolError},
+};
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::Notify;
+
+use crate::{story, world::World};
+
+/// Must not run twice, sends a file, and meets a database that fails from its end on.
+struct Export {
+    runs: Arc<AtomicUsize>,
+    fault: Fault,
+}
+
+#[derive(Clone)]
+enum Fault {
+    /// Refuses its result for a while.
+    RefusesResult(Refusal),
+    /// Records its result, and the answer is lost.
+    LosesAnswer,
+}
+
+#[async_trait]
+impl Tool for Export {
+    fn spec(&self) -> ToolSpec {
+        let spec = ToolSpec::read_only("export", "Exports", json!({ "type": "object" }));
+        ToolSpec { effect: EffectClass::AtMostOnce, ..spec }
+    }
+
+    async fn run(&self, _arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        let put = context.artifacts.put("report.csv", "text/csv", b"a,b".to_vec()).await;
+        match &self.fault {
+            Fault::RefusesResult(refusal) => refusal.begins().await,
+            Fault::LosesAnswer => crash::lose_next_answer("record"),
+        }
+        Ok(Output { attachments: vec![put.unwrap()], ..Output::text("exported") })
+    }
+}
+
+/// A trigger that refuses events of a kind until some time after it was told to begin.
+#[derive(Clone)]
+struct Refusal {
+    url: String,
+    for_seconds: f64,
+}
+
+impl Refusal {
+    async fn of(world: &World, kind: &str, for_seconds: f64) -> Self {
+        // A first start makes the tables.
+        drop(world.node().await);
+        world.tampers("CREATE TABLE refusing (until DOUBLE PRECISION)").await;
+        world.tampers("INSERT INTO refusing VALUES (0)").await;
+        let like = format!("NEW.body LIKE '%\"kind\":\"{kind}\"%'");
+        if world.is_on_sqlite() {
+            let now = "(julianday('now') - 2440587.5) * 86400.0";
+            world
+                .tampers(&format!(
+                    "CREATE TRIGGER refuse BEFORE INSERT ON events
+                    WHEN {like} AND {now} < (SELECT until FROM refusing)
+                    BEGIN SELECT RAISE(ABORT, 'refused'); END"
+                ))
+                .await;
+        } else {
+            world
+                .tampers(&format!(
+                    "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    IF {like} AND extract(epoch FROM clock_timestamp()) < (SELECT until FROM refusing)
+                    THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$"
+                ))
+                .await;
+            world
+                .tampers(
+                    "CREATE TRIGGER refuse BEFORE INSERT ON events
+                    FOR EACH ROW EXECUTE FUNCTION refuse()",
+                )
+                .await;
+        }
+        Self { url: world.config.store_url(), for_seconds }
+    }
+
+    async fn begins(&self) {
+        use sqlx::Connection as _;
+        let for_seconds = self.for_seconds;
+        let (now, sqlite) = if self.url.starts_with("sqlite") {
+            ("(julianday('now') - 2440587.5) * 86400.0", true)
+        } else {
+            ("extract(epoch FROM clock_timestamp())", false)
+        };
+        let sql = format!("UPDATE refusing SET until = {now} + {for_seconds}");
+        let sql = sqlx::AssertSqlSafe(sql);
+        if sqlite {
+            let mut conn = sqlx::SqliteConnection::connect(&self.url).await.unwrap();
+            sqlx::query(sql).execute(&mut conn).await.unwrap();
+        } else {
+            let mut conn = sqlx::PgConnection::connect(&self.url).await.unwrap();
+            sqlx::query(sql).execute(&mut conn).await.unwrap();
+        }
+    }
+}
+
+async fn exports_once(world: &mut World, fault: Fault) {
+    let runs = Arc::<AtomicUsize>::default();
+    world.guard("{ rules = [{ tool = 'export', action = 'allow' }] }");
+    world.tools = vec![Arc::new(Export { runs: runs.clone(), fault })];
+    world.model_will(call("export", json!({})));
+    world.model_will(say("Here it is."));
+    world.ann_says("export it").await;
+    world.time_passes(TimeDelta::minutes(1)).await;
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    let ends = world.journal().await.into_iter().filter_map(|entry| match entry.event {
+        Event::ToolFinished { result, .. } => Some((result.outcome, result.text)),
+        _ => None,
+    });
+    assert_eq!(ends.collect::<Vec<_>>(), [(Outcome::Done, "exported".to_owned())]);
+    assert_eq!(world.shown(), "…📎 report.csv\nHere it is.");
+}
+
+story! {
+    /// R3, I4: the result of a call is kept until the database takes it.
+    async fn a_result_is_recorded_once_the_database_takes_it(world: &mut World) {
+        let refusal = Refusal::of(world, "tool_finished", 1.0).await;
+        exports_once(world, Fault::RefusesResult(refusal)).await;
+    }
+}
+
+story! {
+    /// R3, I4: a commit whose answer was lost is found in the journal: nothing is recorded or sent
+    /// twice.
+    async fn a_commit_whose_answer_was_lost_is_not_repeated(world: &mut World) {
+        exports_once(world, Fault::LosesAnswer).await;
+    }
+}
+
+story! {
+    /// M2: the model is asked once, however long its answer waits for the database.
+    async fn a_reply_is_recorded_once_the_database_takes_it(world: &mut World) {
+        let refusal = Refusal::of(world, "replied", 1.0).await;
+        refusal.begins().await;
+        world.model_will(say("Only once."));
+        world.ann_says("hello").await;
+        assert_eq!(world.shown(), "Only once.");
+        assert_eq!(world.prompts().len(), 1);
+    }
+}
+
+story! {
+    /// M2: a conversation that cannot be advanced is tried again ever more seldom; then its people
+    /// are told.
+    async fn what_cannot_be_read_ends_in_a_visible_failure(world: &mut World) {
+        let app = world.node().await;
+        let said = world.said("hello");
+        world.takes(&app, "1", said).await;
+        world.tampers("UPDATE events SET body = '{\"kind\":\"of a later version\"}'").await;
+        let failures = async |world: &World| world.rows_of("conversations").await;
+        for _ in 0..4 {
+            world.settle(&app).await;
+            assert_eq!(world.shown(), "", "{:?}", failures(world).await);
+            let tried = app.worker.advance_ready().await.unwrap();
+            assert_eq!(tried, 0, "it waits before it tries again");
+            world.clock.advance(TimeDelta::seconds(40));
+        }
+        world.settle(&app).await;
+        assert!(world.shown().contains("Something went wrong on my side"), "{}", world.shown());
+        assert_eq!(app.worker.advance_ready().await.unwrap(), 0, "and that was the end of it");
+    }
+}
+
+story! {
+    /// M2: a NUL in what a model made up is no reason to say nothing; a call with one is refused.
+    async fn a_nul_is_refused_and_stops_nothing(world: &mut World) {
+        world.model_will(call("no\0such", json!({})));
+        world.model_will(call("delete", json!({ "path": "a\0b.txt" })));
+        world.model_will(say("I can\0not."));
+        world.ann_says("delete it").await;
+        assert_eq!(world.last(), "I cannot.");
+        assert_eq!(world.deletions(), 0);
+        let results = world.results().await;
+        assert!(results[0].contains("There is no tool `nosuch`"), "{results:?}");
+        assert!(results[1].contains("NUL"), "{results:?}");
+    }
+}
+
+story! {
+    /// I7, R4: after the database's clock has jumped, a node claims neither its own running turns
+    /// nor those of another node that has had no time to renew its leases.
+    async fn a_jump_of_the_clock_starts_no_second_turn(world: &mut World) {
+        let gate = Gate::new();
+        world.model_will(wait(&gate));
+        world.model_will(say("First."));
+        world.model_will(say("Second."));
+        let (one, two) = (world.node().await, world.node().await);
+        let said = world.said("hello");
+        world.takes(&one, "1", said).await;
+        two.gateway.store.heartbeat().await.unwrap();
+        let jumping = async {
+            gate.reached().await;
+            crash::move_database_clock(20_000);
+            for app in [&two, &one, &two] {
+                assert_eq!(app.worker.advance_ready().await.unwrap(), 0, "it is being advanced");
+                app.gateway.store.heartbeat().await.unwrap();
+            }
+            gate.open();
+        };
+        let (advanced, ()) = tokio::join!(one.worker.advance_ready(), jumping);
+        assert_eq!(advanced.unwrap(), 1);
+        world.settle(&one).await;
+        assert_eq!(world.shown(), "First.");
+        assert_eq!(world.prompts().len(), 1);
+    }
+}
+
+story! {
+    /// R4: a lease that nobody renews expires all the same.
+    async fn what_a_dead_node_left_is_claimed(world: &mut World) {
+        let (one, two) = (world.node().await, world.node().await);
+        let said = world.said("hello");
+        world.takes(&one, "1", said).await;
+        let left = one.gateway.store.claim(1, world.clock_now()).await.unwrap();
+        assert_eq!(left.len(), 1);
+        world.model_will(say("Here I am."));
+        two.gateway.store.heartbeat().await.unwrap();
+        for ms in [7_000, 7_000, 7_000] {
+            assert_eq!(two.worker.advance_ready().await.unwrap(), 0);
+            two.gateway.store.heartbeat().await.unwrap();
+            crash::move_database_clock(ms);
+        }
+        two.gateway.store.heartbeat().await.unwrap();
+        assert_eq!(two.worker.advance_ready().await.unwrap(), 1);
+        drop(left);
+    }
+}
+
+/// Runs until it is told to end.
+struct Endless(Arc<Notify>, Arc<Notify>);
+
+#[async_trait]
+impl Tool for Endless {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::read_only("endless", "Takes its time", json!({ "type": "object" }))
+    }
+
+    async fn run(&self, _arguments: Value, _context: &Context) -> Result<Output, ToolError> {
+        self.0.notify_one();
+        self.1.notified().await;
+        Ok(Output::text("ended"))
+    }
+}
+
+async fn lease_until(world: &World) -> String {
+    use sqlx::Connection as _;
+    let sql = "SELECT MAX(lease_until) FROM conversations";
+    let url = world.config.store_url();
+    let until: (i64,) = if world.is_on_sqlite() {
+        let mut conn = sqlx::SqliteConnection::connect(&url).await.unwrap();
+        sqlx::query_as(sql).fetch_one(&mut conn).await.unwrap()
+    } else {
+        let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
+        sqlx::query_as(sql).fetch_one(&mut conn).await.unwrap()
+    };
+    until.0.to_string()
+}
+
+story! {
+    /// O3: a node that stops keeps the leases of the turns that it lets end.
+    async fn a_node_that_stops_keeps_its_leases(world: &mut World) {
+        world.config.store.lease = "3s".into();
+        let (begun, end) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+        world.tools = vec![Arc::new(Endless(begun.clone(), end.clone()))];
+        world.model_will(call("endless", json!({})));
+        world.model_will(say("Ended."));
+        let app = world.node().await;
+        app.start();
+        let said = world.said("go");
+        world.takes(&app, "1", said).await;
+        begun.notified().await;
+        let stopping = app.stop();
+        let watching = async {
+            app.gateway.stop.cancelled().await;
+            let before = lease_until(world).await;
+            // Until the heartbeat after next: one may have been under way.
+            let mut seen = std::collections::BTreeSet::from([before]);
+            let renewed = async {
+                while seen.len() < 3 {
+                    seen.insert(lease_until(world).await);
+                    tokio::task::yield_now().await;
+                }
+            };
+            let renewed = tokio::time::timeout(Duration::from_secs(6), renewed).await;
+            end.notify_one();
+            renewed.expect("leases are renewed while the node stops");
+        };
+        let (stopped, ()) = tokio::join!(stopping, watching);
+        stopped.unwrap();
+    }
+}
+
+story! {
+    /// A12: a call does not begin after a halt that was being written when it was judged.
+    async fn no_call_begins_beside_a_halt(world: &mut World) {
+        let app = world.node().await;
+        let said = world.said("go");
+        world.takes(&app, "1", said).await;
+        let store = app.gateway.store.clone();
+        let now = world.clock_now();
+        let lease = store.claim(1, now).await.unwrap().pop().unwrap();
+        let (written, go) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+        let halting = store.write("halt", {
+            let (written, go) = (written.clone(), go.clone());
+            move |tx| {
+                let (written, go) = (written.clone(), go.clone());
+                Box::pin(async move {
+                    let owner = Speaker { id: "1".into(), name: "Ann".into() };
+                    grants::halt(tx, &owner, now).await?;
+                    written.notify_one();
+                    go.notified().await;
+                    Ok(())
+                })
+            }
+        });
+        let events = vec![Event::ToolStarted { call: "c".into() }];
+        let change = Change { events, terms: Terms::Always, ..Change::default() };
+        let starting = async {
+            written.notified().await;
+            let mut recording = Box::pin(store.record(&lease.lease, change, now));
+            // Time to begin beside the halt, if nothing keeps it from that.
+            let early = tokio::time::timeout(Duration::from_millis(500), &mut recording).await;
+            go.notify_one();
+            match early {
+                Ok(recorded) => recorded,
+                Err(_) => recording.await,
+            }
+        };
+        let (halted, started) = tokio::join!(halting, starting);
+        halted.unwrap();
+        assert_eq!(started.unwrap(), Recorded::Behind);
+    }
+}
+
+story! {
+    /// O6: a lease that is too short to be renewed in time is refused, and why is said.
+    async fn a_lease_that_is_too_short_is_refused(world: &mut World) {
+        world.config.store.lease = "500ms".into();
+        let opened = countersign::app::open_store(&world.config).await;
+        let problem = opened.err().expect("it is refused").to_string();
+        assert!(problem.contains("store.lease is 500ms") && problem.contains("at least"), "{problem}");
+    }
+}
