@@ -25,6 +25,7 @@ mod reload;
 mod room;
 mod rows;
 mod sandbox;
+mod shell_oracle;
 mod shells;
 mod skills;
 mod store;
