@@ -7,6 +7,7 @@
 )]
 
 mod api;
+mod attack_corpus;
 mod config;
 mod custom_tools;
 mod discord_wires;
