@@ -53,14 +53,20 @@ impl Walk {
 
     /// `<&3` is a number; `>&FILE` writes.
     fn duplicates(&mut self, word: &str) {
-        if !word.chars().all(|c| c.is_ascii_digit() || c == '-') {
-            self.writes_file(word);
+        if word.chars().all(|c| c.is_ascii_digit() || c == '-') {
+            return;
         }
+        if word.contains(['\'', '"', '\\']) {
+            // bash takes the quotes off twice here.
+            self.doubt(Doubt::OtherShells);
+        }
+        self.writes_file(word);
     }
 
     fn writes_file(&mut self, word: &str) {
+        let alternatives = self.braces(word).len();
         let words = self.words(word);
-        if words.len() != 1 {
+        if alternatives != 1 || words.len() != 1 {
             // Braces are a part of the name for some shells, and no name at all for others.
             self.doubt(Doubt::Braces);
         }

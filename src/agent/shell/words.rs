@@ -27,7 +27,7 @@ impl Walk {
         self.word(written);
     }
 
-    fn braces(&mut self, written: &str) -> Vec<String> {
+    pub(super) fn braces(&mut self, written: &str) -> Vec<String> {
         if !written.contains('{') {
             return vec![written.to_owned()];
         }
