@@ -144,6 +144,9 @@ impl Grammar {
                 "nohup ",
                 "flock f ",
                 "time ",
+                "time -- ",
+                "env - ",
+                "command -- ",
                 "env '-Sa b' ",
                 "env -S 'b c' ",
                 "timeout -s 9 5 ",
@@ -229,32 +232,57 @@ impl Grammar {
             3 => format!("~$({})", self.inner()),
             4 => format!("~{}", self.random.one(&["", "+", "/o", "\"x\"", "`x`", "root", "{a,b}"])),
             5 => format!("$(({}))", self.arithmetic()),
-            6 => format!(
-                "${{V{}{}}}",
-                self.random.one(&[":-", "-", ":=", "=", ":+", "#", "%%", "/", ":", "@", "^"]),
-                self.part()
-            ),
+            6 => self.expansion(),
             7 => format!("${{{}[{}]}}", self.name_of_variable(), self.arithmetic()),
             8 => format!("{{{},{}}}", self.part(), self.part()),
             9 => format!("<({})", self.inner()),
             10 => format!("'{}'", self.random.one(&["$(x)", "`x`", "a b", "\"", "", "x;x"])),
-            11 => format!(
-                "\"{}\"",
-                self.random.one(&[
-                    "'",
-                    "$(x)",
-                    "${V:-$(x)}",
-                    "\\$(x)",
-                    "\\\\$(x)",
-                    "$V",
-                    "`x`",
-                    "~$(x)"
-                ])
-            ),
+            11 => format!("\"{}\"", self.within_quotes()),
             12 => format!("{}{}", self.part(), self.part()),
             13 => format!("$'{}'", self.random.one(&["\\x62", "a\\'", "x"])),
             _ => self.part(),
         }
+    }
+
+    fn expansion(&mut self) -> String {
+        let operators = [":-", "-", ":=", "=", ":+", "+", "#", "%%", "/", ":", "@", "^", ":?"];
+        let operator = self.random.one(&operators);
+        let word = match self.random.below(4) {
+            0 => self.within_quotes(),
+            1 => format!("'{}'", self.within_quotes().replace('\'', "")),
+            2 if self.depth < 3 => {
+                self.depth += 1;
+                let word = self.word();
+                self.depth -= 1;
+                word
+            }
+            _ => self.part(),
+        };
+        format!("${{{}{operator}{word}}}", self.random.one(&["V", "W", "U", "PATH"]))
+    }
+
+    /// What may stand within double quotes.
+    fn within_quotes(&mut self) -> String {
+        let mut text = String::new();
+        for _ in 0..=self.random.below(3) {
+            text += &match self.random.below(8) {
+                0 => format!("$({})", self.inner()),
+                1 => {
+                    let operator = self.random.one(&[":-", "-", "+", ":=", "#", "%"]);
+                    let word = self.random.one(&["'$(x)'", "$(x)", "'`x`'", "\"$(x)\"", "a", "'"]);
+                    format!("${{V{operator}{word}}}")
+                }
+                2 => format!("$(({}))", self.arithmetic()),
+                _ => {
+                    let parts = [
+                        "'", "x", "$V", "`x`", "\\$(x)", "\\\\", "~$(x)", " ", "#", "'$(x)'",
+                        "\\`x\\`",
+                    ];
+                    self.random.one(&parts).to_owned()
+                }
+            };
+        }
+        text
     }
 
     fn part(&mut self) -> String {

@@ -1,6 +1,11 @@
 //! Builtins of shells that set variables, evaluate their arguments or change what names mean.
 
-use super::{command::Word, inner::runs, options::Options, walk::Walk};
+use super::{
+    command::Word,
+    inner::runs,
+    options::Options,
+    walk::{Input, Walk},
+};
 use crate::texts::Doubt;
 
 /// Builtins that set the variables that their operands name.
@@ -35,6 +40,11 @@ const RESERVED: &[&str] = &[
 pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word]) {
     if RESERVED.contains(&name) {
         walk.doubt(Doubt::NoShell);
+    }
+    if name.starts_with('-') {
+        // The option of a reserved word, as in `time -- ls`.
+        walk.doubt(Doubt::NoShell);
+        walk.command(words.to_vec(), &Input::default());
     }
     if OBSCURE.contains(&name) {
         walk.doubt(Doubt::Script);

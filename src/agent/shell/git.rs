@@ -138,7 +138,7 @@ fn subcommand(walk: &mut Walk, name: &str, words: &[Word]) {
         }
     }
     let settings = Options { short: "c", long: &["config", "template"], ..NONE };
-    if name == "clone" && settings.are_in(words)
+    if ["clone", "init"].contains(&name) && settings.are_in(words)
         || (Options { long: &["ext-diff"], ..NONE }).are_in(words)
         || words.iter().any(|word| word.text.contains("ext::"))
     {

@@ -228,6 +228,13 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
         }
         "git" => git::follow(walk, words),
         "ip" => netns(walk, words),
+        "su" => {
+            // A user, and arguments of the shell.
+            let operands = words.iter().filter(|word| !word.text.starts_with('-')).count();
+            if operands > 1 {
+                walk.doubt(Doubt::Script);
+            }
+        }
         "socat" => {
             let starts = |word: &&Word| {
                 let text = word.text.to_lowercase();

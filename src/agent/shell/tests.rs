@@ -299,6 +299,11 @@ const STARTS: &[&str] = &[
     "${Z:-${Y:-$(zap)}}",
     "${Z:-\"$(zap)\"}",
     "${Z:-'a'$(zap)}",
+    "\"${Z:-'$(zap)'}\"",
+    "\"${Z:-'a' '`zap`'}\"",
+    "\"a ${Z:='$(zap)'}\"",
+    "\"${Z:+'${Y:-$(zap)}'}\"",
+    "\"${Z#'$(zap)'}\"",
     "${Z/a/$(zap)}",
     "${Z[$(zap)]}",
     "$((1+$(zap)))",
@@ -331,11 +336,12 @@ const STARTS: &[&str] = &[
 fn no_place_hides_what_starts_there() {
     for context in CONTEXTS {
         for start in STARTS {
-            let is_text = ["\"@", "\"a @", "\"~@", "<<X", "<<-X", "<<Y"].iter().any(|quoted| {
-                // Nothing special within quotes.
-                context.contains(quoted) && start.contains("(zap)") && start.contains(['<', '>'])
-            });
-            if is_text {
+            // Nothing special within quotes; and quotes within quotes end them.
+            let quotes = ["\"@", "\"a @", "\"~@", "<<X", "<<-X", "<<Y"];
+            let is_substitution = start.contains("(zap)") && start.contains(['<', '>']);
+            let is_text = is_substitution && quotes.iter().any(|quote| context.contains(quote));
+            let swaps = start.starts_with('"') && start.contains('\'') && context.contains('"');
+            if is_text || swaps {
                 continue;
             }
             let line = context.replace('@', start);
@@ -357,6 +363,10 @@ const STARTED: &[&str] = &[
     "env --split-string='rm -rf x'",
     "env --split 'rm -rf x'",
     "env -u PATH rm -rf x",
+    "env - rm -rf x",
+    "env - X=1 rm -rf x",
+    "time -- rm -rf x",
+    "time -p -- rm -rf x",
     "setarch -R rm -rf x",
     "setarch x86_64 rm -rf x",
     "linux64 rm -rf x",
@@ -499,6 +509,8 @@ fn what_may_start_anything_is_doubtful() {
         "ls >& \\\\b",
         "W[ 1 ]=2 rm x",
         "W[=rm x",
+        "su - bob rm x",
+        "git init --template=x",
         "ld.so ./x",
         "bash --rcfile x -i",
         "gcc -wrapper x f.c",

@@ -101,6 +101,9 @@ impl Walk {
             }
             WordPiece::ParameterExpansion(expression) => {
                 self.followed.insert(source.to_owned());
+                if quoted && source.contains('\'') {
+                    self.quotes_within_quotes(source);
+                }
                 let value = self.value(expression, source);
                 into.guessed(&value, quoted);
             }
@@ -116,6 +119,17 @@ impl Walk {
                 self.arithmetic(&expression.value);
                 into.guessed("0", quoted);
             }
+        }
+    }
+
+    /// Within double quotes, single quotes in `${x:-…}` are plain text for shells, but not for the
+    /// parser: what starts between them is started.
+    fn quotes_within_quotes(&mut self, source: &str) {
+        let inner = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        let inner = inner.unwrap_or(source).replace('\'', " ");
+        if inner.contains(['$', '`']) {
+            self.doubt(Doubt::Variable);
+            self.inside(&inner);
         }
     }
 

@@ -198,7 +198,7 @@ pub(super) enum Followed {
 pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input) -> Followed {
     let is_it = |wrapper: &&Wrapper| wrapper.names.contains(&name);
     if let Some(joined) = JOINED.iter().find(is_it) {
-        together(walk, joined, name, words);
+        together(walk, joined, name, words, input);
         return Followed::Wrapper(None);
     }
     if let Some(wrapper) = WRAPPERS.iter().find(is_it) {
@@ -225,7 +225,7 @@ fn started_by_default(walk: &mut Walk, name: &str, given: &[Word], input: &Input
 }
 
 /// The arguments as one script; `parallel` puts those behind `:::` in it, or runs each of them.
-fn together(walk: &mut Walk, joined: &Wrapper, name: &str, words: &[Word]) {
+fn together(walk: &mut Walk, joined: &Wrapper, name: &str, words: &[Word], input: &Input) {
     let rest = inner(joined, words, joined.before[0]);
     let is_list = |word: &Word| word.text.starts_with(":::");
     let (command, lists) = match rest.iter().position(is_list) {
@@ -238,6 +238,7 @@ fn together(walk: &mut Walk, joined: &Wrapper, name: &str, words: &[Word]) {
             runs(walk, name, word);
         }
     }
+    started_by_default(walk, name, command, input);
     let text = command.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     if !text.is_empty() {
         runs(walk, name, &Word { text, sure: command.iter().all(|word| word.sure) });
@@ -311,6 +312,9 @@ fn inner<'a>(wrapper: &Wrapper, words: &'a [Word], mut before: usize) -> &'a [Wo
         at += 1;
         if text == "--" {
             break;
+        }
+        if text == "-" && wrapper.names.contains(&"env") {
+            continue;
         }
         if let Some(long) = text.strip_prefix("--") {
             let is_valued = wrapper.long.iter().any(|known| known.starts_with(long));
