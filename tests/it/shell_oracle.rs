@@ -265,7 +265,7 @@ impl Grammar {
     fn within_quotes(&mut self) -> String {
         let mut text = String::new();
         for _ in 0..=self.random.below(3) {
-            text += &match self.random.below(8) {
+            let piece = match self.random.below(8) {
                 0 => format!("$({})", self.inner()),
                 1 => {
                     let operator = self.random.one(&[":-", "-", "+", ":=", "#", "%"]);
@@ -281,6 +281,7 @@ impl Grammar {
                     self.random.one(&parts).to_owned()
                 }
             };
+            text.push_str(&piece);
         }
         text
     }
@@ -471,7 +472,9 @@ fn nothing_happens_in_a_shell_that_the_guard_has_not_named() {
     let clear = lines.iter().filter(|line| shell::parse(line).unclear.is_none()).count();
     assert!(clear > count / 5, "only {clear} of {count} lines are clear");
     let found = failing(&lines);
-    found.iter().for_each(|(line, missed)| eprintln!("{line:?}: {missed}"));
+    for (line, missed) in &found {
+        eprintln!("{line:?}: {missed}");
+    }
     let shown = found.iter().take(2).map(|(line, missed)| {
         let short = shrunk(line.clone());
         let commands = shell::parse(&short).commands;
