@@ -259,6 +259,17 @@ async fn no_probe_of_the_corpus_gets_out() {
     }
 }
 
+/// A tool that acts, of which nothing else is known.
+fn acting(name: &str) -> ToolSpec {
+    let properties = json!({ "url": {}, "query": {}, "method": {}, "body": {} });
+    ToolSpec {
+        effect: EffectClass::AtMostOnce,
+        approval: Approval::UnlessAllowed,
+        outward: true,
+        ..ToolSpec::read_only(name, "Acts", json!({ "properties": properties }))
+    }
+}
+
 /// The tools of a gateway as it comes.
 async fn tools() -> BTreeMap<String, ToolSpec> {
     let world = World::on_sqlite();
@@ -269,6 +280,10 @@ async fn tools() -> BTreeMap<String, ToolSpec> {
         if let Found::Tool(spec) = catalog.find(name) {
             specs.insert(name.to_owned(), spec.clone());
         }
+    }
+    // What needs the sandbox is judged all the same.
+    for name in ["web_fetch", "web_search", "http_request", "run_skill_script"] {
+        specs.entry(name.to_owned()).or_insert_with(|| acting(name));
     }
     drop((app, catalog));
     world.end().await;

@@ -532,7 +532,7 @@ const MAY_START: &[&str] = &[
 fn what_may_start_anything_is_doubtful() {
     for line in MAY_START {
         let script = parse(line);
-        let makes = line == "make";
+        let makes = *line == "make";
         assert_eq!(script.unclear.is_none(), makes, "{line}: {script:?}");
     }
 }
