@@ -247,14 +247,17 @@ async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<
     let lacks =
         specs.iter().filter_map(|s| Some(format!("; `{}`: {}", s.name, s.unavailable.as_ref()?)));
     let usable = specs.iter().filter(|spec| spec.unavailable.is_none()).count();
+    let warnings = app.worker.policy_warnings().await?;
+    let warnings = warnings.into_iter().map(|warning| format!("\n  warning   {warning}"));
     say(&format!(
-        "The configuration is good and the database answers.\n  models    {}\n  agents    {}\n  channels  {}\n  tools     {usable} of {}{}\n  sandbox   {}",
+        "The configuration is good and the database answers.\n  models    {}\n  agents    {}\n  channels  {}\n  tools     {usable} of {}{}\n  sandbox   {}{}",
         list(config.models.iter().map(|m| m.id.as_str()).collect()),
         list(config.agents.iter().map(|a| a.id.as_str()).collect()),
         list(config.channels.iter().map(|c| c.id.as_str()).collect()),
         specs.len(),
         lacks.collect::<String>(),
         app.sandbox.missing().unwrap_or("works"),
+        warnings.collect::<String>(),
     ))
 }
 
@@ -295,11 +298,14 @@ async fn guard(
             let text = std::fs::read_to_string(&file)
                 .with_context(|| format!("reading {}", file.display()))?;
             let form = file.extension().unwrap_or_default().to_string_lossy();
-            let document = rules::read(&form, &text).with_context(|| file.display().to_string())?;
-            let store = app::open_store(config).await?;
+            let app = open().await?;
+            let read = rules::read(&form, &text, &rules::tool_names(&app.worker))
+                .with_context(|| file.display().to_string())?;
             let by = (COMMAND_LINE, SystemClock.now());
-            let count = rules::take_in(&store, document, replace, by).await?;
-            say(&format!("{count} rules are in force."))
+            let store = &app.worker.gateway.store;
+            let count = rules::take_in(store, read.document, replace, by).await?;
+            say(&format!("{count} rules are in force."))?;
+            read.notes.iter().try_for_each(|note| say(&format!("  note: {note}")))
         }
         GuardCommand::Export => {
             let (_, document) = rules::export(&app::open_store(config).await?).await?;

@@ -10,10 +10,11 @@ use utoipa::ToSchema;
 use crate::{
     agent::{
         catalog::{Approval, EffectClass, Found, Subject, ToolSpec},
+        delegation, disclosure,
         guard::{self, Ruling, Verdict},
-        import,
+        import::{self, Imported},
         policy::{Action, Origin, Scene, Severity},
-        rules::{RuleDocument, RuleEntry, compile, shipped},
+        rules::{self, RuleDocument, RuleEntry, compile, shipped},
     },
     journal::{
         event::{Call, Speaker},
@@ -167,19 +168,33 @@ pub async fn export(store: &Store) -> Result<(i64, RuleDocument)> {
     store.read(|tx| Box::pin(async move { stored::all(tx).await })).await
 }
 
+/// The names of all tools that a rule may be about.
+pub fn tool_names(worker: &Worker) -> Vec<String> {
+    let own = disclosure::TOOLS.into_iter().chain(delegation::TOOLS).map(str::to_owned);
+    worker.toolbox.specs().into_iter().map(|spec| spec.name).chain(own).collect()
+}
+
 /// Reads a document: TOML, JSON or MateClaw's YAML. What cannot be used is refused with its name.
-pub fn read(form: &str, text: &str) -> Result<RuleDocument> {
-    let mut document: RuleDocument = match form {
-        "toml" => toml::from_str(text)?,
-        "json" => serde_json::from_str(text)?,
-        "yaml" | "yml" => import::mateclaw(text)?,
+pub fn read(form: &str, text: &str, tools: &[String]) -> Result<Imported> {
+    let own = |document| Imported { document, notes: Vec::new() };
+    let mut imported = match form {
+        "toml" => own(toml::from_str(text)?),
+        "json" => own(serde_json::from_str(text)?),
+        "yaml" | "yml" => import::mateclaw(text, tools)?,
         _ => bail!("rules are read from toml, json, yaml"),
     };
-    for (entry, number) in document.rules.iter_mut().zip(1..) {
+    let rules = &mut imported.document.rules;
+    for (entry, number) in rules.iter_mut().zip(1..) {
         entry.name.get_or_insert_with(|| format!("rule {number}"));
     }
-    document.rules.iter().try_for_each(check)?;
-    Ok(document)
+    rules.iter().try_for_each(check)?;
+    Ok(imported)
+}
+
+/// Which rules of the database come before that one and decide otherwise.
+pub async fn shadowing(store: &Store, name: &str) -> Result<Vec<String>> {
+    let (_, document) = export(store).await?;
+    Ok(rules::shadowing(&document.rules, name))
 }
 
 /// Whether the rule can be used.

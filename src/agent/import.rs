@@ -1,46 +1,94 @@
-//! Rules of other programs, in our words.
+//! Imports the rules of other programs, with our names for their tools.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use saphyr::{LoadableYamlNode as _, Yaml};
 
 use super::{
+    naming,
     policy::Action,
     rules::{RuleDocument, RuleEntry},
 };
 
-/// Their names for tools, and ours.
-const ALIASES: &[(&str, &str)] = &[
-    ("ShellExecuteTool", "shell"),
-    ("ReadFileTool", "read_file"),
-    ("WriteFileTool", "write_file"),
-    ("EditFileTool", "apply_patch"),
-    ("ListFilesTool", "list_dir"),
-    ("SendFileTool", "send_file"),
-    ("DateTimeTool", "get_current_datetime"),
-    ("DocxRenderTool", "render_docx*"),
-    ("PdfRenderTool", "render_pdf*"),
-    ("PptxRenderTool", "render_pptx*"),
-    ("XlsxRenderTool", "render_xlsx*"),
-    ("renderDocx", "render_docx"),
-    ("renderDocxFromFile", "render_docx_from_file"),
-    ("renderPdf", "render_pdf"),
-    ("renderPdfFromFile", "render_pdf_from_file"),
-    ("renderPptx", "render_pptx"),
-    ("renderPptxFromFile", "render_pptx_from_file"),
-    ("renderXlsx", "render_xlsx"),
-    ("renderXlsxFromFile", "render_xlsx_from_file"),
+/// A tool of another program.
+struct Alias {
+    theirs: &'static str,
+    /// A pattern for the tools that do the same here.
+    ours: &'static str,
+    /// Tools that come near to it, which a rule that asks or denies is about too. A rule that allows
+    /// is not.
+    near: &'static [&'static str],
+}
+
+const fn alias(theirs: &'static str, ours: &'static str) -> Alias {
+    Alias { theirs, ours, near: &[] }
+}
+
+const ALIASES: &[Alias] = &[
+    alias("DateTimeTool", "get_current_datetime"),
+    alias("WebSearchTool", "web_search"),
+    alias("ReadFileTool", "read_file"),
+    alias("WriteFileTool", "write_file"),
+    alias("EditFileTool", "apply_patch"),
+    alias("ListFilesTool", "list_dir"),
+    alias("ShellExecuteTool", "shell"),
+    alias("FileTypeDetectorTool", "detect_file_type"),
+    alias("DocumentExtractTool", "extract_document"),
+    alias("WorkspaceMemoryTool", "memory_*"),
+    Alias { theirs: "SkillFileTool", ours: "load_skill", near: &["skill_manage"] },
+    alias("SkillScriptTool", "run_skill_script"),
+    alias("SkillManageTool", "skill_manage"),
+    Alias { theirs: "BrowserUseTool", ours: "*browser*", near: &["web_fetch", "http_request"] },
+    Alias { theirs: "DelegateAgentTool", ours: "delegate", near: &["ask_coworker", "list_agents"] },
+    alias("delegateToAgent", "delegate"),
+    alias("listAvailableAgents", "list_agents"),
+    alias("MateClawDocTool", "manual"),
+    alias("ImageGenerateTool", "*image*"),
+    alias("VideoGenerateTool", "*video*"),
+    alias("MusicGenerateTool", "*music*"),
+    alias("DocxRenderTool", "render_docx*"),
+    alias("XlsxRenderTool", "render_xlsx*"),
+    alias("PptxRenderTool", "render_pptx*"),
+    alias("PdfRenderTool", "render_pdf*"),
+    alias("renderDocx", "render_docx"),
+    alias("renderDocxFromFile", "render_docx_from_file"),
+    alias("renderPdf", "render_pdf"),
+    alias("renderPdfFromFile", "render_pdf_from_file"),
+    alias("renderPptx", "render_pptx"),
+    alias("renderPptxFromFile", "render_pptx_from_file"),
+    alias("renderXlsx", "render_xlsx"),
+    alias("renderXlsxFromFile", "render_xlsx_from_file"),
+    Alias {
+        theirs: "CronJobTool",
+        ours: "schedule",
+        near: &["change_schedule", "list_schedules", "remind"],
+    },
+    alias("DatasourceTool", "*datasource*"),
+    alias("SqlQueryTool", "*sql*"),
+    alias("SendFileTool", "send_file"),
+    alias("send_file", "send_file"),
+    alias("enable_tool", "enable_tool"),
+    alias("load_skill", "load_skill"),
 ];
 
-/// MateClaw's `mateclaw.tool.guard`, whole or from any of these keys on. Its default policy becomes
-/// the last rule, which speaks where no other does.
-pub fn mateclaw(text: &str) -> Result<RuleDocument> {
+/// What was read, and what the person who imports it should know.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Imported {
+    pub document: RuleDocument,
+    /// Settings that were not taken over, and rules that match no tool now.
+    pub notes: Vec<String>,
+}
+
+/// Reads MateClaw's `mateclaw.tool.guard`, whole or from any of these keys on. Its default policy
+/// becomes the last rule, which applies where no other does. `tools` are the names of the tools that
+/// there are now: a rule for a tool that neither program has is refused, as it would match nothing.
+pub fn mateclaw(text: &str, tools: &[String]) -> Result<Imported> {
     let documents = Yaml::load_from_str(text).context("this is no YAML")?;
     let mut node = documents.first().context("the document is empty")?;
     for key in ["mateclaw", "tool", "guard"] {
         node = node.as_mapping_get(key).unwrap_or(node);
     }
     let mapping = node.as_mapping().context("the guard is no mapping")?;
-    let mut document = RuleDocument::default();
+    let mut imported = Imported::default();
     let mut default = None;
     for (key, value) in mapping {
         match key.as_str().unwrap_or_default() {
@@ -49,13 +97,19 @@ pub fn mateclaw(text: &str) -> Result<RuleDocument> {
                 "enabled: a guard that is turned off has no rules to take over"
             ),
             "default-policy" => default = Some(action(value).context("default-policy")?),
-            // The time that a question stands is a key of the configuration.
-            "approval-timeout" => {}
+            "approval-timeout" => imported.notes.push(
+                "approval-timeout is not imported: set guard.approval_timeout in the configuration"
+                    .to_owned(),
+            ),
             "rules" => {
                 let rules = value.as_sequence().context("rules is no list")?;
                 for (rule, number) in rules.iter().zip(1..) {
-                    let entry = entry(rule, number).with_context(|| format!("rule {number}"))?;
-                    document.rules.push(entry);
+                    let mut entry =
+                        entry(rule, number).with_context(|| format!("rule {number}"))?;
+                    let found = ours(&entry, tools).with_context(|| format!("rule {number}"))?;
+                    imported.notes.extend(found.note);
+                    entry.tool = found.pattern;
+                    imported.document.rules.push(entry);
                 }
             }
             other => bail!("the key `{other}` is not known"),
@@ -63,9 +117,10 @@ pub fn mateclaw(text: &str) -> Result<RuleDocument> {
     }
     if let Some(action) = default {
         let name = Some("mateclaw default".to_owned());
-        document.rules.push(RuleEntry { priority: i32::MIN, name, ..RuleEntry::of("*", action) });
+        let rule = RuleEntry { priority: i32::MIN, name, ..RuleEntry::of("*", action) };
+        imported.document.rules.push(rule);
     }
-    Ok(document)
+    Ok(imported)
 }
 
 fn entry(rule: &Yaml<'_>, number: usize) -> Result<RuleEntry> {
@@ -79,7 +134,7 @@ fn entry(rule: &Yaml<'_>, number: usize) -> Result<RuleEntry> {
             || value.as_str().map(str::to_owned).with_context(|| format!("{key} is no text"));
         match key {
             "name" => entry.name = Some(text()?),
-            "tool" => entry.tool = ours(&text()?),
+            "tool" => entry.tool = text()?,
             "arg-pattern" => entry.arg_pattern = Some(text()?),
             "action" => {
                 entry.action = action(value)?;
@@ -101,11 +156,61 @@ fn action(value: &Yaml<'_>) -> Result<Action> {
     }
 }
 
-/// `DocxRenderTool.renderDocx` is its last part.
-fn ours(name: &str) -> String {
-    let known = |name: &str| ALIASES.iter().find(|(theirs, _)| *theirs == name).map(|(_, it)| *it);
+/// Our tools for one of theirs.
+struct Ours {
+    pattern: String,
+    note: Option<String>,
+}
+
+/// Our tools for the one that a rule names. `DocxRenderTool.renderDocx` is its last part.
+fn ours(entry: &RuleEntry, tools: &[String]) -> Result<Ours> {
+    let name = entry.tool.as_str();
+    let find = |name: &str| ALIASES.iter().find(|alias| alias.theirs == name);
     let last = name.rsplit('.').next().unwrap_or(name);
-    known(name).or_else(|| known(last)).unwrap_or(name).to_owned()
+    if let Some(alias) = find(last).or_else(|| find(name)).or_else(|| find(first_part(name))) {
+        return Ok(alias.ours(entry.action, tools));
+    }
+    if last.starts_with("wiki_") {
+        // Their wiki is a server's here, whose name stands before the tool's.
+        let pattern = format!("*{last}");
+        return Ok(Ours { note: unmatched(last, &pattern, tools), pattern });
+    }
+    let is_pattern = name.contains(['*', '?', '[', '{']);
+    if is_pattern || tools.iter().any(|tool| tool == name) {
+        let note = unmatched(name, name, tools).filter(|_| is_pattern);
+        return Ok(Ours { pattern: name.to_owned(), note });
+    }
+    let known = ALIASES.iter().map(|alias| alias.theirs);
+    let near = naming::near(name, known.chain(tools.iter().map(String::as_str)));
+    match near.as_slice() {
+        [] => bail!("no tool is called `{name}`: the rule would match nothing"),
+        near => bail!(
+            "no tool is called `{name}`: the rule would match nothing. Similar names: {}",
+            near.join(", ")
+        ),
+    }
+}
+
+fn first_part(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+impl Alias {
+    fn ours(&self, action: Action, tools: &[String]) -> Ours {
+        let pattern = if action == Action::Allow || self.near.is_empty() {
+            self.ours.to_owned()
+        } else {
+            format!("{{{},{}}}", self.ours, self.near.join(","))
+        };
+        Ours { note: unmatched(self.theirs, &pattern, tools), pattern }
+    }
+}
+
+/// Says that a pattern matches no tool now. A server that is connected later may have one.
+fn unmatched(theirs: &str, pattern: &str, tools: &[String]) -> Option<String> {
+    let matcher = globset::Glob::new(pattern).ok()?.compile_matcher();
+    let matches = tools.iter().any(|tool| matcher.is_match(tool));
+    (!matches).then(|| format!("{theirs}: no tool matches `{pattern}` now"))
 }
 
 #[cfg(test)]
@@ -127,10 +232,51 @@ mateclaw:
           action: require_approval
 "#;
 
+    /// The tools of this program.
+    fn tools() -> Vec<String> {
+        let names = [
+            "shell",
+            "read_file",
+            "write_file",
+            "apply_patch",
+            "list_dir",
+            "send_file",
+            "web_search",
+            "web_fetch",
+            "http_request",
+            "detect_file_type",
+            "extract_document",
+            "memory_store",
+            "load_skill",
+            "enable_tool",
+            "skill_manage",
+            "run_skill_script",
+            "delegate",
+            "manual",
+            "ask_coworker",
+            "list_agents",
+            "schedule",
+            "change_schedule",
+            "list_schedules",
+            "remind",
+            "get_current_datetime",
+            "render_docx",
+            "render_docx_from_file",
+            "render_pdf",
+            "render_pptx",
+            "render_xlsx",
+        ];
+        names.map(str::to_owned).to_vec()
+    }
+
+    fn read(text: &str) -> Result<Imported> {
+        mateclaw(text, &tools())
+    }
+
     /// MC-42: the sample loads, in our tools' names.
     #[test]
     fn mateclaws_example_loads() {
-        let rules = mateclaw(SAMPLE).unwrap().rules;
+        let rules = read(SAMPLE).unwrap().document.rules;
         let told: Vec<_> =
             rules.iter().map(|r| (r.tool.as_str(), r.arg_pattern.as_deref(), r.action)).collect();
         assert_eq!(
@@ -142,21 +288,115 @@ mateclaw:
             ]
         );
         let one = "rules:\n  - { tool: DocxRenderTool.renderDocx, action: deny }";
-        assert_eq!(mateclaw(one).unwrap().rules[0].tool, "render_docx");
+        assert_eq!(read(one).unwrap().document.rules[0].tool, "render_docx");
+        let one = "rules:\n  - { tool: ShellExecuteTool.execute, action: deny }";
+        assert_eq!(read(one).unwrap().document.rules[0].tool, "shell");
+    }
+
+    /// The table of MateClaw's document.
+    const THEIRS: [&str; 27] = [
+        "DateTimeTool",
+        "WebSearchTool",
+        "ReadFileTool",
+        "WriteFileTool",
+        "EditFileTool",
+        "ShellExecuteTool",
+        "FileTypeDetectorTool",
+        "DocumentExtractTool",
+        "WorkspaceMemoryTool",
+        "SkillFileTool",
+        "SkillScriptTool",
+        "SkillManageTool",
+        "BrowserUseTool",
+        "DelegateAgentTool",
+        "MateClawDocTool",
+        "ImageGenerateTool",
+        "VideoGenerateTool",
+        "DocxRenderTool",
+        "XlsxRenderTool",
+        "PptxRenderTool",
+        "PdfRenderTool",
+        "CronJobTool",
+        "DatasourceTool",
+        "SqlQueryTool",
+        "send_file",
+        "enable_tool",
+        "load_skill",
+    ];
+
+    /// MC-42: a rule about any tool of theirs is about a tool of ours, or it is said that there is
+    /// none now.
+    #[test]
+    fn every_tool_of_theirs_has_a_name_here() {
+        let absent = ["ImageGenerateTool", "VideoGenerateTool", "DatasourceTool", "SqlQueryTool"];
+        for theirs in THEIRS {
+            let text = format!("rules:\n  - {{ tool: {theirs}, action: deny }}");
+            let imported = read(&text).unwrap();
+            let pattern = &imported.document.rules[0].tool;
+            let matcher = globset::Glob::new(pattern).unwrap().compile_matcher();
+            let matches = tools().iter().any(|tool| matcher.is_match(tool));
+            assert_eq!(matches, !absent.contains(&theirs), "{theirs}: {pattern}");
+            assert_eq!(matches, imported.notes.is_empty(), "{theirs}: {:?}", imported.notes);
+        }
+        let server = ["notes_sql_query".to_owned(), "draw_image".to_owned()];
+        for theirs in ["SqlQueryTool", "ImageGenerateTool"] {
+            let text = format!("rules:\n  - {{ tool: {theirs}, action: deny }}");
+            assert!(mateclaw(&text, &server).unwrap().notes.is_empty(), "a server has one");
+        }
+    }
+
+    /// A rule that allows is about the very tool; one that denies is about what comes near to it.
+    #[test]
+    fn leave_is_not_widened() {
+        let about = |action: &str| {
+            let text = format!("rules:\n  - {{ tool: BrowserUseTool, action: {action} }}");
+            read(&text).unwrap().document.rules[0].tool.clone()
+        };
+        assert_eq!(about("allow"), "*browser*");
+        assert_eq!(about("deny"), "{*browser*,web_fetch,http_request}");
+    }
+
+    /// MC-42: a rule that would match nothing is refused, with the names that may have been meant.
+    #[test]
+    fn a_name_that_nobody_knows_is_refused() {
+        for (name, near) in [
+            ("ShelExecuteTool", "ShellExecuteTool"),
+            ("web_serch", "web_search"),
+            ("WriteFilesTool", "WriteFileTool"),
+            ("qqqq", "match nothing"),
+        ] {
+            let text = format!("rules:\n  - {{ tool: {name}, action: deny }}");
+            let problem = format!("{:#}", read(&text).unwrap_err());
+            assert!(problem.contains("rule 1") && problem.contains(near), "{problem}");
+        }
+        for name in ["shell", "render_*", "wiki_read_page"] {
+            let text = format!("rules:\n  - {{ tool: {name}, action: deny }}");
+            assert!(read(&text).is_ok(), "{name}");
+        }
+    }
+
+    /// MC-43: a setting that is not taken over is said to be so.
+    #[test]
+    fn settings_that_are_not_imported_are_reported() {
+        let imported = read("approval-timeout: 60\nrules: []").unwrap();
+        assert_eq!(imported.notes.len(), 1);
+        assert!(imported.notes[0].contains("guard.approval_timeout"), "{:?}", imported.notes);
+        let notes = read("rules:\n  - { tool: wiki_read_page, action: deny }").unwrap().notes;
+        assert_eq!(notes, ["wiki_read_page: no tool matches `*wiki_read_page` now"]);
     }
 
     #[test]
     fn what_is_not_understood_is_refused() {
         for text in [
             "rules: 1",
-            "rules:\n  - tool: x",
-            "rules:\n  - { tool: x, action: maybe }",
-            "rules:\n  - { tool: x, action: deny, when: never }",
+            "rules:\n  - tool: shell",
+            "rules:\n  - { tool: shell, action: maybe }",
+            "rules:\n  - { tool: shell, action: deny, when: never }",
             "enabled: false",
             "other: 1",
             ": : :",
         ] {
-            assert!(mateclaw(text).is_err(), "{text}");
+            assert!(read(text).is_err(), "{text}");
         }
     }
 }

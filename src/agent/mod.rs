@@ -3,6 +3,7 @@
 //! - [`next`]: the next effect; read this first
 //! - [`guard`]: whether a call may run; the only place that can allow one
 //! - [`policy`]: what runs, what asks whom, what is forbidden, as data
+//! - [`advice`]: settings that are weaker than they look
 //! - [`approvers`]: who may decide a question
 //! - [`rules`]: rules as they are written, and the set that comes with the program
 //! - [`import`]: rules of other programs
@@ -20,6 +21,7 @@
 //! - [`times`]: when something that was scheduled is due
 //! - [`paths`]: workspace paths as rules and tools see them
 
+pub mod advice;
 pub mod approvers;
 pub mod catalog;
 pub mod compact;

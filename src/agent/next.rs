@@ -148,9 +148,21 @@ impl Plan {
         let mut plan = Self::default();
         for open in session.open_calls().filter(|c| !running.contains(&c.call.id)) {
             match agent.catalog.find(&open.call.tool) {
-                Found::Enable => plan.settle.extend(enable(&open.call, agent)),
-                Found::Find => plan.settle.extend(find(&open.call, session, agent)),
-                Found::LoadSkill => plan.settle.extend(load_skill(&open.call, session, agent)),
+                Found::Enable => {
+                    if plan.is_cleared((open, &disclosure::enable_tool()), session, agent, scene) {
+                        plan.settle.extend(enable(&open.call, agent));
+                    }
+                }
+                Found::Find => {
+                    if plan.is_cleared((open, &disclosure::find_tool()), session, agent, scene) {
+                        plan.settle.extend(find(&open.call, session, agent));
+                    }
+                }
+                Found::LoadSkill => {
+                    if plan.is_cleared((open, &disclosure::load_skill()), session, agent, scene) {
+                        plan.settle.extend(load_skill(&open.call, session, agent));
+                    }
+                }
                 Found::Nothing { near } => {
                     let text = texts::no_such_tool(&open.call.tool, &near);
                     plan.settle.extend(missing(open, text));
@@ -198,11 +210,35 @@ impl Plan {
                     Some(Order::Refused(text)) => self.settle.push(failed(call, text)),
                 }
             }
+            other => self.hold(call, other),
+        }
+    }
+
+    /// Whether a call that is settled here, and not by a tool, may take effect.
+    fn is_cleared(
+        &mut self,
+        (open, spec): (&OpenCall, &ToolSpec),
+        session: &Session,
+        agent: &Agent,
+        scene: &Scene,
+    ) -> bool {
+        match guard::judge(open, spec, session, &agent.policy, scene) {
+            Verdict::Run(_) => true,
+            other => {
+                self.hold(&open.call, other);
+                false
+            }
+        }
+    }
+
+    /// What becomes of a call that does not run now.
+    fn hold(&mut self, call: &Call, verdict: Verdict) {
+        match verdict {
             Verdict::Ask { asks, reason, lasting, approvers, severity } => {
                 let call = call.clone();
                 self.ask.push(Question { call, asks, reason, lasting, approvers, severity });
             }
-            Verdict::Wait => {}
+            Verdict::Run(_) | Verdict::Wait => {}
             Verdict::Refuse(text) => self.settle.push(ended(call, Outcome::Denied, text)),
         }
     }
@@ -278,8 +314,9 @@ mod tests {
         agent::{
             catalog::{Catalog, Skill, ToolSpec},
             limits::Budget,
-            policy::Policy,
+            policy::{Action, Origin, Policy, Rule},
             prompt::{self, Prompt},
+            rules::{RuleEntry, compile},
         },
         journal::{
             event::{Decider, Decision, Entry, Speaker, Usage},
@@ -412,6 +449,44 @@ mod tests {
         run.says("hello");
         let given_up = run.goes(&mut vec!["core"; 20]);
         assert!(matches!(given_up, Effect::Fail(reason) if reason.contains("5 steps")));
+    }
+
+    /// MC-01, MC-42: what the loop itself settles goes through the guard like any other call. Without
+    /// a rule it is not asked about.
+    #[test]
+    fn rules_speak_of_enabling_finding_and_loading() {
+        let rule = |action: Action, keys: serde_json::Value| {
+            let mut entry = RuleEntry::of("*_*", action);
+            entry.fields = serde_json::from_value(keys).unwrap();
+            compile(&[entry], Origin::Configuration).unwrap()
+        };
+        for (call, keys, other) in [
+            ("enable rare", json!({ "names": "rare" }), json!({ "names": "seldom" })),
+            ("find does", json!({ "query": "does" }), json!({ "query": "^x" })),
+            ("load letters", json!({ "name": "letters" }), json!({ "name": "x" })),
+        ] {
+            let outcome = |rules: Vec<Rule>| {
+                let mut agent = agent_with(2);
+                agent.policy.rules = rules;
+                let mut run = Run::with(agent);
+                run.says("hello");
+                let effect = run.goes(&mut vec![call]);
+                let ends = run.journal.iter().filter_map(|entry| match &entry.event {
+                    Event::ToolFinished { result, .. } => Some(result.outcome),
+                    _ => None,
+                });
+                (effect, ends.collect::<Vec<_>>(), run.session.enabled.len())
+            };
+            let enables = usize::from(!call.starts_with("load"));
+            let done = (Effect::Rest, vec![Outcome::Done], enables);
+            assert_eq!(outcome(vec![]), done, "{call} asks nobody");
+            assert_eq!(outcome(rule(Action::Deny, other)), done, "{call}");
+            let denied = (Effect::Rest, vec![Outcome::Denied], 0);
+            assert_eq!(outcome(rule(Action::Deny, keys.clone())), denied, "{call}");
+            let (effect, ends, enabled) = outcome(rule(Action::Ask, keys));
+            assert!(matches!(effect, Effect::Ask(_)), "{call}: {effect:?}");
+            assert!(ends.is_empty() && enabled == 0, "{call} waits");
+        }
     }
 
     #[test]

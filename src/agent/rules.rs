@@ -116,6 +116,42 @@ pub fn compile(entries: &[RuleEntry], origin: Origin) -> Result<Vec<Rule>, Unusa
     Ok(rules)
 }
 
+/// The rules that come before the one of that name and decide otherwise about calls that both may
+/// match: of one severity, the first rule that matches decides.
+pub fn shadowing(entries: &[RuleEntry], name: &str) -> Vec<String> {
+    let mut ordered: Vec<_> = entries.iter().filter(|entry| entry.enabled).collect();
+    ordered.sort_by_key(|entry| std::cmp::Reverse(entry.priority));
+    let Some(place) = ordered.iter().position(|entry| entry.name.as_deref() == Some(name)) else {
+        return Vec::new();
+    };
+    let rule = ordered[place];
+    let before = ordered[..place].iter().filter(|other| {
+        other.severity == rule.severity && other.action != rule.action && may_meet(other, rule)
+    });
+    before.filter_map(|other| other.name.clone()).collect()
+}
+
+/// Whether a call may match both rules. What only patterns of arguments keep apart counts as one.
+fn may_meet(one: &RuleEntry, other: &RuleEntry) -> bool {
+    let is_glob = |text: &str| text.contains(['*', '?', '[', '{']);
+    let matches = |glob: &str, text: &str| {
+        Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(text))
+    };
+    let alike = |one: &str, other: &str| {
+        matches(one, other) || matches(other, one) || is_glob(one) && is_glob(other)
+    };
+    let share = |one: &[String], other: &[String]| {
+        let common = one.iter().any(|one| other.iter().any(|other| alike(one, other)));
+        one.is_empty() || other.is_empty() || common
+    };
+    alike(&one.tool, &other.tool)
+        && share(&one.command, &other.command)
+        && share(&one.agents, &other.agents)
+        && share(&one.channels, &other.channels)
+        && share(&one.people, &other.people)
+        && share(&one.roles, &other.roles)
+}
+
 /// The set that comes with the program, without those that are turned off.
 pub fn shipped(off: &[String]) -> Vec<Rule> {
     let is_off = |rule: &Rule| off.iter().any(|name| *name == rule.name || name == "*");

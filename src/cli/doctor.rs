@@ -21,12 +21,14 @@ use std::{
 use super::say;
 use crate::{
     agent::{
+        advice,
+        catalog::{Subject, ToolSpec},
         prompt::{Message, Prompt},
         redact::Redactor,
     },
     app,
     clock::{Clock as _, SystemClock},
-    config::{ChannelEntry, Config, McpEntry, ProviderName, oidc, webhooks},
+    config::{ChannelEntry, Config, McpEntry, ProviderName, build, oidc, webhooks},
     llm::Model,
     store::{Store, backup},
     telemetry,
@@ -129,6 +131,7 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     confined(report).await;
     report.check("tools", tools(config, variables).await);
     report.check("fonts", Ok(fonts(config)));
+    report.check("guard", guard(config));
     report.check("models", models(config, variables));
     for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
         let token = token(entry, variables).map(|_| (Found::Fine, "has its token".to_owned()));
@@ -229,6 +232,22 @@ fn fonts(config: &Config) -> (Found, String) {
          fonts-noto-color-emoji, or set documents.fonts"
     );
     (Found::Warning, says)
+}
+
+/// The rules can be used, and the policy is not weaker than it looks.
+fn guard(config: &Config) -> Result<(Found, String)> {
+    let policy = build::policy(&config.guard)?;
+    let shell = ToolSpec {
+        subject: Some(Subject::Command("command")),
+        unavailable: (!config.shell.enabled).then(|| "it is turned off".to_owned()),
+        ..ToolSpec::read_only("shell", "", serde_json::json!({}))
+    };
+    let warnings = advice::warnings(&policy, &[shell]);
+    Ok(if warnings.is_empty() {
+        (Found::Fine, "its rules can be used".to_owned())
+    } else {
+        (Found::Warning, warnings.join(" "))
+    })
 }
 
 fn models(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Found, String)> {

@@ -212,6 +212,7 @@ pub(super) const WORDS: Words = Words {
             Doubt::Variable => "es enthält eine Variable, der nicht gefolgt wird",
             Doubt::Program => "welches Programm es startet, ist vorher nicht bekannt",
             Doubt::Script => "es führt ein Skript aus, das vorher nicht bekannt ist",
+            Doubt::Starts => "es verwendet ein Programm so, dass es andere Programme starten kann",
         },
         no_rule: "Keine Regel erlaubt es",
         full_stop: ".",

@@ -208,6 +208,7 @@ pub(super) const WORDS: Words = Words {
             Doubt::Variable => "it holds a variable that is not followed",
             Doubt::Program => "which program it starts is not known before",
             Doubt::Script => "it runs a script that is not known before",
+            Doubt::Starts => "it uses a program in a way that can start other programs",
         },
         no_rule: "No rule allows it",
         full_stop: ".",

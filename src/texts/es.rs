@@ -205,6 +205,7 @@ pub(super) const WORDS: Words = Words {
             Doubt::Variable => "contiene una variable que no se sigue",
             Doubt::Program => "no se sabe de antemano qué programa inicia",
             Doubt::Script => "ejecuta un script que no se conoce de antemano",
+            Doubt::Starts => "usa un programa de una forma que puede iniciar otros programas",
         },
         no_rule: "Ninguna regla lo permite",
         full_stop: ".",

@@ -22,10 +22,12 @@ pub enum Doubt {
     Variable,
     Program,
     Script,
+    /// An option or a language of a program's own can start others.
+    Starts,
 }
 
 impl Doubt {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::NotThere,
         Self::NoCommand,
         Self::NoShell,
@@ -38,6 +40,7 @@ impl Doubt {
         Self::Variable,
         Self::Program,
         Self::Script,
+        Self::Starts,
     ];
 }
 

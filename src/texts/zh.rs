@@ -173,6 +173,7 @@ pub(super) const WORDS: Words = Words {
             Doubt::Variable => "包含未被跟踪的变量",
             Doubt::Program => "事先无法得知它会启动哪个程序",
             Doubt::Script => "它会运行事先无法得知的脚本",
+            Doubt::Starts => "它使用程序的方式可能启动其他程序",
         },
         no_rule: "没有规则允许它",
         full_stop: "。",

@@ -51,7 +51,7 @@ use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
 use crate::{
-    agent::{Agent, hooks::Hook, redact::Redactor},
+    agent::{Agent, advice, hooks::Hook, redact::Redactor},
     gateway::Gateway,
     journal::{event::Event, ids::ConversationId, session::Session},
     llm::Model,
@@ -150,6 +150,15 @@ impl Worker {
     /// The ids of all agents.
     pub fn agent_ids(&self) -> Vec<String> {
         self.agents.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
+    /// What is weak about the policies of the agents, for operators.
+    pub async fn policy_warnings(&self) -> Result<Vec<String>> {
+        let mut found = BTreeSet::new();
+        for id in self.agent_ids() {
+            found.extend(advice::warnings(&self.agent(&id).await?.policy, &self.toolbox.specs()));
+        }
+        Ok(found.into_iter().collect())
     }
 
     /// Whether there is an agent of that id.

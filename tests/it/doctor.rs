@@ -173,6 +173,23 @@ async fn s16_tools_of_servers_are_answered_for_on_the_command_line() {
     site.end().await;
 }
 
+/// Finding 9: the shipped rules are no boundary where all else is allowed; operators are told so.
+#[tokio::test]
+async fn an_open_default_for_the_shell_is_warned_of() {
+    let site = Site::new(On::Sqlite).await;
+    let asks = "[[guard.rules]]\ntool = \"shell\"\naction = \"ask\"\n";
+    for (more, warned) in [("", true), (asks, false)] {
+        site.configure("127.0.0.1:8642", &format!("[guard]\ndefault = \"allow\"\n{more}"));
+        let (fine, said) = site.run(&["doctor"]).await;
+        assert!(fine, "{said}");
+        assert_eq!(said.contains("warn  guard"), warned, "{said}");
+        let (fine, said) = site.run(&["check"]).await;
+        assert!(fine, "{said}");
+        assert_eq!(said.contains("not a security boundary"), warned, "{said}");
+    }
+    site.end().await;
+}
+
 /// CA-29: a search whose keys are not set is no reason not to start; `doctor` names them. One that
 /// can be asked is enough.
 #[tokio::test]

@@ -7,6 +7,7 @@
 )]
 
 mod api;
+mod attack_corpus;
 mod config;
 mod custom_tools;
 mod discord_wires;
@@ -25,6 +26,7 @@ mod reload;
 mod room;
 mod rows;
 mod sandbox;
+mod shell_oracle;
 mod shells;
 mod skills;
 mod store;

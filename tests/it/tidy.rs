@@ -266,13 +266,59 @@ fn dependencies_are_allowed() {
         let allowed = licence.is_some_and(is_allowed) || UNNAMED.contains(&name);
         assert!(allowed, "{name} has the licence {licence:?}");
     }
-    for once in ["libsqlite3-sys", "sqlx", "ring"] {
-        let count = packages.iter().filter(|p| p["name"] == once).count();
+    for once in ONCE {
+        let count = packages.iter().filter(|p| p["name"] == *once).count();
         assert_eq!(count, 1, "{once} is there {count} times");
     }
 }
 
+/// `deny.toml` is for `cargo deny`, which is not there on every machine.
+#[test]
+fn deny_toml_says_the_same_as_the_tests() {
+    let text = fs::read_to_string(root().join("deny.toml")).unwrap();
+    let deny: toml::Value = toml::from_str(&text).unwrap();
+    let list = |value: &toml::Value| {
+        let items = value.as_array().unwrap().iter();
+        items.map(|item| item.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(list(&deny["licenses"]["allow"]), ALLOWED);
+    let crates = deny["bans"]["deny"].as_array().unwrap();
+    let is_once = |entry: &&toml::Value| entry.get("deny-multiple-versions").is_some();
+    let (once, banned): (Vec<_>, Vec<_>) = crates.iter().partition(is_once);
+    let names = |entries: Vec<&toml::Value>| {
+        entries.iter().map(|entry| entry["crate"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(banned), BANNED);
+    assert_eq!(names(once), ONCE);
+    for source in ["unknown-registry", "unknown-git"] {
+        assert_eq!(deny["sources"][source].as_str(), Some("deny"), "{source}");
+    }
+}
+
+/// Each crate that nobody maintains is named in the docs, and none is named that is gone.
+#[test]
+fn the_docs_name_what_is_unmaintained() {
+    let text = fs::read_to_string(root().join("docs/dependencies.md")).unwrap();
+    let packages = packages();
+    for line in text.lines().filter(|line| line.starts_with("| `")) {
+        let mut words = line.trim_start_matches("| `").split(['`', ' ', '|']);
+        let (name, _, version) = (words.next(), words.next(), words.next());
+        let there = packages.iter().any(|package| {
+            let has = package["version"].as_str().unwrap();
+            package["name"].as_str() == name
+                && version.is_some_and(|version| has.split('+').next() == Some(version))
+        });
+        assert!(there, "there is no {name:?} {version:?}");
+    }
+    for name in ["bincode", "yaml-rust", "serde_yaml", "paste", "rsa"] {
+        assert!(text.contains(&format!("| `{name}` ")), "{name}");
+    }
+}
+
 const BANNED: &[&str] = &["openssl-sys", "aws-lc-sys", "aws-lc-rs", "native-tls"];
+
+/// Crates of which one version must do.
+const ONCE: &[&str] = &["libsqlite3-sys", "sqlx", "ring"];
 
 /// Their licence is a file that says MIT, Apache-2.0 or the like.
 const UNNAMED: &[&str] = &["vecrem"];

@@ -45,14 +45,31 @@ async fn index(State(admin): State<Arc<Admin>>) -> Result<Json<Page<RuleEntry>>,
 
 /// Add a rule behind the others
 #[utoipa::path(post, path = "/guard/rules", tag = "guard", request_body = RuleEntry,
-    responses((status = 201, body = RuleEntry)), extensions(("x-role" = json!("owner"))))]
+    responses((status = 201, body = Placed)), extensions(("x-role" = json!("owner"))))]
 async fn create(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
     Body(rule): Body<RuleEntry>,
-) -> Result<(StatusCode, Json<RuleEntry>), Problem> {
+) -> Result<(StatusCode, Json<Placed>), Problem> {
     add(&admin, &caller, &rule).await?;
-    Ok((StatusCode::CREATED, Json(rule)))
+    Ok((StatusCode::CREATED, Json(placed(&admin, rule).await?)))
+}
+
+/// A rule, and what its place among the others means.
+#[derive(Debug, Serialize, ToSchema)]
+struct Placed {
+    #[serde(flatten)]
+    rule: RuleEntry,
+    /// Rules of the same severity that come first and decide otherwise, where both match a call. A
+    /// higher `priority` or `severity` puts the rule before them
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shadowed_by: Vec<String>,
+}
+
+async fn placed(admin: &Admin, rule: RuleEntry) -> Result<Placed, Problem> {
+    let name = rule.name.as_deref().unwrap_or_default();
+    let shadowed_by = rules::shadowing(&admin.gateway.store, name).await?;
+    Ok(Placed { rule, shadowed_by })
 }
 
 /// Adds a rule of a new name.
@@ -66,19 +83,19 @@ pub async fn add(admin: &Admin, caller: &Caller, rule: &RuleEntry) -> Result<(),
 
 /// Change the rule of that name where it stands, or add it
 #[utoipa::path(put, path = "/guard/rules/{name}", tag = "guard", params(("name" = String, Path)),
-    request_body = RuleEntry, responses((status = 200, body = RuleEntry)),
+    request_body = RuleEntry, responses((status = 200, body = Placed)),
     extensions(("x-role" = json!("owner"))))]
 async fn replace(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
     Named(name): Named<String>,
     Body(mut rule): Body<RuleEntry>,
-) -> Result<Json<RuleEntry>, Problem> {
+) -> Result<Json<Placed>, Problem> {
     if rule.name.get_or_insert_with(|| name.clone()) != &name {
         return Err(Problem::unfit("The rule has another name than its address."));
     }
     put(&admin, &caller, &rule, Put::Any).await?;
-    Ok(Json(rule))
+    Ok(Json(placed(&admin, rule).await?))
 }
 
 /// Whether it was put there: its name may be taken.
@@ -160,6 +177,8 @@ struct ImportBody {
 #[derive(Debug, Serialize, ToSchema)]
 struct Imported {
     rules: usize,
+    /// Settings that were not taken over, and rules that match no tool now
+    notes: Vec<String>,
 }
 
 /// Take in a document of rules, all of it or nothing
@@ -170,12 +189,13 @@ async fn import(
     caller: Caller,
     Body(body): Body<ImportBody>,
 ) -> Result<Json<Imported>, Problem> {
-    let document = rules::read(&body.format, &body.text)
+    let tools = rules::tool_names(&admin.worker);
+    let read = rules::read(&body.format, &body.text, &tools)
         .map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
     let now = admin.gateway.clock.now();
     let store = &admin.gateway.store;
-    let rules = rules::take_in(store, document, body.replace, (&caller.id, now)).await?;
-    Ok(Json(Imported { rules }))
+    let rules = rules::take_in(store, read.document, body.replace, (&caller.id, now)).await?;
+    Ok(Json(Imported { rules, notes: read.notes }))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]

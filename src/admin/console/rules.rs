@@ -6,6 +6,7 @@ use axum::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 use super::page::{Sent, Visit, back};
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
     },
     agent::{
         policy::{Action, Severity},
-        rules::RuleEntry,
+        rules::{RuleEntry, shadowing},
     },
 };
 
@@ -61,8 +62,16 @@ pub async fn index(visit: Visit, Params(tried): Params<Tried>) -> Result<Respons
         }
     }
     let (_, document) = export(&visit.admin.gateway.store).await?;
+    let shadowed: BTreeMap<_, _> = document
+        .rules
+        .iter()
+        .filter_map(|rule| rule.name.as_deref())
+        .map(|name| (name, shadowing(&document.rules, name)))
+        .collect();
     let values = json!({
         "rules": document.rules,
+        "shadowed": shadowed,
+        "warnings": visit.admin.worker.policy_warnings().await?,
         "shipped": shipped_names(),
         "agents": visit.admin.worker.agent_ids(),
         "tried": tried,

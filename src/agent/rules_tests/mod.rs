@@ -109,7 +109,7 @@ impl Setting {
 fn mateclaws_rules_behave() {
     let text = "rules:\n  - { tool: ShellExecuteTool, arg-pattern: '^(ls|cat|grep|find)\\s', \
         action: allow }\n  - { tool: WriteFileTool, action: require_approval }";
-    let entries = import::mateclaw(text).unwrap().rules;
+    let entries = import::mateclaw(text, &[]).unwrap().document.rules;
     let mut setting = Setting::with(&[]);
     setting.policy.rules = compile(&entries, Origin::Configuration).unwrap();
     for (command, expected) in [
@@ -186,6 +186,49 @@ fn the_strictest_of_severities_and_sources_stands() {
     let stored = compile(&[entry(rule("b", "deny", "medium", -5))], Origin::Database).unwrap();
     setting.scene.stored = stored.into();
     assert_eq!(setting.says(&mail(), json!({})), "refuse", "the database forbids at once");
+}
+
+/// A rule that another comes before is told of it: a deny in an emergency must not be without effect
+/// in silence.
+#[test]
+fn a_rule_that_is_shadowed_is_known() {
+    let shadowing = |first: Value, second: Value| {
+        let named = |name: &str, mut keys: Value| {
+            keys["name"] = name.into();
+            entry(keys)
+        };
+        super::shadowing(&[named("first", first), named("second", second)], "second")
+    };
+    let deny = |keys: Value| {
+        let mut rule = json!({ "tool": "shell", "action": "deny" });
+        for (name, value) in keys.as_object().unwrap() {
+            rule[name] = value.clone();
+        }
+        rule
+    };
+    let allow = json!({ "tool": "shell", "command": ["ls", "cu*"], "action": "allow" });
+    for (second, shadowed) in [
+        (deny(json!({})), true),
+        (deny(json!({ "tool": "*" })), true),
+        (deny(json!({ "command": ["curl"] })), true),
+        (deny(json!({ "command": ["rm"] })), false),
+        (deny(json!({ "tool": "mail" })), false),
+        (deny(json!({ "priority": 1 })), false),
+        (deny(json!({ "severity": "high" })), false),
+        (deny(json!({ "action": "allow" })), false),
+        (deny(json!({ "enabled": false })), false),
+    ] {
+        let found = shadowing(allow.clone(), second.clone());
+        assert_eq!(!found.is_empty(), shadowed, "{second}");
+    }
+    let mut elsewhere = allow.clone();
+    elsewhere["channels"] = json!(["tg"]);
+    assert!(shadowing(elsewhere.clone(), deny(json!({ "channels": ["web"] }))).is_empty());
+    assert_eq!(shadowing(elsewhere, deny(json!({}))), ["first"]);
+    let mut setting = Setting::with(&[allow.clone(), deny(json!({}))]);
+    assert_eq!(setting.runs("ls x"), "run", "the first of a severity decides, as documented");
+    setting = Setting::with(&[allow, deny(json!({ "severity": "high" }))]);
+    assert_eq!(setting.runs("ls x"), "refuse");
 }
 
 /// Of rules that ask, one that says who decides is not outdone by one that does not.

@@ -3,9 +3,9 @@
 use brush_parser::{
     ParserOptions, SourceInfo,
     ast::{
-        AndOr, AndOrList, Assignment, AssignmentValue, Command as Node, CommandPrefixOrSuffixItem,
-        CompoundCommand, CompoundList, ExtendedTestExpr, IoFileRedirectKind, IoFileRedirectTarget,
-        IoRedirect, Pipeline, RedirectList, SimpleCommand,
+        AndOr, AndOrList, Assignment, AssignmentName, AssignmentValue, Command as Node,
+        CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ExtendedTestExpr, Pipeline,
+        SimpleCommand,
     },
 };
 use std::{
@@ -15,7 +15,7 @@ use std::{
 
 use super::{
     command::{Command, Script, Word},
-    inner,
+    inner, scan,
 };
 use crate::texts::Doubt;
 
@@ -38,6 +38,10 @@ pub(super) struct Walk {
     pub(super) written: BTreeSet<String>,
     pub(super) files_run: Vec<String>,
     functions: Vec<String>,
+    /// Expansions and substitutions that were followed, as they are written.
+    pub(super) followed: BTreeSet<String>,
+    /// The script that is walked, for the text of what its parts were parsed from.
+    pub(super) source: Vec<char>,
 }
 
 /// What flows into a program.
@@ -85,12 +89,17 @@ impl Walk {
             self.doubt(Doubt::OtherShells);
         }
         self.depth += 1;
+        let outer = std::mem::replace(&mut self.source, text.chars().collect());
         let lists: Vec<_> = program.iter().map(|list| self.list(list)).collect();
+        self.source = outer;
         self.depth -= 1;
+        if scan::overlooks(text, &self.followed) {
+            self.doubt(Doubt::Word);
+        }
         lists.into_iter().collect::<Option<Vec<_>>>().map(|said| said.concat())
     }
 
-    fn list(&mut self, list: &CompoundList) -> Option<String> {
+    pub(super) fn list(&mut self, list: &CompoundList) -> Option<String> {
         let said: Vec<_> = list.0.iter().map(|item| self.and_or(&item.0)).collect();
         said.into_iter().collect::<Option<Vec<_>>>().map(|said| said.concat())
     }
@@ -145,21 +154,22 @@ impl Walk {
             CompoundCommand::BraceGroup(group) => return self.list(&group.list),
             CompoundCommand::Subshell(subshell) => return self.list(&subshell.list),
             CompoundCommand::Arithmetic(it) => {
-                self.inside(&it.expr.value);
+                self.arithmetic(&it.expr.value);
                 self.doubt(Doubt::OtherShells);
             }
             CompoundCommand::ArithmeticForClause(it) => {
                 self.doubt(Doubt::OtherShells);
                 for expr in [&it.initializer, &it.condition, &it.updater].into_iter().flatten() {
-                    self.inside(&expr.value);
+                    self.arithmetic(&expr.value);
                 }
                 self.list(&it.body.list);
             }
             CompoundCommand::ForClause(it) => {
                 let values: Vec<_> =
                     it.values.iter().flatten().flat_map(|word| self.words(&word.value)).collect();
-                let only = (values.len() == 1).then(|| values[0].text.clone());
-                self.variables.insert(it.variable_name.clone(), only);
+                let only = values.first().filter(|_| values.len() == 1);
+                self.sets(&it.variable_name, only);
+                self.variables.insert(it.variable_name.clone(), only.map(|word| word.text.clone()));
                 self.list(&it.body.list);
             }
             CompoundCommand::CaseClause(it) => {
@@ -236,8 +246,8 @@ impl Walk {
             CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
                 *input = self.redirect(redirect, input.clone());
             }
-            CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
-                self.list(&subshell.list);
+            CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
+                self.substituted(kind, subshell);
                 words.push(Word::guess(inner::FROM_A_PROGRAM));
             }
         }
@@ -246,6 +256,9 @@ impl Walk {
     /// A variable that is set changes what programs do; one that a program is given, which one.
     fn assign(&mut self, assignment: &Assignment, lasting: bool) {
         let name = assignment.name.to_string();
+        if let AssignmentName::ArrayElementName(_, index) = &assignment.name {
+            self.arithmetic(index);
+        }
         let value = match &assignment.value {
             AssignmentValue::Scalar(word) => {
                 let words = self.words(&word.value);
@@ -254,7 +267,7 @@ impl Walk {
             AssignmentValue::Array(items) => {
                 for (index, word) in items {
                     if let Some(index) = index {
-                        self.inside(&index.value);
+                        self.arithmetic(&index.value);
                     }
                     self.inside(&word.value);
                 }
@@ -272,6 +285,10 @@ impl Walk {
     /// A program that is started, and what it starts in turn.
     pub(super) fn command(&mut self, words: Vec<Word>, input: &Input) -> Option<String> {
         let command = Command { words };
+        if command.words.first().is_some_and(|word| looks_like_assignment(&word.text)) {
+            // For some shells this sets a variable, and the next word is the program.
+            self.doubt(Doubt::OtherShells);
+        }
         if command.name().is_some_and(|name| self.functions.iter().any(|known| known == name)) {
             let name = command.name().unwrap_or_default().to_owned();
             self.push(Command::of(&["function", &name, "--calls-itself"]));
@@ -286,71 +303,13 @@ impl Walk {
         self.depth -= 1;
         said
     }
+}
 
-    fn redirects(&mut self, redirects: Option<&RedirectList>, input: Input) -> Input {
-        redirects
-            .iter()
-            .flat_map(|list| &list.0)
-            .fold(input, |input, redirect| self.redirect(redirect, input))
-    }
-
-    fn redirect(&mut self, redirect: &IoRedirect, input: Input) -> Input {
-        use IoFileRedirectKind as Kind;
-        match redirect {
-            IoRedirect::File(_, kind, IoFileRedirectTarget::Filename(word)) => match kind {
-                Kind::Read | Kind::DuplicateInput => return self.reads_file(&word.value),
-                _ => self.writes_file(&word.value),
-            },
-            IoRedirect::File(_, _, IoFileRedirectTarget::Duplicate(word)) => {
-                self.duplicates(&word.value);
-            }
-            IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(_, subshell)) => {
-                let text = self.list(&subshell.list);
-                return Input { piped: true, text };
-            }
-            IoRedirect::File(_, _, IoFileRedirectTarget::Fd(_)) => {}
-            IoRedirect::OutputAndError(word, _) => self.writes_file(&word.value),
-            IoRedirect::HereString(_, word) => {
-                let words = self.words(&word.value);
-                let text = words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
-                return Input { piped: true, text: Some(text) };
-            }
-            IoRedirect::HereDocument(_, document) => {
-                if document.requires_expansion {
-                    // Quotes are nothing special in there.
-                    self.inside(&document.doc.value.replace(['\'', '"'], " "));
-                }
-                return Input { piped: true, text: Some(document.doc.value.clone()) };
-            }
-        }
-        input
-    }
-
-    /// `<&3` is a number; `>&FILE` writes.
-    fn duplicates(&mut self, word: &str) {
-        if !word.chars().all(|c| c.is_ascii_digit() || c == '-') {
-            self.writes_file(word);
-        }
-    }
-
-    fn writes_file(&mut self, word: &str) {
-        for word in self.words(word) {
-            let harmless = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
-            if word.sure && harmless.contains(&word.text.as_str()) {
-                continue;
-            }
-            self.written.insert(inner::plain_path(&word.text));
-            self.push(Command { words: vec![Word::sure(">"), word] });
-        }
-    }
-
-    fn reads_file(&mut self, word: &str) -> Input {
-        for word in self.words(word) {
-            self.files_run.push(inner::plain_path(&word.text));
-            self.push(Command { words: vec![Word::sure("<"), word] });
-        }
-        Input { piped: true, text: None }
-    }
+/// `NAME=…`, `NAME+=…` or `NAME[…`
+fn looks_like_assignment(text: &str) -> bool {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    !name.is_empty() && ["=", "+=", "["].iter().any(|sign| rest.starts_with(sign))
 }
 
 /// Whether a group might hold a program that runs what it reads.

@@ -3,8 +3,8 @@
 use brush_parser::{
     ParserOptions,
     word::{
-        self, BraceExpressionMember, BraceExpressionOrText, Parameter, ParameterExpr, WordPiece,
-        WordPieceWithSource,
+        self, BraceExpressionMember, BraceExpressionOrText, Parameter, ParameterExpr,
+        ParameterTransformOp, WordPiece, WordPieceWithSource,
     },
 };
 use std::{iter::Peekable, panic::catch_unwind, str::Chars};
@@ -27,7 +27,7 @@ impl Walk {
         self.word(written);
     }
 
-    fn braces(&mut self, written: &str) -> Vec<String> {
+    pub(super) fn braces(&mut self, written: &str) -> Vec<String> {
         if !written.contains('{') {
             return vec![written.to_owned()];
         }
@@ -44,8 +44,14 @@ impl Walk {
         }
     }
 
+    /// The parser is not asked about tilde prefixes: version 0.3 of `brush-parser` lets one run to
+    /// the next `/`, across `$(…)`, backquotes and quotes, in which shells start programs. To be
+    /// plain text is all that is needed of a prefix; one that is no plain name is doubtful besides.
     fn word(&mut self, written: &str) -> Vec<Word> {
-        let options = ParserOptions::default();
+        let options = ParserOptions { tilde_expansion: false, ..ParserOptions::default() };
+        if has_odd_tilde(written) {
+            self.doubt(Doubt::Word);
+        }
         let parsed = catch_unwind(|| word::parse(written, &options).ok());
         let Some(pieces) = parsed.ok().flatten() else {
             self.doubt(Doubt::Word);
@@ -66,8 +72,16 @@ impl Walk {
     ) {
         let source = written.get(piece.start_index..piece.end_index).unwrap_or(written);
         match &piece.piece {
-            WordPiece::Text(text) if quoted => into.known(text),
-            WordPiece::Text(text) => into.unquoted(text),
+            WordPiece::Text(text) => {
+                let after = written.get(piece.end_index..).unwrap_or_default();
+                let quotes: &[char] = if quoted { &['`'] } else { &['`', '"', '\'', '\\'] };
+                let substitutes = text.contains("<(") || text.contains(">(");
+                if text.contains(quotes) || begins_expansion(text, after) || substitutes && !quoted
+                {
+                    self.doubt(Doubt::Word);
+                }
+                if quoted { into.known(text) } else { into.unquoted(text) }
+            }
             WordPiece::SingleQuotedText(text) => into.known(text),
             WordPiece::AnsiCQuotedText(text) => into.guessed(&unescaped(text), true),
             WordPiece::EscapeSequence(text) => {
@@ -80,26 +94,48 @@ impl Walk {
                     self.piece(piece, (written, true), into);
                 }
             }
-            WordPiece::TildePrefix(user) => into.known(&format!("~{user}")),
+            WordPiece::TildePrefix(user) => {
+                self.doubt(Doubt::Word);
+                self.inside(user);
+                into.guessed(source, quoted);
+            }
             WordPiece::ParameterExpansion(expression) => {
+                self.followed.insert(source.to_owned());
+                if quoted && source.contains('\'') {
+                    self.quotes_within_quotes(source);
+                }
                 let value = self.value(expression, source);
                 into.guessed(&value, quoted);
             }
             WordPiece::CommandSubstitution(script)
             | WordPiece::BackquotedCommandSubstitution(script) => {
+                self.followed.insert(source.to_owned());
                 let said = self.script(script);
                 let said = said.unwrap_or_else(|| inner::FROM_A_PROGRAM.to_owned());
                 into.guessed(said.trim_end_matches('\n'), quoted);
             }
             WordPiece::ArithmeticExpression(expression) => {
-                self.inside(&expression.value);
+                self.followed.insert(source.to_owned());
+                self.arithmetic(&expression.value);
                 into.guessed("0", quoted);
             }
         }
     }
 
+    /// Within double quotes, single quotes in `${x:-…}` are plain text for shells, but not for the
+    /// parser: what starts between them is started.
+    fn quotes_within_quotes(&mut self, source: &str) {
+        let inner = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        let inner = inner.unwrap_or(source).replace('\'', " ");
+        if inner.contains(['$', '`']) {
+            self.doubt(Doubt::Variable);
+            self.inside(&inner);
+        }
+    }
+
     /// What a variable may hold.
     fn value(&mut self, expression: &ParameterExpr, source: &str) -> String {
+        self.expansion(expression);
         let unknown = || source.to_owned();
         match expression {
             ParameterExpr::Parameter { parameter: Parameter::Named(name), indirect: false } => {
@@ -110,11 +146,20 @@ impl Walk {
                     _ => unknown(),
                 }
             }
+            ParameterExpr::AssignDefaultValues { parameter, default_value, .. } => {
+                let value = default_value.as_deref().map(|text| self.joined(text));
+                let word = value.as_deref().map(Word::guess);
+                match parameter {
+                    Parameter::Named(name) | Parameter::NamedWithIndex { name, .. } => {
+                        self.sets(name, word.as_ref());
+                    }
+                    _ => self.doubt(Doubt::Variable),
+                }
+                value.unwrap_or_else(unknown)
+            }
             ParameterExpr::UseDefaultValues { default_value: Some(text), .. }
-            | ParameterExpr::AssignDefaultValues { default_value: Some(text), .. }
             | ParameterExpr::UseAlternativeValue { alternative_value: Some(text), .. } => {
-                let words = self.words(&text.clone());
-                words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ")
+                self.joined(text)
             }
             _ => {
                 if source.contains('(') || source.contains('`') {
@@ -124,6 +169,79 @@ impl Walk {
             }
         }
     }
+
+    fn joined(&mut self, text: &str) -> String {
+        let words = self.words(text);
+        words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What an expansion evaluates: its subscript, its offsets, its patterns. One that takes its name
+    /// or its text from a value is not followed.
+    fn expansion(&mut self, expression: &ParameterExpr) {
+        use ParameterExpr as Expr;
+        let (parameter, indirect) = match expression {
+            Expr::VariableNames { .. } | Expr::MemberKeys { .. } => return,
+            Expr::Parameter { parameter, indirect }
+            | Expr::UseDefaultValues { parameter, indirect, .. }
+            | Expr::AssignDefaultValues { parameter, indirect, .. }
+            | Expr::UseAlternativeValue { parameter, indirect, .. }
+            | Expr::ParameterLength { parameter, indirect } => (parameter, *indirect),
+            Expr::IndicateErrorIfNullOrUnset {
+                parameter, indirect, error_message: text, ..
+            }
+            | Expr::RemoveSmallestSuffixPattern { parameter, indirect, pattern: text }
+            | Expr::RemoveLargestSuffixPattern { parameter, indirect, pattern: text }
+            | Expr::RemoveSmallestPrefixPattern { parameter, indirect, pattern: text }
+            | Expr::RemoveLargestPrefixPattern { parameter, indirect, pattern: text }
+            | Expr::UppercaseFirstChar { parameter, indirect, pattern: text }
+            | Expr::UppercasePattern { parameter, indirect, pattern: text }
+            | Expr::LowercaseFirstChar { parameter, indirect, pattern: text }
+            | Expr::LowercasePattern { parameter, indirect, pattern: text } => {
+                if let Some(text) = text {
+                    self.inside(text);
+                }
+                (parameter, *indirect)
+            }
+            Expr::ReplaceSubstring { parameter, indirect, pattern, replacement, .. } => {
+                self.inside(pattern);
+                self.inside(replacement.as_deref().unwrap_or_default());
+                (parameter, *indirect)
+            }
+            Expr::Substring { parameter, indirect, offset, length } => {
+                self.arithmetic(&offset.value);
+                if let Some(length) = length {
+                    self.arithmetic(&length.value);
+                }
+                (parameter, *indirect)
+            }
+            Expr::Transform { parameter, op, .. } => {
+                let runs = matches!(op, ParameterTransformOp::PromptExpand);
+                (parameter, runs)
+            }
+        };
+        if let Parameter::NamedWithIndex { index, .. } = parameter {
+            self.arithmetic(index);
+        }
+        if indirect {
+            self.doubt(Doubt::Variable);
+        }
+    }
+}
+
+/// Whether a word begins with a tilde prefix that is no plain name.
+fn has_odd_tilde(written: &str) -> bool {
+    let prefix = written.strip_prefix('~').map(|rest| rest.split('/').next().unwrap_or_default());
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    prefix.is_some_and(|prefix| !prefix.chars().all(plain))
+}
+
+/// Whether a shell would find the begin of an expansion in a text, where the parser did not. `after`
+/// is what follows the text.
+fn begins_expansion(text: &str, after: &str) -> bool {
+    text.match_indices('$').any(|(at, _)| {
+        let next = text[at + 1..].chars().chain(after.chars()).next();
+        next.is_some_and(|c| c.is_alphanumeric() || "_({[".contains(c))
+    })
 }
 
 /// Words as they grow out of pieces: what is not quoted is split where it holds spaces.

@@ -20,9 +20,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-use crate::{story, world::World};
+use crate::{
+    attack_corpus::{ShellAttack, shell_attacks},
+    story,
+    world::World,
+};
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Attack {
     family: String,
@@ -255,6 +259,20 @@ story! {
     async fn no_attack_takes_effect_unasked(world: &mut World) {
         for family in FAMILIES {
             assert_eq!(through(world, SHELL, family).await, Vec::<String>::new(), "{family}");
+        }
+    }
+}
+
+story! {
+    /// The same with a sample of the commands of the corpus, which are judged one by one elsewhere.
+    async fn no_command_of_the_corpus_takes_effect_unasked(world: &mut World) {
+        let every = if world.is_on_sqlite() { 20 } else { 100 };
+        let mut range = Range::open(world, SHELL).await;
+        for ShellAttack { name, command, .. } in shell_attacks().into_iter().step_by(every) {
+            let calls = vec![("shell".to_owned(), json!({ "command": command }))];
+            let attack = Attack { name, calls, ..Attack::default() };
+            let effects = range.suffers(&attack).await;
+            assert_eq!(effects, Vec::<String>::new(), "{} {command}", attack.name);
         }
     }
 }

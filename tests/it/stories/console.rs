@@ -318,12 +318,30 @@ story! {
         assert!(owner.reads(tried).await.contains("The guard refuses."));
         let again = owner.sends("/rules", &rule).await;
         assert_eq!(again.status(), StatusCode::CONFLICT);
+        let late =
+            [("name", "late"), ("tool", "*"), ("severity", "high"), ("action", "allow")];
+        let page = owner.presses("/rules", &late).await;
+        assert!(page.contains("Decided before by never &lt;delete&gt;"), "{page}");
+        owner.presses("/rules/late", &[("then", "remove")]).await;
         owner.presses("/rules/never%20%3Cdelete%3E", &[("then", "off")]).await;
         assert!(owner.reads(tried).await.contains("The guard asks."));
+        assert!(!owner.reads("/rules").await.contains("not a security boundary"));
         owner.presses("/rules/never%20%3Cdelete%3E", &[("then", "remove")]).await;
         assert!(!owner.reads("/rules").await.contains("never &lt;delete&gt;"));
         let nonsense = owner.reads("/rules?tool=delete&arguments=%7Bx").await;
         assert!(nonsense.contains("The arguments are no JSON"), "{nonsense}");
+    }
+}
+
+story! {
+    /// Finding 9: operators see that the shipped rules are all that stands before the shell.
+    async fn an_open_default_is_warned_of_in_the_console(world: &mut World) {
+        staffed(world);
+        world.config.guard.default = countersign::agent::policy::Action::Allow;
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let page = owner.reads("/rules").await;
+        assert!(page.contains("not a security boundary"), "{page}");
     }
 }
 

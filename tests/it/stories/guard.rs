@@ -7,7 +7,10 @@ use countersign::{
         rules::{RuleDocument, RuleEntry},
     },
     clock::Clock as _,
-    journal::{event::Event, role::Role},
+    journal::{
+        event::{Entry, Event},
+        role::Role,
+    },
     llm::scripted::{call, say},
     store::{journal, rules},
 };
@@ -279,6 +282,30 @@ story! {
         assert_eq!(std::fs::read_to_string(folder.join("a.txt")).unwrap(), "somebody else's");
         let results = world.results().await;
         assert!(results[0].contains("not the one that was shown"), "{results:?}");
+    }
+}
+
+story! {
+    /// MC-01, MC-42: a rule may ask about what the loop settles itself; allowed, it takes effect.
+    async fn enabling_a_tool_is_asked_about_where_a_rule_says_so(world: &mut World) {
+        let rule = json!({ "tool": "enable_tool", "action": "ask" });
+        world.config.guard.rules = vec![serde_json::from_value(rule).unwrap()];
+        let enable = || call("enable_tool", json!({ "names": ["json"] }));
+        world.model_will(enable());
+        world.ann_says("enable json").await;
+        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+        let enabled = |journal: Vec<Entry>| {
+            journal.iter().filter(|e| matches!(e.event, Event::ToolsEnabled { .. })).count()
+        };
+        assert_eq!(enabled(world.journal().await), 0, "it waits");
+        world.model_will(say("It is enabled."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(enabled(world.journal().await), 1);
+        world.model_will(enable());
+        world.ann_says("and again").await;
+        world.model_will(say("It was denied."));
+        world.ann_presses("Deny").await;
+        assert_eq!(enabled(world.journal().await), 1);
     }
 }
 

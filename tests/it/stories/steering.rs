@@ -60,6 +60,20 @@ story! {
         let (status, _) = served.ask(&owner, (Method::PUT, path), Some(changed)).await;
         assert_eq!(status, StatusCode::OK);
         assert_eq!(served.get(&owner, "/guard/rules").await["items"][0]["severity"], "critical");
+        let late = json!({ "name": "late", "tool": "*", "action": "allow", "severity": "critical" });
+        let (_, placed) = served.ask(&owner, (Method::POST, "/guard/rules"), Some(late)).await;
+        assert_eq!(placed["shadowed_by"], json!(["no deletes"]), "{placed}");
+        let first = json!({ "tool": "*", "action": "allow", "severity": "critical", "priority": 1 });
+        let (_, placed) = served.ask(&owner, (Method::PUT, "/guard/rules/late"), Some(first)).await;
+        assert_eq!(placed.get("shadowed_by"), None, "{placed}");
+        let yaml = "approval-timeout: 60\nrules:\n  - { tool: SqlQueryTool, action: deny }";
+        let import = json!({ "format": "yaml", "text": yaml });
+        let (_, taken) = served.ask(&owner, (Method::POST, "/guard/import"), Some(import)).await;
+        assert_eq!((&taken["rules"], taken["notes"].as_array().map(Vec::len)), (&json!(1), Some(2)), "{taken}");
+        let unknown = json!({ "format": "yaml", "text": "rules:\n  - { tool: ShelExecuteTool, action: deny }" });
+        let (status, problem) = served.ask(&owner, (Method::POST, "/guard/import"), Some(unknown)).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(problem["detail"].as_str().unwrap().contains("ShellExecuteTool"), "{problem}");
         for (rule, says) in [
             (json!({ "tool": "delete", "action": "deny" }), "needs a name"),
             (json!({ "name": "x", "tool": "x", "action": "deny", "arg_pattern": "(" }), "arg_pattern"),

@@ -1,0 +1,171 @@
+//! What `git` starts: by its settings, by its aliases and by what it is told to run.
+
+use super::{
+    command::{Command, Word},
+    inner::runs,
+    languages::suspect,
+    options::Options,
+    walk::{Input, Walk},
+};
+use crate::texts::Doubt;
+
+const NONE: Options = Options { short: "", long: &[], words: &[], valued: "" };
+
+/// Commands of `git` that start nothing but what the repository's own settings say.
+const PLAIN: &[&str] = &[
+    "add",
+    "am",
+    "annotate",
+    "apply",
+    "archive",
+    "blame",
+    "branch",
+    "bundle",
+    "cat-file",
+    "check-ignore",
+    "checkout",
+    "cherry",
+    "cherry-pick",
+    "clean",
+    "clone",
+    "commit",
+    "commit-tree",
+    "count-objects",
+    "describe",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "fetch",
+    "for-each-ref",
+    "format-patch",
+    "fsck",
+    "gc",
+    "grep",
+    "hash-object",
+    "init",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "merge",
+    "merge-base",
+    "mv",
+    "name-rev",
+    "notes",
+    "pull",
+    "push",
+    "range-diff",
+    "rebase",
+    "reflog",
+    "remote",
+    "reset",
+    "restore",
+    "rev-list",
+    "rev-parse",
+    "revert",
+    "rm",
+    "shortlog",
+    "show",
+    "show-ref",
+    "sparse-checkout",
+    "stash",
+    "status",
+    "switch",
+    "symbolic-ref",
+    "tag",
+    "update-index",
+    "version",
+    "whatchanged",
+    "worktree",
+    "write-tree",
+];
+
+pub(super) fn follow(walk: &mut Walk, words: &[Word]) {
+    let is_option = |word: &&Word| word.text.starts_with('-');
+    let before: Vec<_> = words.iter().take_while(is_option).collect();
+    // Another repository, or settings from the command line, may name programs that git starts.
+    let harmless =
+        ["--no-pager", "--version", "--help", "--bare", "--no-optional-locks", "-p", "-P"];
+    if !before.iter().all(|word| harmless.contains(&word.text.as_str())) {
+        walk.doubt(Doubt::Starts);
+    }
+    // An option with its value stands before the subcommand.
+    let named = words.iter().position(|word| {
+        PLAIN.contains(&word.text.as_str()) || STARTS.contains(&word.text.as_str())
+    });
+    let Some(place) = named.filter(|place| before.len() != words.len() && *place >= before.len())
+    else {
+        if before.len() != words.len() {
+            // An alias of the repository may be any command.
+            walk.doubt(Doubt::Starts);
+        }
+        return;
+    };
+    if !before.is_empty() && place > before.len() || place == before.len() {
+        subcommand(walk, &words[place].text.clone(), &words[place + 1..]);
+    } else {
+        walk.doubt(Doubt::Starts);
+    }
+}
+
+/// Subcommands that start what they are given or what settings name.
+const STARTS: &[&str] =
+    &["bisect", "submodule", "difftool", "mergetool", "filter-branch", "config", "send-email"];
+
+fn subcommand(walk: &mut Walk, name: &str, words: &[Word]) {
+    if STARTS.contains(&name) {
+        walk.doubt(Doubt::Starts);
+    }
+    let rest_after = |word: &str| {
+        let place = words.iter().position(|given| given.text == word)?;
+        words.get(place + 1..).map(<[Word]>::to_vec)
+    };
+    let scripts = match name {
+        "rebase" => Options { short: "x", long: &["exec"], valued: "sXC", ..NONE },
+        "difftool" => Options { short: "x", long: &["extcmd"], valued: "t", ..NONE },
+        "grep" => Options { short: "O", long: &["open-files-in-pager"], valued: "ABCefm", ..NONE },
+        "clone" => Options { short: "u", long: &["upload-pack"], valued: "bcjo", ..NONE },
+        "fetch" | "pull" | "ls-remote" => Options { long: &["upload-pack", "exec"], ..NONE },
+        "push" => Options { long: &["receive-pack", "exec"], ..NONE },
+        "archive" => Options { long: &["exec"], ..NONE },
+        _ => NONE,
+    };
+    for script in scripts.values(words) {
+        walk.doubt(Doubt::Starts);
+        if let Some(script) = script {
+            runs(walk, "sh", &script);
+        }
+    }
+    let settings = Options { short: "c", long: &["config", "template"], ..NONE };
+    if ["clone", "init"].contains(&name) && settings.are_in(words)
+        || (Options { long: &["ext-diff"], ..NONE }).are_in(words)
+        || words.iter().any(|word| word.text.contains("ext::"))
+    {
+        walk.doubt(Doubt::Starts);
+    }
+    let outputs = match name {
+        "format-patch" | "archive" => Options { short: "o", long: &["output"], ..NONE },
+        _ => Options { long: &["output"], ..NONE },
+    };
+    for file in outputs.values(words).into_iter().flatten() {
+        walk.push(Command { words: vec![Word::sure(">"), file] });
+    }
+    match name {
+        "bisect" => {
+            if let Some(rest) = rest_after("run").filter(|rest| !rest.is_empty()) {
+                walk.command(rest, &Input::default());
+            }
+        }
+        "submodule" => {
+            for word in rest_after("foreach").unwrap_or_default() {
+                runs(walk, "sh", &word);
+            }
+            let joined = rest_after("foreach").unwrap_or_default();
+            let joined = joined.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+            runs(walk, "sh", &Word::guess(joined));
+        }
+        "filter-branch" => words.iter().for_each(|word| suspect(walk, &word.text)),
+        _ => {}
+    }
+}

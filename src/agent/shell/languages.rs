@@ -1,0 +1,251 @@
+//! Programs with a small language of their own, in which a command may be hidden: `sed`, `awk` and
+//! the clients of databases.
+
+use super::{
+    command::{Command, Word},
+    options::Options,
+    walk::{Input, Walk},
+};
+use crate::texts::Doubt;
+
+const NONE: Options = Options { short: "", long: &[], words: &[], valued: "" };
+
+pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input) {
+    match name {
+        "sed" | "gsed" => sed(walk, words),
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk(walk, words),
+        "sqlite3" | "sqlite" => sqlite(walk, words, input),
+        "psql" => client(walk, words, &["\\", "program"]),
+        "mysql" | "mariadb" => client(walk, words, &["\\", "system", "source", "--pager", "--tee"]),
+        _ => {}
+    }
+}
+
+/// A text that may start programs in a way that is not followed. The commands that can be made out
+/// in it are judged nevertheless: a guess can forbid.
+pub(super) fn suspect(walk: &mut Walk, text: &str) {
+    walk.doubt(Doubt::Starts);
+    for part in text.split(['"', '\'', '!', '\n', '|', '(', '=']) {
+        let part = part.trim_start_matches(|c: char| !c.is_alphabetic() && !"/.\\$`".contains(c));
+        let part = ["shell ", "system ", ".shell ", ".system ", "e "]
+            .iter()
+            .find_map(|begin| part.strip_prefix(begin))
+            .unwrap_or(part);
+        if !part.trim().is_empty() {
+            walk.script(part);
+        }
+    }
+}
+
+/// Arguments that are neither options nor values of these.
+fn operands<'a>(words: &'a [Word], valued: &str) -> Vec<&'a Word> {
+    let mut found = Vec::new();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        if word.text == "--" {
+            found.extend(rest);
+            break;
+        }
+        match word.text.strip_prefix('-') {
+            Some(cluster) if !cluster.is_empty() && !cluster.starts_with('-') => {
+                let place = cluster.find(|c| valued.contains(c));
+                if place.is_some_and(|place| place + 1 == cluster.len()) {
+                    rest.next();
+                }
+            }
+            Some(long) if long.starts_with('-') => {}
+            _ => found.push(word),
+        }
+    }
+    found
+}
+
+fn sed(walk: &mut Walk, words: &[Word]) {
+    let valued = "efl";
+    let given = Options { short: "e", long: &["expression"], valued, ..NONE }.values(words);
+    let in_file = Options { short: "f", long: &["file"], valued, ..NONE }.are_in(words);
+    let in_place = Options { short: "i", long: &["in-place"], valued, ..NONE }.are_in(words);
+    let operands = operands(words, valued);
+    let mut files = operands.as_slice();
+    let mut scripts: Vec<_> = given.into_iter().flatten().collect();
+    if in_file {
+        walk.doubt(Doubt::Script);
+    } else if scripts.is_empty()
+        && let Some((first, rest)) = files.split_first()
+    {
+        scripts.push((*first).clone());
+        files = rest;
+    }
+    // One command may be spread over several options.
+    let script = scripts.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join("\n");
+    if !sed_is_plain(&script) {
+        suspect(walk, &script);
+    }
+    for file in files.iter().filter(|_| in_place) {
+        walk.push(Command { words: vec![Word::sure(">"), (*file).clone()] });
+    }
+}
+
+/// Whether no command of the script starts programs or writes files.
+fn sed_is_plain(script: &str) -> bool {
+    let mut rest = script;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || ";{}".contains(c));
+        if rest.is_empty() {
+            return true;
+        }
+        let Some(after) = address(rest).and_then(|rest| match rest.strip_prefix(',') {
+            Some(second) => address(second.trim_start_matches(['+', '~', ' '])),
+            None => Some(rest),
+        }) else {
+            return false;
+        };
+        let command = after.trim_start_matches([' ', '!']);
+        let Some(c) = command.chars().next() else { return false };
+        let behind = &command[c.len_utf8()..];
+        let next = match c {
+            'p' | 'P' | 'd' | 'D' | 'q' | 'Q' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'x' | 'z'
+            | '=' | 'l' => {
+                Some(behind.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' '))
+            }
+            '{' => Some(behind),
+            's' => substitution(behind),
+            'y' => delimited(behind, 2),
+            ':' | 'b' | 't' | 'T' => {
+                Some(&behind[behind.find([';', '\n']).unwrap_or(behind.len())..])
+            }
+            '#' | 'r' | 'R' => Some(&behind[behind.find('\n').unwrap_or(behind.len())..]),
+            'a' | 'i' | 'c' => Some(text_lines(behind)),
+            _ => None,
+        };
+        match next {
+            Some(next) if next.is_empty() || "{};\n# ".contains(&next[..1]) || c == '{' => {
+                rest = next;
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// What follows a number, `$` or `/expression/`, if one stands there.
+fn address(text: &str) -> Option<&str> {
+    let is_number = |c: char| c.is_ascii_digit() || c == '~';
+    match text.chars().next() {
+        Some('/') => delimited(text, 1).map(|rest| rest.trim_start_matches(['I', 'M', ' '])),
+        Some('\\') => None,
+        Some('$') => Some(text[1..].trim_start()),
+        _ => Some(text.trim_start_matches(is_number).trim_start()),
+    }
+}
+
+fn substitution(text: &str) -> Option<&str> {
+    let rest = delimited(text, 2)?;
+    Some(rest.trim_start_matches(|c: char| c.is_ascii_digit() || "gpiImM".contains(c)))
+}
+
+/// What is behind so many parts, which the first character separates. A separator in brackets is
+/// not followed.
+fn delimited(text: &str, parts: usize) -> Option<&str> {
+    let mut characters = text.char_indices();
+    let (_, separator) = characters.next()?;
+    if separator.is_alphanumeric() || separator == '\\' || separator == '\n' {
+        return None;
+    }
+    let (mut left, mut in_brackets) = (parts, false);
+    while let Some((place, c)) = characters.next() {
+        match c {
+            '\\' => {
+                characters.next();
+            }
+            c if c == separator && in_brackets => return None,
+            c if c == separator => {
+                left -= 1;
+                if left == 0 {
+                    return Some(&text[place + c.len_utf8()..]);
+                }
+            }
+            '[' if left == parts => in_brackets = true,
+            ']' => in_brackets = false,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Behind the text of `a`, `i` and `c`, which goes on where a line ends in a backslash.
+fn text_lines(text: &str) -> &str {
+    let mut escaped = false;
+    let end = text.find(|c| {
+        let ends = c == '\n' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    });
+    &text[end.unwrap_or(text.len())..]
+}
+
+fn awk(walk: &mut Walk, words: &[Word]) {
+    let valued = "Fvfile";
+    let loads =
+        Options { short: "fEil", long: &["file", "exec", "include", "load"], valued, ..NONE };
+    if loads.are_in(words) {
+        walk.doubt(Doubt::Script);
+    }
+    let given = Options { short: "e", long: &["source"], valued, ..NONE }.values(words);
+    let first = operands(words, valued).first().copied().cloned();
+    for program in given.into_iter().flatten().chain(first) {
+        let text = program.text.replace("||", " ");
+        let writes = text.split("print").skip(1).any(|rest| {
+            rest.split([';', '}', '\n']).next().is_some_and(|statement| statement.contains('>'))
+        });
+        if writes || ["system", "|", "getline", "@"].iter().any(|sign| text.contains(sign)) {
+            suspect(walk, &program.text);
+        }
+    }
+}
+
+/// Commands of `sqlite3` that only show something.
+const SHOWS: &[&str] = &[
+    ".tables",
+    ".schema",
+    ".dump",
+    ".mode",
+    ".header",
+    ".headers",
+    ".width",
+    ".indexes",
+    ".databases",
+    ".dbinfo",
+    ".nullvalue",
+    ".separator",
+    ".timeout",
+    ".stats",
+    ".show",
+    ".quit",
+    ".exit",
+];
+
+fn sqlite(walk: &mut Walk, words: &[Word], input: &Input) {
+    if (Options { words: &["-init", "--init"], ..NONE }).are_in(words) {
+        walk.doubt(Doubt::Script);
+    }
+    for text in words.iter().map(|word| word.text.clone()).chain(input.text.clone()) {
+        let commands = text.lines().map(str::trim_start).filter(|line| line.starts_with('.'));
+        let only_shows = commands
+            .map(|line| line.split_whitespace().next().unwrap_or_default())
+            .all(|command| SHOWS.contains(&command) || command.starts_with("./"));
+        let calls = ["load_extension", "writefile", "edit("];
+        let lower = text.to_lowercase();
+        if !only_shows || calls.iter().any(|call| lower.contains(call)) {
+            suspect(walk, &text);
+        }
+    }
+}
+
+/// A client of a database with commands that leave it.
+fn client(walk: &mut Walk, words: &[Word], signs: &[&str]) {
+    let starts = |word: &&Word| {
+        let text = word.text.to_lowercase();
+        signs.iter().any(|sign| text.contains(sign))
+    };
+    words.iter().filter(starts).for_each(|word| suspect(walk, &word.text));
+}

@@ -1,0 +1,112 @@
+//! Redirections: files that are written and read, here-documents, and what flows into a program.
+
+use brush_parser::ast::{
+    IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, ProcessSubstitutionKind, RedirectList,
+    SubshellCommand,
+};
+
+use super::{
+    command::{Command, Word},
+    inner,
+    walk::{Input, Walk},
+};
+use crate::texts::Doubt;
+
+impl Walk {
+    pub(super) fn redirects(&mut self, redirects: Option<&RedirectList>, input: Input) -> Input {
+        redirects
+            .iter()
+            .flat_map(|list| &list.0)
+            .fold(input, |input, redirect| self.redirect(redirect, input))
+    }
+
+    pub(super) fn redirect(&mut self, redirect: &IoRedirect, input: Input) -> Input {
+        use IoFileRedirectKind as Kind;
+        match redirect {
+            IoRedirect::File(_, kind, IoFileRedirectTarget::Filename(word)) => match kind {
+                Kind::Read | Kind::DuplicateInput => return self.reads_file(&word.value),
+                _ => self.writes_file(&word.value),
+            },
+            IoRedirect::File(_, _, IoFileRedirectTarget::Duplicate(word)) => {
+                self.duplicates(&word.value);
+            }
+            IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(kind, subshell)) => {
+                let text = self.substituted(kind, subshell);
+                return Input { piped: true, text };
+            }
+            IoRedirect::File(_, _, IoFileRedirectTarget::Fd(_)) => {}
+            IoRedirect::OutputAndError(word, _) => self.writes_file(&word.value),
+            IoRedirect::HereString(_, word) => {
+                let words = self.words(&word.value);
+                let text = words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+                return Input { piped: true, text: Some(text) };
+            }
+            IoRedirect::HereDocument(_, document) => {
+                if document.requires_expansion {
+                    self.expanded(&document.doc.value);
+                }
+                return Input { piped: true, text: Some(document.doc.value.clone()) };
+            }
+        }
+        input
+    }
+
+    /// `<&3` is a number; `>&FILE` writes.
+    fn duplicates(&mut self, word: &str) {
+        if word.chars().all(|c| c.is_ascii_digit() || c == '-') {
+            return;
+        }
+        if word.contains(['\'', '"', '\\']) {
+            // bash takes the quotes off twice here.
+            self.doubt(Doubt::OtherShells);
+        }
+        self.writes_file(word);
+    }
+
+    fn writes_file(&mut self, word: &str) {
+        let alternatives = self.braces(word).len();
+        let words = self.words(word);
+        if alternatives != 1 || words.len() != 1 {
+            // Braces are a part of the name for some shells, and no name at all for others.
+            self.doubt(Doubt::Braces);
+        }
+        for word in words {
+            let harmless = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+            if word.sure && harmless.contains(&word.text.as_str()) {
+                continue;
+            }
+            self.written.insert(inner::plain_path(&word.text));
+            self.push(Command { words: vec![Word::sure(">"), word] });
+        }
+    }
+
+    fn reads_file(&mut self, word: &str) -> Input {
+        for word in self.words(word) {
+            self.files_run.push(inner::plain_path(&word.text));
+            self.push(Command { words: vec![Word::sure("<"), word] });
+        }
+        Input { piped: true, text: None }
+    }
+
+    /// A here-document is expanded as within double quotes, but quotes are nothing special in it.
+    fn expanded(&mut self, document: &str) {
+        let starts = document.contains("$(") || document.contains('`') || document.contains("${");
+        if starts && document.contains(['\'', '"']) {
+            self.doubt(Doubt::Word);
+        }
+        self.inside(&format!("\"{}\"", document.replace(['\'', '"'], " ")));
+    }
+
+    /// `<(…)` and `>(…)`
+    pub(super) fn substituted(
+        &mut self,
+        kind: &ProcessSubstitutionKind,
+        subshell: &SubshellCommand,
+    ) -> Option<String> {
+        let (start, end) = (subshell.loc.start.index, subshell.loc.end.index);
+        if let Some(written) = self.source.get(start..end) {
+            self.followed.insert(format!("{kind}{}", String::from_iter(written)));
+        }
+        self.list(&subshell.list)
+    }
+}

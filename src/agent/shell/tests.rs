@@ -1,0 +1,601 @@
+//! Which programs are found in which command lines.
+
+use super::*;
+
+fn runs(text: &str) -> Vec<String> {
+    parse(text).commands.iter().map(Command::text).collect()
+}
+
+/// MC-24: every program that would start is seen, however it is written.
+#[test]
+fn programs_are_found_wherever_they_stand() {
+    for (line, expected) in [
+        ("ls -la", &["ls -la"][..]),
+        ("ls; rm -rf x", &["ls", "rm -rf x"]),
+        ("a && b || c & d | e\nf", &["a", "b", "c", "d", "e", "f"]),
+        ("(a; { b; })", &["a", "b"]),
+        ("if a; then b; elif c; then d; else e; fi", &["a", "b", "c", "d", "e"]),
+        ("while a; do b; done; until c; do d; done", &["a", "b", "c", "d"]),
+        ("for f in x $(a); do b $f; done", &["a", "= f", "b $f"]),
+        ("case $(a) in x) b;; *) c;; esac", &["a", "b", "c"]),
+        ("echo \"$(a `b`)\"", &["b", "a $(…)", "echo $(…)"]),
+        ("echo $((1 + $(a)))", &["a", "echo 0"]),
+        ("echo ${x:-$(a)}", &["a", "echo $(…)"]),
+        ("a <(b) > c", &["b", "> c", "a $(…)"]),
+        ("a &> c 2>&1 > /dev/null", &["> c", "a"]),
+        ("X=1 Y=$(a) b", &["= X 1", "a", "= Y $(…)", "b"]),
+        ("sh -c 'a; b'", &["sh -c 'a; b'", "a", "b"]),
+        ("bash -lc \"a 'b c'\"", &["bash -lc 'a '\\''b c'\\'''", "a 'b c'"]),
+        ("sudo -u bob -E a b", &["sudo -u bob -E a b", "a b"]),
+        (
+            "env -i X=1 timeout -k 5 9 a",
+            &["env -i X=1 timeout -k 5 9 a", "= X 1", "timeout -k 5 9 a", "a"],
+        ),
+        (
+            "find . -name x -exec a {} \\; -exec b {} +",
+            &["find . -name x -exec a {} ';' -exec b {} +", "a {}", "b {}"],
+        ),
+        ("ls | xargs -n 1 -I{} a {}", &["ls", "xargs -n 1 -I{} a {}", "a $(…) $(…)"]),
+        ("eval \"a; b\"", &["eval 'a; b'", "a", "b"]),
+        ("cat <<X\n$(a)\nX", &["a", "cat"]),
+        ("sh <<'X'\na\nX", &["sh", "| sh", "a"]),
+        ("sh <<< a", &["sh", "| sh", "a"]),
+        ("f() { a; }; f", &["a", "f"]),
+        ("r''m \"-r\"f \\x", &["rm -rf x"]),
+        ("{rm,-rf,/}", &["rm -rf /"]),
+        ("X=rm; $X -rf /", &["= X rm", "rm -rf /"]),
+        ("rm${IFS}-rf${IFS}/", &["rm -rf /"]),
+        ("# a\nb # c\n", &["b"]),
+        ("a \\\n b", &["a b"]),
+    ] {
+        assert_eq!(runs(line), expected, "{line}");
+    }
+}
+
+/// What stands encoded is decoded, where that needs no program to be run.
+#[test]
+fn what_is_simply_encoded_is_decoded() {
+    for line in [
+        "$(echo rm) -rf /",
+        "`printf 'rm -rf /'`",
+        "echo cm0gLXJmIC8= | base64 -d | sh",
+        "eval \"$(echo cm0gLXJmIC8= | base64 --decode)\"",
+        "bash -c \"$(echo cm0gLXJmIC8= | base64 -d)\"",
+        "sh <<< $(printf '\\x72\\x6d -rf /')",
+        "echo 726d202d7266202f | xxd -r -p | bash",
+        "echo '/ fr- mr' | rev | sh",
+        "echo / | xargs rm -rf",
+        "$'\\x72\\155' -rf /",
+    ] {
+        let runs = runs(line);
+        assert!(runs.iter().any(|run| run == "rm -rf /"), "{line}: {runs:?}");
+    }
+}
+
+/// What is not known is said to be so; nothing makes the parser hang or break down.
+#[test]
+fn what_cannot_be_known_is_unclear() {
+    let deep = |open: &str, close: &str| format!("{}a{}", open.repeat(200), close.repeat(200));
+    for line in [
+        "$X y",
+        "\"$(a)\"",
+        "sh -c \"$X\"",
+        "echo 'open",
+        "a | { sh; }",
+        "[[ -f x && rm y ]]",
+        "((rm x))",
+        "echo $'\\'; rm x #'",
+        "ls)",
+        &"a;".repeat(600),
+        &"x".repeat(20_000),
+        &deep("(", ")"),
+        &deep("$(", ")"),
+        &deep("{ ", "; }"),
+        &deep("((", "))"),
+        &deep("\"${x:-", "}\""),
+        &"if ".repeat(3_000),
+        &"! ".repeat(5_000),
+        &"`".repeat(3_001),
+    ] {
+        let shown: String = line.chars().take(40).collect();
+        assert!(parse(line).unclear.is_some(), "{shown}");
+    }
+}
+
+#[test]
+fn a_guess_is_marked() {
+    for line in ["ls $HOME", "ls *", "ls -*", "ls `a`", "ls {a,$b}", "find . $X"] {
+        let script = parse(line);
+        let last = script.commands.last().unwrap();
+        assert!(!last.is_sure(), "{line}");
+    }
+    for line in ["ls src/*.rs", "ls 'a $b'", "ls \"*\"", "ls {a,b}", "ls ~"] {
+        assert!(parse(line).commands.iter().all(Command::is_sure), "{line}");
+    }
+}
+
+#[test]
+fn a_program_from_elsewhere_has_another_name() {
+    let own = |line: &str| parse(line).commands[0].own_name().map(str::to_owned);
+    assert_eq!(own("/bin/ls -l").as_deref(), Some("ls"));
+    assert_eq!(own("./ls -l"), None);
+    assert_eq!(parse("/tmp/x/rm a").commands[0].name(), Some("rm"));
+}
+
+/// The review's attack: a tilde prefix of the parser runs across what shells run.
+#[test]
+fn a_tilde_hides_nothing() {
+    for line in [
+        "ls ~$(rm -rf x)",
+        "ls ~`rm -rf x`",
+        "cat ~\"$(rm -rf x)\"",
+        "ls ~root$(rm -rf x)",
+        "ls ~+$(rm -rf x)",
+        "ls ~\"x$(rm -rf x)\"",
+        "ls -- ~$(sh -c \"rm -rf x\")",
+        "ls ~~$(rm -rf x)",
+        "ls ~$(rm -rf x)/y",
+        "ls ~/$(rm -rf x)",
+        "ls ~x:$(rm -rf x)",
+        "X=~$(rm -rf x) ls",
+        "ls > ~$(rm -rf x)",
+        "ls ${X:-~$(rm -rf x)}",
+        "ls {a,~$(rm -rf x)}",
+        "for i in ~$(rm -rf x); do ls; done",
+        "case ~$(rm -rf x) in *) ls;; esac",
+        "case a in ~$(rm -rf x)) ls;; esac",
+        "cat <<X\n~$(rm -rf x)\nX",
+        "ls ~$(ls /; rm -rf x)",
+    ] {
+        let script = parse(line);
+        let runs: Vec<_> = script.commands.iter().map(Command::text).collect();
+        let is_known = runs.iter().any(|run| run == "rm -rf x");
+        assert!(is_known || script.unclear.is_some(), "{line}: {runs:?}");
+    }
+    for line in ["ls ~", "ls ~/x", "ls ~root/x", "ls ~a.b_c-d/x"] {
+        assert_eq!(parse(line).unclear, None, "{line}");
+    }
+}
+
+/// Where a word may stand; `@` is the word.
+const CONTEXTS: &[&str] = &[
+    "ls @",
+    "ls a@b",
+    "ls \"@\"",
+    "ls \"a @ b\"",
+    "ls -@",
+    "ls --x=@",
+    "ls ~@",
+    "ls ~x@y",
+    "ls \"~@\"",
+    "ls ''@''",
+    "ls \\\\@",
+    "ls a\\ @",
+    "ls {a,@}",
+    "ls {@,b}@",
+    "ls {1..3}@",
+    "ls *@?",
+    "ls [@]",
+    "ls #@\nls @",
+    "ls a#@",
+    "X=@ ls",
+    "X=a:@ ls",
+    "X=~@ ls",
+    "X+=@; ls",
+    "X[@]=1; ls",
+    "X=(@); ls",
+    "X=([@]=1); ls",
+    "export X=@; ls",
+    "ls > @",
+    "ls < @",
+    "ls 2>>@",
+    "ls >| a@",
+    "ls <> @",
+    "ls >& @",
+    "ls &> @",
+    "ls <<< @",
+    "ls <<< \"@\"",
+    "cat <<X\n@\nX",
+    "cat <<X\n~@\nX",
+    "cat <<X\n# @\nX",
+    "cat <<X\n'@'\nX",
+    "cat <<X\n\"@\"\nX",
+    "cat <<-X\n\t@\n\tX",
+    "cat <<'X' <<Y\na\nX\n@\nY",
+    "ls ${X:-@}",
+    "ls ${X-a@}",
+    "ls ${X:=@}",
+    "ls ${X:+@}",
+    "ls ${X:?@}",
+    "ls ${X#@}",
+    "ls ${X##@}",
+    "ls ${X%@}",
+    "ls ${X/@/b}",
+    "ls ${X/a/@}",
+    "ls ${X//@}",
+    "ls ${X^@}",
+    "ls ${X,,@}",
+    "ls ${X:@}",
+    "ls ${X:1:@}",
+    "ls ${X[@]}",
+    "ls \"${X:-@}\"",
+    "ls \"${X:-\"@\"}\"",
+    "ls ${X:-~@}",
+    "ls ${X:-'a'@}",
+    "ls $((@))",
+    "ls $((1 + @))",
+    "ls \"$((@))\"",
+    "ls $[@]",
+    "ls $(echo @)",
+    "ls $(echo \"@\")",
+    "ls \"$(echo \"@\")\"",
+    "ls $(ls # x\n@)",
+    "(ls @)",
+    "{ ls @; }",
+    "ls & ls @",
+    "ls | ls @",
+    "ls && ls @",
+    "! ls @",
+    "if ls @; then ls; fi",
+    "if ls; then ls; elif ls @; then ls; fi",
+    "while ls @; do break; done",
+    "for i in @; do ls; done",
+    "for i in a @ b\ndo ls; done",
+    "case @ in a) ls;; esac",
+    "case a in @) ls;; esac",
+    "case a in b|@) ls;; esac",
+    "case a in (a) ls @;; esac",
+    "f() { ls @; }; f",
+    "f() { ls; } > @; f",
+    "[[ a == @ ]]",
+    "[[ -f @ ]]",
+    "[ a = @ ]",
+    "((@))",
+    "for ((i=@;;)); do ls; done",
+    "time ls @",
+    "coproc ls @",
+    "select i in @; do ls; done",
+    "ls;@",
+    "@",
+    "@ls",
+    "eval ls @",
+    "sh -c \"ls @\"",
+    "env ls @",
+    "ls\\\n@",
+    "ls \\\n@",
+];
+
+/// What starts a program within a word, or sets a variable.
+const STARTS: &[&str] = &[
+    "$(zap)",
+    "$( zap)",
+    "$(zap;)",
+    "$(ls; zap)",
+    "$(ls|zap)",
+    "$((zap) )",
+    "$({ zap; })",
+    "$(<x zap)",
+    "$(zap 'a)b')",
+    "$(zap \"a)b\")",
+    "$(case a in a) zap;; esac)",
+    "$(case a in (a) zap;; esac)",
+    "$(zap # )\n)",
+    "$(zap <<X\n)\nX\n)",
+    "$(\nzap\n)",
+    "$(zap $(ls))",
+    "$(ls $(zap))",
+    "\"$(zap)\"",
+    "`zap`",
+    "\"`zap`\"",
+    "`ls \\`zap\\``",
+    "`ls $(zap)`",
+    "$(ls `zap`)",
+    "~$(zap)",
+    "~`zap`",
+    "$\"$(zap)\"",
+    "${Z:-$(zap)}",
+    "${Z:-`zap`}",
+    "\"${Z:-$(zap)}\"",
+    "${Z:-${Y:-$(zap)}}",
+    "${Z:-\"$(zap)\"}",
+    "${Z:-'a'$(zap)}",
+    "\"${Z:-'$(zap)'}\"",
+    "\"${Z:-'a' '`zap`'}\"",
+    "\"a ${Z:='$(zap)'}\"",
+    "\"${Z:+'${Y:-$(zap)}'}\"",
+    "\"${Z#'$(zap)'}\"",
+    "${Z/a/$(zap)}",
+    "${Z[$(zap)]}",
+    "$((1+$(zap)))",
+    "$((1+`zap`))",
+    "$(($(zap)))",
+    "$((a[$(zap)]))",
+    "$[$(zap)]",
+    "<(zap)",
+    ">(zap)",
+    "a<(zap)",
+    "${Z:=$(zap)}",
+    "$((zap=1))",
+    "$((zap++))",
+    "$((--zap))",
+    "$((1,zap+=1))",
+    "$((a?zap=1:2))",
+    "${zap:=1}",
+    "${zap=1}",
+    "\"${zap:=1}\"",
+    "\"$((zap=1))\"",
+    "${Z:$((zap=1))}",
+    "${Z:zap=1}",
+    "${Z[zap=1]}",
+    "$[zap=1]",
+];
+
+/// Finding 1: wherever a program may be started or a variable set outside single quotes, it is
+/// found, or the line is doubtful.
+#[test]
+fn no_place_hides_what_starts_there() {
+    for context in CONTEXTS {
+        for start in STARTS {
+            // Nothing special within quotes; and quotes within quotes end them.
+            let quotes = ["\"@", "\"a @", "\"~@", "<<X", "<<-X", "<<Y"];
+            let is_substitution = start.contains("(zap)") && start.contains(['<', '>']);
+            let is_text = is_substitution && quotes.iter().any(|quote| context.contains(quote));
+            let swaps = start.starts_with('"') && start.contains('\'') && context.contains('"');
+            if is_text || swaps {
+                continue;
+            }
+            let line = context.replace('@', start);
+            let script = parse(&line);
+            let names = |command: &Command| {
+                command.words.first().is_some_and(|word| word.text == "zap")
+                    || command.text().starts_with("= zap")
+            };
+            assert!(script.unclear.is_some() || script.commands.iter().any(names), "{line}");
+        }
+    }
+}
+
+/// Lines that start `rm -rf x`.
+const STARTED: &[&str] = &[
+    "env '-Srm -rf x'",
+    "env -S 'rm -rf' x",
+    "env -iS 'rm -rf x'",
+    "env --split-string='rm -rf x'",
+    "env --split 'rm -rf x'",
+    "env -u PATH rm -rf x",
+    "env - rm -rf x",
+    "env - X=1 rm -rf x",
+    "time -- rm -rf x",
+    "time -p -- rm -rf x",
+    "setarch -R rm -rf x",
+    "setarch x86_64 rm -rf x",
+    "linux64 rm -rf x",
+    "prlimit rm -rf x",
+    "prlimit --nofile=5 rm -rf x",
+    "runcon x rm -rf x",
+    "runcon -t x rm -rf x",
+    "chronic rm -rf x",
+    "script -qc 'rm -rf x' f",
+    "script --comm='rm -rf x' f",
+    "nice -5 rm -rf x",
+    "nice --adj 5 rm -rf x",
+    "timeout --sig 9 5 rm -rf x",
+    "timeout -k5 5 rm -rf x",
+    "stdbuf -oL rm -rf x",
+    "taskset 1 rm -rf x",
+    "setpriv --reuid=0 -- rm -rf x",
+    "setpriv --reuid 0 rm -rf x",
+    "sudo --unknown 0 rm -rf x",
+    "unshare -r rm -rf x",
+    "nsenter -t 1 rm -rf x",
+    "chroot / rm -rf x",
+    "flock f rm -rf x",
+    "flock f -c 'rm -rf x'",
+    "sudo -u bob rm -rf x",
+    "sudo --user bob rm -rf x",
+    "doas rm -rf x",
+    "su -c 'rm -rf x'",
+    "su - bob --comm 'rm -rf x'",
+    "runuser -u bob rm -rf x",
+    "ssh host rm -rf x",
+    "ssh host 'rm -rf x'",
+    "watch -n 1 'rm -rf x'",
+    "parallel ::: 'rm -rf x'",
+    "xargs -a f rm -rf x",
+    "xargs --arg f rm -rf x",
+    "find . -exec rm -rf x \\;",
+    "ip netns exec n rm -rf x",
+    "/lib64/ld-linux-x86-64.so.2 /bin/rm -rf x",
+    "busybox rm -rf x",
+    "bash -co pipefail 'rm -rf x'",
+    "bash -c -o pipefail 'rm -rf x'",
+    "bash -o pipefail -ec 'rm -rf x'",
+    "tar -I 'rm -rf x' -cf a b",
+    "tar --use-comp='rm -rf x' -cf a b",
+    "tar --to-comman='rm -rf x' -xf a",
+    "tar -cf a --checkpoint-act=exec='rm -rf x' b",
+    "tar -F 'rm -rf x' -cf a b",
+    "zip -T -TT 'rm -rf x' a b",
+    "sort --compress-prog='rm -rf x' a",
+    "split --filter='rm -rf x' a",
+    "man -P 'rm -rf x' ls",
+    "man --pager='rm -rf x' ls",
+    "rg --pre 'rm -rf x' a",
+    "rsync -e 'rm -rf x' a b:c",
+    "git rebase -x 'rm -rf x'",
+    "git rebase --ex='rm -rf x'",
+    "git bisect run rm -rf x",
+    "git submodule foreach 'rm -rf x'",
+    "git submodule foreach rm -rf x",
+    "git difftool -x 'rm -rf x'",
+    "git grep -O'rm -rf x' a",
+    "git grep --open='rm -rf x' a",
+    "sed '1e rm -rf x' f",
+    "sed -e p -e '1e rm -rf x' f",
+    "awk 'BEGIN { system(\"rm -rf x\") }'",
+    "awk 'BEGIN { print | \"rm -rf x\" }'",
+    "vim -c '!rm -rf x' f",
+    "vim '+!rm -rf x' f",
+    "ed f <<< '!rm -rf x'",
+    "echo '!rm -rf x' | ed f",
+    "gdb -ex 'shell rm -rf x'",
+    "gdb --eval-comm='shell rm -rf x'",
+    "sqlite3 f '.shell rm -rf x'",
+    "sqlite3 f '.system rm -rf x'",
+    "less '+!rm -rf x' f",
+    "psql -c '\\! rm -rf x'",
+    "trap -- 'rm -rf x' EXIT",
+    "mapfile -C 'rm -rf x' y",
+    "coproc rm -rf x",
+];
+
+/// Finding 9: what programs start by their options and by their own languages.
+#[test]
+fn what_programs_start_is_found() {
+    for line in STARTED {
+        let script = parse(line);
+        let runs: Vec<_> = script.commands.iter().map(Command::text).collect();
+        let is_known = |run: &String| {
+            run == "rm -rf x" || run == "/bin/rm -rf x" || run.starts_with("rm -rf x ")
+        };
+        assert!(runs.iter().any(is_known), "{line}: {runs:?} {:?}", script.unclear);
+    }
+}
+
+/// Lines that may start anything; `make` is named by a rule.
+const MAY_START: &[&str] = &[
+    "git -C evil status",
+    "git --git-dir=evil status",
+    "git --git-dir evil status",
+    "git --work-tree=evil status",
+    "git -c core.fsmonitor=./x status",
+    "git -ccore.fsmonitor=./x status",
+    "git --exec-path=. status",
+    "git --no-pager -C evil status",
+    "git frobnicate",
+    "git config alias.x '!rm'",
+    "git mergetool",
+    "git difftool",
+    "git log --ext-diff",
+    "git clone ext::x y",
+    "git clone --upload-pack=./x y z",
+    "sed s/x/y/e f",
+    "sed 's/x/y/ge;p' f",
+    "sed -n '/x/e' f",
+    "sed 's/a/b/w f' g",
+    "sed -f x f",
+    "awk -f x f",
+    "awk '{ \"date\" | getline x }' f",
+    "awk '{ print > \"f\" }' f",
+    "gawk -l ./x f",
+    "gawk '@load \"x\"' f",
+    "tar cIf 'sh' a b",
+    "tar -I",
+    "vim f",
+    "ex f",
+    "ed f",
+    "emacs --batch --eval x",
+    "gdb ./x",
+    "m4 f",
+    "sqlite3 f .read\\ x",
+    "sqlite3 -init x f",
+    "sqlite3 f 'select load_extension(1)'",
+    "sqlite3 f <<< .shell",
+    "ls > {a,b}",
+    "ls > {a,}",
+    "ls >& '\\b'",
+    "ls >& \\\\b",
+    "W[ 1 ]=2 rm x",
+    "W[=rm x",
+    "su - bob rm x",
+    "git init --template=x",
+    "ld.so ./x",
+    "bash --rcfile x -i",
+    "gcc -wrapper x f.c",
+    "gcc -B. f.c",
+    "pdflatex --shell-escape x",
+    "pandoc -F ./x f",
+    "fd -x ls",
+    "fd -Hx ls",
+    "ssh -o ProxyCommand=x host ls",
+    "socat - exec:x",
+    "less +v f",
+    "less -k f g",
+    "env -S '\"rm\" x'",
+    "make",
+    "hg --config x=y log",
+    "x -c 'y' | { sh; }",
+];
+
+/// Finding 9: what programs may start besides, in a way that is not followed.
+#[test]
+fn what_may_start_anything_is_doubtful() {
+    for line in MAY_START {
+        let script = parse(line);
+        let makes = *line == "make";
+        assert_eq!(script.unclear.is_none(), makes, "{line}: {script:?}");
+    }
+}
+
+/// Files that options name are told as written.
+#[test]
+fn files_that_options_name_are_written() {
+    for line in [
+        "sort -o f g",
+        "sort -of g",
+        "sort -uo f g",
+        "sort --output=f g",
+        "sort --out f g",
+        "shuf -o f g",
+        "git diff --output=f",
+        "git format-patch -o f",
+        "find . -fprint f",
+        "sed -i s/a/b/ f",
+        "sed -i.bak -e s/a/b/ f",
+        "sed --in-pl s/a/b/ f",
+        "sed -ni p f",
+    ] {
+        let written = parse(line).commands.iter().any(|command| command.text() == "> f");
+        assert!(written, "{line}");
+    }
+}
+
+/// What people use every day stays clear.
+#[test]
+fn ordinary_commands_are_clear() {
+    for line in [
+        "ls -la src | head -20",
+        "grep -rn 'fn main' --include='*.rs' .",
+        "sed -n '1,40p' f",
+        "sed 's/a/b/g' f",
+        "sed -E 's#a(b)#\\1#' f",
+        "sed -e '/x/d' -e 's/[0-9]+//' f",
+        "sed '$d' f",
+        "awk '{ print $1 }' f",
+        "awk -F: '$3 > 5 { print $1, $2 }' f",
+        "awk 'NR==1 || /x/' f",
+        "git status",
+        "git --no-pager log --oneline -5",
+        "git diff HEAD~1 -- src",
+        "git grep -n foo",
+        "find . -name '*.rs' -newer f",
+        "tar -czf a.tgz b",
+        "tar xzf a.tgz -C b",
+        "sort -k2,2n -t, f | uniq -c",
+        "sqlite3 f 'select * from t'",
+        "sqlite3 f .tables",
+        "man ls",
+        "echo $((1 + 2))",
+        "cat <<X\nhello, it's me\nX",
+        "cat <<'X'\n$(not) `run`\nX",
+        "for i in 1 2; do echo x; done",
+        "echo \"it's $HOME\" # comment's",
+        "test -f x && cat x",
+        "timeout 5 ls",
+        "less f",
+        "split -l 5 f",
+        "echo '$(x)'",
+    ] {
+        assert_eq!(parse(line).unclear, None, "{line}");
+    }
+}
