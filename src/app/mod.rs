@@ -342,7 +342,9 @@ fn shared_memory(config: &Config) -> BTreeSet<String> {
 /// The configuration as it may be shown: no password, wherever it stands.
 fn shown(config: &Config) -> Result<Value> {
     let without = |_: Option<&str>, text: &str| match url::Url::parse(text) {
-        Ok(url) if url.password().is_some() || url.query().is_some() => db::without_password(text),
+        Ok(url) if url.password().is_some() || url.query().is_some() => {
+            address::without_password(text)
+        }
         _ => text.to_owned(),
     };
     Ok(redact::mapped(&serde_json::to_value(config)?, &without))
@@ -355,6 +357,6 @@ pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSe
         .secrets()
         .filter_map(|secret| secret.reveal(variables).ok())
         .map(|secret| secret.expose_secret().to_owned())
-        .chain(db::passwords(&config.store_url()))
+        .chain(address::passwords(&config.store_url()))
         .collect()
 }

@@ -1,6 +1,7 @@
 //! Remembers: the only place with SQL, and with the artifact folder.
 //!
 //! - [`db`]: the one file that knows that there are two databases
+//! - [`address`]: its URL
 //! - [`channels`]: which are to be connected anew
 //! - [`conversations`]: what is kept of them besides their events
 //! - [`journal`]: conversations and their events; [`record`]: what workers add to them
@@ -34,6 +35,7 @@
 //!
 //! The caller opens one transaction with [`Store::write`] and composes it from the functions here.
 
+pub mod address;
 mod album;
 pub mod answers;
 pub mod approvals;
@@ -111,7 +113,7 @@ impl Store {
     pub async fn open(url: &str, durability: Durability, lease_for: Duration) -> Result<Self> {
         let db = Db::open(url, durability)
             .await
-            .with_context(|| format!("opening the database {}", db::without_password(url)))?;
+            .with_context(|| format!("opening the database {}", address::without_password(url)))?;
         Ok(Self {
             db,
             bell: Arc::default(),
