@@ -40,7 +40,7 @@ use crate::{
         webhooks::tell::{self, Teller},
     },
     llm::Model,
-    store::{Store, db, files::Artifacts},
+    store::{Store, address, files::Artifacts, process_lock::ProcessLock},
     telemetry,
     tools::{
         Tool,
@@ -217,6 +217,15 @@ pub async fn open_store(config: &Config) -> Result<Store> {
     let lease = build::duration(&config.store.lease).context("store.lease")?;
     let lease = lease.to_std().context("store.lease")?;
     Store::open(&config.store_url(), config.store.durability, lease).await
+}
+
+/// The right to run a gateway on that database. What an earlier process held is released.
+async fn lock(config: &Config) -> Result<Option<ProcessLock>> {
+    let lock = ProcessLock::take(&config.store_url())?;
+    if let Some(lock) = &lock {
+        open_store(config).await?.release_abandoned(lock).await?;
+    }
+    Ok(lock)
 }
 
 /// The tools whose things lie in the database.

@@ -12,6 +12,7 @@
 //! - [`leases`]: who may advance what, until when
 //! - [`mcp_tools`]: what servers have said of their tools
 //! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
+//! - [`process_lock`]: one gateway process on a SQLite database
 //! - [`outbox`]: what is to be shown; `album`: pictures together
 //! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions ([`question`]), and the one update that decides
@@ -62,6 +63,7 @@ pub mod notices;
 pub mod outbox;
 pub mod people;
 pub mod places;
+pub mod process_lock;
 pub mod question;
 pub mod record;
 pub mod rules;
