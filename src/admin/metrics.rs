@@ -19,7 +19,7 @@ use subtle::ConstantTimeEq as _;
 use super::{Admin, problem::Problem};
 use crate::{
     gateway::{CHANNEL_UP, Gateway},
-    store::{figures::Figures, tally},
+    store::{figures::Figures, tally, unreadable::UNREADABLE_ROWS},
     worker::think::LLM_SECONDS,
 };
 
@@ -57,6 +57,8 @@ pub const METRICS: &[(&str, Kind, &str)] = &[
     (tally::APPROVALS, Kind::Counter, "Questions that have ended"),
     (tally::APPROVAL_SECONDS, Kind::Histogram, "How long questions stood"),
     (tally::SENDS, Kind::Counter, "Tries to show something on a platform"),
+    (tally::UNPARSED, Kind::Counter, "Updates set aside: they could not be read or stored"),
+    (UNREADABLE_ROWS, Kind::Counter, "Rows set aside: this release cannot read them"),
     (tally::WEBHOOKS_IN, Kind::Counter, "Webhooks of other programs that have come"),
     (tally::WEBHOOKS_OUT, Kind::Counter, "Tries to tell other programs"),
     (tally::LLM_TOKENS, Kind::Counter, "Tokens, as providers count them"),
@@ -120,6 +122,8 @@ pub fn begin(gateway: &Gateway) {
     }
     metrics::counter!(tally::STEPS).increment(0);
     metrics::counter!(tally::ASKED).increment(0);
+    metrics::counter!(tally::UNPARSED).increment(0);
+    metrics::counter!(UNREADABLE_ROWS).increment(0);
     for channel in gateway.channels.keys() {
         metrics::gauge!(CHANNEL_UP, "channel" => channel.clone()).increment(0.0);
     }

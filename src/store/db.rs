@@ -15,7 +15,7 @@ use sqlx::{
 use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
-use super::wake::Rung;
+use super::{transient::Unavailable, wake::Rung};
 use crate::clock::{Clock as _, SystemClock};
 
 /// How long a transaction that gave way to another waits before it is tried again, each time.
@@ -140,8 +140,8 @@ impl Db {
             Self::Sqlite { writer, .. } => {
                 let (answer, wait) = oneshot::channel();
                 let job = job(work, answer);
-                writer.send(job).await.map_err(|_| anyhow!("the database is closed"))?;
-                wait.await.map_err(|_| anyhow!("the database did not take the transaction"))?
+                writer.send(job).await.map_err(|_| unavailable("the database is closed"))?;
+                wait.await.map_err(|_| unavailable("the database did not take the transaction"))?
             }
             Self::Postgres(pool) => {
                 for wait in WAITS_MS {
@@ -178,13 +178,18 @@ impl Db {
     }
 }
 
+fn unavailable(problem: &str) -> anyhow::Error {
+    Unavailable(problem.to_owned()).into()
+}
+
 async fn write_on<T, F>(pool: &PgPool, work: F) -> Result<(T, Rung)>
 where
     F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
 {
     let mut open = pool.begin().await?;
     let mut tx = Tx { conn: Conn::Postgres(&mut open), rung: Rung::default() };
-    let value = work(&mut tx).await?;
+    let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
+    let value = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")))?;
     let rung = std::mem::take(&mut tx.rung);
     open.commit().await?;
     Ok((value, rung))
@@ -221,7 +226,7 @@ where
             let finish: Finish = Box::new(move |committed| {
                 let result = match committed {
                     Ok(()) => result.map(|value| (value, rung)),
-                    Err(problem) => Err(anyhow!("committing: {problem}")),
+                    Err(problem) => Err(unavailable(&format!("committing: {problem}"))),
                 };
                 // Whoever asked may have gone; the commit stands all the same.
                 let _ = answer.send(result);

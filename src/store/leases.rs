@@ -11,7 +11,11 @@ use std::{
     time::Duration,
 };
 
-use super::{Store, Tx, db::sql};
+use super::{
+    Store, Tx,
+    db::sql,
+    unreadable::{self, Table},
+};
 use crate::{
     journal::ids::{ConversationId, NodeId},
     texts::{Language, Words},
@@ -250,7 +254,7 @@ async fn claim(
     );
     let claimed = rows.into_iter().filter_map(|row| {
         let (id, channel, place, language, fence, agent, root, depth) = row;
-        let place = readable(&id, &place)?;
+        let place = readable(Table::Conversations, &id, &place)?;
         let hold = held.hold(&id);
         let (conversation, root) = (ConversationId(id), root.map(ConversationId));
         let lease = Lease { conversation, root, node: node.clone(), fence };
@@ -262,12 +266,14 @@ async fn claim(
 
 type ClaimedRow = (String, String, String, String, i64, Option<String>, Option<String>, i64);
 
-/// A row that a newer version has written may not be readable here: it is left to lapse, and holds
-/// nothing else up.
-pub(super) fn readable<T: serde::de::DeserializeOwned>(id: &str, body: &str) -> Option<T> {
-    serde_json::from_str(body)
-        .inspect_err(|problem| tracing::error!(row.id = id, %problem, "a row cannot be read"))
-        .ok()
+/// Parses the JSON of a row. A row that cannot be read keeps its lease until that expires, and
+/// holds nothing else up.
+pub(super) fn readable<T: serde::de::DeserializeOwned>(
+    table: Table,
+    id: &str,
+    body: &str,
+) -> Option<T> {
+    unreadable::readable(table, id, serde_json::from_str(body).map_err(Into::into))
 }
 
 /// The ids are one JSON array, which each database takes apart in its own words.

@@ -31,6 +31,7 @@
 //! - [`tokens`], [`answers`]: of the API
 //! - [`erase`]: takes a person out
 //! - [`audit`], [`verify`]: what was judged, decided and run, and whether that is what was written
+//! - [`transient`]: errors of the database that pass; [`unreadable`]: rows that cannot be read
 //! - [`wake`]: the in-process bell
 //! - [`files`]: artifacts by their SHA-256
 //!
@@ -75,6 +76,8 @@ pub mod tasks;
 pub mod tokens;
 pub mod tool_settings;
 pub mod topics;
+pub mod transient;
+pub mod unreadable;
 pub mod usage;
 pub mod vectors;
 pub mod verify;

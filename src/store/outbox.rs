@@ -19,6 +19,7 @@ use super::{
     db::sql,
     leases::{Held, Hold, readable},
     tally, topics,
+    unreadable::Table,
 };
 use crate::journal::{
     event::Seq,
@@ -148,19 +149,18 @@ async fn claim(
     (most, now): (usize, DateTime<Utc>),
 ) -> Result<Vec<Sending>> {
     let lease_now = tx.now_ms().await?;
-    let until = lease_now + term;
     let claim = tx.either(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
     let rows: Vec<ClaimedRow> = sql!(
         tx,
         fetch_all,
         claim,
         node.as_str(),
-        until,
+        lease_now + term,
         lease_now,
         now.timestamp_millis(),
         most as i64
     );
-    let mut sendings = Vec::with_capacity(rows.len());
+    let (of, mut sendings) = (Table::Outbox, Vec::with_capacity(rows.len()));
     for (id, conversation, body, edits, receipt, attempts, created_ms) in rows {
         let receipt = match (receipt, edits) {
             (Some(receipt), _) => Some(receipt),
@@ -168,9 +168,10 @@ async fn claim(
             (None, None) => None,
         };
         let (channel, place, language) = place_of(tx, &conversation).await?;
-        let (Some(what), Some(place)) = (readable(&id, &body), readable(&id, &place)) else {
-            continue;
-        };
+        let receipt = receipt.unwrap_or_else(|| "null".to_owned());
+        let read =
+            (readable(of, &id, &body), readable(of, &id, &place), readable(of, &id, &receipt));
+        let (Some(what), Some(place), Some(receipt)) = read else { continue };
         sendings.push(Sending {
             hold: Arc::new(held.hold(&id)),
             id: OutboxId(id),
@@ -179,7 +180,7 @@ async fn claim(
             place,
             language,
             what,
-            receipt: receipt.map(|r| serde_json::from_str(&r)).transpose()?,
+            receipt,
             attempts,
             created_at: at(created_ms),
         });

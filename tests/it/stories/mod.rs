@@ -12,6 +12,7 @@ mod disclosure;
 mod erasure;
 mod guard;
 mod hooks;
+mod intake;
 mod languages;
 mod lasting;
 mod lifecycle;
