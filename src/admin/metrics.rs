@@ -20,7 +20,7 @@ use super::{Admin, problem::Problem};
 use crate::{
     gateway::{CHANNEL_UP, Gateway},
     store::{figures::Figures, tally, unreadable::UNREADABLE_ROWS},
-    worker::think::LLM_SECONDS,
+    worker::{sessions::EVENTS_READ, think::LLM_SECONDS},
 };
 
 /// How often what was measured is put into its buckets, also if nobody reads it.
@@ -63,6 +63,7 @@ pub const METRICS: &[(&str, Kind, &str)] = &[
     (tally::WEBHOOKS_OUT, Kind::Counter, "Tries to tell other programs"),
     (tally::LLM_TOKENS, Kind::Counter, "Tokens, as providers count them"),
     (tally::LLM_COST, Kind::Counter, "Millionths of your currency, by the prices of the models"),
+    (EVENTS_READ, Kind::Counter, "Events read to bring sessions up to date"),
     (LLM_SECONDS, Kind::Histogram, "How long models took to answer"),
     (OUTBOX, Kind::Gauge, "What waits to be shown"),
     (OUTBOX_AGE, Kind::Gauge, "How long the oldest of it has waited"),
@@ -122,6 +123,7 @@ pub fn begin(gateway: &Gateway) {
     }
     metrics::counter!(tally::STEPS).increment(0);
     metrics::counter!(tally::ASKED).increment(0);
+    metrics::counter!(EVENTS_READ).increment(0);
     metrics::counter!(tally::UNPARSED).increment(0);
     metrics::counter!(UNREADABLE_ROWS).increment(0);
     for channel in gateway.channels.keys() {

@@ -13,7 +13,7 @@ use super::{
     aside::{self, Aside},
     desk::Desk,
     people,
-    receive,
+    receive::{self, Prepared},
 };
 use crate::{
     journal::role::Role,
@@ -85,7 +85,8 @@ async fn together(gateway: &Arc<Gateway>, desk: &Desk, batch: &Batch) -> Result<
     for incoming in &batch.incomings {
         let mut incoming = incoming.clone();
         approvals::vouch::before(gateway, &desk.channel, &mut incoming).await?;
-        updates.push(incoming);
+        let folded = approvals::edits::before(gateway, desk, &incoming).await?;
+        updates.push(Prepared { incoming, folded });
     }
     let (channel, desk, position) = (desk.channel.clone(), desk.clone(), batch.position.clone());
     let asides = gateway.store.write("receive", move |tx| {

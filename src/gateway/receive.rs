@@ -10,7 +10,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use super::{
     Gateway, Queue, approvals,
-    approvals::Press,
+    approvals::{Press, edits::Edit},
     aside::Aside,
     commands,
     desk::{Desk, Typed, answer, is_platform_command},
@@ -23,6 +23,7 @@ use crate::{
         event::{Event, Speaker},
         ids::ConversationId,
         role::Role,
+        session::Session,
     },
     store::{Tx, conversations, inbox, journal, usage},
     texts::{self, Language},
@@ -62,12 +63,21 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
     intake::store(gateway, desk, batch).await
 }
 
+/// An update, and what was read for it before the transaction that stores it.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    pub incoming: Incoming,
+    /// The session that an edit is about.
+    pub folded: Option<Session>,
+}
+
 /// Stores one update; what to say to its sender alone.
 pub(super) async fn take(
     tx: &mut Tx<'_>,
     desk: &Desk,
-    incoming: &Incoming,
+    prepared: &Prepared,
 ) -> Result<Option<Aside>> {
+    let incoming = &prepared.incoming;
     if let What::Unparsed { raw } = &incoming.what {
         tracing::warn!(channel.id = desk.channel, delivery = incoming.key, "kept unparsed");
         inbox::keep_unparsed(tx, &desk.channel, &incoming.key, raw, desk.now).await?;
@@ -88,7 +98,7 @@ pub(super) async fn take(
     }
     match &incoming.person {
         Some(person) if !person.is_bot || crash::planted("bots") => {
-            take_from(tx, desk, incoming, person).await
+            take_from(tx, desk, prepared, person).await
         }
         // Channel posts, service messages and other bots do not talk to us.
         _ => Ok(None),
@@ -99,9 +109,10 @@ pub(super) async fn take(
 async fn take_from(
     tx: &mut Tx<'_>,
     desk: &Desk,
-    incoming: &Incoming,
+    prepared: &Prepared,
     person: &Person,
 ) -> Result<Option<Aside>> {
+    let Prepared { incoming, folded } = prepared;
     let here = (desk.channel.as_str(), &desk.allow);
     let role = people::role(tx, here, &desk.manners.roles, person).await?;
     let Some(role) = role.filter(|role| *role >= Role::Member) else {
@@ -123,7 +134,8 @@ async fn take_from(
         What::Edited { message, text, addressed: true } => {
             let here = journal::find_conversation(tx, &desk.channel, seat).await?;
             if let Some(conversation) = here {
-                approvals::edits::edited(tx, &conversation, (by, message, text), desk.now).await?;
+                let edit = Edit { by, message, text, folded: folded.as_ref() };
+                approvals::edits::edited(tx, &conversation, edit, desk.now).await?;
             }
             Ok(None)
         }

@@ -353,6 +353,7 @@ fn migrations(sql: Sql) -> Migrator {
         (14, "memory vectors", include_str!("../../migrations/0014_memory_vectors.sql")),
         (15, "webhooks", include_str!("../../migrations/0015_webhooks.sql")),
         (17, "sign on", include_str!("../../migrations/0017_sign_on.sql")),
+        (20, "sessions", include_str!("../../migrations/0020_sessions.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {
         let text = sqlx::SqlStr::from_static(text);

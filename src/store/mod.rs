@@ -19,6 +19,7 @@
 //! - [`grants`]: leave for longer; the halt of all tools
 //! - [`places`]: where conversations stand
 //! - [`withdrawn`]: those that nobody waits for any more
+//! - [`sessions`]: snapshots of what was folded
 //! - [`showing`]: where and how questions are shown
 //! - [`votes`]: who has said yes
 //! - [`people`]: who may talk, pairing codes, access tokens
@@ -69,6 +70,7 @@ pub mod question;
 pub mod record;
 pub mod rules;
 pub mod schedules;
+pub mod sessions;
 pub mod shelf;
 pub mod showing;
 pub mod tally;

@@ -51,7 +51,7 @@ use tracing::Instrument as _;
 use crate::{
     agent::{Agent, hooks::Hook, redact::Redactor},
     gateway::Gateway,
-    journal::{event::Event, ids::ConversationId, session::Session},
+    journal::{event::Event, ids::ConversationId},
     llm::Model,
     store::{
         leases::Claimed,
@@ -250,8 +250,8 @@ async fn apology(worker: &Worker, claimed: &Claimed) -> Result<Change> {
     let reason = words.broken.to_owned();
     let (mut shows, mut answer) = (vec![], None);
     if claimed.sub_agent.is_some() {
-        let entries = store.events_after(claimed.lease.conversation(), 0).await?;
-        answer = delegate::failure(worker, claimed, &Session::fold(&entries), &reason);
+        let session = store.current_session(claimed.lease.conversation()).await?;
+        answer = delegate::failure(worker, claimed, &session, &reason);
     } else {
         shows.push(Outgoing::Text { markdown, reply_to: None });
     }

@@ -29,6 +29,7 @@ mod per_person;
 mod pictures;
 mod schedules;
 mod secrets;
+mod sessions;
 mod sign_on;
 mod skills;
 mod steering;
