@@ -85,7 +85,7 @@ pub(super) use sql;
 
 impl Tx<'_> {
     /// The database's clock: leases of several nodes are compared by no other. That of SQLite is
-    /// this machine's, and need not be asked for by a statement.
+    /// this process's, which never steps back.
     pub async fn now_ms(&mut self) -> Result<i64> {
         match &mut self.conn {
             Conn::Sqlite(_) => Ok(SystemClock.now().timestamp_millis()),
@@ -129,6 +129,11 @@ impl Db {
             .await?;
         migrations(Sql::Postgres).run(&pool).await.context("migrating")?;
         Ok(Self::Postgres(pool))
+    }
+
+    /// Whether other nodes may use it at the same time.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self, Self::Postgres(_))
     }
 
     pub(super) async fn write<T, F>(&self, work: F) -> Result<(T, Rung)>

@@ -90,9 +90,12 @@ pub mod withdrawn;
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeZone as _, Utc};
 use futures::future::BoxFuture;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use crate::{crash, journal::ids::NodeId};
+use crate::{clock, crash, journal::ids::NodeId};
 pub use db::Tx;
 use db::{Db, Durability};
 use wake::Bell;
@@ -121,13 +124,15 @@ impl Store {
         let db = Db::open(url, durability)
             .await
             .with_context(|| format!("opening the database {}", address::without_password(url)))?;
-        Ok(Self {
+        let store = Self {
             db,
             bell: Arc::default(),
             node: NodeId::new(),
             held: leases::Held::default(),
             lease_for,
-        })
+        };
+        store.follow_clock().await.context("reading the database's clock")?;
+        Ok(store)
     }
 
     /// Runs `work` in one transaction; when it returns, all of it is on disk, or nothing is. On
@@ -156,10 +161,25 @@ impl Store {
         self.db.read(work).await
     }
 
+    /// Sets the clock of this process by the database's, where nodes share one.
+    pub async fn follow_clock(&self) -> Result<()> {
+        if self.db.is_shared() {
+            self.read(|tx| Box::pin(follow_clock(tx))).await?;
+        }
+        Ok(())
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         self.read(|tx| Box::pin(async move { tx.now_ms().await.map(drop) })).await
     }
+}
+
+async fn follow_clock(tx: &mut Tx<'_>) -> Result<()> {
+    let asked_at = Instant::now();
+    let now = tx.now_ms().await?;
+    clock::follow(at(now), asked_at, Instant::now());
+    Ok(())
 }
 
 fn at(ms: i64) -> DateTime<Utc> {

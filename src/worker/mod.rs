@@ -127,6 +127,7 @@ impl Worker {
     pub fn start(self: &Arc<Self>) {
         self.gateway.tasks.spawn(claim(self.clone()));
         self.gateway.tasks.spawn(duties::beat(self.gateway.clone()));
+        self.gateway.tasks.spawn(duties::follow_clock(self.gateway.clone()));
         self.gateway.tasks.spawn(tick::tick(self.clone()));
         self.gateway.tasks.spawn(duties::expire(self.gateway.clone()));
         self.gateway.tasks.spawn(duties::seal(self.gateway.clone(), self.keep_audit));

@@ -4,6 +4,7 @@ mod api;
 mod approvals;
 mod attacks;
 mod audit;
+mod clocks;
 mod console;
 mod costs;
 mod delegation;
