@@ -15,7 +15,11 @@ use sqlx::{
 use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{transient::Unavailable, wake::Rung};
+use super::{
+    oldest_release::{OLDEST, ensure_new_enough},
+    transient::Unavailable,
+    wake::Rung,
+};
 use crate::clock::{Clock as _, SystemClock};
 
 /// How long a transaction that gave way to another waits before it is tried again, each time.
@@ -127,7 +131,9 @@ impl Db {
             .acquire_timeout(Duration::from_secs(10))
             .connect_with(options)
             .await?;
-        migrations(Sql::Postgres).run(&pool).await.context("migrating")?;
+        let all = migrations(Sql::Postgres);
+        all.run(&pool).await.context("migrating")?;
+        ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&pool).await?)?;
         Ok(Self::Postgres(pool))
     }
 
@@ -259,7 +265,9 @@ async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
         .busy_timeout(Duration::from_secs(10))
         .foreign_keys(true);
     let mut conn = SqliteConnection::connect_with(&options).await?;
-    migrations(Sql::Sqlite).run(&mut conn).await.context("migrating")?;
+    let all = migrations(Sql::Sqlite);
+    all.run(&mut conn).await.context("migrating")?;
+    ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
     let readers = SqlitePoolOptions::new().max_connections(4).connect_with(options).await?;
     let (writer, jobs) = mpsc::channel(1024);
     #[expect(clippy::disallowed_methods, reason = "ends by itself when the last Store is dropped")]
@@ -359,12 +367,16 @@ fn migrations(sql: Sql) -> Migrator {
         (15, "webhooks", include_str!("../../migrations/0015_webhooks.sql")),
         (17, "sign on", include_str!("../../migrations/0017_sign_on.sql")),
         (20, "sessions", include_str!("../../migrations/0020_sessions.sql")),
+        (21, "oldest release", include_str!("../../migrations/0021_oldest_release.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {
         let text = sqlx::SqlStr::from_static(text);
         Migration::new(number, name.into(), MigrationType::Simple, text, false)
     };
-    Migrator::with_migrations(texts.map(migration).into())
+    let mut all = Migrator::with_migrations(texts.map(migration).into());
+    // Those of a newer release, beside which this one may still run.
+    all.set_ignore_missing(true);
+    all
 }
 
 #[cfg(test)]

@@ -117,6 +117,7 @@ macro_rules! claim {
             WHERE id IN (
                 SELECT id FROM conversations
                 WHERE ready_at <= $3 AND lease_until <= $3 AND not_before <= $5
+                AND $6 NOT LIKE '%' || id || '%'
                 ORDER BY ready_at
                 LIMIT $4 ",
             $skip,
@@ -226,9 +227,11 @@ async fn any_ready(tx: &mut Tx<'_>, settled_at: DateTime<Utc>) -> Result<bool> {
         -- any ready
         SELECT fence FROM conversations
         WHERE ready_at <= $1 AND lease_until <= $1 AND not_before <= $2
+        AND $3 NOT LIKE '%' || id || '%'
         LIMIT 1",
         now,
-        settled_at.timestamp_millis()
+        settled_at.timestamp_millis(),
+        unreadable::waiting(Table::Conversations)
     );
     Ok(found.is_some())
 }
@@ -250,7 +253,8 @@ async fn claim(
         until,
         now,
         most as i64,
-        settled_at.timestamp_millis()
+        settled_at.timestamp_millis(),
+        unreadable::waiting(Table::Conversations)
     );
     let claimed = rows.into_iter().filter_map(|row| {
         let (id, channel, place, language, fence, agent, root, depth) = row;

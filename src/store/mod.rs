@@ -13,6 +13,7 @@
 //! - [`mcp_tools`]: what servers have said of their tools
 //! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
 //! - [`process_lock`]: one gateway process on a SQLite database
+//! - `oldest_release`: which releases the tables are for
 //! - [`outbox`]: what is to be shown; `album`: pictures together
 //! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions ([`question`]), and the one update that decides
@@ -62,6 +63,7 @@ pub mod lists;
 pub mod mcp_tools;
 pub mod memory;
 pub mod notices;
+mod oldest_release;
 pub mod outbox;
 pub mod people;
 pub mod places;

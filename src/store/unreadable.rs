@@ -12,6 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::{Store, journal, leases::Lease};
+
 /// Rows found unreadable.
 pub const UNREADABLE_ROWS: &str = "countersign_unreadable_rows_total";
 
@@ -96,6 +98,20 @@ pub(super) fn set_aside(table: Table, id: &str, problem: &anyhow::Error) {
     metrics::counter!(UNREADABLE_ROWS).increment(1);
     let problem = format!("{problem:#}");
     tracing::error!(row.table = table.name(), row.id = id, problem, "a row cannot be read");
+}
+
+impl Store {
+    /// Gives a conversation back that has an event which only a newer release can read; `false` if
+    /// that is not the problem. This process leaves it alone for a while, and another may take it up
+    /// at once.
+    pub async fn leave_unreadable(&self, lease: &Lease, problem: &anyhow::Error) -> Result<bool> {
+        if problem.chain().find_map(|cause| cause.downcast_ref::<journal::Unreadable>()).is_none() {
+            return Ok(false);
+        }
+        set_aside(Table::Conversations, lease.conversation().as_str(), problem);
+        self.release(lease).await?;
+        Ok(true)
+    }
 }
 
 /// The ids of the rows that are set aside now, with blanks between them: a query leaves them out with

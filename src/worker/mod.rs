@@ -206,6 +206,10 @@ async fn advance_safely(worker: &Worker, claimed: Claimed) {
     match advanced {
         Ok(Ok(())) => {}
         Ok(Err(problem)) => {
+            let store = &worker.gateway.store;
+            if matches!(store.leave_unreadable(&claimed.lease, &problem).await, Ok(true)) {
+                return;
+            }
             let problem = format!("{problem:#}");
             tracing::error!(conversation.id = reference, problem, "the turn is tried again");
             give_back(worker, &claimed).await;

@@ -21,6 +21,7 @@ mod measured;
 mod pages;
 mod planted;
 mod process;
+mod releases;
 mod reload;
 mod room;
 mod rows;

@@ -110,3 +110,30 @@ story! {
         assert!(known.contains("expired"), "{known}");
     }
 }
+
+story! {
+    /// A node of this release gives a conversation back that has an event of a newer one, and leaves
+    /// it alone; others go on.
+    async fn a_conversation_of_a_newer_release_is_left_to_others(world: &mut World) {
+        world.model_will(say("One."));
+        world.ann_says("one").await;
+        let app = world.node().await;
+        let what = world.said("two");
+        world.takes(&app, "1", what).await;
+        let newer = "UPDATE events SET body = '{\"kind\":\"of tomorrow\"}' WHERE body LIKE '%two%'";
+        world.tampers(newer).await;
+        let free = "
+            CREATE VIEW free AS
+            SELECT id FROM conversations WHERE lease_until = 0 AND ready_at IS NOT NULL";
+        world.tampers(free).await;
+        assert_eq!(app.worker.advance_ready().await.unwrap(), 1);
+        assert_eq!(world.rows_of("free").await.len(), 1, "another node may take it at once");
+        let now = app.gateway.clock.now();
+        assert!(app.gateway.store.claim(9, now).await.unwrap().is_empty(), "this one does not");
+        let elsewhere = Place { chat: "8".into(), thread: None, kind: PlaceKind::Private };
+        world.model_will(say("Here."));
+        let what = world.said("hello");
+        world.happens_at(elsewhere, ("2", &[]), what).await;
+        assert_eq!(world.last(), "Here.");
+    }
+}
