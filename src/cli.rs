@@ -230,12 +230,13 @@ pub fn printed(config: &Config, variables: &BTreeMap<String, String>) -> Result<
 
 async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()> {
     let mut signals = Signals::heard()?;
-    let (app, terminal) = app::terminal::open(config, variables).await?;
+    let talk = app::terminal::open(config, variables).await?;
+    let (app, terminal) = (&talk.app, &talk.terminal);
     say("Write to the agent; /help says how, /file PATH sends a file, Ctrl-C ends it.\n")?;
     app.start();
     tokio::select! {
         _ = signals.next() => {}
-        ended = app::terminal::all_is_said(&app, &terminal) => ended?,
+        ended = app::terminal::all_is_said(app, terminal) => ended?,
     }
     app.stop().await
 }

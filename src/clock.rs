@@ -1,8 +1,15 @@
 //! The time, as a value that is passed in: nothing else asks the machine.
+//!
+//! The clock of the process never steps back. Where nodes share a database, it follows that one's
+//! clock ([`follow`]), so that deadlines mean the same on each node; otherwise it follows the
+//! machine's. It jumps ahead at once, and waits for what it is ahead of by going at half the speed.
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use std::{sync::Mutex, time::Duration};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 use tokio::sync::watch;
 
 #[async_trait]
@@ -13,21 +20,90 @@ pub trait Clock: Send + Sync {
     async fn sleep_until(&self, instant: DateTime<Utc>);
 }
 
-/// The machine's clock.
+/// The clock of this process.
 #[derive(Debug, Default)]
 pub struct SystemClock;
+
+impl SystemClock {
+    /// What the machine's own clock says, which may step back.
+    pub fn wall() -> DateTime<Utc> {
+        #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
+        Utc::now()
+    }
+}
+
+/// How long an answer of the shared clock may take to count: half of it is how wrong it may be.
+const PRECISE_WITHIN: Duration = Duration::from_millis(500);
+/// A long wait looks at the clock in between: it may have jumped ahead.
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
+
+/// Lets the clock of this process follow one that all nodes share, which said `time` between those
+/// two instants.
+pub fn follow(time: DateTime<Utc>, asked_at: Instant, answered_at: Instant) {
+    let took = answered_at.saturating_duration_since(asked_at);
+    let reading = Reading { at: asked_at + took / 2, time };
+    let mut progress = progress();
+    if took <= PRECISE_WITHIN || progress.shared.is_none() {
+        progress.shared = Some(reading);
+    }
+}
+
+/// A time, and the instant of the monotonic clock at which it was so.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    at: Instant,
+    time: DateTime<Utc>,
+}
+
+impl Reading {
+    fn at(&self, at: Instant) -> DateTime<Utc> {
+        self.time + elapsed(self.at, at)
+    }
+}
+
+#[derive(Debug)]
+struct Progress {
+    /// What the clock has said last.
+    last: Option<Reading>,
+    /// What the shared clock has said last.
+    shared: Option<Reading>,
+}
+
+impl Progress {
+    fn now(&mut self, at: Instant, wall: DateTime<Utc>) -> DateTime<Utc> {
+        let target = self.shared.map_or(wall, |shared| shared.at(at));
+        let time = match self.last {
+            Some(last) if target < last.time => last.time + elapsed(last.at, at) / 2,
+            _ => target,
+        };
+        self.last = Some(Reading { at, time });
+        time
+    }
+}
+
+fn elapsed(since: Instant, at: Instant) -> TimeDelta {
+    TimeDelta::from_std(at.saturating_duration_since(since)).unwrap_or_default()
+}
+
+static PROGRESS: Mutex<Progress> = Mutex::new(Progress { last: None, shared: None });
+
+fn progress() -> MutexGuard<'static, Progress> {
+    PROGRESS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[async_trait]
 impl Clock for SystemClock {
     fn now(&self) -> DateTime<Utc> {
-        #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
-        Utc::now()
+        progress().now(Instant::now(), Self::wall())
     }
 
     async fn sleep_until(&self, instant: DateTime<Utc>) {
-        let left = (instant - self.now()).to_std().unwrap_or(Duration::ZERO);
-        #[expect(clippy::disallowed_methods, reason = "the one place that waits for a time")]
-        tokio::time::sleep(left).await;
+        while let Ok(left) = (instant - self.now()).to_std()
+            && !left.is_zero()
+        {
+            #[expect(clippy::disallowed_methods, reason = "the one place that waits for a time")]
+            tokio::time::sleep(left.min(LOOKS_EVERY)).await;
+        }
     }
 }
 
@@ -59,5 +135,45 @@ impl Clock for HandClock {
         let mut now = self.now.subscribe();
         // The sender lives as long as `self`, so waiting cannot fail.
         let _ = now.wait_for(|now| *now >= instant).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
+    }
+
+    fn after(start: Instant, seconds: u64) -> Instant {
+        start + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_machine_whose_clock_steps_back_does_not_stop_or_step_back() {
+        let (mut clock, start) = (Progress { last: None, shared: None }, Instant::now());
+        assert_eq!(clock.now(start, at(1_000)), at(1_000));
+        assert_eq!(clock.now(after(start, 10), at(1_010)), at(1_010));
+        // It steps back by 100 seconds: a lease of 15 still ends, after 30.
+        assert_eq!(clock.now(after(start, 20), at(920)), at(1_015));
+        assert_eq!(clock.now(after(start, 40), at(940)), at(1_025));
+        // In twice the time it is where the machine is, and goes with it from there.
+        assert_eq!(clock.now(after(start, 210), at(1_110)), at(1_110));
+        assert_eq!(clock.now(after(start, 211), at(1_111)), at(1_111));
+        assert_eq!(clock.now(after(start, 212), at(5_000)), at(5_000), "it jumps ahead");
+    }
+
+    #[test]
+    fn the_shared_clock_counts_and_the_machines_does_not() {
+        let (mut clock, start) = (Progress { last: None, shared: None }, Instant::now());
+        clock.shared = Some(Reading { at: start, time: at(1_000) });
+        assert_eq!(clock.now(after(start, 5), at(1_065)), at(1_005));
+        assert_eq!(clock.now(after(start, 6), at(0)), at(1_006), "the machine's clock was set");
+        clock.shared = Some(Reading { at: after(start, 6), time: at(1_002) });
+        assert_eq!(clock.now(after(start, 8), at(0)), at(1_007), "ahead, and slower");
+        assert_eq!(clock.now(after(start, 10), at(0)), at(1_008));
+        assert_eq!(clock.now(after(start, 12), at(0)), at(1_008), "together again");
+        assert_eq!(clock.now(after(start, 13), at(0)), at(1_009));
     }
 }

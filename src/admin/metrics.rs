@@ -19,8 +19,8 @@ use subtle::ConstantTimeEq as _;
 use super::{Admin, problem::Problem};
 use crate::{
     gateway::{CHANNEL_UP, Gateway},
-    store::{figures::Figures, tally},
-    worker::think::LLM_SECONDS,
+    store::{figures::Figures, tally, unreadable::UNREADABLE_ROWS},
+    worker::{sessions::EVENTS_READ, think::LLM_SECONDS},
 };
 
 /// How often what was measured is put into its buckets, also if nobody reads it.
@@ -57,10 +57,13 @@ pub const METRICS: &[(&str, Kind, &str)] = &[
     (tally::APPROVALS, Kind::Counter, "Questions that have ended"),
     (tally::APPROVAL_SECONDS, Kind::Histogram, "How long questions stood"),
     (tally::SENDS, Kind::Counter, "Tries to show something on a platform"),
+    (tally::UNPARSED, Kind::Counter, "Updates set aside: they could not be read or stored"),
+    (UNREADABLE_ROWS, Kind::Counter, "Rows set aside: this release cannot read them"),
     (tally::WEBHOOKS_IN, Kind::Counter, "Webhooks of other programs that have come"),
     (tally::WEBHOOKS_OUT, Kind::Counter, "Tries to tell other programs"),
     (tally::LLM_TOKENS, Kind::Counter, "Tokens, as providers count them"),
     (tally::LLM_COST, Kind::Counter, "Millionths of your currency, by the prices of the models"),
+    (EVENTS_READ, Kind::Counter, "Events read to bring sessions up to date"),
     (LLM_SECONDS, Kind::Histogram, "How long models took to answer"),
     (OUTBOX, Kind::Gauge, "What waits to be shown"),
     (OUTBOX_AGE, Kind::Gauge, "How long the oldest of it has waited"),
@@ -120,6 +123,9 @@ pub fn begin(gateway: &Gateway) {
     }
     metrics::counter!(tally::STEPS).increment(0);
     metrics::counter!(tally::ASKED).increment(0);
+    metrics::counter!(EVENTS_READ).increment(0);
+    metrics::counter!(tally::UNPARSED).increment(0);
+    metrics::counter!(UNREADABLE_ROWS).increment(0);
     for channel in gateway.channels.keys() {
         metrics::gauge!(CHANNEL_UP, "channel" => channel.clone()).increment(0.0);
     }

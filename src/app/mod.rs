@@ -41,7 +41,7 @@ use crate::{
         webhooks::tell::{self, Teller},
     },
     llm::Model,
-    store::{Store, db, files::Artifacts},
+    store::{Store, address, files::Artifacts, process_lock::ProcessLock},
     telemetry,
     tools::{
         Tool,
@@ -235,6 +235,15 @@ pub async fn open_store(config: &Config) -> Result<Store> {
     Store::open(&config.store_url(), config.store.durability, lease).await
 }
 
+/// The right to run a gateway on that database. What an earlier process held is released.
+async fn lock(config: &Config) -> Result<Option<ProcessLock>> {
+    let lock = ProcessLock::take(&config.store_url())?;
+    if let Some(lock) = &lock {
+        open_store(config).await?.release_abandoned(lock).await?;
+    }
+    Ok(lock)
+}
+
 /// The tools whose things lie in the database.
 fn stored(
     config: &Config,
@@ -358,7 +367,9 @@ fn shared_memory(config: &Config) -> BTreeSet<String> {
 /// The configuration as it may be shown: no password, wherever it stands.
 fn shown(config: &Config) -> Result<Value> {
     let without = |_: Option<&str>, text: &str| match url::Url::parse(text) {
-        Ok(url) if url.password().is_some() || url.query().is_some() => db::without_password(text),
+        Ok(url) if url.password().is_some() || url.query().is_some() => {
+            address::without_password(text)
+        }
         _ => text.to_owned(),
     };
     Ok(redact::mapped(&serde_json::to_value(config)?, &without))
@@ -371,6 +382,6 @@ pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSe
         .secrets()
         .filter_map(|secret| secret.reveal(variables).ok())
         .map(|secret| secret.expose_secret().to_owned())
-        .chain(db::passwords(&config.store_url()))
+        .chain(address::passwords(&config.store_url()))
         .collect()
 }

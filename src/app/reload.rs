@@ -16,7 +16,10 @@ use super::{App, GRACE, Given, secrets, shown};
 use crate::{
     admin::reload::Reload,
     config::Config,
-    store::audit::{self, Fact},
+    store::{
+        audit::{self, Fact},
+        process_lock::ProcessLock,
+    },
     telemetry,
 };
 
@@ -35,6 +38,8 @@ pub struct Serving {
     asks: mpsc::Sender<Reload>,
     /// Those before, as long as they have something to end.
     before: TaskTracker,
+    /// Of the process: a reload keeps it.
+    lock: Option<ProcessLock>,
 }
 
 impl Serving {
@@ -44,13 +49,14 @@ impl Serving {
         mut config: Config,
         variables: BTreeMap<String, String>,
     ) -> Result<Self> {
+        let lock = super::lock(&config).await?;
         let listener = bind(&config)?;
         // With port 0 the system chooses one; sign-in links and the greeting name it.
         config.admin.listen = listener.local_addr()?;
         let (asks, reloads) = mpsc::channel(1);
         let app = open(&config, &variables, (&listener, &asks)).await?;
         let (before, secrets) = (TaskTracker::new(), secrets(&config, &variables));
-        Ok(Self { app, config, secrets, file, variables, listener, reloads, asks, before })
+        Ok(Self { app, config, secrets, file, variables, listener, reloads, asks, before, lock })
     }
 
     /// The configuration in force, with the address that the web server listens on.
@@ -115,6 +121,7 @@ impl Serving {
         self.before.close();
         let (stopped, _) =
             tokio::join!(self.app.stop(), tokio::time::timeout(GRACE, self.before.wait()));
+        drop(self.lock);
         stopped
     }
 }

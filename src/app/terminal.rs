@@ -15,17 +15,22 @@ use crate::{
     config::Config,
     gateway::{Connected, Manners, people::Allow},
     journal::role::Role,
-    store::conversations,
+    store::{conversations, process_lock::ProcessLock},
 };
 
 const ID: &str = "terminal";
 
+/// A talk on the terminal, and what it needs.
+pub struct Talk {
+    pub app: App,
+    pub terminal: Arc<Terminal>,
+    _lock: Option<ProcessLock>,
+}
+
 /// Opens everything with the terminal as the only channel. Whoever sits there is the owner.
-pub async fn open(
-    mut config: Config,
-    variables: &BTreeMap<String, String>,
-) -> Result<(App, Arc<Terminal>)> {
+pub async fn open(mut config: Config, variables: &BTreeMap<String, String>) -> Result<Talk> {
     config.store.url = Some(format!("sqlite://{}", config.data_dir.join("terminal.db").display()));
+    let lock = super::lock(&config).await?;
     config.channels.clear();
     let (typed, lines) = mpsc::channel(16);
     // Not a task: a read of the terminal ends with the process, or never.
@@ -49,7 +54,7 @@ pub async fn open(
     };
     let channels = BTreeMap::from([(ID.to_owned(), connected)]);
     let app = App::open(&config, variables, Given { channels, ..Given::default() }).await?;
-    Ok((app, terminal))
+    Ok(Talk { app, terminal, _lock: lock })
 }
 
 /// Returns when there is nothing more to read, and all of it is answered.

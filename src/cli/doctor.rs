@@ -27,7 +27,7 @@ use crate::{
         redact::Redactor,
     },
     app,
-    clock::{Clock as _, SystemClock},
+    clock::SystemClock,
     config::{ChannelEntry, Config, McpEntry, ProviderName, build, oidc, webhooks},
     llm::Model,
     store::{Store, backup},
@@ -174,7 +174,7 @@ async fn database(config: &Config) -> Result<(Found, String)> {
         backup::check(&file).await.context("restore a backup with `countersign restore`")?;
     }
     let theirs = store.read(|tx| Box::pin(async move { tx.now_ms().await })).await?;
-    let skew = (theirs - SystemClock.now().timestamp_millis()).abs();
+    let skew = (theirs - SystemClock::wall().timestamp_millis()).abs();
     Ok(if skew > SKEW_MS {
         let at = DateTime::from_timestamp_millis(theirs).unwrap_or_default();
         (Found::Warning, format!("its clock says {at}, {skew} ms from ours: let NTP set both"))

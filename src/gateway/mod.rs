@@ -1,6 +1,7 @@
 //! Receives and delivers: between the channels and the journal.
 //!
 //! - [`receive`]: what a channel heard becomes events, before the platform may forget it
+//! - `intake`: how batches are stored, and what cannot be
 //! - `desk`: what is at hand meanwhile; `tongue`: in which language
 //! - [`people`]: who may talk; pairing
 //! - [`commands`]: `/new`, `/stop`, …
@@ -18,6 +19,7 @@ pub mod commands;
 pub mod deliver;
 mod desk;
 pub mod drafts;
+mod intake;
 pub mod pace;
 pub mod people;
 pub mod receive;

@@ -1,19 +1,20 @@
 //! What a channel heard becomes events, before the platform may forget it.
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use channels::{
     Batch, FileRef, Incoming, Outgoing, Person, Place, PlaceKind, What, incoming::Batches,
 };
 use chrono::TimeDelta;
-use std::sync::Arc;
+use futures::FutureExt as _;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use super::{
     Gateway, Queue, approvals,
-    approvals::Press,
-    aside::{self, Aside},
+    approvals::{Press, edits::Edit},
+    aside::Aside,
     commands,
     desk::{Desk, Typed, answer, is_platform_command},
-    people, tongue,
+    intake, people, tongue,
 };
 use crate::{
     agent::approvers::Voter,
@@ -22,6 +23,7 @@ use crate::{
         event::{Event, Speaker},
         ids::ConversationId,
         role::Role,
+        session::Session,
     },
     store::{Tx, conversations, inbox, journal, usage},
     texts::{self, Language},
@@ -30,7 +32,8 @@ use crate::{
 /// Takes a channel's batches, in their order, and tells it which are safe.
 pub async fn take_batches(gateway: Arc<Gateway>, channel: String, mut batches: Batches) {
     while let Some((batch, committed)) = batches.recv().await {
-        match receive(&gateway, &channel, batch).await {
+        let received = AssertUnwindSafe(receive(&gateway, &channel, batch)).catch_unwind().await;
+        match received.unwrap_or_else(|_| Err(anyhow!("receiving panicked"))) {
             // The channel has stopped listening; the platform delivers again, and we know it then.
             Ok(()) => drop(committed.send(())),
             Err(problem) => {
@@ -41,8 +44,9 @@ pub async fn take_batches(gateway: Arc<Gateway>, channel: String, mut batches: B
     }
 }
 
-/// Writes a batch down, all of it or nothing, then answers what wants a private answer.
-pub async fn receive(gateway: &Arc<Gateway>, channel: &str, mut batch: Batch) -> Result<()> {
+/// Stores a batch, then answers what wants a private answer. An update that cannot be stored is set
+/// aside and holds no other up; an error means that the database took nothing of what is left.
+pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Result<()> {
     let Some(connected) = gateway.channels.get(channel) else {
         anyhow::bail!("no channel is called `{channel}`");
     };
@@ -56,31 +60,24 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, mut batch: Batch) ->
         messages_per_minute: gateway.messages_per_minute,
         now: gateway.clock.now(),
     };
-    for incoming in &mut batch.incomings {
-        approvals::vouch::before(gateway, channel, incoming).await?;
-    }
-    let asides = gateway
-        .store
-        .write("receive", move |tx| {
-            Box::pin(async move {
-                let mut asides = Vec::new();
-                for incoming in &batch.incomings {
-                    asides.extend(take(tx, &desk, incoming).await?);
-                }
-                if let Some(position) = &batch.position {
-                    inbox::move_position(tx, &desk.channel, position).await?;
-                }
-                Ok(asides)
-            })
-        })
-        .await?;
-    for aside in asides {
-        gateway.tasks.spawn(aside::say(gateway.clone(), channel.to_owned(), aside));
-    }
-    Ok(())
+    intake::store(gateway, desk, batch).await
 }
 
-async fn take(tx: &mut Tx<'_>, desk: &Desk, incoming: &Incoming) -> Result<Option<Aside>> {
+/// An update, and what was read for it before the transaction that stores it.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    pub incoming: Incoming,
+    /// The session that an edit is about.
+    pub folded: Option<Session>,
+}
+
+/// Stores one update; what to say to its sender alone.
+pub(super) async fn take(
+    tx: &mut Tx<'_>,
+    desk: &Desk,
+    prepared: &Prepared,
+) -> Result<Option<Aside>> {
+    let incoming = &prepared.incoming;
     if let What::Unparsed { raw } = &incoming.what {
         tracing::warn!(channel.id = desk.channel, delivery = incoming.key, "kept unparsed");
         inbox::keep_unparsed(tx, &desk.channel, &incoming.key, raw, desk.now).await?;
@@ -101,7 +98,7 @@ async fn take(tx: &mut Tx<'_>, desk: &Desk, incoming: &Incoming) -> Result<Optio
     }
     match &incoming.person {
         Some(person) if !person.is_bot || crash::planted("bots") => {
-            take_from(tx, desk, incoming, person).await
+            take_from(tx, desk, prepared, person).await
         }
         // Channel posts, service messages and other bots do not talk to us.
         _ => Ok(None),
@@ -112,9 +109,10 @@ async fn take(tx: &mut Tx<'_>, desk: &Desk, incoming: &Incoming) -> Result<Optio
 async fn take_from(
     tx: &mut Tx<'_>,
     desk: &Desk,
-    incoming: &Incoming,
+    prepared: &Prepared,
     person: &Person,
 ) -> Result<Option<Aside>> {
+    let Prepared { incoming, folded } = prepared;
     let here = (desk.channel.as_str(), &desk.allow);
     let role = people::role(tx, here, &desk.manners.roles, person).await?;
     let Some(role) = role.filter(|role| *role >= Role::Member) else {
@@ -136,7 +134,8 @@ async fn take_from(
         What::Edited { message, text, addressed: true } => {
             let here = journal::find_conversation(tx, &desk.channel, seat).await?;
             if let Some(conversation) = here {
-                approvals::edits::edited(tx, &conversation, (by, message, text), desk.now).await?;
+                let edit = Edit { by, message, text, folded: folded.as_ref() };
+                approvals::edits::edited(tx, &conversation, edit, desk.now).await?;
             }
             Ok(None)
         }
@@ -305,7 +304,7 @@ async fn from_stranger(
     }
 }
 
-fn toast(place: &Place, press: &str, text: String) -> Aside {
+pub(super) fn toast(place: &Place, press: &str, text: String) -> Aside {
     let what = Outgoing::Toast { press: press.to_owned(), text, alert: false };
     Aside { place: place.clone(), what }
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`event`]: one fact of one conversation
 //! - [`session`]: the present, folded from the facts
+//! - [`snapshot`]: sessions as text, so that a fold need not begin at the first event
 //! - [`said`]: files and edits of messages
 //! - [`family`]: agents that work for one another
 //! - [`reuse`]: results that are used once more
@@ -16,4 +17,5 @@ pub mod reuse;
 pub mod role;
 pub mod said;
 pub mod session;
+pub mod snapshot;
 pub mod standing;

@@ -1,5 +1,7 @@
 //! Results that are used once more: for the same call again, for the person as they are.
 
+use std::collections::BTreeSet;
+
 use super::{
     event::Call,
     ids::CallId,
@@ -36,5 +38,20 @@ impl Session {
             self.done.insert(call.clone());
             self.end(call, &text);
         }
+    }
+
+    /// Of a call that no item shows any more, nothing refers to the outcome.
+    pub(super) fn forget_unseen_calls(&mut self) {
+        let seen: BTreeSet<_> = self
+            .items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Replied { calls, .. } => Some(calls),
+                _ => None,
+            })
+            .flatten()
+            .map(|(call, _)| &call.id)
+            .collect();
+        self.done.retain(|id| seen.contains(id));
     }
 }

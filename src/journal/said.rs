@@ -1,6 +1,7 @@
 //! What came with messages, and what became of them afterwards: files, edits.
 
 use channels::FileRef;
+use serde::{Deserialize, Serialize};
 
 use super::{
     event::{Attachment, Entry, Seq, Speaker},
@@ -8,14 +9,15 @@ use super::{
 };
 
 /// A file that came with a message.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SentFile {
     pub seq: Seq,
     pub file: FileRef,
     pub state: FileState,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FileState {
     /// The platform has it.
     Waiting,
@@ -69,15 +71,10 @@ impl Session {
 
     /// Who speaks while calls are under way joins in: the calls stay those of who asked for them.
     pub(super) fn asked_by(&mut self, upto: Seq) {
-        let fresh = self.answered_upto + 1..=upto;
-        let mut read: Vec<_> = self
-            .items
-            .iter()
-            .filter_map(|item| match item {
-                Item::Said { seq, by, .. } if fresh.contains(seq) => Some(by.clone()),
-                _ => None,
-            })
-            .collect();
+        let fresh = self.said_from_the_end().take_while(|(seq, _)| *seq > self.answered_upto);
+        let read = fresh.filter(|(seq, _)| *seq <= upto);
+        let mut read: Vec<_> = read.map(|(_, by)| by.clone()).collect();
+        read.reverse();
         if self.calls.is_empty() || self.requester.is_none() {
             // A sub-agent has inherited them before anybody asks it for anything.
             if self.requester.is_some() {
@@ -92,6 +89,28 @@ impl Session {
                 self.joined.push(by);
             }
         }
+    }
+
+    /// What was said, the newest first. Numbers only grow along the items, so that whoever looks for
+    /// recent ones can stop at the first that is too old.
+    fn said_from_the_end(&self) -> impl Iterator<Item = (Seq, &Speaker)> {
+        self.items.iter().rev().filter_map(|item| match item {
+            Item::Said { seq, by, .. } => Some((*seq, by)),
+            _ => None,
+        })
+    }
+
+    /// The place of the first message that has come after that event; the end, if none has.
+    pub(super) fn first_said_after(&self, upto: Seq) -> usize {
+        let mut place = self.items.len();
+        for (at, item) in self.items.iter().enumerate().rev() {
+            match item {
+                Item::Said { seq, .. } if *seq > upto => place = at,
+                Item::Said { .. } => break,
+                _ => {}
+            }
+        }
+        place
     }
 
     /// Whether that message has been said and no reply has read it yet.
@@ -139,7 +158,7 @@ impl Session {
     }
 
     pub(super) fn file_taken(&mut self, of: Seq, path: &str) {
-        let by = self.items.iter().find_map(|item| match item {
+        let by = self.items.iter().rev().find_map(|item| match item {
             Item::Said { by, files, .. } if files.iter().any(|sent| sent.seq == of) => Some(by),
             _ => None,
         });
@@ -170,7 +189,7 @@ impl Session {
     }
 
     pub(super) fn set_file(&mut self, of: Seq, state: FileState) {
-        let files = self.items.iter_mut().filter_map(|item| match item {
+        let files = self.items.iter_mut().rev().filter_map(|item| match item {
             Item::Said { files, .. } => Some(files),
             _ => None,
         });

@@ -1,6 +1,8 @@
-//! The present of one conversation, folded from its events; never saved.
+//! The present of one conversation, folded from its events. A change to what the fold yields needs a
+//! new [`super::snapshot::VERSION`].
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
@@ -13,7 +15,7 @@ use super::{
     standing::Standing,
 };
 
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Session {
     /// The last event that is folded in.
     pub seq: Seq,
@@ -59,11 +61,12 @@ pub struct Session {
     /// The model that somebody has chosen.
     pub model: Option<String>,
     /// Not folded: the worker sets it whenever it has read the journal.
+    #[serde(skip)]
     pub standing: Standing,
 }
 
 /// What the turn at hand has used so far.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Turn {
     pub started_at: Option<DateTime<Utc>>,
     /// The message that began it.
@@ -79,7 +82,8 @@ pub struct Turn {
     pub asking: Vec<CallId>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Item {
     Said {
         seq: Seq,
@@ -110,7 +114,7 @@ pub enum Item {
     },
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenCall {
     pub call: Call,
     pub state: CallState,
@@ -122,7 +126,8 @@ pub struct OpenCall {
 ///  └──────────────────────────────┘ └──► Asked (the outcome is unknown) ──► Decided
 /// New, Decided ──► Delegated ──► Ended
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CallState {
     New,
     Asked {
@@ -244,11 +249,7 @@ impl Session {
             .iter()
             .map(|call| OpenCall { call: call.clone(), state: CallState::New })
             .collect();
-        let place = self
-            .items
-            .iter()
-            .position(|item| matches!(item, Item::Said { seq, .. } if *seq > upto))
-            .unwrap_or(self.items.len());
+        let place = self.first_said_after(upto);
         let calls = calls.iter().map(|call| (call.clone(), None)).collect();
         self.items.insert(place, Item::Replied { upto, text: text.to_owned(), calls });
     }
@@ -371,6 +372,7 @@ impl Session {
         }
         self.items = vec![Item::Summary { text }];
         self.items.extend(new);
+        self.forget_unseen_calls();
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     db::sql,
     leases::readable,
     outbox::{self, Ended, Sending},
+    unreadable::Table,
 };
 use crate::journal::ids::{ConversationId, OutboxId};
 
@@ -112,7 +113,7 @@ async fn behind(
     let mut others = Vec::new();
     let mut bytes = first.what.size_bytes();
     for (id, body, placed) in rows {
-        let what = readable::<Outgoing>(&id, &body).filter(Outgoing::is_picture);
+        let what = readable::<Outgoing>(Table::Outbox, &id, &body).filter(Outgoing::is_picture);
         let Some(what) = what.filter(|_| placed.is_none()) else { break };
         bytes += what.size_bytes();
         if bytes > most_bytes {

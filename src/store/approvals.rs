@@ -19,6 +19,7 @@ use super::{
     outbox::{self, Row},
     question::{Approval, Asked},
     tally, topics,
+    unreadable::{self, Table, readable_rows},
 };
 use crate::journal::{
     event::{Seq, Status},
@@ -159,7 +160,7 @@ pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<V
         ),
         conversation.as_str()
     );
-    rows.into_iter().map(approval).collect()
+    Ok(readable(rows))
 }
 
 /// What people can decide at the place of a conversation, oldest first: in that one or in those
@@ -177,7 +178,7 @@ pub async fn shown_beside(tx: &mut Tx<'_>, conversation: &ConversationId) -> Res
         ),
         conversation.as_str()
     );
-    rows.into_iter().map(approval).collect()
+    Ok(readable(rows))
 }
 
 /// What people can decide in a conversation, oldest first: it need not have asked that itself.
@@ -191,7 +192,7 @@ pub async fn shown_in(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<
         ),
         conversation.as_str()
     );
-    rows.into_iter().map(approval).collect()
+    Ok(readable(rows))
 }
 
 /// What is open anywhere, so many of it. Each conversation's in a row, always in one order: two who
@@ -207,7 +208,7 @@ pub async fn open(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Approval>> {
         ),
         most as i64
     );
-    rows.into_iter().map(approval).collect()
+    Ok(readable(rows))
 }
 
 /// How many questions a conversation has asked since then, with those who work for it.
@@ -237,14 +238,15 @@ pub async fn due(tx: &mut Tx<'_>, now: DateTime<Utc>, most: usize) -> Result<Vec
         tx,
         fetch_all,
         select!(
-            "WHERE a.status = 'pending' AND a.expires_at <= $1
+            "WHERE a.status = 'pending' AND a.expires_at <= $1 AND $3 NOT LIKE '%' || a.id || '%'
             ORDER BY a.expires_at
             LIMIT $2"
         ),
         now.timestamp_millis(),
-        most as i64
+        most as i64,
+        unreadable::waiting(Table::Approvals)
     );
-    rows.into_iter().map(approval).collect()
+    Ok(readable(rows))
 }
 
 /// Decides. Of any number that try, exactly one hears `true`.
@@ -273,6 +275,11 @@ pub async fn settle(
         tx.rung.tally.extend(tally::of_settled(status, now.timestamp_millis() - asked_at));
     }
     Ok(settled.is_some())
+}
+
+/// An approval that cannot be read does not keep others from being found.
+fn readable(rows: Vec<Columns>) -> Vec<Approval> {
+    readable_rows(Table::Approvals, rows, |row| &row.0, approval)
 }
 
 fn approval(row: Columns) -> Result<Approval> {

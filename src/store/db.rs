@@ -15,7 +15,11 @@ use sqlx::{
 use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
-use super::wake::Rung;
+use super::{
+    oldest_release::{OLDEST, ensure_new_enough},
+    transient::Unavailable,
+    wake::Rung,
+};
 use crate::{
     clock::{Clock as _, SystemClock},
     crash,
@@ -88,7 +92,7 @@ pub(super) use sql;
 
 impl Tx<'_> {
     /// The database's clock: leases of several nodes are compared by no other. That of SQLite is
-    /// this machine's, and need not be asked for by a statement.
+    /// this process's, which never steps back.
     pub async fn now_ms(&mut self) -> Result<i64> {
         let now: i64 = match &mut self.conn {
             Conn::Sqlite(_) => SystemClock.now().timestamp_millis(),
@@ -131,8 +135,15 @@ impl Db {
             .acquire_timeout(Duration::from_secs(10))
             .connect_with(options)
             .await?;
-        migrations(Sql::Postgres).run(&pool).await.context("migrating")?;
+        let all = migrations(Sql::Postgres);
+        all.run(&pool).await.context("migrating")?;
+        ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&pool).await?)?;
         Ok(Self::Postgres(pool))
+    }
+
+    /// Whether other nodes may use it at the same time.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self, Self::Postgres(_))
     }
 
     pub(super) async fn write<T, F>(&self, work: F) -> Result<(T, Rung)>
@@ -144,8 +155,8 @@ impl Db {
             Self::Sqlite { writer, .. } => {
                 let (answer, wait) = oneshot::channel();
                 let job = job(work, answer);
-                writer.send(job).await.map_err(|_| anyhow!("the database is closed"))?;
-                wait.await.map_err(|_| anyhow!("the database did not take the transaction"))?
+                writer.send(job).await.map_err(|_| unavailable("the database is closed"))?;
+                wait.await.map_err(|_| unavailable("the database did not take the transaction"))?
             }
             Self::Postgres(pool) => {
                 for wait in WAITS_MS {
@@ -182,13 +193,18 @@ impl Db {
     }
 }
 
+fn unavailable(problem: &str) -> anyhow::Error {
+    Unavailable(problem.to_owned()).into()
+}
+
 async fn write_on<T, F>(pool: &PgPool, work: F) -> Result<(T, Rung)>
 where
     F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
 {
     let mut open = pool.begin().await?;
     let mut tx = Tx { conn: Conn::Postgres(&mut open), rung: Rung::default() };
-    let value = work(&mut tx).await?;
+    let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
+    let value = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")))?;
     let rung = std::mem::take(&mut tx.rung);
     open.commit().await?;
     Ok((value, rung))
@@ -225,7 +241,7 @@ where
             let finish: Finish = Box::new(move |committed| {
                 let result = match committed {
                     Ok(()) => result.map(|value| (value, rung)),
-                    Err(problem) => Err(anyhow!("committing: {problem}")),
+                    Err(problem) => Err(unavailable(&format!("committing: {problem}"))),
                 };
                 // Whoever asked may have gone; the commit stands all the same.
                 let _ = answer.send(result);
@@ -253,7 +269,9 @@ async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
         .busy_timeout(Duration::from_secs(10))
         .foreign_keys(true);
     let mut conn = SqliteConnection::connect_with(&options).await?;
-    migrations(Sql::Sqlite).run(&mut conn).await.context("migrating")?;
+    let all = migrations(Sql::Sqlite);
+    all.run(&mut conn).await.context("migrating")?;
+    ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
     let readers = SqlitePoolOptions::new().max_connections(4).connect_with(options).await?;
     let (writer, jobs) = mpsc::channel(1024);
     #[expect(clippy::disallowed_methods, reason = "ends by itself when the last Store is dropped")]
@@ -353,44 +371,17 @@ fn migrations(sql: Sql) -> Migrator {
         (15, "webhooks", include_str!("../../migrations/0015_webhooks.sql")),
         (17, "sign on", include_str!("../../migrations/0017_sign_on.sql")),
         (18, "failures", include_str!("../../migrations/0018_failures.sql")),
+        (20, "sessions", include_str!("../../migrations/0020_sessions.sql")),
+        (21, "oldest release", include_str!("../../migrations/0021_oldest_release.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {
         let text = sqlx::SqlStr::from_static(text);
         Migration::new(number, name.into(), MigrationType::Simple, text, false)
     };
-    Migrator::with_migrations(texts.map(migration).into())
-}
-
-/// The URL as it may be shown: no password, wherever it stands.
-pub fn without_password(url: &str) -> String {
-    let Ok(mut shown) = url::Url::parse(url) else { return "(not a URL)".to_owned() };
-    if shown.password().is_some() {
-        // Only URLs that cannot have a password refuse to have it replaced.
-        let _ = shown.set_password(Some("…"));
-    }
-    if shown.query_pairs().any(|(name, _)| is_secret(&name)) {
-        let pairs: Vec<_> = shown
-            .query_pairs()
-            .map(|(name, value)| {
-                let value = if is_secret(&name) { "…".into() } else { value.into_owned() };
-                (name.into_owned(), value)
-            })
-            .collect();
-        shown.query_pairs_mut().clear().extend_pairs(pairs);
-    }
-    shown.to_string()
-}
-
-/// Every password in it, to be kept out of everything that is shown.
-pub fn passwords(url: &str) -> Vec<String> {
-    let Ok(url) = url::Url::parse(url) else { return Vec::new() };
-    let asked = url.query_pairs().filter(|(name, _)| is_secret(name));
-    let asked = asked.map(|(_, value)| value.into_owned());
-    url.password().map(str::to_owned).into_iter().chain(asked).collect()
-}
-
-fn is_secret(name: &str) -> bool {
-    name.to_ascii_lowercase().contains("password")
+    let mut all = Migrator::with_migrations(texts.map(migration).into());
+    // Those of a newer release, beside which this one may still run.
+    all.set_ignore_missing(true);
+    all
 }
 
 #[cfg(test)]
@@ -464,20 +455,5 @@ mod tests {
         own.close().await.unwrap();
         let drop = sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"));
         sqlx::raw_sql(drop).execute(&mut conn).await.unwrap();
-    }
-
-    /// S11
-    #[test]
-    fn s11_a_url_is_shown_without_its_passwords() {
-        let url =
-            "postgres://ann:first@host/db?sslmode=require&password=sec%20ond&sslpassword=third";
-        let shown = without_password(url);
-        for password in ["first", "sec", "third"] {
-            assert!(!shown.contains(password), "{shown}");
-        }
-        assert!(shown.contains("sslmode=require"), "{shown}");
-        assert_eq!(passwords(url), ["first", "sec ond", "third"]);
-        assert_eq!(without_password("sqlite://./data/x.db"), "sqlite://./data/x.db");
-        assert!(!without_password("no url: secret").contains("secret"));
     }
 }

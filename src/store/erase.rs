@@ -17,7 +17,7 @@ use super::{
     Tx, approvals, audit,
     db::sql,
     forgotten::{Forgotten, NOBODY, nobody},
-    grants, journal, memory, places, tasks,
+    grants, journal, memory, places, sessions, tasks,
 };
 use crate::journal::{event::Event, ids::ConversationId};
 
@@ -63,7 +63,9 @@ pub async fn erase(
     for conversation in &shared {
         let count = forget(tx, conversation, person, &mut files).await?;
         if count > 0 {
-            journal::append(tx, conversation, &Event::Restarted { by: nobody() }, now).await?;
+            let restarted = Event::Restarted { by: nobody() };
+            let seq = journal::append(tx, conversation, &restarted, now).await?;
+            sessions::invalidate(tx, conversation, seq).await?;
         }
         erased.events += count;
     }
@@ -183,6 +185,7 @@ async fn remove(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
         "DELETE FROM votes WHERE approval IN (SELECT id FROM approvals WHERE conversation = $1)",
         "DELETE FROM grants WHERE scope = 'conversation' AND owner = $1",
         "DELETE FROM approvals WHERE conversation = $1",
+        "DELETE FROM sessions WHERE conversation = $1",
         "DELETE FROM drafts WHERE conversation = $1",
         "DELETE FROM schedules WHERE conversation = $1",
         "DELETE FROM outbox WHERE conversation = $1",

@@ -3,7 +3,12 @@
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 
-use super::{Store, Tx, at, db::sql, lists::Stretch};
+use super::{
+    Store, Tx, at,
+    db::sql,
+    lists::Stretch,
+    unreadable::{Table, readable_rows},
+};
 use crate::journal::{
     event::Speaker,
     ids::{ApprovalId, ConversationId, GrantId},
@@ -81,13 +86,13 @@ pub async fn in_force(
         person,
         conversation.as_str()
     );
-    rows.into_iter().map(grant).collect()
+    Ok(readable(rows))
 }
 
 /// All that hold, for the owner of the bot.
 pub async fn all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Vec<Grant>> {
     let rows: Vec<Columns> = sql!(tx, fetch_all, select!("ORDER BY id"), now.timestamp_millis());
-    rows.into_iter().map(grant).collect()
+    Ok(readable(rows))
 }
 
 /// A stretch of them, in the order of the giving.
@@ -128,6 +133,11 @@ pub async fn of_approval(
         approval.as_str()
     );
     row.map(grant).transpose()
+}
+
+/// A grant that cannot be read allows nothing.
+fn readable(rows: Vec<Columns>) -> Vec<Grant> {
+    readable_rows(Table::Grants, rows, |row| &row.0, grant)
 }
 
 fn grant(row: Columns) -> Result<Grant> {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::{Tx, db::sql};
+use super::{Tx, db::sql, tally};
 
 /// Whether this delivery is new; remembered from now on.
 pub async fn first_seen(
@@ -42,7 +42,7 @@ pub async fn was_seen(tx: &mut Tx<'_>, channel: &str, delivery: &str) -> Result<
     Ok(found.is_some())
 }
 
-/// Keeps what could not be read, as it came.
+/// Keeps what could not be read or stored, as it came.
 pub async fn keep_unparsed(
     tx: &mut Tx<'_>,
     channel: &str,
@@ -50,6 +50,7 @@ pub async fn keep_unparsed(
     raw: &str,
     now: DateTime<Utc>,
 ) -> Result<()> {
+    tx.rung.tally.push(tally::of_unparsed());
     sql!(
         tx,
         execute,

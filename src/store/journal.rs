@@ -9,6 +9,15 @@ use crate::journal::{
     ids::ConversationId,
 };
 
+/// An event that this release does not know: a newer one has written it.
+#[derive(Debug, thiserror::Error)]
+#[error("event {seq} of {conversation} cannot be read: {problem}")]
+pub struct Unreadable {
+    conversation: ConversationId,
+    seq: Seq,
+    problem: serde_json::Error,
+}
+
 impl Store {
     /// The events after `seq`, in order.
     pub async fn events_after(
@@ -42,13 +51,40 @@ pub async fn events_after(
         conversation.as_str(),
         seq
     );
-    rows.into_iter()
-        .map(|(seq, ms, body)| {
-            let event = serde_json::from_str(&body)
-                .with_context(|| format!("event {seq} of {conversation}"))?;
-            Ok(Entry { seq, at: at(ms), event })
-        })
-        .collect()
+    rows.into_iter().map(|row| entry(&conversation, row)).collect()
+}
+
+/// The next events after `seq`, `most` at most.
+pub(super) async fn events_page(
+    tx: &mut Tx<'_>,
+    conversation: ConversationId,
+    seq: Seq,
+    most: usize,
+) -> Result<Vec<Entry>> {
+    let rows: Vec<(i64, i64, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- next events
+        SELECT seq, at, body FROM events
+        WHERE conversation = $1 AND seq > $2
+        ORDER BY seq
+        LIMIT $3",
+        conversation.as_str(),
+        seq,
+        most as i64
+    );
+    rows.into_iter().map(|row| entry(&conversation, row)).collect()
+}
+
+fn entry(conversation: &ConversationId, row: (i64, i64, String)) -> Result<Entry> {
+    let (seq, ms, body) = row;
+    let event = serde_json::from_str(&body).map_err(|problem| Unreadable {
+        conversation: conversation.clone(),
+        seq,
+        problem,
+    })?;
+    Ok(Entry { seq, at: at(ms), event })
 }
 
 /// Writes down what came from outside, and makes the conversation ready. Needs no lease: it is a

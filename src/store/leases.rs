@@ -11,6 +11,7 @@ use super::{
     Store, Tx,
     db::sql,
     held::{self, Held, Hold},
+    unreadable::{self, Table},
 };
 use crate::{
     journal::ids::{ConversationId, NodeId},
@@ -87,6 +88,7 @@ macro_rules! claim {
             WHERE id IN (
                 SELECT id FROM conversations
                 WHERE ready_at <= $3 AND lease_until <= $6 AND not_before <= $5
+                AND $7 NOT LIKE '%' || id || '%'
                 ORDER BY ready_at
                 LIMIT $4 ",
             $skip,
@@ -193,9 +195,11 @@ async fn any_ready(tx: &mut Tx<'_>, settled_at: DateTime<Utc>) -> Result<bool> {
         -- any ready
         SELECT fence FROM conversations
         WHERE ready_at <= $1 AND lease_until <= $1 AND not_before <= $2
+        AND $3 NOT LIKE '%' || id || '%'
         LIMIT 1",
         now,
-        settled_at.timestamp_millis()
+        settled_at.timestamp_millis(),
+        unreadable::waiting(Table::Conversations)
     );
     Ok(found.is_some())
 }
@@ -219,11 +223,12 @@ async fn claim(
         now,
         most as i64,
         settled_at.timestamp_millis(),
-        expired_by
+        expired_by,
+        unreadable::waiting(Table::Conversations)
     );
     let claimed = rows.into_iter().filter_map(|row| {
         let (id, channel, place, language, fence, agent, root, depth, failures) = row;
-        let place = readable(&id, &place)?;
+        let place = readable(Table::Conversations, &id, &place)?;
         let hold = held.hold(&id, fence);
         let (conversation, root) = (ConversationId(id), root.map(ConversationId));
         let lease = Lease { conversation, root, node: node.clone(), fence };
@@ -236,12 +241,14 @@ async fn claim(
 
 type ClaimedRow = (String, String, String, String, i64, Option<String>, Option<String>, i64, i64);
 
-/// A row that a newer version has written may not be readable here: it is left to lapse, and holds
-/// nothing else up.
-pub(super) fn readable<T: serde::de::DeserializeOwned>(id: &str, body: &str) -> Option<T> {
-    serde_json::from_str(body)
-        .inspect_err(|problem| tracing::error!(row.id = id, %problem, "a row cannot be read"))
-        .ok()
+/// Parses the JSON of a row. A row that cannot be read keeps its lease until that expires, and
+/// holds nothing else up.
+pub(super) fn readable<T: serde::de::DeserializeOwned>(
+    table: Table,
+    id: &str,
+    body: &str,
+) -> Option<T> {
+    unreadable::readable(table, id, serde_json::from_str(body).map_err(Into::into))
 }
 
 async fn hold_duty(

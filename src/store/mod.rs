@@ -1,6 +1,7 @@
 //! Remembers: the only place with SQL, and with the artifact folder.
 //!
 //! - [`db`]: the one file that knows that there are two databases
+//! - [`address`]: its URL
 //! - [`channels`]: which are to be connected anew
 //! - [`conversations`]: what is kept of them besides their events
 //! - [`journal`]: conversations and their events; [`record`]: what workers add to them
@@ -11,12 +12,15 @@
 //! - [`leases`]: who may advance what, until when; `held`: the heartbeat
 //! - [`mcp_tools`]: what servers have said of their tools
 //! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
+//! - [`process_lock`]: one gateway process on a SQLite database
+//! - `oldest_release`: which releases the tables are for
 //! - [`outbox`]: what is to be shown; `album`: pictures together
 //! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions ([`question`]), and the one update that decides
 //! - [`grants`]: leave for longer; the halt of all tools
 //! - [`places`]: where conversations stand
 //! - [`withdrawn`]: those that nobody waits for any more
+//! - [`sessions`]: snapshots of what was folded
 //! - [`showing`]: where and how questions are shown
 //! - [`votes`]: who has said yes
 //! - [`people`]: who may talk, pairing codes, access tokens
@@ -30,11 +34,13 @@
 //! - [`erase`]: takes a person out
 //! - `bind`: text as it is bound to statements
 //! - [`audit`], [`verify`]: what was judged, decided and run, and whether that is what was written
+//! - [`transient`]: errors of the database that pass; [`unreadable`]: rows that cannot be read
 //! - [`wake`]: the in-process bell
 //! - [`files`]: artifacts by their SHA-256
 //!
 //! The caller opens one transaction with [`Store::write`] and composes it from the functions here.
 
+pub mod address;
 mod album;
 pub mod answers;
 pub mod approvals;
@@ -60,13 +66,16 @@ pub mod lists;
 pub mod mcp_tools;
 pub mod memory;
 pub mod notices;
+mod oldest_release;
 pub mod outbox;
 pub mod people;
 pub mod places;
+pub mod process_lock;
 pub mod question;
 pub mod record;
 pub mod rules;
 pub mod schedules;
+pub mod sessions;
 pub mod shelf;
 pub mod showing;
 pub mod tally;
@@ -74,6 +83,8 @@ pub mod tasks;
 pub mod tokens;
 pub mod tool_settings;
 pub mod topics;
+pub mod transient;
+pub mod unreadable;
 pub mod usage;
 pub mod vectors;
 pub mod verify;
@@ -84,12 +95,15 @@ pub mod withdrawn;
 use anyhow::{Context as _, Result, ensure};
 use chrono::{DateTime, TimeZone as _, Utc};
 use futures::future::BoxFuture;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use crate::{crash, journal::ids::NodeId};
+use crate::{clock, crash, journal::ids::NodeId};
 pub use db::Tx;
 use db::{Db, Durability};
 use wake::Bell;
@@ -117,14 +131,16 @@ impl Store {
     pub async fn open(url: &str, durability: Durability, lease_for: Duration) -> Result<Self> {
         let db = Db::open(url, durability)
             .await
-            .with_context(|| format!("opening the database {}", db::without_password(url)))?;
-        Ok(Self {
+            .with_context(|| format!("opening the database {}", address::without_password(url)))?;
+        let store = Self {
             db,
             bell: Arc::default(),
             node: NodeId::new(),
             held: held::Held::default(),
             lease_for,
-        })
+        };
+        store.follow_clock().await.context("reading the database's clock")?;
+        Ok(store)
     }
 
     /// Runs `work` in one transaction; when it returns, all of it is on disk, or nothing is. On
@@ -158,6 +174,14 @@ impl Store {
         read.await.context("the read was aborted")?
     }
 
+    /// Sets the clock of this process by the database's, where nodes share one.
+    pub async fn follow_clock(&self) -> Result<()> {
+        if self.db.is_shared() {
+            self.read(|tx| Box::pin(follow_clock(tx))).await?;
+        }
+        Ok(())
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         self.read(|tx| Box::pin(async move { tx.now_ms().await.map(drop) })).await
@@ -172,6 +196,13 @@ fn spawn<T: Send + 'static>(
 ) -> JoinHandle<Result<T>> {
     #[expect(clippy::disallowed_methods, reason = "its caller waits for it, and is tracked")]
     tokio::spawn(operation.in_current_span())
+}
+
+async fn follow_clock(tx: &mut Tx<'_>) -> Result<()> {
+    let asked_at = Instant::now();
+    let now = tx.now_ms().await?;
+    clock::follow(at(now), asked_at, Instant::now());
+    Ok(())
 }
 
 fn at(ms: i64) -> DateTime<Utc> {

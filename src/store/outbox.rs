@@ -20,6 +20,7 @@ use super::{
     held::{self, Held, Hold},
     leases::readable,
     tally, topics,
+    unreadable::Table,
 };
 use crate::journal::{
     event::Seq,
@@ -161,7 +162,7 @@ async fn claim(
         most as i64,
         expired_by
     );
-    let mut sendings = Vec::with_capacity(rows.len());
+    let (of, mut sendings) = (Table::Outbox, Vec::with_capacity(rows.len()));
     for (id, conversation, body, edits, receipt, attempts, created_ms) in rows {
         let receipt = match (receipt, edits) {
             (Some(receipt), _) => Some(receipt),
@@ -169,9 +170,10 @@ async fn claim(
             (None, None) => None,
         };
         let (channel, place, language) = place_of(tx, &conversation).await?;
-        let (Some(what), Some(place)) = (readable(&id, &body), readable(&id, &place)) else {
-            continue;
-        };
+        let receipt = receipt.unwrap_or_else(|| "null".to_owned());
+        let read =
+            (readable(of, &id, &body), readable(of, &id, &place), readable(of, &id, &receipt));
+        let (Some(what), Some(place), Some(receipt)) = read else { continue };
         sendings.push(Sending {
             hold: Arc::new(held.hold(&id, attempts)),
             id: OutboxId(id),
@@ -180,7 +182,7 @@ async fn claim(
             place,
             language,
             what,
-            receipt: receipt.map(|r| serde_json::from_str(&r)).transpose()?,
+            receipt,
             attempts,
             created_at: at(created_ms),
         });

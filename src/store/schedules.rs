@@ -10,10 +10,16 @@
 //! with it. So it needs no lease: of two nodes that see it due, one fires it. What is over stays for
 //! a while, so that a call that is run once more after a crash finds what it has made.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Store, Tx, at, db::sql, journal, lists::Stretch};
+use super::{
+    Store, Tx, at,
+    db::sql,
+    journal,
+    lists::Stretch,
+    unreadable::{self, Table, readable_rows},
+};
 use crate::{
     agent::times::Rule,
     journal::{
@@ -37,6 +43,10 @@ impl Does {
             Self::Remind => "remind",
             Self::Run => "run",
         }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Remind, Self::Run].into_iter().find(|does| does.as_str() == text)
     }
 }
 
@@ -131,7 +141,7 @@ fn schedule(row: Row) -> Result<Schedule> {
     Ok(Schedule {
         id: ScheduleId(id),
         conversation: ConversationId(conversation),
-        does: if does == Does::Run.as_str() { Does::Run } else { Does::Remind },
+        does: Does::parse(&does).context("what a schedule does")?,
         text,
         rule: serde_json::from_str(&rule)?,
         zone,
@@ -157,12 +167,19 @@ async fn due(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Sch
             SELECT 1 FROM approvals a
             WHERE a.conversation = c.id AND a.status = 'pending'
         )))
+        AND $3 NOT LIKE '%' || s.id || '%'
         ORDER BY s.due_at
         LIMIT $2",
         now.timestamp_millis(),
-        most as i64
+        most as i64,
+        unreadable::waiting(Table::Schedules)
     );
-    rows.into_iter().map(schedule).collect()
+    Ok(readable(rows))
+}
+
+/// A schedule that cannot be read does not keep others from being found.
+fn readable(rows: Vec<Row>) -> Vec<Schedule> {
+    readable_rows(Table::Schedules, rows, |row| &row.0, schedule)
 }
 
 /// Every one of a conversation that is not over, the next to be due first.
@@ -181,7 +198,7 @@ pub async fn of_conversation(
         ORDER BY due_at, id",
         conversation.as_str()
     );
-    rows.into_iter().map(schedule).collect()
+    Ok(readable(rows))
 }
 
 /// Those of all conversations that are not over, in the order of their making backwards; an empty

@@ -15,6 +15,7 @@ pub const ASKED: &str = "countersign_approvals_asked_total";
 pub const APPROVALS: &str = "countersign_approvals_total";
 pub const APPROVAL_SECONDS: &str = "countersign_approval_seconds";
 pub const SENDS: &str = "countersign_sends_total";
+pub const UNPARSED: &str = "countersign_unparsed_total";
 pub const WEBHOOKS_IN: &str = "countersign_webhooks_in_total";
 pub const WEBHOOKS_OUT: &str = "countersign_webhooks_out_total";
 pub const LLM_TOKENS: &str = "countersign_llm_tokens_total";
@@ -65,6 +66,11 @@ pub fn of_settled(status: Status, after_ms: i64) -> Vec<Count> {
         Count::more(APPROVALS, &[("outcome", status.as_str())], 1),
         Count::took(APPROVAL_SECONDS, u64::try_from(after_ms).unwrap_or_default()),
     ]
+}
+
+/// An update that was set aside.
+pub fn of_unparsed() -> Count {
+    Count::more(UNPARSED, &[], 1)
 }
 
 /// A send that was tried.

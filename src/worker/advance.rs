@@ -9,7 +9,7 @@ use super::{
     Worker, act, ask, asking, delegate, fetch, hooks,
     retry::{Retry, Verdict},
     running::Running,
-    scene, think, trail,
+    scene, sessions, think, trail,
     turn::{Flow, Turn},
 };
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
         grants,
         leases::Claimed,
         record::{Change, Terms},
+        sessions::Folded,
     },
 };
 
@@ -34,11 +35,17 @@ pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<(
         return super::apologise(worker, claimed).await;
     }
     let agent = worker.agent_of(claimed).await?;
-    let session = worker.sessions.take(claimed.lease.conversation());
+    let folded = worker.sessions.take(&worker.gateway.store, &claimed.lease).await?;
     let scene = Scene::default();
-    let mut turn = Turn { worker, claimed, agent, session, scene, bell };
+    let Some(_room) = worker.sessions.room(&folded.session).await else {
+        tracing::warn!(conversation.id = %claimed.lease.conversation(), "no room for a turn");
+        return worker.gateway.store.release(&claimed.lease).await;
+    };
+    let Folded { session, stored } = folded;
+    let mut turn = Turn { worker, claimed, agent, session, stored, scene, bell };
     go_around(&mut turn).await?;
-    worker.sessions.keep(claimed.lease.conversation(), turn.session);
+    let folded = Folded { session: turn.session, stored: turn.stored };
+    worker.sessions.keep(&worker.gateway.store, &claimed.lease, folded).await;
     Ok(())
 }
 
@@ -111,10 +118,9 @@ impl Turn<'_> {
     pub async fn read(&mut self, asking: &mut asking::Asking) -> Result<()> {
         let conversation = self.claimed.lease.conversation();
         let store = &self.worker.gateway.store;
-        for entry in store.events_after(conversation, self.session.seq).await? {
-            self.session.apply(&entry);
-            asking.hear(&entry);
-        }
+        let (session, stored) = (&mut self.session, &mut self.stored);
+        sessions::catch_up(store, conversation, session, stored, |entry| asking.hear(entry))
+            .await?;
         if self.session.open_calls().next().is_some() {
             let requester = self.session.requester.as_ref().map_or("", |by| by.id.as_str());
             let person = grants::person(&self.claimed.channel, requester);

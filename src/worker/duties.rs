@@ -23,6 +23,17 @@ pub(super) async fn beat(gateway: Arc<Gateway>) {
     }
 }
 
+/// Keeps the clock of this process with that of the database.
+pub(super) async fn follow_clock(gateway: Arc<Gateway>) {
+    while !gateway.stop.is_cancelled() {
+        if let Err(problem) = gateway.store.follow_clock().await {
+            tracing::warn!(problem = format!("{problem:#}"), "could not read the database's clock");
+        }
+        let _ =
+            tokio::time::timeout(gateway.store.heartbeat_every(), gateway.stop.cancelled()).await;
+    }
+}
+
 /// Expires questions. Not a duty that must be alone: the update that decides is conditional.
 pub(super) async fn expire(gateway: Arc<Gateway>) {
     while !gateway.stop.is_cancelled() {

@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    look,
+    look::{self, Pictures},
     think::until_cut_off,
     turn::{Flow, Turn},
 };
@@ -32,11 +32,14 @@ pub struct Room {
     bytes: Semaphore,
     /// For pictures that are made ready for models; each may take 256 MiB.
     pub(super) eyes: Semaphore,
+    /// Those that models were shown last.
+    pub(super) pictures: Pictures,
 }
 
 impl Default for Room {
     fn default() -> Self {
-        Self { bytes: Semaphore::new(AT_ONCE as usize), eyes: Semaphore::new(2) }
+        let (bytes, eyes) = (Semaphore::new(AT_ONCE as usize), Semaphore::new(2));
+        Self { bytes, eyes, pictures: Pictures::default() }
     }
 }
 

@@ -53,7 +53,7 @@ use tracing::Instrument as _;
 use crate::{
     agent::{Agent, advice, hooks::Hook, redact::Redactor},
     gateway::Gateway,
-    journal::{event::Event, ids::ConversationId, session::Session},
+    journal::{event::Event, ids::ConversationId},
     llm::Model,
     store::{
         leases::Claimed,
@@ -134,6 +134,7 @@ impl Worker {
     pub fn start(self: &Arc<Self>) {
         self.gateway.tasks.spawn(claim(self.clone()));
         self.gateway.tasks.spawn(duties::beat(self.gateway.clone()));
+        self.gateway.tasks.spawn(duties::follow_clock(self.gateway.clone()));
         self.gateway.tasks.spawn(tick::tick(self.clone()));
         self.gateway.tasks.spawn(duties::expire(self.gateway.clone()));
         self.gateway.tasks.spawn(duties::seal(self.gateway.clone(), self.keep_audit));
@@ -228,6 +229,11 @@ async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
     match advanced {
         Ok(Ok(())) => return,
         Ok(Err(error)) => {
+            // An event of a newer release is no failure of the turn: newer nodes can read it.
+            let store = &worker.gateway.store;
+            if matches!(store.leave_unreadable(&claimed.lease, &error).await, Ok(true)) {
+                return;
+            }
             let failures = claimed.failures + 1;
             let error = format!("{error:#}");
             tracing::error!(conversation.id = reference, failures, error, "a turn failed");
@@ -277,8 +283,9 @@ async fn apology(worker: &Worker, claimed: &Claimed) -> Result<Change> {
     let (mut shows, mut answer) = (vec![], None);
     if claimed.sub_agent.is_some() {
         // Events that cannot be read may be why the turn failed.
-        let entries = store.events_after(claimed.lease.conversation(), 0).await.unwrap_or_default();
-        answer = delegate::failure(worker, claimed, &Session::fold(&entries), &reason);
+        let session = store.current_session(claimed.lease.conversation()).await;
+        let session = session.unwrap_or_default();
+        answer = delegate::failure(worker, claimed, &session, &reason);
     } else {
         shows.push(Outgoing::Text { markdown, reply_to: None });
     }

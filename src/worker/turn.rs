@@ -23,6 +23,7 @@ use crate::{
     store::{
         leases::Claimed,
         record::{Change, Recorded},
+        sessions::Stored,
         wake::Listener,
     },
     tools::Context,
@@ -37,6 +38,7 @@ pub(super) struct Turn<'w> {
     pub claimed: &'w Claimed,
     pub agent: Arc<Agent>,
     pub session: Session,
+    pub stored: Stored,
     pub scene: Scene,
     pub bell: Listener,
 }

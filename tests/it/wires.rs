@@ -1,5 +1,6 @@
 //! The program over real sockets: a fake Telegram on one side, a fake language model on the other.
 
+use countersign::clock::{Clock as _, SystemClock};
 use fakes::{
     llm::{self, FakeLlm, Fault, Turn},
     ports::ReservedPort,
@@ -543,6 +544,43 @@ async fn an_update_that_cannot_be_read_is_kept() {
     let kept = wires.rows("unparsed").await;
     assert_eq!(kept.len(), 1);
     assert!(kept[0]["raw"].as_str().unwrap().contains("not a number"), "{kept:?}");
+    wires.stop(running).await;
+    wires.site.end().await;
+}
+
+/// R5: what a killed process held on SQLite is released by the next one: a turn in flight goes on
+/// though its lease would last another hour. A second gateway on the same file is refused; commands
+/// work beside the first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r5_a_turn_goes_on_at_once_after_a_kill_on_sqlite() {
+    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    wires.site.variable("COUNTERSIGN__STORE__LEASE", "1h");
+    let late = Fault::SlowHeaders { turn: llm::text("Too late."), by: Duration::from_mins(5) };
+    wires.llm.will(late);
+    let mut running = wires.start(By::Poll).await;
+    wires.says("think long");
+    eventually("it thinks", async || (wires.llm.requests().len() == 1).then_some(())).await;
+    let leases = async || {
+        let held = wires.site.rows("conversations").await;
+        held.iter().map(|row| row["lease_until"].as_i64().unwrap()).max().unwrap()
+    };
+    let until = leases().await;
+
+    let listen = format!("127.0.0.1:{}", free_port());
+    let mut second = wires.site.start(&[("COUNTERSIGN__ADMIN__LISTEN", listen.as_str())]);
+    assert!(!second.ended().await.success());
+    let lock = wires.site.path("countersign.db.lock");
+    assert!(second.said().contains(lock.to_str().unwrap()), "{}", second.said());
+    let (good, said) = wires.site.run(&["pair"]).await;
+    assert!(good, "{said}");
+
+    running.kill().await;
+    assert_eq!(leases().await, until, "the dead process still holds its lease");
+    wires.llm.will(llm::text("Thought through."));
+    let running = wires.start(By::Poll).await;
+    wires.until("Thought through.").await;
+    assert!(SystemClock.now().timestamp_millis() < until, "the lease has not expired meanwhile");
+    assert_eq!(wires.count("Too late."), 0);
     wires.stop(running).await;
     wires.site.end().await;
 }

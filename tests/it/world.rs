@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use countersign::{
     agent::prompt::Prompt,
     app::{App, Given},
-    clock::{Clock as _, HandClock},
+    clock::{Clock, HandClock},
     config::Config,
     gateway::{Connected, Manners, approvals, deliver, people::Allow, receive},
     journal::event::{Entry, Event},
@@ -150,6 +150,15 @@ impl World {
 
     /// One that has these tools besides.
     pub async fn node_with(&self, more: Vec<Arc<dyn Tool>>) -> App {
+        self.open(Some(self.clock.clone()), more).await
+    }
+
+    /// One whose clock is the process's own.
+    pub async fn node_in_real_time(&self) -> App {
+        self.open(None, vec![]).await
+    }
+
+    async fn open(&self, clock: Option<Arc<dyn Clock>>, more: Vec<Arc<dyn Tool>>) -> App {
         let connected = Connected {
             channel: Arc::new(self.room.clone()),
             allow: Allow::from_list(&self.allow),
@@ -164,7 +173,7 @@ impl World {
         tools.extend(more);
         let models = self.more_models.iter().chain([&self.model]).cloned();
         let given = Given {
-            clock: Some(self.clock.clone()),
+            clock,
             models: models.map(|model| (model.id().to_owned(), model as Arc<dyn Model>)).collect(),
             tools,
             channels: BTreeMap::from([("room".to_owned(), connected)]),

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     admin::{Admin, problem::Problem},
     gateway::approvals::{Came, Choice, Terms, doors, lasting},
-    journal::{session::Session, standing::Scope},
+    journal::standing::Scope,
     store::{
         approvals as questions,
         lists::{
@@ -132,8 +132,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
         })
         .await?;
     let Some((row, parts, votes, proposal)) = found else { return Ok(None) };
-    let happened = admin.gateway.store.events_after(&row.conversation, 0).await?;
-    let taint = Session::fold(&happened).taint;
+    let taint = admin.gateway.store.current_session(&row.conversation).await?.taint;
     Ok(Some({
         let texts = parts.iter().filter_map(|part| match part {
             Outgoing::Text { markdown, .. } | Outgoing::Question { markdown, .. } => {

@@ -1,36 +1,78 @@
 //! Who changes what they have asked for takes back the question that came of it.
 
 use anyhow::Result;
+use channels::{Incoming, What};
 use chrono::{DateTime, Utc};
 
 use super::{End, settle};
 use crate::{
+    gateway::{Gateway, desk::Desk},
     journal::{
         event::{Decider, Decision, Event, Speaker, Status},
         ids::ConversationId,
         session::Session,
     },
-    store::{Tx, approvals as questions, journal},
+    store::{Tx, approvals as questions, journal, sessions},
     texts,
 };
 
-/// Writes an edit down. The questions of the turn that has read the message are superseded, and the
-/// agent goes on with what it says now.
-pub async fn edited(
+/// A message that its writer has changed.
+pub(in crate::gateway) struct Edit<'a> {
+    pub by: Speaker,
+    pub message: &'a str,
+    pub text: &'a str,
+    /// The session as it was before the transaction, if it was read.
+    pub folded: Option<&'a Session>,
+}
+
+/// Reads the session that an edit is about, so that the transaction which stores the edit has little
+/// left to read. `None` where no question is open.
+pub(in crate::gateway) async fn before(
+    gateway: &Gateway,
+    desk: &Desk,
+    incoming: &Incoming,
+) -> Result<Option<Session>> {
+    let Some(person) = incoming.person.as_ref().filter(|_| is_edit(&incoming.what)) else {
+        return Ok(None);
+    };
+    let (desk, place, person) = (desk.clone(), incoming.place.clone(), person.clone());
+    let folded = gateway.store.read(move |tx| {
+        Box::pin(async move {
+            let seat = desk.seat(&place, &person);
+            let Some(here) = journal::find_conversation(tx, &desk.channel, seat).await? else {
+                return Ok(None);
+            };
+            if questions::pending(tx, &here).await?.is_empty() {
+                return Ok(None);
+            }
+            sessions::current(tx, &here, None).await.map(Some)
+        })
+    });
+    folded.await
+}
+
+fn is_edit(what: &What) -> bool {
+    matches!(what, What::Edited { addressed: true, .. })
+}
+
+/// Stores an edit. The questions of the turn that has read the message are superseded, and the agent
+/// goes on with what it says now.
+pub(in crate::gateway) async fn edited(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    (by, message, text): (Speaker, &str, &str),
+    edit: Edit<'_>,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let (speaker, of, new) = (by.clone(), message.to_owned(), text.to_owned());
-    let event = Event::Edited { by: speaker, message: of, text: new };
+    let Edit { by, message, text, folded } = edit;
+    let event =
+        Event::Edited { by: by.clone(), message: message.to_owned(), text: text.to_owned() };
     journal::append(tx, conversation, &event, now).await?;
     let open = questions::pending(tx, conversation).await?;
     if open.is_empty() {
         return Ok(());
     }
-    let entries = journal::events_after(tx, conversation.clone(), 0).await?;
-    if !Session::fold(&entries).acts_on(message, &by) {
+    let session = sessions::current(tx, conversation, folded.cloned()).await?;
+    if !session.acts_on(message, &by) {
         return Ok(());
     }
     for approval in &open {

@@ -1,0 +1,162 @@
+//! Sessions as text, so that a fold need not begin at the first event.
+
+use super::session::Session;
+
+/// The version of the fold. Raise it whenever the same events yield another session, or a session is
+/// written in another way: snapshots of other versions are ignored.
+pub const VERSION: i64 = 1;
+
+/// A larger session is folded anew each time; compaction keeps sessions far below it.
+const LONGEST_BYTES: usize = 8 * 1024 * 1024;
+
+/// The session as text; `None` if it is too large, or would not be read back as exactly the same
+/// (numbers of arguments need not be, and approvals are bound to them).
+pub fn written(session: &Session) -> Option<String> {
+    let text = serde_json::to_string(session).ok()?;
+    let mut again = read(&text).filter(|_| text.len() <= LONGEST_BYTES)?;
+    again.standing = session.standing.clone();
+    (again == *session).then_some(text)
+}
+
+/// The session that was written so.
+pub fn read(text: &str) -> Option<Session> {
+    serde_json::from_str(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::event::{Entry, Event};
+    use chrono::{DateTime, TimeDelta};
+    use serde_json::{Value, json};
+    use sha2::{Digest as _, Sha256};
+    use std::collections::BTreeSet;
+
+    /// What the fixed journal folds into, by version. Entries are only ever added.
+    const DIGESTS: &[(i64, &str)] =
+        &[(1, "94d485f51cec1ffa4513ee24a0d03176f1a614b284a85ec0ce5e07d50ba8bc7c")];
+
+    /// A journal with an event of each kind.
+    fn journal() -> Value {
+        let by = json!({ "id": "1", "name": "Ann" });
+        let usage = json!({ "input_tokens": 10, "output_tokens": 5 });
+        let call = |id: &str, tool: &str| json!({ "id": id, "model_id": id, "tool": tool, "arguments": { "path": "a.txt", "n": 0.1 } });
+        let file =
+            json!({ "name": "a.png", "media_type": "image/png", "size_bytes": 3, "digest": "d" });
+        let result = |text: &str| json!({ "outcome": "done", "text": text, "took_ms": 1, "seen": [{ "path": "a.txt", "digest": "d" }], "views": [file] });
+        json!([
+            { "kind": "remembered", "text": "Ann likes tea." },
+            { "kind": "model_chosen", "by": by, "model": "large" },
+            { "kind": "said", "by": by, "text": "one", "message": "m1" },
+            { "kind": "restarted", "by": by },
+            { "kind": "inherited", "taint": ["a page"], "foreign": ["b.txt"], "joined": [by], "tokens": 7 },
+            { "kind": "said", "by": by, "text": "do it", "message": "m2" },
+            { "kind": "file_sent", "message": "m2", "file": { "id": "f", "name": "a.png", "media_type": null, "size_bytes": null } },
+            { "kind": "file_sent", "message": "m2", "file": { "id": "g", "name": "b.png", "media_type": null, "size_bytes": null } },
+            { "kind": "file_taken", "file": 7, "path": "a.png", "attachment": file, "view": file },
+            { "kind": "file_lost", "file": 8, "reason": "too large" },
+            { "kind": "hooked", "hook": "h", "on": "before_llm", "call": null, "did": { "note": "be brief" } },
+            { "kind": "replied", "text": "", "calls": [call("a", "read_file"), call("b", "write_file"), call("c", "ask_agent"), call("e", "read_file")], "upto": 11, "usage": usage },
+            { "kind": "hooked", "hook": "h", "on": "before_tool", "call": "b", "did": { "note": "careful" } },
+            { "kind": "tool_started", "call": "a" },
+            { "kind": "tool_finished", "call": "a", "result": result("contents") },
+            { "kind": "reused", "call": "e", "from": "a" },
+            { "kind": "approval_asked", "approval": "q", "call": "b", "digest": "d", "asks": "allow" },
+            { "kind": "approval_decided", "approval": "q", "call": "b", "decision": "conversation", "by": { "person": by } },
+            { "kind": "delegated", "call": "c", "children": ["x"] },
+            { "kind": "tainted", "source": "another page" },
+            { "kind": "tools_enabled", "names": ["search"] },
+            { "kind": "tool_finished", "call": "c", "result": result("done") },
+            { "kind": "edited", "by": by, "message": "m2", "text": "do it well" },
+            { "kind": "reminded", "upto": 6 },
+            { "kind": "tool_finished", "call": "b", "result": result("written") },
+            { "kind": "said", "by": by, "text": "and?", "message": "m3" },
+            { "kind": "replied", "text": "Done.", "calls": [], "upto": 25, "usage": usage },
+            { "kind": "failed", "reason": "x", "reference": "r", "upto": 26 },
+            { "kind": "compacted", "upto": 20, "summary": "Ann had a file written.", "usage": usage },
+            { "kind": "ticked", "schedule": "s", "by": by, "text": "look" },
+            { "kind": "pushed", "hook": "ci", "by": by, "text": "built" },
+            { "kind": "replied", "text": "", "calls": [call("f", "write_file")], "upto": 31, "usage": usage },
+            { "kind": "stopped", "by": by },
+            { "kind": "said", "by": by, "text": "again", "message": "m4" },
+            { "kind": "replied", "text": "", "calls": [call("g", "write_file")], "upto": 34, "usage": usage },
+            { "kind": "approval_asked", "approval": "r", "call": "g", "digest": "d", "asks": "retry" },
+        ])
+    }
+
+    fn entries() -> Vec<Entry> {
+        let events: Vec<Event> = serde_json::from_value(journal()).unwrap();
+        let at = |seq| DateTime::UNIX_EPOCH + TimeDelta::seconds(seq);
+        events.into_iter().zip(1..).map(|(event, seq)| Entry { seq, at: at(seq), event }).collect()
+    }
+
+    /// Every event has a name here: a new kind belongs into the fixed journal.
+    fn kind(event: &Event) -> &'static str {
+        match event {
+            Event::Said { .. } => "said",
+            Event::Replied { .. } => "replied",
+            Event::ToolStarted { .. } => "tool_started",
+            Event::ToolFinished { .. } => "tool_finished",
+            Event::ApprovalAsked { .. } => "approval_asked",
+            Event::ApprovalDecided { .. } => "approval_decided",
+            Event::Tainted { .. } => "tainted",
+            Event::ToolsEnabled { .. } => "tools_enabled",
+            Event::Reminded { .. } => "reminded",
+            Event::Failed { .. } => "failed",
+            Event::Stopped { .. } => "stopped",
+            Event::Restarted { .. } => "restarted",
+            Event::Compacted { .. } => "compacted",
+            Event::FileSent { .. } => "file_sent",
+            Event::FileTaken { .. } => "file_taken",
+            Event::FileLost { .. } => "file_lost",
+            Event::Edited { .. } => "edited",
+            Event::ModelChosen { .. } => "model_chosen",
+            Event::Ticked { .. } => "ticked",
+            Event::Pushed { .. } => "pushed",
+            Event::Remembered { .. } => "remembered",
+            Event::Hooked { .. } => "hooked",
+            Event::Delegated { .. } => "delegated",
+            Event::Reused { .. } => "reused",
+            Event::Inherited(_) => "inherited",
+        }
+    }
+    const KINDS: usize = 25;
+
+    /// A fold that yields something else for the same events must not take up old snapshots.
+    #[test]
+    fn a_change_of_the_fold_raises_the_version() {
+        let entries = entries();
+        let kinds: BTreeSet<_> = entries.iter().map(|entry| kind(&entry.event)).collect();
+        assert_eq!(kinds.len(), KINDS);
+        let texts = (1..=entries.len()).map(|count| {
+            let session = Session::fold(&entries[..count]);
+            let text = written(&session).expect("it can be read back");
+            assert_eq!(read(&text), Some(session));
+            text
+        });
+        let digest = hex::encode(Sha256::digest(texts.collect::<Vec<_>>().join("\n")));
+        let known = DIGESTS.last().copied();
+        let advice = "the fold has changed: raise VERSION and add its digest";
+        assert_eq!(known, Some((VERSION, digest.as_str())), "{advice}");
+    }
+
+    #[test]
+    fn what_is_no_session_is_not_read() {
+        assert_eq!(read("nonsense"), None);
+        assert_eq!(read("{}"), None);
+        let long = Session { memory: Some("x".repeat(LONGEST_BYTES)), ..Session::default() };
+        assert_eq!(written(&long), None);
+    }
+
+    #[test]
+    fn calls_that_no_item_shows_are_forgotten() {
+        let entries = entries();
+        let at = |kind_of: &str| {
+            let place = entries.iter().position(|entry| kind(&entry.event) == kind_of).unwrap();
+            Session::fold(&entries[..=place])
+        };
+        let done = Session::fold(&entries[..25]).done;
+        assert_eq!(done.len(), 4);
+        assert!(at("compacted").done.is_empty(), "their results are summed up");
+    }
+}

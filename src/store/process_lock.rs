@@ -1,0 +1,110 @@
+//! One gateway process at a time on a SQLite database; what the one before it held is released when
+//! it starts, so that nothing waits for the leases of a process that was killed.
+//!
+//! The lock is one of the operating system on a file beside the database: it ends with the process,
+//! however that ends. Commands that run no gateway do not take it and work beside one.
+
+use anyhow::{Context as _, Result, bail};
+use std::{
+    fs::{self, File, TryLockError},
+    path::{Path, PathBuf},
+};
+
+use super::{Store, Tx, backup, db::sql};
+
+/// The right to run the gateway on a SQLite database, until it is dropped.
+#[derive(Debug)]
+pub struct ProcessLock {
+    _file: File,
+}
+
+impl ProcessLock {
+    /// Takes the lock of the database at `url`; `None` on PostgreSQL, which many processes share,
+    /// and on a file system without locks.
+    pub fn take(url: &str) -> Result<Option<Self>> {
+        let Some(database) = backup::file_of(url) else { return Ok(None) };
+        let path = lock_file(&database)?;
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .with_context(|| format!("opening the lock file {}", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => bail!(
+                "another gateway process runs on the database {}: it holds the lock file {}",
+                database.display(),
+                path.display()
+            ),
+            Err(TryLockError::Error(problem)) => {
+                let file = path.display();
+                tracing::warn!(%file, %problem, "could not lock; only one gateway may run");
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// `countersign.db.lock`, in the folder in which the database really lies: two paths to one database
+/// are one lock.
+fn lock_file(database: &Path) -> Result<PathBuf> {
+    let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    let real = if database.exists() {
+        fs::canonicalize(database)?
+    } else {
+        // It is created when it is opened.
+        let name = database.file_name().context("store.url names no file")?;
+        fs::canonicalize(folder)?.join(name)
+    };
+    let mut name = real.into_os_string();
+    name.push(".lock");
+    Ok(name.into())
+}
+
+impl Store {
+    /// Releases every lease in the database. The lock proves that no process lives that holds one.
+    pub async fn release_abandoned(&self, _lock: &ProcessLock) -> Result<()> {
+        self.write("release abandoned", |tx| Box::pin(release_abandoned(tx))).await
+    }
+}
+
+async fn release_abandoned(tx: &mut Tx<'_>) -> Result<()> {
+    let leases = [
+        "UPDATE conversations SET lease_until = 0 WHERE lease_until > 0",
+        "UPDATE outbox SET lease_until = 0 WHERE lease_until > 0 AND status = 'waiting'",
+        "UPDATE notices SET lease_until = 0 WHERE lease_until > 0 AND status = 'waiting'",
+        "DELETE FROM leases",
+    ];
+    let mut released = 0;
+    for statement in leases {
+        released += sql!(tx, execute, statement);
+    }
+    if released > 0 {
+        tracing::info!(leases = released, "released what an earlier process held");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_process_at_a_time_whatever_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("a.db");
+        let url = format!("sqlite://{}", database.display());
+        let first = ProcessLock::take(&url).unwrap().expect("a file can be locked");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(folder.path(), &link).unwrap();
+        let same = format!("sqlite:{}", link.join("a.db").display());
+        let refused = ProcessLock::take(&same).unwrap_err().to_string();
+        assert!(refused.contains("a.db.lock"), "{refused}");
+        drop(first);
+        assert!(ProcessLock::take(&same).unwrap().is_some());
+        assert!(ProcessLock::take("postgres://host/db").unwrap().is_none());
+    }
+}

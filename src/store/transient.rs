@@ -1,0 +1,64 @@
+//! Which errors of the database are transient: the same transaction may succeed a moment later.
+
+use anyhow::Error;
+
+/// The database did not take or did not commit a transaction; nothing of it took effect.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unavailable(pub String);
+
+/// Whether the cause lies with the database or the way to it, and not with what was written.
+pub fn is_transient(problem: &Error) -> bool {
+    problem
+        .chain()
+        .any(|cause| cause.is::<Unavailable>() || cause.downcast_ref().is_some_and(passes))
+}
+
+fn passes(problem: &sqlx::Error) -> bool {
+    match problem {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::BeginFailed => true,
+        sqlx::Error::Database(problem) => problem.code().is_some_and(|code| code_passes(&code)),
+        _ => false,
+    }
+}
+
+/// A class of `SQLSTATE`, which has five characters, or one of SQLite's result codes.
+fn code_passes(code: &str) -> bool {
+    /// Connection, rollback, resources, object in use, operator intervention, system error.
+    const CLASSES: [&str; 6] = ["08", "40", "53", "55", "57", "58"];
+    /// The server is a standby, as during a failover.
+    const READ_ONLY: &str = "25006";
+    /// Busy, locked, out of memory, read-only, I/O, full, cannot open, protocol.
+    const CODES: [u32; 8] = [5, 6, 7, 8, 10, 13, 14, 15];
+    if code.len() == 5 {
+        return code == READ_ONLY || code.get(..2).is_some_and(|class| CLASSES.contains(&class));
+    }
+    // The upper bits of a code only say more of its cause.
+    code.parse::<u32>().is_ok_and(|code| CODES.contains(&(code & 0xff)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::{Context as _, anyhow};
+
+    #[test]
+    fn errors_of_the_database_pass_and_errors_of_the_data_do_not() {
+        for code in ["08006", "40001", "40P01", "53300", "57P01", "25006", "5", "517", "13", "778"]
+        {
+            assert!(code_passes(code), "{code}");
+        }
+        for code in ["22021", "23505", "25P02", "42P01", "1", "19", "1555", "787"] {
+            assert!(!code_passes(code), "{code}");
+        }
+        let lost: anyhow::Result<()> = Err(sqlx::Error::PoolTimedOut).context("receive");
+        assert!(is_transient(&lost.unwrap_err()));
+        assert!(is_transient(&Error::new(Unavailable("disk full".into())).context("receive")));
+        assert!(!is_transient(&anyhow!("a transaction panicked")));
+    }
+}
