@@ -348,6 +348,7 @@ fn migrations(sql: Sql) -> Migrator {
         (14, "memory vectors", include_str!("../../migrations/0014_memory_vectors.sql")),
         (15, "webhooks", include_str!("../../migrations/0015_webhooks.sql")),
         (17, "sign on", include_str!("../../migrations/0017_sign_on.sql")),
+        (27, "approval files", include_str!("../../migrations/0027_approval_files.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {
         let text = sqlx::SqlStr::from_static(text);

@@ -36,6 +36,7 @@
 
 mod album;
 pub mod answers;
+pub mod approval_files;
 pub mod approvals;
 pub mod audit;
 pub mod backup;

@@ -205,6 +205,7 @@ impl World {
             proposal: None,
             offers: "acd".into(),
             expires_at: self.clock.now() + TimeDelta::minutes(30),
+            file: None,
             shows: vec![question],
         };
         let seen = self.gateway.store.last_seq(turn.lease.conversation()).await.unwrap();
