@@ -349,6 +349,7 @@ fn migrations(sql: Sql) -> Migrator {
         (15, "webhooks", include_str!("../../migrations/0015_webhooks.sql")),
         (17, "sign on", include_str!("../../migrations/0017_sign_on.sql")),
         (27, "approval files", include_str!("../../migrations/0027_approval_files.sql")),
+        (28, "first sign-in", include_str!("../../migrations/0028_first_sign_in.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {
         let text = sqlx::SqlStr::from_static(text);
