@@ -40,7 +40,7 @@ use crate::{
         webhooks::tell::{self, Teller},
     },
     llm::Model,
-    store::{Store, db, files::Artifacts},
+    store::{Store, db, files::Artifacts, modes},
     telemetry,
     tools::{
         Tool,
@@ -195,6 +195,7 @@ fn serves(
         .taking(webhooks::inlets(config, variables)?, teller)
         .measured(metrics_token(config, variables)?)
         .behind(config.admin.proxies()?)
+        .answering_to(config.admin.hosts())
         .believing(oidc::issuer(config, variables)?))
 }
 
@@ -216,6 +217,7 @@ async fn teller(
 pub async fn open_store(config: &Config) -> Result<Store> {
     let lease = build::duration(&config.store.lease).context("store.lease")?;
     let lease = lease.to_std().context("store.lease")?;
+    modes::create_folder(&config.data_dir)?;
     Store::open(&config.store_url(), config.store.durability, lease).await
 }
 

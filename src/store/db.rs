@@ -15,7 +15,7 @@ use sqlx::{
 use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
-use super::wake::Rung;
+use super::{modes, wake::Rung};
 use crate::clock::{Clock as _, SystemClock};
 
 /// How long a transaction that gave way to another waits before it is tried again, each time.
@@ -233,10 +233,7 @@ where
 }
 
 async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
-    if let Some(folder) = std::path::Path::new(path).parent() {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("creating the folder {}", folder.display()))?;
-    }
+    modes::create_database(std::path::Path::new(path))?;
     let synchronous = match durability {
         Durability::Full => SqliteSynchronous::Full,
         Durability::Normal => SqliteSynchronous::Normal,

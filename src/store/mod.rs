@@ -57,6 +57,7 @@ pub mod leases;
 pub mod lists;
 pub mod mcp_tools;
 pub mod memory;
+pub mod modes;
 pub mod notices;
 pub mod outbox;
 pub mod pairing;
