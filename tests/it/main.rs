@@ -21,6 +21,7 @@ mod measured;
 mod pages;
 mod planted;
 mod process;
+mod refusals;
 mod reload;
 mod room;
 mod rows;
