@@ -126,7 +126,6 @@ impl Named {
         for command in &script.commands {
             named.command(command);
         }
-        named.redirects(text);
         named
     }
 
@@ -159,7 +158,9 @@ impl Named {
             [command] => command.words.iter().skip(1).find(|word| word.text != "--"),
             _ => None,
         };
-        let plain = target.filter(|word| word.sure && !word.text.starts_with(['-', '~']));
+        let plain = target.filter(|word| {
+            word.sure && !word.text.starts_with(['-', '~']) && !is_pattern(&word.text)
+        });
         let mut words = text.split(|c: char| !c.is_alphanumeric());
         let repeats = text.contains("()") || words.any(|word| REPEATS.contains(&word));
         let folder = plain.filter(|_| !repeats).and_then(|word| normalise(&word.text).ok());
@@ -217,7 +218,7 @@ impl Named {
     }
 
     fn script(&mut self, word: &Word) {
-        if !word.sure || word.text.contains(['*', '?', '[']) || word.text.contains("..") {
+        if !word.sure || is_pattern(&word.text) || word.text.contains("..") {
             self.everything = true;
             return;
         }
@@ -252,23 +253,6 @@ impl Named {
         }
         self.folders.iter().map(|folder| join(folder, path)).collect()
     }
-
-    /// `< FILE` starts nothing, and is no word of a command.
-    fn redirects(&mut self, text: &str) {
-        for (at, _) in text.match_indices('<') {
-            let rest = text[at + 1..].trim_start_matches([' ', '\t']);
-            if text[..at].ends_with('<') || rest.starts_with(['<', '(', '&']) {
-                continue;
-            }
-            let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
-            let path = &rest[..rest.find(|c| !plain(c)).unwrap_or(rest.len())];
-            if path.is_empty() {
-                self.everything = true;
-            } else {
-                self.path(path);
-            }
-        }
-    }
 }
 
 fn runs_a_folder(name: &str, command: &Command) -> bool {
@@ -281,6 +265,10 @@ fn runs_a_folder(name: &str, command: &Command) -> bool {
         "|" => true,
         _ => RUN_FOLDERS.contains(&name) || name.starts_with("python3."),
     }
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '['])
 }
 
 fn is_elsewhere(path: &str) -> bool {
@@ -359,7 +347,7 @@ mod tests {
             "env -C scripts sh deploy.sh",
             "sh -s",
             "bash --rcfile x -i",
-            "cat < \"a b\"",
+            "cat < $F",
             "echo 'open",
         ] {
             assert!(Named::of_line(line).everything, "{line}");

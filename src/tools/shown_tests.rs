@@ -35,6 +35,7 @@ fn hostile() -> impl Strategy<Value = String> {
         Just("ghp_abcdefghijklmnopqrstuvwxyz0123456789".to_owned()),
         Just("echo ok\n".repeat(70)),
         Just("a".repeat(320)),
+        Just("echo more\n".repeat(200)),
         Just("\n```\n**bold** [x](y) `code`\n".to_owned()),
         Just("\u{202e}\u{200b}\u{a0}\u{2003}x\u{fe0f}\u{3000}".to_owned()),
         Just("https://\u{430}pple.com/x".to_owned()),
@@ -108,12 +109,12 @@ fn missing(arguments: &Value, text: &QuestionText, file: &str) -> Vec<String> {
         let in_file = format!("{:#}", json!([value]));
         let inner = in_file.lines().skip(1).map(str::trim).collect::<Vec<_>>();
         let inner = inner[..inner.len() - 1].iter().all(|line| file.contains(&reveal(line)));
-        !text.markdown.contains(&reveal(&plain)) && !(text.is_cut && inner)
+        !(text.markdown.contains(&reveal(&plain)) || text.is_cut && inner)
     });
     missing.map(|(name, _)| name.clone()).collect()
 }
 
-async fn all(place: &Place, store: &Store) -> Toolbox {
+fn all(place: &Place, store: &Store) -> Toolbox {
     let sandbox = Arc::new(Sandbox::without_walls(Path::new("x"), "a test"));
     let folders = BTreeMap::from([("default".to_owned(), place.folder.path().join("skills"))]);
     let terms = schedule::Terms {
@@ -141,7 +142,7 @@ async fn every_character_that_runs_is_shown_or_offered() {
     place.runs(&files::read::ReadFile, json!({ "path": "a.txt" })).await.unwrap();
     let url = format!("sqlite://{}", place.folder.path().join("x.db").display());
     let store = Store::open(&url, Durability::Normal, Duration::from_mins(1)).await.unwrap();
-    let toolbox = all(&place, &store).await;
+    let toolbox = all(&place, &store);
     let redactor = Redactor::new([SECRET]);
     let mut runner = TestRunner::deterministic();
     let (mut previews, mut cut) = (0, 0);
@@ -167,7 +168,7 @@ async fn every_character_that_runs_is_shown_or_offered() {
             }
         }
     }
-    assert!(previews > 50 && cut > 50, "{previews} previews, {cut} cut");
+    assert!(previews > 50 && cut > 30, "{previews} previews, {cut} cut");
 }
 
 /// The search finds what is hidden: a preview that says that it covers what it does not show.

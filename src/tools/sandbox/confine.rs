@@ -90,11 +90,14 @@ fn confined(job: &str) -> Result<i32> {
 /// Closes everything but standard input, output and error: the gateway, and whoever started it, may
 /// have passed on open files and sockets. Nothing of our own is open yet.
 fn close_inherited() -> Result<()> {
-    let entries: Vec<_> = fs::read_dir("/proc/self/fd")?.collect::<io::Result<_>>()?;
-    let numbers = entries.iter().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    for descriptor in numbers.filter(|number: &RawFd| *number > 2) {
+    let mut descriptors = Vec::new();
+    for entry in fs::read_dir("/proc/self/fd")? {
+        let number = entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
+        descriptors.extend(number.filter(|number| *number > 2));
+    }
+    // The folder that was listed is closed by now.
+    for descriptor in descriptors {
         match nix::unistd::close(descriptor) {
-            // The folder that was listed was open itself.
             Ok(()) | Err(Errno::EBADF) => {}
             Err(problem) => return Err(problem.into()),
         }
