@@ -86,7 +86,8 @@ fn becomes(makes: Makes) -> String {
                 .to_owned()
         }
         Makes::Role(role) => format!(
-            "Who redeems it becomes: {}. A visitor of a widget is never more than a member.",
+            "Who redeems it becomes: {}. (--role says what else.) A visitor of a widget is never more \
+             than a member.",
             role.as_str()
         ),
     }

@@ -1,13 +1,11 @@
 //! Who becomes what by a pairing code.
 
+use crate::world::World;
 use countersign::{
     gateway::people::new_code,
     journal::role::Role,
     store::pairing::{self, Makes, Offer},
 };
-use std::collections::BTreeMap;
-
-use crate::world::World;
 
 const FIRST: Makes = Makes::FirstOwner;
 const VISITOR: &str = "visitor:1f";
@@ -28,6 +26,8 @@ async fn offer(world: &World, makes: Makes) -> String {
 async fn becomes(owner: Option<&str>, person: &str, makes: Makes) -> String {
     let mut world = World::on_sqlite();
     world.allow = vec![];
+    // The web chat of a configuration that says nothing has an owner.
+    world.config.channels.iter_mut().for_each(|channel| channel.owners.clear());
     world.manners.roles = owner.map(|id| (id.to_owned(), Role::Owner)).into_iter().collect();
     let code = offer(&world, makes).await;
     let redeems = world.said(&code);
@@ -67,7 +67,7 @@ async fn a_code_makes_nobody_more_than_it_says() {
 async fn of_two_codes_one_makes_an_owner() {
     let mut world = World::on_sqlite();
     world.allow = vec![];
-    world.manners.roles = BTreeMap::new();
+    world.config.channels.iter_mut().for_each(|channel| channel.owners.clear());
     let codes = [offer(&world, FIRST).await, offer(&world, FIRST).await];
     for (person, code, welcome) in
         [("1", &codes[0], "Welcome! You are the first"), ("2", &codes[1], "Welcome! You can")]

@@ -89,7 +89,7 @@ async fn the_command_line_ends_what_it_lists() {
     assert!(listed.contains("There is none."), "{listed}");
 
     for (arguments, says) in [
-        (&["pair"][..], "becomes its owner"),
+        (&["pair"][..], "Who redeems it becomes: member."),
         (&["pair", "--role", "approver"], "Who redeems it becomes: approver."),
         (&["pair", "--role", "king"], "there are viewer, member"),
     ] {
