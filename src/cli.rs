@@ -29,6 +29,7 @@ use crate::{
     },
     clock::{Clock as _, SystemClock},
     config::{Config, print, schema},
+    journal::role::Role,
     telemetry,
 };
 
@@ -110,6 +111,10 @@ enum Command {
         /// Only on this channel [default: any]
         #[arg(long)]
         channel: Option<String>,
+        /// What the code makes of that person: viewer, member, approver, operator or owner [default:
+        /// member, or owner as long as nobody is]
+        #[arg(long, value_parser = pair::role)]
+        role: Option<Role>,
         /// How many hours the code works
         #[arg(long, default_value_t = 24)]
         hours: u32,
@@ -215,8 +220,9 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
         Command::Token(wish) => {
             say(&token::run(&config, &app::open_store(&config).await?, wish).await?)
         }
-        Command::Pair { channel, hours } => {
-            say(&pair::offer((&config, &variables), channel, hours).await?)
+        Command::Pair { channel, role, hours } => {
+            let wish = pair::Wish { channel, role, hours };
+            say(&pair::offer((&config, &variables), wish).await?)
         }
     }
 }

@@ -11,6 +11,7 @@
 //! - [`files`]: downloads of what was shown
 //! - [`console`]: pages for operators, over the same functions
 //! - [`language`]: what a browser asks to be spoken to in
+//! - [`hosts`]: under which names it answers
 //! - [`html`]: Markdown as HTML that cannot act
 //! - [`guard`]: what every request passes and every answer carries
 //! - [`pace`]: how often an address may do something
@@ -27,6 +28,7 @@ pub mod events;
 pub mod files;
 pub mod guard;
 pub mod health;
+pub mod hosts;
 pub mod html;
 pub mod issuer;
 pub mod language;
@@ -106,6 +108,8 @@ pub struct Admin {
     wrong: pace::Pace,
     /// Who may say from where somebody comes.
     proxies: pace::Proxies,
+    /// Under which names requests may come.
+    hosts: hosts::Hosts,
     /// Who else may say who somebody is.
     issuer: Option<issuer::Issuer>,
     /// Sign-ins that have begun there.
@@ -136,6 +140,7 @@ impl Admin {
             visits: visit::Visits::default(),
             wrong,
             proxies: pace::Proxies::default(),
+            hosts: hosts::Hosts::default(),
             issuer: None,
             begun: pace::Pace::of(sign_on::BEGUN_A_MINUTE),
             stop,
@@ -177,6 +182,11 @@ impl Admin {
     /// The same, behind these.
     pub fn behind(self, proxies: pace::Proxies) -> Self {
         Self { proxies, ..self }
+    }
+
+    /// The same, answering to these names besides those of this machine.
+    pub fn answering_to(self, hosts: hosts::Hosts) -> Self {
+        Self { hosts, ..self }
     }
 
     /// The role that hangs on what the issuer has said.
@@ -276,6 +286,7 @@ fn router(admin: Arc<Admin>) -> Router {
         .fallback(problem::no_such_page)
         .layer(DefaultBodyLimit::disable())
         .layer(RequestBodyLimitLayer::new(BODY_BYTES))
+        .layer(middleware::from_fn_with_state(admin.clone(), hosts::known_only))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(middleware::from_fn(problem::in_their_language))
         .layer(middleware::from_fn(guard::secure))

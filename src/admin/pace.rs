@@ -112,7 +112,8 @@ impl Drop for Opened {
     }
 }
 
-/// Proxies whose word is believed on who asks; besides those on this machine.
+/// Proxies whose word is believed on who asks. Only those that the configuration names: whoever runs a
+/// program on this machine could otherwise choose an address for each try.
 #[derive(Debug, Default)]
 pub struct Proxies(Vec<IpNet>);
 
@@ -127,7 +128,7 @@ impl Proxies {
     }
 
     fn has(&self, address: IpAddr) -> bool {
-        address.is_loopback() || self.0.iter().any(|net| net.contains(&address))
+        self.0.iter().any(|net| net.contains(&address))
     }
 
     /// Who asks: whom the last of them names in `X-Forwarded-For`, and who is none of them.
@@ -193,15 +194,16 @@ mod tests {
     }
 
     #[test]
-    fn only_a_proxy_on_this_machine_says_for_whom_it_asks() {
+    fn a_proxy_on_this_machine_is_believed_only_if_it_is_named() {
         let mut headers = HeaderMap::new();
-        let of = |peer: &str, headers: &HeaderMap| seen(&[], peer, headers);
-        assert_eq!(of("127.0.0.1", &headers), "127.0.0.1");
+        let own = ["127.0.0.1"];
+        assert_eq!(seen(&own, "127.0.0.1", &headers), "127.0.0.1");
         for line in ["192.0.2.1, 203.0.113.7", "nonsense"] {
             headers.append("x-forwarded-for", HeaderValue::from_static(line));
             let named = if line == "nonsense" { "127.0.0.1" } else { "203.0.113.7" };
-            assert_eq!(of("127.0.0.1", &headers), named);
-            assert_eq!(of("198.51.100.2", &headers), "198.51.100.2");
+            assert_eq!(seen(&own, "127.0.0.1", &headers), named);
+            assert_eq!(seen(&own, "198.51.100.2", &headers), "198.51.100.2");
+            assert_eq!(seen(&[], "127.0.0.1", &headers), "127.0.0.1");
         }
     }
 }

@@ -15,6 +15,7 @@ use super::{
     approvers::Approvers,
     catalog::{Approval, EffectClass, Subject, ToolSpec},
     grants,
+    named_files::Named,
     policy::{self, Action, Judged, Match, Origin, Policy, Rule, Scene, Severity},
     shell::Command,
     taint,
@@ -354,28 +355,19 @@ pub fn digest_of(call: &Call, scene: &Scene) -> String {
     hex::encode(Sha256::digest(canonical(&bound)))
 }
 
-/// What a command within walls calls the conversation's folder.
-const WORKSPACE: &str = "/workspace/";
-
 /// The files that a call names, as paths of the workspace: the one that it acts upon, and those
-/// that a shell command is given.
-pub fn files_named(spec: &ToolSpec, arguments: &Value) -> Vec<String> {
-    if let Some(script) = policy::script(spec, arguments) {
-        let words = script.commands.iter().flat_map(|command| &command.words);
-        let parts = words.flat_map(|word| {
-            let value = word.text.split_once('=').map(|(_, value)| value);
-            [Some(word.text.as_str()), value].into_iter().flatten()
-        });
-        let within = parts.map(|part| part.strip_prefix(WORKSPACE).unwrap_or(part));
-        let mut paths: Vec<_> =
-            within.filter_map(|path| super::paths::normalise(path).ok()).collect();
-        paths.sort();
-        paths.dedup();
-        return paths;
-    }
+/// that a shell command reads.
+pub fn files_named(spec: &ToolSpec, arguments: &Value) -> Named {
     match &spec.subject {
-        Some(Subject::Path(_)) => policy::subject(spec, arguments).into_iter().collect(),
-        _ => Vec::new(),
+        Some(Subject::Command(name)) => {
+            let text = arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+            Named::of_line(text)
+        }
+        Some(Subject::Path(_)) => {
+            let paths = policy::subject(spec, arguments).into_iter().collect();
+            Named { paths, ..Named::default() }
+        }
+        _ => Named::default(),
     }
 }
 

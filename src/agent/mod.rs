@@ -8,6 +8,7 @@
 //! - [`rules`]: rules as they are written, and the set that comes with the program
 //! - [`import`]: rules of other programs
 //! - [`shell`]: command lines as the programs that they start
+//! - [`named_files`]: which files they read
 //! - [`taint`]: what other people's words have to do with it
 //! - [`grants`]: which calls a lasting leave covers
 //! - [`delegation`]: work for other agents
@@ -33,6 +34,7 @@ pub mod guard;
 pub mod hooks;
 pub mod import;
 pub mod limits;
+pub mod named_files;
 pub mod naming;
 pub mod next;
 pub mod paths;

@@ -9,7 +9,14 @@ use regex::{Captures, Regex};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{borrow::Cow, collections::BTreeSet, fmt, fmt::Write as _, sync::LazyLock};
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    fmt,
+    fmt::Write as _,
+    ops::RangeInclusive,
+    sync::{Arc, LazyLock},
+};
 
 /// A shorter secret would blank out ordinary words.
 const SHORTEST: usize = 6;
@@ -21,6 +28,8 @@ const OWN: &str = "…";
 #[derive(Clone, Default)]
 pub struct Redactor {
     own: Option<Regex>,
+    /// The same secrets spelled out: letter by letter, backwards, in other case.
+    spelled: Arc<[Regex]>,
     results: Results,
 }
 
@@ -86,6 +95,8 @@ static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
 
 impl Redactor {
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        let secrets: BTreeSet<&str> = secrets.into_iter().collect();
+        let spelled = secrets.iter().filter_map(|secret| spelled(secret)).collect();
         let written: BTreeSet<String> =
             secrets.into_iter().filter(|s| s.len() >= SHORTEST).flat_map(ways).collect();
         // Longer ones first: one may be a part of another.
@@ -94,7 +105,7 @@ impl Redactor {
         let own = (!written.is_empty()).then(|| {
             Regex::new(&written.join("|")).expect("escaped literals, far below the size limit")
         });
-        Self { own, results: Results::default() }
+        Self { own, spelled, results: Results::default() }
     }
 
     #[must_use]
@@ -122,6 +133,17 @@ impl Redactor {
         }
     }
 
+    /// What a model says, without the secrets of the configuration, also where it spells them: with
+    /// blanks between the letters, backwards, in other case.
+    pub fn reply<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.spelled.iter().fold(self.own(text), |text, spelled| {
+            match spelled.replace_all(&text, OWN) {
+                Cow::Borrowed(_) => text,
+                Cow::Owned(changed) => Cow::Owned(changed),
+            }
+        })
+    }
+
     /// Without these, and without anything that looks like a secret.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         SHAPES.iter().fold(self.own(text), |text, shape| match shape.without(&text) {
@@ -144,6 +166,20 @@ impl Redactor {
             Some(_) => mapped(value, &|_, text| self.own(text).into_owned()),
             None => value.clone(),
         }
+    }
+
+    /// For an approval request: nothing is hidden but secrets of the configuration, and of each of
+    /// these it is said how long it is.
+    pub fn marked(&self, text: &str) -> String {
+        let Some(own) = &self.own else { return text.to_owned() };
+        let mark =
+            |found: &Captures<'_>| format!("‹own secret: {} characters›", found[0].chars().count());
+        own.replace_all(text, mark).into_owned()
+    }
+
+    /// The same for every text in it.
+    pub fn marked_value(&self, value: &Value) -> Value {
+        mapped(value, &|_, text| self.marked(text))
     }
 
     pub fn holds_own(&self, value: &Value) -> bool {
@@ -184,6 +220,26 @@ pub fn mapped(value: &Value, change: &dyn Fn(Option<&str>, &str) -> String) -> V
     }
     walk(value, None, change)
 }
+
+/// A shorter secret, spelled, is found in ordinary words; a longer one would make a giant pattern, and
+/// nobody spells it.
+const SPELLED_CHARS: RangeInclusive<usize> = 8..=256;
+
+/// A secret with anything between its letters that is drawn as nothing, forwards or backwards.
+fn spelled(secret: &str) -> Option<Regex> {
+    let letters: Vec<char> = secret.chars().filter(|c| !c.is_whitespace()).collect();
+    if !SPELLED_CHARS.contains(&letters.len()) {
+        return None;
+    }
+    let (there, back) = (spaced(letters.iter()), spaced(letters.iter().rev()));
+    Some(Regex::new(&format!("(?i:{there}|{back})")).expect("escaped letters, few of them"))
+}
+
+fn spaced<'l>(letters: impl Iterator<Item = &'l char>) -> String {
+    letters.map(|c| regex::escape(&c.to_string())).collect::<Vec<_>>().join(BLANKS)
+}
+
+const BLANKS: &str = r"[ \t\r\n\u{a0}\u{ad}\u{200b}-\u{200d}\u{2060}\u{feff}]*";
 
 /// The ways in which a secret may be written, as patterns.
 fn ways(secret: &str) -> Vec<String> {
@@ -319,6 +375,39 @@ mod tests {
         ] {
             assert_eq!(redactor.text(text), text);
         }
+    }
+
+    /// S11
+    #[test]
+    fn s11_a_secret_that_a_model_spells_is_found() {
+        let redactor = Redactor::new([CANARY, "theend"]);
+        let spaced: String = CANARY.chars().flat_map(|c| [c, ' ']).collect();
+        let lines: String = CANARY.chars().flat_map(|c| [c, '\n']).collect();
+        let hidden: String = CANARY.chars().flat_map(|c| [c, '\u{200b}']).collect();
+        let reversed: String = CANARY.chars().rev().collect();
+        let both: String = reversed.chars().flat_map(|c| [c, ' ', ' ']).collect();
+        let shouted = CANARY.to_uppercase();
+        for text in [CANARY, &spaced, &lines, &hidden, &reversed, &both, &shouted] {
+            let shown = format!("It is {text}");
+            assert!(redactor.reply(&shown).starts_with("It is …"), "{shown}");
+        }
+        for fine in ["At the end of c4n ary", "nothing"] {
+            assert_eq!(redactor.reply(fine), fine);
+        }
+    }
+
+    #[test]
+    fn an_approval_request_hides_own_secrets_only_and_says_how_long_they_are() {
+        let redactor = Redactor::new([CANARY]);
+        let text =
+            format!("-----BEGIN PRIVATE KEY-----\nrm -rf x; echo {CANARY} password=hunter22");
+        let shown = redactor.marked(&text);
+        let expected = "-----BEGIN PRIVATE KEY-----\nrm -rf x; echo ‹own secret: 18 characters› \
+                        password=hunter22";
+        assert_eq!(shown, expected);
+        let value = json!({ "authorization": "anything", "a": [CANARY] });
+        let shown = json!({ "authorization": "anything", "a": ["‹own secret: 18 characters›"] });
+        assert_eq!(redactor.marked_value(&value), shown);
     }
 
     #[test]

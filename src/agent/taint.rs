@@ -56,6 +56,12 @@ fn is_anybodys(path: &str) -> bool {
     [KEPT_RESULTS, DOWNLOADS, INBOX].contains(&folder)
 }
 
+/// Whether that is a file in one of those folders. The folders themselves have names of ours.
+pub fn is_anybodys_file(path: &str) -> bool {
+    let inner = path.split_once('/').is_some_and(|(_, inner)| !inner.is_empty());
+    inner && is_anybodys(path)
+}
+
 /// Whether a tainted conversation has to ask before it uses this tool.
 pub fn concerns(spec: &ToolSpec, session: &Session) -> bool {
     let tainted = !session.taint.is_empty() && !crash::planted("taint");

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
     io::{self, BufReader, BufWriter, Read as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
 use super::tools::LOGINS;
 use crate::{
     config::Config,
-    store::{backup, files},
+    store::{backup, files, modes},
 };
 
 /// The folders of `data_dir` that belong to a backup.
@@ -72,7 +72,7 @@ pub async fn restore(config: &Config, from: &Path) -> Result<Holds> {
     for folder in FOLDERS {
         ensure!(!data.join(folder).exists(), "{} is there already", data.join(folder).display());
     }
-    fs::create_dir_all(data).with_context(|| format!("creating {}", data.display()))?;
+    modes::create_folder(data)?;
     let scratch = Scratch::new(data)?;
     let (archive, unpacked) = (from.to_owned(), scratch.0.clone());
     let contents = tokio::task::spawn_blocking(move || unpack(&archive, &unpacked))
@@ -83,6 +83,8 @@ pub async fn restore(config: &Config, from: &Path) -> Result<Holds> {
         (Some(place), true) => {
             ensure!(!place.exists(), "{} is there already", place.display());
             backup::check(&scratch.0.join(DATABASE)).await?;
+            let own = fs::Permissions::from_mode(0o600);
+            fs::set_permissions(scratch.0.join(DATABASE), own).context("closing the database")?;
             fs::rename(scratch.0.join(DATABASE), place).context("placing the database")?;
         }
         (None, false) => {}

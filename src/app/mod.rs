@@ -41,7 +41,7 @@ use crate::{
         webhooks::tell::{self, Teller},
     },
     llm::Model,
-    store::{Store, address, files::Artifacts, process_lock::ProcessLock},
+    store::{Store, address, files::Artifacts, modes, process_lock::ProcessLock},
     telemetry,
     tools::{
         Tool,
@@ -204,6 +204,7 @@ fn serves(
         .taking(webhooks::inlets(config, variables)?, teller)
         .measured(metrics_token(config, variables)?)
         .behind(config.admin.proxies()?)
+        .answering_to(config.admin.hosts())
         .believing(oidc::issuer(config, variables)?))
 }
 
@@ -232,6 +233,7 @@ pub async fn open_store(config: &Config) -> Result<Store> {
         config.store.lease,
         SHORTEST_LEASE.as_secs()
     );
+    modes::create_folder(&config.data_dir)?;
     Store::open(&config.store_url(), config.store.durability, lease).await
 }
 

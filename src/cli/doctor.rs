@@ -30,7 +30,7 @@ use crate::{
     clock::SystemClock,
     config::{ChannelEntry, Config, McpEntry, ProviderName, build, oidc, webhooks},
     llm::Model,
-    store::{Store, backup},
+    store::{Store, backup, modes},
     telemetry,
     tools::{
         documents::{fonts, office::Office},
@@ -126,7 +126,7 @@ pub async fn run(
 }
 
 async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String, String>) {
-    report.check("data_dir", data_dir(&config.data_dir));
+    report.check("data_dir", data_dir(config));
     report.check("database", database(config).await);
     confined(report).await;
     report.check("tools", tools(config, variables).await);
@@ -151,14 +151,22 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     report.add(found, "admin.listen", says);
 }
 
-fn data_dir(folder: &Path) -> Result<(Found, String)> {
+fn data_dir(config: &Config) -> Result<(Found, String)> {
+    let folder = config.data_dir.as_path();
     let shown = folder.display();
-    std::fs::create_dir_all(folder).with_context(|| format!("creating {shown}"))?;
+    modes::create_folder(folder)?;
     let file = folder.join(format!(".doctor-{}", uuid::Uuid::new_v4().simple()));
     std::fs::write(&file, b"x").with_context(|| format!("{shown} cannot be written: chown it"))?;
     std::fs::remove_file(&file).context("removing what was written")?;
     let disk = rustix::fs::statvfs(folder)?;
     let free = disk.f_bavail * disk.f_frsize;
+    let open = modes::open_to_others(folder, backup::file_of(&config.store_url()).as_deref());
+    if !open.is_empty() {
+        let paths: Vec<_> = open.iter().map(|path| path.display().to_string()).collect();
+        let paths = paths.join(" ");
+        let says = format!("others on this machine can read what is stored: chmod go= {paths}");
+        return Ok((Found::Warning, says));
+    }
     let says = format!("{shown} can be written, {} MiB are free", free / 1024 / 1024);
     let found = if free < LOW_BYTES { Found::Warning } else { Found::Fine };
     Ok((found, says))

@@ -10,14 +10,29 @@ use crate::{
     clock::{Clock as _, SystemClock},
     config::Config,
     gateway::people,
-    store::{audit::Fact, people as remembered},
+    journal::role::Role,
+    store::{
+        audit::{self, Fact},
+        pairing::{self, Makes, Offer, Owned},
+    },
 };
+
+/// What is wanted of a code.
+pub(super) struct Wish {
+    pub channel: Option<String>,
+    pub role: Option<Role>,
+    pub hours: u32,
+}
+
+pub(super) fn role(text: &str) -> Result<Role, String> {
+    let known = "there are viewer, member, approver, operator and owner";
+    Role::parse(text).ok_or_else(|| known.to_owned())
+}
 
 /// What to tell the operator, once the code counts.
 pub(super) async fn offer(
     (config, variables): (&Config, &BTreeMap<String, String>),
-    channel: Option<String>,
-    hours: u32,
+    Wish { channel, role, hours }: Wish,
 ) -> Result<String> {
     if let Some(channel) = &channel {
         let known = config.channels.iter().any(|c| c.id == *channel);
@@ -25,17 +40,26 @@ pub(super) async fn offer(
     }
     let code = people::new_code();
     let expires_at = SystemClock.now() + TimeDelta::hours(hours.into());
-    let (only, offered) = (channel.clone().unwrap_or_default(), code.clone());
+    let only = channel.clone().unwrap_or_default();
     let store = app::open_store(config).await?;
     let fact = Fact::new("pairing_offered", OPERATOR)
         .with("channel", only.as_str())
         .with("expires_at", expires_at.to_rfc3339());
-    store.note(fact, SystemClock.now()).await?;
-    store
+    let (now, owned) = (SystemClock.now(), owned(config));
+    let offered = code.clone();
+    let makes = store
         .write("offer pairing", move |tx| {
-            Box::pin(
-                async move { remembered::offer_pairing(tx, &only, &offered, expires_at).await },
-            )
+            Box::pin(async move {
+                let makes = match role {
+                    Some(role) => Makes::Role(role),
+                    None => Makes::by_default(tx, owned).await?,
+                };
+                let offer = Offer { channel: only, code: offered, makes, expires_at };
+                pairing::offer_pairing(tx, &offer).await?;
+                let fact = fact.with("role", makes.as_str());
+                audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                Ok(makes)
+            })
         })
         .await?;
     let bots = app::channels::telegram_names(config, variables, channel.as_deref()).await;
@@ -43,5 +67,28 @@ pub(super) async fn offer(
         bots.iter().map(|bot| format!("https://t.me/{bot}?start={code}\n")).collect();
     let or = if links.is_empty() { "Send this" } else { "Open the link, or send the code" };
     let link = if links.is_empty() { String::new() } else { links.concat() + "\n" };
-    Ok(format!("{code}\n\n{link}{or} to the bot. It works once, for {hours} hours."))
+    let becomes = becomes(makes);
+    Ok(format!("{code}\n\n{link}{or} to the bot. It works once, for {hours} hours.\n{becomes}"))
+}
+
+/// Whether the configuration names an owner.
+fn owned(config: &Config) -> Owned {
+    if config.channels.iter().any(|channel| !channel.owners.is_empty()) {
+        return Owned::ByConfiguration;
+    }
+    Owned::by(config.channels.iter().flat_map(|channel| channel.roles.values()))
+}
+
+fn becomes(makes: Makes) -> String {
+    match makes {
+        Makes::FirstOwner => {
+            "Nobody owns this gateway yet: who redeems it becomes its owner, who may do everything."
+                .to_owned()
+        }
+        Makes::Role(role) => format!(
+            "Who redeems it becomes: {}. (--role says what else.) A visitor of a widget is never more \
+             than a member.",
+            role.as_str()
+        ),
+    }
 }

@@ -1,14 +1,14 @@
 //! The gateway runs until it is told to stop.
 
 use anyhow::Result;
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, io::IsTerminal as _, path::PathBuf};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{say, token};
 use crate::{
     app::reload::Serving,
     config::{Config, ProviderName},
-    store::audit::Fact,
+    store::{Store, audit::Fact, web_sessions},
 };
 
 pub async fn run(
@@ -21,9 +21,9 @@ pub async fn run(
         started = Serving::start(file, config, variables) => started?,
         _ = signals.next() => return Ok(()),
     };
-    let (config, store) = (serving.config(), &serving.app.gateway.store);
-    let link = token::sign_in_link(config, store, "owner".into()).await?;
-    say(&greeting(config, &link))?;
+    let config = serving.config();
+    let link = link(config, &serving.app.gateway.store).await?;
+    say(&greeting(config, link.as_deref()))?;
     loop {
         tokio::select! {
             () = serving.heed() => {}
@@ -35,6 +35,16 @@ pub async fn run(
     }
     tracing::info!("stopping");
     serving.stop().await
+}
+
+/// A sign-in link, where it ends up before somebody's eyes. The output of a service is kept in logs:
+/// there it is printed only until somebody has signed in for the first time.
+async fn link(config: &Config, store: &Store) -> Result<Option<String>> {
+    let signed_in = store.read(|tx| Box::pin(web_sessions::has_anybody_signed_in(tx))).await?;
+    if signed_in && !std::io::stdout().is_terminal() {
+        return Ok(None);
+    }
+    token::sign_in_link(config, store, "owner".into()).await.map(Some)
 }
 
 async fn read_again(serving: &mut Serving) {
@@ -77,12 +87,16 @@ impl Signals {
     }
 }
 
-fn greeting(config: &Config, link: &str) -> String {
+fn greeting(config: &Config, link: Option<&str>) -> String {
     let web = config.web_url();
-    let mut lines = vec![
-        format!("Countersign is running.\n\n  Web chat   {web}\n  Sign in    {link}"),
-        "             (works once, for an hour; `countersign token` prints another)".to_owned(),
-    ];
+    let mut lines = vec![format!("Countersign is running.\n\n  Web chat   {web}")];
+    match link {
+        Some(link) => lines.extend([
+            format!("  Sign in    {link}"),
+            "             (works once, for an hour; `countersign token` prints another)".to_owned(),
+        ]),
+        None => lines.push("  Sign in    `countersign token` prints a link".to_owned()),
+    }
     for channel in config.channels.iter().filter(|c| c.token.is_some()) {
         let id = &channel.id;
         lines.push(format!("  {id:<10} listens; `countersign pair` lets somebody in"));

@@ -10,7 +10,7 @@ use super::{
     oidc::OidcSection,
     secret::Secret,
 };
-use crate::admin::pace::Proxies;
+use crate::admin::{hosts::Hosts, pace::Proxies};
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -21,6 +21,7 @@ pub struct AdminConfig {
     pub metrics_token: Option<Secret>,
     pub otlp_url: Option<url::Url>,
     pub proxies: Vec<String>,
+    pub hosts: Vec<String>,
     pub oidc: OidcSection,
 }
 
@@ -32,6 +33,7 @@ impl Default for AdminConfig {
             metrics_token: None,
             otlp_url: None,
             proxies: Vec::new(),
+            hosts: Vec::new(),
             oidc: OidcSection::default(),
         }
     }
@@ -57,12 +59,23 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "admin.proxies",
         "[]",
-        "Addresses and networks of proxies, as 10.0.0.0/8, whose X-Forwarded-For says who asks, \
-         where rates are counted by address; those on this machine may always",
+        "Addresses and networks of proxies, as 127.0.0.1 or 10.0.0.0/8, whose X-Forwarded-For says \
+         who asks, where rates are counted by address; of nobody else it is believed",
+    ),
+    key(
+        "admin.hosts",
+        "[]",
+        "Names under which requests may come, besides this machine's, `listen` and `public_url`; \
+         others are refused",
     ),
 ];
 
 impl AdminConfig {
+    /// The names that requests may be for.
+    pub fn hosts(&self) -> Hosts {
+        Hosts::new(self.listen, self.public_url.as_ref(), &self.hosts)
+    }
+
     pub fn proxies(&self) -> Result<Proxies> {
         Proxies::from_list(&self.proxies).context("admin.proxies")
     }

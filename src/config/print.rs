@@ -225,7 +225,7 @@ const KEYS: &[Key] = &[
     key(
         "channels.owners",
         "[]",
-        "Ids of people who may do everything; else who redeems the first code",
+        "Ids of people who may do everything; where no channel names one, who redeems the first code",
     ),
     key(
         "channels.roles",

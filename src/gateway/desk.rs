@@ -8,7 +8,7 @@ use super::{Manners, people::Allow};
 use crate::{
     agent::approvers::Voter,
     journal::{event::Speaker, ids::ConversationId, role::Role},
-    store::{Tx, journal, outbox, places::Seat},
+    store::{Tx, journal, outbox, pairing::Owned, places::Seat},
     texts::{Language, Words},
 };
 
@@ -24,6 +24,7 @@ pub(super) struct Desk {
     pub model: String,
     pub models: Vec<String>,
     pub messages_per_minute: u32,
+    pub owned: Owned,
     pub now: DateTime<Utc>,
 }
 

@@ -38,7 +38,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     clock::Clock,
     journal::role::Role,
-    store::{Store, files::Artifacts, inbox},
+    store::{Store, files::Artifacts, inbox, pairing::Owned},
 };
 use people::Allow;
 
@@ -56,6 +56,13 @@ pub struct Gateway {
     /// What shutdown waits for.
     pub tasks: TaskTracker,
     pub stop: CancellationToken,
+}
+
+impl Gateway {
+    /// Whether the configuration names an owner, of any channel.
+    pub fn owned(&self) -> Owned {
+        Owned::by(self.channels.values().flat_map(|channel| channel.manners.roles.values()))
+    }
 }
 
 /// A channel, and who may talk to it.

@@ -11,7 +11,8 @@ use crate::{
     store::{
         Tx,
         audit::{self, Fact},
-        people::{self, Pairing},
+        pairing::{self, Bearer, Owned, Pairing},
+        people,
     },
     texts::Language,
 };
@@ -56,7 +57,8 @@ pub async fn role(
     let given = |of: &[&String]| of.iter().filter_map(|id| roles.get(*id)).max().copied();
     let own = roles.get(&person.id).copied();
     let role = own.max(kept).max(given(&ids)).max(allowed.then_some(Role::Member));
-    Ok(role.map(|role| given(&words).map_or(role, |raised| role.max(raised))))
+    let role = role.map(|role| given(&words).map_or(role, |raised| role.max(raised)));
+    Ok(role.map(|role| people::at_most(&person.id, role)))
 }
 
 /// Whether somebody may still talk here of whom the platform says nothing just now. Where ids of
@@ -80,15 +82,15 @@ pub async fn is_welcome(
 /// What to say to somebody unknown; a pairing code in the text is tried.
 pub async fn greet_stranger(
     tx: &mut Tx<'_>,
-    channel: &str,
+    (channel, owned): (&str, Owned),
     person: &Person,
     text: &str,
     now: DateTime<Utc>,
 ) -> Result<String> {
     let words = Language::of(person.language.as_deref()).words();
     let Some(code) = pairing_code(text) else { return Ok(words.stranger(&person.id)) };
-    let who = (person.id.as_str(), person.name.as_str());
-    let pairing = people::pair(tx, channel, who, &code, now).await?;
+    let bearer = Bearer { channel, id: &person.id, name: &person.name, code: &code, owned };
+    let pairing = pairing::pair(tx, bearer, now).await?;
     if let Pairing::Paired(role) = pairing {
         let fact =
             Fact::new("paired", &person.id).with("channel", channel).with("role", role.as_str());

@@ -58,6 +58,7 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
         model: connected.model.clone(),
         models: gateway.models.clone(),
         messages_per_minute: gateway.messages_per_minute,
+        owned: gateway.owned(),
         now: gateway.clock.now(),
     };
     intake::store(gateway, desk, batch).await
@@ -295,7 +296,8 @@ async fn from_stranger(
             if place.kind == PlaceKind::Private || is_platform_command(message) =>
         {
             let markdown =
-                people::greet_stranger(tx, &desk.channel, person, text, desk.now).await?;
+                people::greet_stranger(tx, (&desk.channel, desk.owned), person, text, desk.now)
+                    .await?;
             let reply_to = is_platform_command(message).then(|| message.clone());
             let what = Outgoing::Text { markdown, reply_to };
             Ok(Some(Aside { place: place.clone(), what }))

@@ -118,10 +118,14 @@ pub struct Speaker {
 /// What the id of a visitor begins with.
 pub const VISITOR: &str = "visitor:";
 
+pub fn is_visitor(person: &str) -> bool {
+    person.starts_with(VISITOR)
+}
+
 impl Speaker {
     /// Whether they come from a page of another site: nobody has let them in, nobody knows them.
     pub fn is_visitor(&self) -> bool {
-        self.id.starts_with(VISITOR)
+        is_visitor(&self.id)
     }
 }
 

@@ -14,7 +14,7 @@ use chrono::{DateTime, Utc};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Store, Tx, at,
+    Store, Tx, approval_files, at,
     db::sql,
     outbox::{self, Row},
     question::{Approval, Asked},
@@ -125,6 +125,9 @@ pub(super) async fn ask(
         asked.proposal.map(|covers| serde_json::to_string(&covers)).transpose()?,
         shown_in.as_str()
     );
+    if let Some(file) = &asked.file {
+        approval_files::attach(tx, &asked.id, file).await?;
+    }
     Ok(())
 }
 

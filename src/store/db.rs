@@ -16,6 +16,7 @@ use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Dur
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
+    modes,
     oldest_release::{OLDEST, ensure_new_enough},
     transient::Unavailable,
     wake::Rung,
@@ -253,10 +254,7 @@ where
 }
 
 async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
-    if let Some(folder) = std::path::Path::new(path).parent() {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("creating the folder {}", folder.display()))?;
-    }
+    modes::create_database(std::path::Path::new(path))?;
     let synchronous = match durability {
         Durability::Full => SqliteSynchronous::Full,
         Durability::Normal => SqliteSynchronous::Normal,
@@ -373,6 +371,8 @@ fn migrations(sql: Sql) -> Migrator {
         (18, "failures", include_str!("../../migrations/0018_failures.sql")),
         (20, "sessions", include_str!("../../migrations/0020_sessions.sql")),
         (21, "oldest release", include_str!("../../migrations/0021_oldest_release.sql")),
+        (27, "approval files", include_str!("../../migrations/0027_approval_files.sql")),
+        (28, "first sign-in", include_str!("../../migrations/0028_first_sign_in.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {
         let text = sqlx::SqlStr::from_static(text);

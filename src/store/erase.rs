@@ -149,7 +149,10 @@ async fn digests(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<BTree
         WHERE conversation = $1 AND body LIKE '%\"digest\":%'
         UNION ALL
         SELECT body FROM outbox
-        WHERE conversation = $1 AND body LIKE '%\"digest\":%'",
+        WHERE conversation = $1 AND body LIKE '%\"digest\":%'
+        UNION ALL
+        SELECT file FROM approvals
+        WHERE conversation = $1 AND file IS NOT NULL",
         conversation.as_str()
     );
     let mut found = BTreeSet::new();

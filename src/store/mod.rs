@@ -20,7 +20,7 @@
 //! - [`grants`]: leave for longer; the halt of all tools
 //! - [`places`]: where conversations stand
 //! - [`withdrawn`]: those that nobody waits for any more
-//! - [`sessions`]: snapshots of what was folded
+//! - [`sessions`]: snapshots of folded sessions; [`web_sessions`]: who is signed in
 //! - [`showing`]: where and how questions are shown
 //! - [`votes`]: who has said yes
 //! - [`people`]: who may talk, pairing codes, access tokens
@@ -43,6 +43,7 @@
 pub mod address;
 mod album;
 pub mod answers;
+pub mod approval_files;
 pub mod approvals;
 pub mod audit;
 pub mod backup;
@@ -65,9 +66,11 @@ pub mod leases;
 pub mod lists;
 pub mod mcp_tools;
 pub mod memory;
+pub mod modes;
 pub mod notices;
 mod oldest_release;
 pub mod outbox;
+pub mod pairing;
 pub mod people;
 pub mod places;
 pub mod process_lock;
@@ -90,6 +93,7 @@ pub mod vectors;
 pub mod verify;
 pub mod votes;
 pub mod wake;
+pub mod web_sessions;
 pub mod withdrawn;
 
 use anyhow::{Context as _, Result, ensure};

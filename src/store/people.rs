@@ -1,26 +1,10 @@
-//! Who may talk: people, pairing codes, and the tokens of the web. Secrets are kept as hashes.
+//! People and their roles, and the tokens of the web. Secrets are kept as hashes.
 
 use anyhow::Result;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
-use super::{Tx, approvals::hash_of, at, db::sql};
-use crate::journal::role::Role;
-
-/// After so many wrong codes in a row, a person's codes are refused for `LOCKED_FOR`.
-const FAILURES: i64 = 5;
-
-fn locked_for() -> TimeDelta {
-    TimeDelta::minutes(15)
-}
-
-/// What became of a pairing code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pairing {
-    Paired(Role),
-    Wrong,
-    /// Too many wrong ones: not even looked at.
-    Locked,
-}
+use super::{Tx, approvals::hash_of, db::sql, web_sessions};
+use crate::journal::{event, role::Role};
 
 /// What this bot has made of that person, if it knows them.
 pub async fn role(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<Option<Role>> {
@@ -34,136 +18,13 @@ pub async fn role(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<Option
         channel,
         person
     );
-    Ok(found.and_then(|(role,)| Role::parse(&role)))
+    let role = found.and_then(|(role,)| Role::parse(&role));
+    Ok(role.map(|role| at_most(person, role)))
 }
 
-/// Makes a code work, once, until it expires. An empty channel means any.
-pub async fn offer_pairing(
-    tx: &mut Tx<'_>,
-    channel: &str,
-    code: &str,
-    expires_at: DateTime<Utc>,
-) -> Result<()> {
-    sql!(
-        tx,
-        execute,
-        "
-        -- offer pairing
-        INSERT INTO pairings (hash, channel, role, expires_at)
-        VALUES ($1, $2, 'member', $3)",
-        hash_of(code),
-        channel,
-        expires_at.timestamp_millis()
-    );
-    Ok(())
-}
-
-/// Redeems a code: one conditional update, so that it works once.
-pub async fn pair(
-    tx: &mut Tx<'_>,
-    channel: &str,
-    person: (&str, &str),
-    code: &str,
-    now: DateTime<Utc>,
-) -> Result<Pairing> {
-    let (id, name) = person;
-    if is_locked(tx, channel, id, now).await? {
-        return Ok(Pairing::Locked);
-    }
-    let redeemed = sql!(
-        tx,
-        execute,
-        "
-        -- redeem pairing
-        UPDATE pairings
-        SET used_by = $1
-        WHERE hash = $2 AND used_by IS NULL AND expires_at > $3
-        AND (channel = '' OR channel = $4)",
-        id,
-        hash_of(code),
-        now.timestamp_millis(),
-        channel
-    );
-    if redeemed == 0 {
-        count_failure(tx, channel, id, now).await?;
-        return Ok(Pairing::Wrong);
-    }
-    let role = if any_owner(tx).await? { Role::Member } else { Role::Owner };
-    sql!(
-        tx,
-        execute,
-        "
-        -- welcome
-        INSERT INTO people (channel, person, name, role, since)
-        VALUES ($1, $2, $3, $4, $5)
-        ON CONFLICT (channel, person) DO NOTHING",
-        channel,
-        id,
-        name.replace('\0', ""),
-        role.as_str(),
-        now.timestamp_millis()
-    );
-    Ok(Pairing::Paired(role))
-}
-
-/// Whether somebody owns this gateway: until then, who redeems a code does.
-async fn any_owner(tx: &mut Tx<'_>) -> Result<bool> {
-    let found: Option<(String,)> = sql!(
-        tx,
-        fetch_optional,
-        "
-        -- any owner
-        SELECT person FROM people
-        WHERE role = 'owner'
-        LIMIT 1"
-    );
-    Ok(found.is_some())
-}
-
-async fn is_locked(
-    tx: &mut Tx<'_>,
-    channel: &str,
-    person: &str,
-    now: DateTime<Utc>,
-) -> Result<bool> {
-    let found: Option<(i64, i64)> = sql!(
-        tx,
-        fetch_optional,
-        "
-        -- pairing failures
-        SELECT failures, last_at FROM pairing_failures
-        WHERE channel = $1 AND person = $2",
-        channel,
-        person
-    );
-    Ok(found.is_some_and(|(failures, last)| failures >= FAILURES && at(last) + locked_for() > now))
-}
-
-async fn count_failure(
-    tx: &mut Tx<'_>,
-    channel: &str,
-    person: &str,
-    now: DateTime<Utc>,
-) -> Result<()> {
-    sql!(
-        tx,
-        execute,
-        "
-        -- count failure; after the lock it starts again
-        INSERT INTO pairing_failures (channel, person, failures, last_at)
-        VALUES ($1, $2, 1, $3)
-        ON CONFLICT (channel, person) DO UPDATE
-        SET failures = CASE
-                WHEN pairing_failures.last_at <= $4 THEN 1
-                ELSE pairing_failures.failures + 1
-            END,
-            last_at = $3",
-        channel,
-        person,
-        now.timestamp_millis(),
-        (now - locked_for()).timestamp_millis()
-    );
-    Ok(())
+/// The role, capped for visitors of a widget: nobody knows who they are.
+pub fn at_most(person: &str, role: Role) -> Role {
+    if event::is_visitor(person) { role.min(Role::Member) } else { role }
 }
 
 /// What an access token is good for.
@@ -216,6 +77,9 @@ pub async fn grant_access(
         now.timestamp_millis(),
         expires_at.timestamp_millis()
     );
+    if kind == Access::Session {
+        web_sessions::note_first(tx, now).await?;
+    }
     Ok(())
 }
 
@@ -259,6 +123,21 @@ pub async fn session(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result
     let Some((person, shown, claims)) = found else { return Ok(None) };
     let claims = claims.map(|claims| serde_json::from_str(&claims)).transpose()?;
     Ok(Some(Session { name: shown.unwrap_or_else(|| person.clone()), person, claims }))
+}
+
+/// Whether a sign-in link works.
+pub async fn is_link(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result<bool> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- is link
+        SELECT name FROM access_tokens
+        WHERE hash = $1 AND kind = 'sign_in' AND expires_at > $2",
+        hash_of(token),
+        now.timestamp_millis()
+    );
+    Ok(found.is_some())
 }
 
 /// Uses a token up that works once; whose it was.

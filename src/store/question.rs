@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     agent::approvers::Approvers,
     journal::{
-        event::{Asks, Event, Speaker, Status},
+        event::{Asks, Attachment, Event, Speaker, Status},
         ids::{ApprovalId, CallId, ConversationId, OutboxId},
         standing::Covers,
     },
@@ -31,6 +31,8 @@ pub struct Asked {
     /// The keys of its buttons.
     pub offers: String,
     pub expires_at: DateTime<Utc>,
+    /// Everything that the question is about, where its text does not show all of it.
+    pub file: Option<Attachment>,
     /// What is shown: texts, then the question itself as the last.
     pub shows: Vec<Outgoing>,
 }

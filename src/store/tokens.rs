@@ -118,6 +118,20 @@ pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<ApiToken>> {
     rows.into_iter().map(token).collect()
 }
 
+/// The id of the token that has that name now.
+pub async fn id_of(tx: &mut Tx<'_>, name: &str) -> Result<Option<String>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- id of api token
+        SELECT id FROM api_tokens
+        WHERE name = $1 AND revoked_at IS NULL",
+        name
+    );
+    Ok(found.map(|(id,)| id))
+}
+
 /// Ends a token; its name, if it had not ended before.
 pub async fn revoke(
     tx: &mut Tx<'_>,

@@ -83,7 +83,7 @@ impl Words {
         };
         if let Some(program) = program {
             let short: String = program.chars().filter(|c| *c != '`').take(120).collect();
-            let _ = write!(why, " (`{}`)", text::neutralise(&short).replace('\n', " "));
+            let _ = write!(why, " (`{}`)", text::reveal(&short).replace('\n', " "));
         }
         why + words.full_stop
     }
@@ -92,7 +92,7 @@ impl Words {
     pub fn tainted(&self, sources: &[String]) -> String {
         let shown = sources.iter().rev().take(5).map(|source| {
             let short: String = source.chars().take(80).collect();
-            text::neutralise(&short).replace('\n', " ")
+            text::reveal(&short).replace('\n', " ")
         });
         let mut shown = shown.collect::<Vec<_>>().join(", ");
         let more = sources.len().saturating_sub(5);

@@ -8,7 +8,7 @@ use crate::journal::standing::{Covers, Grant, Scope};
 
 /// Inside of a code span, which no backtick and no line end leaves.
 fn code(foreign: &str) -> String {
-    format!("`{}`", text::neutralise(foreign).replace('`', "\u{2019}").replace('\n', " "))
+    format!("`{}`", text::reveal(foreign).replace('`', "\u{2019}").replace('\n', " "))
 }
 
 fn short(name: &str) -> String {
@@ -193,7 +193,9 @@ mod tests {
     }
 
     fn unseen(text: &str) -> bool {
-        text::neutralise(text) != text
+        // Indentation is made of no-break spaces.
+        let text = text.replace('\u{a0}', " ");
+        text::reveal(&text) != text
     }
 
     proptest! {
@@ -204,7 +206,7 @@ mod tests {
             [name, value, other, reason] in [hostile(), hostile(), hostile(), hostile()],
         ) {
             let arguments = json!({ name: value, "path": other });
-            let markdown = Language::English.words().question(&QuestionParts {
+            let question = Language::English.words().question(&QuestionParts {
                 title: &Language::English.words().question_title(Asks::Allow, "delete"),
                 summary: &reason,
                 arguments: &arguments,
@@ -214,7 +216,7 @@ mod tests {
                 expires_at: DateTime::UNIX_EPOCH,
                 code: "12345678",
             });
-            let shown = text::format(&markdown);
+            let shown = text::format(&question.markdown);
             prop_assert!(!unseen(&shown.text), "{}", shown.text);
             prop_assert!(shown.text.starts_with("Allow delete?"), "{}", shown.text);
             let end = "Open until 1970-01-01 00:00 UTC, code 12345678.";

@@ -15,10 +15,12 @@ mod de;
 mod en;
 mod es;
 mod guard;
+mod hosts;
 mod lasting;
 mod limits;
 mod model;
 mod page;
+pub mod preview;
 mod progress;
 mod question;
 mod sign_on;
@@ -35,7 +37,7 @@ pub use limits::*;
 pub use model::*;
 pub use page::{Page, Script};
 pub use progress::progress;
-pub use question::{QuestionParts, cuts, everything, in_short};
+pub use question::{QuestionParts, QuestionText, arguments_file, everything, in_short};
 pub use sign_on::SignOn;
 
 /// The commands that platforms offer people to type; [`Words::menu`] says what each does.
@@ -111,6 +113,12 @@ pub struct Words {
     pub skip: &'static str,
     pub show_everything: &'static str,
     pub everything_sent: &'static str,
+    pub everything_sent_before: &'static str,
+    /// Under a question that does not show everything.
+    pub not_all_shown: &'static str,
+    /// As it is written, as it is contacted.
+    pub contacts_host: Of2,
+    pub and_more_hosts: Of1,
     // What becomes of them.
     pub allowed_by: Of1,
     pub denied_by: Of1,
@@ -195,7 +203,7 @@ pub struct Words {
 
 /// Somebody else's words within ours: shown as they are, acting as nothing.
 fn plain(text: &str) -> String {
-    text::escape(&text::neutralise(text))
+    text::escape(&text::reveal(text))
 }
 
 fn button(label: &str, key: char) -> Choice {
@@ -327,7 +335,10 @@ pub fn asked_by(agent: &str, title: &str) -> String {
     format!("{}: {title}", plain(agent))
 }
 
+/// The file with the arguments of a call.
 pub const EVERYTHING_NAME: &str = "arguments.json";
+/// The file with the arguments and the whole preview.
+pub const EVERYTHING_WITH_PREVIEW: &str = "approval.txt";
 
 #[cfg(test)]
 mod tests {
@@ -409,6 +420,8 @@ mod tests {
                 (words.day_used_up(Whose::All, UsedUp::Money, TimeDelta::hours(3)), "3 h"),
                 (words.tainted(&["page".into()]), "page"),
                 ((words.argument_cut)("n", "1", "2", "digest"), "digest"),
+                ((words.contacts_host)("`a`", "`b`"), "`b`"),
+                ((words.and_more_hosts)("12"), "12"),
                 ((words.asked_for)("Ann", "10:00", "1a2b"), "1a2b"),
             ] {
                 assert!(one.contains(part), "{language:?}: {one}");

@@ -1,4 +1,4 @@
-//! What a question shows: exactly what will run.
+//! What an approval request shows: exactly what will run.
 
 use channels::text;
 use chrono::{DateTime, Utc};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
-use super::{Words, plain};
+use super::{EVERYTHING_NAME, EVERYTHING_WITH_PREVIEW, Words, hosts, plain, preview::Preview};
 use crate::crash;
 
 /// What a question shows.
@@ -15,8 +15,8 @@ pub struct QuestionParts<'a> {
     /// What the tool does; its first line is shown.
     pub summary: &'a str,
     pub arguments: &'a Value,
-    /// The diff of an edit, in Markdown.
-    pub preview: Option<&'a str>,
+    /// What the tool adds, such as the diff of an edit.
+    pub preview: Option<&'a Preview>,
     pub reason: &'a str,
     pub requester: &'a str,
     pub expires_at: DateTime<Utc>,
@@ -24,66 +24,110 @@ pub struct QuestionParts<'a> {
     pub code: &'a str,
 }
 
-/// The longest arguments that are shown whole, in characters; the rest is told by its digest.
+/// The text of an approval request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionText {
+    pub markdown: String,
+    /// Whether some of what would run is not in it.
+    pub is_cut: bool,
+}
+
+/// The longest arguments that are shown whole, in characters. Of longer ones their length and their
+/// digest are shown besides the beginning.
 const ARGUMENTS_SHOWN: usize = 1_500;
+/// The longest value that is shown on one line with its name.
+const LINE_CHARS: usize = 80;
+
+/// One argument, and whether all of it is shown.
+struct Shown {
+    markdown: String,
+    is_cut: bool,
+}
 
 impl Words {
-    /// Exactly what will run, neutralised: control, bidi and zero-width characters are made
-    /// visible, and nothing in the arguments acts as Markdown.
-    pub fn question(&self, parts: &QuestionParts<'_>) -> String {
+    /// Exactly what will run, neutralised: control, bidi and zero-width characters and unusual
+    /// spaces are made visible, and nothing in the arguments acts as Markdown.
+    pub fn question(&self, parts: &QuestionParts<'_>) -> QuestionText {
         let mut markdown = format!("{}\n", parts.title);
+        let mut is_cut = parts.preview.is_some_and(|preview| preview.whole.is_some());
         if let Some(summary) = parts.summary.lines().next().filter(|line| !line.is_empty()) {
             let summary: String = summary.chars().take(160).collect();
             let _ = writeln!(markdown, "{}", plain(&summary));
         }
         if let Value::Object(fields) = parts.arguments {
             for (name, value) in fields {
-                let shown = self.argument(name, value, parts.preview.is_some());
-                let _ = write!(markdown, "\n{shown}");
+                let shown = self.argument(name, value, parts.preview);
+                is_cut |= shown.is_cut;
+                let _ = write!(markdown, "\n{}", shown.markdown);
             }
         } else {
             let _ = write!(markdown, "\n{}", fenced(&parts.arguments.to_string()));
         }
+        for note in self.hosts(parts.arguments) {
+            let _ = write!(markdown, "\n{note}");
+        }
         if let Some(preview) = parts.preview {
-            let _ = write!(markdown, "\n\n{}", text::neutralise(preview));
+            let _ = write!(markdown, "\n\n{}", text::reveal(&preview.shown));
+        }
+        if is_cut {
+            let _ = write!(markdown, "\n\n{}", self.not_all_shown);
         }
         let until = parts.expires_at.format("%Y-%m-%d %H:%M UTC").to_string();
         let asked_for = (self.asked_for)(&plain(parts.requester), &until, parts.code);
         let _ = write!(markdown, "\n\n{}\n{asked_for}", plain(parts.reason));
-        markdown
+        QuestionText { markdown, is_cut }
     }
 
-    /// Short values stand on their line, long ones in a block; what the preview shows already is
-    /// told by its size.
-    fn argument(&self, name: &str, value: &Value, previewed: bool) -> String {
-        let shown = match value {
+    /// Short values are shown on one line, long ones in a block; of what the preview shows
+    /// completely, only the size and the digest.
+    fn argument(&self, name: &str, value: &Value, preview: Option<&Preview>) -> Shown {
+        let value = match value {
             Value::String(content) => content.clone(),
             other => other.to_string(),
         };
+        let covered = preview.is_some_and(|preview| preview.covers(name));
         let name = plain(name);
-        let length = shown.chars().count();
-        if length <= 80 && !shown.contains(['\n', '`']) {
-            return format!("{name}: `{}`", text::neutralise(&shown));
+        let length = value.chars().count();
+        if length <= LINE_CHARS && !value.contains(['\n', '`']) {
+            return Shown::whole(format!("{name}: `{}`", text::reveal(&value)));
         }
-        let digest = hex::encode(Sha256::digest(&shown));
+        let digest = hex::encode(Sha256::digest(&value));
         let digest = &digest[..16];
-        // A path is neither long nor has it lines: what the preview may stand for is content only.
-        if previewed && (shown.contains('\n') || length > 1_024) {
-            return (self.argument_below)(&name, &length.to_string(), digest);
+        if covered && (value.contains('\n') || length > 1_024) {
+            let markdown = (self.argument_below)(&name, &length.to_string(), digest);
+            return Shown { markdown, is_cut: true };
         }
         if length <= ARGUMENTS_SHOWN {
-            return format!("{name}:\n{}", fenced(&shown));
+            return Shown::whole(format!("{name}:\n{}", fenced(&value)));
         }
-        let head: String = shown.chars().take(ARGUMENTS_SHOWN).collect();
+        let head: String = value.chars().take(ARGUMENTS_SHOWN).collect();
         let (shown, length) = (ARGUMENTS_SHOWN.to_string(), length.to_string());
-        format!("{}\n{}", (self.argument_cut)(&name, &shown, &length, digest), fenced(&head))
+        let cut = (self.argument_cut)(&name, &shown, &length, digest);
+        Shown { markdown: format!("{cut}\n{}", fenced(&head)), is_cut: true }
+    }
+
+    /// A line for each host that is written differently from what would be contacted.
+    fn hosts(&self, arguments: &Value) -> Vec<String> {
+        let found = hosts::written_differently(arguments);
+        let quoted = |text: &str| format!("`{}`", text::reveal(text).replace('`', "\u{2019}"));
+        let lines = found.shown.iter();
+        let lines = lines
+            .map(|host| (self.contacts_host)(&quoted(&host.written), &quoted(&host.contacted)));
+        let more = (found.more > 0).then(|| (self.and_more_hosts)(&found.more.to_string()));
+        lines.chain(more).collect()
+    }
+}
+
+impl Shown {
+    fn whole(markdown: String) -> Self {
+        Self { markdown, is_cut: false }
     }
 }
 
 /// A code block whose fence nothing inside can close.
 fn fenced(content: &str) -> String {
     let content =
-        if crash::planted("dressed up") { content.to_owned() } else { text::neutralise(content) };
+        if crash::planted("dressed up") { content.to_owned() } else { text::reveal(content) };
     let longest = content.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}\n{content}\n{fence}")
@@ -96,19 +140,33 @@ pub fn in_short(arguments: &Value) -> String {
         Some(first) => first.to_string().chars().filter(|c| *c != '`').take(80).collect(),
         None => return String::new(),
     };
-    format!("`{}`", text::neutralise(&shown).replace('\n', " "))
+    format!("`{}`", text::reveal(&shown).replace('\n', " "))
 }
 
-/// Whether a question does not show all of these arguments itself.
-pub fn cuts(arguments: &Value) -> bool {
-    let long = |value: &Value| match value {
-        Value::String(text) => text.chars().count() > ARGUMENTS_SHOWN,
-        other => other.to_string().chars().count() > ARGUMENTS_SHOWN,
-    };
-    arguments.as_object().is_some_and(|fields| fields.values().any(long))
+/// A file that shows everything that an approval request is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EverythingFile {
+    pub name: &'static str,
+    pub media_type: &'static str,
+    pub text: String,
 }
 
-/// All arguments, as the file that the button sends: the same bytes whenever it is pressed.
-pub fn everything(arguments: &Value) -> String {
+/// All arguments as JSON, then the preview if not all of it was shown.
+pub fn everything(arguments: &Value, preview: Option<&Preview>) -> EverythingFile {
+    let json = text::reveal(&arguments_file(arguments));
+    match preview.filter(|preview| preview.whole.is_some()) {
+        None => {
+            EverythingFile { name: EVERYTHING_NAME, media_type: "application/json", text: json }
+        }
+        Some(preview) => EverythingFile {
+            name: EVERYTHING_WITH_PREVIEW,
+            media_type: "text/plain",
+            text: format!("{json}\n{}\n", text::reveal(preview.everything())),
+        },
+    }
+}
+
+/// All arguments as JSON, as previous releases stored them.
+pub fn arguments_file(arguments: &Value) -> String {
     format!("{arguments:#}\n")
 }

@@ -2,24 +2,129 @@
 //!
 //! A file is told by its bytes. Where these are too many to be read for each question, it is told by
 //! its number, its size and when it was changed, to the nanosecond: whoever writes to it cannot put
-//! that back. A pattern stands for what it matches at that moment. Folders are told by their names.
+//! that back. A pattern stands for what it matches at that moment. Folders are told by their names;
+//! where a command may read any file, the whole workspace is bound as one digest.
 
 use cap_fs_ext::OpenOptionsSyncExt as _;
 use cap_std::fs::{Dir, Metadata, MetadataExt as _, OpenOptions};
 use globset::{GlobBuilder, GlobMatcher};
 use sha2::{Digest as _, Sha256};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Read as _},
 };
 
 use super::{ToolError, workspace::Workspace};
-use crate::texts;
+use crate::{agent::named_files::Named, texts};
 
 /// So much of all files that one call names is read; what is more is told by its size and times.
 const READ_BYTES: u64 = 64_000_000;
 /// The files that one call may name.
 const FILES: usize = 4_096;
+
+/// The entries of a workspace that is bound as a whole.
+const ENTRIES: usize = 20_000;
+/// The scripts that one call may lead to, and how long each may be.
+const SCRIPTS: usize = 64;
+const SCRIPT_BYTES: u64 = 64 * 1024;
+/// What the whole workspace is called among the files of a call: no path.
+const EVERYTHING: &str = "/";
+/// Results that were too long for a reply are kept here while other calls wait.
+const OWN_FOLDER: &str = ".countersign";
+
+/// What a call reads, with the scripts that its scripts run.
+pub fn bind_named(
+    workspace: &Workspace,
+    mut named: Named,
+) -> Result<BTreeMap<String, String>, ToolError> {
+    let root = workspace.root();
+    let mut read = BTreeSet::new();
+    while let Some(path) = named.scripts.iter().find(|path| !read.contains(*path)).cloned() {
+        if read.len() == SCRIPTS || named.everything {
+            named.everything = true;
+            break;
+        }
+        match script(root, &path) {
+            Script::Shell(text) => named.add(&text),
+            Script::Nothing => {}
+            Script::Other => named.everything = true,
+        }
+        read.insert(path);
+    }
+    let paths: Vec<_> = named.paths.into_iter().collect();
+    let mut bound = bind(workspace, &paths)?;
+    if named.everything {
+        bound.insert(EVERYTHING.to_owned(), everything(root)?);
+    }
+    Ok(bound)
+}
+
+/// What is to be run at a path.
+enum Script {
+    Shell(String),
+    /// No file, or a program that is no text.
+    Nothing,
+    /// Something for another interpreter, or too long to be read.
+    Other,
+}
+
+fn script(root: &Dir, path: &str) -> Script {
+    let mut options = OpenOptions::new();
+    options.read(true).nonblock(true);
+    let Ok(file) = root.open_with(path, &options) else { return Script::Nothing };
+    match file.metadata() {
+        Ok(there) if !there.is_file() => return Script::Nothing,
+        Ok(there) if there.len() <= SCRIPT_BYTES => {}
+        _ => return Script::Other,
+    }
+    let mut bytes = Vec::new();
+    if file.take(SCRIPT_BYTES).read_to_end(&mut bytes).is_err() {
+        return Script::Other;
+    }
+    if bytes.starts_with(b"\x7fELF") {
+        return Script::Nothing;
+    }
+    let Ok(text) = String::from_utf8(bytes) else { return Script::Other };
+    let interpreter = text.lines().next().and_then(|line| line.strip_prefix("#!"));
+    let is_shell = interpreter.is_none_or(|line| {
+        let mut words = line.split(|c: char| c.is_whitespace() || c == '/');
+        words.any(|word| matches!(word, "sh" | "bash" | "dash" | "ash" | "ksh" | "zsh"))
+    });
+    if is_shell { Script::Shell(text) } else { Script::Other }
+}
+
+/// One digest of all that is in the workspace: names, kinds and contents.
+fn everything(root: &Dir) -> Result<String, ToolError> {
+    let (mut files, mut folders) = (BTreeMap::new(), vec![String::new()]);
+    while let Some(folder) = folders.pop() {
+        let place = if folder.is_empty() { "." } else { &folder };
+        let entries = root.read_dir(place).into_iter().flatten().flatten();
+        for entry in entries {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            if path == OWN_FOLDER {
+                continue;
+            }
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder {
+                folders.push(path.clone());
+            }
+            files.insert(path, is_folder);
+            if files.len() > ENTRIES {
+                return Err(ToolError::ExecutionFailed(texts::too_many_files(ENTRIES)));
+            }
+        }
+    }
+    let (mut hash, mut left_bytes) = (Sha256::new(), READ_BYTES);
+    for (path, is_folder) in &files {
+        let link = root.read_link_contents(path).ok();
+        let link = link.map(|target| target.to_string_lossy().into_owned());
+        let content = if *is_folder { None } else { state(root, path, &mut left_bytes) };
+        let entry = serde_json::json!([path, is_folder, link, content]);
+        hash.update(entry.to_string());
+    }
+    Ok(hex::encode(hash.finalize()))
+}
 
 /// The files behind these names, each with what it is now.
 pub fn bind(
@@ -198,6 +303,58 @@ mod tests {
         assert!(bound(&workspace, "out")["out"].contains("bytes"));
         assert!(bound(&workspace, "missing").is_empty());
         assert!(bound(&workspace, ".").is_empty());
+    }
+
+    /// S3: what a line reads is bound wherever it enters, through scripts that run scripts.
+    #[test]
+    fn s3_what_a_line_reads_is_bound_through_folders_and_scripts() {
+        for (line, file) in [
+            ("cd scripts && sh deploy.sh", "scripts/deploy.sh"),
+            ("sh scripts/deploy.sh", "scripts/deploy.sh"),
+            ("sh scripts/deploy.sh", "scripts/lib.sh"),
+            ("cd scripts; . ./deploy.sh", "scripts/inner/tool.sh"),
+            ("./scripts/deploy.sh", "scripts/lib.sh"),
+            ("make", "Makefile"),
+            ("make", "scripts/inner/tool.sh"),
+            ("find . -name '*.sh' -exec sh {} \\;", "scripts/lib.sh"),
+            ("python3 main.py", "helper.py"),
+            ("sh dynamic.sh", "scripts/lib.sh"),
+            ("cat < data", "data"),
+            ("git status", ".git/config"),
+        ] {
+            let (_outer, root, workspace) = place();
+            for folder in ["scripts/inner", ".git", ".countersign"] {
+                fs::create_dir_all(root.join(folder)).unwrap();
+            }
+            for (path, text) in [
+                ("scripts/deploy.sh", "#!/bin/sh\n. scripts/lib.sh\n. ./lib.sh\n"),
+                ("scripts/lib.sh", "sh inner/tool.sh"),
+                ("scripts/inner/tool.sh", "echo tool"),
+                ("dynamic.sh", "sh \"$1\""),
+                ("Makefile", "all:"),
+                ("main.py", "import helper"),
+                ("helper.py", ""),
+                ("data", ""),
+                (".git/config", ""),
+                ("unrelated", ""),
+                (".countersign/result", ""),
+            ] {
+                fs::write(root.join(path), text).unwrap();
+            }
+            let bound = || bind_named(&workspace, Named::of_line(line)).unwrap();
+            let asked = bound();
+            assert_eq!(bound(), asked, "{line}");
+            fs::write(root.join(".countersign/result"), "a result of another call").unwrap();
+            assert_eq!(bound(), asked, "{line}");
+            fs::write(root.join(file), "rm -rf /workspace").unwrap();
+            assert_ne!(bound(), asked, "{line}: {file}");
+        }
+        let (_outer, root, workspace) = place();
+        fs::write(root.join("a.sh"), "echo").unwrap();
+        let bound = || bind_named(&workspace, Named::of_line("sh a.sh")).unwrap();
+        let asked = bound();
+        fs::write(root.join("unrelated"), "new").unwrap();
+        assert_eq!(bound(), asked, "what is not read is not bound");
     }
 
     /// S3: more files than can be bound are refused, never left out.

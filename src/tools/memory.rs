@@ -29,6 +29,7 @@ use crate::{
         Store,
         memory::{self, MAX_BYTES, MOST, Memory, Note, Write, Written},
     },
+    texts::preview::Preview,
 };
 
 const PATH_CHARS: usize = 200;
@@ -139,16 +140,17 @@ impl Tool for MemoryStore {
         )
     }
 
-    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let Stored { path, content, append } = parse(arguments.clone()).ok()?;
-        Some(match self.0.old(&path, context).await {
+        let preview = match self.0.old(&path, context).await {
             Ok(Some(old)) if append || is_daily(&path) => {
                 diff::changed(&path, &old.content, &format!("{}\n{content}", old.content))
             }
             Ok(Some(old)) => diff::changed(&path, &old.content, &content),
             Ok(None) => diff::created(&content),
-            Err(error) => format!("This will fail. {error}"),
-        })
+            Err(error) => return Some(Preview::failure(error)),
+        };
+        Some(preview.covering(&["content"]))
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
@@ -166,10 +168,14 @@ impl Tool for MemoryEdit {
         ToolSpec { tier: Tier::Extension, ..changing("memory_edit", says, schema::<Edited>()) }
     }
 
-    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let Edited { path, old_string, new_string } = parse(arguments.clone()).ok()?;
         let old = self.0.old(&path, context).await.ok()??.content;
-        Some(diff::changed(&path, &old, &old.replacen(&old_string, &new_string, 1)))
+        if old_string.is_empty() || !old.contains(&old_string) {
+            return Some(Preview::failure(format!("old_string not found in {path}")));
+        }
+        let preview = diff::changed(&path, &old, &old.replacen(&old_string, &new_string, 1));
+        Some(preview.covering(&["old_string", "new_string"]))
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
@@ -235,7 +241,7 @@ impl Tool for MemoryForget {
         ToolSpec { tier: Tier::Extension, ..changing("memory_forget", says, schema::<Forgotten>()) }
     }
 
-    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let Forgotten { path } = parse(arguments.clone()).ok()?;
         let old = self.0.old(&path, context).await.ok()??;
         Some(diff::changed(&path, &old.content, ""))

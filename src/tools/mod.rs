@@ -33,6 +33,8 @@ pub mod sandbox;
 pub mod schedule;
 pub mod send;
 pub mod shell;
+#[cfg(test)]
+mod shown_tests;
 pub mod skills;
 pub mod spill;
 #[cfg(test)]
@@ -57,15 +59,15 @@ use crate::{
         ids::{CallId, ConversationId},
     },
     store::{files::Artifacts, shelf::Shelf},
-    texts,
+    texts::{self, preview::Preview},
 };
 
 #[async_trait]
 pub trait Tool: Send + Sync {
     fn spec(&self) -> ToolSpec;
 
-    /// What the question shows besides the arguments: the diff of an edit, in Markdown.
-    async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<String> {
+    /// What the approval request shows besides the arguments: the diff of an edit, in Markdown.
+    async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<Preview> {
         None
     }
 

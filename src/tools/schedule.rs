@@ -25,6 +25,7 @@ use crate::{
         Store,
         schedules::{self, Does, Made, Move, Schedule, State},
     },
+    texts::preview::Preview,
 };
 
 const REMIND: &str = "Shows a reminder in this chat at a later time, once or again and again.\nGive \
@@ -38,6 +39,8 @@ const SCHEDULE: &str = "Schedules a task that you do later (cron), once or again
 
 /// Longer than anything that is said in a reminder or a task.
 const MAX_CHARS: usize = 4_000;
+/// What a list shows of a text.
+const TOLD_CHARS: usize = 200;
 
 /// What the operator allows.
 #[derive(Debug, Clone)]
@@ -142,11 +145,11 @@ impl Tool for Later {
         }
     }
 
-    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let wanted: Wanted = parse(arguments.clone()).ok()?;
         match self.calendar.planned(self.does, wanted, context).await {
-            Ok(planned) => Some(when(&planned)),
-            Err(error) => Some(format!("This will fail. {error}")),
+            Ok(planned) => Some(Preview::note(when(&planned))),
+            Err(error) => Some(Preview::failure(error)),
         }
     }
 
@@ -201,11 +204,11 @@ impl Tool for ChangeSchedule {
         }
     }
 
-    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let Change { id, .. } = parse(arguments.clone()).ok()?;
         match self.0.find(&id, context).await {
-            Ok(schedule) => Some(told(&schedule)),
-            Err(error) => Some(format!("This will fail. {error}")),
+            Ok(schedule) => Some(Preview::of(told(&schedule), told_whole(&schedule))),
+            Err(error) => Some(Preview::failure(error)),
         }
     }
 
@@ -320,11 +323,24 @@ fn code(schedule: &Schedule) -> &str {
 
 /// `1a2b3c4d: reminder "Tea", next 2026-05-04 18:00 (Europe/Berlin), every 1h`
 fn told(schedule: &Schedule) -> String {
+    let mut text: String = schedule.text.chars().take(TOLD_CHARS).collect();
+    let more = schedule.text.chars().count().saturating_sub(TOLD_CHARS);
+    if more > 0 {
+        text = format!("{text}… and {more} more characters");
+    }
+    line(schedule, &text)
+}
+
+/// The same with all of its text.
+fn told_whole(schedule: &Schedule) -> String {
+    line(schedule, &schedule.text)
+}
+
+fn line(schedule: &Schedule, text: &str) -> String {
     let kind = match schedule.does {
         Does::Remind => "reminder",
         Does::Run => "task",
     };
-    let text: String = schedule.text.chars().take(200).collect();
     let by = &schedule.by.name;
     format!("{}: {kind} {text:?} of {by}, {}", code(schedule), when(schedule))
 }

@@ -27,7 +27,7 @@ use crate::{
         redact::Redactor,
     },
     journal::event::{Call, Outcome, ToolResult},
-    texts,
+    texts::{self, preview::Preview},
 };
 
 /// Nobody is kept waiting for a question much longer.
@@ -196,7 +196,7 @@ impl Toolbox {
     }
 
     /// What a question shows besides the arguments. A tool that fails at it shows nothing.
-    pub async fn preview(&self, call: &Call, context: &Context) -> Option<String> {
+    pub async fn preview(&self, call: &Call, context: &Context) -> Option<Preview> {
         let entry = self.entry(&call.tool).ok()?;
         let arguments = entry.prepare(call.arguments.clone()).ok()?;
         let preview = AssertUnwindSafe(entry.tool.preview(&arguments, context)).catch_unwind();
@@ -404,7 +404,7 @@ mod tests {
             self.0.clone()
         }
 
-        async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<String> {
+        async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<Preview> {
             panic!("no preview today")
         }
 

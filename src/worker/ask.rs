@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use channels::Outgoing;
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -11,15 +11,16 @@ use super::{
     turn::{Flow, Turn},
 };
 use crate::{
-    agent::{grants, guard, next::Question},
+    agent::{grants, guard, next::Question, policy},
     crash,
     gateway::approvals,
     journal::{
-        event::{Asks, Event, Outcome, ToolResult},
+        event::{Asks, Attachment, Call, Event, Outcome, ToolResult},
         ids::ApprovalId,
     },
     store::{self, question::Asked},
-    texts,
+    texts::{self, QuestionText},
+    tools::{Context, files, workspace},
 };
 
 /// Commits the questions; the turn ends here, and goes on when somebody has decided.
@@ -70,66 +71,112 @@ fn refused(question: &Question, text: String) -> Event {
 }
 
 async fn put(turn: &Turn<'_>, question: &Question, digest: String) -> Result<Asked> {
-    let Question { call, asks, reason, lasting, approvers, .. } = question;
+    let Question { call, asks, lasting, approvers, .. } = question;
     let id = ApprovalId::new();
-    let context = turn.context(call.id.clone(), CancellationToken::new());
-    let redactor = &turn.worker.redactor;
-    // What people see; the digest binds what runs.
-    let arguments = redactor.value(&call.arguments);
-    let preview = turn.worker.toolbox.preview(call, &context).await;
-    let preview = preview.map(|text| redactor.text(&text).into_owned());
-    let remarks = turn.session.remarks.get(&call.id).map(|remarks| remarks.join("\n"));
-    let reason =
-        [Some(reason.clone()), remarks].into_iter().flatten().collect::<Vec<_>>().join("\n");
-    let cut = texts::cuts(&arguments);
-    if cut {
-        let whole = texts::everything(&arguments).into_bytes();
-        context.artifacts.put(texts::EVERYTHING_NAME, "application/json", whole).await?;
-    }
-    let (requester, words) = (turn.requester(), turn.claimed.words());
-    let title = words.question_title(*asks, &call.tool);
-    let title = match &turn.claimed.sub_agent {
-        Some(sub_agent) => texts::asked_by(&sub_agent.agent, &title),
-        None => title,
-    };
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
+    let request = request(turn, question, &id, expires_at).await?;
+    let Request { title, arguments, text, file } = request;
     // What several have to agree on is agreed on for each call.
     let lasting = *lasting && approvers.needed == 1;
     let spec = turn.spec(call);
-    // A leave is listed and shown to others: it may not hold what is hidden here.
-    let open = lasting && arguments == call.arguments;
+    let redactor = &turn.worker.redactor;
+    // A grant is listed and shown to others: it may not hold what looks like a secret.
+    let open = lasting && redactor.value(&call.arguments) == call.arguments;
     let proposal = spec.filter(|_| open).and_then(|spec| grants::propose(spec, call));
     let here = lasting && !spec.is_some_and(grants::runs_anything);
-    let choices = words.choices(*asks, (here, proposal.is_some()), cut);
+    let choices = turn.claimed.words().choices(*asks, (here, proposal.is_some()), file.is_some());
     let offers = choices.iter().map(|choice| choice.key).collect();
-    let markdown = words.question(&texts::QuestionParts {
-        title: &title,
-        summary: spec.map_or("", |spec| spec.description.as_str()),
-        arguments: &arguments,
-        preview: preview.as_deref(),
-        reason: &reason,
-        requester: &requester.name,
-        expires_at,
-        code: &approvals::code(&id),
-    });
     let (approval, reply_to) = (id.to_string(), turn.reply_to());
-    let what = Outgoing::Question { markdown, approval, choices, reply_to };
+    let what = Outgoing::Question { markdown: text.markdown, approval, choices, reply_to };
     Ok(Asked {
         id,
         call: call.id.clone(),
         asks: *asks,
         tool: call.tool.clone(),
         digest,
-        title: settled_title(&title, *asks, &arguments),
+        title: settled_title(&title, *asks, &redactor.value(&call.arguments)),
         arguments,
-        requester,
+        requester: turn.requester(),
         approvers: approvers.clone(),
         proposal,
         offers,
         expires_at,
+        file,
         shows: parts(turn, what),
     })
 }
+
+/// What people are shown; the digest binds what runs.
+struct Request {
+    title: String,
+    arguments: Value,
+    text: QuestionText,
+    /// Everything, where the text leaves something out.
+    file: Option<Attachment>,
+}
+
+/// Nothing is hidden in it but secrets of the configuration: what only looks like a secret may be
+/// what the decision hangs on.
+async fn request(
+    turn: &Turn<'_>,
+    question: &Question,
+    id: &ApprovalId,
+    expires_at: DateTime<Utc>,
+) -> Result<Request> {
+    let Question { call, asks, reason, .. } = question;
+    let redactor = &turn.worker.redactor;
+    let arguments = redactor.marked_value(&call.arguments);
+    let context = context_after_reads(turn, call).await;
+    let preview = turn.worker.toolbox.preview(call, &context).await;
+    let preview = preview.map(|preview| preview.map(|text| redactor.marked(text)));
+    let remarks = turn.session.remarks.get(&call.id).map(|remarks| remarks.join("\n"));
+    let reason =
+        [Some(reason.clone()), remarks].into_iter().flatten().collect::<Vec<_>>().join("\n");
+    let words = turn.claimed.words();
+    let title = words.question_title(*asks, &call.tool);
+    let title = match &turn.claimed.sub_agent {
+        Some(sub_agent) => texts::asked_by(&sub_agent.agent, &title),
+        None => title,
+    };
+    let text = words.question(&texts::QuestionParts {
+        title: &title,
+        summary: turn.spec(call).map_or("", |spec| spec.description.as_str()),
+        arguments: &arguments,
+        preview: preview.as_ref(),
+        reason: &reason,
+        requester: &turn.requester().name,
+        expires_at,
+        code: &approvals::code(id),
+    });
+    let mut file = None;
+    if text.is_cut {
+        let everything = texts::everything(&arguments, preview.as_ref());
+        let bytes = everything.text.into_bytes();
+        let put = context.artifacts.put(everything.name, everything.media_type, bytes);
+        file = Some(put.await?);
+    }
+    Ok(Request { title, arguments, text, file })
+}
+
+/// The call runs when its siblings have run: what a `read_file` of the same reply reads counts as
+/// read in the preview.
+async fn context_after_reads(turn: &Turn<'_>, call: &Call) -> Context {
+    let mut context = turn.context(call.id.clone(), CancellationToken::new());
+    let siblings = turn.session.open_calls().map(|open| &open.call);
+    let reads = siblings.filter(|sibling| sibling.id != call.id && sibling.tool == READS);
+    let paths: Vec<_> = reads
+        .filter_map(|read| policy::subject(turn.spec(read)?, &read.arguments))
+        .filter(|path| !context.seen.contains_key(path))
+        .collect();
+    if !paths.is_empty() {
+        let seen = workspace::beneath(&context, move |ws, _| Ok(files::seen_now(ws, &paths)));
+        context.seen.extend(seen.await.unwrap_or_default());
+    }
+    context
+}
+
+/// The tool by which an agent gets to know a file.
+const READS: &str = "read_file";
 
 /// The parts in which the channel can show it, with room in the last for what is added to it later:
 /// votes, a proposed leave.

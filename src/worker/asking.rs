@@ -141,7 +141,7 @@ fn written(turn: &Turn<'_>, wish: &Wish) -> Asked {
     let title = words.question_title(Asks::Answer, &question.server);
     let code = approvals::code(&id);
     let shown = words.asked(&question.asked, question.typed.then_some(code.as_str()));
-    let markdown = turn.worker.redactor.text(&format!("{title}\n\n{shown}")).into_owned();
+    let markdown = turn.worker.redactor.own(&format!("{title}\n\n{shown}")).into_owned();
     let choices = words.answers(&question.options);
     let mut offers: String = choices.iter().map(|choice| choice.key).collect();
     if question.typed {
@@ -166,6 +166,7 @@ fn written(turn: &Turn<'_>, wish: &Wish) -> Asked {
         proposal: None,
         offers,
         expires_at: turn.worker.gateway.clock.now() + WAITS_FOR,
+        file: None,
         shows: ask::parts(turn, Outgoing::Question { markdown, approval, choices, reply_to }),
         id,
     }

@@ -176,7 +176,7 @@ pub(super) async fn after_llm(
             }
         }
     }
-    hooked.text = turn.worker.redactor.own(&hooked.text).replace('\0', "");
+    hooked.text = turn.worker.redactor.reply(&hooked.text).replace('\0', "");
     hooked
 }
 
@@ -232,7 +232,7 @@ pub(super) async fn on_error(turn: &Turn<'_>, reason: &str) -> (String, Vec<Even
     let matter = Matter { text: reason.to_owned(), ..Matter::default() };
     let about = About::of(turn, turn.session.requester.clone(), None);
     let heard = ask(turn.worker, Point::OnError, &about, matter).await;
-    (turn.worker.redactor.own(&heard.matter.text).into_owned(), heard.events)
+    (turn.worker.redactor.reply(&heard.matter.text).into_owned(), heard.events)
 }
 
 async fn ask_program(

@@ -122,12 +122,12 @@ pub(super) async fn with_files(turn: &Turn<'_>, call: &Call) -> Result<Scene, To
 
 async fn files(turn: &Turn<'_>, call: &Call) -> Result<Files, ToolError> {
     let Found::Tool(spec) = turn.agent.catalog.find(&call.tool) else { return Ok(Files::new()) };
-    let paths = guard::files_named(spec, &call.arguments);
+    let named = guard::files_named(spec, &call.arguments);
     let context = turn.context(call.id.clone(), CancellationToken::new());
     let mut files = turn.worker.toolbox.bound(call, &context).await?;
-    if !paths.is_empty() {
-        let named = workspace::beneath(&context, move |ws, _| bind::bind(ws, &paths)).await?;
-        files.extend(named);
+    if !named.is_empty() {
+        let bound = workspace::beneath(&context, move |ws, _| bind::bind_named(ws, named)).await?;
+        files.extend(bound);
     }
     Ok(files)
 }

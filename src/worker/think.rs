@@ -134,7 +134,7 @@ impl<'t, 'w> Drafting<'t, 'w> {
         }
         text.push_str(piece);
         let whole = text.trim_end_matches(|c: char| c.is_ascii_graphic());
-        let shown = shown(self.turn, &self.turn.worker.redactor.own(whole));
+        let shown = shown(self.turn, &self.turn.worker.redactor.reply(whole));
         draft.send_if_modified(|draft| {
             let grown = *draft != shown;
             *draft = shown;

@@ -53,6 +53,28 @@ async fn doctor_names_each_fault() {
     site.end().await;
 }
 
+/// What is stored is for one account: the folder and the database are made so, and one that others
+/// can read is reported with what to do.
+#[tokio::test]
+async fn doctor_reports_a_data_folder_that_others_can_read() {
+    use std::{
+        fs::{Permissions, set_permissions},
+        os::unix::fs::PermissionsExt as _,
+    };
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:8642", "");
+    let mode = |name: &str| site.path(name).metadata().unwrap().permissions().mode() & 0o777;
+    let (_, said) = site.run(&["doctor"]).await;
+    assert!(said.contains("ok    data_dir"), "{said}");
+    assert_eq!((mode("data"), mode("countersign.db")), (0o700, 0o600));
+    set_permissions(site.path("data"), Permissions::from_mode(0o755)).unwrap();
+    set_permissions(site.path("countersign.db"), Permissions::from_mode(0o644)).unwrap();
+    let (fine, said) = site.run(&["doctor"]).await;
+    assert!(fine && said.contains("warn  data_dir"), "{said}");
+    assert!(said.contains("chmod go=") && said.contains("countersign.db"), "{said}");
+    site.end().await;
+}
+
 /// With --live the platform is asked; S11: and no token is told, whatever it answers.
 #[tokio::test]
 async fn doctor_asks_the_platform() {

@@ -22,6 +22,7 @@ mod measured;
 mod pages;
 mod planted;
 mod process;
+mod refusals;
 mod releases;
 mod reload;
 mod room;

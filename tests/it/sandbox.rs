@@ -22,6 +22,7 @@ use std::{
     fs,
     net::TcpListener,
     os::{
+        fd::AsRawFd as _,
         linux::net::SocketAddrExt as _,
         unix::{
             fs::{MetadataExt as _, PermissionsExt as _},
@@ -98,6 +99,20 @@ fn python(code: &str) -> String {
     format!(
         "python3 -c '\nimport ctypes, os, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n{code}\n'"
     )
+}
+
+/// What the gateway has inherited from its own parent, or leaks, is not passed on.
+#[tokio::test]
+async fn s7_open_files_of_the_gateway_stay_outside() {
+    let house = House::new().await;
+    let secret = fs::File::open(house.path("yours/secret")).unwrap();
+    rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
+    let descriptor = secret.as_raw_fd();
+    let read = format!("os.lseek({descriptor}, 0, 0)\nprint(os.read({descriptor}, 100).decode())");
+    house.holds_what_would_escape("a descriptor", &python(&read)).await;
+    let list = "for fd in /proc/1/fd/* /proc/self/fd/*; do readlink $fd; done | grep secret \
+                && echo ESCAPED";
+    house.holds("the list of descriptors", list).await;
 }
 
 #[tokio::test]

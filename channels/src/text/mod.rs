@@ -62,6 +62,48 @@ pub fn neutralise(text: &str) -> String {
     shown
 }
 
+/// Foreign text for somebody who decides by it: besides what [`neutralise`] spells out, every space
+/// but the ordinary one, and variation selectors that follow no emoji.
+pub fn reveal(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let hidden = match c {
+            '\u{fe0e}' | '\u{fe0f}' => {
+                let keycap =
+                    matches!(before, '0'..='9' | '#' | '*') && rest.peek() == Some(&'\u{20e3}');
+                !keycap && !is_emoji(before)
+            }
+            _ => is_unseen(c) || is_odd_space(c),
+        };
+        if hidden {
+            let _ = write!(shown, "‹U+{:04X}›", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+        before = c;
+    }
+    shown
+}
+
+/// Spaces that look like the ordinary one, or like none.
+fn is_odd_space(c: char) -> bool {
+    matches!(
+        c,
+        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
+    )
+}
+
+/// Characters that a variation selector makes a picture of, or a letter.
+fn is_emoji(c: char) -> bool {
+    matches!(c,
+        '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}'
+        | '\u{2194}'..='\u{21aa}' | '\u{231a}'..='\u{23ff}' | '\u{24c2}'
+        | '\u{25aa}'..='\u{27bf}' | '\u{2934}' | '\u{2935}' | '\u{2b05}'..='\u{2b55}'
+        | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
+}
+
 /// Unicode's control and format characters, its line separators, and the letters and marks that
 /// are drawn as nothing.
 fn is_unseen(c: char) -> bool {
@@ -70,6 +112,8 @@ fn is_unseen(c: char) -> bool {
     }
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
+        | '\u{890}' | '\u{891}' | '\u{8e2}' | '\u{110bd}' | '\u{110cd}'
+        | '\u{13430}'..='\u{1343f}'
         | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}'
@@ -89,6 +133,20 @@ mod tests {
         assert_eq!(neutralise("rm \u{202e}txt.exe"), "rm ‹U+202E›txt.exe");
         assert_eq!(neutralise("a\u{200b}b\u{7}c\u{e0041}"), "a‹U+200B›b‹U+0007›c‹U+E0041›");
         assert_eq!(neutralise("line\nnext\tcell é 你 👍🏽"), "line\nnext\tcell é 你 👍🏽");
+    }
+
+    /// S18
+    #[test]
+    fn spaces_and_selectors_that_mislead_are_spelled_out() {
+        assert_eq!(reveal("rm\u{a0}-rf\u{2003}x\u{3000}"), "rm‹U+00A0›-rf‹U+2003›x‹U+3000›");
+        assert_eq!(reveal("a\u{fe0f}b\u{fe0e}"), "a‹U+FE0F›b‹U+FE0E›");
+        assert_eq!(reveal("1\u{fe0f}x"), "1‹U+FE0F›x");
+        assert_eq!(reveal("\u{890}\u{13430}"), "‹U+0890›‹U+13430›");
+        for fine in ["❤\u{fe0f} 1\u{fe0f}\u{20e3} ☎\u{fe0e} 👍🏽", "line\nnext\tcell é 你"]
+        {
+            assert_eq!(reveal(fine), fine);
+        }
+        assert_eq!(reveal("❤\u{fe0f}\u{fe0f}"), "❤\u{fe0f}‹U+FE0F›");
     }
 
     #[test]
@@ -119,6 +177,7 @@ mod tests {
         #[test]
         fn nothing_unseen_is_left(text in any::<String>()) {
             prop_assert!(!neutralise(&text).chars().any(is_unseen));
+            prop_assert!(!reveal(&text).chars().any(|c| is_unseen(c) || is_odd_space(c)));
         }
     }
 }

@@ -17,9 +17,12 @@ use super::{
 use crate::{
     admin::{Admin, problem::Problem},
     gateway::approvals::{Came, Choice, Terms, doors, lasting},
-    journal::standing::Scope,
+    journal::{
+        event::{Attachment, Status},
+        standing::Scope,
+    },
     store::{
-        approvals as questions,
+        approval_files, approvals as questions,
         lists::{
             Stretch,
             approvals::{Question, Wanted, list},
@@ -42,7 +45,7 @@ pub struct ApprovalView {
     #[schema(value_type = Object)]
     pub asks: Value,
     pub tool: String,
-    /// Without secrets
+    /// As they would run, until it is settled; without secrets of the configuration
     #[schema(value_type = Value)]
     pub arguments: Value,
     pub title: String,
@@ -67,6 +70,8 @@ pub struct WholeApproval {
     pub approval: ApprovalView,
     /// The question as it was put, in Markdown
     pub question: String,
+    /// Everything that it is about, where the question leaves something out; until it is settled
+    pub everything: Option<String>,
     /// Who has said yes so far, where several have to
     pub votes: Vec<String>,
     /// What `allow_always` would allow on the usual terms, in Markdown
@@ -127,11 +132,17 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
                     Some(approval) => lasting::told(tx, &approval, now).await?,
                     None => None,
                 };
-                Ok(Some((row, parts, votes, proposal)))
+                let file = approval_files::file(tx, &row.id).await?;
+                Ok(Some((row, parts, votes, proposal, file)))
             })
         })
         .await?;
-    let Some((row, parts, votes, proposal)) = found else { return Ok(None) };
+    let Some((row, parts, votes, proposal, file)) = found else { return Ok(None) };
+    let file = file.filter(|_| row.status == Status::Pending);
+    let everything = match file {
+        Some(file) => Some(text_of(admin, &file).await?),
+        None => None,
+    };
     let taint = admin.gateway.store.current_session(&row.conversation).await?.taint;
     Ok(Some({
         let texts = parts.iter().filter_map(|part| match part {
@@ -141,19 +152,32 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
             _ => None,
         });
         let question = texts.collect::<Vec<_>>().join("\n\n");
-        let question = admin.redactor().text(&question).into_owned();
-        WholeApproval { approval: view(admin, row), question, votes, proposal, taint }
+        let question = match row.status {
+            Status::Pending => admin.redactor().marked(&question),
+            _ => admin.redactor().text(&question).into_owned(),
+        };
+        WholeApproval { approval: view(admin, row), question, everything, votes, proposal, taint }
     }))
 }
 
+async fn text_of(admin: &Admin, file: &Attachment) -> Result<String> {
+    let bytes = admin.gateway.artifacts.read(&file.digest).await?;
+    Ok(admin.redactor().marked(&String::from_utf8_lossy(&bytes)))
+}
+
 fn view(admin: &Admin, question: Question) -> ApprovalView {
+    // Who decides sees what runs; what has been decided is a record.
+    let arguments = match question.status {
+        Status::Pending => admin.redactor().marked_value(&question.arguments),
+        _ => admin.redactor().value(&question.arguments),
+    };
     ApprovalView {
         id: question.id.0,
         conversation: question.conversation.0,
         channel: question.channel,
         asks: serde_json::to_value(question.asks).unwrap_or_default(),
         tool: question.tool,
-        arguments: admin.redactor().value(&question.arguments),
+        arguments,
         title: admin.redactor().text(&question.title).into_owned(),
         requester: question.requester.into(),
         approvers: serde_json::to_value(question.approvers).unwrap_or_default(),

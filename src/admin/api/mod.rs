@@ -12,7 +12,7 @@
 //! - [`people`], [`conversations`], [`export`], [`schedules`], [`artifacts`]: who talks, and about what
 //! - [`dead_letters`], [`webhooks`]: what could not be shown; what other programs were told
 //! - [`channels`]: connected anew, asked whether their platform knows them
-//! - [`tools`], [`mcp`], [`inventory`], [`tokens`]: what there is, who may change it, who answers for
+//! - [`tools`], [`mcp`], [`inventory`], [`tokens`], [`sessions`]: what there is, who may change it, who answers for
 //!   it
 
 pub mod approvals;
@@ -33,6 +33,7 @@ pub mod parts;
 pub mod people;
 pub mod rules;
 pub mod schedules;
+pub mod sessions;
 pub mod tokens;
 pub mod tools;
 pub mod webhooks;
@@ -84,6 +85,7 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
         .merge(panic::routes())
         .merge(audit::routes())
         .merge(tokens::routes())
+        .merge(sessions::routes())
         .merge(rules::routes())
         .merge(tools::routes())
         .merge(mcp::routes())

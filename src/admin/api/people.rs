@@ -24,6 +24,7 @@ use crate::{
             Stretch,
             people::{Listed, list, put, remove},
         },
+        pairing::{self, Makes, Offer},
         people,
     },
 };
@@ -128,6 +129,9 @@ pub async fn appoint(
     if !admin.gateway.channels.contains_key(channel) {
         return Err(none("channel"));
     }
+    if people::at_most(person, role) < role {
+        return Err(Problem::unfit("A visitor of a widget cannot be more than a member."));
+    }
     Ok(make(admin, caller, (channel, person), role).await?)
 }
 
@@ -181,24 +185,33 @@ pub struct OfferBody {
     /// How many hours the code works
     #[schema(minimum = 1, maximum = 8760, default = 24)]
     pub hours: Option<i64>,
+    /// What it makes of who redeems it; else a member, or the owner as long as nobody is
+    #[schema(value_type = Option<Role>)]
+    pub role: Option<Role>,
 }
 
 /// A code that lets in one person who sends it to the bot. It is shown only here.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OfferView {
     pub code: String,
+    /// What it makes of who redeems it: a visitor of a widget is never more than a member
+    pub role: Role,
     pub expires_at: DateTime<Utc>,
 }
 
+/// What is wanted of a code.
+struct Wish {
+    /// Empty: any.
+    channel: String,
+    lasts: TimeDelta,
+    role: Option<Role>,
+}
+
 /// Makes a code that works once.
-async fn offer_code(
-    admin: &Admin,
-    caller: &Caller,
-    (channel, lasts): (String, TimeDelta),
-) -> Result<OfferView> {
-    let now = admin.gateway.clock.now();
-    let offer = OfferView { code: new_code(), expires_at: now + lasts };
-    let (code, expires_at) = (offer.code.clone(), offer.expires_at);
+async fn offer_code(admin: &Admin, caller: &Caller, wish: Wish) -> Result<OfferView> {
+    let (now, owned) = (admin.gateway.clock.now(), admin.gateway.owned());
+    let Wish { channel, lasts, role } = wish;
+    let (code, expires_at) = (new_code(), now + lasts);
     let fact = caller
         .did("pairing_offered")
         .with("channel", channel.as_str())
@@ -208,15 +221,21 @@ async fn offer_code(
         .store
         .write("offer pairing", move |tx| {
             Box::pin(async move {
-                people::offer_pairing(tx, &channel, &code, expires_at).await?;
-                audit::append(tx, audit::ADMIN, vec![fact], now).await
+                let makes = match role {
+                    Some(role) => Makes::Role(role),
+                    None => Makes::by_default(tx, owned).await?,
+                };
+                let offer = Offer { channel, code, makes, expires_at };
+                pairing::offer_pairing(tx, &offer).await?;
+                let fact = fact.with("role", makes.as_str());
+                audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                Ok(OfferView { code: offer.code, role: makes.role(), expires_at })
             })
         })
-        .await?;
-    Ok(offer)
+        .await
 }
 
-/// Make a pairing code; the first of all who redeems one becomes the owner of the bot
+/// Make a pairing code, and say what it makes of who redeems it
 #[utoipa::path(post, path = "/pairing-codes", tag = "people", request_body = OfferBody,
     responses((status = 201, body = OfferView)), extensions(("x-role" = json!("owner"))))]
 async fn offer(
@@ -242,5 +261,6 @@ pub async fn offered(
     if !channel.is_empty() && !admin.gateway.channels.contains_key(&channel) {
         return Err(Problem::unfit(format!("There is no channel `{channel}`.")));
     }
-    Ok(offer_code(admin, caller, (channel, TimeDelta::hours(hours))).await?)
+    let wish = Wish { channel, lasts: TimeDelta::hours(hours), role: body.role };
+    Ok(offer_code(admin, caller, wish).await?)
 }

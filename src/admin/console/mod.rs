@@ -6,11 +6,13 @@
 //! - [`conversations`], [`timeline`]: what happened, turn by turn
 //! - [`tools`], [`rules`]: what agents have, and what is asked about
 //! - [`letters`]: what could not be shown or told
+//! - [`access`]: who is signed in, which programs have a token
 //! - [`people`], [`later`]: who is let in, what leave holds, what is to happen
 //! - [`watch`]: how channels do, what was used, what was done by whom
 //!
 //! [`doors`] is the list of them all, each with the least role that it opens to.
 
+mod access;
 mod conversations;
 mod inbox;
 mod later;
@@ -95,6 +97,9 @@ pub fn doors() -> Vec<Door> {
         page_at("/console/usage", Operator, watch::usage),
         page_at("/console/audit", Operator, watch::audit),
         page_at("/console/settings", Operator, watch::settings),
+        page_at("/console/access", Owner, access::index),
+        deed_at("/console/sessions/{id}", Owner, access::end_session),
+        deed_at("/console/tokens/{id}", Owner, access::revoke_token),
         deed_at("/console/panic", Owner, watch::panic),
     ]
 }

@@ -6,7 +6,7 @@ use axum::{
     http::request::Parts,
     response::{Html, IntoResponse as _, Redirect, Response},
 };
-use channels::text::neutralise;
+use channels::text::reveal;
 use chrono::{DateTime, Utc};
 use minijinja::{
     Environment, UndefinedBehavior,
@@ -30,6 +30,7 @@ use crate::{
 
 /// The templates, by name.
 const TEMPLATES: &[(&str, &str)] = &[
+    ("access.html", include_str!("pages/access.html")),
     ("approvals.html", include_str!("pages/approvals.html")),
     ("artifacts.html", include_str!("pages/artifacts.html")),
     ("audit.html", include_str!("pages/audit.html")),
@@ -58,6 +59,7 @@ const NAV: &[(&str, &str, Role)] = &[
     ("/console/rules", "Guard rules", Role::Operator),
     ("/console/grants", "Grants", Role::Approver),
     ("/console/people", "People", Role::Operator),
+    ("/console/access", "Access", Role::Owner),
     ("/console/schedules", "Schedules", Role::Operator),
     ("/console/artifacts", "Artifacts", Role::Operator),
     ("/console/dead-letters", "Dead letters", Role::Operator),
@@ -111,10 +113,10 @@ fn instant(text: &str) -> Shown {
 /// Exactly what there is: characters that cannot be seen are made visible.
 fn exact(value: &Shown) -> String {
     if let Some(text) = value.as_str() {
-        return neutralise(text);
+        return reveal(text);
     }
     let pretty = serde_json::to_value(value).map(|value| format!("{value:#}"));
-    neutralise(&pretty.unwrap_or_default())
+    reveal(&pretty.unwrap_or_default())
 }
 
 fn lasted(ms: f64) -> String {

@@ -62,11 +62,15 @@ pub struct Offered {
     #[serde(default)]
     channel: String,
     hours: i64,
+    /// Empty: a member, or the owner as long as there is none.
+    #[serde(default)]
+    role: String,
 }
 
 /// The code is shown here, and nowhere else.
 pub async fn offer(visit: Visit, Sent(offered): Sent<Offered>) -> Result<Response, Problem> {
-    let body = OfferBody { channel: Some(offered.channel), hours: Some(offered.hours) };
+    let role = Role::parse(&offered.role);
+    let body = OfferBody { channel: Some(offered.channel), hours: Some(offered.hours), role };
     let offer = people::offered(&visit.admin, &visit.caller, body).await?;
     shown(&visit, &Slice::default(), Some(offer)).await
 }

@@ -51,15 +51,17 @@ async fn a_sign_in_link_expires_and_so_does_a_session() {
 
 /// S10
 #[tokio::test]
-async fn wrong_links_are_slowed_down_for_a_minute() {
+async fn wrong_links_are_slowed_down_and_lock_no_right_one_out() {
     let world = World::new().await;
     for _ in 0..10 {
         assert_eq!(world.redeem("wrong").await.status(), StatusCode::FORBIDDEN);
     }
+    assert_eq!(world.redeem("wrong").await.status(), StatusCode::TOO_MANY_REQUESTS);
     let right = world.sign_in_token("ann").await;
-    assert_eq!(world.redeem(&right).await.status(), StatusCode::TOO_MANY_REQUESTS);
-    world.clock.advance(TimeDelta::minutes(1));
     assert_eq!(world.redeem(&right).await.status(), StatusCode::SEE_OTHER);
+    assert_eq!(world.redeem(&right).await.status(), StatusCode::TOO_MANY_REQUESTS, "it is used up");
+    world.clock.advance(TimeDelta::minutes(1));
+    assert_eq!(world.redeem("wrong").await.status(), StatusCode::FORBIDDEN);
 }
 
 /// S10

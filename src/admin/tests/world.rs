@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::super::{Admin, place_of, serve};
+use super::super::{Admin, pace::Proxies, place_of, serve};
 use crate::{
     agent::{approvers::Approvers, redact::Redactor},
     clock::{Clock as _, HandClock},
@@ -83,7 +83,9 @@ impl World {
             stop: CancellationToken::new(),
         });
         let webs = BTreeMap::from([("site".to_owned(), site), ("web".to_owned(), web)]);
-        let admin = Arc::new(Admin::new(worker(gateway.clone(), &folder), webs, demo).named(bot));
+        let proxies = Proxies::from_list(&["127.0.0.1".to_owned()]).unwrap();
+        let admin = Admin::new(worker(gateway.clone(), &folder), webs, demo).behind(proxies);
+        let admin = Arc::new(admin.named(bot));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let serving = gateway.tasks.spawn(serve(admin, listener, stop.clone()));
@@ -205,6 +207,7 @@ impl World {
             proposal: None,
             offers: "acd".into(),
             expires_at: self.clock.now() + TimeDelta::minutes(30),
+            file: None,
             shows: vec![question],
         };
         let seen = self.gateway.store.last_seq(turn.lease.conversation()).await.unwrap();

@@ -14,7 +14,7 @@ use crate::{
         standing::{Grant, Scope},
     },
     store::{
-        Tx, approvals as questions,
+        Tx, approval_files, approvals as questions,
         audit::{self, Fact},
         conversations, grants, places,
         question::Approval,
@@ -42,6 +42,7 @@ pub(super) async fn propose(
         // Without buttons the answer itself shows it.
         _ => return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str()))),
     };
+    approval_files::set_proposed(tx, &approval.id, Some(now)).await?;
     showing::redraw(tx, approval, what, now).await?;
     Ok(voter.words().lasting.proposed.to_owned())
 }
@@ -54,6 +55,7 @@ pub(super) async fn back(
     now: DateTime<Utc>,
 ) -> Result<String> {
     let what = showing::what(tx, &approval.question).await?;
+    approval_files::set_proposed(tx, &approval.id, None).await?;
     showing::redraw(tx, approval, what, now).await?;
     Ok(voter.words().lasting.not_given.to_owned())
 }

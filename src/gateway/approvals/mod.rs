@@ -9,12 +9,14 @@
 //! - [`moves`]: questions that cannot be seen where they were asked
 //! - [`replies`]: what a call under way wanted to know
 //! - [`vouch`]: what only the platform knows
+//! - [`everything`]: the file with all that a question is about
 //! - [`edits`]: who changes the request takes the question back
 //! - [`halt`]: no tool runs any more
 
 mod choice;
 pub mod doors;
 pub mod edits;
+mod everything;
 pub mod halt;
 pub mod lasting;
 pub mod moves;
@@ -34,9 +36,9 @@ use crate::{
         standing::Grant,
     },
     store::{
-        Tx, approvals as questions,
+        Tx, approval_files, approvals as questions,
         audit::{self, Fact},
-        conversations, files, grants, journal, outbox, people, places,
+        conversations, grants, journal, outbox, people, places,
         question::Approval,
         showing, votes,
     },
@@ -107,36 +109,21 @@ async fn answer(
 ) -> Result<String> {
     match key {
         'e' if approval.status == Status::Pending && approval.offers.contains('e') => {
-            show_everything(tx, approval, voter, now).await
+            everything::show(tx, approval, voter, now).await
         }
         'v' => lasting::revoke_pressed(tx, approval, voter, now).await,
+        // What a grant covers is shown before it can be given.
+        'y' if approval.offers.contains('g')
+            && !approval_files::is_proposed(tx, &approval.id).await? =>
+        {
+            Ok(voter.words().no_such_button.to_owned())
+        }
         'A'..='Z' => replies::pressed(tx, approval, key, voter, now).await,
         _ => match Choice::from_key(approval.asks, key, reason) {
             Some(choice) => Ok(decide(tx, approval, choice, voter, now).await?.text),
             None => Ok(voter.words().no_such_button.to_owned()),
         },
     }
-}
-
-/// Sends the arguments as a file, whose bytes were stored when the question was asked.
-async fn show_everything(
-    tx: &mut Tx<'_>,
-    approval: &Approval,
-    voter: &Voter,
-    now: DateTime<Utc>,
-) -> Result<String> {
-    let whole = texts::everything(&approval.arguments);
-    let file = Outgoing::File {
-        name: texts::EVERYTHING_NAME.to_owned(),
-        media_type: "application/json".to_owned(),
-        size_bytes: whole.len() as u64,
-        digest: files::digest_of(whole.as_bytes()),
-        caption: None,
-        reply_to: None,
-    };
-    let seq = journal::last_seq(tx, &approval.shown_in).await?;
-    outbox::put(tx, &approval.shown_in, seq, vec![file], now).await?;
-    Ok(voter.words().everything_sent.to_owned())
 }
 
 /// What came of a decision.

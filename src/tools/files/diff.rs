@@ -1,7 +1,10 @@
 //! What a person is shown before an edit: a diff, or the new file, in a fence that holds.
 
+use channels::text::reveal;
 use similar::TextDiff;
 use std::time::Duration;
+
+use crate::texts::preview::Preview;
 
 const MAX_DIFF_LINES: usize = 120;
 const MAX_NEW_LINES: usize = 60;
@@ -11,12 +14,13 @@ const MAX_LINE_CHARS: usize = 300;
 const MAX_COMPARED_BYTES: usize = 1024 * 1024;
 
 /// The change of an existing file.
-pub fn changed(path: &str, old: &str, new: &str) -> String {
+pub fn changed(path: &str, old: &str, new: &str) -> Preview {
     if old == new {
-        return "Nothing changes.".to_owned();
+        return Preview::note("Nothing changes.");
     }
     if old.len().max(new.len()) > MAX_COMPARED_BYTES {
-        return format!("{} bytes are replaced by {} bytes.", old.len(), new.len());
+        let sizes = format!("{} bytes are replaced by {} bytes.", old.len(), new.len());
+        return Preview::of(sizes, fenced("", new, &Cut::NOWHERE));
     }
     let unified = [old, new].iter().all(|text| is_crlf(text));
     let plain = |text: &str| if unified { text.replace("\r\n", "\n") } else { text.to_owned() };
@@ -24,23 +28,39 @@ pub fn changed(path: &str, old: &str, new: &str) -> String {
     let diff = TextDiff::configure().timeout(Duration::from_secs(1)).diff_lines(&old, &new);
     let (before, after) = (format!("a/{path}"), format!("b/{path}"));
     let text = diff.unified_diff().context_radius(3).header(&before, &after).to_string();
-    fenced("diff", &text, MAX_DIFF_LINES)
+    shortened("diff", &text, MAX_DIFF_LINES)
 }
 
 /// A file that is new.
-pub fn created(content: &str) -> String {
+pub fn created(content: &str) -> Preview {
     if content.is_empty() {
-        return "The new file is empty.".to_owned();
+        return Preview::note("The new file is empty.");
     }
-    fenced("", content, MAX_NEW_LINES)
+    shortened("", content, MAX_NEW_LINES)
 }
 
-/// Longer than any run of backticks inside, so that nothing gets out of it.
-fn fenced(language: &str, text: &str, max_lines: usize) -> String {
-    let lines: Vec<String> = text.split_terminator('\n').map(visible).collect();
-    let shown = lines[..lines.len().min(max_lines)].join("\n");
+/// How much of a text is shown.
+struct Cut {
+    lines: usize,
+    line_chars: usize,
+}
+
+impl Cut {
+    const NOWHERE: Self = Self { lines: usize::MAX, line_chars: usize::MAX };
+}
+
+fn shortened(language: &str, text: &str, lines: usize) -> Preview {
+    let shown = fenced(language, text, &Cut { lines, line_chars: MAX_LINE_CHARS });
+    Preview::of(shown, fenced(language, text, &Cut::NOWHERE))
+}
+
+/// In a fence that is longer than any run of backticks inside, so that nothing gets out of it.
+fn fenced(language: &str, text: &str, cut: &Cut) -> String {
+    let all: Vec<&str> = text.split_terminator('\n').collect();
+    let shown = all.iter().take(cut.lines).map(|line| visible(line, cut.line_chars));
+    let shown = shown.collect::<Vec<_>>().join("\n");
     let fence = "`".repeat(longest_run(&shown).max(2) + 1);
-    let rest = match lines.len().saturating_sub(max_lines) {
+    let rest = match all.len().saturating_sub(cut.lines) {
         0 => String::new(),
         1 => "\n… and 1 more line".to_owned(),
         more => format!("\n… and {more} more lines"),
@@ -58,25 +78,15 @@ fn is_crlf(text: &str) -> bool {
 }
 
 /// A line whose every character can be seen: what turns or hides text is written out.
-fn visible(line: &str) -> String {
-    let mut seen = String::new();
-    for (count, c) in line.chars().enumerate() {
-        if count == MAX_LINE_CHARS {
-            seen.extend([format!(" … and {} more characters", line.chars().count() - count)]);
-            break;
-        }
-        match c {
-            '\t' => seen.push(c),
-            '\r' => seen.push('␍'),
-            '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}'
-            | '\u{feff}' => seen.extend(c.escape_unicode()),
-            c if c.is_control() => seen.extend(c.escape_unicode()),
-            c => seen.push(c),
+fn visible(line: &str, max_chars: usize) -> String {
+    let seen = |text: &str| reveal(&text.replace('\r', "␍"));
+    match line.char_indices().nth(max_chars) {
+        None => seen(line),
+        Some((end, _)) => {
+            let more = line[end..].chars().count();
+            format!("{} … and {more} more characters", seen(&line[..end]))
         }
     }
-    seen
 }
 
 #[cfg(test)]
@@ -86,44 +96,51 @@ mod tests {
     #[test]
     fn a_change_is_shown_as_a_unified_diff() {
         assert_eq!(
-            changed("a.rs", "one\ntwo\nthree\n", "one\n2\nthree\n"),
+            changed("a.rs", "one\ntwo\nthree\n", "one\n2\nthree\n").shown,
             "```diff\n--- a/a.rs\n+++ b/a.rs\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n```"
         );
-        assert_eq!(changed("a", "x", "x"), "Nothing changes.");
+        assert_eq!(changed("a", "x", "x").shown, "Nothing changes.");
     }
 
     #[test]
     fn a_fence_inside_does_not_end_the_fence() {
-        let shown = created("text\n````\ncode\n````\n");
+        let shown = created("text\n````\ncode\n````\n").shown;
         assert!(shown.starts_with("`````\n") && shown.ends_with("\n`````"), "{shown}");
     }
 
     #[test]
     fn a_long_file_is_cut_and_the_rest_is_counted() {
-        let shown = created(&"x\n".repeat(100));
+        let preview = created(&"x\n".repeat(100));
+        assert_eq!(preview.everything().matches('x').count(), 100);
+        let shown = preview.shown;
         assert_eq!(shown.lines().filter(|line| *line == "x").count(), 60);
         assert!(shown.ends_with("\n… and 40 more lines"), "{shown}");
-        assert!(created(&"x\n".repeat(61)).ends_with("… and 1 more line"));
+        assert!(created(&"x\n".repeat(61)).shown.ends_with("… and 1 more line"));
         let long = created(&"y".repeat(1000));
-        assert!(long.contains("… and 700 more characters"), "{long}");
+        assert!(long.shown.contains("… and 700 more characters"), "{}", long.shown);
+        assert!(long.everything().contains(&"y".repeat(1000)));
+        assert_eq!(created(&"z\n".repeat(60)).whole, None);
     }
 
     #[test]
     fn what_would_mislead_the_eye_is_written_out() {
-        assert!(created("a\u{202e}b\u{1b}[2J").contains("a\\u{202e}b\\u{1b}[2J"));
+        let shown = created("a\u{202e}b\u{1b}[2J").shown;
+        assert!(shown.contains("a‹U+202E›b‹U+001B›[2J"), "{shown}");
     }
 
     #[test]
     fn line_ends_are_shown_only_where_they_differ() {
-        let same = changed("a", "a\r\nb\r\n", "a\r\nc\r\n");
+        let same = changed("a", "a\r\nb\r\n", "a\r\nc\r\n").shown;
         assert!(!same.contains('␍'), "{same}");
-        let other = changed("a", "a\r\n", "a\n");
+        let other = changed("a", "a\r\n", "a\n").shown;
         assert!(other.contains("-a␍") && other.contains("+a\n"), "{other}");
     }
 
     #[test]
     fn giants_are_not_compared() {
         let big = "a\n".repeat(600_000);
-        assert_eq!(changed("a", &big, "b"), "1200000 bytes are replaced by 1 bytes.");
+        let preview = changed("a", &big, "b").covering(&["content"]);
+        assert_eq!(preview.shown, "1200000 bytes are replaced by 1 bytes.");
+        assert!(!preview.covers("content"), "sizes stand for no content");
     }
 }

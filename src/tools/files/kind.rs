@@ -35,6 +35,7 @@ impl Tool for DetectFileType {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             subject: Some(Subject::Path("path")),
+            untrusted: true,
             tier: Tier::Extension,
             ..ToolSpec::read_only(
                 "detect_file_type",

@@ -12,6 +12,7 @@ use crate::{
     agent::{
         catalog::{Subject, ToolSpec},
         paths::{absolute, normalise},
+        taint,
     },
     tools::{
         Context, Output, Tool, ToolError,
@@ -87,7 +88,13 @@ impl Tool for ListDir {
                 "count": listing.entries.len(),
                 "truncated": listing.truncated,
             });
-            Ok(Output::text(told.to_string()))
+            // Names of files that others have sent or that the web has given are their words.
+            let inner = |entry: &String| match path.as_str() {
+                "." => taint::is_anybodys_file(entry),
+                path => taint::is_anybodys_file(&format!("{path}/{entry}")),
+            };
+            let foreign = listing.entries.iter().any(inner).then(|| format!("list_dir {path}"));
+            Ok(Output { foreign: foreign.into_iter().collect(), ..Output::text(told.to_string()) })
         })
         .await
     }

@@ -16,9 +16,9 @@ pub mod read;
 pub mod write;
 
 use sha2::{Digest as _, Sha256};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use super::Tool;
+use super::{Tool, workspace::Workspace};
 use crate::{agent::catalog::Rate, journal::event::Seen};
 
 /// What may be written, and what may be edited.
@@ -41,6 +41,15 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
 
 fn digest(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
+}
+
+/// What an agent will have seen that reads these files now: path → SHA-256 of the content.
+pub fn seen_now(workspace: &Workspace, paths: &[String]) -> BTreeMap<String, String> {
+    let seen = |path: &String| {
+        let bytes = workspace.bytes(path, MAX_WRITE_BYTES).ok()?;
+        Some((path.clone(), digest(&bytes)))
+    };
+    paths.iter().filter_map(seen).collect()
 }
 
 fn seen(path: &str, digest: String) -> Vec<Seen> {

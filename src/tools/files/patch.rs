@@ -16,6 +16,7 @@ use crate::{
         catalog::{Approval, EffectClass, Subject, ToolSpec},
         paths::{absolute, normalise},
     },
+    texts::preview::Preview,
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
@@ -69,7 +70,7 @@ impl Tool for ApplyPatch {
         }
     }
 
-    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let mut arguments: Arguments = parse(arguments.clone()).ok()?;
         arguments.path = normalise(&arguments.path).ok()?;
         let versions = self.edits.of(context, &arguments.path);
@@ -77,9 +78,10 @@ impl Tool for ApplyPatch {
         let preview = workspace::beneath(context, move |workspace, _| {
             let versions = versions.lock().unwrap_or_else(PoisonError::into_inner);
             let patched = admitted(workspace, &arguments, known.as_ref(), &versions)?;
-            Ok(diff::changed(&arguments.path, &patched.before, &patched.after))
+            let preview = diff::changed(&arguments.path, &patched.before, &patched.after);
+            Ok(preview.covering(&["old_string", "new_string"]))
         });
-        Some(preview.await.unwrap_or_else(|error| format!("This will fail. {error}")))
+        Some(preview.await.unwrap_or_else(Preview::failure))
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
@@ -287,14 +289,14 @@ mod tests {
     #[tokio::test]
     async fn a_person_sees_the_change_or_why_there_is_none() {
         let place = place("one\n").await;
-        let shown = tool().preview(&change("one", "two"), &place.context).await.unwrap();
+        let shown = tool().preview(&change("one", "two"), &place.context).await.unwrap().shown;
         assert!(shown.contains("-one\n+two"), "{shown}");
-        let shown = tool().preview(&change("no", "two"), &place.context).await.unwrap();
+        let shown = tool().preview(&change("no", "two"), &place.context).await.unwrap().shown;
         assert!(shown.starts_with("This will fail. old_string not found"), "{shown}");
         assert_eq!(place.content("a.txt"), "one\n");
         let unread = Place::new();
         unread.has("a.txt", "one\n");
-        let shown = tool().preview(&change("one", "two"), &unread.context).await.unwrap();
+        let shown = tool().preview(&change("one", "two"), &unread.context).await.unwrap().shown;
         assert!(shown.contains("has not been read"), "{shown}");
     }
 

@@ -12,6 +12,7 @@ use crate::{
         catalog::{Approval, EffectClass, Subject, ToolSpec},
         paths::{absolute, normalise},
     },
+    texts::preview::Preview,
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
@@ -55,10 +56,10 @@ impl Tool for WriteFile {
         }
     }
 
-    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let arguments: Arguments = parse(arguments.clone()).ok()?;
         if let Err(error) = checked(&arguments) {
-            return Some(format!("This will fail. {error}"));
+            return Some(Preview::failure(error));
         }
         let preview = workspace::beneath(context, move |workspace, _| {
             Ok(shown(workspace, &arguments.path, &arguments.content))
@@ -110,16 +111,17 @@ fn checked(arguments: &Arguments) -> Result<String, ToolError> {
     Ok(path)
 }
 
-fn shown(workspace: &Workspace, path: &str, content: &str) -> String {
-    match workspace.bytes(path, MAX_WRITE_BYTES).map(String::from_utf8) {
+fn shown(workspace: &Workspace, path: &str, content: &str) -> Preview {
+    let preview = match workspace.bytes(path, MAX_WRITE_BYTES).map(String::from_utf8) {
         Ok(Ok(old)) => diff::changed(path, &old, content),
         Ok(Err(binary)) => {
             let count = binary.as_bytes().len();
-            format!("Replaces a binary file of {count} bytes.\n\n{}", diff::created(content))
+            diff::created(content).after(&format!("Replaces a binary file of {count} bytes."))
         }
         Err(error) if error.to_string().starts_with("Not found") => diff::created(content),
-        Err(error) => format!("{error}\n\n{}", diff::created(content)),
-    }
+        Err(error) => diff::created(content).after(&error.to_string()),
+    };
+    preview.covering(&["content"])
 }
 
 #[cfg(test)]
@@ -223,7 +225,7 @@ mod tests {
         place.has("a.bin", b"\xff\0");
         let show = async |path: &str| {
             let arguments = json!({ "path": path, "content": "new\n" });
-            tool().preview(&arguments, &place.context).await.unwrap()
+            tool().preview(&arguments, &place.context).await.unwrap().shown
         };
         assert!(show("a.txt").await.contains("-old\n+new\n"));
         assert_eq!(show("b.txt").await, "```\nnew\n```");

@@ -6,11 +6,14 @@ use landlock::{
     ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
     RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
 };
+use nix::errno::Errno;
 use renderers::read::{self, ReadError};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::Serialize;
 use std::{
+    fs,
     io::{self, Read as _, Write as _},
+    os::fd::RawFd,
     thread,
 };
 
@@ -44,6 +47,7 @@ pub fn run(job: &str) -> i32 {
 }
 
 fn confined(job: &str) -> Result<i32> {
+    close_inherited().context("inherited file descriptors")?;
     let job: Job = serde_json::from_str(job).context("the job")?;
     if let Some(limits) = job.limits {
         limit(limits, &job.work).context("resource limits")?;
@@ -81,6 +85,24 @@ fn confined(job: &str) -> Result<i32> {
             work(move |order| documents::answer(order, &fonts))
         }
     }
+}
+
+/// Closes everything but standard input, output and error: the gateway, and whoever started it, may
+/// have passed on open files and sockets. Nothing of our own is open yet.
+fn close_inherited() -> Result<()> {
+    let mut descriptors = Vec::new();
+    for entry in fs::read_dir("/proc/self/fd")? {
+        let number = entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
+        descriptors.extend(number.filter(|number| *number > 2));
+    }
+    // The folder that was listed is closed by now.
+    for descriptor in descriptors {
+        match nix::unistd::close(descriptor) {
+            Ok(()) | Err(Errno::EBADF) => {}
+            Err(problem) => return Err(problem.into()),
+        }
+    }
+    Ok(())
 }
 
 /// `memory_bytes` is what is allocated: with the address space, the size of this binary would count.

@@ -11,6 +11,7 @@ use std::path::Path;
 use super::{Folders, folder, front, of, package::Package, scan};
 use crate::{
     agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec},
+    texts::preview::Preview,
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
@@ -64,7 +65,7 @@ impl Tool for SkillManage {
         }
     }
 
-    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let arguments: Arguments = parse(arguments.clone()).ok()?;
         let folder = of(&self.folders, context).ok()?.clone();
         tokio::task::spawn_blocking(move || preview(&folder, &arguments)).await.ok()
@@ -81,16 +82,17 @@ impl Tool for SkillManage {
     }
 }
 
-fn preview(folder: &Path, arguments: &Arguments) -> String {
+fn preview(folder: &Path, arguments: &Arguments) -> Preview {
     match changed(folder, arguments) {
-        Err(problem) => format!("This will fail. {problem}"),
-        Ok(Change::Delete) => format!("The skill `{}` is deleted.", arguments.name),
+        Err(problem) => Preview::failure(problem),
+        Ok(Change::Delete) => Preview::note(format!("The skill `{}` is deleted.", arguments.name)),
         Ok(Change::Write { path, before, after }) => {
             let after = after.text(&path).unwrap_or_default();
-            match before {
+            let preview = match before {
                 Some(before) => diff::changed(&path, &before, after),
                 None => diff::created(after),
-            }
+            };
+            preview.covering(&["content"])
         }
     }
 }
@@ -183,12 +185,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path();
         let create = arguments(Action::Create, None, MAIN);
-        assert!(preview(folder, &create).contains("Begin with Dear."));
+        assert!(preview(folder, &create).shown.contains("Begin with Dear."));
         assert!(folder::all(folder).is_empty(), "a preview changes nothing");
         change(folder, &create).unwrap();
         assert!(change(folder, &create).unwrap_err().contains("edit it"));
         let edit = arguments(Action::Edit, None, &MAIN.replace("Dear", "Hello"));
-        let shown = preview(folder, &edit);
+        let shown = preview(folder, &edit).shown;
         assert!(shown.contains("-Begin with Dear.\n+Begin with Hello."), "{shown}");
         change(folder, &edit).unwrap();
         change(folder, &arguments(Action::Edit, Some("references/a.md"), "More")).unwrap();
@@ -219,7 +221,7 @@ mod tests {
             (Action::Create, None, "---\nname: others\ndescription: d\n---\n"),
             (Action::Create, None, "---\nname: letters\n---\n"),
         ] {
-            let shown = preview(folder, &arguments(action, file, content));
+            let shown = preview(folder, &arguments(action, file, content)).shown;
             assert!(shown.starts_with("This will fail."), "{shown}");
         }
         change(folder, &arguments(Action::Create, None, MAIN)).unwrap();

@@ -18,6 +18,7 @@ use crate::{
         paths::normalise,
         policy::Files,
     },
+    texts::preview::Preview,
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
@@ -94,19 +95,18 @@ impl Tool for RunSkillScript {
     }
 
     /// The script, as it would run.
-    async fn preview(&self, arguments: &Value, context: &Context) -> Option<String> {
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let Arguments { skill, script, .. } = parse(arguments.clone()).ok()?;
         let folder = of(&self.folders, context).ok()?.clone();
         let read = move || {
-            let found =
-                command(&folder, &skill, &script).map_err(|why| format!("This will fail. {why}"));
-            found.map_or_else(
-                |why| why,
-                |found| match std::fs::read_to_string(&found.path) {
-                    Ok(text) => diff::created(&text),
-                    Err(_) => "It is a program, which nobody can read.".to_owned(),
-                },
-            )
+            let found = match command(&folder, &skill, &script) {
+                Ok(found) => found,
+                Err(why) => return Preview::failure(why),
+            };
+            match std::fs::read_to_string(&found.path) {
+                Ok(text) => diff::created(&text),
+                Err(_) => Preview::note("It is a program, which nobody can read."),
+            }
         };
         tokio::task::spawn_blocking(read).await.ok()
     }
@@ -238,7 +238,7 @@ mod tests {
         let tool = RunSkillScript { folders, ways: Ways::default(), sandbox };
         let arguments =
             json!({ "skill": "letters", "script": "scripts/a.py", "args": ["-v", "a.txt"] });
-        let shown = tool.preview(&arguments, &place.context).await.unwrap();
+        let shown = tool.preview(&arguments, &place.context).await.unwrap().shown;
         assert!(shown.contains("print(1)"), "{shown}");
         let asked = tool.bound(&arguments, &place.context).await.unwrap();
         assert_eq!(tool.bound(&arguments, &place.context).await.unwrap(), asked);

@@ -12,12 +12,13 @@
 use anyhow::{Context as _, Result};
 use futures::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use globset::{Glob, GlobSet};
-use std::{path::Path, time::Duration};
+use std::{net::Ipv6Addr, path::Path, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
     net::{UnixListener, UnixStream},
     time::timeout,
 };
+use url::Url;
 
 use super::client::Outside;
 use crate::tools::ToolError;
@@ -41,9 +42,7 @@ impl Egress {
     pub fn to(names: &[String], outside: Outside) -> Result<Self> {
         let mut hosts = GlobSet::builder();
         for name in names {
-            let port = if name.contains(':') { "" } else { ":443" };
-            let place = format!("{}{port}", name.to_lowercase());
-            hosts.add(Glob::new(&place).with_context(|| name.clone())?);
+            hosts.add(Glob::new(&pattern(name)).with_context(|| name.clone())?);
         }
         Ok(Self { names: names.to_vec(), hosts: hosts.build()?, outside })
     }
@@ -64,9 +63,13 @@ impl Egress {
         let Some(head) = timeout(HEAD_FOR, head(&mut from)).await.ok().flatten() else {
             return refuse(&mut from, "400 Bad Request", "that is no request").await;
         };
-        let Some((host, port)) = wanted(&head) else {
+        let Some(target) = connect_target(&head) else {
             let why = "only CONNECT goes through: ask by https";
             return refuse(&mut from, "405 Method Not Allowed", why).await;
+        };
+        let Some((host, port)) = host_and_port(target) else {
+            let why = "CONNECT takes a host name or an IP address, and a port";
+            return refuse(&mut from, "400 Bad Request", why).await;
         };
         if !self.hosts.is_match(format!("{host}:{port}")) {
             let why = format!("{host}:{port} is not among the places that may be reached");
@@ -119,14 +122,37 @@ async fn head(from: &mut UnixStream) -> Option<String> {
     String::from_utf8(head).ok()
 }
 
-/// As in `CONNECT host:443 HTTP/1.1`.
-fn wanted(head: &str) -> Option<(String, u16)> {
+/// The target of `CONNECT host:443 HTTP/1.1`.
+fn connect_target(head: &str) -> Option<&str> {
     let mut words = head.lines().next()?.split(' ');
-    let (method, place, version) = (words.next()?, words.next()?, words.next()?);
-    let (host, port) = place.rsplit_once(':')?;
+    let (method, target, version) = (words.next()?, words.next()?, words.next()?);
     let fits = method == "CONNECT" && version.starts_with("HTTP/1.") && words.next().is_none();
-    let port = port.parse().ok()?;
-    fits.then(|| (host.trim_end_matches('.').to_lowercase(), port))
+    fits.then_some(target)
+}
+
+/// The host exactly as it will be dialled. Anything but a plain name or an address is refused: in
+/// `1.1.1.1/x.example.org` the part that a pattern matches is not the part that is connected to.
+fn host_and_port(target: &str) -> Option<(String, u16)> {
+    let (host, port) = target.rsplit_once(':')?;
+    let port = port.bytes().all(|byte| byte.is_ascii_digit()).then(|| port.parse().ok())??;
+    let bracketed = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let is_plain = match bracketed {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => host.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.' || b == b'-'),
+    };
+    if !is_plain {
+        return None;
+    }
+    let url = Url::parse(&format!("https://{}:{port}/", host.trim_end_matches('.'))).ok()?;
+    Some((url.host_str()?.to_owned(), port))
+}
+
+/// A configured name as a glob over `host:port`.
+fn pattern(name: &str) -> String {
+    let port = if name.ends_with(']') || !name.contains(':') { ":443" } else { "" };
+    // The brackets of an IPv6 address are not a set of characters.
+    let name = name.to_lowercase().replace('[', "\\[").replace(']', "\\]");
+    format!("{name}{port}")
 }
 
 async fn refuse(from: &mut UnixStream, status: &str, why: &str) -> std::io::Result<()> {
@@ -201,13 +227,58 @@ mod tests {
             let (first, why) = asked(&named, &connect(place)).await;
             assert!(first.contains("403") && why.contains("not among"), "{place}: {first}");
         }
-        for request in
-            ["GET http://pypi.org/ HTTP/1.1\r\n\r\n", "CONNECT pypi.org HTTP/1.1\r\n\r\n"]
-        {
+        // What the pattern would match is not what would be connected to.
+        for host in [
+            "evil.example/x.pythonhosted.org",
+            "1.1.1.1/x.pythonhosted.org",
+            "1.1.1.1?.pythonhosted.org",
+            "1.1.1.1#.pythonhosted.org",
+            "1.1.1.1\\.pythonhosted.org",
+            "127.0.0.1/.pythonhosted.org",
+            "evil.example@x.pythonhosted.org",
+            "x@evil.example:80/.pythonhosted.org",
+            "evil.example%2f.pythonhosted.org",
+            "evil.example%00.pythonhosted.org",
+            "evil.example\t.pythonhosted.org",
+            "evil。example.pythonhosted.org",
+            "[::1]x.pythonhosted.org",
+            "[fe80::1%25eth0]",
+            "",
+        ] {
+            let (first, _) = asked(&named, &connect(&format!("{host}:443"))).await;
+            assert!(first.contains("400"), "{host}: {first}");
+        }
+        for port in ["", "+443", "99999", "443/", " 443"] {
+            let (first, _) = asked(&named, &connect(&format!("pypi.org:{port}"))).await;
+            assert!(first.contains("400") || first.contains("405"), "{port}: {first}");
+        }
+        for request in ["GET http://pypi.org/ HTTP/1.1\r\n\r\n", "CONNECT pypi.org:443\r\n\r\n"] {
             assert!(asked(&named, request).await.0.contains("405"), "{request}");
         }
+        assert!(asked(&named, &connect("pypi.org")).await.0.contains("400"));
         assert!(asked(&named, "what\r\n\r\n").await.0.contains("405"));
         assert!(asked(&named, &"x".repeat(HEAD_BYTES + 1)).await.0.contains("400"));
+    }
+
+    /// Numbers are compared as the addresses that they are.
+    #[test]
+    fn a_target_is_matched_as_the_host_that_is_dialled() {
+        for (target, expected) in [
+            ("PyPI.org.:443", Some("pypi.org:443")),
+            ("2130706433:443", Some("127.0.0.1:443")),
+            ("0x7f.1:443", Some("127.0.0.1:443")),
+            ("[2001:DB8::1]:443", Some("[2001:db8::1]:443")),
+            ("xn--n3h.example:443", Some("xn--n3h.example:443")),
+            ("a_b.example:443", None),
+            ("..:443", None),
+        ] {
+            let found = host_and_port(target).map(|(host, port)| format!("{host}:{port}"));
+            assert_eq!(found.as_deref(), expected, "{target}");
+        }
+        let named = egress(&["[2001:db8::1]", "[2001:db8::2]:8443"], &[]);
+        assert!(named.hosts.is_match("[2001:db8::1]:443"));
+        assert!(named.hosts.is_match("[2001:db8::2]:8443"));
+        assert!(!named.hosts.is_match("2:443"));
     }
 
     #[tokio::test]

@@ -2,7 +2,10 @@
 
 use channels::What;
 use countersign::{
-    gateway::people::new_code, journal::role::Role, llm::scripted::say, store::people,
+    gateway::people::new_code,
+    journal::role::Role,
+    llm::scripted::say,
+    store::pairing::{self, Makes, Offer},
 };
 use std::collections::BTreeMap;
 
@@ -13,7 +16,11 @@ async fn offer(world: &World, code: &str) {
     let store = world.node().await.gateway.store.clone();
     store
         .write("offer", move |tx| {
-            Box::pin(async move { people::offer_pairing(tx, "", &code, until).await })
+            Box::pin(async move {
+                let makes = Makes::FirstOwner;
+                let offer = Offer { channel: String::new(), code, makes, expires_at: until };
+                pairing::offer_pairing(tx, &offer).await
+            })
         })
         .await
         .unwrap();
@@ -78,6 +85,7 @@ story! {
     /// platform raises who may talk, and lets nobody in.
     async fn roles_come_from_codes_and_from_the_platform(world: &mut World) {
         world.allow = vec![];
+        world.config.channels.iter_mut().for_each(|channel| channel.owners.clear());
         world.manners.roles = BTreeMap::from([("admin".into(), Role::Operator)]);
         world.roles = vec!["admin".into()];
         world.ann_says("/whoami").await;

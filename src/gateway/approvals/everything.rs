@@ -1,0 +1,52 @@
+//! The file with all that a question is about: for those who may decide it, once.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+
+use super::{not_yours, turned_away};
+use crate::{
+    agent::approvers::Voter,
+    journal::event::Attachment,
+    store::{Tx, approval_files, files, journal, outbox, question::Approval},
+    texts,
+};
+
+/// Sends everything that the question is about as a file, once, for somebody who may decide it.
+pub(super) async fn show(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    if !approval.approvers.admit(voter, &approval.requester.id) {
+        turned_away(tx, approval, voter, now).await?;
+        return Ok(not_yours(&approval.approvers, voter).to_owned());
+    }
+    let file = match approval_files::claim(tx, &approval.id, now).await? {
+        approval_files::Claim::Sent => return Ok(voter.words().everything_sent_before.to_owned()),
+        approval_files::Claim::Send(file) => file.unwrap_or_else(|| arguments_of(approval)),
+    };
+    let file = Outgoing::File {
+        name: file.name,
+        media_type: file.media_type,
+        size_bytes: file.size_bytes,
+        digest: file.digest,
+        caption: None,
+        reply_to: None,
+    };
+    let seq = journal::last_seq(tx, &approval.shown_in).await?;
+    outbox::put(tx, &approval.shown_in, seq, vec![file], now).await?;
+    Ok(voter.words().everything_sent.to_owned())
+}
+
+/// The file of a question that the previous release asked.
+fn arguments_of(approval: &Approval) -> Attachment {
+    let bytes = texts::arguments_file(&approval.arguments).into_bytes();
+    Attachment {
+        name: texts::EVERYTHING_NAME.to_owned(),
+        media_type: "application/json".to_owned(),
+        size_bytes: bytes.len() as u64,
+        digest: files::digest_of(&bytes),
+    }
+}

@@ -1,0 +1,99 @@
+//! What has been shown of a question besides its text: the file with everything, a proposed grant.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::{Tx, db::sql};
+use crate::journal::{event::Attachment, ids::ApprovalId};
+
+/// The file of a question that somebody asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claim {
+    /// It is to be sent now; `None` where the question was asked by an earlier release.
+    Send(Option<Attachment>),
+    /// It has been sent before.
+    Sent,
+}
+
+pub(super) async fn attach(tx: &mut Tx<'_>, id: &ApprovalId, file: &Attachment) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- attach file
+        UPDATE approvals
+        SET file = $1
+        WHERE id = $2",
+        serde_json::to_string(file)?,
+        id.as_str()
+    );
+    Ok(())
+}
+
+/// Claims the file for sending: of any number that ask for it, one is told to send it.
+pub async fn claim(tx: &mut Tx<'_>, id: &ApprovalId, now: DateTime<Utc>) -> Result<Claim> {
+    let claimed: Option<(Option<String>,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- claim file
+        UPDATE approvals
+        SET file_sent_at = $1
+        WHERE id = $2 AND file_sent_at IS NULL
+        RETURNING file",
+        now.timestamp_millis(),
+        id.as_str()
+    );
+    let Some((file,)) = claimed else { return Ok(Claim::Sent) };
+    Ok(Claim::Send(file.as_deref().map(serde_json::from_str).transpose()?))
+}
+
+/// The file of a question, sent or not.
+pub async fn file(tx: &mut Tx<'_>, id: &ApprovalId) -> Result<Option<Attachment>> {
+    let found: Option<(Option<String>,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- file of approval
+        SELECT file
+        FROM approvals
+        WHERE id = $1",
+        id.as_str()
+    );
+    let file = found.and_then(|(file,)| file);
+    Ok(file.as_deref().map(serde_json::from_str).transpose()?)
+}
+
+/// Remembers that the lasting grant is being shown, or with `None` that it is not any more.
+pub async fn set_proposed(
+    tx: &mut Tx<'_>,
+    id: &ApprovalId,
+    at: Option<DateTime<Utc>>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- set proposed
+        UPDATE approvals
+        SET proposed_at = $1
+        WHERE id = $2",
+        at.map(|at| at.timestamp_millis()),
+        id.as_str()
+    );
+    Ok(())
+}
+
+pub async fn is_proposed(tx: &mut Tx<'_>, id: &ApprovalId) -> Result<bool> {
+    let found: Option<(Option<i64>,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- is proposed
+        SELECT proposed_at
+        FROM approvals
+        WHERE id = $1",
+        id.as_str()
+    );
+    Ok(found.is_some_and(|(proposed_at,)| proposed_at.is_some()))
+}

@@ -1,0 +1,77 @@
+//! File modes of the data folder: what is in it is for the user that the gateway runs as.
+
+use anyhow::{Context as _, Result};
+use std::{
+    fs::{DirBuilder, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+const FOLDER: u32 = 0o700;
+const FILE: u32 = 0o600;
+/// What the group and everybody else may do.
+const OTHERS: u32 = 0o077;
+
+/// Makes the folder, and those above it, for this user alone. One that exists stays as it is.
+pub fn create_folder(folder: &Path) -> Result<()> {
+    let made = DirBuilder::new().recursive(true).mode(FOLDER).create(folder);
+    made.with_context(|| format!("creating the folder {}", folder.display()))
+}
+
+/// Makes the database file for this user alone, before SQLite opens it: `-wal` and `-shm` get the
+/// mode of the database. One that exists stays as it is.
+pub fn create_database(file: &Path) -> Result<()> {
+    if let Some(folder) = file.parent() {
+        create_folder(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    match options.write(true).create_new(true).mode(FILE).open(file) {
+        Err(problem) if problem.kind() != io::ErrorKind::AlreadyExists => {
+            Err(problem).with_context(|| format!("creating {}", file.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The data folder and the files of the database that others on this machine can get at.
+pub fn open_to_others(folder: &Path, database: Option<&Path>) -> Vec<PathBuf> {
+    let beside = |database: &Path, end: &str| {
+        let mut path = database.as_os_str().to_owned();
+        path.push(end);
+        PathBuf::from(path)
+    };
+    let databases = database.into_iter();
+    let databases = databases.flat_map(|path| ["", "-wal", "-shm"].map(|end| beside(path, end)));
+    let is_open = |path: &PathBuf| {
+        path.metadata().is_ok_and(|there| there.permissions().mode() & OTHERS != 0)
+    };
+    let mut open: Vec<_> =
+        [folder.to_owned()].into_iter().chain(databases).filter(is_open).collect();
+    open.sort();
+    open
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{Permissions, set_permissions};
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn what_is_made_is_for_this_user_alone_and_the_rest_is_reported() {
+        let outer = tempfile::tempdir().unwrap();
+        let (folder, file) = (outer.path().join("a/data"), outer.path().join("a/data/x.db"));
+        create_database(&file).unwrap();
+        create_database(&file).unwrap();
+        assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
+        assert!(open_to_others(&folder, Some(&file)).is_empty());
+        set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(open_to_others(&folder, None).len(), 1);
+        assert_eq!(open_to_others(&folder, Some(&file)), [folder, file]);
+    }
+}

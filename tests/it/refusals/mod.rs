@@ -1,0 +1,9 @@
+//! Attacks on approvals, egress, names, roles, sessions and sign-in: a table for each class, with the
+//! expected refusal. `docs/threat-model.md` counts them.
+
+mod approvals;
+mod egress;
+mod files;
+mod hosts;
+mod people;
+mod sessions;

@@ -1,0 +1,99 @@
+//! Who becomes what by a pairing code.
+
+use crate::world::World;
+use countersign::{
+    gateway::people::new_code,
+    journal::role::Role,
+    store::pairing::{self, Makes, Offer},
+};
+
+const FIRST: Makes = Makes::FirstOwner;
+const VISITOR: &str = "visitor:1f";
+
+async fn offer(world: &World, makes: Makes) -> String {
+    let (code, expires_at) = (new_code(), "2026-05-05T10:00:00Z".parse().unwrap());
+    let offer = Offer { channel: String::new(), code: code.clone(), makes, expires_at };
+    let store = world.node().await.gateway.store.clone();
+    let offering = store.write("offer", move |tx| {
+        let offer = offer.clone();
+        Box::pin(async move { pairing::offer_pairing(tx, &offer).await })
+    });
+    offering.await.unwrap();
+    code
+}
+
+/// What that person is after redeeming a code.
+async fn becomes(owner: Option<&str>, person: &str, makes: Makes) -> String {
+    let mut world = World::on_sqlite();
+    world.allow = vec![];
+    // The web chat of a configuration that says nothing has an owner.
+    world.config.channels.iter_mut().for_each(|channel| channel.owners.clear());
+    world.manners.roles = owner.map(|id| (id.to_owned(), Role::Owner)).into_iter().collect();
+    let code = offer(&world, makes).await;
+    let redeems = world.said(&code);
+    world.happens(person, redeems).await;
+    let asks = world.said("/whoami");
+    world.happens(person, asks).await;
+    world.last().rsplit(", ").next().unwrap().trim_end_matches('.').to_owned()
+}
+
+/// 14 ways to redeem a code: nobody becomes more than the code says, a visitor never more than a
+/// member, and no code makes an owner by itself where somebody owns the gateway.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_code_makes_nobody_more_than_it_says() {
+    for (owner, person, makes, expected) in [
+        (None, "1", FIRST, "owner"),
+        (Some("boss"), "1", FIRST, "member"),
+        (None, VISITOR, FIRST, "member"),
+        (Some("boss"), VISITOR, FIRST, "member"),
+        (None, "1", Makes::Role(Role::Member), "member"),
+        (Some("boss"), "1", Makes::Role(Role::Member), "member"),
+        (None, "1", Makes::Role(Role::Approver), "approver"),
+        (Some("boss"), "1", Makes::Role(Role::Operator), "operator"),
+        (None, "1", Makes::Role(Role::Owner), "owner"),
+        (None, VISITOR, Makes::Role(Role::Member), "member"),
+        (None, VISITOR, Makes::Role(Role::Approver), "member"),
+        (None, VISITOR, Makes::Role(Role::Operator), "member"),
+        (None, VISITOR, Makes::Role(Role::Owner), "member"),
+        (Some("boss"), VISITOR, Makes::Role(Role::Owner), "member"),
+    ] {
+        let found = becomes(owner, person, makes).await;
+        assert_eq!(found, expected, "{owner:?} {person} {makes:?}");
+    }
+}
+
+/// A code that would have made an owner makes a member once somebody else has become one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_codes_one_makes_an_owner() {
+    let mut world = World::on_sqlite();
+    world.allow = vec![];
+    world.config.channels.iter_mut().for_each(|channel| channel.owners.clear());
+    let codes = [offer(&world, FIRST).await, offer(&world, FIRST).await];
+    for (person, code, welcome) in
+        [("1", &codes[0], "Welcome! You are the first"), ("2", &codes[1], "Welcome! You can")]
+    {
+        let redeems = world.said(code);
+        world.happens(person, redeems).await;
+        assert!(world.last().starts_with(welcome), "{}", world.last());
+    }
+}
+
+/// Nor does an operator raise a visitor.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_visitor_is_not_given_a_role() {
+    use crate::api::Served;
+    use reqwest::{Method, StatusCode};
+    use serde_json::json;
+    let world = World::on_sqlite();
+    let served = Served::of(&world).await;
+    let token = served.token("boss", Role::Owner).await;
+    for role in ["approver", "operator", "owner"] {
+        let (path, body) = (format!("/people/room/{VISITOR}"), json!({ "role": role }));
+        let (status, _) = served.ask(&token, (Method::PUT, &path), Some(body)).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{role}");
+    }
+    let (status, offer) = served
+        .ask(&token, (Method::POST, "/pairing-codes"), Some(json!({ "role": "approver" })))
+        .await;
+    assert_eq!((status, &offer["role"]), (StatusCode::CREATED, &json!("approver")), "{offer}");
+}

@@ -1,0 +1,100 @@
+//! Sessions that an operator ends, and ids of sessions that there are not.
+
+use countersign::journal::role::Role;
+use reqwest::{Method, StatusCode};
+
+use crate::{
+    api::Served,
+    process::{On, Site},
+    world::World,
+};
+
+/// A session ends at once, for its own browser only; ids that are none end nothing (11 of them).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_ended_session_is_let_in_nowhere() {
+    let world = World::on_sqlite();
+    let served = Served::of(&world).await;
+    let token = served.token("boss", Role::Owner).await;
+    let (ann, other) = (served.session("ann").await, served.session("bob").await);
+    let page = served.get(&token, "/sessions").await;
+    let found = page["items"].as_array().unwrap();
+    assert_eq!(found.len(), 2, "{page}");
+    assert!(!page.to_string().contains(ann.split('=').nth(1).unwrap()), "no secret is listed");
+    let of_ann = found.iter().find(|one| one["person"] == "ann").unwrap();
+    let id = of_ann["id"].as_str().unwrap().to_owned();
+    let hash = id.split_once('-').unwrap().1;
+    for odd in [
+        "nothing",
+        "0",
+        "-1",
+        hash,
+        &format!("0-{hash}"),
+        &format!("{}0-{hash}", id.split_once('-').unwrap().0),
+        &id.to_uppercase().replace(hash, "0000000000000000"),
+        &format!("{id}0"),
+        &format!("{id}%25"),
+        "%27%20OR%201=1",
+        "..%2f..%2fpeople",
+    ] {
+        let path = format!("/sessions/{odd}");
+        let (status, problem) = served.ask(&token, (Method::DELETE, &path), None).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{odd}: {problem}");
+    }
+    let reads = async |cookie: &str| {
+        let request = served.request(Method::GET, "/chat/events").header("cookie", cookie);
+        request.send().await.unwrap().status()
+    };
+    assert_eq!(reads(&ann).await, StatusCode::OK);
+    let path = format!("/sessions/{id}");
+    let end = |token: String| {
+        let (served, path) = (&served, path.clone());
+        async move { served.ask(&token, (Method::DELETE, &path), None).await.0 }
+    };
+    let operator = served.token("ops", Role::Operator).await;
+    assert_eq!(end(operator).await, StatusCode::FORBIDDEN, "an owner ends sessions");
+    assert_eq!(end(token.clone()).await, StatusCode::NO_CONTENT);
+    assert_eq!(end(token.clone()).await, StatusCode::NOT_FOUND);
+    assert_eq!(reads(&ann).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(reads(&other).await, StatusCode::OK);
+    let audit = served.get(&token, "/audit?kind=session_ended").await;
+    assert_eq!(audit["items"].as_array().unwrap().len(), 1, "{audit}");
+}
+
+/// The command line lists and ends sessions, links and tokens; a code says what it makes.
+#[tokio::test]
+async fn the_command_line_ends_what_it_lists() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:0", "");
+    for arguments in [
+        &["token", "--name", "ann"][..],
+        &["token", "--name", "ann"],
+        &["token", "--api", "ci", "--role", "viewer"],
+    ] {
+        let (good, said) = site.run(arguments).await;
+        assert!(good, "{said}");
+    }
+    let (_, listed) = site.run(&["token", "list"]).await;
+    assert_eq!(listed.matches("link of \"ann\"").count(), 2, "{listed}");
+    assert!(listed.contains("API token \"ci\", viewer"), "{listed}");
+    let first = listed.split_whitespace().next().unwrap();
+    let (good, said) = site.run(&["token", "revoke", first]).await;
+    assert!(good && said.contains("has ended"), "{said}");
+    let (good, said) = site.run(&["token", "revoke", "--sessions-of", "ann"]).await;
+    assert!(good && said.starts_with("1 sessions"), "{said}");
+    let (good, said) = site.run(&["token", "revoke", "ci"]).await;
+    assert!(good && said.contains("revoked"), "{said}");
+    let (good, said) = site.run(&["token", "revoke", "ci"]).await;
+    assert!(!good && said.contains("token list"), "{said}");
+    let (_, listed) = site.run(&["token", "list"]).await;
+    assert!(listed.contains("There is none."), "{listed}");
+
+    for (arguments, says) in [
+        (&["pair"][..], "Who redeems it becomes: member."),
+        (&["pair", "--role", "approver"], "Who redeems it becomes: approver."),
+        (&["pair", "--role", "king"], "there are viewer, member"),
+    ] {
+        let (_, said) = site.run(arguments).await;
+        assert!(said.contains(says), "{said}");
+    }
+    site.end().await;
+}
