@@ -1,9 +1,11 @@
 //! Small platforms with state, and with faults on demand: what the tests talk to.
 
+pub mod crash;
 pub mod discord;
 pub mod guarded;
 pub mod issuer;
 pub mod llm;
 pub mod ports;
 pub mod telegram;
+pub mod tools;
 pub mod web;

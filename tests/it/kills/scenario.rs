@@ -1,19 +1,14 @@
 //! The main job against a gateway that may die at any moment and is started again: a message, two
 //! calls of which one must not run twice and asks, a press, a document, a last word.
 
-use axum::{Json, Router, extract::State, http::StatusCode, response::IntoResponse as _, routing};
 use countersign::journal::event::Event;
 use fakes::{
     llm::{self, Answer, FakeLlm},
     telegram::{FakeTelegram, TOKEN},
+    tools::{ToolServer, tool},
 };
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeMap,
-    fs,
-    sync::{Arc, Mutex},
-};
-use tokio_util::task::AbortOnDropHandle;
+use std::{collections::BTreeMap, fs, time::Duration};
 
 use super::history::{Held, History, Line, Row};
 use crate::process::{On, Running, Site, eventually};
@@ -29,7 +24,7 @@ pub struct Scenario {
     site: Site,
     telegram: FakeTelegram,
     llm: FakeLlm,
-    pad: LaunchPad,
+    tools: ToolServer,
     chat: i64,
 }
 
@@ -37,14 +32,15 @@ impl Scenario {
     pub async fn new(on: On) -> Self {
         let mut site = Site::new(on).await;
         let (telegram, llm) = (FakeTelegram::start().await, FakeLlm::start().await);
-        let pad = LaunchPad::start().await;
+        let launch = tool("launch", "Launches a rocket", "rocket");
+        let tools = ToolServer::start(vec![launch], || Duration::ZERO).await;
         llm.answers(answer);
         let chat = telegram.private("Ann");
         site.variable("TELEGRAM_BOT_TOKEN", TOKEN);
         site.variable("OPENAI_API_KEY", "sk-test");
         let (model, platform) = (llm.base_url(), telegram.url());
-        site.configure("127.0.0.1:0", &configuration(&model, &platform, chat, &pad.url));
-        Self { site, telegram, llm, pad, chat }
+        site.configure("127.0.0.1:0", &configuration(&model, &platform, chat, &tools.url(0)));
+        Self { site, telegram, llm, tools, chat }
     }
 
     /// Every point that a whole run passes, and how often; and what that run left.
@@ -91,7 +87,11 @@ impl Scenario {
         assert_eq!(conversations.len(), 1);
         let shown = self.telegram.messages(self.chat).into_iter().filter(|m| m.from_bot);
         let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
-        let launches = self.pad.launches.lock().unwrap().clone();
+        let mut launches = BTreeMap::<String, usize>::new();
+        for execution in self.tools.executions() {
+            let rocket = execution.arguments["rocket"].as_str().unwrap_or_default().to_owned();
+            *launches.entry(rocket).or_default() += 1;
+        }
         let integrity = self.site.integrity().await;
         History {
             written: job.written,
@@ -303,59 +303,4 @@ fn answer(request: &llm::Request) -> Answer {
         3 => llm::text(DONE).into(),
         other => llm::refuse(400, "invalid_request_error", &format!("{other} results")),
     }
-}
-
-/// A server of tools outside, which counts what it did.
-struct LaunchPad {
-    url: String,
-    launches: Launches,
-    _serving: AbortOnDropHandle<()>,
-}
-
-type Launches = Arc<Mutex<BTreeMap<String, usize>>>;
-
-impl LaunchPad {
-    async fn start() -> Self {
-        let launches = Launches::default();
-        let app = Router::new().route("/mcp", routing::post(speak)).with_state(launches.clone());
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let serving = async move { axum::serve(listener, app).await.unwrap() };
-        let serving = AbortOnDropHandle::new(tokio::spawn(serving));
-        Self { url, launches, _serving: serving }
-    }
-}
-
-/// The Model Context Protocol, as much of it as one tool needs.
-async fn speak(
-    State(launches): State<Launches>,
-    Json(body): Json<Value>,
-) -> axum::response::Response {
-    let Some(id) = body.get("id") else { return StatusCode::ACCEPTED.into_response() };
-    let result = match body["method"].as_str().unwrap_or_default() {
-        "initialize" => json!({
-            "protocolVersion": "2025-06-18",
-            "capabilities": { "tools": {} },
-            "serverInfo": { "name": "rockets", "version": "1" },
-        }),
-        "tools/list" => json!({ "tools": [{
-            "name": "launch",
-            "description": "Launches a rocket",
-            "inputSchema": {
-                "type": "object",
-                "properties": { "rocket": { "type": "string" } },
-                "required": ["rocket"],
-            },
-        }] }),
-        "tools/call" => {
-            let rocket = body["params"]["arguments"]["rocket"].as_str().unwrap_or_default();
-            *launches.lock().unwrap().entry(rocket.to_owned()).or_default() += 1;
-            json!({ "content": [{ "type": "text", "text": "It flies." }] })
-        }
-        _ => {
-            let error = json!({ "code": -32601, "message": "no such method" });
-            return Json(json!({ "jsonrpc": "2.0", "id": id, "error": error })).into_response();
-        }
-    };
-    Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
 }

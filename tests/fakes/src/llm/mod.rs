@@ -65,6 +65,8 @@ pub enum Fault {
     SlowFirstToken { turn: Turn, by: Duration },
     /// Not even headers for so long.
     SlowHeaders { turn: Turn, by: Duration },
+    /// Each event of the answer comes so long after the one before.
+    SlowEvents { turn: Turn, by: Duration },
 }
 
 pub fn text(text: &str) -> Turn {
@@ -137,6 +139,8 @@ struct Script {
     always: Option<Answer>,
     author: Option<Author>,
     requests: Vec<Request>,
+    /// Requests are answered, and not kept.
+    forgetful: bool,
     /// Words that mean the same, for embeddings; without any, these are refused.
     meanings: Vec<Vec<&'static str>>,
     problems: Vec<String>,
@@ -183,6 +187,12 @@ impl FakeLlm {
     /// they are asked.
     pub fn answers(&self, author: impl Fn(&Request) -> Answer + Send + 'static) -> &Self {
         open(&self.script).author = Some(Box::new(author));
+        self
+    }
+
+    /// From now on requests are not kept: a long run would fill the memory with them.
+    pub fn forgets_requests(&self) -> &Self {
+        open(&self.script).forgetful = true;
         self
     }
 
@@ -330,7 +340,9 @@ fn next(script: &Shared, wire: Wire, request: Request) -> Result<Answer, String>
         Wire::Ollama => check::ollama(&request),
     };
     let mut script = open(script);
-    script.requests.push(request.clone());
+    if !script.forgetful {
+        script.requests.push(request.clone());
+    }
     if let Err(problem) = problem {
         script.problems.push(problem.clone());
         return Err(problem);
@@ -371,6 +383,13 @@ async fn failed(wire: Wire, fault: Fault, streamed: bool) -> Response {
         Fault::SlowHeaders { turn, by } => {
             elapse(by).await;
             turned(wire, &turn, streamed)
+        }
+        Fault::SlowEvents { turn, by } => {
+            let events = stream::iter(wire.events(&turn)).then(move |event| async move {
+                elapse(by).await;
+                Ok::<_, Infallible>(Bytes::from(event))
+            });
+            sse(events)
         }
     }
 }

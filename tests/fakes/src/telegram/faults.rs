@@ -30,6 +30,9 @@ pub enum Trouble {
     Delay(Duration),
 }
 
+/// Decides what goes wrong with a request, by its method.
+pub(super) type Author = Box<dyn FnMut(&str) -> Option<Trouble> + Send>;
+
 /// Takes the next fault for a method out of the list.
 pub(super) fn take(faults: &mut Vec<Fault>, method: &str) -> Option<Trouble> {
     let hits = |fault: &Fault| match fault.method.strip_suffix('*') {

@@ -108,7 +108,12 @@ impl FakeTelegram {
 
     /// What stands in a chat, oldest first.
     pub fn messages(&self, chat: i64) -> Vec<Shown> {
-        self.shared.state().shown(chat)
+        self.messages_from(chat, 0)
+    }
+
+    /// What stands in a chat from that message on, oldest first.
+    pub fn messages_from(&self, chat: i64, first: i64) -> Vec<Shown> {
+        self.shared.state().shown(chat, first)
     }
 
     /// The file that a message shows.
@@ -172,5 +177,16 @@ impl FakeTelegram {
     pub fn faults(&self, method: &str, trouble: Trouble, times: u32) {
         let fault = Fault { method: method.to_owned(), trouble, times };
         self.shared.state().faults.push(fault);
+    }
+
+    /// From now on `author` decides for each request what goes wrong with it, by its method. Faults
+    /// that were planned otherwise come first.
+    pub fn goes_wrong(&self, author: impl FnMut(&str) -> Option<Trouble> + Send + 'static) {
+        self.shared.state().author = Some(Box::new(author));
+    }
+
+    /// From now on nothing goes wrong that was not planned for a single request.
+    pub fn goes_well(&self) {
+        self.shared.state().author = None;
     }
 }

@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{BOT_ID, BOT_NAME, faults::Fault, rules::Refusal};
+use super::{
+    BOT_ID, BOT_NAME,
+    faults::{Author, Fault},
+    rules::Refusal,
+};
 
 /// The first second of this platform's time.
 const EPOCH: i64 = 1_700_000_000;
@@ -36,6 +40,8 @@ pub(super) struct State {
     pub(super) disorder: Disorder,
     pub(super) calls: Vec<Call>,
     pub(super) faults: Vec<Fault>,
+    /// Decides what goes wrong where no fault is planned.
+    pub(super) author: Option<Author>,
     counter: i64,
 }
 
@@ -223,8 +229,9 @@ impl State {
         document
     }
 
-    pub(super) fn shown(&self, chat: i64) -> Vec<Shown> {
-        let messages = self.messages.iter().filter(|((in_chat, _), _)| *in_chat == chat);
+    /// The messages of a chat, from that one on.
+    pub(super) fn shown(&self, chat: i64, first: i64) -> Vec<Shown> {
+        let messages = self.messages.range((chat, first)..=(chat, i64::MAX));
         messages.map(|((_, id), message)| show(*id, message)).collect()
     }
 }

@@ -57,7 +57,7 @@ fn download(shared: &Shared, id: &str) -> Response {
 
 async fn call(shared: &Shared, method: &str, request: Request) -> Response {
     let Some(method) = rules::method(method) else { return refuse(&not_found()) };
-    let trouble = faults::take(&mut shared.state().faults, method);
+    let trouble = trouble(shared, method);
     let read = read(request).await;
     let log = read.as_ref().map_or(Value::Null, |(fields, _)| Value::Object(fields.clone()));
     let (status, description, response) = match trouble {
@@ -90,6 +90,12 @@ async fn call(shared: &Shared, method: &str, request: Request) -> Response {
     shared.state().calls.push(call);
     shared.changed();
     response
+}
+
+fn trouble(shared: &Shared, method: &str) -> Option<Trouble> {
+    let mut state = shared.state();
+    let planned = faults::take(&mut state.faults, method);
+    planned.or_else(|| state.author.as_mut().and_then(|author| author(method)))
 }
 
 fn answered(done: Result<Value, Refusal>) -> (u16, String, Response) {
