@@ -16,8 +16,8 @@ use crate::{
         audit::{self, Fact},
         lists::Stretch,
         people::{self, Access},
-        web_sessions::{self, AccessId},
         tokens as api_tokens,
+        web_sessions::{self, AccessId},
     },
 };
 

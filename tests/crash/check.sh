@@ -5,10 +5,12 @@
 #   tests/crash/check.sh --full   200 kills on each database
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. tests/common.sh
 
 kills=10
 if [ "${1:-}" = --full ]; then
     kills=200
 fi
-programs="${CARGO_TARGET_DIR:-target}/debug"
+need postgresql
+programs=$(target_dir)/debug
 "$programs/crash-test" --kills "$kills" --binary "$programs/countersign"
