@@ -29,7 +29,7 @@ const FIRST: &[Key] = &[
     key(
         "store.lease",
         "15s",
-        "How long a node that died holds its conversations; it beats three times as often",
+        "How long a node that died holds its conversations, at least 6 s; a live node renews its leases three times as often",
     ),
 ];
 

@@ -1,5 +1,4 @@
 //! What is to be shown, in the order of each conversation.
-//!
 //! ```text
 //! waiting ──► sent
 //!    │  ▲ └──► refused   the platform will never take it
@@ -148,7 +147,6 @@ async fn claim(
     (most, now): (usize, DateTime<Utc>),
 ) -> Result<Vec<Sending>> {
     let lease_now = tx.now_ms().await?;
-    let until = lease_now + term;
     let expired_by = held::before_claim(tx, &held, &node, term, lease_now).await?;
     let claim = tx.either(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
     let rows: Vec<ClaimedRow> = sql!(
@@ -156,7 +154,7 @@ async fn claim(
         fetch_all,
         claim,
         node.as_str(),
-        until,
+        lease_now + term,
         lease_now,
         now.timestamp_millis(),
         most as i64,

@@ -116,6 +116,8 @@ story! {
         before(world).await;
         // The room of this world has never seen what the fixture has shown.
         world.tampers("UPDATE outbox SET receipt = NULL").await;
+        world.tampers("UPDATE outbox SET status = 'waiting', sent_at = NULL WHERE approval IS NOT NULL").await;
+        world.ann_says("/status").await;
         let open = world.journal().await.len();
         world.model_will(say("It is saved."));
         world.ann_says("/allow 64a37cb1").await;

@@ -19,7 +19,7 @@ fn workspace(world: &mut World) -> PathBuf {
 }
 
 /// A command, and the file that is changed while its question is open.
-const CHANGED: [(&str, &str); 10] = [
+const CHANGED: [(&str, &str); 9] = [
     ("cd scripts && sh deploy.sh", "scripts/deploy.sh"),
     ("cd /workspace/scripts; ./deploy.sh", "scripts/deploy.sh"),
     ("sh scripts/deploy.sh", "scripts/deploy.sh"),
@@ -29,11 +29,10 @@ const CHANGED: [(&str, &str); 10] = [
     ("for d in scripts; do cd $d; sh deploy.sh; done", "scripts/deploy.sh"),
     ("find scripts -name '*.sh' -exec sh {} ';'", "scripts/lib.sh"),
     ("make", "Makefile"),
-    ("sh < scripts/deploy.sh", "scripts/deploy.sh"),
 ];
 
 story! {
-    /// 10 commands whose files change after they were shown: none of them runs.
+    /// 9 commands whose files change after they were shown: none of them runs.
     async fn a_command_whose_files_have_changed_does_not_run(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
         for (command, file) in CHANGED {

@@ -337,6 +337,7 @@ story! {
     /// Finding 9: operators see that the shipped rules are all that stands before the shell.
     async fn an_open_default_is_warned_of_in_the_console(world: &mut World) {
         staffed(world);
+        world.sandbox = std::sync::Arc::new(crate::sandbox::sandbox().await);
         world.config.guard.default = countersign::agent::policy::Action::Allow;
         let served = Served::of(world).await;
         let owner = Operator::signed_in(&served, "owner").await;

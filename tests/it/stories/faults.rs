@@ -166,11 +166,11 @@ story! {
 story! {
     /// M2: a conversation that cannot be advanced is tried again ever more seldom; then its people
     /// are told.
-    async fn what_cannot_be_read_ends_in_a_visible_failure(world: &mut World) {
+    async fn a_turn_that_keeps_failing_ends_in_a_visible_failure(world: &mut World) {
         let app = world.node().await;
         let said = world.said("hello");
         world.takes(&app, "1", said).await;
-        world.tampers("UPDATE events SET body = '{\"kind\":\"of a later version\"}'").await;
+        world.tampers("ALTER TABLE tool_settings RENAME TO elsewhere").await;
         let failures = async |world: &World| world.rows_of("conversations").await;
         for _ in 0..4 {
             world.settle(&app).await;
