@@ -1,6 +1,7 @@
 //! Two releases that follow each other run side by side on one database, and a database of an earlier
 //! one is taken over as it is.
 
+use chrono::TimeDelta;
 use countersign::{app::open_store, llm::scripted::say};
 use sqlx::{Connection as _, Executor as _, PgConnection, SqlSafeStr as _, SqliteConnection};
 use std::collections::BTreeMap;
@@ -114,6 +115,8 @@ story! {
     /// the dialogue goes on.
     async fn a_database_of_the_release_before_goes_on(world: &mut World) {
         before(world).await;
+        // To 2026-11-23T05:29:23Z, a minute after the last event of the fixture.
+        world.clock.advance(TimeDelta::seconds(17_522_563));
         // The room of this world has never seen what the fixture has shown.
         world.tampers("UPDATE outbox SET receipt = NULL").await;
         world.tampers("UPDATE outbox SET status = 'waiting', sent_at = NULL WHERE approval IS NOT NULL").await;
