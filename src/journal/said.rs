@@ -91,7 +91,7 @@ impl Session {
         }
     }
 
-    /// What was said, the newest first. Numbers only grow along the items, so that whoever looks for
+    /// What was said, the newest first. Numbers only grow along the items, so that a search for
     /// recent ones can stop at the first that is too old.
     fn said_from_the_end(&self) -> impl Iterator<Item = (Seq, &Speaker)> {
         self.items.iter().rev().filter_map(|item| match item {

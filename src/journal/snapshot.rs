@@ -6,7 +6,7 @@ use super::session::Session;
 /// written in another way: snapshots of other versions are ignored.
 pub const VERSION: i64 = 1;
 
-/// A larger session is folded anew each time; compaction keeps sessions far below it.
+/// A larger session is folded again each time; compaction keeps sessions far below it.
 const LONGEST_BYTES: usize = 8 * 1024 * 1024;
 
 /// The session as text; `None` if it is too large, or would not be read back as exactly the same

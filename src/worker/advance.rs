@@ -59,7 +59,7 @@ async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
                 continue;
             }
             Ok(Flow::End) => return Ok(()),
-            // Nothing is lost: whoever claims the conversation next starts from the journal.
+            // Nothing is lost: the next worker that claims the conversation starts from the journal.
             Err(error) if running.is_idle() => return Err(error),
             Err(error) => error,
         };

@@ -1,5 +1,5 @@
 //! Sessions in memory: a cache. The journal is only ever appended to, so that a session that was
-//! folded once stays true, and whoever takes it out reads on from where it ends. What is not in memory
+//! folded once stays true, and the worker that takes it out reads on from where it ends. What is not in memory
 //! is read from its stored snapshot.
 
 use anyhow::Result;

@@ -87,7 +87,7 @@ fn confined(job: &str) -> Result<i32> {
     }
 }
 
-/// Closes everything but standard input, output and error: the gateway, and whoever started it, may
+/// Closes everything but standard input, output and error: the gateway, and the program that started it, may
 /// have passed on open files and sockets. Nothing of our own is open yet.
 fn close_inherited() -> Result<()> {
     let mut descriptors = Vec::new();
