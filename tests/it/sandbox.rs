@@ -21,6 +21,7 @@ use std::{
     collections::BTreeMap,
     fs,
     net::TcpListener,
+    os::unix::fs::symlink,
     os::{
         fd::AsRawFd as _,
         linux::net::SocketAddrExt as _,
@@ -494,6 +495,40 @@ async fn s16_a_server_does_not_see_what_is_ours() {
     let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
     assert_eq!(ended.stdout.text(), "plain\nopen\nmade\n", "{ended:?}");
     assert!(at("project/made").exists());
+}
+
+/// S16: a folder whose name leads through symbolic links is as open or as hidden as what it leads to,
+/// also below `/tmp`, where the links themselves are not seen.
+#[tokio::test]
+async fn s16_symbolic_links_lead_to_what_they_name() {
+    for around in ["/var/tmp", "/tmp"] {
+        let (real, links) =
+            (tempfile::tempdir_in("/var/tmp").unwrap(), tempfile::tempdir_in(around).unwrap());
+        let (real, links) = (real.path(), links.path());
+        fs::create_dir(real.join("project")).unwrap();
+        fs::write(real.join("project/plain"), "plain\n").unwrap();
+        fs::write(real.join("secret"), "ESCAPED").unwrap();
+        symlink(real, links.join("first")).unwrap();
+        symlink("first", links.join("second")).unwrap();
+        let named = links.join("second/project");
+        let walls = ServerWalls {
+            sandbox: Arc::new(sandbox().await),
+            home: links.join("first/home"),
+            hidden: vec![links.join("second/secret")],
+            folders: vec![named.clone()],
+            network: false,
+        };
+        let script = format!(
+            "cat {0}/secret {1}/secret; cat {2}/plain; echo x >{2}/made && echo made",
+            links.join("second").display(),
+            real.display(),
+            named.display(),
+        );
+        let command = walls.command(&["/bin/sh", "-c", &script].map(str::to_owned)).unwrap();
+        let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
+        assert_eq!(ended.stdout.text(), "plain\nmade\n", "{ended:?}");
+        assert!(real.join("project/made").exists());
+    }
 }
 
 /// CA-31, S16: the official Python server, confined.

@@ -64,8 +64,9 @@ pub struct Cell {
 pub enum Files {
     /// Programs only.
     Programs,
-    /// What is on this machine, but for these files and folders and what runs here.
-    Machine { hidden: Vec<PathBuf>, shown: Vec<PathBuf> },
+    /// What is on this machine, but for these files and folders and what runs here; with symbolic
+    /// links, and what they name, where the rest is hidden.
+    Machine { hidden: Vec<PathBuf>, shown: Vec<PathBuf>, links: Vec<(PathBuf, PathBuf)> },
 }
 
 /// What becomes of a place within.
@@ -75,6 +76,8 @@ enum Place<'a> {
     Shown(&'a Path),
     /// To be written, what is here.
     Open(&'a Path),
+    /// A symbolic link to this.
+    Link(&'a Path),
 }
 
 impl Cell {
@@ -148,6 +151,7 @@ impl Cell {
                 Place::Hidden => command.args(["--ro-bind", "/dev/null"]).arg(within),
                 Place::Shown(here) => command.arg("--ro-bind").arg(here).arg(within),
                 Place::Open(here) => command.arg("--bind").arg(here).arg(within),
+                Place::Link(target) => command.arg("--symlink").arg(target).arg(within),
             };
         }
         command.arg("--chdir").arg(self.folders.first().map_or(Path::new("/tmp"), |(_, f)| f));
@@ -187,9 +191,10 @@ impl Cell {
     /// The outer ones first, so that what is said of an inner one holds.
     fn places(&self) -> Vec<(&Path, Place<'_>)> {
         let mut places = Vec::new();
-        if let Files::Machine { hidden, shown } = &self.files {
+        if let Files::Machine { hidden, shown, links } = &self.files {
             places.extend(hidden.iter().map(|path| (&**path, Place::Hidden)));
             places.extend(shown.iter().map(|path| (&**path, Place::Shown(path))));
+            places.extend(links.iter().map(|(link, target)| (&**link, Place::Link(target))));
         }
         places.extend(self.shown.iter().map(|(here, within)| (&**within, Place::Shown(here))));
         places.extend(self.folders.iter().map(|(here, within)| (&**within, Place::Open(here))));
