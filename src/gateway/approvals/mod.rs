@@ -11,11 +11,13 @@
 //! - [`vouch`]: what only the platform knows
 //! - [`edits`]: who changes the request takes the question back
 //! - [`halt`]: no tool runs any more
+//! - [`expiry`]: ends questions that nobody answered in time
 
 mod choice;
 pub mod doors;
 pub mod edits;
 pub mod halt;
+mod expiry;
 pub mod lasting;
 pub mod moves;
 pub mod replies;
@@ -25,7 +27,7 @@ use anyhow::Result;
 use channels::{Outgoing, Place};
 use chrono::{DateTime, Utc};
 
-use super::{Gateway, secret};
+use super::secret;
 use crate::{
     agent::approvers::{Approvers, Voter},
     crash,
@@ -46,6 +48,8 @@ use choice::end_of;
 pub use choice::{Choice, TYPED, Terms, code};
 
 /// What goes in front of the choice's key in the buttons of a question: version, kind, secret.
+pub use expiry::sweep;
+use persons::Standing;
 pub fn new_token() -> String {
     format!("1a{}", secret())
 }
@@ -362,32 +366,4 @@ async fn settle(
     let what = Outgoing::Settled { markdown, approval: id, choices };
     showing::redraw(tx, approval, what, now).await?;
     Ok(true)
-}
-
-/// Expires what is due, each for itself, and denies what a halt has left open. How many that was.
-pub async fn sweep(gateway: &Gateway) -> Result<usize> {
-    let now = gateway.clock.now();
-    let (due, halted) = gateway
-        .store
-        .read(move |tx| {
-            Box::pin(async move {
-                let halted = grants::halted_by(tx).await?.is_some();
-                Ok((questions::due(tx, now, 100).await?, halted))
-            })
-        })
-        .await?;
-    let mut count = due.len();
-    for approval in due {
-        gateway
-            .store
-            .write("expire", move |tx| {
-                Box::pin(async move { expire(tx, &approval, now).await.map(drop) })
-            })
-            .await?;
-    }
-    if halted {
-        let deny = gateway.store.write("halt", move |tx| Box::pin(halt::sweep(tx, now)));
-        count += deny.await?;
-    }
-    Ok(count)
 }
