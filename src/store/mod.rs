@@ -12,6 +12,7 @@
 //! - [`mcp_tools`]: what servers have said of their tools
 //! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
 //! - [`outbox`]: what is to be shown; `album`: pictures together
+//! - `mentions`, `participants`: the files and people that conversations name
 //! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions ([`question`]), and the one update that decides
 //! - [`grants`]: leave for longer; the halt of all tools
@@ -61,8 +62,10 @@ pub mod outbox;
 pub mod people;
 pub mod places;
 pub mod question;
+mod mentions;
 pub mod record;
 pub mod rules;
+mod participants;
 pub mod schedules;
 pub mod shelf;
 pub mod showing;
@@ -83,7 +86,11 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use futures::future::BoxFuture;
 use std::{sync::Arc, time::Duration};
 
-use crate::{crash, journal::ids::NodeId};
+use crate::{
+    clock::{Clock as _, SystemClock},
+    crash,
+    journal::ids::NodeId,
+};
 pub use db::Tx;
 use db::{Db, Durability};
 use wake::Bell;
@@ -97,6 +104,9 @@ pub struct Store {
     held: leases::Held,
     lease_for: Duration,
 }
+/// The conversations whose owners one transaction determines.
+pub const OWNERS_AT_ONCE: usize = 1_000;
+
 
 impl Store {
     /// Whether a server of databases answers, and lets us in; a file needs none.
@@ -112,13 +122,19 @@ impl Store {
         let db = Db::open(url, durability)
             .await
             .with_context(|| format!("opening the database {}", db::without_password(url)))?;
-        Ok(Self {
+        let store = Self {
             db,
             bell: Arc::default(),
             node: NodeId::new(),
             held: leases::Held::default(),
             lease_for,
-        })
+        };
+        store.begin_backfill(SystemClock.now()).await?;
+        // Those that cannot be determined now are tried again by the maintenance.
+        if let Err(problem) = store.determine_owners(OWNERS_AT_ONCE).await {
+            tracing::error!(problem = format!("{problem:#}"), "could not determine owners");
+        }
+        Ok(store)
     }
 
     /// Runs `work` in one transaction; when it returns, all of it is on disk, or nothing is. On

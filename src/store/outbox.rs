@@ -18,7 +18,7 @@ use super::{
     conversations::take_draft,
     db::sql,
     leases::{Held, Hold, readable},
-    tally, topics,
+    mentions, tally, topics,
 };
 use crate::journal::{
     event::Seq,
@@ -376,6 +376,7 @@ pub(super) async fn insert(
     what: &Outgoing,
     now: DateTime<Utc>,
 ) -> Result<()> {
+    let body = mentions::noted(tx, conversation, what).await?;
     sql!(
         tx,
         execute,
@@ -389,7 +390,7 @@ pub(super) async fn insert(
         conversation.as_str(),
         row.seq,
         row.part,
-        serde_json::to_string(what)?,
+        body,
         row.edits.as_ref().map(OutboxId::as_str),
         now.timestamp_millis(),
         row.approval.as_ref().map(ApprovalId::as_str)

@@ -76,9 +76,9 @@ async fn begin(
             -- begin sub-agent
             INSERT INTO conversations
                 (id, channel, chat, thread, place, last_seq, lease_node, lease_until, fence,
-                 created_at, language, agent, root, depth)
+                 created_at, language, agent, root, depth, owner)
             SELECT CAST($1 AS TEXT), channel, id, CAST($1 AS TEXT), place, 0, '', 0, 0,
-                   CAST($2 AS BIGINT), language, CAST($3 AS TEXT), COALESCE(root, id), depth + 1
+                   CAST($2 AS BIGINT), language, CAST($3 AS TEXT), COALESCE(root, id), depth + 1, ''
             FROM conversations
             WHERE id = $4",
             child.as_str(),

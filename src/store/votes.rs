@@ -103,20 +103,31 @@ pub async fn strike(
     Ok(())
 }
 
-/// Who has that role on a channel, or one above it.
-pub async fn with_role(tx: &mut Tx<'_>, channel: &str, role: Role) -> Result<Vec<String>> {
-    let people: Vec<(String, String)> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- with role
-        SELECT person, role FROM people
-        WHERE channel = $1
-        ORDER BY since",
-        channel
-    );
-    let has = |own: &str| Role::parse(own).is_some_and(|own| own >= role);
-    Ok(people.into_iter().filter(|(_, own)| has(own)).map(|(person, _)| person).collect())
+/// The people who have that role on a channel or one above it, the longest known of each role first.
+pub async fn with_role(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    role: Role,
+    most: usize,
+) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for role in Role::ALL.into_iter().filter(|one| *one >= role) {
+        let people: Vec<(String,)> = sql!(
+            tx,
+            fetch_all,
+            "
+            -- with role
+            SELECT person FROM people
+            WHERE channel = $1 AND role = $2
+            ORDER BY since
+            LIMIT $3",
+            channel,
+            role.as_str(),
+            most.saturating_sub(found.len()) as i64
+        );
+        found.extend(people.into_iter().map(|(person,)| person));
+    }
+    Ok(found)
 }
 
 /// Gives somebody a role.

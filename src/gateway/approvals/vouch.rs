@@ -162,13 +162,13 @@ pub(super) async fn elsewhere(gateway: &Gateway, row: &OutboxId) -> Result<Vouch
             let Some(approval) = approval.filter(asks) else { return Ok(None) };
             let home = tasks::home(tx, &approval.conversation).await?;
             let (channel, place) = places::place(tx, &home).await?;
-            let people = places::private(tx, &channel).await?;
+            let people = places::known_people(tx, &channel, ASKED).await?;
             Ok(Some((channel, place, people)))
         })
     });
     let Some((channel, place, people)) = known.await? else { return Ok(Vouched::new()) };
     let mut vouched = Vouched::new();
-    for places::Private { person, .. } in people.into_iter().take(ASKED) {
+    for person in people {
         let roles = roles(gateway, &channel, &place, &person).await;
         if !roles.is_empty() {
             vouched.insert(person, roles);
