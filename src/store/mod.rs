@@ -25,7 +25,7 @@
 //! - [`rules`]: guard rules that people have added
 //! - [`schedules`]: what is to happen later
 //! - [`tool_settings`]: tools as operators have set them
-//! - [`usage`]: how often, how fast, at what cost
+//! - [`usage`]: how often, how fast, at what cost; [`spent`]: the totals of the day
 //! - [`lists`]: what operators look through
 //! - [`tokens`], [`answers`]: of the API
 //! - [`erase`]: takes a person out
@@ -77,6 +77,7 @@ pub mod topics;
 pub mod usage;
 pub mod vectors;
 pub mod verify;
+pub mod spent;
 pub mod votes;
 pub mod wake;
 pub mod withdrawn;
