@@ -8,6 +8,7 @@
 //! - [`aside`]: private answers
 //! - [`deliver`]: what the outbox holds is shown, in order; `shipment`: a row on its way; `album`: pictures together
 //! - [`drafts`]: what is not recorded: growing text, "is typing"
+//! - `linking`: accounts of one person
 //! - [`pace`]: how often a platform is written to
 //! - [`webhooks`]: other programs start turns
 
@@ -18,6 +19,7 @@ pub mod commands;
 pub mod deliver;
 mod desk;
 pub mod drafts;
+mod linking;
 pub mod pace;
 pub mod people;
 pub mod receive;

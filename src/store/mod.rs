@@ -6,6 +6,7 @@
 //! - [`journal`]: conversations and their events; [`record`]: what workers add to them
 //! - [`figures`], [`tally`] (in `count`s): for operators who watch
 //! - [`history`]: what a conversation has shown
+//! - [`identities`]: accounts that belong to one person
 //! - [`inbox`]: what platforms have delivered
 //! - [`keys`]: what all nodes sign with
 //! - [`leases`]: who may advance what, until when
@@ -53,6 +54,7 @@ pub mod history;
 pub mod inbox;
 pub mod journal;
 mod keys;
+pub mod identities;
 pub mod leases;
 pub mod lists;
 pub mod mcp_tools;

@@ -6,7 +6,11 @@ use channels::{Incoming, Person, Place, What};
 use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
 
-use super::{show_votes, voter};
+use super::{
+    Choice,
+    persons::{self, Standing},
+    show_votes, voter,
+};
 use crate::{
     agent::approvers::Voter,
     crash,
@@ -134,7 +138,11 @@ async fn counts(
     });
     let voter = voter.await?;
     let talks = voter.role.is_some_and(|role| role >= Role::Member);
-    Ok(talks && approval.approvers.admit(&voter, &approval.requester.id))
+    let asked = approval.clone();
+    let standing = gateway.store.read(move |tx| {
+        Box::pin(async move { persons::standing(tx, &asked, &Choice::Once, &voter).await })
+    });
+    Ok(talks && standing.await? == Standing::Counts)
 }
 
 async fn strike(

@@ -17,6 +17,7 @@ mod lasting;
 mod lifecycle;
 mod limits;
 mod main_job;
+mod linked;
 mod mcp;
 mod memory;
 mod messages;
