@@ -29,7 +29,8 @@
 //! - [`usage`]: how often, how fast, at what cost; [`spent`]: the totals of the day
 //! - [`lists`]: what operators look through
 //! - [`tokens`], [`answers`]: of the API
-//! - [`erase`]: takes a person out
+//! - [`erase`]: erases a person (`erasures`: what is left to be done; `rewrite`, `forgotten`: where others
+//!   talk too); [`retire`]: whole conversations
 //! - [`audit`], [`verify`]: what was judged, decided and run, and whether that is what was written
 //! - [`wake`]: the in-process bell
 //! - [`files`]: artifacts by their SHA-256
@@ -47,6 +48,7 @@ mod count;
 pub mod db;
 pub mod erase;
 pub mod figures;
+mod erasures;
 pub mod files;
 mod forgotten;
 pub mod grants;
@@ -68,6 +70,9 @@ mod mentions;
 pub mod record;
 pub mod rules;
 mod participants;
+pub mod retention;
+pub mod retire;
+mod rewrite;
 pub mod schedules;
 pub mod shelf;
 pub mod showing;

@@ -10,7 +10,8 @@
 //! - [`scene`]: what the guard has to know besides
 //! - [`hooks`], [`limits`], [`trail`]: what the operator has done to it, what it may use, what is
 //!   kept of it
-//! - [`duties`]: heartbeat, expiry, seals
+//! - [`duties`]: heartbeat, expiry; [`maintenance`]: retention, seals
+//! - [`erasure`]: erases people to the end
 //! - [`memory`]: what is remembered where the agent talks
 //! - [`tick`]: what was scheduled
 //! - [`shelf`]: the agents with their tools as operators have set them
@@ -22,6 +23,7 @@ pub mod ask;
 pub mod asking;
 pub mod delegate;
 pub mod duties;
+pub mod erasure;
 pub mod fetch;
 pub mod hooks;
 pub mod limits;

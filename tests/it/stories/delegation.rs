@@ -15,7 +15,8 @@ use countersign::{
         ModelError, Reply,
         scripted::{Gate, Step, answer, call, calls, fail, say, think, wait},
     },
-    store::erase,
+    store::audit::Fact,
+    worker::erasure,
 };
 use serde_json::{Value, json};
 use std::{
@@ -551,11 +552,9 @@ story! {
 
 /// Erases Ann: how many conversations that were.
 async fn erase(world: &World) -> Option<usize> {
-    let (store, now) = (world.node().await.gateway.store.clone(), world.clock.now());
-    let erase = store.write("erase", move |tx| {
-        Box::pin(async move { erase::erase(tx, ("room", "1"), now).await })
-    });
-    erase.await.unwrap().map(|erased| erased.conversations.len())
+    let (app, fact) = (world.node().await, Fact::new("erased", "2"));
+    let erased = erasure::erase(&app.worker, ("room", "1"), fact).await.unwrap();
+    erased.map(|erased| erased.conversations.len())
 }
 
 story! {
