@@ -34,7 +34,7 @@ use crate::{
         redact::{self, Redactor},
     },
     clock::{Clock, SystemClock},
-    config::{AgentEntry, Config, MemoryOf, ProviderName, build, oidc, webhooks},
+    config::{AgentEntry, Config, MemoryOf, ProviderName, build, oidc, retention, webhooks},
     gateway::{
         Connected, Gateway,
         webhooks::tell::{self, Teller},
@@ -123,7 +123,7 @@ impl App {
             hooks: build::hooks(&config.hooks)?,
             walls: tools::hook_walls(config, &sandbox),
             limits: build::limits(config),
-            keep_audit: build::keep(&config.audit)?,
+            retention: retention::retention(config)?,
             shared_memory: shared_memory(config),
             rules: RuleBook::default(),
             fetching: Room::default(),

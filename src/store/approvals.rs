@@ -11,6 +11,7 @@
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -66,7 +67,6 @@ impl Store {
         let (approval, hash) = (approval.to_owned(), hash_of(token));
         self.write("mint", move |tx| Box::pin(mint(tx, approval, hash))).await
     }
-}
 
     /// The arguments of open approvals that offer to show everything.
     pub async fn open_arguments(&self) -> Result<Vec<Value>> {
@@ -95,6 +95,7 @@ async fn open_arguments(tx: &mut Tx<'_>) -> Result<Vec<Value>> {
         WHERE status = 'pending' AND offers LIKE '%e%'"
     );
     rows.into_iter().map(|(arguments,)| Ok(serde_json::from_str(&arguments)?)).collect()
+}
 
 async fn mint(tx: &mut Tx<'_>, approval: String, hash: String) -> Result<()> {
     sql!(
@@ -287,9 +288,9 @@ async fn due(tx: &mut Tx<'_>, after: Deadline, now: DateTime<Utc>, most: usize) 
             LIMIT $4"
         ),
         now.timestamp_millis(),
-        most as i64
         after.expires_at,
         after.id,
+        most as i64
     );
     let last = rows.last().filter(|_| rows.len() == most);
     let next = last.map(|row| Deadline { expires_at: row.10, id: row.0.clone() });

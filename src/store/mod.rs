@@ -12,8 +12,8 @@
 //! - [`leases`]: who may advance what, until when
 //! - [`mcp_tools`]: what servers have said of their tools
 //! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
-//! - [`outbox`]: what is to be shown; `album`: pictures together
 //! - `mentions`, `participants`: the files and people that conversations name
+//! - [`outbox`]: what is to be shown; `album`: pictures together
 //! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions ([`question`]), and the one update that decides
 //! - [`grants`]: leave for longer; the halt of all tools
@@ -23,6 +23,7 @@
 //! - [`votes`]: who has said yes
 //! - [`people`]: who may talk, pairing codes, access tokens
 //! - [`tasks`]: what sub-agents were given to do
+//! - [`retention`]: how long everything is kept
 //! - [`rules`]: guard rules that people have added
 //! - [`schedules`]: what is to happen later
 //! - [`tool_settings`]: tools as operators have set them
@@ -47,35 +48,36 @@ pub mod conversations;
 mod count;
 pub mod db;
 pub mod erase;
-pub mod figures;
 mod erasures;
+pub mod figures;
 pub mod files;
 mod forgotten;
 pub mod grants;
 pub mod history;
+pub mod identities;
 pub mod inbox;
 pub mod journal;
 mod keys;
-pub mod identities;
 pub mod leases;
 pub mod lists;
 pub mod mcp_tools;
 pub mod memory;
+mod mentions;
 pub mod notices;
 pub mod outbox;
+mod participants;
 pub mod people;
 pub mod places;
 pub mod question;
-mod mentions;
 pub mod record;
-pub mod rules;
-mod participants;
 pub mod retention;
 pub mod retire;
 mod rewrite;
+pub mod rules;
 pub mod schedules;
 pub mod shelf;
 pub mod showing;
+pub mod spent;
 pub mod tally;
 pub mod tasks;
 pub mod tokens;
@@ -84,7 +86,6 @@ pub mod topics;
 pub mod usage;
 pub mod vectors;
 pub mod verify;
-pub mod spent;
 pub mod votes;
 pub mod wake;
 pub mod withdrawn;
@@ -103,6 +104,9 @@ pub use db::Tx;
 use db::{Db, Durability};
 use wake::Bell;
 
+/// The conversations whose owners one transaction determines.
+pub const OWNERS_AT_ONCE: usize = 1_000;
+
 /// Everything remembered. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
@@ -112,9 +116,6 @@ pub struct Store {
     held: leases::Held,
     lease_for: Duration,
 }
-/// The conversations whose owners one transaction determines.
-pub const OWNERS_AT_ONCE: usize = 1_000;
-
 
 impl Store {
     /// Whether a server of databases answers, and lets us in; a file needs none.

@@ -271,7 +271,7 @@ pub(super) async fn enter(
     spent::add(tx, conversation, (&used.person, more), now).await
 }
 
-fn day(now: DateTime<Utc>) -> String {
+pub(super) fn day(now: DateTime<Utc>) -> String {
     now.date_naive().to_string()
 }
 
@@ -307,33 +307,31 @@ pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>>
     Ok(lines.collect())
 }
 
-/// Forgets days before that one.
-pub async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>) -> Result<()> {
-    sql!(
+/// Deletes some rows of days before that one; how many.
+pub(super) async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>, most: i64) -> Result<u64> {
+    Ok(sql!(
         tx,
         execute,
         "
         -- forget days of the account
         DELETE FROM usage
-        WHERE day < $1",
-        day(before)
-    );
-    Ok(())
+        WHERE (day, conversation, agent, person, kind, name) IN (
+            SELECT day, conversation, agent, person, kind, name FROM usage
+            WHERE day < $1
+            LIMIT $2
+        )",
+        day(before),
+        most
+    ))
 }
 
-/// Forgets windows that are empty by now.
-pub async fn forget_idle(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
-    let hour_ago = now.timestamp_millis() - 3_600_000;
-    sql!(
-        tx,
-        execute,
-        "
-        -- forget idle rates
-        DELETE FROM rates
-        WHERE last_at < $1",
-        hour_ago
-    );
-    sql!(
+/// Deletes some totals of days before that one; how many.
+pub(super) async fn forget_totals(
+    tx: &mut Tx<'_>,
+    before: DateTime<Utc>,
+    most: i64,
+) -> Result<u64> {
+    Ok(sql!(
         tx,
         execute,
         "

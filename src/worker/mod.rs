@@ -28,6 +28,7 @@ pub mod fetch;
 pub mod hooks;
 pub mod limits;
 mod look;
+pub mod maintenance;
 pub mod memory;
 mod running;
 pub mod scene;
@@ -39,7 +40,6 @@ pub mod trail;
 mod turn;
 
 use anyhow::{Context as _, Result};
-use chrono::TimeDelta;
 use futures::FutureExt as _;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -58,6 +58,7 @@ use crate::{
     store::{
         leases::Claimed,
         record::{Change, Recorded, Terms},
+        retention::Retention,
     },
     tools::toolbox::Toolbox,
 };
@@ -91,8 +92,8 @@ pub struct Worker {
     pub walls: Walls,
     pub redactor: Redactor,
     pub limits: Limits,
-    /// How long the audit is kept.
-    pub keep_audit: Option<TimeDelta>,
+    /// How long everything is kept.
+    pub retention: Retention,
 }
 
 /// Where the agents' files are.
@@ -131,7 +132,7 @@ impl Worker {
         self.gateway.tasks.spawn(duties::beat(self.gateway.clone()));
         self.gateway.tasks.spawn(tick::tick(self.clone()));
         self.gateway.tasks.spawn(duties::expire(self.gateway.clone()));
-        self.gateway.tasks.spawn(duties::seal(self.gateway.clone(), self.keep_audit));
+        self.gateway.tasks.spawn(maintenance::maintain(self.clone()));
     }
 
     /// Advances what can be advanced now, as far as it goes; how many that were.

@@ -29,7 +29,7 @@ use std::{
 use crate::{story, tools::Page, world::World};
 
 /// Two agents besides the one that talks to people.
-fn staff(world: &mut World) {
+pub fn staff(world: &mut World) {
     let first = world.config.agents[0].clone();
     for (id, description) in [("researcher", "finds things out"), ("writer", "")] {
         world.config.agents.push(AgentEntry {
