@@ -1,7 +1,7 @@
 //! Which person an account belongs to, where a policy counts people: several have to agree, or anyone
 //! but the requester may decide.
 //!
-//! Accounts are linked by their owner with `/link` ([`crate::gateway::linking`]), or by an operator. Until
+//! Accounts are linked by their owner with `/link` (`gateway::linking`), or by an owner of the bot. Until
 //! then nobody knows whether an account on another channel is a second account of somebody who counts
 //! already. So, where people are counted, an account of another channel than the one where the
 //! request was made may only allow if it is linked to an account there; to deny is always safe. Two

@@ -16,7 +16,7 @@ use countersign::{
 use serde_json::json;
 use std::{collections::BTreeSet, fs::File, time::SystemTime};
 
-use crate::{story, world::World};
+use crate::{stories::delegation, story, world::World};
 
 async fn private_with(world: &World, person: &'static str) -> Option<ConversationId> {
     let store = world.node().await.gateway.store.clone();
@@ -328,7 +328,7 @@ story! {
 story! {
     /// What a sub-agent has done goes a while after its answer was handed up.
     async fn conversations_of_sub_agents_expire(world: &mut World) {
-        super::delegation::staff(world);
+        delegation::staff(world);
         world.model_will(call("ask_coworker", json!({ "coworker": "researcher", "question": "?" })));
         world.model_will(say("An answer."));
         world.model_will(say("It says: an answer."));
