@@ -8,7 +8,6 @@ use countersign::{
         prompt::{Message, Prompt},
     },
     app::App,
-    clock::Clock as _,
     config::{AgentEntry, limits::ToolLimitEntry},
     journal::event::{Event, Heritage, Outcome},
     llm::{
