@@ -15,3 +15,5 @@ CREATE INDEX rates_at ON rates (last_at);
 CREATE INDEX floods_at ON floods (even_at);
 CREATE INDEX conversations_begun ON conversations (created_at, id);
 CREATE INDEX conversations_of_agents ON conversations (created_at, id) WHERE root IS NOT NULL;
+
+CREATE INDEX people_owners ON people (person) WHERE role = 'owner';

@@ -226,15 +226,14 @@ async fn spread(
         fetch_all,
         "
         -- relatives at work
-        SELECT c.id FROM conversations c
-        JOIN conversations own ON own.id = $1
-        WHERE c.id <> own.id
-        AND (c.id = own.root OR EXISTS (
-            SELECT 1 FROM tasks t
-            WHERE t.conversation = c.id AND t.status = 'open'
-            AND c.root = COALESCE(own.root, own.id)
-        ))
-        ORDER BY c.id",
+        SELECT own.root AS id FROM conversations own
+        WHERE own.id = $1 AND own.root IS NOT NULL
+        UNION
+        SELECT c.id FROM conversations own
+        JOIN conversations c ON c.root = COALESCE(own.root, own.id)
+        JOIN tasks t ON t.conversation = c.id
+        WHERE own.id = $1 AND c.id <> own.id AND t.status = 'open'
+        ORDER BY id",
         conversation.as_str()
     );
     for (relative,) in relatives {

@@ -58,6 +58,7 @@ const GROWING: &[&str] = &[
     "participants",
     "people",
     "rates",
+    "reservations",
     "schedules",
     "spent",
     "tasks",
@@ -75,13 +76,11 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("release conversations", "once, when a node stops: walks the conversations"),
     // Bounded otherwise.
     ("subscribers", "subscriptions are those of the configuration"),
-    ("figures", "not in a turn: the metrics count what is open"),
+    ("what waits", "not in a turn: metrics count what is open"),
     ("slice of events", "a backfill reads the table once, in slices by its key"),
     ("slice of the outbox", "a backfill reads the table once, in slices by its key"),
     ("any conversation", "the first row of the table, once at the start"),
-    ("list grants", "an operator's page"),
     ("forget what could not be read", "part of an erasure: updates that no version could read"),
-    ("erasures", "a row for each erasure that has not ended"),
 ];
 
 /// Records the statements that sqlx executes.
@@ -229,6 +228,9 @@ fn is_planned(statement: &str) -> bool {
     let first = words.flat_map(str::split_whitespace).next().unwrap_or_default().to_uppercase();
     ["SELECT", "UPDATE", "DELETE", "INSERT", "WITH"].contains(&first.as_str())
         && !statement.contains("_sqlx_migrations")
+        // Without the types of its parameters PostgreSQL does not know which sum is meant; the row is
+        // found by its key.
+        && label(statement) != "take message"
         && !statement.contains("sqlite_master")
 }
 
@@ -240,14 +242,20 @@ fn scanned_by_sqlite(plan: &[String]) -> Vec<String> {
     whole.filter_map(|scan| scan.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-/// Indexes over the rows that wait for something: they are empty at rest.
+/// Indexes over the rows that are open: those that wait, are due, or hold now.
 const PARTIAL: &[&str] = &[
+    "conversations_ready",
     "conversations_unowned",
-    "approvals_due",
     "approvals_deadline",
+    "approvals_due",
+    "approvals_pending",
+    "approvals_shown",
     "audit_unsealed",
+    "grants_of_owner",
     "notices_waiting",
     "outbox_waiting",
+    "people_owners",
+    "schedules_due",
 ];
 
 /// The same of PostgreSQL: an index scan without a condition reads the whole index.
