@@ -53,8 +53,8 @@ impl Store {
         let erasure = Erasure { id, channel: String::new(), person: String::new() };
         self.write("expire conversations", move |tx| {
             Box::pin(async move {
-                expire(tx, &erasure, conversations, now).await?;
-                Ok(Some(erasure))
+                let begun = expire(tx, &erasure, conversations, now).await?;
+                Ok(begun.then_some(erasure))
             })
         })
         .await
@@ -131,13 +131,14 @@ async fn idle(
     Ok((idle.map(|(id, ..)| ConversationId(id)).collect(), next))
 }
 
+/// Whether any of them could be taken out of use: what is busy stays.
 async fn expire(
     tx: &mut Tx<'_>,
     erasure: &Erasure,
     candidates: Vec<ConversationId>,
     now: DateTime<Utc>,
-) -> Result<()> {
-    erasures::insert(tx, erasure, &Fact::new("conversations_expired", ""), now).await?;
+) -> Result<bool> {
+    let mut begun = false;
     for root in candidates {
         let family = with_sub_agents(tx, vec![root]).await?;
         let mut busy = false;
@@ -145,12 +146,19 @@ async fn expire(
             journal::lock(tx, conversation).await?;
             busy |= is_busy(tx, conversation).await?;
         }
-        for conversation in family.iter().filter(|_| !busy) {
+        if busy {
+            continue;
+        }
+        if !begun {
+            erasures::insert(tx, erasure, &Fact::new("conversations_expired", ""), now).await?;
+            begun = true;
+        }
+        for conversation in &family {
             retire(tx, conversation).await?;
             erasures::insert_step(tx, erasure, conversation, StepKind::Own).await?;
         }
     }
-    Ok(())
+    Ok(begun)
 }
 
 /// These conversations, and those that were begun for them.
