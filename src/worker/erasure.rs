@@ -43,7 +43,10 @@ pub async fn resume(worker: &Worker) -> Result<()> {
     let before = worker.gateway.clock.now() - INTERRUPTED_AFTER;
     for erasure in worker.gateway.store.erasures(before).await? {
         tracing::warn!(erasure.id = erasure.id, "an erasure was interrupted and goes on");
-        proceed(worker, &erasure).await?;
+        if let Err(problem) = proceed(worker, &erasure).await {
+            let problem = format!("{problem:#}");
+            tracing::error!(erasure.id = erasure.id, problem, "could not go on with an erasure");
+        }
     }
     Ok(())
 }

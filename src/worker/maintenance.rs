@@ -40,17 +40,44 @@ pub async fn run_once(worker: &Worker, round: &mut Round) -> Result<()> {
     if !may_go_on(worker).await? {
         return Ok(());
     }
-    let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
-    store.determine_owners(OWNERS_AT_ONCE).await?;
-    erasure::resume(worker).await?;
+    // Each part is done whatever has become of the others; the first error is returned.
+    let parts = [
+        worker.gateway.store.determine_owners(OWNERS_AT_ONCE).await,
+        erasure::resume(worker).await,
+        prune(worker).await,
+        backfill(worker).await,
+        expire_conversations(worker).await,
+        sweep_artifacts(worker, round).await,
+        seal(worker).await,
+    ];
+    parts.into_iter().collect()
+}
+
+async fn prune(worker: &Worker) -> Result<()> {
+    let mut rules = Vec::new();
     for name in prunes() {
-        while may_go_on(worker).await? && store.prune(name, &worker.retention, clock.now()).await? {
-        }
+        rules.push(prune_by(worker, name).await);
     }
+    let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
     while may_go_on(worker).await? && store.prune_days(&worker.retention, clock.now()).await? {}
+    rules.into_iter().collect()
+}
+
+async fn prune_by(worker: &Worker, name: &'static str) -> Result<()> {
+    let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
+    while may_go_on(worker).await? && store.prune(name, &worker.retention, clock.now()).await? {}
+    Ok(())
+}
+
+async fn backfill(worker: &Worker) -> Result<()> {
+    let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
     while may_go_on(worker).await? && store.backfill_mentions(clock.now()).await? {}
-    expire_conversations(worker).await?;
-    sweep_artifacts(worker, round).await?;
+    Ok(())
+}
+
+/// Seals the audit, and cuts off what is sealed and old.
+async fn seal(worker: &Worker) -> Result<()> {
+    let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
     let keep_from = worker.retention.audit.map(|keep| clock.now() - keep);
     while may_go_on(worker).await? && store.seal(clock.now(), keep_from).await? > 0 {}
     Ok(())
