@@ -71,6 +71,12 @@ impl Approvers {
             })
     }
 
+    /// Whether it matters that two accounts may be one person: several have to agree, or the
+    /// requester may not.
+    pub fn counts_people(&self) -> bool {
+        self.needed > 1 || self.but_requester
+    }
+
     /// Whether it rests on what only the platform knows.
     pub fn ask_the_platform(&self) -> bool {
         self.who.iter().any(|who| matches!(who, Who::Admins | Who::PlatformRole(_)))

@@ -35,7 +35,7 @@ pub fn less(session: &Session, upto: Seq) -> Option<Seq> {
 }
 
 /// Four characters to a token: good enough to decide, never used to bill.
-fn estimated_tokens(session: &Session) -> u64 {
+pub fn estimated_tokens(session: &Session) -> u64 {
     let bytes: usize = session.items.iter().map(size).sum();
     let pictures: usize = session.items.iter().map(|item| item.views().count()).sum();
     bytes as u64 / 4 + pictures as u64 * PICTURE_TOKENS

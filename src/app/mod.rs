@@ -34,14 +34,14 @@ use crate::{
         redact::{self, Redactor},
     },
     clock::{Clock, SystemClock},
-    config::{AgentEntry, Config, MemoryOf, ProviderName, build, oidc, webhooks},
+    config::{AgentEntry, Config, MemoryOf, ProviderName, build, oidc, retention, webhooks},
     crash::SHORTEST_LEASE,
     gateway::{
         Connected, Gateway,
         webhooks::tell::{self, Teller},
     },
     llm::Model,
-    store::{Store, address, files::Artifacts, modes, process_lock::ProcessLock},
+    store::{Store, address, files::Artifacts, modes, process_lock::ProcessLock, topics::Topic},
     telemetry,
     tools::{
         Tool,
@@ -124,19 +124,21 @@ impl App {
             hooks: build::hooks(&config.hooks)?,
             walls: tools::hook_walls(config, &sandbox),
             limits: build::limits(config),
-            keep_audit: build::keep(&config.audit)?,
+            retention: retention::retention(config)?,
             shared_memory: shared_memory(config),
             rules: RuleBook::default(),
             fetching: Room::default(),
             shelf: Shelf::default(),
         });
-        let teller = teller(config, variables, &gateway).await?;
+        let teller = teller(config, variables, &gateway)?;
         let admin = serves(config, variables, (&worker, webs, &teller))?;
         let admin = Arc::new(admin.reloading(given.reloads));
         admin::metrics::begin(&gateway);
         let (config, watches) = (config.clone(), <_>::default());
         let app = Self { gateway, worker, admin, sandbox, teller, config, watches };
         tools::connect_mcp(&app, variables).await?;
+        // The last step that can fail: a configuration that is refused leaves all as it was.
+        app.gateway.store.subscribe(topics(&app.teller)).await?;
         Ok(app)
     }
 
@@ -208,15 +210,19 @@ fn serves(
         .believing(oidc::issuer(config, variables)?))
 }
 
-/// Who is told of what, from now on.
-async fn teller(
+/// What each subscription wants to be told.
+fn topics(teller: &Teller) -> Vec<(String, Vec<Topic>)> {
+    let subscriptions = teller.subscriptions.iter();
+    subscriptions.map(|(name, one)| (name.clone(), one.topics.clone())).collect()
+}
+
+/// Tells other programs what happens.
+fn teller(
     config: &Config,
     variables: &BTreeMap<String, String>,
     gateway: &Arc<Gateway>,
 ) -> Result<Arc<Teller>> {
     let subscriptions = webhooks::subscriptions(config, variables)?;
-    let topics = subscriptions.iter().map(|(name, one)| (name.clone(), one.topics.clone()));
-    gateway.store.subscribe(topics.collect()).await?;
     let outside = Outside::new(config.web.inside()).context("the client for webhooks")?;
     let (gateway, base) = (gateway.clone(), config.web_url());
     Ok(Arc::new(Teller { gateway, subscriptions, outside, base }))

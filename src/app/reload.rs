@@ -133,8 +133,9 @@ async fn open(
     (listener, asks): (&net::TcpListener, &mpsc::Sender<Reload>),
 ) -> Result<App> {
     let given = Given { reloads: Some(asks.clone()), ..Given::default() };
-    let app = App::open(config, variables, given).await?;
     let listener = TcpListener::from_std(listener.try_clone()?)?;
+    // What fails fails before: from here on the one that ran before is replaced.
+    let app = App::open(config, variables, given).await?;
     app.start();
     app.serve(listener);
     Ok(app)

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::{
     AgentEntry, Config, GuardConfig,
-    limits::{Action, AuditConfig, DailyEntry, HookEntry, LimitsConfig},
+    limits::{Action, DailyEntry, HookEntry, LimitsConfig},
 };
 use crate::{
     agent::{
@@ -141,10 +141,6 @@ fn patterns(names: &[String]) -> Result<GlobSet> {
         set.add(Glob::new(name)?);
     }
     Ok(set.build()?)
-}
-
-pub fn keep(audit: &AuditConfig) -> Result<Option<TimeDelta>> {
-    audit.keep.as_deref().map(duration).transpose().context("audit.keep")
 }
 
 pub fn hooks(entries: &[HookEntry]) -> Result<Vec<Hook>> {

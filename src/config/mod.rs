@@ -8,7 +8,7 @@
 //! - [`channels`], [`models`]: the entries of these lists
 //! - [`admin`], [`oidc`]: what is served, to whom
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`mcp`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
+//! - [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
 
 pub mod admin;
@@ -21,6 +21,7 @@ mod mcp;
 pub mod models;
 pub mod oidc;
 pub mod print;
+pub mod retention;
 pub mod schedules;
 pub mod schema;
 pub mod secret;
@@ -65,6 +66,7 @@ pub struct Config {
     pub limits: LimitsConfig,
     pub redaction: RedactionConfig,
     pub audit: AuditConfig,
+    pub retention: retention::RetentionSection,
     pub models: Vec<ModelEntry>,
     pub agents: Vec<AgentEntry>,
     pub channels: Vec<ChannelEntry>,
@@ -190,6 +192,7 @@ impl Default for Config {
             limits: LimitsConfig::default(),
             redaction: RedactionConfig::default(),
             audit: AuditConfig::default(),
+            retention: retention::RetentionSection::default(),
             models: Vec::new(),
             agents: Vec::new(),
             channels: Vec::new(),

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use super::{
     Config, admin,
     key::{Key, key},
-    oidc,
+    oidc, retention,
 };
 
 /// Every key there is, in the order of the file.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
-    FIRST.iter().chain(admin::KEYS).chain(oidc::KEYS).chain(KEYS)
+    FIRST.iter().chain(admin::KEYS).chain(oidc::KEYS).chain(retention::KEYS).chain(KEYS)
 }
 
 const FIRST: &[Key] = &[

@@ -6,6 +6,7 @@ use anyhow::Result;
 use super::{
     approvals::{self, Choice},
     desk::{Desk, Typed, answer},
+    linking,
 };
 use crate::{
     crash,
@@ -53,6 +54,7 @@ pub(super) async fn obey(
             let voter = typed.voter(&desk.channel);
             approvals::lasting::typed(tx, conversation, (rest, &voter), desk.now).await?
         }
+        "link" => linking::typed(tx, desk, typed, rest).await?,
         "panic" => approvals::halt::typed(tx, rest, &typed.voter(&desk.channel), desk.now).await?,
         "model" => choose_model(tx, desk, conversation, typed, rest).await?,
         "allow" | "here" | "always" | "answer" | "deny" => {

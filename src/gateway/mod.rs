@@ -9,6 +9,7 @@
 //! - [`aside`]: private answers
 //! - [`deliver`]: what the outbox holds is shown, in order; `shipment`: a row on its way; `album`: pictures together
 //! - [`drafts`]: what is not recorded: growing text, "is typing"
+//! - `linking`: accounts of one person
 //! - [`pace`]: how often a platform is written to
 //! - [`webhooks`]: other programs start turns
 
@@ -20,6 +21,7 @@ pub mod deliver;
 mod desk;
 pub mod drafts;
 mod intake;
+mod linking;
 pub mod pace;
 pub mod people;
 pub mod receive;

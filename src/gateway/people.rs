@@ -117,7 +117,7 @@ pub fn new_code() -> String {
 }
 
 /// The code in `/start CODE`, `/pair CODE`, or a message that is nothing but a code.
-fn pairing_code(text: &str) -> Option<String> {
+pub(super) fn pairing_code(text: &str) -> Option<String> {
     let word = text.trim();
     let word = word.strip_prefix("/start").or_else(|| word.strip_prefix("/pair")).unwrap_or(word);
     let code: String =

@@ -190,7 +190,10 @@ async fn say(
     }
     let Typed { by, text, message, .. } = typed;
     let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
-    journal::append(tx, conversation, &said, desk.now).await?;
+    let seq = journal::append(tx, conversation, &said, desk.now).await?;
+    if is_cut(text) {
+        conversations::note_split(tx, conversation, seq).await?;
+    }
     for file in files {
         let sent = Event::FileSent { message: message.to_owned(), file: file.clone() };
         journal::append(tx, conversation, &sent, desk.now).await?;

@@ -23,6 +23,9 @@ pub enum Role {
 }
 
 impl Role {
+    pub const ALL: [Self; 5] =
+        [Self::Viewer, Self::Member, Self::Approver, Self::Operator, Self::Owner];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -34,8 +37,6 @@ impl Role {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Viewer, Self::Member, Self::Approver, Self::Operator, Self::Owner]
-            .into_iter()
-            .find(|role| role.as_str() == text)
+        Self::ALL.into_iter().find(|role| role.as_str() == text)
     }
 }

@@ -3,8 +3,11 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::{Tx, db::sql};
-use crate::journal::{event::Attachment, ids::ApprovalId};
+use super::{Tx, db::sql, mentions};
+use crate::journal::{
+    event::Attachment,
+    ids::{ApprovalId, ConversationId},
+};
 
 /// The file of a question that somebody asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +18,13 @@ pub enum Claim {
     Sent,
 }
 
-pub(super) async fn attach(tx: &mut Tx<'_>, id: &ApprovalId, file: &Attachment) -> Result<()> {
+pub(super) async fn attach(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    (id, file): (&ApprovalId, &Attachment),
+) -> Result<()> {
+    let file = serde_json::to_string(file)?;
+    mentions::note(tx, conversation, &file).await?;
     sql!(
         tx,
         execute,
@@ -24,7 +33,7 @@ pub(super) async fn attach(tx: &mut Tx<'_>, id: &ApprovalId, file: &Attachment) 
         UPDATE approvals
         SET file = $1
         WHERE id = $2",
-        serde_json::to_string(file)?,
+        file,
         id.as_str()
     );
     Ok(())
@@ -62,6 +71,24 @@ pub async fn file(tx: &mut Tx<'_>, id: &ApprovalId) -> Result<Option<Attachment>
     );
     let file = found.and_then(|(file,)| file);
     Ok(file.as_deref().map(serde_json::from_str).transpose()?)
+}
+
+/// The digests of the files of all questions of a conversation.
+pub(super) async fn of_conversation(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+) -> Result<Vec<String>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- files of a conversation's approvals
+        SELECT file FROM approvals
+        WHERE conversation = $1 AND file IS NOT NULL",
+        conversation.as_str()
+    );
+    let digest = |(file,): &(String,)| Ok(serde_json::from_str::<Attachment>(file)?.digest);
+    rows.iter().map(digest).collect()
 }
 
 /// Remembers that the lasting grant is being shown, or with `None` that it is not any more.

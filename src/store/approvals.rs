@@ -11,6 +11,7 @@
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -67,6 +68,35 @@ impl Store {
         let (approval, hash) = (approval.to_owned(), hash_of(token));
         self.write("mint", move |tx| Box::pin(mint(tx, approval, hash))).await
     }
+
+    /// The arguments of open approvals that offer to show everything and that an earlier release has
+    /// asked for: those of this one name their file.
+    pub async fn open_arguments(&self) -> Result<Vec<Value>> {
+        self.read(|tx| Box::pin(open_arguments(tx))).await
+    }
+
+    /// Reads up to `most` approvals whose deadline has passed, in the order of their deadlines.
+    pub async fn due_approvals(
+        &self,
+        after: &Deadline,
+        now: DateTime<Utc>,
+        most: usize,
+    ) -> Result<DuePage> {
+        let after = after.clone();
+        self.read(move |tx| Box::pin(due(tx, after, now, most))).await
+    }
+}
+
+async fn open_arguments(tx: &mut Tx<'_>) -> Result<Vec<Value>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- arguments of open approvals
+        SELECT arguments FROM approvals
+        WHERE status = 'pending' AND offers LIKE '%e%' AND file IS NULL"
+    );
+    rows.into_iter().map(|(arguments,)| Ok(serde_json::from_str(&arguments)?)).collect()
 }
 
 async fn mint(tx: &mut Tx<'_>, approval: String, hash: String) -> Result<()> {
@@ -126,7 +156,7 @@ pub(super) async fn ask(
         shown_in.as_str()
     );
     if let Some(file) = &asked.file {
-        approval_files::attach(tx, &asked.id, file).await?;
+        approval_files::attach(tx, conversation, (&asked.id, file)).await?;
     }
     Ok(())
 }
@@ -235,21 +265,42 @@ pub async fn asked_since(
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-/// What nobody has answered in time.
-pub async fn due(tx: &mut Tx<'_>, now: DateTime<Utc>, most: usize) -> Result<Vec<Approval>> {
+/// A position in the approvals ordered by deadline.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deadline {
+    expires_at: i64,
+    id: String,
+}
+
+/// One page of approvals whose deadline has passed.
+#[derive(Debug)]
+pub struct DuePage {
+    pub approvals: Vec<Approval>,
+    /// Where the next page begins, if there may be one.
+    pub next: Option<Deadline>,
+}
+
+/// Reads one page of approvals that nobody has answered in time. A row that cannot be read affects
+/// only itself.
+async fn due(tx: &mut Tx<'_>, after: Deadline, now: DateTime<Utc>, most: usize) -> Result<DuePage> {
     let rows: Vec<Columns> = sql!(
         tx,
         fetch_all,
         select!(
-            "WHERE a.status = 'pending' AND a.expires_at <= $1 AND $3 NOT LIKE '%' || a.id || '%'
-            ORDER BY a.expires_at
-            LIMIT $2"
+            "WHERE a.status = 'pending' AND a.expires_at <= $1 AND a.expires_at >= $2
+            AND (a.expires_at, a.id) > ($2, $3) AND $5 NOT LIKE '%' || a.id || '%'
+            ORDER BY a.expires_at, a.id
+            LIMIT $4"
         ),
         now.timestamp_millis(),
+        after.expires_at,
+        after.id,
         most as i64,
         unreadable::waiting(Table::Approvals)
     );
-    Ok(readable(rows))
+    let last = rows.last().filter(|_| rows.len() == most);
+    let next = last.map(|row| Deadline { expires_at: row.10, id: row.0.clone() });
+    Ok(DuePage { approvals: readable(rows), next })
 }
 
 /// Decides. Of any number that try, exactly one hears `true`.

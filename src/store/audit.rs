@@ -21,8 +21,10 @@ use crate::journal::{
 pub const ADMIN: &str = "admin";
 /// The chain of seals.
 pub(super) const SEALS: &str = "seals";
-/// The chains that one seal, or one cut, names at most.
+/// The chains that one seal names at most.
 const AT_ONCE: i64 = 500;
+/// The rows among which one cut looks for old ends.
+const CUT_AT_ONCE: i64 = 2_000;
 
 /// Something to be kept.
 #[derive(Debug, Clone, PartialEq)]
@@ -303,16 +305,18 @@ async fn cut(tx: &mut Tx<'_>, keep_from: DateTime<Utc>, now: DateTime<Utc>) -> R
         FROM audit a
         JOIN (
             SELECT old.chain, MAX(old.n) AS n
-            FROM audit old
+            FROM (
+                SELECT chain, n FROM audit
+                WHERE at < $1 AND chain <> $2
+                ORDER BY at
+                LIMIT $3
+            ) old
             JOIN audit_heads h ON h.chain = old.chain AND old.n <= h.sealed
-            WHERE old.at < $1 AND old.chain <> $2
             GROUP BY old.chain
-            ORDER BY old.chain
-            LIMIT $3
         ) last ON last.chain = a.chain AND last.n = a.n",
         keep_from.timestamp_millis(),
         SEALS,
-        AT_ONCE
+        CUT_AT_ONCE
     );
     if ends.is_empty() {
         return Ok(0);

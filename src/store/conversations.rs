@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{Store, Tx, at, db::sql};
 use crate::{
     journal::{
-        event::{Event, Speaker},
+        event::{Event, Seq, Speaker},
         ids::ConversationId,
     },
     texts::{Language, Words},
@@ -159,7 +159,27 @@ pub async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<b
     Ok(found.is_some())
 }
 
-/// What was said last, the newest first: when, by whom, what.
+/// The events among which the parts of one split message are looked for.
+const SPLIT_WITHIN: i64 = 32;
+
+/// Notes that the client may have split the message of that event: the next one may go on with it.
+pub async fn note_split(tx: &mut Tx<'_>, conversation: &ConversationId, seq: Seq) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- note a split message
+        UPDATE conversations
+        SET split_seq = $1
+        WHERE id = $2",
+        seq,
+        conversation.as_str()
+    );
+    Ok(())
+}
+
+/// The last messages, the newest first, if one of them may have been split by the client; otherwise
+/// none is read. `most` bounds their number.
 pub async fn said_lately(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -170,11 +190,14 @@ pub async fn said_lately(
         fetch_all,
         "
         -- said lately
-        SELECT at, body FROM events
-        WHERE conversation = $1 AND body LIKE '{\"kind\":\"said\"%'
-        ORDER BY seq DESC
-        LIMIT $2",
+        SELECT e.at, e.body FROM conversations c
+        JOIN events e ON e.conversation = c.id AND e.seq > c.last_seq - $2
+        WHERE c.id = $1 AND c.split_seq > c.last_seq - $2 AND c.split_seq > 0
+          AND e.body LIKE '{\"kind\":\"said\"%'
+        ORDER BY e.seq DESC
+        LIMIT $3",
         conversation.as_str(),
+        SPLIT_WITHIN,
         most as i64
     );
     let mut lately = Vec::new();

@@ -371,6 +371,9 @@ fn migrations(sql: Sql) -> Migrator {
         (18, "failures", include_str!("../../migrations/0018_failures.sql")),
         (20, "sessions", include_str!("../../migrations/0020_sessions.sql")),
         (21, "oldest release", include_str!("../../migrations/0021_oldest_release.sql")),
+        (24, "owners and mentions", include_str!("../../migrations/0024_owners_and_mentions.sql")),
+        (25, "totals and links", include_str!("../../migrations/0025_totals_and_links.sql")),
+        (26, "retention", include_str!("../../migrations/0026_retention.sql")),
         (27, "approval files", include_str!("../../migrations/0027_approval_files.sql")),
         (28, "first sign-in", include_str!("../../migrations/0028_first_sign_in.sql")),
     ];
@@ -438,22 +441,70 @@ mod tests {
         }};
     }
 
+    /// On a fresh database of each kind.
+    macro_rules! on_both {
+        ($check:ident) => {{
+            let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(true);
+            let mut conn = SqliteConnection::connect_with(&options).await.unwrap();
+            $check!(&mut conn, Sql::Sqlite);
+
+            let server =
+                std::env::var("COUNTERSIGN_TEST_PG").expect("tests/run starts a PostgreSQL");
+            let mut conn =
+                sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
+            let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
+            let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
+            sqlx::raw_sql(create).execute(&mut conn).await.unwrap();
+            let mut own = sqlx::PgConnection::connect(&format!("{server}/{name}")).await.unwrap();
+            $check!(&mut own, Sql::Postgres);
+            own.close().await.unwrap();
+            let drop = sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"));
+            sqlx::raw_sql(drop).execute(&mut conn).await.unwrap();
+        }};
+    }
+
     #[tokio::test]
     #[expect(clippy::disallowed_methods, reason = "tests/run says where its PostgreSQL is")]
     async fn conversations_come_through_when_their_key_grows() {
-        let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(true);
-        let mut conn = SqliteConnection::connect_with(&options).await.unwrap();
-        comes_through!(&mut conn, Sql::Sqlite);
+        on_both!(comes_through);
+    }
 
-        let server = std::env::var("COUNTERSIGN_TEST_PG").expect("tests/run starts a PostgreSQL");
-        let mut conn = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
-        let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
-        let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
-        sqlx::raw_sql(create).execute(&mut conn).await.unwrap();
-        let mut own = sqlx::PgConnection::connect(&format!("{server}/{name}")).await.unwrap();
-        comes_through!(&mut own, Sql::Postgres);
-        own.close().await.unwrap();
-        let drop = sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"));
-        sqlx::raw_sql(drop).execute(&mut conn).await.unwrap();
+    /// What two days have cost, and one long before.
+    const USED: &str = "
+        INSERT INTO usage
+            (day, conversation, agent, person, kind, name, times, messages, input_tokens,
+             output_tokens, cached_tokens, cost_micros, took_ms)
+        VALUES ('2026-05-04', 'c', 'a', 'room/1', 'model', 'm', 1, 2, 100, 10, 0, 5, 30),
+               ('2026-05-04', 'c', 'a', 'room/1', 'tool', 't', 1, 0, 0, 0, 0, 1, 700),
+               ('2026-05-03', 'c', 'a', 'room/1', 'model', 'm', 1, 9, 1, 1, 0, 9, 0),
+               ('2026-05-01', 'c', 'a', 'room/1', 'model', 'm', 1, 9, 1, 1, 0, 9, 0);";
+
+    macro_rules! counts_on {
+        ($conn:expr, $sql:expr) => {{
+            let conn: &mut _ = $conn;
+            let all = migrations($sql);
+            let before = all.iter().filter(|m| m.version < 24).cloned().collect::<Vec<_>>();
+            Migrator::with_migrations(before).run(&mut *conn).await.unwrap();
+            sqlx::raw_sql(USED).execute(&mut *conn).await.unwrap();
+            all.run(&mut *conn).await.unwrap();
+            let totals = "
+                SELECT scope || ' ' || owner, messages, tokens, cost_micros, tool_ms FROM spent
+                WHERE day = '2026-05-04'
+                ORDER BY scope";
+            let totals: Vec<(String, i64, i64, i64, i64)> =
+                sqlx::query_as(totals).fetch_all(&mut *conn).await.unwrap();
+            let total = |whose: &str| (whose.to_owned(), 2, 110, 6, 700);
+            assert_eq!(totals, ["all 0", "conversation c", "person room/1"].map(total));
+            let days = "SELECT day FROM spent WHERE day < '2026-05-03'";
+            let old: Vec<(String,)> = sqlx::query_as(days).fetch_all(&mut *conn).await.unwrap();
+            assert!(old.is_empty(), "only the last days are looked at: {old:?}");
+        }};
+    }
+
+    /// S13: an upgrade does not give everybody a new day.
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "tests/run says where its PostgreSQL is")]
+    async fn limits_go_on_when_totals_are_introduced() {
+        on_both!(counts_on);
     }
 }

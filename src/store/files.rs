@@ -2,10 +2,17 @@
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
+use chrono::{DateTime, Utc};
 use sha2::{Digest as _, Sha256};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
-use crate::journal::event::Attachment;
+use crate::{
+    clock::{Clock as _, SystemClock},
+    journal::event::Attachment,
+};
 
 /// The artifact folder.
 #[derive(Debug, Clone)]
@@ -58,6 +65,23 @@ impl Artifacts {
         }
     }
 
+    /// The files in one of the 256 folders that were written before that time.
+    pub async fn older(&self, folder: u8, before: DateTime<Utc>) -> Result<Vec<String>> {
+        let folder = self.root.join(hex::encode([folder]));
+        tokio::task::spawn_blocking(move || older(&folder, before.into()))
+            .await
+            .context("reading a folder of artifacts")?
+    }
+
+    /// Removes a file that nothing names, unless somebody has just put it there again.
+    pub async fn discard(&self, digest: &str, before: DateTime<Utc>) -> Result<bool> {
+        anyhow::ensure!(is_digest(digest), "{digest:?} is no SHA-256 in hex");
+        let path = self.path(digest);
+        tokio::task::spawn_blocking(move || discard(&path, before.into()))
+            .await
+            .context("discarding an artifact")?
+    }
+
     /// Of a digest that is one: 64 hexadecimal digits lead nowhere else.
     fn path(&self, digest: &str) -> PathBuf {
         self.root.join(&digest[..2]).join(digest)
@@ -73,9 +97,50 @@ pub fn digest_of(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
+/// What cannot be read is left to the next time.
+fn older(folder: &Path, before: SystemTime) -> Result<Vec<String>> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let written = entry.metadata().and_then(|known| known.modified());
+        if is_digest(&name) && written.is_ok_and(|at| at < before) {
+            found.push(name);
+        }
+    }
+    Ok(found)
+}
+
+/// Moves the file out of the way before it looks at its time: whoever puts the same bytes from then
+/// on writes them again.
+fn discard(path: &Path, before: SystemTime) -> Result<bool> {
+    let aside = path.with_extension("discarded");
+    match std::fs::rename(path, &aside) {
+        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        renamed => renamed.context("discarding an artifact")?,
+    }
+    if std::fs::metadata(&aside)?.modified()? >= before {
+        std::fs::rename(&aside, path)?;
+        return Ok(false);
+    }
+    std::fs::remove_file(&aside).context("discarding an artifact")?;
+    Ok(true)
+}
+
+/// Makes a file that is there already count as new, for whoever removes old ones. Whether it is
+/// there.
+fn touch(path: &Path, size_bytes: u64) -> bool {
+    let touched = std::fs::File::options().write(true).open(path).and_then(|file| {
+        file.set_modified(SystemClock.now().into())?;
+        Ok(file.metadata()?.len() == size_bytes)
+    });
+    touched.unwrap_or_default() && path.exists()
+}
+
 fn write_once(path: &Path, bytes: &[u8]) -> Result<()> {
     // What a failing disk cut short is written again; what is damaged otherwise, `read` tells.
-    if std::fs::metadata(path).is_ok_and(|there| there.len() == bytes.len() as u64) {
+    if touch(path, bytes.len() as u64) {
         return Ok(());
     }
     let folder = path.parent().context("an artifact has a folder")?;

@@ -26,7 +26,7 @@ pub(super) fn nobody() -> Speaker {
 }
 
 /// Somebody, and what they are known by in one conversation.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Forgotten {
     person: String,
     names: Option<Regex>,
@@ -80,6 +80,14 @@ impl Forgotten {
             }
             _ => {}
         }
+    }
+
+    /// Whether what there is to be forgotten is known from this event: it is rewritten last, so that
+    /// an erasure that was interrupted still knows it.
+    pub fn is_source(&self, entry: &Entry) -> bool {
+        self.files.contains(&entry.seq)
+            || speakers(&entry.event).iter().any(|by| by.id == self.person)
+            || matches!(&entry.event, Event::FileTaken { file, .. } if self.files.contains(file))
     }
 
     /// The event without them; `None`: it has nothing of theirs.
@@ -176,8 +184,8 @@ fn forget_reason(decision: &mut Decision) {
     }
 }
 
-/// Who is named in an event.
-fn speakers(event: &Event) -> Vec<&Speaker> {
+/// The people who are named in an event.
+pub(super) fn speakers(event: &Event) -> Vec<&Speaker> {
     match event {
         Event::Said { by, .. }
         | Event::Edited { by, .. }

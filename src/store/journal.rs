@@ -3,7 +3,13 @@
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 
-use super::{Store, Tx, at, db::sql, places::Seat, tally, topics};
+use super::{
+    Store, Tx, at,
+    db::sql,
+    mentions, participants,
+    places::{self, Seat},
+    tally, topics,
+};
 use crate::journal::{
     event::{Entry, Event, Seq},
     ids::ConversationId,
@@ -96,7 +102,7 @@ pub async fn append(
     now: DateTime<Utc>,
 ) -> Result<Seq> {
     let ready_at = tx.now_ms().await?;
-    let (seq,): (i64,) = sql!(
+    let (seq, owner): (i64, Option<String>) = sql!(
         tx,
         fetch_one,
         "
@@ -104,10 +110,17 @@ pub async fn append(
         UPDATE conversations
         SET last_seq = last_seq + 1, ready_at = COALESCE(ready_at, $1)
         WHERE id = $2
-        RETURNING last_seq",
+        RETURNING last_seq, owner",
         ready_at,
         conversation.as_str()
     );
+    if owner.unwrap_or_default().is_empty() {
+        participants::note(tx, conversation, event).await?;
+    } else if let (1, Event::Said { by, .. } | Event::Stopped { by } | Event::Restarted { by }) =
+        (seq, event)
+    {
+        places::note_owner(tx, conversation, &by.id).await?;
+    }
     insert(tx, conversation, (seq, 0), event, now).await?;
     tx.rung.conversations.push(conversation.clone());
     Ok(seq)
@@ -121,6 +134,7 @@ pub(super) async fn insert(
     event: &Event,
     now: DateTime<Utc>,
 ) -> Result<()> {
+    let body = serde_json::to_string(event)?;
     sql!(
         tx,
         execute,
@@ -132,8 +146,9 @@ pub(super) async fn insert(
         seq,
         fence,
         now.timestamp_millis(),
-        serde_json::to_string(event)?
+        body.as_str()
     );
+    mentions::note(tx, conversation, &body).await?;
     tx.rung.tally.extend(tally::of_event(event));
     topics::of_event(tx, conversation, event, now).await
 }
@@ -157,8 +172,8 @@ pub async fn conversation(
         -- begin conversation
         INSERT INTO conversations
             (id, channel, chat, thread, person, place, last_seq, lease_node, lease_until, fence,
-             created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, 0, '', 0, 0, $7)
+             created_at, owner)
+        VALUES ($1, $2, $3, $4, $5, $6, 0, '', 0, 0, $7, $8)
         ON CONFLICT (channel, chat, thread, person) DO NOTHING",
         ConversationId::new().as_str(),
         channel,
@@ -166,7 +181,8 @@ pub async fn conversation(
         place.thread.as_deref().unwrap_or_default(),
         person,
         serde_json::to_string(place)?,
-        now.timestamp_millis()
+        now.timestamp_millis(),
+        places::first_owner(place)
     );
     find_conversation(tx, channel, seat).await?.context("the conversation was just begun")
 }

@@ -7,6 +7,7 @@
 //! - [`journal`]: conversations and their events; [`record`]: what workers add to them
 //! - [`figures`], [`tally`] (in `count`s): for operators who watch
 //! - [`history`]: what a conversation has shown
+//! - [`identities`]: accounts that belong to one person
 //! - [`inbox`]: what platforms have delivered
 //! - [`keys`]: what all nodes sign with
 //! - [`leases`]: who may advance what, until when; `held`: the heartbeat
@@ -14,6 +15,7 @@
 //! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
 //! - [`process_lock`]: one gateway process on a SQLite database
 //! - `oldest_release`: which releases the tables are for
+//! - `mentions`, `participants`: the files and people that conversations name
 //! - [`outbox`]: what is to be shown; `album`: pictures together
 //! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions ([`question`]), and the one update that decides
@@ -25,13 +27,15 @@
 //! - [`votes`]: who has said yes
 //! - [`people`]: who may talk, pairing codes, access tokens
 //! - [`tasks`]: what sub-agents were given to do
+//! - [`retention`]: how long everything is kept
 //! - [`rules`]: guard rules that people have added
 //! - [`schedules`]: what is to happen later
 //! - [`tool_settings`]: tools as operators have set them
-//! - [`usage`]: how often, how fast, at what cost
+//! - [`usage`]: how often, how fast, at what cost; [`spent`]: the totals of the day
 //! - [`lists`]: what operators look through
 //! - [`tokens`], [`answers`]: of the API
-//! - [`erase`]: takes a person out
+//! - [`erase`]: erases a person (`erasures`: what is left to be done; `rewrite`, `forgotten`: where others
+//!   talk too); [`retire`]: whole conversations
 //! - `bind`: text as it is bound to statements
 //! - [`audit`], [`verify`]: what was judged, decided and run, and whether that is what was written
 //! - [`transient`]: errors of the database that pass; [`unreadable`]: rows that cannot be read
@@ -53,12 +57,14 @@ pub mod conversations;
 mod count;
 pub mod db;
 pub mod erase;
+mod erasures;
 pub mod figures;
 pub mod files;
 mod forgotten;
 pub mod grants;
 mod held;
 pub mod history;
+pub mod identities;
 pub mod inbox;
 pub mod journal;
 mod keys;
@@ -66,21 +72,27 @@ pub mod leases;
 pub mod lists;
 pub mod mcp_tools;
 pub mod memory;
+mod mentions;
 pub mod modes;
 pub mod notices;
 mod oldest_release;
 pub mod outbox;
 pub mod pairing;
+mod participants;
 pub mod people;
 pub mod places;
 pub mod process_lock;
 pub mod question;
 pub mod record;
+pub mod retention;
+pub mod retire;
+mod rewrite;
 pub mod rules;
 pub mod schedules;
 pub mod sessions;
 pub mod shelf;
 pub mod showing;
+pub mod spent;
 pub mod tally;
 pub mod tasks;
 pub mod tokens;
@@ -107,10 +119,17 @@ use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use crate::{clock, crash, journal::ids::NodeId};
+use crate::{
+    clock::{self, Clock as _, SystemClock},
+    crash,
+    journal::ids::NodeId,
+};
 pub use db::Tx;
 use db::{Db, Durability};
 use wake::Bell;
+
+/// The conversations whose owners one transaction determines.
+pub const OWNERS_AT_ONCE: usize = 1_000;
 
 /// Everything remembered. Cheap to clone.
 #[derive(Clone)]
@@ -144,6 +163,11 @@ impl Store {
             lease_for,
         };
         store.follow_clock().await.context("reading the database's clock")?;
+        store.begin_backfill(SystemClock.now()).await?;
+        // Those that cannot be determined now are tried again by the maintenance.
+        if let Err(problem) = store.determine_owners(OWNERS_AT_ONCE).await {
+            tracing::error!(problem = format!("{problem:#}"), "could not determine owners");
+        }
         Ok(store)
     }
 

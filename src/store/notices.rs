@@ -8,15 +8,13 @@
 //! ```
 
 use anyhow::Result;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::{Store, Tx, at, db::sql, lists::Stretch, tally};
 
 /// While a try is under way; longer than any takes.
 const TERM_MS: i64 = 60_000;
-/// How long the delivery log goes back.
-const KEPT: TimeDelta = TimeDelta::days(30);
 
 /// Something that this node may tell now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,31 +235,4 @@ pub async fn tries(tx: &mut Tx<'_>, notice: &str) -> Result<Vec<Try>> {
         notice
     );
     Ok(rows.into_iter().map(|(ms, status, problem)| Try { at: at(ms), status, problem }).collect())
-}
-
-/// What was told, or dropped, so long ago that nobody asks any more.
-pub async fn forget(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
-    let before = (now - KEPT).timestamp_millis();
-    sql!(
-        tx,
-        execute,
-        "
-        -- forget tries
-        DELETE FROM notice_tries
-        WHERE notice IN (
-            SELECT id FROM notices
-            WHERE status IN ('delivered', 'dropped') AND created_at < $1
-        )",
-        before
-    );
-    sql!(
-        tx,
-        execute,
-        "
-        -- forget notices
-        DELETE FROM notices
-        WHERE status IN ('delivered', 'dropped') AND created_at < $1",
-        before
-    );
-    Ok(())
 }

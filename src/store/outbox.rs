@@ -18,7 +18,7 @@ use super::{
     db::sql,
     held::{self, Held, Hold},
     leases::readable,
-    tally, topics,
+    mentions, tally, topics,
     unreadable::Table,
 };
 use crate::journal::{
@@ -377,6 +377,7 @@ pub(super) async fn insert(
     what: &Outgoing,
     now: DateTime<Utc>,
 ) -> Result<()> {
+    let body = mentions::noted(tx, conversation, what).await?;
     sql!(
         tx,
         execute,
@@ -390,7 +391,7 @@ pub(super) async fn insert(
         conversation.as_str(),
         row.seq,
         row.part,
-        serde_json::to_string(what)?,
+        body,
         row.edits.as_ref().map(OutboxId::as_str),
         now.timestamp_millis(),
         row.approval.as_ref().map(ApprovalId::as_str)

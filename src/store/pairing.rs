@@ -176,7 +176,7 @@ async fn any_owner(tx: &mut Tx<'_>) -> Result<bool> {
     Ok(found.is_some())
 }
 
-async fn is_locked(
+pub(super) async fn is_locked(
     tx: &mut Tx<'_>,
     channel: &str,
     person: &str,
@@ -195,7 +195,7 @@ async fn is_locked(
     Ok(found.is_some_and(|(failures, last)| failures >= FAILURES && at(last) + locked_for() > now))
 }
 
-async fn count_failure(
+pub(super) async fn count_failure(
     tx: &mut Tx<'_>,
     channel: &str,
     person: &str,

@@ -1,10 +1,10 @@
-//! Where conversations stand.
+//! The places of conversations, and whose private chats they are.
 
 use anyhow::Result;
 use channels::{Place, PlaceKind};
 
-use super::{Tx, db::sql};
-use crate::journal::{event::Event, ids::ConversationId};
+use super::{Store, Tx, db::sql};
+use crate::journal::ids::ConversationId;
 
 /// A place, and whose conversation it is there, where each person has one of their own.
 #[derive(Debug, Clone, Copy)]
@@ -112,90 +112,175 @@ pub async fn stands_at(
     Ok(own == channel && place.chat == there.chat && place.thread == there.thread)
 }
 
-/// Where the bot talks with one person alone.
+/// The private chat of the bot and that person: a chat whose owner they are, or one that bears
+/// their id.
 pub async fn private_with(
     tx: &mut Tx<'_>,
     channel: &str,
     person: &str,
 ) -> Result<Option<ConversationId>> {
-    let all = private(tx, channel).await?.into_iter();
-    let theirs = |known: &Private| known.person == person && known.thread.is_empty();
-    Ok(all.filter(theirs).map(|known| known.id).next())
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- private chat with a person
+        SELECT id FROM (
+            SELECT id FROM conversations
+            WHERE channel = $1 AND owner = $2 AND owner <> '' AND thread = ''
+            UNION
+            SELECT id FROM conversations
+            WHERE channel = $1 AND chat = $2 AND thread = '' AND person = '' AND owner <> ''
+        ) found
+        ORDER BY id
+        LIMIT 1",
+        channel,
+        person
+    );
+    Ok(found.map(|(id,)| ConversationId(id)))
 }
 
-/// All of them, with their topics, and those that the person has to themselves in groups.
+/// All private chats of that person with their topics, and the conversations that they have to
+/// themselves in groups.
 pub async fn all_private_with(
     tx: &mut Tx<'_>,
     channel: &str,
     person: &str,
 ) -> Result<Vec<ConversationId>> {
-    let in_groups: Vec<(String,)> = sql!(
+    let rows: Vec<(String,)> = sql!(
         tx,
         fetch_all,
         "
         -- conversations of a person
         SELECT id FROM conversations
-        WHERE channel = $1 AND person = $2
+        WHERE channel = $1 AND owner = $2 AND owner <> ''
+        UNION
+        SELECT id FROM conversations
+        WHERE channel = $1 AND chat = $2 AND owner <> ''
+        UNION
+        SELECT id FROM conversations
+        WHERE channel = $1 AND person = $2 AND person <> ''
         ORDER BY id",
         channel,
         person
     );
-    let private = private(tx, channel).await?.into_iter();
-    let private = private.filter(|known| known.person == person).map(|known| known.id);
-    Ok(private.chain(in_groups.into_iter().map(|(id,)| ConversationId(id))).collect())
+    Ok(rows.into_iter().map(|(id,)| ConversationId(id)).collect())
 }
 
-/// A conversation with one person alone, or a topic of it.
-pub struct Private {
-    id: ConversationId,
-    thread: String,
-    pub person: String,
-}
-
-/// All of them: a chat bears the person's id, as some platforms have it, or is one that they began.
-pub async fn private(tx: &mut Tx<'_>, channel: &str) -> Result<Vec<Private>> {
-    let rows: Vec<(String, String, String, String, Option<String>)> = sql!(
+/// The people with whom the bot has private chats, the longest known first.
+pub async fn known_people(tx: &mut Tx<'_>, channel: &str, most: usize) -> Result<Vec<String>> {
+    let rows: Vec<(String,)> = sql!(
         tx,
         fetch_all,
         "
-        -- private conversations, with the first that happened in each
-        SELECT c.id, c.chat, c.thread, c.place, e.body FROM conversations c
-        LEFT JOIN events e ON e.conversation = c.id AND e.seq = 1
-        WHERE c.channel = $1
-        ORDER BY c.id",
-        channel
+        -- people with private chats
+        SELECT owner FROM conversations
+        WHERE channel = $1 AND owner <> '' AND thread = ''
+        ORDER BY created_at
+        LIMIT $2",
+        channel,
+        most as i64
     );
-    let mut found = Vec::new();
-    for (id, chat, thread, place, first) in rows {
-        if serde_json::from_str::<Place>(&place)?.kind != PlaceKind::Private {
-            continue;
-        }
-        let id = ConversationId(id);
-        let first = first.map(|body| serde_json::from_str::<Event>(&body)).transpose()?;
-        if let Some(Event::Said { by, .. } | Event::Stopped { by } | Event::Restarted { by }) =
-            first
-            && by.id != chat
-        {
-            found.push(Private { id: id.clone(), thread: thread.clone(), person: by.id });
-        }
-        found.push(Private { id, thread, person: chat });
-    }
-    Ok(found)
+    Ok(rows.into_iter().map(|(owner,)| owner).collect())
 }
 
-/// The chats of a channel in which one person talks to the bot.
+/// The private chats of a channel. Not for a hot path: a channel reads them when it starts.
 pub async fn private_chats(tx: &mut Tx<'_>, channel: &str) -> Result<Vec<String>> {
-    let rows: Vec<(String, String)> = sql!(
+    let rows: Vec<(String,)> = sql!(
         tx,
         fetch_all,
         "
-        -- chats of a channel
-        SELECT chat, place FROM conversations
-        WHERE channel = $1",
+        -- private chats of a channel
+        SELECT chat FROM conversations
+        WHERE channel = $1 AND owner <> ''",
         channel
     );
-    let private = rows.into_iter().filter(|(_, place)| {
-        serde_json::from_str::<Place>(place).is_ok_and(|place| place.kind == PlaceKind::Private)
-    });
-    Ok(private.map(|(chat, _)| chat).collect())
+    Ok(rows.into_iter().map(|(chat,)| chat).collect())
+}
+
+/// The owner of a conversation before anybody has spoken in it: platforms that have no other id for
+/// a private chat use the person's.
+pub(super) fn first_owner(place: &Place) -> &str {
+    if place.kind == PlaceKind::Private { &place.chat } else { "" }
+}
+
+/// Notes who has begun a private chat, where the chat has an id of its own.
+pub(super) async fn note_owner(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    person: &str,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- note the owner
+        UPDATE conversations
+        SET owner = $1
+        WHERE id = $2 AND owner <> '' AND owner <> $1",
+        person,
+        conversation.as_str()
+    );
+    Ok(())
+}
+
+/// `private`: whether it is a private chat; `first`: the id of whoever spoke first in it.
+macro_rules! determine {
+    ($first:literal) => {
+        concat!(
+            "
+            -- determine owners
+            UPDATE conversations
+            SET owner = CASE
+                WHEN root IS NULL AND place LIKE '%\"kind\":\"private\"%' THEN COALESCE((
+                    SELECT ",
+            $first,
+            " FROM events e
+                    WHERE e.conversation = conversations.id AND e.seq = 1
+                    AND (e.body LIKE '{\"kind\":\"said\"%' OR e.body LIKE '{\"kind\":\"stopped\"%'
+                        OR e.body LIKE '{\"kind\":\"restarted\"%')
+                ), chat)
+                ELSE ''
+            END
+            WHERE id IN (
+                SELECT id FROM conversations
+                WHERE owner IS NULL
+                LIMIT $1
+            )"
+        )
+    };
+}
+
+impl Store {
+    /// Determines the owners of conversations that an earlier release has begun, so many in each
+    /// transaction.
+    pub async fn determine_owners(&self, most: usize) -> Result<()> {
+        loop {
+            if !self.read(|tx| Box::pin(any_without_owner(tx))).await? {
+                return Ok(());
+            }
+            self.write("determine owners", move |tx| {
+                Box::pin(async move {
+                    let determine = tx.either(
+                        determine!("json_extract(e.body, '$.by.id')"),
+                        determine!("CAST(e.body AS JSON) #>> '{by,id}'"),
+                    );
+                    Ok(sql!(tx, execute, determine, most as i64))
+                })
+            })
+            .await?;
+        }
+    }
+}
+
+async fn any_without_owner(tx: &mut Tx<'_>) -> Result<bool> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- any without an owner
+        SELECT id FROM conversations
+        WHERE owner IS NULL
+        LIMIT 1"
+    );
+    Ok(found.is_some())
 }

@@ -178,11 +178,12 @@ async fn record(
         tasks::abandon(tx, &lease.conversation, now).await?;
     }
     audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
+    tasks::tell_family(tx, &lease, (&change.events, change.delegates, change.answer), now).await?;
+    // After all rows of conversations: whoever holds one of these totals waits for none of those.
     for used in change.used {
         tx.rung.tally.extend(tally::of_used(&used));
         usage::enter(tx, lease.home(), used, now).await?;
     }
-    tasks::tell_family(tx, &lease, (&change.events, change.delegates, change.answer), now).await?;
     tx.rung.conversations.push(lease.conversation.clone());
     match change.terms {
         Terms::IfCurrentThenRest => rest(tx, lease, last).await,

@@ -124,8 +124,6 @@ pub enum Made {
 /// Two that are due once, for the same thing, are the same within this time.
 const SAME_WITHIN: TimeDelta = TimeDelta::minutes(1);
 
-const KEPT_FOR: TimeDelta = TimeDelta::days(30);
-
 impl Store {
     /// What of it is to be fired now, at most so many, the earliest first. A task waits until its
     /// conversation rests: a turn of its own is its own.
@@ -380,18 +378,4 @@ pub async fn zone(
         }
     }
     Ok(None)
-}
-
-/// Forgets what has been over for long.
-pub async fn forget_ended(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
-    sql!(
-        tx,
-        execute,
-        "
-        -- forget ended schedules
-        DELETE FROM schedules
-        WHERE status IN ('done', 'deleted') AND changed_at < $1",
-        (now - KEPT_FOR).timestamp_millis()
-    );
-    Ok(())
 }

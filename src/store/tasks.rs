@@ -76,9 +76,9 @@ async fn begin(
             -- begin sub-agent
             INSERT INTO conversations
                 (id, channel, chat, thread, place, last_seq, lease_node, lease_until, fence,
-                 created_at, language, agent, root, depth)
+                 created_at, language, agent, root, depth, owner)
             SELECT CAST($1 AS TEXT), channel, id, CAST($1 AS TEXT), place, 0, '', 0, 0,
-                   CAST($2 AS BIGINT), language, CAST($3 AS TEXT), COALESCE(root, id), depth + 1
+                   CAST($2 AS BIGINT), language, CAST($3 AS TEXT), COALESCE(root, id), depth + 1, ''
             FROM conversations
             WHERE id = $4",
             child.as_str(),
@@ -226,15 +226,14 @@ async fn spread(
         fetch_all,
         "
         -- relatives at work
-        SELECT c.id FROM conversations c
-        JOIN conversations own ON own.id = $1
-        WHERE c.id <> own.id
-        AND (c.id = own.root OR EXISTS (
-            SELECT 1 FROM tasks t
-            WHERE t.conversation = c.id AND t.status = 'open'
-            AND c.root = COALESCE(own.root, own.id)
-        ))
-        ORDER BY c.id",
+        SELECT own.root AS id FROM conversations own
+        WHERE own.id = $1 AND own.root IS NOT NULL
+        UNION
+        SELECT c.id FROM conversations own
+        JOIN conversations c ON c.root = COALESCE(own.root, own.id)
+        JOIN tasks t ON t.conversation = c.id
+        WHERE own.id = $1 AND c.id <> own.id AND t.status = 'open'
+        ORDER BY id",
         conversation.as_str()
     );
     for (relative,) in relatives {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Store, Tx, db::sql};
+use super::{Store, Tx, db::sql, spent};
 use crate::{
     agent::{
         catalog::Rate,
@@ -28,14 +28,6 @@ pub enum What {
     Model { id: String, messages: u64, usage: Usage, cost_micros: u64 },
     /// `counted`: its place in the windows of the rate limit was taken before it ran.
     Tool { name: String, counted: bool, cost_micros: u64 },
-}
-
-/// Whose day.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
-    Person(String),
-    Conversation(ConversationId),
-    All,
 }
 
 /// One line of a day's account.
@@ -89,11 +81,6 @@ impl Store {
             })
         })
         .await
-    }
-
-    /// What that day has cost so far.
-    pub async fn spent(&self, scope: Scope, now: DateTime<Utc>) -> Result<Spent> {
-        self.read(move |tx| Box::pin(spent(tx, scope, now))).await
     }
 }
 
@@ -272,40 +259,20 @@ pub(super) async fn enter(
         used.took_ms as i64,
         used.agent.as_str()
     );
-    Ok(())
-}
-
-fn day(now: DateTime<Utc>) -> String {
-    now.date_naive().to_string()
-}
-
-async fn spent(tx: &mut Tx<'_>, scope: Scope, now: DateTime<Utc>) -> Result<Spent> {
-    let (person, conversation) = match &scope {
-        Scope::Person(person) => (person.as_str(), ""),
-        Scope::Conversation(conversation) => ("", conversation.as_str()),
-        Scope::All => ("", ""),
+    let more = Spent {
+        messages,
+        tokens: usage.input_tokens + usage.output_tokens,
+        cost_micros: cost,
+        tool_ms: if kind == "tool" { used.took_ms } else { 0 },
     };
-    let (messages, tokens, cost, time): (i64, i64, i64, i64) = sql!(
-        tx,
-        fetch_one,
-        "
-        -- spent
-        SELECT CAST(COALESCE(SUM(messages), 0) AS BIGINT),
-               CAST(COALESCE(SUM(input_tokens + output_tokens), 0) AS BIGINT),
-               CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT),
-               CAST(COALESCE(SUM(CASE WHEN kind = 'tool' THEN took_ms ELSE 0 END), 0) AS BIGINT)
-        FROM usage
-        WHERE day = $1 AND ($2 = '' OR conversation = $2) AND ($3 = '' OR person = $3)",
-        day(now),
-        conversation,
-        person
-    );
-    Ok(Spent {
-        messages: messages as u64,
-        tokens: tokens as u64,
-        cost_micros: cost as u64,
-        tool_ms: time as u64,
-    })
+    if kind == "model" {
+        spent::release(tx, conversation, &used.person).await?;
+    }
+    spent::add(tx, conversation, (&used.person, more), now).await
+}
+
+pub(super) fn day(now: DateTime<Utc>) -> String {
+    now.date_naive().to_string()
 }
 
 type Columns = (String, String, String, String, String, i64, i64, i64, i64, i64, i64);
@@ -340,40 +307,42 @@ pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>>
     Ok(lines.collect())
 }
 
-/// Forgets days before that one.
-pub async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>) -> Result<()> {
-    sql!(
+/// Deletes some rows of days before that one; how many.
+pub(super) async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>, most: i64) -> Result<u64> {
+    Ok(sql!(
         tx,
         execute,
         "
         -- forget days of the account
         DELETE FROM usage
-        WHERE day < $1",
-        day(before)
-    );
-    Ok(())
+        WHERE (day, conversation, agent, person, kind, name) IN (
+            SELECT day, conversation, agent, person, kind, name FROM usage
+            WHERE day < $1
+            LIMIT $2
+        )",
+        day(before),
+        most
+    ))
 }
 
-/// Forgets windows that are empty by now.
-pub async fn forget_idle(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
-    let hour_ago = now.timestamp_millis() - 3_600_000;
-    sql!(
+/// Deletes some totals of days before that one; how many.
+pub(super) async fn forget_totals(
+    tx: &mut Tx<'_>,
+    before: DateTime<Utc>,
+    most: i64,
+) -> Result<u64> {
+    Ok(sql!(
         tx,
         execute,
         "
-        -- forget idle rates
-        DELETE FROM rates
-        WHERE last_at < $1",
-        hour_ago
-    );
-    sql!(
-        tx,
-        execute,
-        "
-        -- forget idle floods
-        DELETE FROM floods
-        WHERE even_at < $1",
-        hour_ago
-    );
-    Ok(())
+        -- forget totals
+        DELETE FROM spent
+        WHERE (day, scope, owner) IN (
+            SELECT day, scope, owner FROM spent
+            WHERE day < $1
+            LIMIT $2
+        )",
+        day(before),
+        most
+    ))
 }

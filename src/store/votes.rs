@@ -2,8 +2,13 @@
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
+use std::collections::BTreeSet;
 
-use super::{Tx, db::sql};
+use super::{
+    Tx,
+    db::sql,
+    identities::{self, Account},
+};
 use crate::{
     agent::approvers::Voter,
     journal::{event::Speaker, ids::ApprovalId, role::Role},
@@ -12,25 +17,30 @@ use crate::{
 /// Who presses again so soon has pressed twice by mistake.
 const TWICE_MS: i64 = 2_000;
 
-/// Notes that this person says yes, or takes that back. Whether they say it now.
+/// Notes that this person says yes, or takes that back. Whether they say it now. Whoever has several
+/// accounts takes back with one what they said with another.
 pub async fn vote(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<bool> {
-    let taken_back = sql!(
-        tx,
-        execute,
-        "
-        -- take a vote back
-        DELETE FROM votes
-        WHERE approval = $1 AND channel = $2 AND person = $3 AND at <= $4",
-        approval.as_str(),
-        voter.channel.as_str(),
-        voter.speaker.id.as_str(),
-        now.timestamp_millis() - TWICE_MS
-    );
+    let account = Account::new(&voter.channel, &voter.speaker.id);
+    let mut taken_back = 0;
+    for own in identities::accounts(tx, &account).await? {
+        taken_back += sql!(
+            tx,
+            execute,
+            "
+            -- take a vote back
+            DELETE FROM votes
+            WHERE approval = $1 AND channel = $2 AND person = $3 AND at <= $4",
+            approval.as_str(),
+            own.channel,
+            own.id,
+            now.timestamp_millis() - TWICE_MS
+        );
+    }
     if taken_back > 0 {
         return Ok(false);
     }
@@ -51,19 +61,21 @@ pub async fn vote(
     Ok(true)
 }
 
-/// Who says yes, in the order of their saying so.
+/// The people who say yes, in the order of their saying so: accounts of one person count once.
 pub async fn names(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<String>> {
-    let names: Vec<(String,)> = sql!(
+    let votes: Vec<(String, String)> = sql!(
         tx,
         fetch_all,
         "
         -- votes
-        SELECT name FROM votes
-        WHERE approval = $1
-        ORDER BY at, person",
+        SELECT v.name, COALESCE(i.person, v.channel || '/' || v.person) FROM votes v
+        LEFT JOIN identities i ON i.channel = v.channel AND i.account = v.person
+        WHERE v.approval = $1
+        ORDER BY v.at, v.person",
         approval.as_str()
     );
-    Ok(names.into_iter().map(|(name,)| name).collect())
+    let mut people = BTreeSet::new();
+    Ok(votes.into_iter().filter_map(|(name, own)| people.insert(own).then_some(name)).collect())
 }
 
 /// Who says yes, and through which door.
@@ -103,20 +115,31 @@ pub async fn strike(
     Ok(())
 }
 
-/// Who has that role on a channel, or one above it.
-pub async fn with_role(tx: &mut Tx<'_>, channel: &str, role: Role) -> Result<Vec<String>> {
-    let people: Vec<(String, String)> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- with role
-        SELECT person, role FROM people
-        WHERE channel = $1
-        ORDER BY since",
-        channel
-    );
-    let has = |own: &str| Role::parse(own).is_some_and(|own| own >= role);
-    Ok(people.into_iter().filter(|(_, own)| has(own)).map(|(person, _)| person).collect())
+/// The people who have that role on a channel or one above it, the longest known of each role first.
+pub async fn with_role(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    role: Role,
+    most: usize,
+) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for role in Role::ALL.into_iter().filter(|one| *one >= role) {
+        let people: Vec<(String,)> = sql!(
+            tx,
+            fetch_all,
+            "
+            -- with role
+            SELECT person FROM people
+            WHERE channel = $1 AND role = $2
+            ORDER BY since
+            LIMIT $3",
+            channel,
+            role.as_str(),
+            most.saturating_sub(found.len()) as i64
+        );
+        found.extend(people.into_iter().map(|(person,)| person));
+    }
+    Ok(found)
 }
 
 /// Gives somebody a role.

@@ -1,6 +1,6 @@
 //! German.
 
-use super::{Doubt, Lasting, UsedUp, Whose, Why, Words};
+use super::{Doubt, Lasting, UsedUp, Whose, Why, Words, linking};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("**{tool}** erlauben?"),
@@ -134,6 +134,7 @@ pub(super) const WORDS: Words = Words {
     file_too_large: |name, most| {
         format!("Die Datei {name} ist mir zu groß: Ich nehme höchstens {most}.")
     },
+    linking: linking::GERMAN,
     lasting: Lasting {
         votes: |so_far, needed, names| format!("{so_far} von {needed}: {names}"),
         from_elsewhere: |name, channel| format!("{name}, auf {channel}"),

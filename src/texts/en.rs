@@ -1,6 +1,6 @@
 //! English.
 
-use super::{Doubt, Lasting, UsedUp, Whose, Why, Words};
+use super::{Doubt, Lasting, UsedUp, Whose, Why, Words, linking};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("Allow **{tool}**?"),
@@ -131,6 +131,7 @@ pub(super) const WORDS: Words = Words {
     file_too_large: |name, most| {
         format!("The file {name} is too large for me: I take at most {most}.")
     },
+    linking: linking::ENGLISH,
     lasting: Lasting {
         votes: |so_far, needed, names| format!("{so_far} of {needed}: {names}"),
         from_elsewhere: |name, channel| format!("{name}, on {channel}"),

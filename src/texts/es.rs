@@ -1,6 +1,6 @@
 //! Spanish.
 
-use super::{Doubt, Lasting, UsedUp, Whose, Why, Words};
+use super::{Doubt, Lasting, UsedUp, Whose, Why, Words, linking};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("¿Permitir **{tool}**?"),
@@ -128,6 +128,7 @@ pub(super) const WORDS: Words = Words {
     file_too_large: |name, most| {
         format!("El archivo {name} es demasiado grande: acepto como máximo {most}.")
     },
+    linking: linking::SPANISH,
     lasting: Lasting {
         votes: |so_far, needed, names| format!("{so_far} de {needed}: {names}"),
         from_elsewhere: |name, channel| format!("{name}, en {channel}"),

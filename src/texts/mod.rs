@@ -5,6 +5,7 @@
 //! - [`question`]: what a question shows
 //! - [`guard`], [`lasting`]: why a person is asked; votes, leave for longer, the halt
 //! - [`asking`]: what a server asks of a person in the midst of a call
+//! - [`linking`]: to whoever links accounts
 //! - [`page`]: what the web chat says itself
 //! - [`sign_on`]: to whoever signs in through an issuer
 //! - [`progress`]: how far a call is
@@ -18,6 +19,7 @@ mod guard;
 mod hosts;
 mod lasting;
 mod limits;
+mod linking;
 mod model;
 mod page;
 pub mod preview;
@@ -34,6 +36,7 @@ pub use asking::{Asked, Asking};
 pub use guard::*;
 pub use lasting::*;
 pub use limits::*;
+pub use linking::LinkingWords;
 pub use model::*;
 pub use page::{Page, Script};
 pub use progress::progress;
@@ -189,6 +192,7 @@ pub struct Words {
     pub file_too_large: Of2,
     // Votes, leave for longer, the halt; why a person is asked.
     pub lasting: Lasting,
+    pub linking: LinkingWords,
     pub why: Why,
     pub asking: Asking,
     /// To a reminder that comes late: when it was due.

@@ -1,6 +1,6 @@
 //! Simplified Chinese.
 
-use super::{Doubt, Lasting, UsedUp, Whose, Why, Words};
+use super::{Doubt, Lasting, UsedUp, Whose, Why, Words, linking};
 
 pub(super) const WORDS: Words = Words {
     may_run: |tool| format!("允许 **{tool}** 吗？"),
@@ -107,6 +107,7 @@ pub(super) const WORDS: Words = Words {
     file_missing: |name| format!("文件 {name} 无法发送：其内容丢失或已损坏。"),
     file_gone: |name| format!("我无法从平台取得文件 {name}。请再发一次。"),
     file_too_large: |name, most| format!("文件 {name} 对我来说太大：最多接收 {most}。"),
+    linking: linking::CHINESE,
     lasting: Lasting {
         votes: |so_far, needed, names| format!("{so_far}/{needed}：{names}"),
         from_elsewhere: |name, channel| format!("{name}（{channel}）"),

@@ -12,20 +12,22 @@ use super::{running::Running, turn::Turn};
 use crate::{
     agent::{
         catalog::{Found, Rate},
+        compact,
         guard::Cleared,
-        limits::{self, Daily, Price},
+        limits::{self, Daily, Price, Spent},
     },
     crash,
     journal::{
-        event::{Call, Event, Outcome, Seq, ToolResult},
+        event::{Call, Event, Outcome, Seq, ToolResult, Usage},
         ids::CallId,
         session::{Item, Session},
     },
     llm::Reply,
     store::{
         inbox,
+        spent::{Request, Scope},
         topics::{self, Topic},
-        usage::{Scope, Used, What},
+        usage::{Used, What},
     },
     texts::{self, UsedUp, Whose},
     tools::ToolError,
@@ -65,7 +67,12 @@ pub(super) async fn day_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
     let gateway = &turn.worker.gateway;
     let now = gateway.clock.now();
     for (daily, scope) in turn.worker.limits.scopes(turn) {
-        let spent = gateway.store.spent(scope.clone(), now).await?;
+        let spent = match &scope {
+            Scope::Person(person) => {
+                gateway.store.reserve(request(turn, person, daily), now).await?
+            }
+            _ => gateway.store.spent(scope.clone(), now).await?,
+        };
         if let Some(what) = daily.used_up(&spent) {
             reached(turn, &scope, what, now).await?;
             let wait = limits::until_tomorrow(now);
@@ -73,6 +80,30 @@ pub(super) async fn day_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
         }
     }
     Ok(None)
+}
+
+/// What asking the model now will add to the person's day, as far as that is known.
+fn request(turn: &Turn<'_>, person: &str, daily: Daily) -> Request {
+    let tokens = compact::estimated_tokens(&turn.session);
+    let model = turn.model().map_or_else(|| turn.agent.model.clone(), |model| model.id().into());
+    let price = turn.worker.limits.prices.get(&model).copied().unwrap_or_default();
+    let usage = Usage { input_tokens: tokens, ..Usage::default() };
+    let messages = new_messages(turn, turn.session.seq);
+    let expected = Spent { messages, tokens, cost_micros: price.of(&usage), tool_ms: 0 };
+    let conversation = turn.claimed.lease.home().clone();
+    Request { person: person.to_owned(), conversation, expected, daily }
+}
+
+/// The messages that a reply answers which has read everything up to `upto`.
+fn new_messages(turn: &Turn<'_>, upto: Seq) -> u64 {
+    let answered = turn.session.answered_upto;
+    let is_new =
+        |item: &&Item| matches!(item, Item::Said { seq, .. } if *seq > answered && *seq <= upto);
+    // What a sub-agent is told to do is no message of a person.
+    if turn.claimed.sub_agent.is_some() {
+        return 0;
+    }
+    turn.session.items.iter().filter(is_new).count() as u64
 }
 
 /// Told to other programs once a day.
@@ -236,13 +267,7 @@ pub(super) fn refused(call: &CallId, text: String) -> Event {
 
 /// An answer of the model for the account; `upto` is what it had read.
 pub(super) fn thought(turn: &Turn<'_>, upto: Seq, reply: &Reply) -> Used {
-    let answered = turn.session.answered_upto;
-    let is_new =
-        |item: &&Item| matches!(item, Item::Said { seq, .. } if *seq > answered && *seq <= upto);
-    let messages = turn.session.items.iter().filter(is_new).count() as u64;
-    // What a sub-agent is told to do is no message of a person.
-    let messages = if turn.claimed.sub_agent.is_some() { 0 } else { messages };
-    model_used(turn, upto, messages, reply)
+    model_used(turn, upto, new_messages(turn, upto), reply)
 }
 
 /// A summary for the account.

@@ -10,7 +10,8 @@
 //! - [`scene`]: what the guard has to know besides
 //! - [`hooks`], [`limits`], [`trail`]: what the operator has done to it, what it may use, what is
 //!   kept of it
-//! - [`duties`]: heartbeat, expiry, seals
+//! - [`duties`]: heartbeat, expiry; [`maintenance`]: retention, seals
+//! - [`erasure`]: erases people to the end
 //! - [`memory`]: what is remembered where the agent talks
 //! - [`tick`]: what was scheduled
 //! - [`shelf`]: the agents with their tools as operators have set them
@@ -23,10 +24,12 @@ pub mod ask;
 pub mod asking;
 pub mod delegate;
 pub mod duties;
+pub mod erasure;
 pub mod fetch;
 pub mod hooks;
 pub mod limits;
 mod look;
+pub mod maintenance;
 pub mod memory;
 mod retry;
 mod running;
@@ -58,6 +61,7 @@ use crate::{
     store::{
         leases::Claimed,
         record::{Change, Deferral, Recorded, Terms},
+        retention::Retention,
     },
     tools::toolbox::Toolbox,
 };
@@ -96,8 +100,8 @@ pub struct Worker {
     pub walls: Walls,
     pub redactor: Redactor,
     pub limits: Limits,
-    /// How long the audit is kept.
-    pub keep_audit: Option<TimeDelta>,
+    /// How long everything is kept.
+    pub retention: Retention,
 }
 
 /// Where the agents' files are.
@@ -137,7 +141,7 @@ impl Worker {
         self.gateway.tasks.spawn(duties::follow_clock(self.gateway.clone()));
         self.gateway.tasks.spawn(tick::tick(self.clone()));
         self.gateway.tasks.spawn(duties::expire(self.gateway.clone()));
-        self.gateway.tasks.spawn(duties::seal(self.gateway.clone(), self.keep_audit));
+        self.gateway.tasks.spawn(maintenance::maintain(self.clone()));
     }
 
     /// Advances what can be advanced now, as far as it goes; how many that were.

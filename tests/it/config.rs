@@ -261,6 +261,8 @@ const FULL: &str = r#"
     max_usage_count = 1
     [audit]
     keep = "400d"
+    [retention]
+    conversations = "400d"
     [[hooks]]
     name = "n"
     on = "before_tool"

@@ -1,6 +1,6 @@
 //! Conversations: which there are, what happened in each; erasing a person.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use axum::{Json, extract::State};
 use channels::PlaceKind;
 use chrono::{DateTime, Utc};
@@ -18,14 +18,13 @@ use crate::{
     admin::{Admin, problem::Problem},
     journal::event::Entry,
     store::{
-        audit,
-        erase::{self, Erased},
         history::ShownRow,
         lists::{
             Stretch,
             conversations::{Listed, Wanted, events, list},
         },
     },
+    worker::erasure,
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
@@ -206,14 +205,14 @@ async fn timeline(
     Ok(Json(happened(&admin, &id, slice.stretch()?).await?))
 }
 
-/// What was erased.
+/// How much was erased.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErasedView {
-    /// Of which nothing is left
+    /// Conversations of which nothing is left
     pub conversations: Vec<String>,
     /// Events of conversations with others that say no more what was in them
-    pub events: usize,
-    pub files: usize,
+    pub events: i64,
+    pub files: i64,
 }
 
 /// Erases what a person said and what was said to them alone. `None`: something of theirs is open.
@@ -222,37 +221,14 @@ pub async fn erase(
     caller: &Caller,
     (channel, person): (&str, &str),
 ) -> Result<Option<ErasedView>> {
-    let (channel, person) = (channel.to_owned(), person.to_owned());
-    let (fact, now) =
-        (caller.did("erased").with("channel", channel.as_str()), admin.gateway.clock.now());
-    let erased = admin
-        .gateway
-        .store
-        .write("erase", move |tx| {
-            Box::pin(async move {
-                let erased = erase::erase(tx, (&channel, &person), now).await?;
-                if let Some(erased) = &erased {
-                    let fact = fact
-                        .with("whom", person.as_str())
-                        .with("conversations", erased.conversations.len())
-                        .with("events", erased.events)
-                        .with("files", erased.files.len());
-                    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
-                }
-                Ok(erased)
-            })
-        })
-        .await?;
-    let Some(Erased { conversations, events, files }) = erased else { return Ok(None) };
-    for digest in &files {
-        admin.gateway.artifacts.remove(digest).await?;
-    }
-    for conversation in &conversations {
-        let removed = admin.worker.workspaces.remove(conversation).await;
-        removed.with_context(|| format!("removing the workspace of {conversation}"))?;
-    }
-    let conversations = conversations.into_iter().map(|id| id.0).collect();
-    Ok(Some(ErasedView { conversations, events, files: files.len() }))
+    let fact = caller.did("erased");
+    let erased = erasure::erase(&admin.worker, (channel, person), fact).await?;
+    let view = |erasure::Outcome { conversations, events, files }| ErasedView {
+        conversations: conversations.into_iter().map(|id| id.0).collect(),
+        events,
+        files,
+    };
+    Ok(erased.map(view))
 }
 
 /// Erase a person: their conversations with the bot, and their words in those with others

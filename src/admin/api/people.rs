@@ -20,6 +20,7 @@ use crate::{
     journal::role::Role,
     store::{
         audit,
+        identities::{self, Account},
         lists::{
             Stretch,
             people::{Listed, list, put, remove},
@@ -34,6 +35,7 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
         .routes(routes!(index))
         .routes(routes!(set, show_out))
         .routes(routes!(offer))
+        .routes(routes!(link, unlink))
 }
 
 /// Somebody who was let in, or was given a role. Whom the configuration names is not here.
@@ -263,4 +265,69 @@ pub async fn offered(
     }
     let wish = Wish { channel, lasts: TimeDelta::hours(hours), role: body.role };
     Ok(offer_code(admin, caller, wish).await?)
+}
+
+/// Another account of the same person.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkBody {
+    /// A channel's id; `api` for a token, whose account is `token:<name>`
+    pub channel: String,
+    pub person: String,
+}
+
+/// Link two accounts: they are one person, who counts once where several have to agree
+#[utoipa::path(put, path = "/people/{channel}/{person}/link", tag = "people",
+    params(("channel" = String, Path), ("person" = String, Path)), request_body = LinkBody,
+    responses((status = 204)), extensions(("x-role" = json!("owner"))))]
+async fn link(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named((channel, person)): Named<(String, String)>,
+    Body(other): Body<LinkBody>,
+) -> Result<StatusCode, Problem> {
+    if (&channel, &person) == (&other.channel, &other.person) {
+        return Err(Problem::unfit("An account cannot be linked to itself."));
+    }
+    let fact = caller
+        .did("linked")
+        .with("channel", channel.as_str())
+        .with("whom", person.as_str())
+        .with("to_channel", other.channel.as_str())
+        .with("to", other.person.as_str());
+    let now = admin.gateway.clock.now();
+    let write = admin.gateway.store.write("link", move |tx| {
+        Box::pin(async move {
+            let one = Account::new(&channel, &person);
+            let other = Account::new(&other.channel, &other.person);
+            identities::link(tx, (&one, &one.id), (&other, &other.id), now).await?;
+            audit::append(tx, audit::ADMIN, vec![fact], now).await
+        })
+    });
+    write.await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Make an account a person of its own again
+#[utoipa::path(delete, path = "/people/{channel}/{person}/link", tag = "people",
+    params(("channel" = String, Path), ("person" = String, Path)), responses((status = 204)),
+    extensions(("x-role" = json!("owner"))))]
+async fn unlink(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Named((channel, person)): Named<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    let fact = caller.did("unlinked");
+    let fact = fact.with("channel", channel.as_str()).with("whom", person.as_str());
+    let now = admin.gateway.clock.now();
+    let write = admin.gateway.store.write("unlink", move |tx| {
+        Box::pin(async move {
+            let unlinked = identities::unlink(tx, &Account::new(&channel, &person)).await?;
+            if unlinked {
+                audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+            }
+            Ok(unlinked)
+        })
+    });
+    if write.await? { Ok(StatusCode::NO_CONTENT) } else { Err(none("link")) }
 }

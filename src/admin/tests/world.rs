@@ -246,7 +246,7 @@ fn worker(gateway: Arc<Gateway>, folder: &TempDir) -> Arc<Worker> {
         },
         redactor: Redactor::default(),
         limits: Limits::default(),
-        keep_audit: None,
+        retention: crate::store::retention::Retention::default(),
     })
 }
 

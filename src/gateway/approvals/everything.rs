@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
-use super::{not_yours, turned_away};
+use super::{not_yours, persons::Standing, turned_away};
 use crate::{
     agent::approvers::Voter,
     journal::event::Attachment,
@@ -21,7 +21,7 @@ pub(super) async fn show(
 ) -> Result<String> {
     if !approval.approvers.admit(voter, &approval.requester.id) {
         turned_away(tx, approval, voter, now).await?;
-        return Ok(not_yours(&approval.approvers, voter).to_owned());
+        return Ok(not_yours(&approval.approvers, Standing::NotNamed, voter).to_owned());
     }
     let file = match approval_files::claim(tx, &approval.id, now).await? {
         approval_files::Claim::Sent => return Ok(voter.words().everything_sent_before.to_owned()),

@@ -7,19 +7,23 @@
 //! - [`doors`]: by the id of a question, for somebody who is signed in or has a token
 //! - [`lasting`]: leave for longer, shown before it is given
 //! - [`moves`]: questions that cannot be seen where they were asked
+//! - [`persons`]: which accounts are one person
 //! - [`replies`]: what a call under way wanted to know
 //! - [`vouch`]: what only the platform knows
 //! - [`everything`]: the file with all that a question is about
 //! - [`edits`]: who changes the request takes the question back
+//! - [`expiry`]: ends questions that nobody answered in time
 //! - [`halt`]: no tool runs any more
 
 mod choice;
 pub mod doors;
 pub mod edits;
 mod everything;
+mod expiry;
 pub mod halt;
 pub mod lasting;
 pub mod moves;
+mod persons;
 pub mod replies;
 pub mod vouch;
 
@@ -27,7 +31,7 @@ use anyhow::Result;
 use channels::{Outgoing, Place};
 use chrono::{DateTime, Utc};
 
-use super::{Gateway, secret};
+use super::secret;
 use crate::{
     agent::approvers::{Approvers, Voter},
     crash,
@@ -46,6 +50,8 @@ use crate::{
 };
 use choice::end_of;
 pub use choice::{Choice, TYPED, Terms, code};
+pub use expiry::sweep;
+use persons::Standing;
 
 /// What goes in front of the choice's key in the buttons of a question: version, kind, secret.
 pub fn new_token() -> String {
@@ -160,9 +166,10 @@ pub async fn decide(
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<Answer> {
-    if !asked.approvers.admit(voter, &asked.requester.id) {
+    let standing = persons::standing(tx, asked, &choice, voter).await?;
+    if standing != Standing::Counts {
         turned_away(tx, asked, voter, now).await?;
-        return Ok(Answer::new(Came::Refused, not_yours(&asked.approvers, voter)));
+        return Ok(Answer::new(Came::Refused, not_yours(&asked.approvers, standing, voter)));
     }
     // The conversation's row first, as everywhere: two transactions never wait for each other.
     journal::lock(tx, &asked.conversation).await?;
@@ -211,9 +218,11 @@ async fn turned_away(
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await
 }
 
-fn not_yours(approvers: &Approvers, voter: &Voter) -> &'static str {
+fn not_yours(approvers: &Approvers, standing: Standing, voter: &Voter) -> &'static str {
     let words = voter.words();
     match approvers {
+        _ if standing == Standing::NotLinked => words.linking.link_first,
+        _ if standing == Standing::Requester => words.not_your_own,
         _ if voter.speaker.is_visitor() => words.not_for_you,
         _ if *approvers == Approvers::default() => words.not_yours,
         Approvers { but_requester: true, .. } => words.not_your_own,
@@ -349,32 +358,4 @@ async fn settle(
     let what = Outgoing::Settled { markdown, approval: id, choices };
     showing::redraw(tx, approval, what, now).await?;
     Ok(true)
-}
-
-/// Expires what is due, each for itself, and denies what a halt has left open. How many that was.
-pub async fn sweep(gateway: &Gateway) -> Result<usize> {
-    let now = gateway.clock.now();
-    let (due, halted) = gateway
-        .store
-        .read(move |tx| {
-            Box::pin(async move {
-                let halted = grants::halted_by(tx).await?.is_some();
-                Ok((questions::due(tx, now, 100).await?, halted))
-            })
-        })
-        .await?;
-    let mut count = due.len();
-    for approval in due {
-        gateway
-            .store
-            .write("expire", move |tx| {
-                Box::pin(async move { expire(tx, &approval, now).await.map(drop) })
-            })
-            .await?;
-    }
-    if halted {
-        let deny = gateway.store.write("halt", move |tx| Box::pin(halt::sweep(tx, now)));
-        count += deny.await?;
-    }
-    Ok(count)
 }

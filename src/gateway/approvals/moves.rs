@@ -162,13 +162,16 @@ async fn private_place(
     Ok(None)
 }
 
+/// The people with a role who are considered at most.
+const ASKED: usize = 50;
+
 /// The requester, and whom the policy names.
 async fn named(tx: &mut Tx<'_>, approval: &Approval, channel: &str) -> Result<Vec<String>> {
     let mut ids = vec![approval.requester.id.clone()];
     for who in &approval.approvers.who {
         match who {
             Who::Id(id) => ids.push(id.rsplit('/').next().unwrap_or(id).to_owned()),
-            Who::Role(role) => ids.extend(votes::with_role(tx, channel, *role).await?),
+            Who::Role(role) => ids.extend(votes::with_role(tx, channel, *role, ASKED).await?),
             Who::Requester | Who::Members | Who::Admins | Who::PlatformRole(_) => {}
         }
     }

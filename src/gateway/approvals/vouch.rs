@@ -6,7 +6,11 @@ use channels::{Incoming, Person, Place, What};
 use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
 
-use super::{show_votes, voter};
+use super::{
+    Choice,
+    persons::{self, Standing},
+    show_votes, voter,
+};
 use crate::{
     agent::approvers::Voter,
     crash,
@@ -134,7 +138,11 @@ async fn counts(
     });
     let voter = voter.await?;
     let talks = voter.role.is_some_and(|role| role >= Role::Member);
-    Ok(talks && approval.approvers.admit(&voter, &approval.requester.id))
+    let asked = approval.clone();
+    let standing = gateway.store.read(move |tx| {
+        Box::pin(async move { persons::standing(tx, &asked, &Choice::Once, &voter).await })
+    });
+    Ok(talks && standing.await? == Standing::Counts)
 }
 
 async fn strike(
@@ -162,13 +170,13 @@ pub(super) async fn elsewhere(gateway: &Gateway, row: &OutboxId) -> Result<Vouch
             let Some(approval) = approval.filter(asks) else { return Ok(None) };
             let home = tasks::home(tx, &approval.conversation).await?;
             let (channel, place) = places::place(tx, &home).await?;
-            let people = places::private(tx, &channel).await?;
+            let people = places::known_people(tx, &channel, ASKED).await?;
             Ok(Some((channel, place, people)))
         })
     });
     let Some((channel, place, people)) = known.await? else { return Ok(Vouched::new()) };
     let mut vouched = Vouched::new();
-    for places::Private { person, .. } in people.into_iter().take(ASKED) {
+    for person in people {
         let roles = roles(gateway, &channel, &place, &person).await;
         if !roles.is_empty() {
             vouched.insert(person, roles);

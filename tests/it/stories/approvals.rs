@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use countersign::{
+    gateway::approvals,
     journal::event::{Decider, Event},
     llm::scripted::{Gate, call, calls, say, wait},
 };
@@ -348,5 +349,37 @@ story! {
         assert_eq!(world.results().await, ["Denied by Ann: the first stays"]);
         assert!(world.room.messages()[0].text.contains("Denied by Ann"));
         assert!(!world.room.messages()[1].buttons.is_empty());
+    }
+}
+
+/// Makes copies of the only approval.
+async fn copied(world: &World, copies: usize) {
+    world
+        .tampers(&format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {copies})
+            INSERT INTO approvals
+                (id, conversation, call, asks, tool, arguments, digest, title, requester, question,
+                 status, created_at, expires_at, approvers, offers, proposal, shown_in)
+            SELECT a.id || '-' || n.i, a.conversation, a.call, a.asks, a.tool, a.arguments, a.digest,
+                   a.title, a.requester, a.question, a.status, a.created_at, a.expires_at,
+                   a.approvers, a.offers, a.proposal, a.shown_in
+            FROM approvals a, n"
+        ))
+        .await;
+}
+
+story! {
+    /// R7: approvals that expire together are expired together, however many there are, and one that
+    /// cannot be read affects only itself.
+    async fn one_sweep_expires_everything_that_is_due(world: &mut World) {
+        asked(world).await;
+        copied(world, 600).await;
+        world.tampers("UPDATE approvals SET approvers = 'unreadable' WHERE id LIKE '%-1'").await;
+        let app = world.node().await;
+        world.clock.advance(TimeDelta::minutes(31));
+        assert_eq!(approvals::sweep(&app.gateway).await.unwrap(), 600);
+        let open = world.rows_of("approvals").await;
+        let open = open.iter().filter(|row| row.contains("pending")).count();
+        assert_eq!(open, 1, "the one that cannot be read");
     }
 }

@@ -8,14 +8,14 @@ use countersign::{
         prompt::{Message, Prompt},
     },
     app::App,
-    clock::Clock as _,
     config::{AgentEntry, limits::ToolLimitEntry},
     journal::event::{Event, Heritage, Outcome},
     llm::{
         ModelError, Reply,
         scripted::{Gate, Step, answer, call, calls, fail, say, think, wait},
     },
-    store::erase,
+    store::audit::Fact,
+    worker::erasure,
 };
 use serde_json::{Value, json};
 use std::{
@@ -28,7 +28,7 @@ use std::{
 use crate::{story, tools::Page, world::World};
 
 /// Two agents besides the one that talks to people.
-fn staff(world: &mut World) {
+pub fn staff(world: &mut World) {
     let first = world.config.agents[0].clone();
     for (id, description) in [("researcher", "finds things out"), ("writer", "")] {
         world.config.agents.push(AgentEntry {
@@ -551,11 +551,9 @@ story! {
 
 /// Erases Ann: how many conversations that were.
 async fn erase(world: &World) -> Option<usize> {
-    let (store, now) = (world.node().await.gateway.store.clone(), world.clock.now());
-    let erase = store.write("erase", move |tx| {
-        Box::pin(async move { erase::erase(tx, ("room", "1"), now).await })
-    });
-    erase.await.unwrap().map(|erased| erased.conversations.len())
+    let (app, fact) = (world.node().await, Fact::new("erased", "2"));
+    let erased = erasure::erase(&app.worker, ("room", "1"), fact).await.unwrap();
+    erased.map(|erased| erased.conversations.len())
 }
 
 story! {

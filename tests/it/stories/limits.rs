@@ -13,7 +13,7 @@ use countersign::{
     llm::scripted::{ScriptedModel, call, calls, say},
     store::{Store, usage},
     tools::{Context, Output, Tool, ToolError},
-    worker::duties,
+    worker::maintenance::{self, Round},
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -213,6 +213,7 @@ story! {
 story! {
     /// The account is kept as long as the audit is.
     async fn old_days_leave_the_account(world: &mut World) {
+        world.config.audit.keep = Some("15d".into());
         for _ in 0..2 {
             world.model_will(say("Yes."));
             world.ann_says("hello").await;
@@ -220,7 +221,7 @@ story! {
         }
         let app = world.node().await;
         assert_eq!(account(&app).await.len(), 2);
-        duties::seal_once(&app.gateway, Some(TimeDelta::days(15))).await.unwrap();
+        maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();
         assert_eq!(account(&app).await.len(), 1);
     }
 }

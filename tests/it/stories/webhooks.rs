@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta};
 use countersign::{
+    app::{App, Given},
     clock::Clock as _,
     config::{
         Config,
@@ -440,5 +441,21 @@ story! {
         let file = &told.unwrap()["data"];
         assert_eq!((&file["name"], &file["size_bytes"]), (&json!("a.md"), &json!(5)), "{file}");
         assert_eq!((&file["channel"], &file["chat"]), (&json!("room"), &json!("7")), "{file}");
+    }
+}
+
+story! {
+    /// O3: a configuration that is refused changes nothing, not even who is told of what.
+    async fn a_refused_configuration_leaves_subscriptions_as_they_were(world: &mut World) {
+        let hearer = Hearer::start(&["204 No Content"]).await;
+        subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
+        drop(world.node().await);
+        let before = world.rows_of("subscriptions").await;
+        assert_eq!(before.len(), 1);
+        let mut config = world.config.clone();
+        config.webhooks_out.clear();
+        config.admin.metrics_token = Some(Secret::Env { env: "NOT_THERE".into() });
+        assert!(App::open(&config, &world.variables, Given::default()).await.is_err());
+        assert_eq!(world.rows_of("subscriptions").await, before);
     }
 }

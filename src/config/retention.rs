@@ -1,0 +1,107 @@
+//! The section on how long everything is kept.
+
+use anyhow::{Context as _, Result, ensure};
+use chrono::TimeDelta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Config, build,
+    key::{Key, key},
+};
+use crate::store::retention::Retention;
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RetentionSection {
+    pub deliveries: String,
+    pub unparsed: String,
+    pub messages: String,
+    pub approvals: String,
+    pub grants: String,
+    pub tasks: String,
+    pub schedules: String,
+    pub webhook_deliveries: String,
+    pub artifacts: String,
+    pub conversations: Option<String>,
+}
+
+impl Default for RetentionSection {
+    fn default() -> Self {
+        Self {
+            deliveries: "7d".into(),
+            unparsed: "30d".into(),
+            messages: "90d".into(),
+            approvals: "90d".into(),
+            grants: "90d".into(),
+            tasks: "30d".into(),
+            schedules: "30d".into(),
+            webhook_deliveries: "30d".into(),
+            artifacts: "7d".into(),
+            conversations: None,
+        }
+    }
+}
+
+pub(super) const KEYS: &[Key] = &[
+    key(
+        "retention.deliveries",
+        "7d",
+        "How long the ids of received updates are kept, by which one that comes again is known; at \
+         least 2d",
+    ),
+    key("retention.unparsed", "30d", "Updates that could not be read"),
+    key(
+        "retention.messages",
+        "90d",
+        "Sent messages and dead letters, but for requests that are open or whose grant is in force; \
+         the web chat shows no older ones",
+    ),
+    key("retention.approvals", "90d", "Approvals after the decision, with their votes"),
+    key("retention.grants", "90d", "Grants after their end"),
+    key("retention.tasks", "30d", "Conversations of sub-agents after their beginning"),
+    key("retention.schedules", "30d", "Reminders and tasks after their end"),
+    key("retention.webhook_deliveries", "30d", "The log of what other programs were told"),
+    key("retention.artifacts", "7d", "Files that no conversation names; at least 1d"),
+    key(
+        "retention.conversations",
+        "for ever",
+        "Conversations with their journal, memory and files after the last event, as in 400d",
+    ),
+];
+
+/// How long everything is kept.
+pub fn retention(config: &Config) -> Result<Retention> {
+    let section = &config.retention;
+    let long =
+        |name: &str, text: &str| build::duration(text).with_context(|| format!("retention.{name}"));
+    let conversations = section.conversations.as_deref();
+    let kept = Retention {
+        deliveries: long("deliveries", &section.deliveries)?,
+        unparsed: long("unparsed", &section.unparsed)?,
+        messages: long("messages", &section.messages)?,
+        approvals: long("approvals", &section.approvals)?,
+        grants: long("grants", &section.grants)?,
+        tasks: long("tasks", &section.tasks)?,
+        schedules: long("schedules", &section.schedules)?,
+        webhook_deliveries: long("webhook_deliveries", &section.webhook_deliveries)?,
+        artifacts: long("artifacts", &section.artifacts)?,
+        conversations: conversations.map(|text| long("conversations", text)).transpose()?,
+        audit: config
+            .audit
+            .keep
+            .as_deref()
+            .map(build::duration)
+            .transpose()
+            .context("audit.keep")?,
+    };
+    ensure!(
+        kept.deliveries >= TimeDelta::days(2),
+        "retention.deliveries: at least 2d, platforms deliver again for a day"
+    );
+    ensure!(
+        kept.artifacts >= TimeDelta::days(1),
+        "retention.artifacts: at least 1d, files are stored before they are named"
+    );
+    Ok(kept)
+}

@@ -1,0 +1,61 @@
+//! Expires approvals whose deadline has passed, and denies what a halt has left open.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use futures::{StreamExt as _, stream};
+
+use super::{expire, halt};
+use crate::{
+    gateway::Gateway,
+    store::{approvals::Deadline, grants, question::Approval},
+};
+
+/// The approvals that one read takes.
+const PAGE: usize = 500;
+/// The approvals that are being expired at the same time. Each has a transaction of its own, so that
+/// one that fails holds up no other; on SQLite those that come together share a commit, and the
+/// number bounds how long that commit occupies the writer.
+const AT_ONCE: usize = 32;
+
+/// Expires everything that is due, however much that is, and denies what a halt has left open.
+/// Returns how many approvals were settled.
+pub async fn sweep(gateway: &Gateway) -> Result<usize> {
+    let now = gateway.clock.now();
+    let (mut after, mut count) = (Deadline::default(), 0);
+    loop {
+        let due = gateway.store.due_approvals(&after, now, PAGE).await?;
+        count += expire_all(gateway, due.approvals, now).await;
+        // What could not be expired stays behind the cursor until the next sweep.
+        match due.next {
+            Some(next) if !gateway.stop.is_cancelled() => after = next,
+            _ => break,
+        }
+    }
+    let halted = gateway
+        .store
+        .read(|tx| Box::pin(async move { Ok(grants::halted_by(tx).await?.is_some()) }));
+    if halted.await? {
+        let deny = gateway.store.write("halt", move |tx| Box::pin(halt::sweep(tx, now)));
+        count += deny.await?;
+    }
+    Ok(count)
+}
+
+async fn expire_all(gateway: &Gateway, due: Vec<Approval>, now: DateTime<Utc>) -> usize {
+    let expiring = stream::iter(due).map(|approval| expire_one(gateway, approval, now));
+    let expired = expiring.buffer_unordered(AT_ONCE);
+    expired.filter(|expired| std::future::ready(*expired)).count().await
+}
+
+/// Returns whether it was this call that settled the approval.
+async fn expire_one(gateway: &Gateway, approval: Approval, now: DateTime<Utc>) -> bool {
+    let id = approval.id.clone();
+    let written = gateway
+        .store
+        .write("expire", move |tx| Box::pin(async move { expire(tx, &approval, now).await }));
+    written.await.unwrap_or_else(|problem| {
+        let problem = format!("{problem:#}");
+        tracing::error!(approval.id = %id, problem, "could not expire an approval");
+        false
+    })
+}

@@ -1,0 +1,303 @@
+//! The files that conversations name, by digest: what an erasure and the removal of artifacts look up
+//! instead of searching all text.
+//!
+//! Events and outbox rows are noted when they are written. Those of an earlier release are noted by
+//! a backfill, in two passes a day apart: a node of that release may still have written some while
+//! the first pass was running. Until both are done, [`Store::mentions_are_complete`] is false, and
+//! whoever must not miss one searches.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+use super::{Store, Tx, at, db::sql, participants};
+use crate::journal::{event::Event, ids::ConversationId};
+
+const BACKFILL: &str = "mentions";
+const PASSES: i64 = 2;
+/// The rows that one slice of the backfill reads.
+const SLICE: i64 = 500;
+
+fn between_passes() -> TimeDelta {
+    TimeDelta::days(1)
+}
+
+/// The digests of files that a serialised event or message names.
+pub(super) fn digests_in(body: &str) -> BTreeSet<&str> {
+    // The digest of a question is that of its arguments.
+    if body.starts_with("{\"kind\":\"approval_asked\"") {
+        return BTreeSet::new();
+    }
+    let pieces = body.split("\"digest\":\"").skip(1).filter_map(|piece| piece.get(..64));
+    pieces.filter(|digest| digest.bytes().all(|byte| byte.is_ascii_hexdigit())).collect()
+}
+
+/// Notes the files that an event or a message of that conversation names.
+pub(super) async fn note(tx: &mut Tx<'_>, conversation: &ConversationId, body: &str) -> Result<()> {
+    for digest in digests_in(body) {
+        insert(tx, conversation.as_str(), digest).await?;
+    }
+    Ok(())
+}
+
+/// Serialises a message and notes the files that it names.
+pub(super) async fn noted(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    what: &Outgoing,
+) -> Result<String> {
+    let body = serde_json::to_string(what)?;
+    note(tx, conversation, &body).await?;
+    Ok(body)
+}
+
+async fn insert(tx: &mut Tx<'_>, conversation: &str, digest: &str) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- note a mention
+        INSERT INTO mentions (digest, conversation)
+        VALUES ($1, $2)
+        ON CONFLICT (digest, conversation) DO NOTHING",
+        digest,
+        conversation
+    );
+    Ok(())
+}
+
+/// Forgets that the conversation names that file.
+pub(super) async fn remove(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    digest: &str,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- remove a mention
+        DELETE FROM mentions
+        WHERE digest = $1 AND conversation = $2",
+        digest,
+        conversation.as_str()
+    );
+    Ok(())
+}
+
+/// Whether any conversation names that file.
+pub(super) async fn is_named(tx: &mut Tx<'_>, digest: &str) -> Result<bool> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- is a file named
+        SELECT conversation FROM mentions
+        WHERE digest = $1
+        LIMIT 1",
+        digest
+    );
+    Ok(found.is_some())
+}
+
+/// How far the backfill has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum Position {
+    /// Behind that event.
+    Events(String, i64),
+    /// Behind that row.
+    Outbox(String),
+}
+
+impl Position {
+    fn first() -> Self {
+        Self::Events(String::new(), 0)
+    }
+}
+
+#[derive(Debug)]
+struct Progress {
+    begins_at: i64,
+    passes: i64,
+    position: String,
+}
+
+/// A row whose mentions are to be noted.
+#[derive(Debug, Clone)]
+struct Noted {
+    conversation: String,
+    seq: i64,
+    id: String,
+    body: String,
+}
+
+fn row((conversation, seq, id, body): (String, i64, String, String)) -> Noted {
+    Noted { conversation, seq, id, body }
+}
+
+impl Store {
+    /// Whether everything that names a file, and everybody who takes part, has been noted.
+    pub async fn mentions_are_complete(&self) -> Result<bool> {
+        let progress = self.read(|tx| Box::pin(progress(tx))).await?;
+        Ok(progress.is_some_and(|progress| progress.passes >= PASSES))
+    }
+
+    /// Those of these files that no conversation names.
+    pub async fn unnamed_files(&self, digests: Vec<String>) -> Result<Vec<String>> {
+        self.read(move |tx| {
+            Box::pin(async move {
+                let mut unnamed = Vec::new();
+                for digest in digests {
+                    if !is_named(tx, &digest).await? {
+                        unnamed.push(digest);
+                    }
+                }
+                Ok(unnamed)
+            })
+        })
+        .await
+    }
+
+    /// Begins the backfill if it has not begun; in an empty database nothing is left to be done.
+    pub(super) async fn begin_backfill(&self, now: DateTime<Utc>) -> Result<()> {
+        if self.read(|tx| Box::pin(progress(tx))).await?.is_some() {
+            return Ok(());
+        }
+        self.write("begin backfill", move |tx| Box::pin(begin(tx, now))).await
+    }
+
+    /// Notes one slice of the rows that an earlier release has written. Whether there is more to do.
+    pub async fn backfill_mentions(&self, now: DateTime<Utc>) -> Result<bool> {
+        let Some(is) = self.read(|tx| Box::pin(progress(tx))).await? else { return Ok(false) };
+        let waits = is.passes > 0 && at(is.begins_at) > now;
+        if is.passes >= PASSES || waits {
+            return Ok(false);
+        }
+        let from = serde_json::from_str(&is.position).unwrap_or_else(|_| Position::first());
+        let (rows, then) = self.read(|tx| Box::pin(slice(tx, from))).await?;
+        self.write("backfill mentions", move |tx| Box::pin(fill(tx, (rows, then), now))).await?;
+        Ok(true)
+    }
+}
+
+async fn progress(tx: &mut Tx<'_>) -> Result<Option<Progress>> {
+    let row: Option<(i64, i64, String)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- progress of a backfill
+        SELECT begins_at, passes, position FROM backfills
+        WHERE name = $1",
+        BACKFILL
+    );
+    Ok(row.map(|(begins_at, passes, position)| Progress { begins_at, passes, position }))
+}
+
+async fn begin(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
+    let any: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- any conversation
+        SELECT id FROM conversations
+        LIMIT 1"
+    );
+    sql!(
+        tx,
+        execute,
+        "
+        -- begin a backfill
+        INSERT INTO backfills (name, begins_at, passes, position)
+        VALUES ($1, $2, $3, $4)
+        ON CONFLICT (name) DO NOTHING",
+        BACKFILL,
+        now.timestamp_millis(),
+        if any.is_some() { 0 } else { PASSES },
+        serde_json::to_string(&Position::first())?
+    );
+    Ok(())
+}
+
+/// The next rows, and where those after them begin; `None`: the pass is done.
+async fn slice(tx: &mut Tx<'_>, from: Position) -> Result<(Vec<Noted>, Option<Position>)> {
+    match from {
+        Position::Events(conversation, seq) => {
+            let rows: Vec<(String, i64, String, String)> = sql!(
+                tx,
+                fetch_all,
+                "
+                -- slice of events
+                SELECT conversation, seq, '' AS id, body FROM events
+                WHERE (conversation, seq) > ($1, $2)
+                ORDER BY conversation, seq
+                LIMIT $3",
+                conversation,
+                seq,
+                SLICE
+            );
+            let rows: Vec<_> = rows.into_iter().map(row).collect();
+            let last = rows.last().filter(|_| rows.len() as i64 == SLICE);
+            let next = last.map(|row| Position::Events(row.conversation.clone(), row.seq));
+            Ok((rows, Some(next.unwrap_or_else(|| Position::Outbox(String::new())))))
+        }
+        Position::Outbox(id) => {
+            let rows: Vec<(String, i64, String, String)> = sql!(
+                tx,
+                fetch_all,
+                "
+                -- slice of the outbox
+                SELECT conversation, seq, id, body FROM outbox
+                WHERE id > $1
+                ORDER BY id
+                LIMIT $2",
+                id,
+                SLICE
+            );
+            let rows: Vec<_> = rows.into_iter().map(row).collect();
+            let last = rows.last().filter(|_| rows.len() as i64 == SLICE);
+            let next = last.map(|row| Position::Outbox(row.id.clone()));
+            Ok((rows, next))
+        }
+    }
+}
+
+async fn fill(
+    tx: &mut Tx<'_>,
+    (rows, then): (Vec<Noted>, Option<Position>),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let (mut files, mut people) = (BTreeSet::new(), BTreeSet::new());
+    for row in &rows {
+        files.extend(digests_in(&row.body).into_iter().map(|digest| (&row.conversation, digest)));
+        // Rows of the outbox are no events, and name nobody.
+        if let Ok(event) = serde_json::from_str::<Event>(&row.body) {
+            let named = participants::people_in(&event).into_iter().map(str::to_owned);
+            people.extend(named.map(|person| (&row.conversation, person)));
+        }
+    }
+    for (conversation, digest) in files {
+        insert(tx, conversation, digest).await?;
+    }
+    for (conversation, person) in people {
+        participants::insert(tx, conversation, &person).await?;
+    }
+    let passes = i64::from(then.is_none());
+    let begins = if then.is_none() { now + between_passes() } else { DateTime::UNIX_EPOCH };
+    sql!(
+        tx,
+        execute,
+        "
+        -- move a backfill on
+        UPDATE backfills
+        SET position = $1, passes = passes + $2,
+            begins_at = CASE WHEN $2 > 0 THEN $3 ELSE begins_at END
+        WHERE name = $4",
+        serde_json::to_string(&then.unwrap_or_else(Position::first))?,
+        passes,
+        begins.timestamp_millis(),
+        BACKFILL
+    );
+    Ok(())
+}

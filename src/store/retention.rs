@@ -1,0 +1,341 @@
+//! How long each table is kept, and the maintenance that deletes what is older.
+//!
+//! Every table has a rule in [`RULES`]; a test fails for one that has none. Rows are deleted in slices
+//! of [`SLICE`], each in a short transaction, found by an index. What is kept "with" something else is
+//! deleted with it. Folders of `data_dir`:
+//!
+//! | Folder | Rule |
+//! | --- | --- |
+//! | `artifacts` | a file that no conversation and no open approval names is removed once it is older than `retention.artifacts` |
+//! | `workspaces` | with the conversation; long results in `.countersign/results` lie in them |
+//! | `skills`, `mcp`, `mcp_logins`, `fonts`, `terminal` | for ever: what the operator, or a server that they trust, has put there |
+
+use anyhow::Result;
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{Store, Tx, db::sql, usage};
+
+/// The rows that one transaction deletes.
+pub const SLICE: i64 = 1_000;
+
+/// How long things are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    pub deliveries: TimeDelta,
+    pub unparsed: TimeDelta,
+    pub messages: TimeDelta,
+    pub approvals: TimeDelta,
+    pub grants: TimeDelta,
+    pub tasks: TimeDelta,
+    pub schedules: TimeDelta,
+    pub webhook_deliveries: TimeDelta,
+    pub artifacts: TimeDelta,
+    /// `None`: for ever.
+    pub conversations: Option<TimeDelta>,
+    /// Audit rows and days of the account. `None`: for ever.
+    pub audit: Option<TimeDelta>,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        let days = TimeDelta::days;
+        Self {
+            deliveries: days(7),
+            unparsed: days(30),
+            messages: days(90),
+            approvals: days(90),
+            grants: days(90),
+            tasks: days(30),
+            schedules: days(30),
+            webhook_deliveries: days(30),
+            artifacts: days(7),
+            conversations: None,
+            audit: None,
+        }
+    }
+}
+
+/// How long the rows of a table are kept, in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    pub table: &'static str,
+    pub kept: &'static str,
+}
+
+const fn rule(table: &'static str, kept: &'static str) -> Rule {
+    Rule { table, kept }
+}
+
+/// One rule for each table.
+pub const RULES: &[Rule] = &[
+    rule(
+        "conversations",
+        "until idle for retention.conversations; a sub-agent's, for retention.tasks",
+    ),
+    rule("events", "with their conversation"),
+    rule("sessions", "one for each conversation, with it"),
+    rule("drafts", "one at most for each conversation, with it"),
+    rule("mentions", "with their conversation"),
+    rule("participants", "with their conversation"),
+    rule("tasks", "with the conversation of the sub-agent"),
+    rule("deliveries", "retention.deliveries; used addresses of webhook answers, 400 days"),
+    rule("positions", "one for each channel"),
+    rule("unparsed", "retention.unparsed"),
+    rule("outbox", "retention.messages, but for requests that are open or whose grant is in force"),
+    rule("approvals", "retention.approvals after the decision, but while its grant is in force"),
+    rule("approval_tokens", "with their approval"),
+    rule("votes", "with their approval"),
+    rule("grants", "retention.grants after their end"),
+    rule("schedules", "retention.schedules after their end"),
+    rule("notices", "retention.webhook_deliveries, but while they wait"),
+    rule("notice_tries", "with their notice"),
+    rule("audit", "audit.keep, once sealed"),
+    rule("audit_heads", "for ever: they prove what was cut off"),
+    rule("usage", "audit.keep"),
+    rule("spent", "3 days"),
+    rule("reservations", "until their reply is entered, or 5 minutes"),
+    rule("rates", "1 hour after the last call"),
+    rule("floods", "1 hour after the last message"),
+    rule("parked", "until their time is over"),
+    rule("people", "for ever: until they are removed or erased"),
+    rule("identities", "for ever: until they are unlinked or erased"),
+    rule("link_codes", "until they expire"),
+    rule("pairings", "30 days after they expire"),
+    rule("pairing_failures", "1 day after the last"),
+    rule("access_tokens", "until they expire"),
+    rule("api_tokens", "for ever: the audit names them"),
+    rule("answers", "1 day"),
+    rule("memories", "for ever: until forgotten, or with their conversation"),
+    rule("memory_words", "with their memory"),
+    rule("memory_vectors", "with their memory"),
+    rule("erasures", "until they have ended"),
+    rule("erasure_steps", "until they have ended"),
+    rule("erasure_files", "until their erasure has ended"),
+    rule("backfills", "one for each backfill"),
+    rule("guard_rules", "for ever: configuration"),
+    rule("guard_version", "one row"),
+    rule("tool_settings", "for ever: configuration"),
+    rule("tool_version", "one row"),
+    rule("mcp_tools", "for ever: one for each tool that a server has offered"),
+    rule("subscriptions", "those of the configuration"),
+    rule("channel_states", "one for each channel"),
+    rule("reconnects", "one for each channel"),
+    rule("signing_keys", "for ever: one for each purpose"),
+    rule("oldest_release", "one row"),
+    rule("first_sign_in", "one row"),
+    rule("halts", "while tools are halted"),
+    rule("leases", "one for each duty"),
+];
+
+/// One thing that is deleted when it is older than that.
+struct Prune {
+    name: &'static str,
+    age: fn(&Retention) -> TimeDelta,
+    /// Statements of one transaction: `$1` is the time before which rows are old, `$2` the slice. The
+    /// last one says how many rows there were.
+    delete: &'static [&'static str],
+}
+
+fn hour(_: &Retention) -> TimeDelta {
+    TimeDelta::hours(1)
+}
+
+fn day(_: &Retention) -> TimeDelta {
+    TimeDelta::days(1)
+}
+
+fn now(_: &Retention) -> TimeDelta {
+    TimeDelta::zero()
+}
+
+/// Deletes a slice of the rows of a table whose time, in that column, is over.
+macro_rules! older {
+    ($table:literal, $key:literal, $at:literal) => {
+        older!($table, $key, $at, "")
+    };
+    ($table:literal, $key:literal, $at:literal, $and:literal) => {
+        older!($table, $key, $at, $and, concat!("DELETE FROM ", $table, " WHERE (", $key, ")"))
+    };
+    ($table:literal, $key:literal, $at:literal, $and:expr, $delete:expr) => {
+        concat!(
+            $delete,
+            " IN (
+                SELECT ",
+            $key,
+            " FROM ",
+            $table,
+            " o
+                WHERE ",
+            $at,
+            " < $1 ",
+            $and,
+            "
+                ORDER BY ",
+            $at,
+            "
+                LIMIT $2
+            )"
+        )
+    };
+}
+
+/// Whether a grant that was given with that approval can still be revoked.
+macro_rules! in_force {
+    ($approval:literal) => {
+        concat!(
+            "EXISTS (
+                SELECT 1 FROM grants g
+                WHERE g.approval = ",
+            $approval,
+            " AND g.revoked_at IS NULL AND g.expires_at >= $1
+            )"
+        )
+    };
+}
+
+/// Whether a row shows something that may still change: a request that is open or can be revoked, or
+/// what an edit that waits refers to.
+macro_rules! in_use {
+    () => {
+        concat!(
+            "AND status <> 'waiting'
+            AND NOT EXISTS (
+                SELECT 1 FROM outbox w
+                WHERE w.edits = o.id AND w.edits IS NOT NULL AND w.status = 'waiting'
+            )
+            AND NOT EXISTS (
+                SELECT 1 FROM approvals a
+                WHERE a.id = o.approval AND (a.status = 'pending' OR ",
+            in_force!("a.id"),
+            ")
+            )
+            AND NOT EXISTS (
+                SELECT 1 FROM approvals a
+                WHERE a.question = o.id AND (a.status = 'pending' OR ",
+            in_force!("a.id"),
+            ")
+            )"
+        )
+    };
+}
+
+macro_rules! old_approvals {
+    ($delete:literal) => {
+        older!(
+            "approvals",
+            "id",
+            "decided_at",
+            concat!("AND status <> 'pending' AND NOT ", in_force!("o.id")),
+            $delete
+        )
+    };
+}
+
+macro_rules! old_notices {
+    ($delete:literal) => {
+        older!("notices", "id", "created_at", "AND status <> 'waiting'", $delete)
+    };
+}
+
+const fn prune(
+    name: &'static str,
+    age: fn(&Retention) -> TimeDelta,
+    delete: &'static [&'static str],
+) -> Prune {
+    Prune { name, age, delete }
+}
+
+const PRUNES: &[Prune] = &[
+    prune(
+        "deliveries",
+        |kept| kept.deliveries,
+        &[older!("deliveries", "channel, delivery", "at", "AND channel <> 'answers'")],
+    ),
+    prune(
+        "used addresses of webhook answers",
+        |_| TimeDelta::days(400),
+        &[older!("deliveries", "channel, delivery", "at")],
+    ),
+    prune("unparsed", |kept| kept.unparsed, &[older!("unparsed", "channel, delivery", "at")]),
+    prune(
+        "messages",
+        |kept| kept.messages,
+        &[older!("outbox", "id", "created_at", in_use!(), "DELETE FROM outbox WHERE id")],
+    ),
+    prune(
+        "approvals",
+        |kept| kept.approvals,
+        &[
+            old_approvals!("DELETE FROM approval_tokens WHERE approval"),
+            old_approvals!("DELETE FROM votes WHERE approval"),
+            old_approvals!("DELETE FROM approvals WHERE id"),
+        ],
+    ),
+    prune("grants", |kept| kept.grants, &[older!("grants", "id", "expires_at")]),
+    prune(
+        "schedules",
+        |kept| kept.schedules,
+        &[older!("schedules", "id", "changed_at", "AND status IN ('done', 'deleted')")],
+    ),
+    prune(
+        "webhook deliveries",
+        |kept| kept.webhook_deliveries,
+        &[
+            old_notices!("DELETE FROM notice_tries WHERE notice"),
+            old_notices!("DELETE FROM notices WHERE id"),
+        ],
+    ),
+    prune("access tokens", now, &[older!("access_tokens", "hash", "expires_at")]),
+    prune("link codes", now, &[older!("link_codes", "hash", "expires_at")]),
+    prune("pairing codes", |_| TimeDelta::days(30), &[older!("pairings", "hash", "expires_at")]),
+    prune("pairing failures", day, &[older!("pairing_failures", "channel, person", "last_at")]),
+    prune("answers", day, &[older!("answers", "caller, name", "at")]),
+    prune("rates", hour, &[older!("rates", "person, tool", "last_at")]),
+    prune("floods", hour, &[older!("floods", "person", "even_at")]),
+    prune("parked", now, &[older!("parked", "channel, chat", "until")]),
+];
+
+/// The names of everything that is deleted by its age, in the order of the maintenance.
+pub fn prunes() -> impl Iterator<Item = &'static str> {
+    PRUNES.iter().map(|prune| prune.name)
+}
+
+impl Store {
+    /// Deletes one slice of what is older than it is kept. Whether there may be more.
+    pub async fn prune(
+        &self,
+        name: &'static str,
+        kept: &Retention,
+        now: DateTime<Utc>,
+    ) -> Result<bool> {
+        let Some(prune) = PRUNES.iter().find(|prune| prune.name == name) else { return Ok(false) };
+        let before = (now - (prune.age)(kept)).timestamp_millis();
+        let deleted = self.write("prune", move |tx| Box::pin(delete(tx, prune, before)));
+        Ok(deleted.await? >= SLICE as u64)
+    }
+
+    /// Deletes one slice of the days that the account and the totals are kept no more. Whether there
+    /// may be more.
+    pub async fn prune_days(&self, kept: &Retention, now: DateTime<Utc>) -> Result<bool> {
+        let account = kept.audit.map(|audit| now - audit);
+        let totals = now - TimeDelta::days(3);
+        let deleted = self.write("prune days", move |tx| {
+            Box::pin(async move {
+                let mut deleted = usage::forget_totals(tx, totals, SLICE).await?;
+                if let Some(before) = account {
+                    deleted = deleted.max(usage::forget_days(tx, before, SLICE).await?);
+                }
+                Ok(deleted)
+            })
+        });
+        Ok(deleted.await? >= SLICE as u64)
+    }
+}
+
+async fn delete(tx: &mut Tx<'_>, prune: &Prune, before: i64) -> Result<u64> {
+    let mut deleted = 0;
+    for statement in prune.delete {
+        deleted = sql!(tx, execute, *statement, before, SLICE);
+    }
+    Ok(deleted)
+}

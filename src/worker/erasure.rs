@@ -1,0 +1,75 @@
+//! Erases a person to the end, also after a crash: rows in the database, files, workspaces.
+
+use anyhow::{Context as _, Result};
+use chrono::TimeDelta;
+
+use super::Worker;
+use crate::{
+    journal::ids::ConversationId,
+    store::{
+        audit::Fact,
+        erase::{Erasure, StepKind},
+    },
+};
+
+/// What was erased.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Conversations of which nothing is left.
+    pub conversations: Vec<ConversationId>,
+    /// Events of others' conversations that say no more what was in them.
+    pub events: i64,
+    pub files: i64,
+}
+
+/// After so long, an erasure that has not come to its end was interrupted.
+const INTERRUPTED_AFTER: TimeDelta = TimeDelta::minutes(10);
+
+/// Erases a person. `None`: something of theirs is open or under way.
+pub async fn erase(
+    worker: &Worker,
+    (channel, person): (&str, &str),
+    fact: Fact,
+) -> Result<Option<Outcome>> {
+    let (store, now) = (&worker.gateway.store, worker.gateway.clock.now());
+    match store.begin_erasure((channel, person), fact, now).await? {
+        Some(erasure) => proceed(worker, &erasure).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Goes on with erasures that were interrupted.
+pub async fn resume(worker: &Worker) -> Result<()> {
+    let before = worker.gateway.clock.now() - INTERRUPTED_AFTER;
+    for erasure in worker.gateway.store.erasures(before).await? {
+        tracing::warn!(erasure.id = erasure.id, "an erasure was interrupted and goes on");
+        if let Err(problem) = proceed(worker, &erasure).await {
+            let problem = format!("{problem:#}");
+            tracing::error!(erasure.id = erasure.id, problem, "could not go on with an erasure");
+        }
+    }
+    Ok(())
+}
+
+/// Does what is left to be done of an erasure.
+pub(super) async fn proceed(worker: &Worker, erasure: &Erasure) -> Result<Outcome> {
+    let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
+    let mut conversations = Vec::new();
+    for step in store.erasure_steps(erasure).await? {
+        store.erase_step(&step, clock.now()).await?;
+        if step.kind == StepKind::Own {
+            let removed = worker.workspaces.remove(&step.conversation).await;
+            removed.with_context(|| format!("removing the workspace of {}", step.conversation))?;
+        }
+        store.end_erasure_step(&step).await?;
+        if step.kind == StepKind::Own {
+            conversations.push(step.conversation);
+        }
+    }
+    let files = store.erased_files(erasure).await?;
+    for digest in &files {
+        worker.gateway.artifacts.remove(digest).await?;
+    }
+    let erased = store.end_erasure(erasure, files.len(), clock.now()).await?;
+    Ok(Outcome { conversations, events: erased.events, files: erased.files })
+}

@@ -1,0 +1,142 @@
+//! Maintenance: deletes what is kept no longer, goes on with what was interrupted, seals the audit.
+//!
+//! One node does it at a time. All of it is done in slices that can be repeated: it makes no
+//! difference if a node stops, or if another one takes over, in the middle of it.
+
+use anyhow::Result;
+use serde_json::Value;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use super::{Worker, erasure};
+use crate::{
+    clock::{Clock as _, SystemClock},
+    store::{OWNERS_AT_ONCE, files, retention::prunes, retire::Begun},
+    texts,
+};
+
+const EVERY: Duration = Duration::from_mins(10);
+const DUTY: &str = "seal";
+/// The folders of artifacts that one round looks through, of 256.
+const FOLDERS: u8 = 16;
+
+pub(super) async fn maintain(worker: Arc<Worker>) {
+    let stop = &worker.gateway.stop;
+    let mut round = Round::default();
+    while tokio::time::timeout(EVERY, stop.cancelled()).await.is_err() {
+        if let Err(problem) = run_once(&worker, &mut round).await {
+            tracing::error!(problem = format!("{problem:#}"), "the maintenance was interrupted");
+        }
+    }
+}
+
+/// Where the next round goes on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Round {
+    folder: u8,
+}
+
+/// One round of the maintenance, if no other node does it.
+pub async fn run_once(worker: &Worker, round: &mut Round) -> Result<()> {
+    if !may_go_on(worker).await? {
+        return Ok(());
+    }
+    // Each part is done whatever has become of the others; the first error is returned.
+    let parts = [
+        worker.gateway.store.determine_owners(OWNERS_AT_ONCE).await,
+        erasure::resume(worker).await,
+        prune(worker).await,
+        backfill(worker).await,
+        expire_conversations(worker).await,
+        sweep_artifacts(worker, round).await,
+        seal(worker).await,
+    ];
+    parts.into_iter().collect()
+}
+
+async fn prune(worker: &Worker) -> Result<()> {
+    let mut rules = Vec::new();
+    for name in prunes() {
+        rules.push(prune_by(worker, name).await);
+    }
+    let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
+    while may_go_on(worker).await? && store.prune_days(&worker.retention, clock.now()).await? {}
+    rules.into_iter().collect()
+}
+
+async fn prune_by(worker: &Worker, name: &'static str) -> Result<()> {
+    let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
+    while may_go_on(worker).await? && store.prune(name, &worker.retention, clock.now()).await? {}
+    Ok(())
+}
+
+async fn backfill(worker: &Worker) -> Result<()> {
+    let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
+    while may_go_on(worker).await? && store.backfill_mentions(clock.now()).await? {}
+    Ok(())
+}
+
+/// Seals the audit, and cuts off what is sealed and old.
+async fn seal(worker: &Worker) -> Result<()> {
+    let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
+    let keep_from = worker.retention.audit.map(|keep| clock.now() - keep);
+    while may_go_on(worker).await? && store.seal(clock.now(), keep_from).await? > 0 {}
+    Ok(())
+}
+
+/// Whether this node still has the duty, and is not about to stop.
+async fn may_go_on(worker: &Worker) -> Result<bool> {
+    let gateway = &worker.gateway;
+    Ok(!gateway.stop.is_cancelled() && gateway.store.hold_duty(DUTY).await?.is_some())
+}
+
+async fn expire_conversations(worker: &Worker) -> Result<()> {
+    let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
+    let before = clock.now() - worker.retention.tasks;
+    while may_go_on(worker).await?
+        && let Some(expired) = store.expire_sub_agents(before, clock.now()).await?
+    {
+        erasure::proceed(worker, &expired).await?;
+    }
+    let Some(kept) = worker.retention.conversations else { return Ok(()) };
+    let (before, mut after) = (clock.now() - kept, Some(Begun::default()));
+    while let Some(from) = after
+        && may_go_on(worker).await?
+    {
+        let (expired, next) = store.expire_idle((before, from), clock.now()).await?;
+        if let Some(expired) = expired {
+            erasure::proceed(worker, &expired).await?;
+        }
+        after = next;
+    }
+    Ok(())
+}
+
+/// Removes old files that nothing names, in some of the folders. By the machine's clock, as the times
+/// of files are.
+async fn sweep_artifacts(worker: &Worker, round: &mut Round) -> Result<()> {
+    let gateway = &worker.gateway;
+    if !gateway.store.mentions_are_complete().await? {
+        return Ok(());
+    }
+    let before = SystemClock.now() - worker.retention.artifacts;
+    let open: BTreeSet<String> =
+        gateway.store.open_arguments().await?.iter().map(file_of).collect();
+    for _ in 0..FOLDERS {
+        if !may_go_on(worker).await? {
+            break;
+        }
+        let old = gateway.artifacts.older(round.folder, before).await?;
+        for digest in gateway.store.unnamed_files(old).await? {
+            if !open.contains(&digest) {
+                gateway.artifacts.discard(&digest, before).await?;
+            }
+        }
+        round.folder = round.folder.wrapping_add(1);
+    }
+    Ok(())
+}
+
+/// The file that shows everything of an approval that an earlier release has asked for.
+fn file_of(arguments: &Value) -> String {
+    files::digest_of(texts::arguments_file(arguments).as_bytes())
+}

@@ -1,0 +1,385 @@
+//! No statement of a hot path scans a table that grows: the statements that a day of stories executes
+//! are recorded, and both databases are asked for their plans.
+
+use channels::{Place, SendError, What};
+use chrono::TimeDelta;
+use countersign::{
+    clock::Clock as _,
+    gateway::webhooks::tell,
+    llm::scripted::{call, calls, say},
+    store::{audit::Fact, topics::Topic},
+    worker::{
+        erasure,
+        maintenance::{self, Round},
+    },
+};
+use serde_json::json;
+use sqlx::{Connection as _, Row as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::{Arc, Mutex},
+};
+use tracing::{
+    Event, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{Layer, layer::Context, prelude::*};
+
+use crate::{
+    room::Fault,
+    stories::{delegation, webhooks},
+    world::World,
+};
+
+/// Tables whose rows are not bounded by the configuration.
+const GROWING: &[&str] = &[
+    "access_tokens",
+    "answers",
+    "approval_tokens",
+    "approvals",
+    "audit",
+    "audit_heads",
+    "conversations",
+    "deliveries",
+    "drafts",
+    "events",
+    "floods",
+    "grants",
+    "identities",
+    "link_codes",
+    "memories",
+    "mentions",
+    "notice_tries",
+    "notices",
+    "outbox",
+    "pairing_failures",
+    "parked",
+    "participants",
+    "people",
+    "rates",
+    "reservations",
+    "schedules",
+    "spent",
+    "tasks",
+    "unparsed",
+    "usage",
+    "votes",
+];
+
+/// Statements that may walk through an index or a table: the label, and why.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    // Changed elsewhere at the same time: to be removed with the claim of rows that are due.
+    ("claim sends", "sorts all waiting rows; the outbox gets a due time of its own"),
+    ("any waiting", "looks at all waiting rows; the outbox gets a due time of its own"),
+    ("release sends", "once, when a node stops: walks the waiting rows"),
+    ("release conversations", "once, when a node stops: walks the conversations"),
+    // Bounded otherwise.
+    ("subscribers", "subscriptions are those of the configuration"),
+    ("what waits", "not in a turn: metrics count what is open"),
+    ("slice of events", "a backfill reads the table once, in slices by its key"),
+    ("slice of the outbox", "a backfill reads the table once, in slices by its key"),
+    ("any conversation", "the first row of the table, once at the start"),
+    ("forget what could not be read", "part of an erasure: updates that no version could read"),
+];
+
+/// Records the statements that sqlx executes.
+#[derive(Clone, Default)]
+struct Recorder(Arc<Mutex<BTreeSet<String>>>);
+
+struct Statement<'a>(&'a mut Option<String>);
+
+impl Visit for Statement<'_> {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        // A statement of a few words is its own summary.
+        let is_statement = match field.name() {
+            "db.statement" => !value.trim().is_empty(),
+            "summary" => self.0.is_none() && !value.ends_with('…'),
+            _ => false,
+        };
+        if is_statement {
+            *self.0 = Some(value.trim().to_owned());
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.record_str(field, format!("{value:?}").trim_matches('"'));
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Recorder {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() != "sqlx::query" {
+            return;
+        }
+        let mut statement = None;
+        event.record(&mut Statement(&mut statement));
+        if let Some(statement) = statement {
+            self.0.lock().unwrap().insert(statement);
+        }
+    }
+}
+
+impl Recorder {
+    fn take(&self) -> BTreeSet<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+/// Something of everything that a gateway does in a day.
+async fn a_day(world: &mut World) {
+    let hearer = webhooks::Hearer::start(&["204 No Content"]).await;
+    webhooks::subscribe(world, &hearer.url, &[Topic::ApprovalAsked, Topic::TurnFinished], None);
+    let daily = &mut world.config.limits;
+    (daily.person.messages, daily.conversation.tokens) = (Some(1_000), Some(1_000_000));
+    daily.all.cost = Some(1_000.0);
+    delegation::staff(world);
+    talk(world).await;
+    ask(world).await;
+    delegate(world).await;
+    come_to_grief(world).await;
+    tell::tell_ready(&world.node().await.teller).await.unwrap();
+    let app = world.node().await;
+    app.gateway.store.heartbeat().await.unwrap();
+    maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();
+    let fact = Fact::new("erased", "3");
+    erasure::erase(&app.worker, ("room", "3"), fact).await.unwrap();
+    app.stop().await.unwrap();
+}
+
+async fn talk(world: &mut World) {
+    world.model_will(say("Hello."));
+    world.ann_says("hello").await;
+    for command in ["/status", "/grants", "/link", "/link ABCDEFGHJK", "/stop", "/new", "/whoami"] {
+        world.ann_says(command).await;
+    }
+    let pasted = "x".repeat(4_000);
+    let (first, rest) = (world.said(&pasted), world.said("rest"));
+    let app = world.node().await;
+    world.takes(&app, "1", first).await;
+    world.takes(&app, "1", rest).await;
+    world.clock.advance(TimeDelta::seconds(2));
+    world.model_will(say("Long."));
+    world.settle(&app).await;
+    let at = json!({ "text": "Tea", "at": "2026-05-04T10:30" });
+    world.model_will(call("remind", at));
+    world.model_will(say("Noted."));
+    world.ann_says("remind me").await;
+    world.time_passes(TimeDelta::minutes(40)).await;
+}
+
+async fn ask(world: &mut World) {
+    let delete = || call("delete", json!({ "path": "a.txt" }));
+    world.model_will(delete());
+    world.ann_says("delete it").await;
+    world.model_will(say("Done."));
+    world.ann_presses("Allow once").await;
+    world.model_will(delete());
+    world.ann_says("delete it").await;
+    world.model_will(say("Not."));
+    world.time_passes(TimeDelta::minutes(31)).await;
+    world.guard("{ approvers = { who = ['members'], needed = 2 } }");
+    world.model_will(delete());
+    let said = world.said("delete it");
+    world.happens_at(World::group(), ("1", &[]), said).await;
+    world.model_will(say("Done."));
+    for person in ["1", "2"] {
+        let press = world.press("Allow once");
+        world.happens_at(World::group(), (person, &[]), press).await;
+    }
+    world.guard("{ approvers = 'requester' }");
+}
+
+async fn delegate(world: &mut World) {
+    let asks = json!({ "coworker": "researcher", "question": "?" });
+    world.model_will(calls(vec![("ask_coworker".into(), asks)]));
+    world.model_will(say("An answer."));
+    world.model_will(say("It says: an answer."));
+    world.ann_says("ask it").await;
+}
+
+async fn come_to_grief(world: &mut World) {
+    world.make_owner("2").await;
+    world.guard("{ approvers = ['role:owner', 'requester', 'admins'] }");
+    let again = SendError::Rejected("no".into());
+    world.room.fails_next(Fault::Before(again));
+    world.model_will(call("delete", json!({ "path": "b.txt" })));
+    let said = world.said("delete it");
+    world.happens_at(World::group(), ("1", &["admin"]), said).await;
+    let moved: Place = Place { chat: "-71".into(), ..World::group() };
+    let app = world.node().await;
+    let to = What::Moved { to: moved.chat.clone() };
+    world.takes_at(World::group(), &app, "1", to).await;
+    world.takes_at(moved, &app, "1", What::Expelled).await;
+    world.settle(&app).await;
+}
+
+/// `-- claim` in the first line, or the first words.
+fn label(statement: &str) -> String {
+    let first = statement.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    match first.strip_prefix("-- ") {
+        Some(label) => label.to_owned(),
+        None => first.split_whitespace().take(3).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn is_planned(statement: &str) -> bool {
+    let words = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
+    let first = words.flat_map(str::split_whitespace).next().unwrap_or_default().to_uppercase();
+    ["SELECT", "UPDATE", "DELETE", "INSERT", "WITH"].contains(&first.as_str())
+        && !statement.contains("_sqlx_migrations")
+        // Without the types of its parameters PostgreSQL does not know which sum is meant; the row is
+        // found by its key.
+        && label(statement) != "take message"
+        && !statement.contains("sqlite_master")
+}
+
+/// The tables that a plan of SQLite walks through.
+fn scanned_by_sqlite(plan: &[String]) -> Vec<String> {
+    let scans = plan.iter().filter_map(|line| line.trim().strip_prefix("SCAN "));
+    // An index over a part of the table holds what is open: the walk is over these.
+    let whole = scans.filter(|scan| !PARTIAL.iter().any(|index| scan.contains(index)));
+    whole.filter_map(|scan| scan.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+/// Indexes over the rows that are open: those that wait, are due, or hold now.
+const PARTIAL: &[&str] = &[
+    "conversations_ready",
+    "conversations_unowned",
+    "approvals_deadline",
+    "approvals_due",
+    "approvals_pending",
+    "approvals_shown",
+    "audit_unsealed",
+    "grants_of_owner",
+    "notices_waiting",
+    "outbox_waiting",
+    "people_owners",
+    "schedules_due",
+];
+
+/// The same of PostgreSQL: an index scan without a condition reads the whole index.
+fn scanned_by_postgres(plan: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, line) in plan.iter().enumerate() {
+        let line = line.trim().trim_start_matches("->").trim();
+        let table = line.split(" on ").nth(1).and_then(|rest| rest.split_whitespace().next());
+        let has_condition = plan.get(at + 1).is_some_and(|next| next.contains("Index Cond"));
+        let whole = line.starts_with("Seq Scan")
+            || (line.starts_with("Index") && line.contains(" using ") && !has_condition);
+        let partial = PARTIAL.iter().any(|index| line.contains(index));
+        if let Some(table) = table.filter(|_| whole && !partial) {
+            found.push(table.to_owned());
+        }
+    }
+    found
+}
+
+/// The names that a statement gives to tables.
+fn aliases(statement: &str) -> BTreeMap<String, String> {
+    let words: Vec<_> =
+        statement.split_whitespace().map(|w| w.trim_matches(['(', ')', ','])).collect();
+    let mut found = BTreeMap::new();
+    for window in words.windows(3) {
+        let [verb, table, alias] = window else { continue };
+        if ["FROM", "JOIN", "INTO", "UPDATE"].contains(verb) && GROWING.contains(table) {
+            found.insert((*table).to_owned(), (*table).to_owned());
+            found.insert((*alias).to_owned(), (*table).to_owned());
+        }
+    }
+    found
+}
+
+async fn explained_by_sqlite(url: &str, statement: &str) -> Vec<String> {
+    let mut conn = sqlx::SqliteConnection::connect(url).await.unwrap();
+    let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
+    let rows = sqlx::raw_sql(explain).fetch_all(&mut conn).await;
+    let rows = rows.unwrap_or_else(|problem| panic!("{statement}: {problem}"));
+    rows.iter().map(|row| row.get::<String, _>("detail")).collect()
+}
+
+/// As a prepared statement that does not know its parameters, with tables that are too small for an
+/// index made to count as large.
+async fn explained_by_postgres(url: &str, statement: &str) -> Vec<String> {
+    let mut conn = sqlx::PgConnection::connect(url).await.unwrap();
+    let run = async |conn: &mut sqlx::PgConnection, sql: String| {
+        let rows = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).fetch_all(conn).await;
+        rows.unwrap_or_else(|problem| panic!("{statement}: {problem}"))
+    };
+    let set = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan";
+    run(&mut conn, set.to_owned()).await;
+    run(&mut conn, format!("PREPARE planned AS {statement}")).await;
+    let count = (1..40).rev().find(|n| statement.contains(&format!("${n}"))).unwrap_or(0);
+    let nulls = vec!["NULL"; count].join(", ");
+    let execute = if count == 0 { "planned".to_owned() } else { format!("planned ({nulls})") };
+    let rows = run(&mut conn, format!("EXPLAIN EXECUTE {execute}")).await;
+    rows.iter().map(|row| row.get::<String, _>(0)).collect()
+}
+
+async fn scans(world: &World, statements: BTreeSet<String>) -> Vec<String> {
+    let url = world.config.store_url();
+    let mut found = Vec::new();
+    for statement in statements.iter().filter(|statement| is_planned(statement)) {
+        let (plan, scanned) = if world.is_on_sqlite() {
+            let plan = explained_by_sqlite(&url, statement).await;
+            let scanned = scanned_by_sqlite(&plan);
+            (plan, scanned)
+        } else {
+            let plan = explained_by_postgres(&url, statement).await;
+            let scanned = scanned_by_postgres(&plan);
+            (plan, scanned)
+        };
+        let names = aliases(statement);
+        let growing: BTreeSet<_> =
+            scanned.iter().filter_map(|name| names.get(name).map(String::as_str)).collect();
+        let label = label(statement);
+        let excepted = EXCEPTIONS.iter().any(|(known, _)| label.starts_with(known));
+        if !growing.is_empty() && !excepted {
+            found.push(format!("{label}: scans {growing:?}\n    {}", plan.join("\n    ")));
+        }
+    }
+    found
+}
+
+/// S13: what a statement costs does not depend on how many rows there are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_statement_scans_a_table_that_grows() {
+    let recorder = Recorder::default();
+    tracing_subscriber::registry().with(recorder.clone()).init();
+    let mut found = Vec::new();
+    for mut world in [World::on_sqlite(), World::on_postgres().await] {
+        world.guard("{ approvers = 'requester' }");
+        let (on, now) = (world.is_on_sqlite(), world.clock.now());
+        drop(world.node().await);
+        recorder.take();
+        a_day(&mut world).await;
+        let statements = recorder.take();
+        assert!(
+            statements.len() > 100,
+            "{} statements in {}",
+            statements.len(),
+            world.clock.now() - now
+        );
+        let on = if on { "SQLite" } else { "PostgreSQL" };
+        found.extend(
+            scans(&world, statements).await.into_iter().map(|scan| format!("{on}: {scan}")),
+        );
+        world.end().await;
+    }
+    assert!(found.is_empty(), "{} statements scan:\n{}", found.len(), found.join("\n"));
+}
+
+/// A scan is found: what fails here would fail for a statement of the store.
+#[tokio::test]
+async fn a_scan_is_found_on_both_databases() {
+    let statement = "
+        -- an example
+        SELECT o.body FROM outbox o
+        WHERE o.body LIKE $1";
+    for world in [World::on_sqlite(), World::on_postgres().await] {
+        drop(world.node().await);
+        let found = scans(&world, [statement.to_owned()].into()).await;
+        assert_eq!(found.len(), 1, "{found:?}");
+        world.end().await;
+    }
+}

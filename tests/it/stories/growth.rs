@@ -1,0 +1,345 @@
+//! What is looked up instead of searched for, and what is deleted in time.
+
+use channels::{Place, PlaceKind};
+use chrono::TimeDelta;
+use countersign::{
+    agent::limits::Spent,
+    clock::Clock as _,
+    journal::ids::ConversationId,
+    llm::scripted::{Gate, call, say, wait},
+    store::{audit::Fact, files, places, retention, spent::Scope},
+    worker::{
+        erasure,
+        maintenance::{self, Round},
+    },
+};
+use serde_json::json;
+use std::{collections::BTreeSet, fs::File, time::SystemTime};
+
+use crate::{stories::delegation, story, world::World};
+
+async fn private_with(world: &World, person: &'static str) -> Option<ConversationId> {
+    let store = world.node().await.gateway.store.clone();
+    store
+        .read(move |tx| Box::pin(async move { places::private_with(tx, "room", person).await }))
+        .await
+        .unwrap()
+}
+
+async fn maintained(world: &World) {
+    let app = world.node().await;
+    maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();
+    // The next node need not wait for the lease to lapse.
+    app.gateway.store.release_duties().await.unwrap();
+}
+
+story! {
+    /// Whose private chat it is stands in its row, also where an earlier release has begun it.
+    async fn a_private_chat_knows_its_owner(world: &mut World) {
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        world.model_will(say("Hello, all."));
+        let said = world.said("hello");
+        world.happens_at(World::group(), ("2", &[]), said).await;
+        let own = private_with(world, "1").await.expect("Ann has a private chat");
+        assert_eq!(private_with(world, "7").await, Some(own.clone()), "by the id of the chat too");
+        assert_eq!(private_with(world, "2").await, None);
+        world.tampers("UPDATE conversations SET owner = NULL").await;
+        assert_eq!(private_with(world, "1").await, Some(own));
+        assert_eq!(private_with(world, "2").await, None);
+    }
+}
+
+/// Fills the private chat with so many events that Ann has caused.
+async fn grown(world: &World, events: usize) {
+    world
+        .tampers(&format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {events})
+            INSERT INTO events (conversation, seq, fence, at, body)
+            SELECT c.id, c.last_seq + n.i, 0, 0,
+                   '{{\"kind\":\"tainted\",\"source\":\"plum\"}}'
+            FROM conversations c, n
+            WHERE c.chat = '7'"
+        ))
+        .await;
+    world
+        .tampers(&format!(
+            "UPDATE conversations SET last_seq = last_seq + {events} WHERE chat = '7'"
+        ))
+        .await;
+}
+
+story! {
+    /// An erasure goes on after a crash, and what is said meanwhile is a new conversation.
+    async fn an_interrupted_erasure_goes_on(world: &mut World) {
+        world.model_will(say("Plums are fine."));
+        world.ann_says("I like plum").await;
+        world.model_will(say("Noted."));
+        let said = world.said("plum for everybody, says Ann");
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        grown(world, 1_200).await;
+        let app = world.node().await;
+        let (store, now) = (&app.gateway.store, world.clock.now());
+        let fact = Fact::new("erased", "2");
+        let erasure = store.begin_erasure(("room", "1"), fact, now).await.unwrap().unwrap();
+        let steps = store.erasure_steps(&erasure).await.unwrap();
+        assert_eq!(steps.len(), 2);
+        // The process dies here: nothing has been deleted yet.
+        drop(app);
+        world.model_will(say("Hello, whoever you are."));
+        world.ann_says("hello").await;
+        assert_eq!(world.last(), "Hello, whoever you are.");
+        assert_eq!(world.journal().await.len(), 2, "it is a new conversation");
+
+        world.clock.advance(TimeDelta::minutes(11));
+        maintained(world).await;
+        for table in ["events", "outbox"] {
+            let rows = world.rows_of(table).await;
+            assert!(rows.iter().all(|row| !row.contains("lum")), "{table}: {rows:?}");
+        }
+        for table in ["erasures", "erasure_steps", "erasure_files", "participants"] {
+            assert_eq!(world.rows_of(table).await, [""; 0], "{table}");
+        }
+        let audit = world.rows_of("audit").await;
+        assert!(audit.iter().any(|row| row.contains("erased")), "{audit:?}");
+        let verified = world.node().await.gateway.store.verify_audit().await.unwrap();
+        assert_eq!(verified.faults, [""; 0]);
+        assert_eq!(world.journal().await.len(), 2, "the new one stays");
+    }
+}
+
+story! {
+    /// What an earlier release has written is noted afterwards, twice, a day apart; until then who is
+    /// erased is searched for.
+    async fn the_people_of_older_rows_are_noted(world: &mut World) {
+        world.model_will(say("Noted."));
+        let said = world.said("plum");
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        let before = "UPDATE backfills SET passes = 0, begins_at = 0";
+        world.tampers("DELETE FROM participants").await;
+        world.tampers(before).await;
+        let store = world.node().await.gateway.store.clone();
+        maintained(world).await;
+        assert_eq!(world.rows_of("participants").await.len(), 1);
+        assert!(!store.mentions_are_complete().await.unwrap());
+        world.clock.advance(TimeDelta::days(1) + TimeDelta::minutes(1));
+        maintained(world).await;
+        assert!(store.mentions_are_complete().await.unwrap());
+
+        world.tampers("DELETE FROM participants").await;
+        world.tampers(before).await;
+        let app = world.node().await;
+        let fact = Fact::new("erased", "2");
+        let erased = erasure::erase(&app.worker, ("room", "1"), fact).await.unwrap().unwrap();
+        assert_eq!(erased.events, 1);
+        let events = world.rows_of("events").await;
+        assert!(events.iter().all(|row| !row.contains("plum")), "{events:?}");
+    }
+}
+
+story! {
+    /// S13: conversations of one person that run side by side count together, and when the day is
+    /// used up it is for all of them.
+    async fn the_limits_of_a_day_hold_for_conversations_side_by_side(world: &mut World) {
+        world.config.limits.person.messages = Some(6);
+        let topic = |n: usize| Place {
+            chat: "-70".into(),
+            thread: Some(n.to_string()),
+            kind: PlaceKind::Group,
+        };
+        let app = world.node().await;
+        for n in 0..6 {
+            world.model_will(say("Yes."));
+            let said = world.said("hello");
+            world.takes_at(topic(n), &app, "1", said).await;
+        }
+        world.settle(&app).await;
+        assert_eq!(world.prompts().len(), 6);
+        let store = &app.gateway.store;
+        let spent = async |scope| store.spent(scope, world.clock.now()).await.unwrap();
+        let total = spent(Scope::Person("room/1".into())).await;
+        assert_eq!(total, Spent { messages: 6, ..total });
+        assert_eq!(spent(Scope::All).await, total, "the totals agree");
+        assert!(total.tokens > 0);
+        for n in 0..6 {
+            let said = world.said("once more");
+            world.takes_at(topic(n), &app, "1", said).await;
+        }
+        world.settle(&app).await;
+        assert_eq!(world.prompts().len(), 6, "nothing is left of the day");
+    }
+}
+
+story! {
+    /// S13: what is under way in another conversation counts: with one message left, one of two that
+    /// are said at the same time is answered.
+    async fn two_conversations_do_not_share_the_last_message(world: &mut World) {
+        world.config.limits.person.messages = Some(1);
+        let gate = Gate::new();
+        world.model_will(wait(&gate));
+        world.model_will(say("Yes."));
+        let app = world.node().await;
+        let (first, second) = (world.said("hello"), world.said("hello"));
+        world.takes(&app, "1", first).await;
+        let advancing = app.worker.advance_ready();
+        let meanwhile = async {
+            gate.reached().await;
+            world.takes_at(World::group(), &app, "1", second).await;
+            app.worker.advance_ready().await.unwrap();
+            gate.open();
+        };
+        let (advanced, ()) = tokio::join!(advancing, meanwhile);
+        advanced.unwrap();
+        world.settle(&app).await;
+        assert_eq!(world.prompts().len(), 1);
+        assert!(world.shown().contains("Yes."), "{}", world.shown());
+        assert_eq!(world.rows_of("reservations").await, [""; 0]);
+    }
+}
+
+story! {
+    /// Every table has a rule, and every rule a table: who adds a table decides how long its rows
+    /// are kept.
+    async fn every_table_has_a_retention(world: &mut World) {
+        drop(world.node().await);
+        let catalogue = if world.is_on_sqlite() {
+            "(SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+              AND name NOT LIKE 'memory_words_%')"
+        } else {
+            "(SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public')"
+        };
+        world.tampers(&format!("CREATE VIEW all_tables AS SELECT name FROM {catalogue} x")).await;
+        let tables: BTreeSet<String> = world
+            .rows_of("all_tables")
+            .await
+            .into_iter()
+            .map(|row| row.trim_matches(['(', ')']).to_owned())
+            .filter(|table| table != "_sqlx_migrations")
+            .collect();
+        let ruled: BTreeSet<String> =
+            retention::RULES.iter().map(|rule| rule.table.to_owned()).collect();
+        assert_eq!(tables, ruled);
+        assert_eq!(ruled.len(), retention::RULES.len(), "one rule for each table");
+        assert!(retention::RULES.iter().all(|rule| !rule.kept.is_empty()));
+    }
+}
+
+story! {
+    /// What is old goes, what is in use stays: an open approval with its request, a grant that can be
+    /// revoked.
+    async fn old_rows_are_deleted_and_rows_in_use_stay(world: &mut World) {
+        world.config.guard.approval_timeout = "300d".into();
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        world.model_will(call("delete", json!({ "path": "b.txt" })));
+        world.ann_says("delete b.txt").await;
+        assert_eq!(world.rows_of("approvals").await.len(), 2);
+        let tokens = world.rows_of("approval_tokens").await.len();
+        let sent = world.rows_of("outbox").await.len();
+        world.clock.advance(TimeDelta::days(8));
+        maintained(world).await;
+        assert_eq!(world.rows_of("deliveries").await, [""; 0]);
+        assert_eq!(world.rows_of("approvals").await.len(), 2);
+        assert_eq!(world.rows_of("outbox").await.len(), sent);
+        world.clock.advance(TimeDelta::days(90));
+        maintained(world).await;
+        let approvals = world.rows_of("approvals").await;
+        assert_eq!(approvals.len(), 1);
+        assert!(approvals[0].contains("b.txt"), "{approvals:?}");
+        assert!(world.rows_of("approval_tokens").await.len() < tokens);
+        assert_eq!(world.rows_of("outbox").await.len(), 1, "the open request");
+        assert!(!world.journal().await.is_empty());
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 2, "its buttons still work");
+    }
+}
+
+story! {
+    /// A slice is short: what is deleted in one transaction is bounded, and all of it goes in the end.
+    async fn more_than_a_slice_is_deleted_in_several(world: &mut World) {
+        drop(world.node().await);
+        world
+            .tampers(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+                INSERT INTO deliveries (channel, delivery, at)
+                SELECT 'room', 'd' || n.i, n.i FROM n",
+            )
+            .await;
+        let (app, now) = (world.node().await, world.clock.now());
+        let kept = retention::Retention::default();
+        assert!(app.gateway.store.prune("deliveries", &kept, now).await.unwrap());
+        assert_eq!(world.rows_of("deliveries").await.len(), 1_500);
+        maintained(world).await;
+        assert_eq!(world.rows_of("deliveries").await, [""; 0]);
+    }
+}
+
+story! {
+    /// Conversations are kept for ever, unless the configuration says how long.
+    async fn idle_conversations_expire_where_that_is_configured(world: &mut World) {
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        world.clock.advance(TimeDelta::days(500));
+        world.model_will(say("Hello, Bob."));
+        let said = world.said("hello");
+        world.happens_at(World::group(), ("2", &[]), said).await;
+        maintained(world).await;
+        assert_eq!(world.rows_of("conversations").await.len(), 2);
+        world.config.retention.conversations = Some("400d".into());
+        maintained(world).await;
+        assert_eq!(world.rows_of("conversations").await.len(), 1);
+        assert!(world.rows_of("events").await.iter().all(|row| !row.contains("Ann")));
+        world.model_will(say("Who are you?"));
+        world.ann_says("hello again").await;
+        assert_eq!(world.last(), "Who are you?");
+    }
+}
+
+story! {
+    /// A file that nothing names is removed when it is old; one that a conversation names stays.
+    async fn files_that_nothing_names_are_removed(world: &mut World) {
+        let app = world.node().await;
+        let artifacts = &app.gateway.artifacts;
+        let mut digests = Vec::new();
+        for content in ["named", "nobody's", "nobody's yet"] {
+            let bytes = content.as_bytes().to_vec();
+            digests.push(artifacts.put("a.txt", "text/plain", bytes).await.unwrap().digest);
+        }
+        world.tampers(&format!("INSERT INTO mentions VALUES ('{}', 'c')", digests[0])).await;
+        for digest in &digests[..2] {
+            let path = world.config.data_dir.join("artifacts").join(&digest[..2]).join(digest);
+            let file = File::options().write(true).open(path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        }
+        let mut round = Round::default();
+        for _ in 0..16 {
+            maintenance::run_once(&app.worker, &mut round).await.unwrap();
+        }
+        assert!(artifacts.read(&digests[0]).await.is_ok());
+        assert!(artifacts.read(&digests[1]).await.is_err(), "nothing names it");
+        assert!(artifacts.read(&digests[2]).await.is_ok(), "it is new");
+        assert_eq!(digests[1], files::digest_of(b"nobody's"));
+    }
+}
+
+story! {
+    /// What a sub-agent has done goes a while after its answer was handed up.
+    async fn conversations_of_sub_agents_expire(world: &mut World) {
+        delegation::staff(world);
+        world.model_will(call("ask_coworker", json!({ "coworker": "researcher", "question": "?" })));
+        world.model_will(say("An answer."));
+        world.model_will(say("It says: an answer."));
+        world.ann_says("ask it").await;
+        assert_eq!(world.rows_of("conversations").await.len(), 2);
+        world.clock.advance(TimeDelta::days(31));
+        maintained(world).await;
+        assert_eq!(world.rows_of("conversations").await.len(), 1);
+        assert_eq!(world.rows_of("tasks").await, [""; 0]);
+        world.model_will(say("Still here."));
+        world.ann_says("are you there?").await;
+        assert_eq!(world.last(), "Still here.");
+    }
+}

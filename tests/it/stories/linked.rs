@@ -1,0 +1,183 @@
+//! Accounts of one person count once.
+
+use channels::{Place, PlaceKind};
+use chrono::TimeDelta;
+use countersign::{
+    agent::approvers::Voter,
+    clock::Clock as _,
+    gateway::approvals::{Came, Choice, doors},
+    journal::{event::Speaker, role::Role},
+    llm::scripted::{call, say},
+    store::{
+        approvals::open,
+        identities::{self, Account},
+    },
+    texts::Language,
+};
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use crate::{api::Served, story, world::World};
+
+async fn asked_in_group(world: &mut World) {
+    drop(world.node().await);
+    world.tampers("DELETE FROM people").await;
+    let account = |id| format!("('web', '{id}', '{id}', 'approver', 0)");
+    let accounts = ["ann", "bob", "eve"].map(account).join(", ");
+    world.tampers(&format!("INSERT INTO people VALUES {accounts}")).await;
+    world.model_will(call("delete", json!({ "path": "a.txt" })));
+    let said = world.said("delete a.txt");
+    world.happens_at(World::group(), ("1", &[]), said).await;
+}
+
+/// Decides in the console, with that account of the web chat.
+async fn in_the_console(world: &World, person: &str, choice: Choice) -> (Came, String) {
+    let app = world.node().await;
+    let approval = app.gateway.store.read(|tx| Box::pin(open(tx, 1))).await.unwrap().remove(0);
+    let voter = Voter {
+        speaker: Speaker { id: person.into(), name: "Ann".into() },
+        channel: "web".into(),
+        role: Some(Role::Approver),
+        platform_roles: vec![],
+        language: Language::default(),
+    };
+    let answer = doors::decide_as(&app.gateway, approval.id.as_str(), choice, voter).await;
+    world.settle(&app).await;
+    let answer = answer.unwrap().unwrap();
+    (answer.came, answer.text)
+}
+
+/// The code that the bot has told.
+fn code(world: &World) -> String {
+    let shown = world.room.messages().last().unwrap().text.clone();
+    shown.split('`').nth(1).expect("a code").to_owned()
+}
+
+/// Redeems a code with an account of the web chat.
+async fn links(world: &World, person: &'static str, code: String) {
+    let (app, now) = (world.node().await, world.clock.now());
+    let link = app.gateway.store.write("link", move |tx| {
+        let code = code.clone();
+        Box::pin(async move {
+            let account = Account::new("web", person);
+            identities::redeem_link(tx, (&account, "Ann"), &code, now).await
+        })
+    });
+    assert!(matches!(link.await.unwrap(), identities::Linking::Linked { .. }));
+}
+
+story! {
+    /// A13: two accounts of one person are one of two; an account that nobody knows to be somebody
+    /// else's cannot allow.
+    async fn two_accounts_of_one_person_count_once(world: &mut World) {
+        world.guard("{ approvers = { who = ['members'], needed = 2 } }");
+        asked_in_group(world).await;
+        let press = world.press("Allow once");
+        world.happens_at(World::group(), ("1", &[]), press).await;
+        let (came, text) = in_the_console(world, "ann", Choice::Once).await;
+        assert_eq!(came, Came::Refused);
+        assert!(text.contains("/link"), "{text}");
+
+        world.ann_says("/link").await;
+        let code = code(world);
+        links(world, "ann", code.clone()).await;
+        assert_eq!(in_the_console(world, "ann", Choice::Once).await.0, Came::Done);
+        assert_eq!(world.deletions(), 0, "that was Ann again");
+        assert!(world.shown().contains("1 of 2: Ann"), "{}", world.shown());
+        world.clock.advance(TimeDelta::seconds(3));
+        in_the_console(world, "ann", Choice::Once).await;
+        assert!(world.shown().contains("0 of 2"), "both votes are taken back: {}", world.shown());
+        world.clock.advance(TimeDelta::seconds(3));
+        in_the_console(world, "ann", Choice::Once).await;
+        world.model_will(say("Done."));
+        let press = world.press("Allow once");
+        world.happens_at(World::group(), ("2", &[]), press).await;
+        assert_eq!(world.deletions(), 1, "Bob is the second");
+    }
+}
+
+story! {
+    /// A13: the requester does not decide by another account, linked or not; to deny is always safe.
+    async fn the_requester_is_not_somebody_else_in_the_console(world: &mut World) {
+        world.guard("{ approvers = { who = ['role:approver'], but_requester = true } }");
+        asked_in_group(world).await;
+        assert_eq!(in_the_console(world, "ann", Choice::Once).await.0, Came::Refused);
+        world.ann_says("/link").await;
+        let own = code(world);
+        links(world, "ann", own).await;
+        let (came, text) = in_the_console(world, "ann", Choice::Once).await;
+        assert_eq!(came, Came::Refused);
+        assert!(text.contains("somebody else"), "{text}");
+        assert_eq!(world.deletions(), 0);
+
+        let private = Place { chat: "8".into(), thread: None, kind: PlaceKind::Private };
+        let said = world.said("/link");
+        world.happens_at(private, ("2", &[]), said).await;
+        let bobs = code(world);
+        links(world, "bob", bobs).await;
+        world.model_will(say("Done."));
+        assert_eq!(in_the_console(world, "bob", Choice::Once).await.0, Came::Done);
+        assert_eq!(world.deletions(), 1);
+
+        asked_in_group(world).await;
+        world.model_will(say("Then not."));
+        let deny = Choice::Deny { reason: None };
+        assert_eq!(in_the_console(world, "eve", deny).await.0, Came::Done);
+    }
+}
+
+story! {
+    /// A code works once, for ten minutes, in a private chat; an account can be unlinked.
+    async fn a_code_links_two_accounts(world: &mut World) {
+        let said = world.said("/link");
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        assert!(world.last().contains("private chat"), "{}", world.last());
+        world.ann_says("/link").await;
+        let own = code(world);
+        world.ann_says(&format!("/link {own}")).await;
+        assert!(world.last().contains("from this account"), "{}", world.last());
+        world.ann_says("/link").await;
+        let other = code(world);
+        let private = Place { chat: "8".into(), thread: None, kind: PlaceKind::Private };
+        world.clock.advance(TimeDelta::minutes(11));
+        let said = world.said(&format!("/link {other}"));
+        world.happens_at(private.clone(), ("2", &[]), said).await;
+        assert!(world.last().contains("expired"), "{}", world.last());
+        world.ann_says("/link").await;
+        let third = code(world);
+        for answer in ["linked to Ann on room", "expired"] {
+            let said = world.said(&format!("/link {}", third.to_lowercase()));
+            world.happens_at(private.clone(), ("2", &[]), said).await;
+            assert!(world.last().contains(answer), "{}", world.last());
+        }
+        assert_eq!(world.rows_of("identities").await.len(), 2);
+        assert!(world.rows_of("audit").await.iter().any(|row| row.contains("linked")));
+        for answer in ["no longer linked", "isn't linked"] {
+            world.ann_says("/link off").await;
+            assert!(world.last().contains(answer), "{}", world.last());
+        }
+    }
+}
+
+story! {
+    /// An owner links accounts that cannot enter a code: tokens.
+    async fn an_owner_links_a_token(world: &mut World) {
+        world.guard("{ approvers = 'others' }");
+        asked_in_group(world).await;
+        let served = Served::of(world).await;
+        let owner = served.token("root", Role::Owner).await;
+        let approver = served.token("bot", Role::Approver).await;
+        let open = served.get(&owner, "/approvals").await["items"][0]["id"].clone();
+        let path = format!("/approvals/{}/decision", open.as_str().unwrap());
+        let allow = json!({ "decision": "allow" });
+        let decides = async |allow| served.ask(&approver, (Method::POST, &path), Some(allow)).await;
+        let (status, _) = decides(allow.clone()).await;
+        assert_eq!(status, StatusCode::FORBIDDEN);
+        let link = (Method::PUT, "/people/api/token:bot/link");
+        let bob = json!({ "channel": "room", "person": "2" });
+        let (status, problem) = served.ask(&owner, link, Some(bob)).await;
+        assert_eq!(status, StatusCode::NO_CONTENT, "{problem}");
+        let (status, answer) = decides(allow).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+    }
+}
