@@ -331,6 +331,10 @@ fn migrations(sql: Sql) -> Migrator {
             include_str!("../../migrations/postgres/0009_memory_words.sql")
         ),
     };
+    let due = match sql {
+        Sql::Sqlite => include_str!("../../migrations/sqlite/0022_outbox_due.sql"),
+        Sql::Postgres => include_str!("../../migrations/postgres/0022_outbox_due.sql"),
+    };
     let texts = [
         (1, "first", include_str!("../../migrations/0001_first.sql")),
         (2, "positions", include_str!("../../migrations/0002_positions.sql")),
@@ -348,6 +352,8 @@ fn migrations(sql: Sql) -> Migrator {
         (14, "memory vectors", include_str!("../../migrations/0014_memory_vectors.sql")),
         (15, "webhooks", include_str!("../../migrations/0015_webhooks.sql")),
         (17, "sign on", include_str!("../../migrations/0017_sign_on.sql")),
+        (22, "outbox due", due),
+        (23, "drafts", include_str!("../../migrations/0023_drafts.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {
         let text = sqlx::SqlStr::from_static(text);

@@ -11,7 +11,8 @@
 //! - [`leases`]: who may advance what, until when
 //! - [`mcp_tools`]: what servers have said of their tools
 //! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
-//! - [`outbox`]: what is to be shown; `album`: pictures together
+//! - [`outbox`]: what is to be shown; `album`: pictures together; [`due`]: what can be sent now;
+//!   [`sending`]: how it ended; [`drafts`]: messages in which answers grow
 //! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions ([`question`]), and the one update that decides
 //! - [`grants`]: leave for longer; the halt of all tools
@@ -43,6 +44,8 @@ pub mod channels;
 pub mod conversations;
 mod count;
 pub mod db;
+pub mod drafts;
+pub mod due;
 pub mod erase;
 pub mod figures;
 pub mod files;
@@ -64,6 +67,7 @@ pub mod question;
 pub mod record;
 pub mod rules;
 pub mod schedules;
+pub mod sending;
 pub mod shelf;
 pub mod showing;
 pub mod tally;

@@ -49,7 +49,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let drafting = Drafting::of(turn);
     let on_text = |piece: &str| drafting.grow(&draft, piece);
     let gateway = &turn.worker.gateway;
-    let mut drafts = Drafts::new(gateway, turn.claimed, turn.reply_to());
+    let mut drafts = Drafts::new(gateway, turn.claimed, turn.growing());
     let begun = Instant::now();
     let span = asking(model.as_ref());
     let replied = tokio::select! {
@@ -216,7 +216,9 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
         let done = is_last && turn.session.said_upto <= upto;
         let terms = if done { Terms::IfCurrentThenRest } else { Terms::IfCurrent };
         let answer = answer.clone().filter(|_| done);
-        let change = Change { terms, facts: facts.clone(), used: used.clone(), answer, ..change };
+        let answers = turn.answers();
+        let (facts, used) = (facts.clone(), used.clone());
+        let change = Change { terms, facts, used, answer, answers, ..change };
         let recorded =
             gateway.store.record(&turn.claimed.lease, change, gateway.clock.now()).await?;
         if recorded != Recorded::Behind {
