@@ -3,7 +3,7 @@
 //! - [`advance`]: the loop; read this first. `turn`: what each of its steps has at hand
 //! - [`fetch`]: gets the files that came with messages
 //! - [`think`]: asks the model
-//! - [`look`]: shows it pictures
+//! - [`look`]: shows it pictures; `long`: what is shown of a long answer
 //! - [`act`]: runs tools (`running`: those under way); [`ask`]: asks people
 //! - [`asking`]: what calls under way want to know of people
 //! - [`delegate`]: begins sub-agents
@@ -25,6 +25,7 @@ pub mod duties;
 pub mod fetch;
 pub mod hooks;
 pub mod limits;
+mod long;
 mod look;
 pub mod memory;
 mod running;
