@@ -132,9 +132,10 @@ impl Breakers {
         sent: &Result<Receipt, SendError>,
         now: DateTime<Utc>,
     ) {
-        let problem = match sent {
-            Err(SendError::Retry { after: None, reason } | SendError::Unknown(reason)) => reason,
-            _ => return self.change(channel, |breaker| breaker.answered(channel, now)),
+        let Err(SendError::Retry { after: None, reason: problem } | SendError::Unknown(problem)) =
+            sent
+        else {
+            return self.change(channel, |breaker| breaker.answered(channel, now));
         };
         self.change(channel, |breaker| match &mut breaker.state {
             State::Closed { failures } => {
@@ -202,10 +203,6 @@ mod tests {
         Err(SendError::Retry { after: None, reason: "connection refused".into() })
     }
 
-    fn up() -> Result<Receipt, SendError> {
-        Ok(Receipt::nowhere())
-    }
-
     fn row(id: &str) -> OutboxId {
         OutboxId(id.into())
     }
@@ -236,7 +233,7 @@ mod tests {
         assert_eq!(breakers.admits("tg", at(now)), Admits::Probe);
         breakers.begin_probe("tg", &row("b"));
         assert_eq!(breakers.admits("tg", at(now)), Admits::Nothing, "a single probe");
-        breakers.observe("tg", &row("b"), &up(), at(now));
+        breakers.observe("tg", &row("b"), &Ok(Receipt::nowhere()), at(now));
         assert_eq!(breakers.admits("tg", at(now)), Admits::Sends);
     }
 

@@ -219,7 +219,7 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
         let answer = answer.clone().filter(|_| done);
         let answers = turn.answers();
         let (facts, used) = (facts.clone(), used.clone());
-        let change = Change { terms, facts, used, answer, answers, ..change };
+        let change = Change { answers, facts, used, answer, terms, ..change };
         let recorded =
             gateway.store.record(&turn.claimed.lease, change, gateway.clock.now()).await?;
         if recorded != Recorded::Behind {
