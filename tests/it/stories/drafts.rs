@@ -43,7 +43,7 @@ struct OnTelegram {
 }
 
 impl OnTelegram {
-    async fn new() -> Box<dyn Group> {
+    async fn start() -> Box<dyn Group> {
         let fake = FakeTelegram::start().await;
         let chat = fake.group("Team");
         Box::new(Self { fake, chat, held: telegram::Held::default() })
@@ -86,7 +86,7 @@ struct OnDiscord {
 }
 
 impl OnDiscord {
-    async fn new() -> Box<dyn Group> {
+    async fn start() -> Box<dyn Group> {
         let fake = FakeDiscord::start().await;
         Box::new(Self { fake, held: discord::Held::default() })
     }
@@ -199,27 +199,27 @@ story! {
     /// R3: a placeholder that comes later than its answer replaces nothing, and is replaced by
     /// nothing.
     async fn a_late_placeholder_is_deleted_on_telegram(world: &mut World) {
-        a_late_placeholder(world, OnTelegram::new().await).await;
+        a_late_placeholder(world, OnTelegram::start().await).await;
     }
 }
 
 story! {
     /// R3: the same where messages have a nonce.
     async fn a_late_placeholder_is_deleted_on_discord(world: &mut World) {
-        a_late_placeholder(world, OnDiscord::new().await).await;
+        a_late_placeholder(world, OnDiscord::start().await).await;
     }
 }
 
 story! {
     /// R3: only the answer of the turn replaces the message in which it grew.
     async fn a_reminder_leaves_a_growing_answer_alone_on_telegram(world: &mut World) {
-        others_while_it_grows(world, OnTelegram::new().await).await;
+        others_while_it_grows(world, OnTelegram::start().await).await;
     }
 }
 
 story! {
     /// R3
     async fn a_reminder_leaves_a_growing_answer_alone_on_discord(world: &mut World) {
-        others_while_it_grows(world, OnDiscord::new().await).await;
+        others_while_it_grows(world, OnDiscord::start().await).await;
     }
 }
