@@ -81,7 +81,10 @@ impl Outgoing {
             Self::Draft { .. } if limits.drafts.is_none() => Vec::new(),
             Self::Draft { markdown } => newest(&markdown, limits),
             Self::Typing if limits.typing_for.is_none() => Vec::new(),
-            same @ (Self::Typing | Self::Placeholder { .. } | Self::Toast { .. }) => vec![same],
+            same @ (Self::Typing
+            | Self::Placeholder { .. }
+            | Self::Removal
+            | Self::Toast { .. }) => vec![same],
         }
     }
 }

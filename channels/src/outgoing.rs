@@ -49,6 +49,9 @@ pub enum Outgoing {
     Draft {
         markdown: String,
     },
+    /// Deletes the message that the receipt names: one of ours that came too late. A channel that
+    /// cannot delete refuses it, and the message stays as it is.
+    Removal,
     /// "is typing"
     Typing,
     /// The private answer to a press. An empty text only stops the button's spinner.

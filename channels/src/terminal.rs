@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Person, Place, PlaceKind,
     Receipt, SendError, Shipment, Unit, WebhookError, WebhookRequest, What,
+    error::rejected,
     incoming::Batch,
     limits::{Paces, Repeat},
     text,
@@ -215,6 +216,7 @@ impl Channel for Terminal {
             Outgoing::Placeholder { .. } | Outgoing::Draft { .. } | Outgoing::Typing => {
                 return Ok(Receipt { message: shipment.key.clone() });
             }
+            Outgoing::Removal => return Err(rejected("what is printed cannot be deleted")),
         };
         self.print(&shipment.key, &shown)?;
         Ok(Receipt { message: shipment.key.clone() })

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
     Shipment, Unit, WebhookError, WebhookRequest,
+    error::rejected,
     limits::{Paces, Repeat},
 };
 
@@ -98,8 +99,11 @@ impl Channel for Web {
         Err(WebhookError::Absent)
     }
 
-    /// Always succeeds: a page that is not open reads what it missed out of its history.
+    /// Succeeds for all that is shown: a page that is not open reads what it missed out of its history.
     async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
+        if matches!(shipment.what, Outgoing::Removal) {
+            return Err(rejected("a page keeps what it shows"));
+        }
         let shown = WebShown {
             chat: shipment.place.chat.clone(),
             key: shipment.key.clone(),

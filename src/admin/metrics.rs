@@ -18,7 +18,7 @@ use subtle::ConstantTimeEq as _;
 
 use super::{Admin, problem::Problem};
 use crate::{
-    gateway::{CHANNEL_UP, Gateway},
+    gateway::{CHANNEL_UP, Gateway, breaker::SUSPENDED},
     store::{figures::Figures, tally, unreadable::UNREADABLE_ROWS},
     worker::{sessions::EVENTS_READ, think::LLM_SECONDS},
 };
@@ -75,6 +75,7 @@ pub const METRICS: &[(&str, Kind, &str)] = &[
     (LEASES, Kind::Gauge, "Leases that all nodes hold"),
     (READY, Kind::Gauge, "Conversations that wait for a node"),
     (CHANNEL_UP, Kind::Gauge, "1 while this node listens on the channel"),
+    (SUSPENDED, Kind::Gauge, "1 while the platform of a channel cannot be sent to"),
     ("process_resident_memory_bytes", Kind::Process, "Memory in use"),
     ("process_open_fds", Kind::Process, "Open files and sockets"),
     ("process_cpu_seconds_total", Kind::Process, "Time of all cores"),
@@ -128,6 +129,7 @@ pub fn begin(gateway: &Gateway) {
     metrics::counter!(UNREADABLE_ROWS).increment(0);
     for channel in gateway.channels.keys() {
         metrics::gauge!(CHANNEL_UP, "channel" => channel.clone()).increment(0.0);
+        metrics::gauge!(SUSPENDED, "channel" => channel.clone()).increment(0.0);
     }
 }
 

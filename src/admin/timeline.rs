@@ -209,6 +209,7 @@ fn shown(what: Outgoing) -> Option<Shown> {
         },
         Outgoing::Placeholder { .. }
         | Outgoing::Draft { .. }
+        | Outgoing::Removal
         | Outgoing::Typing
         | Outgoing::Toast { .. } => return None,
     })

@@ -103,6 +103,7 @@ impl App {
             messages_per_minute: config.limits.messages_per_minute,
             models: config.models.iter().map(|model| model.id.clone()).collect(),
             paces: crate::gateway::pace::Paces::default(),
+            breakers: Arc::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });

@@ -4,10 +4,10 @@ use anyhow::Result;
 use channels::{Channel, Outgoing, Receipt, SendError, Shipment};
 
 use super::{
-    Gateway,
+    Gateway, outcome,
     shipment::{passing, shipment},
 };
-use crate::{store::outbox::Sending, texts::Language};
+use crate::{store::sending::Sending, texts::Language};
 
 /// Shows it together with the pictures behind it, if it is the first of any, and the platform takes
 /// them as an album.
@@ -26,12 +26,12 @@ pub(super) async fn show(
         return Ok(None);
     }
     let sent = match packed(gateway, first, &others).await {
-        Ok(album) => channel.send(&album).await,
+        Ok(album) => outcome::send(gateway, channel, first, &album).await,
         Err(problem) => Err(passing(problem)),
     };
     match sent {
         Ok(receipt) => {
-            let ended = gateway.store.end_album(others).await;
+            let ended = gateway.store.end_album(first, others).await;
             ended.map_err(|problem| SendError::Unknown(format!("{problem:#}")))?;
             Ok(Some(receipt))
         }
@@ -63,16 +63,15 @@ async fn one(gateway: &Gateway, sending: &Sending) -> Result<Shipment> {
     Ok(shipment)
 }
 
-/// M3: what may stand there already says so where it is shown again.
+/// M3: a picture that may be shown already says so where it is shown again.
 pub(super) async fn mark(gateway: &Gateway, sending: &mut Sending) -> Result<()> {
-    if !sending.may_stand_there() {
+    if !sending.may_be_shown() {
         return Ok(());
     }
-    if let Outgoing::File { caption, .. } = &mut sending.what {
-        let mark = Language::of(Some(&sending.language)).words().perhaps_twice;
-        let before = caption.take().map_or_else(String::new, |caption| caption + "\n\n");
-        *caption = Some(before + mark);
-    }
+    let Outgoing::File { caption, .. } = &mut sending.what else { return Ok(()) };
+    let mark = Language::of(Some(&sending.language)).words().perhaps_twice;
+    let before = caption.take().map_or_else(String::new, |caption| caption + "\n\n");
+    *caption = Some(before + mark);
     sending.receipt = None;
-    gateway.store.show_instead(&sending.id, &sending.what).await
+    gateway.store.show_instead(sending).await
 }

@@ -119,6 +119,7 @@ async fn end_all(
 ) -> Result<()> {
     journal::append(tx, conversation, &event, desk.now).await?;
     tasks::stop(tx, conversation, by, desk.now).await?;
+    outbox::withdraw_answers(tx, conversation).await?;
     withdrawn::all(tx, conversation, (Status::Withdrawn, &by.name), desk.now).await
 }
 

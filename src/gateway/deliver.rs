@@ -1,57 +1,79 @@
-//! What the outbox holds is shown, in the order of each conversation.
+//! Sends what the outbox holds, in the order of each conversation.
 //!
 //! A send is repeated only where the platform cannot show it twice: under its native key, or, where
 //! there is none, as an edit of a placeholder that was sent and remembered first.
+//!
+//! Each channel has permits, a claim and a circuit breaker of its own: a platform that is slow or
+//! down delays no other.
 
 use anyhow::Result;
 use channels::{Channel, Outgoing, Receipt, SendError, limits::Repeat};
 use chrono::{DateTime, TimeDelta, Utc};
-use std::{sync::Arc, time::Duration};
-use tokio::sync::Semaphore;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument as _;
 
 use super::{
     Gateway, album, approvals,
-    shipment::{passing, shipment},
+    breaker::{Admits, Breakers},
+    outcome,
+    shipment::{passing, removal, shipment},
 };
 use crate::{
-    store::{
-        conversations,
-        outbox::{Ended, Sending},
-    },
+    journal::ids::OutboxId,
+    store::{due::Share, sending::Sending},
     texts::Language,
 };
 
-/// Sends under way at once; one that hangs on a slow platform holds no other up.
-const AT_ONCE: usize = 2_000;
-/// The rows that one claim takes at most.
+/// Sends under way at once on all channels together, shared out evenly.
+const AT_ONCE: usize = 4_000;
+/// And on one channel: more than a bot has slow chats, so that the next one is answered at once.
+const AT_ONCE_ON_A_CHANNEL: usize = 1_000;
+/// Also where there are many channels.
+const AT_LEAST_ON_A_CHANNEL: usize = 64;
+/// The rows that one claim takes at most on a channel.
 const CLAIMED_AT_ONCE: usize = 64;
-/// The longest wait between two tries.
-const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(5);
-/// After so long without success a row is given up.
-const GIVE_UP_AFTER: TimeDelta = TimeDelta::hours(48);
+/// How often rows for channels that are not configured are looked for, and how long they wait: a
+/// node may not have the newest configuration yet.
+const SWEEPS_EVERY: TimeDelta = TimeDelta::hours(1);
+const UNKNOWN_FOR: TimeDelta = TimeDelta::days(7);
+/// How long the loop waits for news at most.
+const LOOKS_EVERY: Duration = Duration::from_millis(500);
 
 pub async fn deliver(gateway: Arc<Gateway>) {
-    let permits = Arc::new(Semaphore::new(AT_ONCE));
+    let lanes = Lanes::new(&gateway);
+    let mut sweeps_at = gateway.clock.now();
     while !gateway.stop.is_cancelled() {
-        let free = permits.available_permits().min(CLAIMED_AT_ONCE);
-        let claimed = gateway.store.claim_sends(free, gateway.clock.now()).await;
+        if gateway.clock.now() >= sweeps_at {
+            sweeps_at = gateway.clock.now() + SWEEPS_EVERY;
+            let gateway = gateway.clone();
+            gateway.tasks.clone().spawn(async move { refuse_unknown(&gateway).await });
+        }
+        let plan = plan(&gateway, |channel| lanes.free(channel));
+        for channel in plan.checks {
+            gateway.breakers.begin_check(&channel);
+            let gateway = gateway.clone();
+            gateway.tasks.clone().spawn(async move { check(&gateway, &channel).await });
+        }
+        let claimed = gateway.store.claim_sends(plan.shares, gateway.clock.now()).await;
         let sendings = claimed.unwrap_or_else(|problem| {
-            tracing::error!(problem = format!("{problem:#}"), "cannot read the outbox");
+            let problem = format!("{problem:#}");
+            tracing::error!(problem, "could not claim rows of the outbox");
             Vec::new()
         });
         if sendings.is_empty() {
             tokio::select! {
                 () = gateway.stop.cancelled() => {}
-                () = gateway.store.bell.outbox() => {}
+                () = lanes.freed.notified() => {}
+                _ = tokio::time::timeout(plan.wait, gateway.store.bell.outbox()) => {}
             }
         }
         for sending in sendings {
-            let permit = permits.clone().acquire_owned().await.expect("never closed");
+            let slot = lanes.take(&gateway, &sending).await;
             let gateway = gateway.clone();
             gateway.tasks.clone().spawn(async move {
                 ship(&gateway, sending).await;
-                drop(permit);
+                drop(slot);
             });
         }
     }
@@ -59,40 +81,179 @@ pub async fn deliver(gateway: Arc<Gateway>) {
 
 /// Sends what can be sent now, once; how much that was.
 pub async fn deliver_ready(gateway: &Gateway) -> Result<usize> {
-    let sendings = gateway.store.claim_sends(CLAIMED_AT_ONCE, gateway.clock.now()).await?;
-    let shipped = sendings.into_iter().map(|sending| ship(gateway, sending));
+    for channel in plan(gateway, |_| CLAIMED_AT_ONCE).checks {
+        gateway.breakers.begin_check(&channel);
+        check(gateway, &channel).await;
+    }
+    let shares = plan(gateway, |_| CLAIMED_AT_ONCE).shares;
+    let sendings = gateway.store.claim_sends(shares, gateway.clock.now()).await?;
+    let shipped = sendings.into_iter().map(|sending| async move {
+        let slot = Slot::new(gateway, &sending, None);
+        ship(gateway, sending).await;
+        drop(slot);
+    });
     Ok(futures::future::join_all(shipped).await.len())
 }
 
+/// Nobody claims rows of a channel that has been removed from the configuration.
+async fn refuse_unknown(gateway: &Gateway) {
+    let known: Vec<_> = gateway.channels.keys().cloned().collect();
+    if known.is_empty() {
+        return;
+    }
+    let before = gateway.clock.now() - UNKNOWN_FOR;
+    match gateway.store.refuse_unknown(known, before).await {
+        Ok(0) => {}
+        Ok(count) => tracing::warn!(count, "gave up rows for channels that are not configured"),
+        Err(problem) => {
+            let problem = format!("{problem:#}");
+            tracing::error!(problem, "could not give up rows for channels that are not configured");
+        }
+    }
+}
+
+/// What may be claimed now, and which platforms are to be asked whether they answer.
+struct Plan {
+    shares: Vec<Share>,
+    checks: Vec<String>,
+    /// When to look again, if nothing happens meanwhile.
+    wait: Duration,
+}
+
+fn plan(gateway: &Gateway, free: impl Fn(&str) -> usize) -> Plan {
+    let now = gateway.clock.now();
+    let mut plan = Plan { shares: Vec::new(), checks: Vec::new(), wait: LOOKS_EVERY };
+    for (channel, connected) in &gateway.channels {
+        let most = match gateway.breakers.admits(channel, now) {
+            Admits::Sends => free(channel).min(CLAIMED_AT_ONCE),
+            Admits::Probe => free(channel).min(1),
+            Admits::Check => {
+                plan.checks.push(channel.clone());
+                0
+            }
+            Admits::Nothing => 0,
+        };
+        // What the bot may not send yet is not claimed: a backlog would only be put off again.
+        let most = match gateway.paces.room(channel, &connected.channel.limits().paces, now) {
+            Ok(room) => most.min(room),
+            Err(until) => {
+                plan.wait = plan.wait.min((until - now).to_std().unwrap_or_default());
+                0
+            }
+        };
+        plan.shares.push(Share { channel: channel.clone(), most });
+    }
+    plan
+}
+
+/// Asks a platform whether it answers.
+async fn check(gateway: &Gateway, channel: &str) {
+    let Some(connected) = gateway.channels.get(channel) else { return };
+    let checked = tokio::time::timeout(CHECK_FOR, connected.channel.check()).await;
+    let problem = match checked {
+        Ok(Ok(())) => None,
+        Ok(Err(problem)) => Some(problem.to_string()),
+        Err(_) => Some("no answer".to_owned()),
+    };
+    gateway.breakers.checked(channel, problem, gateway.clock.now());
+}
+
+/// How long a platform has for that.
+const CHECK_FOR: Duration = Duration::from_secs(30);
+
+/// The permits of each channel.
+struct Lanes {
+    permits: BTreeMap<String, Arc<Semaphore>>,
+    /// Rung when a channel that had no permit left has one again.
+    freed: Arc<Notify>,
+}
+
+impl Lanes {
+    fn new(gateway: &Gateway) -> Self {
+        let share = AT_ONCE / gateway.channels.len().max(1);
+        let each = share.clamp(AT_LEAST_ON_A_CHANNEL, AT_ONCE_ON_A_CHANNEL);
+        let lane = |channel: &String| (channel.clone(), Arc::new(Semaphore::new(each)));
+        Self { permits: gateway.channels.keys().map(lane).collect(), freed: Arc::default() }
+    }
+
+    fn free(&self, channel: &str) -> usize {
+        self.permits.get(channel).map_or(0, |permits| permits.available_permits())
+    }
+
+    /// A claim takes no more rows of a channel than it has permits, and this alone takes them: there
+    /// is one.
+    async fn take(&self, gateway: &Gateway, sending: &Sending) -> Slot {
+        let permits = self.permits.get(&sending.channel).cloned();
+        let permit = match permits {
+            Some(permits) => permits.acquire_owned().await.ok(),
+            None => None,
+        };
+        let freed = self.freed.clone();
+        Slot::new(gateway, sending, permit.map(|permit| Permit { permit, freed }))
+    }
+}
+
+/// A permit of a channel.
+struct Permit {
+    permit: OwnedSemaphorePermit,
+    freed: Arc<Notify>,
+}
+
+/// The right to send one row, as long as it lives.
+struct Slot {
+    permit: Option<Permit>,
+    breakers: Arc<Breakers>,
+    channel: String,
+    id: OutboxId,
+}
+
+impl Slot {
+    fn new(gateway: &Gateway, sending: &Sending, permit: Option<Permit>) -> Self {
+        let (breakers, channel) = (gateway.breakers.clone(), sending.channel.clone());
+        breakers.begin_probe(&channel, &sending.id);
+        Self { permit, breakers, channel, id: sending.id.clone() }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.breakers.end_probe(&self.channel, &self.id);
+        if let Some(Permit { permit, freed }) = self.permit.take() {
+            let was_last = permit.semaphore().available_permits() == 0;
+            drop(permit);
+            if was_last {
+                freed.notify_one();
+            }
+        }
+    }
+}
+
 async fn ship(gateway: &Gateway, mut sending: Sending) {
-    if let Err(until) = in_time(gateway, &sending) {
-        if let Err(problem) = gateway.store.put_off(&sending.id, until).await {
-            tracing::error!(outbox.id = %sending.id, problem = format!("{problem:#}"), "it lapses");
+    let Some(connected) = gateway.channels.get(&sending.channel) else { return };
+    if let Err(until) = in_time(gateway, connected.channel.as_ref(), &sending) {
+        if let Err(problem) = gateway.store.put_off(&sending, until).await {
+            let problem = format!("{problem:#}");
+            tracing::error!(outbox.id = %sending.id, problem, "could not put a send off");
         }
         return;
     }
-    let outcome = match gateway.channels.get(&sending.channel) {
-        Some(connected) => {
-            let span = tracing::info_span!("send", channel.id = sending.channel);
-            show(gateway, connected.channel.as_ref(), &mut sending).instrument(span).await
-        }
-        None => Err(SendError::Retry {
-            after: Some(Duration::from_mins(1)),
-            reason: format!("no channel is called `{}`", sending.channel),
-        }),
-    };
-    if let Err(problem) = settle(gateway, &sending, outcome).await {
+    let span = tracing::info_span!("send", channel.id = sending.channel);
+    let sent = show(gateway, connected.channel.as_ref(), &mut sending).instrument(span).await;
+    if let Err(problem) = outcome::settle(gateway, &sending, sent).await {
         let problem = format!("{problem:#}");
-        // The row lapses and is sent once more, which the platform takes for the same.
+        // The lease lapses and the row is sent once more, which the platform takes for the same.
         tracing::error!(outbox.id = %sending.id, problem, "the end of a send was not recorded");
     }
 }
 
 /// Whether the platform takes this now; otherwise, when to try.
-fn in_time(gateway: &Gateway, sending: &Sending) -> Result<(), DateTime<Utc>> {
-    let Some(connected) = gateway.channels.get(&sending.channel) else { return Ok(()) };
+fn in_time(
+    gateway: &Gateway,
+    channel: &dyn Channel,
+    sending: &Sending,
+) -> Result<(), DateTime<Utc>> {
     let to = (sending.channel.as_str(), &sending.place);
-    gateway.paces.take(to, &connected.channel.limits().paces, gateway.clock.now())
+    gateway.paces.take(to, &channel.limits().paces, gateway.clock.now())
 }
 
 /// Sends, in two steps where the platform needs it.
@@ -105,12 +266,15 @@ async fn show(
     if let Some(receipt) = album::show(gateway, channel, sending).await? {
         return Ok(receipt);
     }
-    if sending.receipt.is_none() && channel.limits().repeat == Repeat::EditInPlace {
-        let reply_to = sending.what.reply_to().map(str::to_owned);
-        let placeholder = shipment(sending, Outgoing::Placeholder { reply_to });
-        let receipt = channel.send(&placeholder).await?;
-        gateway.store.placed(&sending.id, &receipt).await.map_err(passing)?;
-        sending.receipt = Some(receipt);
+    if channel.limits().repeat == Repeat::EditInPlace {
+        let is_text = matches!(sending.what, Outgoing::Text { .. });
+        let had_no_answer = is_text && sending.receipt.is_none() && sending.unknowns > 0;
+        if had_no_answer || sending.may_be_shown() {
+            return show_once(gateway, channel, sending).await;
+        }
+        if sending.receipt.is_none() {
+            place(gateway, channel, sending).await?;
+        }
     }
     let mut shipment = shipment(sending, sending.what.clone());
     if let Some(approval) = sending.what.approval() {
@@ -122,87 +286,69 @@ async fn show(
         match gateway.artifacts.read(digest).await {
             Ok(bytes) => shipment.bytes = Some(bytes),
             Err(problem) => {
-                tracing::error!(problem = format!("{problem:#}"), "an artifact cannot be read");
+                let problem = format!("{problem:#}");
+                tracing::error!(outbox.id = %sending.id, problem, "could not read an artifact");
                 let markdown = Language::of(Some(&sending.language)).words().file_missing(name);
                 shipment.what = Outgoing::Text { markdown, reply_to: None };
             }
         }
     }
-    channel.send(&shipment).await
+    outcome::send(gateway, channel, sending, &shipment).await
 }
 
-async fn settle(
+/// Sends a placeholder and remembers it: from then on every try is an edit.
+async fn place(
     gateway: &Gateway,
-    sending: &Sending,
-    outcome: Result<Receipt, SendError>,
-) -> Result<()> {
-    let store = &gateway.store;
-    match outcome {
-        Ok(receipt) => {
-            let sent = Sending { receipt: Some(receipt), ..sending.clone() };
-            store.sent(&sent, Ended::Sent, String::new()).await
-        }
-        Err(SendError::Retry { after, reason }) => {
-            if let Some(after) = after {
-                park(gateway, sending, &sending.place.chat, after).await?;
-            }
-            again(gateway, sending, after, reason).await
-        }
-        Err(SendError::Paused { after, reason }) => {
-            park(gateway, sending, "", after).await?;
-            again(gateway, sending, Some(after), reason).await
-        }
-        Err(SendError::Unknown(reason)) => again(gateway, sending, None, reason).await,
-        Err(SendError::Moved { chat }) => {
-            let (channel, from) = (sending.channel.clone(), sending.place.chat.clone());
-            let now = gateway.clock.now();
-            store
-                .write("move chat", move |tx| {
-                    Box::pin(async move {
-                        approvals::moves::chat_moved(tx, &channel, (&from, &chat), now).await
-                    })
-                })
-                .await?;
-            again(gateway, sending, Some(Duration::ZERO), "the chat has moved".into()).await
-        }
-        Err(SendError::Gone(reason)) => give_up(gateway, sending, Ended::Gone, reason).await,
-        Err(SendError::Rejected(reason)) => give_up(gateway, sending, Ended::Refused, reason).await,
+    channel: &dyn Channel,
+    sending: &mut Sending,
+) -> Result<(), SendError> {
+    let reply_to = sending.what.reply_to().map(str::to_owned);
+    let placeholder = shipment(sending, Outgoing::Placeholder { reply_to });
+    let receipt = outcome::send(gateway, channel, sending, &placeholder).await?;
+    if !gateway.store.placed(sending, Some(&receipt)).await.map_err(passing)? {
+        let stray = removal(sending.place.clone(), receipt);
+        // It stays if this fails: an empty message, as after a crash.
+        let _ = channel.send(&stray).await;
+        return Err(passing(anyhow::anyhow!("another node sends this row by now")));
     }
+    sending.receipt = Some(receipt);
+    Ok(())
 }
 
-/// The platform has had enough of us, there or everywhere: nothing more until then.
-async fn park(gateway: &Gateway, sending: &Sending, chat: &str, after: Duration) -> Result<()> {
-    let now = gateway.clock.now();
-    let until = now + TimeDelta::from_std(after).unwrap_or(LONGEST_WAIT);
-    gateway.paces.park((&sending.channel, &sending.place), now, after);
-    let (channel, chat) = (sending.channel.clone(), chat.to_owned());
-    gateway
-        .store
-        .write("park", move |tx| {
-            Box::pin(async move { conversations::park(tx, (&channel, &chat), until, now).await })
-        })
-        .await
-}
-
-async fn again(
+/// Sends a text as it is: its placeholder got no answer, and must not be followed by one after
+/// another. That it may be shown is noted first; from then on a try says that it may be a duplicate.
+async fn show_once(
     gateway: &Gateway,
+    channel: &dyn Channel,
     sending: &Sending,
-    after: Option<Duration>,
-    reason: String,
-) -> Result<()> {
-    let now = gateway.clock.now();
-    if now - sending.created_at > GIVE_UP_AFTER {
-        return give_up(gateway, sending, Ended::Refused, reason).await;
+) -> Result<Receipt, SendError> {
+    let may_be_shown = sending.may_be_shown();
+    let mut shipment = shipment(sending, sending.what.clone());
+    shipment.receipt = None;
+    if may_be_shown {
+        shipment.what = marked(channel, sending)?;
+    } else if !gateway.store.placed(sending, Some(&Receipt::nowhere())).await.map_err(passing)? {
+        return Err(passing(anyhow::anyhow!("another node sends this row by now")));
     }
-    let wait = after.and_then(|a| TimeDelta::from_std(a).ok()).unwrap_or_else(|| {
-        let doubled = 1_i64 << sending.attempts.clamp(0, 9);
-        TimeDelta::milliseconds(250 * doubled).min(LONGEST_WAIT)
-    });
-    tracing::warn!(outbox.id = %sending.id, channel.id = sending.channel, reason, "will send again");
-    gateway.store.try_again(&sending.id, now + wait, reason).await
+    let sent = outcome::send(gateway, channel, sending, &shipment).await;
+    let surely_not = !matches!(sent, Ok(_) | Err(SendError::Unknown(_)));
+    if surely_not && !may_be_shown {
+        gateway.store.placed(sending, None).await.map_err(passing)?;
+    }
+    sent
 }
 
-async fn give_up(gateway: &Gateway, sending: &Sending, ended: Ended, reason: String) -> Result<()> {
-    tracing::error!(outbox.id = %sending.id, channel.id = sending.channel, reason, "not shown");
-    approvals::moves::given_up(gateway, sending, ended, reason).await
+/// M3: a text that may be shown already says so where it is shown again.
+fn marked(channel: &dyn Channel, sending: &Sending) -> Result<Outgoing, SendError> {
+    let mark = Language::of(Some(&sending.language)).words().perhaps_twice;
+    let Outgoing::Text { markdown, reply_to } = &sending.what else {
+        return Ok(sending.what.clone());
+    };
+    let markdown = format!("{mark}\n\n{markdown}");
+    let mut parts =
+        Outgoing::Text { markdown, reply_to: reply_to.clone() }.degrade(channel.limits());
+    match (parts.pop(), parts.is_empty()) {
+        (Some(one), true) => Ok(one),
+        _ => Err(SendError::Rejected("it may be shown, and has no room to say so".to_owned())),
+    }
 }

@@ -1,35 +1,67 @@
 //! The answer as it grows, and "is typing". Losing any of it loses nothing.
 //!
 //! Where the platform has drafts of its own, they are shown so. Elsewhere the answer grows in a
-//! message, which is remembered: the answer takes it over, after a crash too.
+//! message, which is remembered: the answer of the same turn takes it over, after a crash too. What
+//! arrives too late for that is deleted again: nothing ever replaces an older message.
 
 use channels::{Outgoing, PlaceKind, Receipt, SendError, Shipment};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 use tokio::{
     sync::watch,
     task::JoinHandle,
     time::{Instant, interval_at},
 };
 
-use super::{Connected, Gateway};
-use crate::{journal::ids::ConversationId, store::leases::Claimed};
+use super::{Connected, Gateway, shipment::removal};
+use crate::{
+    journal::event::Seq,
+    store::leases::{Claimed, Lease},
+};
 
 /// How long an answer waits for a draft that is on its way: one that came later would replace it.
-const LAST_DRAFT: Duration = Duration::from_secs(5);
+const LAST_DRAFT: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
+/// How long to wait before each further try to delete a message.
+const WAITS: [Duration; 3] =
+    [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(8)];
+
+/// The answer of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Growing {
+    /// The first event of the turn.
+    pub turn: Seq,
+    /// What the message answers, in a group.
+    pub reply_to: Option<String>,
+}
 
 /// What grows in one conversation.
 pub struct Drafts<'g> {
     gateway: &'g Arc<Gateway>,
     claimed: &'g Claimed,
-    /// What the message answers, in a group.
-    reply_to: Option<String>,
+    growing: Growing,
     /// Goes on although nobody waits for it: a message must not be sent and then forgotten.
-    under_way: Option<JoinHandle<()>>,
+    under_way: Option<UnderWay>,
+}
+
+struct UnderWay {
+    task: JoinHandle<()>,
+    end: Arc<OnceLock<End>>,
+}
+
+/// How a draft on its way ended: whichever side sets this first decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Nothing of it can still arrive.
+    Landed,
+    /// The answer did not wait for it any longer.
+    Abandoned,
 }
 
 impl<'g> Drafts<'g> {
-    pub fn new(gateway: &'g Arc<Gateway>, claimed: &'g Claimed, reply_to: Option<String>) -> Self {
-        Self { gateway, claimed, reply_to, under_way: None }
+    pub fn new(gateway: &'g Arc<Gateway>, claimed: &'g Claimed, growing: Growing) -> Self {
+        Self { gateway, claimed, growing, under_way: None }
     }
 
     /// Shows the text as it grows and that the agent is at work, for as long as it is polled; never
@@ -62,10 +94,21 @@ impl<'g> Drafts<'g> {
         }
     }
 
-    /// Returns when nothing that this has sent can still arrive.
+    /// Returns when nothing that this has sent can still arrive in a message that the answer takes
+    /// over.
     pub async fn end(self) {
-        if let Some(under_way) = self.under_way {
-            let _ = tokio::time::timeout(LAST_DRAFT, under_way).await;
+        let Some(UnderWay { task, end }) = self.under_way else { return };
+        let clock = &self.gateway.clock;
+        tokio::select! {
+            _ = task => {}
+            () = clock.sleep_until(clock.now() + LAST_DRAFT) => {}
+        }
+        if end.set(End::Abandoned).is_ok() {
+            let conversation = self.claimed.lease.conversation();
+            if let Err(problem) = self.gateway.store.discard_draft(conversation).await {
+                let problem = format!("{problem:#}");
+                tracing::warn!(conversation.id = %conversation, problem, "could not discard a draft");
+            }
         }
     }
 
@@ -73,8 +116,13 @@ impl<'g> Drafts<'g> {
         connected.channel.limits().own_drafts && self.claimed.place.kind == PlaceKind::Private
     }
 
+    /// A platform that does not answer is not bothered with what can be lost.
+    fn is_reachable(&self) -> bool {
+        self.gateway.breakers.is_closed(&self.claimed.channel)
+    }
+
     async fn typing(&self, connected: &Connected) {
-        if connected.channel.limits().typing_for.is_some() {
+        if connected.channel.limits().typing_for.is_some() && self.is_reachable() {
             let (channel, place) = (&self.claimed.channel, &self.claimed.place);
             // Whether it is seen is not worth a word.
             let _ = self.gateway.show_now(channel, place, Outgoing::Typing).await;
@@ -83,13 +131,13 @@ impl<'g> Drafts<'g> {
 
     async fn draft(&mut self, connected: &Connected, markdown: String) {
         let draft = Outgoing::Draft { markdown }.degrade(connected.channel.limits()).pop();
-        let Some(draft) = draft else { return };
+        let Some(draft) = draft.filter(|_| self.is_reachable()) else { return };
         let (channel, place) = (self.claimed.channel.clone(), self.claimed.place.clone());
         if self.own_drafts(connected) {
             let _ = self.gateway.show_now(&channel, &place, draft).await;
             return;
         }
-        if self.under_way.as_ref().is_some_and(|sending| !sending.is_finished()) {
+        if self.under_way.as_ref().is_some_and(|sending| !sending.task.is_finished()) {
             return;
         }
         let now = self.gateway.clock.now();
@@ -97,45 +145,86 @@ impl<'g> Drafts<'g> {
         {
             return;
         }
-        let gateway = self.gateway.clone();
-        let conversation = self.claimed.lease.conversation().clone();
-        let reply_to = self.reply_to.clone();
-        self.under_way = Some(self.gateway.tasks.spawn(async move {
-            let growing = Growing { gateway: &gateway, channel, shipment: shipment(place) };
-            if let Err(problem) = growing.grow(&conversation, reply_to, draft).await {
+        let end = Arc::new(OnceLock::new());
+        let message = Message {
+            gateway: self.gateway.clone(),
+            channel,
+            lease: self.claimed.lease.clone(),
+            growing: self.growing.clone(),
+            shipment: shipment(place),
+            end: end.clone(),
+        };
+        let task = self.gateway.tasks.spawn(async move {
+            if let Err(problem) = message.grow(draft).await {
                 tracing::debug!(problem = format!("{problem:#}"), "a draft was not shown");
             }
-        }));
+        });
+        self.under_way = Some(UnderWay { task, end });
     }
 }
 
 /// A message in which an answer grows.
-struct Growing<'g> {
-    gateway: &'g Gateway,
+struct Message {
+    gateway: Arc<Gateway>,
     channel: String,
+    lease: Lease,
+    growing: Growing,
     shipment: Shipment,
+    end: Arc<OnceLock<End>>,
 }
 
-impl Growing<'_> {
-    async fn grow(
-        mut self,
-        conversation: &ConversationId,
-        reply_to: Option<String>,
-        draft: Outgoing,
-    ) -> anyhow::Result<()> {
-        let store = &self.gateway.store;
-        let receipt = if let Some(receipt) = store.draft(conversation).await? {
-            receipt
-        } else {
-            self.shipment.what = Outgoing::Placeholder { reply_to };
-            let receipt = self.send().await?;
-            store.keep_draft(conversation, &receipt).await?;
-            receipt
-        };
-        self.shipment.receipt = Some(receipt);
+impl Message {
+    async fn grow(mut self, draft: Outgoing) -> anyhow::Result<()> {
+        let store = self.gateway.store.clone();
+        let (conversation, turn) = (self.lease.conversation().clone(), self.growing.turn);
+        let kept = store.draft(&conversation, turn).await?;
+        let begun = if kept.is_some() { kept } else { self.begin().await? };
+        let Some(receipt) = begun else { return Ok(()) };
+        self.shipment.receipt = Some(receipt.clone());
         self.shipment.what = draft;
-        self.send().await?;
-        Ok(())
+        let shown = self.send().await;
+        if self.end.set(End::Landed).is_err()
+            && store.abandon_draft(&conversation, &receipt).await?
+        {
+            self.delete(receipt).await;
+        }
+        Ok(shown.map(drop)?)
+    }
+
+    /// Sends the message and keeps it for the answer; `None` if it comes too late for that.
+    async fn begin(&mut self) -> anyhow::Result<Option<Receipt>> {
+        self.shipment.what = Outgoing::Placeholder { reply_to: self.growing.reply_to.clone() };
+        let receipt = self.send().await?;
+        let is_late = self.end.get() == Some(&End::Abandoned);
+        let store = &self.gateway.store;
+        let kept = if is_late {
+            Ok(false)
+        } else {
+            store.keep_draft(&self.lease, self.growing.turn, &receipt).await
+        };
+        if matches!(kept, Ok(true)) {
+            return Ok(Some(receipt));
+        }
+        self.delete(receipt).await;
+        kept.map(|_| None)
+    }
+
+    /// Takes the message away. Where the platform cannot, it stays as it is: "…", or what was
+    /// written so far. Nothing else is ever put into it.
+    async fn delete(&self, receipt: Receipt) {
+        let connected = &self.gateway.channels[&self.channel];
+        let removal = removal(self.shipment.place.clone(), receipt);
+        let mut waits = WAITS.into_iter();
+        while let Err(problem) = connected.channel.send(&removal).await {
+            let passes = matches!(problem, SendError::Retry { .. } | SendError::Unknown(_));
+            let Some(wait) = waits.next().filter(|_| passes) else {
+                let problem = problem.to_string();
+                tracing::warn!(channel.id = self.channel, problem, "a late draft was not deleted");
+                return;
+            };
+            // In real time: a platform is waited for, which knows no other.
+            let _ = tokio::time::timeout(wait, self.gateway.stop.cancelled()).await;
+        }
     }
 
     async fn send(&self) -> Result<Receipt, SendError> {

@@ -7,7 +7,8 @@
 //! - [`commands`]: `/new`, `/stop`, …
 //! - [`approvals`]: the one door through which a question is decided
 //! - [`aside`]: private answers
-//! - [`deliver`]: what the outbox holds is shown, in order; `shipment`: a row on its way; `album`: pictures together
+//! - [`deliver`]: sends what the outbox holds, in order; `shipment`: a row on its way; `album`: pictures
+//!   together; `outcome`: what came of it; [`breaker`]: whether a platform takes anything now
 //! - [`drafts`]: what is not recorded: growing text, "is typing"
 //! - `linking`: accounts of one person
 //! - [`pace`]: how often a platform is written to
@@ -16,12 +17,14 @@
 mod album;
 pub mod approvals;
 pub mod aside;
+pub mod breaker;
 pub mod commands;
 pub mod deliver;
 mod desk;
 pub mod drafts;
 mod intake;
 mod linking;
+mod outcome;
 pub mod pace;
 pub mod people;
 pub mod receive;
@@ -55,6 +58,7 @@ pub struct Gateway {
     /// The models that a person can choose among.
     pub models: Vec<String>,
     pub paces: pace::Paces,
+    pub breakers: Arc<breaker::Breakers>,
     /// What shutdown waits for.
     pub tasks: TaskTracker,
     pub stop: CancellationToken,

@@ -14,18 +14,34 @@ use std::{
 
 /// Room in each window that drafts leave to answers and questions.
 const RESERVE: usize = 1;
-/// Windows that are kept before the empty ones are thrown away.
-const KEPT: usize = 10_000;
+/// Windows that are kept before those that are over are looked for.
+const SWEPT_FROM: usize = 1_000;
+/// Windows that are kept at most. Chats beyond that are not counted: the platform still counts them
+/// itself.
+const MOST: usize = 100_000;
+/// How often they are looked through when there are that many.
+const SWEPT_EVERY: TimeDelta = TimeDelta::seconds(1);
 
 /// What was sent lately.
 #[derive(Debug, Default)]
 pub struct Paces {
-    windows: Mutex<HashMap<(String, String), Window>>,
+    windows: Mutex<Windows>,
 }
 
 #[derive(Debug, Default)]
+struct Windows {
+    of: HashMap<(String, String), Window>,
+    /// How many were left after the last sweep, and when that was.
+    left: usize,
+    swept_at: Option<DateTime<Utc>>,
+}
+
+/// What was sent to one chat, or by the whole bot.
+#[derive(Debug, Default)]
 struct Window {
     sent: VecDeque<DateTime<Utc>>,
+    /// How long a message counts.
+    within: TimeDelta,
     parked_until: Option<DateTime<Utc>>,
 }
 
@@ -50,11 +66,27 @@ impl Paces {
         self.count((channel, place), limits, RESERVE, now).is_ok()
     }
 
+    /// How many messages the whole bot may send now; if none, when to ask again.
+    pub fn room(
+        &self,
+        channel: &str,
+        limits: &Limits,
+        now: DateTime<Utc>,
+    ) -> Result<usize, DateTime<Utc>> {
+        let Some(pace) = limits.bot else { return Ok(usize::MAX) };
+        let mut windows = self.windows();
+        match windows.of.get_mut(&of_bot(channel)) {
+            Some(window) => window.room(pace, 0, now),
+            None => Ok(pace.most),
+        }
+    }
+
     /// No drafts there for a while: the platform has had enough.
     pub fn park(&self, (channel, place): (&str, &Place), now: DateTime<Utc>, after: Duration) {
         let until = now + TimeDelta::from_std(after).unwrap_or(TimeDelta::minutes(5));
-        let key = (channel.to_owned(), place.chat.clone());
-        self.windows().entry(key).or_default().parked_until = Some(until);
+        if let Some(window) = self.windows().at((channel.to_owned(), place.chat.clone()), now) {
+            window.parked_until = Some(until);
+        }
     }
 
     fn count(
@@ -68,56 +100,77 @@ impl Paces {
             PlaceKind::Private => limits.private,
             PlaceKind::Group => limits.group,
         };
-        let whole = (channel.to_owned(), String::new());
         let chat = (channel.to_owned(), place.chat.clone());
         let mut windows = self.windows();
-        if windows.len() > KEPT {
-            windows.retain(|_, window| !window.is_over(now));
+        // What matters comes out of the outbox, where the chat is parked too.
+        let parked = windows.of.get(&chat).and_then(|window| window.parked_until);
+        if let Some(until) = parked.filter(|until| reserve > 0 && *until > now) {
+            return Err(until);
         }
-        let paced = [(chat, of_chat), (whole, limits.bot)];
+        let paced = [of_chat.map(|pace| (chat, pace)), limits.bot.map(|p| (of_bot(channel), p))];
+        let paced: Vec<_> = paced.into_iter().flatten().collect();
         for (key, pace) in &paced {
-            windows.entry(key.clone()).or_default().room(*pace, reserve, now)?;
+            if let Some(window) = windows.of.get_mut(key) {
+                window.room(*pace, reserve, now)?;
+            }
         }
-        for (key, _) in paced {
-            windows.entry(key).or_default().sent.push_back(now);
+        for (key, pace) in paced {
+            if let Some(window) = windows.at(key, now) {
+                window.within = TimeDelta::from_std(pace.within).unwrap_or_default();
+                window.sent.push_back(now);
+            }
         }
         Ok(())
     }
 
-    fn windows(&self) -> MutexGuard<'_, HashMap<(String, String), Window>> {
+    fn windows(&self) -> MutexGuard<'_, Windows> {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+fn of_bot(channel: &str) -> (String, String) {
+    (channel.to_owned(), String::new())
+}
+
+impl Windows {
+    /// The window of that key. Before there would be twice as many as the last sweep has left, those
+    /// that are over are thrown away. `None` if there are too many all the same.
+    fn at(&mut self, key: (String, String), now: DateTime<Utc>) -> Option<&mut Window> {
+        let full_at = SWEPT_FROM.max(self.left * 2).min(MOST);
+        if self.of.len() >= full_at && !self.of.contains_key(&key) {
+            if self.swept_at.is_none_or(|at| at + SWEPT_EVERY <= now || full_at < MOST) {
+                self.of.retain(|_, window| !window.is_over(now));
+                (self.left, self.swept_at) = (self.of.len(), Some(now));
+            }
+            if self.of.len() >= MOST {
+                return None;
+            }
+        }
+        Some(self.of.entry(key).or_default())
+    }
+}
+
 impl Window {
+    /// How many more there may be now; if none, when there may be one.
     fn room(
         &mut self,
-        pace: Option<Pace>,
+        pace: Pace,
         reserve: usize,
         now: DateTime<Utc>,
-    ) -> Result<(), DateTime<Utc>> {
-        // What matters comes out of the outbox, where the chat is parked too.
-        if let Some(until) = self.parked_until.filter(|until| reserve > 0 && *until > now) {
-            return Err(until);
-        }
-        let Some(pace) = pace else {
-            self.sent.clear();
-            return Ok(());
-        };
+    ) -> Result<usize, DateTime<Utc>> {
         let within = TimeDelta::from_std(pace.within).unwrap_or_default();
         while self.sent.front().is_some_and(|at| *at + within <= now) {
             self.sent.pop_front();
         }
         match self.sent.front() {
             Some(oldest) if self.sent.len() + reserve >= pace.most => Err(*oldest + within),
-            _ => Ok(()),
+            _ => Ok(pace.most.saturating_sub(self.sent.len())),
         }
     }
 
-    /// No pace looks back further than an hour.
     fn is_over(&self, now: DateTime<Utc>) -> bool {
         self.parked_until.is_none_or(|until| until <= now)
-            && self.sent.back().is_none_or(|at| *at + TimeDelta::hours(1) <= now)
+            && self.sent.back().is_none_or(|at| *at + self.within <= now)
     }
 }
 
@@ -166,5 +219,39 @@ mod tests {
         paces.park(("tg", &ann), at(5_000), Duration::from_secs(30));
         assert!(!drafts(34_000));
         assert!(drafts(36_000));
+    }
+
+    /// What has no pace leaves no trace; what is over is thrown away in time.
+    #[test]
+    fn windows_do_not_pile_up() {
+        let paces = Paces::default();
+        let free = Limits { private: None, group: None, bot: None };
+        for chat in 0..5_000 {
+            let visitor = place(&chat.to_string(), PlaceKind::Private);
+            assert_eq!(paces.take(("web", &visitor), &free, at(0)), Ok(()));
+        }
+        assert!(paces.windows().of.is_empty());
+        let slow = Limits { bot: None, ..LIMITS };
+        for chat in 0..50_000 {
+            let ann = place(&chat.to_string(), PlaceKind::Private);
+            assert_eq!(paces.take(("tg", &ann), &slow, at(chat)), Ok(()));
+        }
+        let left = paces.windows().of.len();
+        assert!((3_000..=12_000).contains(&left), "three seconds of them count: {left}");
+    }
+
+    /// M4: how much the bot may send at once, so that no more is claimed.
+    #[test]
+    fn the_bot_has_room_for_so_many() {
+        let paces = Paces::default();
+        assert_eq!(paces.room("tg", &LIMITS, at(0)), Ok(4));
+        assert_eq!(paces.take(("tg", &place("1", PlaceKind::Private)), &LIMITS, at(0)), Ok(()));
+        assert_eq!(paces.room("tg", &LIMITS, at(0)), Ok(3));
+        for chat in ["2", "3", "4"] {
+            let chat = place(chat, PlaceKind::Private);
+            assert_eq!(paces.take(("tg", &chat), &LIMITS, at(5)), Ok(()));
+        }
+        assert_eq!(paces.room("tg", &LIMITS, at(6)), Err(at(1_000)));
+        assert_eq!(paces.room("web", &Limits::default(), at(6)), Ok(usize::MAX));
     }
 }

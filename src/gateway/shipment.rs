@@ -1,8 +1,8 @@
 //! A row of the outbox on its way to its channel.
 
-use channels::{Outgoing, SendError, Shipment};
+use channels::{Outgoing, Place, Receipt, SendError, Shipment};
 
-use crate::store::outbox::Sending;
+use crate::store::sending::Sending;
 
 pub(super) fn shipment(sending: &Sending, what: Outgoing) -> Shipment {
     Shipment {
@@ -19,4 +19,17 @@ pub(super) fn shipment(sending: &Sending, what: Outgoing) -> Shipment {
 /// What is wrong on our side does not stay so.
 pub(super) fn passing(problem: anyhow::Error) -> SendError {
     SendError::Retry { after: None, reason: format!("{problem:#}") }
+}
+
+/// Takes a message away again that must not stay.
+pub(super) fn removal(place: Place, receipt: Receipt) -> Shipment {
+    Shipment {
+        key: uuid::Uuid::new_v4().simple().to_string(),
+        place,
+        what: Outgoing::Removal,
+        receipt: Some(receipt),
+        bytes: None,
+        album: Vec::new(),
+        token: None,
+    }
 }

@@ -11,16 +11,17 @@ use super::{
     Store, Tx,
     db::sql,
     leases::readable,
-    outbox::{self, Ended, Sending},
+    sending::{self, Ended, Sending},
     unreadable::Table,
 };
 use crate::journal::ids::{ConversationId, OutboxId};
 
 impl Sending {
-    /// Whether it may stand there already, as a picture of an album: a receipt without a message says
-    /// so.
-    pub fn may_stand_there(&self) -> bool {
-        self.what.is_picture() && self.receipt == Some(Receipt::nowhere())
+    /// Whether an earlier try may have shown it, as a picture of an album or as a text without a
+    /// placeholder: a receipt without a message says so.
+    pub fn may_be_shown(&self) -> bool {
+        let once = self.what.is_picture() || matches!(self.what, Outgoing::Text { .. });
+        once && self.receipt == Some(Receipt::nowhere())
     }
 }
 
@@ -31,6 +32,9 @@ impl Store {
         let first = first.clone();
         self.write("begin album", move |tx| {
             Box::pin(async move {
+                if !sending::lock(tx, &first).await? {
+                    return Ok(Vec::new());
+                }
                 let others = behind(tx, &first, most).await?;
                 if !others.is_empty() {
                     note(tx, [&first].into_iter().chain(&others), Some(&Receipt::nowhere()))
@@ -42,12 +46,15 @@ impl Store {
         .await
     }
 
-    /// They stand there.
-    pub async fn end_album(&self, others: Vec<Sending>) -> Result<()> {
+    /// They are shown. Nothing is recorded once another node sends the first one.
+    pub async fn end_album(&self, first: &Sending, others: Vec<Sending>) -> Result<()> {
+        let first = first.clone();
         self.write("end album", move |tx| {
             Box::pin(async move {
-                for other in &others {
-                    outbox::end(tx, other, Ended::Sent, String::new()).await?;
+                if sending::lock(tx, &first).await? {
+                    for other in &others {
+                        sending::record_end(tx, other, Ended::Sent, String::new()).await?;
+                    }
                 }
                 Ok(())
             })
@@ -59,15 +66,20 @@ impl Store {
     pub async fn part_album(&self, first: &Sending, others: Vec<Sending>) -> Result<()> {
         let first = first.clone();
         self.write("part album", move |tx| {
-            Box::pin(async move { note(tx, [&first].into_iter().chain(&others), None).await })
+            Box::pin(async move {
+                if sending::lock(tx, &first).await? {
+                    note(tx, [&first].into_iter().chain(&others), None).await?;
+                }
+                Ok(())
+            })
         })
         .await
     }
 
     /// From now on the row shows that, and nothing of it stands there.
-    pub async fn show_instead(&self, id: &OutboxId, what: &Outgoing) -> Result<()> {
-        let (id, body) = (id.clone(), serde_json::to_string(what)?);
-        self.write("show instead", move |tx| Box::pin(show_instead(tx, id, body))).await
+    pub async fn show_instead(&self, sending: &Sending) -> Result<()> {
+        let sending = sending.clone();
+        self.write("show instead", move |tx| Box::pin(show_instead(tx, sending))).await
     }
 }
 
@@ -83,7 +95,7 @@ pub(super) async fn wait(
         "
         -- wait for an album
         UPDATE outbox
-        SET not_before = $1
+        SET not_before = $1, due_at = CASE WHEN due_at IS NULL THEN NULL ELSE $1 END
         WHERE conversation = $2 AND status = 'waiting' AND attempts = 0",
         until.timestamp_millis(),
         conversation.as_str()
@@ -146,7 +158,7 @@ async fn note<'s>(
     Ok(())
 }
 
-async fn show_instead(tx: &mut Tx<'_>, id: OutboxId, body: String) -> Result<()> {
+async fn show_instead(tx: &mut Tx<'_>, sending: Sending) -> Result<()> {
     sql!(
         tx,
         execute,
@@ -154,9 +166,11 @@ async fn show_instead(tx: &mut Tx<'_>, id: OutboxId, body: String) -> Result<()>
         -- show instead
         UPDATE outbox
         SET body = $1, receipt = NULL
-        WHERE id = $2 AND status = 'waiting'",
-        body,
-        id.as_str()
+        WHERE id = $2 AND status = 'waiting' AND lease_node = $3 AND attempts = $4",
+        serde_json::to_string(&sending.what)?,
+        sending.id.as_str(),
+        sending.node.as_str(),
+        sending.attempts
     );
     Ok(())
 }

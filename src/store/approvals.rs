@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     Store, Tx, approval_files, at,
     db::sql,
-    outbox::{self, Row},
+    outbox::{self, Due, Row},
     question::{Approval, Asked},
     tally, topics,
     unreadable::{self, Table, readable_rows},
@@ -126,7 +126,7 @@ pub(super) async fn ask(
     for (what, part) in asked.shows.iter().zip(first..) {
         question = OutboxId::new();
         let approval = Some(asked.id.clone());
-        let row = Row { id: question.clone(), seq, part, edits: None, approval };
+        let row = Row { id: question.clone(), seq, part, edits: None, approval, due: Due::Now };
         outbox::insert(tx, shown_in, row, what, now).await?;
     }
     sql!(

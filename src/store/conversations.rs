@@ -1,11 +1,9 @@
-//! What is kept of a conversation besides its events: its language, what it waits for, the message
-//! in which its answer grows.
+//! What is kept of a conversation besides its events: its language, what it waits for.
 
 use anyhow::Result;
-use channels::Receipt;
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Store, Tx, at, db::sql};
+use super::{Tx, at, db::sql};
 use crate::{
     journal::{
         event::{Event, Seq, Speaker},
@@ -13,69 +11,6 @@ use crate::{
     },
     texts::{Language, Words},
 };
-
-impl Store {
-    /// The message in which the next answer of this conversation grows.
-    pub async fn draft(&self, conversation: &ConversationId) -> Result<Option<Receipt>> {
-        let conversation = conversation.clone();
-        let found =
-            self.read(move |tx| Box::pin(async move { draft_of(tx, &conversation).await })).await?;
-        Ok(found.map(|receipt| serde_json::from_str(&receipt)).transpose()?)
-    }
-
-    /// Keeps that message for the answer, which takes it over.
-    pub async fn keep_draft(&self, conversation: &ConversationId, receipt: &Receipt) -> Result<()> {
-        let (conversation, receipt) = (conversation.clone(), serde_json::to_string(receipt)?);
-        self.write("keep draft", move |tx| {
-            Box::pin(async move {
-                sql!(
-                    tx,
-                    execute,
-                    "
-                    -- keep draft
-                    INSERT INTO drafts (conversation, receipt)
-                    VALUES ($1, $2)
-                    ON CONFLICT (conversation) DO NOTHING",
-                    conversation.as_str(),
-                    receipt
-                );
-                Ok(())
-            })
-        })
-        .await
-    }
-}
-
-async fn draft_of(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Option<String>> {
-    let found: Option<(String,)> = sql!(
-        tx,
-        fetch_optional,
-        "
-        -- draft
-        SELECT receipt FROM drafts
-        WHERE conversation = $1",
-        conversation.as_str()
-    );
-    Ok(found.map(|(receipt,)| receipt))
-}
-
-/// The message in which the answer grew, for the row that takes it over.
-pub(super) async fn take_draft(
-    tx: &mut Tx<'_>,
-    conversation: &ConversationId,
-) -> Result<Option<String>> {
-    let found: Option<(String,)> = sql!(
-        tx,
-        fetch_optional,
-        "
-        -- take draft
-        DELETE FROM drafts
-        WHERE conversation = $1
-        RETURNING receipt",
-        conversation.as_str()
-    );
-    Ok(found.map(|(receipt,)| receipt))
-}
 
 /// What the people of a conversation are spoken to in: what the client of who wrote last told, as
 /// an IETF tag; empty as long as none has.

@@ -351,6 +351,10 @@ fn migrations(sql: Sql) -> Migrator {
             include_str!("../../migrations/postgres/0009_memory_words.sql")
         ),
     };
+    let due = match sql {
+        Sql::Sqlite => include_str!("../../migrations/sqlite/0022_outbox_due.sql"),
+        Sql::Postgres => include_str!("../../migrations/postgres/0022_outbox_due.sql"),
+    };
     let texts = [
         (1, "first", include_str!("../../migrations/0001_first.sql")),
         (2, "positions", include_str!("../../migrations/0002_positions.sql")),
@@ -371,6 +375,8 @@ fn migrations(sql: Sql) -> Migrator {
         (18, "failures", include_str!("../../migrations/0018_failures.sql")),
         (20, "sessions", include_str!("../../migrations/0020_sessions.sql")),
         (21, "oldest release", include_str!("../../migrations/0021_oldest_release.sql")),
+        (22, "outbox due", due),
+        (23, "drafts", include_str!("../../migrations/0023_drafts.sql")),
         (24, "owners and mentions", include_str!("../../migrations/0024_owners_and_mentions.sql")),
         (25, "totals and links", include_str!("../../migrations/0025_totals_and_links.sql")),
         (26, "retention", include_str!("../../migrations/0026_retention.sql")),

@@ -16,7 +16,8 @@
 //! - [`process_lock`]: one gateway process on a SQLite database
 //! - `oldest_release`: which releases the tables are for
 //! - `mentions`, `participants`: the files and people that conversations name
-//! - [`outbox`]: what is to be shown; `album`: pictures together
+//! - [`outbox`]: what is to be shown; `album`: pictures together; [`due`]: what can be sent now;
+//!   [`sending`]: how it ended; [`drafts`]: messages in which answers grow
 //! - [`topics`], [`notices`]: what other programs are told
 //! - [`approvals`]: questions ([`question`]), and the one update that decides
 //! - [`grants`]: leave for longer; the halt of all tools
@@ -56,6 +57,8 @@ pub mod channels;
 pub mod conversations;
 mod count;
 pub mod db;
+pub mod drafts;
+pub mod due;
 pub mod erase;
 mod erasures;
 pub mod figures;
@@ -89,6 +92,7 @@ pub mod retire;
 mod rewrite;
 pub mod rules;
 pub mod schedules;
+pub mod sending;
 pub mod sessions;
 pub mod shelf;
 pub mod showing;

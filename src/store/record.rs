@@ -11,7 +11,7 @@ use super::{
     db::sql,
     grants, journal,
     leases::{self, Lease},
-    outbox,
+    outbox::{self, Behind},
     question::Asked,
     tally,
     tasks::{self, Answer, Delegation},
@@ -31,6 +31,9 @@ pub struct Change {
     pub shows: Vec<Outgoing>,
     /// Until when they wait, for more pictures of the same album.
     pub shows_wait: Option<DateTime<Utc>>,
+    /// The first event of the turn that the first text answers: it takes over the message in which
+    /// the answer of that turn has grown.
+    pub answers: Option<Seq>,
     pub asked: Vec<Asked>,
     /// For the audit.
     pub facts: Vec<Fact>,
@@ -170,7 +173,13 @@ async fn record(
     for (event, seq) in change.events.iter().zip(last - count + 1..) {
         journal::insert(tx, &lease.conversation, (seq, lease.fence), event, now).await?;
     }
-    show(tx, &lease, last, (change.shows, change.shows_wait, change.asked), now).await?;
+    let shown = Shown {
+        what: change.shows,
+        wait: change.shows_wait,
+        answers: change.answers,
+        questions: change.asked,
+    };
+    show(tx, &lease, last, shown, now).await?;
     if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
         let the_bot = conversations::words(tx, &lease.conversation).await?.the_bot;
         let end = (Status::Withdrawn, the_bot);
@@ -212,20 +221,29 @@ async fn is_recorded(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<
     Ok(found.is_some())
 }
 
+/// What a change puts into the outbox.
+struct Shown {
+    what: Vec<Outgoing>,
+    wait: Option<DateTime<Utc>>,
+    answers: Option<Seq>,
+    questions: Vec<Asked>,
+}
+
 /// What a sub-agent shows stands where the people are for whom it works.
 async fn show(
     tx: &mut Tx<'_>,
     lease: &Lease,
     last: Seq,
-    (shows, wait, questions): (Vec<Outgoing>, Option<DateTime<Utc>>, Vec<Asked>),
+    shown: Shown,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    if shows.is_empty() && questions.is_empty() && wait.is_none() {
+    let Shown { what, wait, answers, questions } = shown;
+    if what.is_empty() && questions.is_empty() && wait.is_none() {
         return Ok(());
     }
     let home = lease.home();
     let seq = if *home == lease.conversation { last } else { journal::last_seq(tx, home).await? };
-    outbox::put(tx, home, seq, shows, now).await?;
+    outbox::put_rows(tx, home, Behind { seq, answers, now }, what).await?;
     if let Some(until) = wait {
         album::wait(tx, home, until).await?;
     }

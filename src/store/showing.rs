@@ -8,7 +8,7 @@ use super::{
     Tx,
     db::sql,
     journal,
-    outbox::{self, Row},
+    outbox::{self, Due, Row},
     question::Approval,
 };
 use crate::journal::ids::{ApprovalId, ConversationId, OutboxId};
@@ -23,7 +23,7 @@ pub async fn redraw(
     let seq = journal::last_seq(tx, &approval.shown_in).await?;
     let part = outbox::next_part(tx, &approval.shown_in, seq).await?;
     let edits = Some(approval.question.clone());
-    let row = Row { id: OutboxId::new(), seq, part, edits, approval: None };
+    let row = Row { id: OutboxId::new(), seq, part, edits, approval: None, due: Due::Now };
     outbox::insert(tx, &approval.shown_in, row, &what, now).await
 }
 
@@ -36,7 +36,7 @@ pub async fn say_anew(
 ) -> Result<()> {
     let seq = journal::last_seq(tx, conversation).await?;
     let part = outbox::next_part(tx, conversation, seq).await?;
-    let row = Row { id: OutboxId::new(), seq, part, edits: None, approval: None };
+    let row = Row { id: OutboxId::new(), seq, part, edits: None, approval: None, due: Due::Now };
     if let Some(approval) = what.approval() {
         sql!(
             tx,
@@ -69,7 +69,7 @@ pub async fn show_again(
     for (what, part) in ahead.into_iter().chain(parts).zip(first..) {
         question = OutboxId::new();
         let approval = Some(approval.id.clone());
-        let row = Row { id: question.clone(), seq, part, edits: None, approval };
+        let row = Row { id: question.clone(), seq, part, edits: None, approval, due: Due::Now };
         outbox::insert(tx, into, row, &what, now).await?;
     }
     sql!(

@@ -123,6 +123,7 @@ pub(super) const WORDS: Words = Words {
         )
     },
     perhaps_twice: "Das steht womöglich schon hier: Die Plattform hat nicht gesagt, ob es angekommen war.",
+    whole_answer: "Die Antwort ist lang. Vollständig steht sie in dieser Datei.",
     file_missing: |name| {
         format!(
             "Die Datei {name} kann nicht gesendet werden: Ihr Inhalt fehlt oder ist beschädigt."

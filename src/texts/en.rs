@@ -122,6 +122,7 @@ pub(super) const WORDS: Words = Words {
         )
     },
     perhaps_twice: "This may stand here already: the platform did not say whether it had arrived.",
+    whole_answer: "The answer is long. All of it is in this file.",
     file_missing: |name| {
         format!("The file {name} cannot be sent: its stored bytes are gone or damaged.")
     },

@@ -121,6 +121,7 @@ pub(super) const WORDS: Words = Words {
         format!("Me detuve: esta tarea duró más de {minutes} minutos. Di «sigue» para continuar.")
     },
     perhaps_twice: "Puede que esto ya esté aquí: la plataforma no confirmó que hubiera llegado.",
+    whole_answer: "La respuesta es larga. Está completa en este archivo.",
     file_missing: |name| {
         format!("No se puede enviar el archivo {name}: su contenido falta o está dañado.")
     },

@@ -186,6 +186,8 @@ pub struct Words {
     // Files.
     /// Below what is sent again although it may have arrived.
     pub perhaps_twice: &'static str,
+    /// Below the file with a long answer.
+    pub whole_answer: &'static str,
     pub file_missing: Of1,
     pub file_gone: Of1,
     /// Name, the most that is taken.

@@ -104,6 +104,7 @@ pub(super) const WORDS: Words = Words {
         format!("我停下了：这个任务超过了 {minutes} 分钟。说“继续”即可继续。")
     },
     perhaps_twice: "这可能已经显示过：平台没有确认它是否送达。",
+    whole_answer: "回答较长，完整内容见此文件。",
     file_missing: |name| format!("文件 {name} 无法发送：其内容丢失或已损坏。"),
     file_gone: |name| format!("我无法从平台取得文件 {name}。请再发一次。"),
     file_too_large: |name, most| format!("文件 {name} 对我来说太大：最多接收 {most}。"),

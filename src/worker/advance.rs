@@ -163,7 +163,7 @@ impl Turn<'_> {
         if !said.borrow().is_empty() {
             said.mark_changed();
         }
-        let mut drafts = Drafts::new(&self.worker.gateway, self.claimed, self.reply_to());
+        let mut drafts = Drafts::new(&self.worker.gateway, self.claimed, self.growing());
         let mut wish = None;
         let done = tokio::select! {
             Some(done) = running.calls.next() => Some(done),
@@ -202,6 +202,7 @@ impl Turn<'_> {
         let answer = delegate::failure(self.worker, self.claimed, &self.session, &reason);
         events.push(Event::Failed { reason, reference, upto: self.session.seq });
         let change = self.change(events, vec![shown]);
-        self.record(Change { terms: Terms::IfCurrentThenRest, answer, ..change }).await
+        let answers = self.answers();
+        self.record(Change { terms: Terms::IfCurrentThenRest, answer, answers, ..change }).await
     }
 }

@@ -3,7 +3,7 @@
 //! - [`advance`]: the loop; read this first. `turn`: what each of its steps has at hand
 //! - [`fetch`]: gets the files that came with messages
 //! - [`think`]: asks the model
-//! - [`look`]: shows it pictures
+//! - [`look`]: shows it pictures; `long`: what is shown of a long answer
 //! - [`act`]: runs tools (`running`: the calls under way, each a task); [`ask`]: asks people
 //! - [`asking`]: what calls under way want to know of people
 //! - [`delegate`]: begins sub-agents
@@ -28,6 +28,7 @@ pub mod erasure;
 pub mod fetch;
 pub mod hooks;
 pub mod limits;
+mod long;
 mod look;
 pub mod maintenance;
 pub mod memory;

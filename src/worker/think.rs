@@ -1,7 +1,7 @@
 //! Asks the model, showing its text as it grows, and records what it replied.
 
 use anyhow::Result;
-use channels::{Outgoing, PlaceKind};
+use channels::PlaceKind;
 use chrono::{DateTime, Utc};
 use std::{
     sync::{Mutex, PoisonError},
@@ -13,7 +13,7 @@ use tracing::{Instrument as _, Span, field};
 use super::{
     delegate,
     hooks::{self, Hooked},
-    limits, look, memory, trail,
+    limits, long, look, memory, trail,
     turn::{Flow, Turn},
 };
 use crate::{
@@ -49,7 +49,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let drafting = Drafting::of(turn);
     let on_text = |piece: &str| drafting.grow(&draft, piece);
     let gateway = &turn.worker.gateway;
-    let mut drafts = Drafts::new(gateway, turn.claimed, turn.reply_to());
+    let mut drafts = Drafts::new(gateway, turn.claimed, turn.growing());
     let begun = Instant::now();
     let span = asking(model.as_ref());
     let replied = tokio::select! {
@@ -201,9 +201,10 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
     let Hooked { text, calls, events } = hooks::after_llm(turn, upto, text, calls).await;
     let silent = turn.session.turn.ticked && text.trim() == SILENT;
     let written = Some(&text).filter(|text| !silent && !text.trim().is_empty());
-    let markdown = written.map(|text| shown(turn, text));
-    let reply_to = turn.reply_to();
-    let shown = markdown.map(|markdown| Outgoing::Text { markdown, reply_to });
+    let shown = match written.map(|text| shown(turn, text)) {
+        Some(markdown) => long::parts(turn, markdown).await,
+        None => Vec::new(),
+    };
     let is_last = calls.is_empty();
     let tokens = usage.input_tokens + usage.output_tokens;
     let answer = if is_last { delegate::answer(turn, &text, tokens).await } else { None };
@@ -212,11 +213,12 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
     all.extend(events);
     let gateway = turn.worker.gateway.clone();
     loop {
-        let change = turn.change(all.clone(), shown.clone().into_iter().collect());
+        let change = turn.change(all.clone(), shown.clone());
         let done = is_last && turn.session.said_upto <= upto;
         let terms = if done { Terms::IfCurrentThenRest } else { Terms::IfCurrent };
         let answer = answer.clone().filter(|_| done);
-        let change = Change { terms, facts: facts.clone(), used: used.clone(), answer, ..change };
+        let (facts, used) = (facts.clone(), used.clone());
+        let change = Change { answers: turn.answers(), facts, used, answer, terms, ..change };
         let recorded = turn.persist(change).await?;
         if recorded != Recorded::Behind {
             return Ok(recorded.into());

@@ -13,9 +13,9 @@ use crate::{
         catalog::{Found, ToolSpec},
         policy::Scene,
     },
-    gateway::Manners,
+    gateway::{Manners, drafts::Growing},
     journal::{
-        event::{Call, Event, Speaker},
+        event::{Call, Event, Seq, Speaker},
         ids::CallId,
         session::{Item, Session},
     },
@@ -70,6 +70,11 @@ impl Turn<'_> {
         let shows = shows.into_iter().filter(heard).flat_map(|what| self.fitting(what)).collect();
         let seen = self.session.seq;
         Change { events, shows, seen, ..Change::default() }
+    }
+
+    /// What tells the store that the first text of a change is the answer of this turn.
+    pub fn answers(&self) -> Option<Seq> {
+        self.claimed.sub_agent.is_none().then_some(self.session.turn.began)
     }
 
     pub async fn record(&self, change: Change) -> Result<Flow> {
@@ -128,6 +133,11 @@ impl Turn<'_> {
         let last = group.then(|| self.session.items.iter().rev().find_map(of)).flatten();
         // A task that was due is no message.
         last.filter(|message| !message.is_empty())
+    }
+
+    /// The answer of this turn, as it grows.
+    pub fn growing(&self) -> Growing {
+        Growing { turn: self.session.turn.began, reply_to: self.reply_to() }
     }
 
     /// On whose behalf the agent acts.

@@ -69,9 +69,6 @@ const GROWING: &[&str] = &[
 
 /// Statements that may walk through an index or a table: the label, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    // Changed elsewhere at the same time: to be removed with the claim of rows that are due.
-    ("claim sends", "sorts all waiting rows; the outbox gets a due time of its own"),
-    ("any waiting", "looks at all waiting rows; the outbox gets a due time of its own"),
     ("release sends", "once, when a node stops: walks the waiting rows"),
     ("release conversations", "once, when a node stops: walks the conversations"),
     // Bounded otherwise.

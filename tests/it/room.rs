@@ -25,6 +25,7 @@ pub struct Message {
     pub reply_to: Option<String>,
     /// How many stand there together with it.
     pub album: usize,
+    pub is_deleted: bool,
 }
 
 #[derive(Default)]
@@ -45,6 +46,11 @@ struct State {
     chats: BTreeMap<String, SendError>,
     /// Why the token does not hold.
     refused: Option<CheckError>,
+    /// What is wrong with every send.
+    down: Option<SendError>,
+    hangs: bool,
+    /// How many sends have been tried.
+    tries: usize,
 }
 
 /// What goes wrong with the next send.
@@ -62,6 +68,8 @@ pub struct Room {
     /// Told of drafts and of typing.
     lively: Arc<Notify>,
     connected: Arc<Notify>,
+    recovered: Arc<Notify>,
+    name: &'static str,
     pub limits: Limits,
 }
 
@@ -73,6 +81,10 @@ impl Room {
     }
 
     pub fn new() -> Self {
+        Self::named("room")
+    }
+
+    pub fn named(name: &'static str) -> Self {
         let limits = Limits {
             text: 4096,
             caption: 1024,
@@ -88,7 +100,14 @@ impl Room {
             album: 10,
             paces: Paces::default(),
         };
-        Self { state: Arc::default(), lively: Arc::default(), connected: Arc::default(), limits }
+        Self {
+            state: Arc::default(),
+            lively: Arc::default(),
+            connected: Arc::default(),
+            recovered: Arc::default(),
+            name,
+            limits,
+        }
     }
 
     pub fn messages(&self) -> Vec<Message> {
@@ -121,6 +140,34 @@ impl Room {
     /// From now on it does not know the bot.
     pub fn refuses(&self, problem: CheckError) {
         self.state.lock().unwrap().refused = Some(problem);
+    }
+
+    /// It knows the bot again.
+    pub fn admits(&self) {
+        self.state.lock().unwrap().refused = None;
+    }
+
+    /// From now on every send ends so.
+    pub fn is_down(&self, problem: SendError) {
+        self.state.lock().unwrap().down = Some(problem);
+    }
+
+    /// From now on no send is answered.
+    pub fn hangs(&self) {
+        self.state.lock().unwrap().hangs = true;
+    }
+
+    pub fn recovers(&self) {
+        let mut state = self.state.lock().unwrap();
+        (state.down, state.hangs) = (None, false);
+        state.chats.clear();
+        drop(state);
+        self.recovered.notify_waiters();
+    }
+
+    /// How many sends have been tried.
+    pub fn tries(&self) -> usize {
+        self.state.lock().unwrap().tries
     }
 
     pub fn fails_next_toast(&self, problem: SendError) {
@@ -157,6 +204,7 @@ impl State {
                 file: None,
                 reply_to,
                 album: 1,
+                is_deleted: false,
             });
             self.messages.len() - 1
         };
@@ -185,6 +233,10 @@ impl State {
             }
             Outgoing::Placeholder { .. } => message.text = "…".into(),
             Outgoing::Draft { markdown } => message.text.clone_from(markdown),
+            Outgoing::Removal => {
+                message.text = "(deleted)".into();
+                message.is_deleted = true;
+            }
             Outgoing::Typing | Outgoing::Toast { .. } => unreachable!(),
         }
         for further in &shipment.album {
@@ -199,7 +251,7 @@ impl State {
 #[async_trait]
 impl Channel for Room {
     fn id(&self) -> &'static str {
-        "room"
+        self.name
     }
 
     fn limits(&self) -> &Limits {
@@ -222,7 +274,18 @@ impl Channel for Room {
     }
 
     async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
+        self.state.lock().unwrap().tries += 1;
+        loop {
+            let recovered = self.recovered.notified();
+            if !self.state.lock().unwrap().hangs {
+                break;
+            }
+            recovered.await;
+        }
         let mut state = self.state.lock().unwrap();
+        if let Some(problem) = &state.down {
+            return Err(problem.clone());
+        }
         if let Outgoing::Toast { text, .. } = &shipment.what {
             if let Some(problem) = state.toast_faults.pop_front() {
                 return Err(problem);

@@ -8,7 +8,9 @@ use countersign::{
         ids::ConversationId,
     },
     store::{
-        Store, grants, journal,
+        Store,
+        due::Share,
+        grants, journal,
         record::{Change, Recorded, Terms},
     },
 };
@@ -41,6 +43,11 @@ async fn begin(store: &Store, chat: &str) -> ConversationId {
         .unwrap()
 }
 
+/// So many rows of the only channel.
+fn share(most: usize) -> Vec<Share> {
+    vec![Share { channel: "room".into(), most }]
+}
+
 fn change(seen: i64, terms: Terms) -> Change {
     let events = vec![Event::Reminded { upto: seen }];
     let shows = vec![Outgoing::Text { markdown: "x".into(), reply_to: None }];
@@ -59,7 +66,7 @@ story! {
         let new = two.claim(1, now()).await.unwrap().pop().unwrap().lease;
         assert_eq!(one.record(&old, change(1, Terms::Always), now()).await.unwrap(), Recorded::Fenced);
         assert_eq!(two.record(&new, change(1, Terms::Always), now()).await.unwrap(), Recorded::Done);
-        assert_eq!(two.claim_sends(9, now()).await.unwrap().len(), 1);
+        assert_eq!(two.claim_sends(share(9), now()).await.unwrap().len(), 1);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Two people, a bot and a database: what a story happens in. Every step is done by a new [`App`],
 //! so that nothing can hide in memory.
 
-use channels::{Batch, Incoming, Person, Place, PlaceKind, What};
+use channels::{Batch, Channel, Incoming, Person, Place, PlaceKind, What};
 use chrono::{DateTime, TimeDelta, Utc};
 use countersign::{
     agent::prompt::Prompt,
@@ -76,6 +76,8 @@ pub struct World {
     pub language: Option<String>,
     /// More models than the one that every world has.
     pub more_models: Vec<Arc<ScriptedModel>>,
+    /// More channels than the room.
+    pub more_channels: Vec<Arc<dyn Channel>>,
     /// More tools than every world has.
     pub tools: Vec<Arc<dyn Tool>>,
     /// Without walls, unless a story is about it: documents are drawn, there is no shell.
@@ -124,6 +126,7 @@ impl World {
             roles: vec![],
             language: None,
             more_models: vec![],
+            more_channels: vec![],
             tools: vec![],
             sandbox: Arc::new(Sandbox::without_walls(Path::new(BINARY), "this story has none")),
             variables: BTreeMap::new(),
@@ -159,14 +162,19 @@ impl World {
     }
 
     async fn open(&self, clock: Option<Arc<dyn Clock>>, more: Vec<Arc<dyn Tool>>) -> App {
-        let connected = Connected {
-            channel: Arc::new(self.room.clone()),
-            allow: Allow::from_list(&self.allow),
-            agent: "default".into(),
-            model: "main".into(),
-            manners: self.manners.clone(),
-            alone: false,
-        };
+        let room: Arc<dyn Channel> = Arc::new(self.room.clone());
+        let connected = self.more_channels.iter().chain([&room]).map(|channel| {
+            let connected = Connected {
+                channel: channel.clone(),
+                allow: Allow::from_list(&self.allow),
+                agent: "default".into(),
+                model: "main".into(),
+                manners: self.manners.clone(),
+                alone: false,
+            };
+            (channel.id().to_owned(), connected)
+        });
+        let channels = connected.collect();
         let mut tools: Vec<Arc<dyn Tool>> =
             vec![Arc::new(Delete(self.deleted.clone())), Arc::new(Rare)];
         tools.extend(self.tools.iter().cloned());
@@ -176,7 +184,7 @@ impl World {
             clock,
             models: models.map(|model| (model.id().to_owned(), model as Arc<dyn Model>)).collect(),
             tools,
-            channels: BTreeMap::from([("room".to_owned(), connected)]),
+            channels,
             sandbox: Some(self.sandbox.clone()),
             reloads: None,
         };

@@ -100,6 +100,10 @@ impl Route {
         Self { method: Method::PATCH, ..Self::get(path) }
     }
 
+    pub(super) fn delete(path: String) -> Self {
+        Self { method: Method::DELETE, ..Self::get(path) }
+    }
+
     pub(super) fn put(path: String) -> Self {
         Self { method: Method::PUT, ..Self::get(path) }
     }

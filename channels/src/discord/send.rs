@@ -49,6 +49,7 @@ impl Discord {
             },
             Outgoing::Placeholder { .. } => target.show(&self.api, &show("…")?).await.map_err(once),
             Outgoing::File { .. } => self.file(&target, shipment).await,
+            Outgoing::Removal => target.remove(&self.api).await,
             Outgoing::Typing => {
                 let route = Route::post(format!("channels/{}/typing", target.chat));
                 let called = target.write(&self.api, route, Body::Empty).await;
@@ -209,6 +210,16 @@ impl Target {
             // It can be repeated, whatever became of it.
             Err(Failure::Lost(reason)) => Err(Failure::Unsent(reason)),
             Err(refused) => Err(refused),
+        }
+    }
+
+    /// One that is not there any more is deleted.
+    async fn remove(&self, api: &Api) -> Result<Receipt, SendError> {
+        let message = self.message.ok_or_else(|| rejected("no message to delete"))?;
+        let route = Route::delete(format!("channels/{}/messages/{message}", self.chat));
+        match self.write(api, route, Body::Empty).await {
+            Ok(_) | Err(Failure::Refused { code: 10008, .. }) => Ok(Receipt::nowhere()),
+            Err(failure) => Err(repeatable(failure)),
         }
     }
 

@@ -4,8 +4,8 @@
 use serde::Serialize;
 use teloxide::{
     payloads::{
-        AnswerCallbackQuery, AnswerCallbackQuerySetters, EditMessageText, EditMessageTextSetters,
-        SendChatAction, SendMessage, SendMessageSetters,
+        AnswerCallbackQuery, AnswerCallbackQuerySetters, DeleteMessage, EditMessageText,
+        EditMessageTextSetters, SendChatAction, SendMessage, SendMessageSetters,
     },
     requests::Payload,
     types::{
@@ -61,6 +61,7 @@ pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, Send
             target.show(api, Show { reply_to, ..Show::of("…") }).await
         }
         Outgoing::File { .. } => file::send(api, &target, shipment).await,
+        Outgoing::Removal => target.remove(api).await,
         Outgoing::Typing => target.typing(api).await,
         Outgoing::Toast { press, text, alert } => toast(api, press, text, *alert).await,
     }
@@ -119,6 +120,17 @@ impl Target {
             edited = api.call(&payload, USUAL).await;
         }
         settled(edited, message)
+    }
+
+    /// One that is not there any more is deleted.
+    async fn remove(&self, api: &Api) -> Result<Receipt, SendError> {
+        let message = self.message.ok_or_else(|| rejected("no message to delete"))?;
+        match done(api, &DeleteMessage::new(self.chat, message)).await {
+            Err(SendError::Rejected(reason)) if reason.contains("message to delete not found") => {
+                Ok(Receipt::nowhere())
+            }
+            deleted => deleted,
+        }
     }
 
     async fn typing(&self, api: &Api) -> Result<Receipt, SendError> {

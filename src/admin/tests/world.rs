@@ -79,6 +79,7 @@ impl World {
             messages_per_minute: 30,
             models: vec!["main".into()],
             paces: crate::gateway::pace::Paces::default(),
+            breakers: Arc::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });

@@ -17,11 +17,12 @@ use crate::{
         ids::ConversationId,
     },
     store::{
-        Tx, approvals as questions, conversations, journal,
-        outbox::{self, Ended, Sending},
+        Tx, approvals as questions, conversations, journal, outbox,
         places::{self, Seat},
         question::Approval,
-        schedules, showing, tasks, votes,
+        schedules,
+        sending::{self, Ended, Sending},
+        showing, tasks, votes,
     },
 };
 
@@ -39,7 +40,9 @@ pub async fn given_up(
         .store
         .write("give up", move |tx| {
             Box::pin(async move {
-                outbox::end(tx, &sending, ended, reason).await?;
+                if !sending::end(tx, &sending, ended, reason).await? {
+                    return Ok(());
+                }
                 if ended == Ended::Gone {
                     schedules::pause_all(tx, &sending.conversation, now).await?;
                 }

@@ -84,7 +84,8 @@ pub async fn replay(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
         "
         -- replay
         UPDATE outbox
-        SET status = 'waiting', attempts = 0, not_before = 0, lease_until = 0
+        SET status = 'waiting', attempts = 0, not_before = 0, lease_until = 0, due_at = 0,
+            unknowns = 0, aged_ms = 0
         WHERE id = $1 AND status IN ('refused', 'gone') AND COALESCE(problem, '') <> ''",
         id
     );

@@ -12,7 +12,7 @@ use countersign::{
     gateway::approvals,
     journal::ids::ConversationId,
     llm::scripted::say,
-    store::{audit::Fact, places, spent::Scope},
+    store::{audit::Fact, due::Share, places, spent::Scope},
     worker::erasure,
 };
 use std::time::{Duration, Instant};
@@ -42,7 +42,10 @@ async fn measure(world: &mut World, size: Size) -> Figures {
     assert_eq!(advanced.unwrap(), 1);
     figures.push(("a cold turn in the longest conversation", took));
 
-    let (claimed, took) = timed(store.claim_sends(64, world.clock.now())).await;
+    let (claimed, took) = timed(
+        store.claim_sends(vec![Share { channel: "room".into(), most: 64 }], world.clock.now()),
+    )
+    .await;
     assert!(!claimed.unwrap().is_empty());
     figures.push(("claiming 64 sends, all waiting rows due", took));
 

@@ -87,6 +87,33 @@ story! {
     }
 }
 
+story! {
+    /// An answer of hundreds of messages is a few of them and a file with all of it; what of it waits
+    /// is not sent once somebody stops, and the answer to that comes at once.
+    async fn a_very_long_answer_is_a_file_and_can_be_stopped(world: &mut World) {
+        let answer = "word ".repeat(150_000);
+        world.model_will(say(answer.clone()));
+        world.ann_says("talk for ever").await;
+        let messages = world.room.messages();
+        assert_eq!(messages.len(), 5);
+        let (name, bytes) = messages[4].file.as_ref().expect("the last one is a file");
+        assert_eq!((name.as_str(), bytes.len()), ("answer.md", answer.len()));
+        assert!(messages[..4].iter().all(|message| message.text.starts_with("word word")));
+
+        world.model_will(say(answer));
+        let app = world.node().await;
+        let said = world.said("once more");
+        world.takes(&app, "1", said).await;
+        while app.worker.advance_ready().await.unwrap() > 0 {}
+        countersign::gateway::deliver::deliver_ready(&app.gateway).await.unwrap();
+        let stop = world.said("/stop");
+        world.takes(&app, "1", stop).await;
+        world.settle(&app).await;
+        assert_eq!(world.room.messages().len(), 7, "one part, and the answer to the command");
+        assert_eq!(world.last(), "Stopped.");
+    }
+}
+
 /// Ann sends a photo and gets it back three times in one answer.
 async fn three_pictures(world: &mut World, fault: Option<Fault>) -> Vec<Message> {
     world.room.has_file("f", PHOTO);

@@ -4,9 +4,9 @@ use channels::{FileRef, Outgoing, Place, PlaceKind, Receipt, SendError, What};
 use chrono::TimeDelta;
 use countersign::{
     agent::prompt::{Message, Prompt},
+    clock::Clock as _,
     gateway::{Queue, deliver},
     llm::scripted::{Gate, call, say, wait},
-    store::journal,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -355,17 +355,12 @@ story! {
         let growing = Outgoing::Text { markdown: "Hel".into(), reply_to: None };
         app.gateway.show_now("room", &place, growing).await.unwrap();
         let store = app.gateway.store.clone();
-        let conversation = store
-            .read(|tx| {
-                Box::pin(async move {
-                    journal::find_conversation(tx, "room", &World::place()).await
-                })
-            })
-            .await
-            .unwrap()
-            .unwrap();
-        store.keep_draft(&conversation, &Receipt { message: "0".into() }).await.unwrap();
-        drop(app);
+        let claimed = store.claim(1, world.clock.now()).await.unwrap().pop().unwrap();
+        let turn = world.journal().await[0].seq;
+        let receipt = Receipt { message: "0".into() };
+        assert!(store.keep_draft(&claimed.lease, turn, &receipt).await.unwrap());
+        store.release(&claimed.lease).await.unwrap();
+        drop((claimed, app));
         world.model_will(say("Hello Ann."));
         let app = world.node().await;
         world.settle(&app).await;

@@ -28,7 +28,7 @@ use serde_json::Value;
 use tokio::{net::TcpListener, sync::watch, task::AbortHandle};
 
 use faults::Fault;
-pub use faults::Trouble;
+pub use faults::{Held, Trouble};
 pub use state::Call;
 use state::State;
 

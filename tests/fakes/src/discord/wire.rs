@@ -126,6 +126,10 @@ async fn call(shared: &Shared, path: Vec<String>, request: Request) -> Response 
             tokio::time::sleep(delay).await;
             grant(shared, &asked)
         }
+        Some(Trouble::Held(held)) => {
+            held.wait().await;
+            grant(shared, &asked)
+        }
         Some(trouble) => fail(shared, &asked, trouble),
         None => grant(shared, &asked),
     };
@@ -180,7 +184,7 @@ fn fail(shared: &Shared, asked: &Result<Asked, Refusal>, trouble: Trouble) -> An
             (429, "too many".to_owned(), too_many(retry_after, global))
         }
         Trouble::Refuse { status, code, message } => answered(Err(refusal(status, code, &message))),
-        Trouble::Delay(_) => grant(shared, asked),
+        Trouble::Delay(_) | Trouble::Held(_) => grant(shared, asked),
     }
 }
 

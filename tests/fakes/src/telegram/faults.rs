@@ -1,6 +1,8 @@
 //! What goes wrong on demand.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::Notify;
 
 /// Requests that will go wrong.
 #[derive(Debug, Clone)]
@@ -28,6 +30,32 @@ pub enum Trouble {
     LoseAnswer,
     /// It is done late.
     Delay(Duration),
+    /// It is done when the test says so.
+    Held(Held),
+}
+
+/// A request that has arrived and waits.
+#[derive(Debug, Clone, Default)]
+pub struct Held {
+    arrived: Arc<Notify>,
+    released: Arc<Notify>,
+}
+
+impl Held {
+    /// Waits until the request has arrived.
+    pub async fn arrived(&self) {
+        self.arrived.notified().await;
+    }
+
+    /// Lets it be done.
+    pub fn release(&self) {
+        self.released.notify_one();
+    }
+
+    pub(super) async fn wait(&self) {
+        self.arrived.notify_one();
+        self.released.notified().await;
+    }
 }
 
 /// Decides what goes wrong with a request, by its method.

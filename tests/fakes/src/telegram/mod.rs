@@ -23,7 +23,7 @@ use std::{
 use serde_json::Value;
 use tokio::{net::TcpListener, sync::watch, task::AbortHandle};
 
-pub use faults::{Fault, Trouble};
+pub use faults::{Fault, Held, Trouble};
 use state::State;
 pub use state::{Call, Draft, File, Shown, Toast};
 

@@ -84,6 +84,10 @@ async fn call(shared: &Shared, method: &str, request: Request) -> Response {
             tokio::time::timeout(delay, std::future::pending::<()>()).await.ok();
             answered(perform(shared, method, read).await)
         }
+        Some(Trouble::Held(held)) => {
+            held.wait().await;
+            answered(perform(shared, method, read).await)
+        }
         None => answered(perform(shared, method, read).await),
     };
     let call = Call { method: method.to_owned(), fields: log, status, description };

@@ -1,0 +1,279 @@
+//! A circuit breaker per channel: a platform that cannot be reached, or that refuses the token, is
+//! not sent to until it works again, so that it takes up neither permits nor tries.
+//!
+//! ```text
+//!            FAILURES in a row             the wait is over, and the
+//! closed ─────────────────────────► open ────── platform answers ─────► half-open ──┐
+//!   ▲                                ▲ └─ it does not: twice the wait ─┘ │          │
+//!   │                                └──────────── the probe fails ──────┘          │
+//!   └────────────────────────── the platform answers a send ────────────────────────┘
+//! ```
+//! What is asked first is [`channels::Channel::check`], which shows nothing. Then a single row is
+//! sent, the probe. A refusal of one message is an answer: it says that the platform works.
+
+use channels::{Receipt, SendError};
+use chrono::{DateTime, TimeDelta, Utc};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use crate::journal::ids::OutboxId;
+
+/// 1 while nothing is sent on the channel but probes.
+pub const SUSPENDED: &str = "countersign_channel_suspended";
+
+/// Failures in a row that open the breaker.
+const FAILURES: u32 = 3;
+const FIRST_WAIT: TimeDelta = TimeDelta::seconds(1);
+const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(1);
+
+/// The breakers of all channels of this node.
+#[derive(Debug, Default)]
+pub struct Breakers(Mutex<BTreeMap<String, Breaker>>);
+
+#[derive(Debug)]
+struct Breaker {
+    state: State,
+    /// When the platform answered last.
+    worked_at: Option<DateTime<Utc>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    Closed { failures: u32 },
+    Open { until: DateTime<Utc>, wait: TimeDelta, is_checking: bool },
+    HalfOpen { wait: TimeDelta, probe: Option<OutboxId> },
+}
+
+/// What may be done on a channel now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admits {
+    Sends,
+    /// One row, whose outcome decides.
+    Probe,
+    /// The platform is to be asked whether it answers.
+    Check,
+    Nothing,
+}
+
+impl Breakers {
+    pub fn admits(&self, channel: &str, now: DateTime<Utc>) -> Admits {
+        match self.all().get(channel).map(|breaker| &breaker.state) {
+            None | Some(State::Closed { .. }) => Admits::Sends,
+            Some(State::Open { until, is_checking: false, .. }) if *until <= now => Admits::Check,
+            Some(State::HalfOpen { probe: None, .. }) => Admits::Probe,
+            Some(State::Open { .. } | State::HalfOpen { .. }) => Admits::Nothing,
+        }
+    }
+
+    /// Whether sends are admitted as usual.
+    pub fn is_closed(&self, channel: &str) -> bool {
+        let all = self.all();
+        matches!(all.get(channel).map(|b| &b.state), None | Some(State::Closed { .. }))
+    }
+
+    /// Whether the platform has answered since that time.
+    pub fn worked_since(&self, channel: &str, time: DateTime<Utc>) -> bool {
+        let all = self.all();
+        all.get(channel).and_then(|breaker| breaker.worked_at).is_some_and(|at| at >= time)
+    }
+
+    /// The platform is being asked.
+    pub fn begin_check(&self, channel: &str) {
+        self.change(channel, |breaker| {
+            if let State::Open { is_checking, .. } = &mut breaker.state {
+                *is_checking = true;
+            }
+        });
+    }
+
+    /// It has answered, or not.
+    pub fn checked(&self, channel: &str, problem: Option<String>, now: DateTime<Utc>) {
+        self.change(channel, |breaker| {
+            let State::Open { wait, .. } = breaker.state else { return };
+            match problem {
+                None => {
+                    breaker.worked_at = Some(now);
+                    breaker.state = State::HalfOpen { wait, probe: None };
+                    tracing::info!(channel.id = channel, "the platform answers, probing");
+                }
+                Some(problem) => breaker.open(channel, wait * 2, &problem, now),
+            }
+        });
+    }
+
+    /// That row is the probe.
+    pub fn begin_probe(&self, channel: &str, id: &OutboxId) {
+        self.change(channel, |breaker| {
+            if let State::HalfOpen { probe: probe @ None, .. } = &mut breaker.state {
+                *probe = Some(id.clone());
+            }
+        });
+    }
+
+    /// That row is not being sent any more: if it was a probe that the platform was never asked
+    /// about, another row may be.
+    pub fn end_probe(&self, channel: &str, id: &OutboxId) {
+        self.change(channel, |breaker| {
+            if let State::HalfOpen { probe, .. } = &mut breaker.state
+                && probe.as_ref() == Some(id)
+            {
+                *probe = None;
+            }
+        });
+    }
+
+    /// What came of a send of that row.
+    pub fn observe(
+        &self,
+        channel: &str,
+        id: &OutboxId,
+        sent: &Result<Receipt, SendError>,
+        now: DateTime<Utc>,
+    ) {
+        let Err(SendError::Retry { after: None, reason: problem } | SendError::Unknown(problem)) =
+            sent
+        else {
+            return self.change(channel, |breaker| breaker.answered(channel, now));
+        };
+        self.change(channel, |breaker| match &mut breaker.state {
+            State::Closed { failures } => {
+                *failures += 1;
+                if *failures >= FAILURES {
+                    breaker.open(channel, FIRST_WAIT, problem, now);
+                }
+            }
+            State::HalfOpen { wait, probe } if probe.as_ref() == Some(id) => {
+                let wait = *wait * 2;
+                breaker.open(channel, wait, problem, now);
+            }
+            // A send that began before.
+            State::Open { .. } | State::HalfOpen { .. } => {}
+        });
+    }
+
+    fn change(&self, channel: &str, change: impl FnOnce(&mut Breaker)) {
+        let mut all = self.all();
+        if !all.contains_key(channel) {
+            all.insert(channel.to_owned(), Breaker::new());
+        }
+        if let Some(breaker) = all.get_mut(channel) {
+            change(breaker);
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Breaker>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Breaker {
+    fn new() -> Self {
+        Self { state: State::Closed { failures: 0 }, worked_at: None }
+    }
+
+    fn open(&mut self, channel: &str, wait: TimeDelta, problem: &str, now: DateTime<Utc>) {
+        let wait = wait.min(LONGEST_WAIT);
+        self.state = State::Open { until: now + wait, wait, is_checking: false };
+        let seconds = wait.num_seconds();
+        tracing::warn!(channel.id = channel, seconds, problem, "sending is suspended");
+        metrics::gauge!(SUSPENDED, "channel" => channel.to_owned()).set(1.0);
+    }
+
+    fn answered(&mut self, channel: &str, now: DateTime<Utc>) {
+        self.worked_at = Some(now);
+        if !matches!(self.state, State::Closed { .. }) {
+            tracing::info!(channel.id = channel, "sending is resumed");
+            metrics::gauge!(SUSPENDED, "channel" => channel.to_owned()).set(0.0);
+        }
+        self.state = State::Closed { failures: 0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(seconds, 0).unwrap()
+    }
+
+    fn down() -> Result<Receipt, SendError> {
+        Err(SendError::Retry { after: None, reason: "connection refused".into() })
+    }
+
+    fn row(id: &str) -> OutboxId {
+        OutboxId(id.into())
+    }
+
+    /// M6: failures in a row open it, each failed check doubles the wait, one answered probe closes
+    /// it; other channels do not notice.
+    #[test]
+    fn failures_open_it_and_an_answered_probe_closes_it() {
+        let breakers = Breakers::default();
+        for _ in 0..3 {
+            assert_eq!(breakers.admits("tg", at(0)), Admits::Sends);
+            breakers.observe("tg", &row("a"), &down(), at(0));
+        }
+        assert_eq!(breakers.admits("tg", at(0)), Admits::Nothing);
+        assert_eq!(breakers.admits("web", at(0)), Admits::Sends);
+        let mut now = 0;
+        for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
+            now += wait;
+            assert_eq!(breakers.admits("tg", at(now - 1)), Admits::Nothing);
+            assert_eq!(breakers.admits("tg", at(now)), Admits::Check);
+            breakers.begin_check("tg");
+            assert_eq!(breakers.admits("tg", at(now)), Admits::Nothing, "one asks");
+            breakers.checked("tg", Some("no route".into()), at(now));
+        }
+        now += 60;
+        breakers.begin_check("tg");
+        breakers.checked("tg", None, at(now));
+        assert_eq!(breakers.admits("tg", at(now)), Admits::Probe);
+        breakers.begin_probe("tg", &row("b"));
+        assert_eq!(breakers.admits("tg", at(now)), Admits::Nothing, "a single probe");
+        breakers.observe("tg", &row("b"), &Ok(Receipt::nowhere()), at(now));
+        assert_eq!(breakers.admits("tg", at(now)), Admits::Sends);
+    }
+
+    /// A probe that fails opens it again; one that was never sent leaves room for another; what
+    /// began before it was opened decides nothing by failing.
+    #[test]
+    fn only_the_probe_decides() {
+        let breakers = Breakers::default();
+        (0..3).for_each(|_| breakers.observe("tg", &row("a"), &down(), at(0)));
+        breakers.begin_check("tg");
+        breakers.checked("tg", None, at(1));
+        breakers.observe("tg", &row("late"), &down(), at(1));
+        assert_eq!(breakers.admits("tg", at(1)), Admits::Probe);
+        breakers.begin_probe("tg", &row("b"));
+        breakers.end_probe("tg", &row("b"));
+        assert_eq!(breakers.admits("tg", at(1)), Admits::Probe);
+        breakers.begin_probe("tg", &row("c"));
+        breakers.observe("tg", &row("c"), &down(), at(1));
+        breakers.end_probe("tg", &row("c"));
+        assert_eq!(breakers.admits("tg", at(2)), Admits::Nothing, "two seconds from now on");
+        assert_eq!(breakers.admits("tg", at(3)), Admits::Check);
+    }
+
+    /// M4, M10: a platform that says no, or not yet, works.
+    #[test]
+    fn refusals_of_one_message_or_chat_do_not_open_it() {
+        let breakers = Breakers::default();
+        let after = Some(std::time::Duration::from_secs(9));
+        for _ in 0..9 {
+            breakers.observe("tg", &row("a"), &down(), at(0));
+            breakers.observe("tg", &row("a"), &down(), at(0));
+            for answer in [
+                SendError::Gone("blocked".into()),
+                SendError::Rejected("too long".into()),
+                SendError::Retry { after, reason: "429".into() },
+            ] {
+                breakers.observe("tg", &row("a"), &Err(answer), at(0));
+            }
+            assert_eq!(breakers.admits("tg", at(0)), Admits::Sends);
+        }
+        assert!(breakers.worked_since("tg", at(0)) && !breakers.worked_since("tg", at(1)));
+    }
+}

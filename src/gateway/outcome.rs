@@ -1,0 +1,144 @@
+//! What came of a send: recorded, tried again later, or given up.
+
+use anyhow::Result;
+use channels::{Channel, Receipt, SendError, Shipment, limits::Repeat};
+use chrono::TimeDelta;
+use std::time::Duration;
+
+use super::{Gateway, approvals};
+use crate::store::{
+    conversations,
+    sending::{Ended, Failed, Sending},
+};
+
+/// The longest wait between two tries.
+const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(5);
+/// A row is given up when it has failed for so long while its channel worked. Time in which the
+/// platform cannot be reached, refuses the token or has the bot wait does not count.
+const GIVE_UP_AFTER: TimeDelta = TimeDelta::hours(48);
+/// Tries with an unknown outcome after which a row is given up: each may have left a message.
+const MOST_UNKNOWNS: i64 = 5;
+
+/// Sends, and tells the channel's circuit breaker what came of it.
+pub(super) async fn send(
+    gateway: &Gateway,
+    channel: &dyn Channel,
+    sending: &Sending,
+    shipment: &Shipment,
+) -> Result<Receipt, SendError> {
+    let sent = channel.send(shipment).await;
+    gateway.breakers.observe(&sending.channel, &sending.id, &sent, gateway.clock.now());
+    sent
+}
+
+pub(super) async fn settle(
+    gateway: &Gateway,
+    sending: &Sending,
+    outcome: Result<Receipt, SendError>,
+) -> Result<()> {
+    let store = &gateway.store;
+    match outcome {
+        Ok(receipt) => {
+            let mut sent = sending.clone();
+            sent.receipt = Some(receipt);
+            store.sent(&sent, Ended::Sent, String::new()).await
+        }
+        Err(SendError::Retry { after: Some(after), reason }) => {
+            park(gateway, sending, &sending.place.chat, after).await?;
+            wait(gateway, sending, after, reason).await
+        }
+        Err(SendError::Paused { after, reason }) => {
+            park(gateway, sending, "", after).await?;
+            wait(gateway, sending, after, reason).await
+        }
+        Err(SendError::Retry { after: None, reason }) => {
+            again(gateway, sending, Outcome::NotShown, reason).await
+        }
+        Err(SendError::Unknown(reason)) => again(gateway, sending, Outcome::Unknown, reason).await,
+        Err(SendError::Moved { chat }) => {
+            let (channel, from) = (sending.channel.clone(), sending.place.chat.clone());
+            let now = gateway.clock.now();
+            store
+                .write("move chat", move |tx| {
+                    Box::pin(async move {
+                        approvals::moves::chat_moved(tx, &channel, (&from, &chat), now).await
+                    })
+                })
+                .await?;
+            wait(gateway, sending, Duration::ZERO, "the chat has moved".into()).await
+        }
+        Err(SendError::Gone(reason)) => give_up(gateway, sending, Ended::Gone, reason).await,
+        Err(SendError::Rejected(reason)) => give_up(gateway, sending, Ended::Refused, reason).await,
+    }
+}
+
+/// Nothing more is sent there until then: to that chat, or with an empty one to any.
+async fn park(gateway: &Gateway, sending: &Sending, chat: &str, after: Duration) -> Result<()> {
+    let now = gateway.clock.now();
+    let until = now + TimeDelta::from_std(after).unwrap_or(LONGEST_WAIT);
+    gateway.paces.park((&sending.channel, &sending.place), now, after);
+    let (channel, chat) = (sending.channel.clone(), chat.to_owned());
+    gateway
+        .store
+        .write("park", move |tx| {
+            Box::pin(async move { conversations::park(tx, (&channel, &chat), until, now).await })
+        })
+        .await
+}
+
+/// As long as the platform says. The row is no older for it.
+async fn wait(
+    gateway: &Gateway,
+    sending: &Sending,
+    after: Duration,
+    problem: String,
+) -> Result<()> {
+    let after = TimeDelta::from_std(after).unwrap_or(LONGEST_WAIT);
+    let not_before = gateway.clock.now() + after;
+    let ages_by = TimeDelta::zero();
+    retry(gateway, sending, Failed { problem, not_before, ages_by, is_unknown: false }).await
+}
+
+/// What a failed try may have left on the platform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    NotShown,
+    Unknown,
+}
+
+async fn again(
+    gateway: &Gateway,
+    sending: &Sending,
+    outcome: Outcome,
+    problem: String,
+) -> Result<()> {
+    let now = gateway.clock.now();
+    let doubled = 1_i64 << sending.attempts.clamp(0, 9);
+    let wait = TimeDelta::milliseconds(250 * doubled).min(LONGEST_WAIT);
+    // A platform that has answered lately, if only a check, could have taken the row.
+    let works = gateway.breakers.worked_since(&sending.channel, now - LONGEST_WAIT * 2);
+    let ages_by = if works { wait } else { TimeDelta::zero() };
+    let is_unknown = outcome == Outcome::Unknown && is_edited_in_place(gateway, sending);
+    let too_many = is_unknown && sending.unknowns + 1 >= MOST_UNKNOWNS;
+    if too_many || sending.aged + ages_by > GIVE_UP_AFTER {
+        return give_up(gateway, sending, Ended::Refused, problem).await;
+    }
+    retry(gateway, sending, Failed { problem, not_before: now + wait, ages_by, is_unknown }).await
+}
+
+/// Elsewhere a repeated send is the same message: its outcome need not be known.
+fn is_edited_in_place(gateway: &Gateway, sending: &Sending) -> bool {
+    let connected = gateway.channels.get(&sending.channel);
+    connected.is_some_and(|c| c.channel.limits().repeat == Repeat::EditInPlace)
+}
+
+async fn retry(gateway: &Gateway, sending: &Sending, failed: Failed) -> Result<()> {
+    let reason = failed.problem.as_str();
+    tracing::warn!(outbox.id = %sending.id, channel.id = sending.channel, reason, "will send again");
+    gateway.store.try_again(sending, failed).await
+}
+
+async fn give_up(gateway: &Gateway, sending: &Sending, ended: Ended, reason: String) -> Result<()> {
+    tracing::error!(outbox.id = %sending.id, channel.id = sending.channel, reason, "not shown");
+    approvals::moves::given_up(gateway, sending, ended, reason).await
+}

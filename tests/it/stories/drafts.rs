@@ -1,0 +1,225 @@
+//! Answers that grow in a message of their own: they replace that message and no other.
+
+use async_trait::async_trait;
+use channels::{
+    Batch, Channel, Incoming, Place, PlaceKind,
+    discord::{Discord, DiscordConfig},
+    telegram::{Mode, Telegram, TelegramConfig},
+};
+use chrono::TimeDelta;
+use countersign::{
+    app::App,
+    gateway::{deliver, receive},
+    llm::scripted::{Gate, call, say},
+    worker::tick,
+};
+use fakes::{
+    discord::{self, FakeDiscord},
+    telegram::{self, FakeTelegram},
+};
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+use tokio::task::JoinHandle;
+
+use crate::{process::eventually, story, world::World};
+
+/// A group on a platform that is spoken to over a socket.
+#[async_trait]
+trait Group: Send + Sync {
+    fn channel(&self) -> Arc<dyn Channel>;
+    fn chat(&self) -> String;
+    /// The next message that is sent arrives, and is shown when the platform is let do it.
+    fn holds_next_message(&self);
+    async fn holds_one(&self);
+    fn releases_it(&self);
+    /// What the bot shows.
+    fn shown(&self) -> Vec<String>;
+}
+
+struct OnTelegram {
+    fake: FakeTelegram,
+    chat: i64,
+    held: telegram::Held,
+}
+
+impl OnTelegram {
+    async fn start() -> Box<dyn Group> {
+        let fake = FakeTelegram::start().await;
+        let chat = fake.group("Team");
+        Box::new(Self { fake, chat, held: telegram::Held::default() })
+    }
+}
+
+#[async_trait]
+impl Group for OnTelegram {
+    fn channel(&self) -> Arc<dyn Channel> {
+        let (id, token) = ("group".to_owned(), telegram::TOKEN.into());
+        let (api_url, mode) = (self.fake.url().parse().unwrap(), Mode::Poll);
+        Arc::new(Telegram::new(TelegramConfig { id, token, api_url, mode, menus: vec![] }))
+    }
+
+    fn chat(&self) -> String {
+        self.chat.to_string()
+    }
+
+    fn holds_next_message(&self) {
+        self.fake.fault("sendMessage", telegram::Trouble::Held(self.held.clone()));
+    }
+
+    async fn holds_one(&self) {
+        self.held.arrived().await;
+    }
+
+    fn releases_it(&self) {
+        self.held.release();
+    }
+
+    fn shown(&self) -> Vec<String> {
+        let all = self.fake.messages(self.chat).into_iter();
+        all.filter(|message| message.from_bot).map(|message| message.text).collect()
+    }
+}
+
+struct OnDiscord {
+    fake: FakeDiscord,
+    held: discord::Held,
+}
+
+impl OnDiscord {
+    async fn start() -> Box<dyn Group> {
+        let fake = FakeDiscord::start().await;
+        Box::new(Self { fake, held: discord::Held::default() })
+    }
+}
+
+#[async_trait]
+impl Group for OnDiscord {
+    fn channel(&self) -> Arc<dyn Channel> {
+        let api_url = Some(self.fake.url().parse().unwrap());
+        let usual = DiscordConfig::new("group", discord::TOKEN.into());
+        Arc::new(Discord::new(DiscordConfig { api_url, ..usual }))
+    }
+
+    fn chat(&self) -> String {
+        self.fake.general().to_string()
+    }
+
+    fn holds_next_message(&self) {
+        self.fake.fault("send", discord::Trouble::Held(self.held.clone()));
+    }
+
+    async fn holds_one(&self) {
+        self.held.arrived().await;
+    }
+
+    fn releases_it(&self) {
+        self.held.release();
+    }
+
+    fn shown(&self) -> Vec<String> {
+        self.fake.reads(self.fake.general())
+    }
+}
+
+/// Ann writes into the group.
+async fn ann_writes(world: &mut World, app: &App, group: &dyn Group, text: &str) {
+    let what = world.said(text);
+    let place = Place { chat: group.chat(), thread: None, kind: PlaceKind::Group };
+    let incomings = vec![Incoming { place, ..world.incoming("1", what) }];
+    receive::receive(&app.gateway, "group", Batch { incomings, position: None }).await.unwrap();
+}
+
+fn turn(app: &App) -> JoinHandle<usize> {
+    let worker = app.worker.clone();
+    tokio::spawn(async move { worker.advance_ready().await.unwrap() })
+}
+
+async fn deliver_all(app: &App) {
+    while deliver::deliver_ready(&app.gateway).await.unwrap() > 0 {}
+}
+
+/// The placeholder needs more than the five seconds for which the answer waits.
+async fn a_late_placeholder(world: &mut World, group: Box<dyn Group>) {
+    world.more_channels = vec![group.channel()];
+    let app = world.node().await;
+    let gate = Gate::new();
+    world.model_will(say("One two three").pausing(&gate));
+    ann_writes(world, &app, group.as_ref(), "count").await;
+    group.holds_next_message();
+    let mut turn = turn(&app);
+    group.holds_one().await;
+    gate.open();
+    while tokio::time::timeout(Duration::from_millis(20), &mut turn).await.is_err() {
+        world.clock.advance(TimeDelta::seconds(6));
+    }
+    deliver_all(&app).await;
+    assert_eq!(group.shown(), ["One two three"], "the answer waits no longer");
+    group.releases_it();
+    world.settle(&app).await;
+    assert_eq!(group.shown(), ["One two three"], "what came too late is deleted");
+    world.model_will(say("Again."));
+    ann_writes(world, &app, group.as_ref(), "and?").await;
+    world.settle(&app).await;
+    assert_eq!(group.shown(), ["One two three", "Again."], "an older message stays as it is");
+}
+
+/// A reminder fires and a command is answered while the answer grows.
+async fn others_while_it_grows(world: &mut World, group: Box<dyn Group>) {
+    world.more_channels = vec![group.channel()];
+    let app = world.node().await;
+    world.model_will(call("remind", json!({ "text": "Tea", "in": "20 minutes" })));
+    world.model_will(say("Noted."));
+    ann_writes(world, &app, group.as_ref(), "remind me").await;
+    world.settle(&app).await;
+    assert_eq!(group.shown(), ["Noted."]);
+    let gate = Gate::new();
+    world.model_will(say("One two three").pausing(&gate));
+    ann_writes(world, &app, group.as_ref(), "count").await;
+    world.clock.advance(TimeDelta::seconds(2));
+    let turn = turn(&app);
+    let grows = async || (group.shown().get(1)?.trim() == "One two").then_some(());
+    eventually("the answer grows", grows).await;
+    world.clock.advance(TimeDelta::minutes(20));
+    assert_eq!(tick::fire_due(&app.worker).await.unwrap(), 1);
+    ann_writes(world, &app, group.as_ref(), "/status").await;
+    deliver_all(&app).await;
+    world.clock.advance(TimeDelta::seconds(10));
+    deliver_all(&app).await;
+    let shown = group.shown();
+    assert_eq!(shown[1].trim(), "One two", "{shown:?}");
+    assert!(shown[2].contains("Tea") && shown.len() == 4, "{shown:?}");
+    gate.open();
+    turn.await.unwrap();
+    world.settle(&app).await;
+    let shown = group.shown();
+    assert_eq!((shown[1].as_str(), shown.len()), ("One two three", 4), "{shown:?}");
+}
+
+story! {
+    /// R3: a placeholder that comes later than its answer replaces nothing, and is replaced by
+    /// nothing.
+    async fn a_late_placeholder_is_deleted_on_telegram(world: &mut World) {
+        a_late_placeholder(world, OnTelegram::start().await).await;
+    }
+}
+
+story! {
+    /// R3: the same where messages have a nonce.
+    async fn a_late_placeholder_is_deleted_on_discord(world: &mut World) {
+        a_late_placeholder(world, OnDiscord::start().await).await;
+    }
+}
+
+story! {
+    /// R3: only the answer of the turn replaces the message in which it grew.
+    async fn a_reminder_leaves_a_growing_answer_alone_on_telegram(world: &mut World) {
+        others_while_it_grows(world, OnTelegram::start().await).await;
+    }
+}
+
+story! {
+    /// R3
+    async fn a_reminder_leaves_a_growing_answer_alone_on_discord(world: &mut World) {
+        others_while_it_grows(world, OnDiscord::start().await).await;
+    }
+}
