@@ -198,7 +198,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
         Command::Chat => chat(config, &variables).await,
         Command::Check => check(&config, &variables).await,
         Command::Migrate => {
-            app::open_store(&config).await?;
+            app::database::open_store(&config).await?;
             say("The tables are up to date.")
         }
         Command::Config { what: ConfigCommand::Print } => say(&printed(&config, &variables)?),
@@ -214,11 +214,13 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
             }
             Ok(())
         }
-        Command::Audit { what } => say(&audit::run(&app::open_store(&config).await?, what).await?),
+        Command::Audit { what } => {
+            say(&audit::run(&app::database::open_store(&config).await?, what).await?)
+        }
         Command::Mcp { what } => mcp::run((&config, &variables), what).await,
         Command::Skill(wish) => say(&skill::run(&config, wish)?),
         Command::Token(wish) => {
-            say(&token::run(&config, &app::open_store(&config).await?, wish).await?)
+            say(&token::run(&config, &app::database::open_store(&config).await?, wish).await?)
         }
         Command::Pair { channel, role, hours } => {
             let wish = pair::Wish { channel, role, hours };
@@ -315,11 +317,11 @@ async fn guard(
             read.notes.iter().try_for_each(|note| say(&format!("  note: {note}")))
         }
         GuardCommand::Export => {
-            let (_, document) = rules::export(&app::open_store(config).await?).await?;
+            let (_, document) = rules::export(&app::database::open_store(config).await?).await?;
             say(toml::to_string_pretty(&document)?.trim_end())
         }
         GuardCommand::Remove { name } => {
-            let store = app::open_store(config).await?;
+            let store = app::database::open_store(config).await?;
             let by = (COMMAND_LINE, SystemClock.now());
             let removed = rules::remove(&store, name.clone(), by).await?;
             anyhow::ensure!(removed, "there is no rule `{name}` in the database");

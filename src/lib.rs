@@ -8,7 +8,7 @@
 //! Dependencies run one way; a folder may use what stands to its left:
 //!
 //! ```text
-//! channels renderers | clock crash journal texts | agent | store | llm | tools | gateway | worker | admin | config | telemetry | app | cli
+//! channels renderers | clock crash tls encryption journal texts | agent | store | llm | tools | gateway | worker | admin | config | telemetry | app | cli
 //! ```
 
 // `#[tool]` names this crate as others do.
@@ -21,6 +21,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod crash;
+pub mod encryption;
 pub mod gateway;
 pub mod journal;
 pub mod llm;

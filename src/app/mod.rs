@@ -1,12 +1,14 @@
 //! Builds everything from the configuration; the only place that knows all concrete types.
 //!
 //! - [`channels`], [`models`], [`tools`]: each from its section of the configuration
+//! - [`database`]: the store, its lock and its keys
 //! - [`terminal`]: a talk on the terminal
 //! - [`reload`]: another configuration takes over while the gateway runs
 //! - [`backup`]: everything that is remembered, as one file
 
 pub mod backup;
 pub mod channels;
+pub mod database;
 mod discord;
 mod hidden;
 pub mod models;
@@ -15,7 +17,7 @@ pub mod terminal;
 pub mod tools;
 
 use ::channels::web::Web;
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,6 +26,8 @@ use std::{
 };
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use database::{encryption, lock, open_store};
 
 use crate::{
     admin::{self, Admin, reload::Reloads},
@@ -35,13 +39,12 @@ use crate::{
     },
     clock::{Clock, SystemClock},
     config::{AgentEntry, Config, MemoryOf, ProviderName, build, oidc, retention, webhooks},
-    crash::SHORTEST_LEASE,
     gateway::{
         Connected, Gateway,
         webhooks::tell::{self, Teller},
     },
     llm::Model,
-    store::{Store, address, files::Artifacts, modes, process_lock::ProcessLock, topics::Topic},
+    store::{Store, address, files::Artifacts, topics::Topic},
     telemetry,
     tools::{
         Tool,
@@ -92,7 +95,7 @@ impl App {
         variables: &BTreeMap<String, String>,
         given: Given,
     ) -> Result<Self> {
-        let store = open_store(config).await?;
+        let store = open_store(config).await?.with_encryption(encryption(config, variables)?);
         let (mut channels, webs) = channels::connect(config, variables, &store).await?;
         channels.extend(given.channels);
         let gateway = Arc::new(Gateway {
@@ -227,30 +230,6 @@ fn teller(
     let outside = Outside::new(config.web.inside()).context("the client for webhooks")?;
     let (gateway, base) = (gateway.clone(), config.web_url());
     Ok(Arc::new(Teller { gateway, subscriptions, outside, base }))
-}
-
-/// The database that the configuration names.
-pub async fn open_store(config: &Config) -> Result<Store> {
-    let lease = build::duration(&config.store.lease).context("store.lease")?;
-    let lease = lease.to_std().context("store.lease")?;
-    ensure!(
-        lease >= SHORTEST_LEASE,
-        "store.lease is {}, but a lease must last at least {} s: it is renewed three times as often, \
-         and a short delay must not let another node take over",
-        config.store.lease,
-        SHORTEST_LEASE.as_secs()
-    );
-    modes::create_folder(&config.data_dir)?;
-    Store::open(&config.store_url(), config.store.durability, lease).await
-}
-
-/// The right to run a gateway on that database. What an earlier process held is released.
-async fn lock(config: &Config) -> Result<Option<ProcessLock>> {
-    let lock = ProcessLock::take(&config.store_url())?;
-    if let Some(lock) = &lock {
-        open_store(config).await?.release_abandoned(lock).await?;
-    }
-    Ok(lock)
 }
 
 /// The tools whose things lie in the database.

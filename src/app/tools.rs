@@ -175,6 +175,7 @@ fn login(
     let secret = entry.client_secret.as_ref().map(|secret| secret.reveal(variables));
     Ok(Some(Login {
         file: config.data_dir.join(LOGINS).join(name),
+        encryption: super::database::encryption(config, variables)?,
         client_id: entry.client_id.clone(),
         client_secret: secret.transpose().context("client_secret")?,
         scopes: entry.scopes.clone(),

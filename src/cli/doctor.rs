@@ -177,7 +177,7 @@ async fn database(config: &Config) -> Result<(Found, String)> {
         "store.url: start the database, or correct the address; the tables are brought up to date";
     // Who starts a gateway may start its database just now; who asks wants to know how it is.
     Store::reach(&config.store_url(), ANSWERS_WITHIN).await.context(what_to_do)?;
-    let store = app::open_store(config).await.context(what_to_do)?;
+    let store = app::database::open_store(config).await.context(what_to_do)?;
     if let Some(file) = backup::file_of(&config.store_url()) {
         backup::check(&file).await.context("restore a backup with `countersign restore`")?;
     }
@@ -218,7 +218,7 @@ async fn confined(report: &mut Report) {
 /// Those that cannot be used, and why.
 async fn tools(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Found, String)> {
     let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
-    let store = app::open_store(config).await.context("they are in the database")?;
+    let store = app::database::open_store(config).await.context("they are in the database")?;
     let missing = app::unavailable(config, variables, (&sandbox, &store))?;
     if missing.is_empty() {
         return Ok((Found::Fine, "can all be used".to_owned()));

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{OPERATOR, login, say};
 use crate::{
-    app::open_store,
+    app::database::open_store,
     clock::{Clock as _, SystemClock},
     config::Config,
     store::{

@@ -41,7 +41,7 @@ pub(super) async fn offer(
     let code = people::new_code();
     let expires_at = SystemClock.now() + TimeDelta::hours(hours.into());
     let only = channel.clone().unwrap_or_default();
-    let store = app::open_store(config).await?;
+    let store = app::database::open_store(config).await?;
     let fact = Fact::new("pairing_offered", OPERATOR)
         .with("channel", only.as_str())
         .with("expires_at", expires_at.to_rfc3339());

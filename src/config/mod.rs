@@ -123,11 +123,21 @@ pub struct StoreConfig {
     pub durability: Durability,
     /// How long a node that died holds its conversations: at least 6 s.
     pub lease: String,
+    /// 32 random bytes in base64; encrypts the tokens of MCP logins and the gateway's signing keys.
+    pub encryption_key: Option<Secret>,
+    /// Still decrypts what the key before has encrypted.
+    pub previous_encryption_key: Option<Secret>,
 }
 
 impl Default for StoreConfig {
     fn default() -> Self {
-        Self { url: None, durability: Durability::default(), lease: "15s".into() }
+        Self {
+            url: None,
+            durability: Durability::default(),
+            lease: "15s".into(),
+            encryption_key: None,
+            previous_encryption_key: None,
+        }
     }
 }
 
@@ -310,6 +320,8 @@ impl Config {
             .chain(mcp)
             .chain(self.web.secrets())
             .chain(self.webhook_secrets())
+            .chain(&self.store.encryption_key)
+            .chain(&self.store.previous_encryption_key)
             .chain(&self.admin.metrics_token)
             .chain(&self.admin.oidc.client_secret)
     }

@@ -31,6 +31,18 @@ const FIRST: &[Key] = &[
         "15s",
         "How long a node that died holds its conversations, at least 6 s; a live node renews its leases three times as often",
     ),
+    key(
+        "store.encryption_key",
+        "",
+        "Encrypts the tokens of MCP logins and the gateway's signing keys where they are stored: \
+         32 random bytes in base64 (`openssl rand -base64 32`); without it they are stored as they are, \
+         in files for the gateway's user alone and in the database",
+    ),
+    key(
+        "store.previous_encryption_key",
+        "",
+        "The key before: what it has encrypted is still read, and encrypted with the new key when it is next used",
+    ),
 ];
 
 const KEYS: &[Key] = &[

@@ -1,31 +1,57 @@
-//! What all nodes sign with: made by the first that needs it.
+//! Keys with which all nodes sign: created by the first node that needs one.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
-use super::{Store, db::sql};
+use super::{Store, Tx, db::sql};
 
 impl Store {
-    /// The secret of that name; `fresh`, where there is none yet.
+    /// The key of that name; `fresh` if there is none yet. A key that is not encrypted with the
+    /// current key of the configuration is stored again.
     pub async fn signing_key(&self, name: &str, fresh: String) -> Result<String> {
-        let name = name.to_owned();
+        let (name, encryption) = (name.to_owned(), self.encryption.clone());
         let write = self.write("signing key", move |tx| {
             Box::pin(async move {
-                let (secret,): (String,) = sql!(
-                    tx,
-                    fetch_one,
-                    "
-                    -- signing key
-                    INSERT INTO signing_keys (name, secret)
-                    VALUES ($1, $2)
-                    ON CONFLICT (name) DO UPDATE
-                    SET secret = signing_keys.secret
-                    RETURNING secret",
-                    name,
-                    fresh
-                );
-                Ok(secret)
+                let stored = insert(tx, &name, encryption.seal(&name, &fresh)?).await?;
+                let key = encryption.open(&name, &stored);
+                let key = key.with_context(|| format!("the signing key `{name}`"))?;
+                if encryption.is_outdated(&name, &stored) {
+                    replace(tx, &name, encryption.seal(&name, &key)?).await?;
+                }
+                Ok(key)
             })
         });
         write.await
     }
+}
+
+async fn insert(tx: &mut Tx<'_>, name: &str, sealed: String) -> Result<String> {
+    let (stored,): (String,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- signing key
+        INSERT INTO signing_keys (name, secret)
+        VALUES ($1, $2)
+        ON CONFLICT (name) DO UPDATE
+        SET secret = signing_keys.secret
+        RETURNING secret",
+        name,
+        sealed
+    );
+    Ok(stored)
+}
+
+async fn replace(tx: &mut Tx<'_>, name: &str, sealed: String) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- encrypt a signing key again
+        UPDATE signing_keys
+        SET secret = $1
+        WHERE name = $2",
+        sealed,
+        name
+    );
+    Ok(())
 }

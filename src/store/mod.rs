@@ -126,11 +126,12 @@ use tracing::Instrument as _;
 use crate::{
     clock::{self, Clock as _, SystemClock},
     crash,
+    encryption::Encryption,
     journal::ids::NodeId,
 };
 pub use db::Tx;
 use db::{Db, Durability};
-use wake::Bell;
+use wake::{Bell, Writers};
 
 /// The conversations whose owners one transaction determines.
 pub const OWNERS_AT_ONCE: usize = 1_000;
@@ -143,6 +144,7 @@ pub struct Store {
     pub node: NodeId,
     held: held::Held,
     lease_for: Duration,
+    encryption: Encryption,
 }
 
 impl Store {
@@ -159,11 +161,13 @@ impl Store {
         let db = Db::open(url, durability)
             .await
             .with_context(|| format!("opening the database {}", address::without_password(url)))?;
+        let writers = if db.is_shared() { Writers::OtherNodes } else { Writers::ThisProcess };
         let store = Self {
+            bell: Arc::new(Bell::new(writers)),
             db,
-            bell: Arc::default(),
             node: NodeId::new(),
             held: held::Held::default(),
+            encryption: Encryption::default(),
             lease_for,
         };
         store.follow_clock().await.context("reading the database's clock")?;
@@ -173,6 +177,11 @@ impl Store {
             tracing::error!(problem = format!("{problem:#}"), "could not determine owners");
         }
         Ok(store)
+    }
+
+    /// Encrypts the secrets that it stores.
+    pub fn with_encryption(self, encryption: Encryption) -> Self {
+        Self { encryption, ..self }
     }
 
     /// Runs `work` in one transaction; when it returns, all of it is on disk, or nothing is. On
@@ -185,12 +194,16 @@ impl Store {
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
         crash::point(name, "before commit");
-        let db = self.db.clone();
-        let written = spawn(async move { db.write(work).await });
-        let (value, rung) = written.await.context("the transaction was aborted")?.context(name)?;
-        crash::point(name, "after commit");
-        self.bell.ring(&rung);
-        rung.tally.iter().for_each(count::Count::enter);
+        let (db, bell) = (self.db.clone(), self.bell.clone());
+        // Those who wait are woken also when the caller has gone.
+        let written = spawn(async move {
+            let (value, rung) = db.write(work).await?;
+            crash::point(name, "after commit");
+            bell.ring(&rung);
+            rung.tally.iter().for_each(count::Count::enter);
+            anyhow::Ok(value)
+        });
+        let value = written.await.context("the transaction was aborted")?.context(name)?;
         ensure!(!crash::loses_answer(name), "a test has this answer of the database lost");
         Ok(value)
     }

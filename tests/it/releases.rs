@@ -2,7 +2,7 @@
 //! one is taken over as it is.
 
 use chrono::TimeDelta;
-use countersign::{app::open_store, llm::scripted::say};
+use countersign::{app::database::open_store, llm::scripted::say};
 use sqlx::{Connection as _, Executor as _, PgConnection, SqlSafeStr as _, SqliteConnection};
 use std::collections::BTreeMap;
 

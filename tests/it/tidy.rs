@@ -13,6 +13,7 @@ const ORDER: &[&str] = &[
     "clock",
     "crash",
     "tls",
+    "encryption",
     "journal",
     "texts",
     "agent",

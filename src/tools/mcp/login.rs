@@ -31,7 +31,10 @@ use tokio::{
 };
 
 use super::{McpConfig, Refused};
-use crate::tools::{ToolError, web::address};
+use crate::{
+    encryption::Encryption,
+    tools::{ToolError, web::address},
+};
 
 /// The longest that a browser sends when it comes back.
 const REQUEST_BYTES: u64 = 16 * 1024;
@@ -43,6 +46,8 @@ const SAYS_WITHIN: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct Login {
     pub file: PathBuf,
+    /// Encrypts the file.
+    pub encryption: Encryption,
     /// A client that the operator has registered; else it is done when somebody signs in.
     pub client_id: Option<String>,
     pub client_secret: Option<SecretString>,
@@ -195,7 +200,10 @@ async fn manager(url: &Url, login: &Login) -> Result<AuthorizationManager, AuthE
     } else {
         AuthorizationManager::new(url.clone()).await?
     };
-    manager.set_credential_store(Kept(login.file.clone()));
+    manager.set_credential_store(Kept {
+        file: login.file.clone(),
+        encryption: login.encryption.clone(),
+    });
     Ok(manager)
 }
 
@@ -229,30 +237,50 @@ fn failed(config: &McpConfig, error: &AuthError) -> ToolError {
 }
 
 /// The file.
-struct Kept(PathBuf);
+struct Kept {
+    file: PathBuf,
+    encryption: Encryption,
+}
+
+impl Kept {
+    /// What is encrypted belongs to this file, which is named after the server.
+    fn purpose(&self) -> String {
+        let name = self.file.file_name().unwrap_or_default();
+        format!("mcp login {}", name.to_string_lossy())
+    }
+}
 
 #[async_trait]
 impl CredentialStore for Kept {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        match tokio::fs::read(&self.0).await {
-            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes).map_err(|e| lost(&e))?)),
+        match tokio::fs::read_to_string(&self.file).await {
+            Ok(stored) => {
+                let text = self.encryption.open(&self.purpose(), &stored);
+                let text = text.map_err(|e| lost(&format!("{}: {e:#}", self.file.display())))?;
+                let credentials = serde_json::from_str(&text).map_err(|e| lost(&e))?;
+                if self.encryption.is_outdated(&self.purpose(), &stored) {
+                    self.save(Clone::clone(&credentials)).await?;
+                }
+                Ok(Some(credentials))
+            }
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(problem) => Err(lost(&problem)),
         }
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let bytes = serde_json::to_vec(&credentials).map_err(|e| lost(&e))?;
-        let file = self.0.clone();
-        blocking(move || replace(&file, &bytes)).await
+        let text = serde_json::to_string(&credentials).map_err(|e| lost(&e))?;
+        let sealed = self.encryption.seal(&self.purpose(), &text).map_err(|e| lost(&e))?;
+        let file = self.file.clone();
+        blocking(move || replace(&file, sealed.as_bytes())).await
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        tokio::fs::remove_file(&self.0).await.map_err(|e| lost(&e))
+        tokio::fs::remove_file(&self.file).await.map_err(|e| lost(&e))
     }
 
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
-        let lock = self.0.with_extension("lock");
+        let lock = self.file.with_extension("lock");
         let held = blocking(move || {
             let file = private().create(true).truncate(false).open(lock)?;
             file.lock()?;
@@ -304,7 +332,8 @@ mod tests {
     fn config(state: &Guarded, file: PathBuf) -> McpConfig {
         let url = state.url().parse().ok();
         let (client_id, client_secret, scopes) = (None, None, vec!["read".to_owned()]);
-        let login = Some(Login { file, client_id, client_secret, scopes });
+        let encryption = Encryption::default();
+        let login = Some(Login { file, encryption, client_id, client_secret, scopes });
         McpConfig { url, login, ..usual("g") }
     }
 
@@ -360,6 +389,34 @@ mod tests {
         state.expires(9);
         let refused = desk.tools(config).await.err().expect("it is over").to_string();
         assert!(refused.contains("countersign mcp login g"), "{refused}");
+    }
+
+    /// With a key the tokens are encrypted, also those that were stored before there was one.
+    #[tokio::test]
+    async fn tokens_are_encrypted_where_there_is_a_key() {
+        let (state, desk) = (Guarded::start().await, Desk::new().await);
+        let file = desk.folder.path().join("g.json");
+        let config = config(&state, file.clone());
+        let begun = begin(&config, NOWHERE).await.expect("begun");
+        let browser = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        let page = browser.build().expect("a client").get(begun.address()).send().await;
+        let back =
+            page.expect("an answer").headers()["location"].to_str().expect("text").to_owned();
+        begun.end(&config, &back).await.expect("signed in");
+        let stored = || std::fs::read_to_string(&file).expect("a file");
+        assert!(stored().contains("access_token"), "{}", stored());
+        let with = |key: char| {
+            let key = SecretString::from(format!("{}=", key.to_string().repeat(43)));
+            let encryption = Encryption::new([&key]).expect("a key");
+            let login = Login { encryption, ..config.login.clone().expect("a login") };
+            McpConfig { login: Some(login), ..config.clone() }
+        };
+        assert!(!desk.tools(with('A')).await.expect("tools").is_empty());
+        assert!(stored().starts_with("enc1:") && !stored().contains("access_token"));
+        assert!(!desk.tools(with('A')).await.expect("tools").is_empty());
+        let refused = desk.tools(with('E')).await.err().expect("another key").to_string();
+        assert!(refused.contains("store.previous_encryption_key"), "{refused}");
+        assert!(stored().starts_with("enc1:"), "it is still there");
     }
 
     /// Another's state, or a no, signs nobody in.

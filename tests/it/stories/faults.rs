@@ -360,7 +360,7 @@ story! {
     /// O6: a lease that is too short to be renewed in time is refused, and why is said.
     async fn a_lease_that_is_too_short_is_refused(world: &mut World) {
         world.config.store.lease = "500ms".into();
-        let opened = countersign::app::open_store(&world.config).await;
+        let opened = countersign::app::database::open_store(&world.config).await;
         let problem = opened.err().expect("it is refused").to_string();
         assert!(problem.contains("store.lease is 500ms") && problem.contains("at least"), "{problem}");
     }

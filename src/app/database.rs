@@ -1,0 +1,56 @@
+//! Opens the database: its lease, its lock, and the keys for what it stores in secret.
+
+use anyhow::{Context as _, Result, ensure};
+use std::collections::BTreeMap;
+
+use crate::{
+    config::{Config, build, secret::Secret},
+    crash::SHORTEST_LEASE,
+    encryption::Encryption,
+    store::{Store, modes, process_lock::ProcessLock},
+};
+
+/// Opens the database that the configuration names, without the keys for secrets: only a gateway needs
+/// them.
+pub async fn open_store(config: &Config) -> Result<Store> {
+    let lease = build::duration(&config.store.lease).context("store.lease")?;
+    let lease = lease.to_std().context("store.lease")?;
+    ensure!(
+        lease >= SHORTEST_LEASE,
+        "store.lease is {}, but a lease must last at least {} s: it is renewed three times as often, \
+         and a short delay must not let another node take over",
+        config.store.lease,
+        SHORTEST_LEASE.as_secs()
+    );
+    modes::create_folder(&config.data_dir)?;
+    Store::open(&config.store_url(), config.store.durability, lease).await
+}
+
+/// The keys that encrypt what the gateway itself stores in secret.
+pub(super) fn encryption(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<Encryption> {
+    let key = |name: &'static str, key: &Option<Secret>| {
+        let key = key.as_ref().map(|key| key.reveal(variables)).transpose().context(name)?;
+        // Each by itself, so that an error names the key.
+        Encryption::new(&key).context(name)?;
+        anyhow::Ok(key)
+    };
+    let current = key("store.encryption_key", &config.store.encryption_key)?;
+    let before = key("store.previous_encryption_key", &config.store.previous_encryption_key)?;
+    ensure!(
+        current.is_some() || before.is_none(),
+        "store.previous_encryption_key takes a store.encryption_key"
+    );
+    Encryption::new(current.iter().chain(&before))
+}
+
+/// Takes the right to run a gateway on that database, and releases what an earlier process held.
+pub(super) async fn lock(config: &Config) -> Result<Option<ProcessLock>> {
+    let lock = ProcessLock::take(&config.store_url())?;
+    if let Some(lock) = &lock {
+        open_store(config).await?.release_abandoned(lock).await?;
+    }
+    Ok(lock)
+}
