@@ -14,8 +14,10 @@ use crate::journal::ids::ConversationId;
 /// How long a waiter for work trusts the bell before it looks by itself.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// How long a turn under way trusts the bell before it looks into its journal.
-const TURN_LOOKS_EVERY: Duration = Duration::from_secs(3);
+/// How long a turn under way trusts the bell before it reads its journal, where other nodes write.
+const POLL_SHARED: Duration = Duration::from_secs(3);
+/// The same where this process is the only one: it rings for all that it commits.
+const POLL_OWN: Duration = Duration::from_secs(15);
 
 /// What a transaction has made ready.
 #[derive(Debug, Default)]
@@ -28,7 +30,7 @@ pub struct Rung {
     pub(super) tally: Vec<Count>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Bell {
     ready: Notify,
     outbox: Notify,
@@ -37,9 +39,31 @@ pub struct Bell {
     /// Who listens to each conversation: more than one for as long as an old turn has not noticed
     /// that its lease has expired.
     turns: Mutex<HashMap<ConversationId, Vec<Arc<Notify>>>>,
+    poll_journal: Duration,
+}
+
+/// Whether other processes may commit to the same database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writers {
+    ThisProcess,
+    OtherNodes,
 }
 
 impl Bell {
+    pub fn new(writers: Writers) -> Self {
+        let poll_journal = match writers {
+            Writers::ThisProcess => POLL_OWN,
+            Writers::OtherNodes => POLL_SHARED,
+        };
+        Self {
+            ready: Notify::new(),
+            outbox: Notify::new(),
+            settled: Mutex::default(),
+            turns: Mutex::default(),
+            poll_journal,
+        }
+    }
+
     pub(super) fn ring(&self, rung: &Rung) {
         if let Some(wait) = rung.settles_in {
             // The clock that says when it is over counts whole milliseconds.
@@ -98,7 +122,7 @@ pub struct Listener {
 impl Listener {
     /// Waits until something may have happened.
     pub async fn news(&self) {
-        let _ = tokio::time::timeout(TURN_LOOKS_EVERY, self.heard.notified()).await;
+        let _ = tokio::time::timeout(self.bell.poll_journal, self.heard.notified()).await;
     }
 }
 
@@ -121,7 +145,7 @@ mod tests {
     /// F1: the end of an old turn leaves the newer one its bell.
     #[tokio::test]
     async fn every_listener_is_rung_until_it_is_dropped() {
-        let (bell, id) = (Arc::new(Bell::default()), ConversationId("c".into()));
+        let (bell, id) = (Arc::new(Bell::new(Writers::OtherNodes)), ConversationId("c".into()));
         let (old, new) = (bell.listen(&id), bell.listen(&id));
         let rung = Rung { conversations: vec![id.clone()], ..Rung::default() };
         bell.ring(&rung);
@@ -138,7 +162,7 @@ mod tests {
     /// M9: the end of a wait for more is heard when it comes, the next one too.
     #[tokio::test]
     async fn the_bell_rings_when_a_wait_ends() {
-        let bell = Bell::default();
+        let bell = Bell::new(Writers::OtherNodes);
         let begun = Instant::now();
         for ms in [40, 80] {
             let settles_in = Some(Duration::from_millis(ms));

@@ -5,7 +5,7 @@ use channels::PlaceKind;
 use chrono::{DateTime, Utc};
 use std::{
     sync::{Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tokio::sync::watch;
 use tracing::{Instrument as _, Span, field};
@@ -143,16 +143,23 @@ impl<'t, 'w> Drafting<'t, 'w> {
     }
 }
 
+/// How soon the journal is read again when that has failed.
+const AFTER_FAILED_READ: Duration = Duration::from_secs(3);
+
 /// Returns when what is being thought is not wanted any more. Other news can wait for the reply.
 pub(super) async fn until_cut_off(turn: &Turn<'_>) {
     let (store, conversation) = (&turn.worker.gateway.store, turn.claimed.lease.conversation());
+    let mut wait = Duration::MAX;
     loop {
-        turn.bell.news().await;
+        let _ = tokio::time::timeout(wait, turn.bell.news()).await;
         match store.events_after(conversation, turn.session.seq).await {
             Ok(news) if news.iter().any(|entry| cuts_off(turn, entry)) => return,
-            Ok(_) => {}
+            Ok(_) => wait = Duration::MAX,
             // The thought goes on: its reply will be recorded, or not, by itself.
-            Err(problem) => tracing::warn!(problem = format!("{problem:#}"), "cannot look"),
+            Err(problem) => {
+                tracing::warn!(problem = format!("{problem:#}"), "could not poll the conversation");
+                wait = AFTER_FAILED_READ;
+            }
         }
     }
 }

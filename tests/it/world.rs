@@ -415,14 +415,20 @@ fn line(message: &Message) -> String {
 impl World {
     /// What somebody does who has got at the database.
     pub async fn tampers(&self, sql: &str) {
-        let sql = sqlx::AssertSqlSafe(sql.to_owned());
+        let sql = || sqlx::AssertSqlSafe(sql.to_owned());
         let url = self.config.store_url();
         if url.starts_with("sqlite") {
             let mut conn = sqlx::SqliteConnection::connect(&url).await.unwrap();
-            sqlx::query(sql).execute(&mut conn).await.unwrap();
+            sqlx::query(sql()).execute(&mut conn).await.unwrap();
         } else {
             let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
-            sqlx::query(sql).execute(&mut conn).await.unwrap();
+            // A transaction of a node that is dead for the test may still be at it.
+            let is_deadlock = |problem: &sqlx::Error| {
+                problem.as_database_error().is_some_and(|e| e.code().as_deref() == Some("40P01"))
+            };
+            while let Err(problem) = sqlx::query(sql()).execute(&mut conn).await {
+                assert!(is_deadlock(&problem), "{problem}");
+            }
         }
     }
 
