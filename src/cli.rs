@@ -24,7 +24,7 @@ use crate::{
     admin::rules::{self, Supposed},
     agent::redact::Redactor,
     app::{
-        self, App, Given,
+        self, App, Overrides,
         backup::{self, Holds},
     },
     clock::{Clock as _, SystemClock},
@@ -250,7 +250,7 @@ async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()
 }
 
 async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<()> {
-    let app = App::open(config, variables, Given::default()).await?;
+    let app = App::open(config, variables, Overrides::default()).await?;
     let list = |ids: Vec<&str>| ids.join(", ");
     let specs = app.worker.toolbox.specs();
     let lacks =
@@ -295,7 +295,7 @@ async fn guard(
     variables: &BTreeMap<String, String>,
     what: GuardCommand,
 ) -> Result<()> {
-    let open = || App::open(config, variables, Given::default());
+    let open = || App::open(config, variables, Overrides::default());
     match what {
         GuardCommand::Test { tool, arguments, agent, channel, person, role, tainted } => {
             let arguments = serde_json::from_str(&arguments).context("the arguments")?;

@@ -18,13 +18,14 @@ use uuid::Uuid;
 use super::{
     Admin,
     api::caller::by_session,
-    html, language, place_of,
+    language, markdown_html,
+    participant::Participant,
+    place_of,
     problem::{BAD_ID, BAD_REQUEST, EMPTY, NO_SUCH_PAGE, NOT_SAVED, Problem, TOO_LONG},
-    sign_in::{self, Signed},
-    talker::Talker,
+    web_session::{self, Signed},
 };
 use crate::{
-    gateway::{self, approvals::doors::decide_by_id},
+    gateway::{self, approvals::by_id::decide_by_id},
     texts::Language,
 };
 
@@ -46,12 +47,17 @@ pub async fn page(
     let signed = match signed {
         Ok(signed) => signed,
         Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
-            return Ok(sign_in::told(&admin, StatusCode::UNAUTHORIZED, words, words.signed_out));
+            return Ok(web_session::told(
+                &admin,
+                StatusCode::UNAUTHORIZED,
+                words,
+                words.signed_out,
+            ));
         }
         Err(problem) => return Err(problem),
     };
     if admin.web().is_none() {
-        return Ok(sign_in::told(&admin, StatusCode::NOT_FOUND, words, words.no_web_chat));
+        return Ok(web_session::told(&admin, StatusCode::NOT_FOUND, words, words.no_web_chat));
     }
     let steers = by_session(&admin, signed.session.clone()).await?.is_some();
     let door = Door::Signed { person: &signed.session.name, steers };
@@ -88,7 +94,7 @@ pub fn drawn(admin: &Admin, language: Language, door: Door<'_>) -> String {
         .replacen("<!-- who -->", who, 1)
         .replacen("<!-- focus -->", focus, 1)
         .replacen("<!-- console -->", console, 1);
-    html::page(&page, words, &values)
+    markdown_html::page(&page, words, &values)
 }
 
 pub async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
@@ -115,7 +121,7 @@ pub struct Message {
 /// Answers once the message is in the database.
 pub async fn say(
     State(admin): State<Arc<Admin>>,
-    talker: Talker,
+    talker: Participant,
     headers: HeaderMap,
     message: Result<Json<Message>, JsonRejection>,
 ) -> Result<StatusCode, Problem> {
@@ -134,7 +140,7 @@ pub async fn say(
 
 fn incoming(
     admin: &Admin,
-    talker: &Talker,
+    talker: &Participant,
     headers: &HeaderMap,
     message: Message,
 ) -> Result<Incoming, Problem> {
@@ -180,11 +186,11 @@ pub struct Pressed {
 /// Decides by a button; the answer says the true state.
 pub async fn press(
     State(admin): State<Arc<Admin>>,
-    talker: Talker,
+    talker: Participant,
     pressed: Result<Json<Pressed>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
     let Json(pressed) = pressed.map_err(unreadable)?;
-    let Talker { channel, speaker, .. } = talker;
+    let Participant { channel, speaker, .. } = talker;
     let (place, person) = (place_of(&speaker.id), speaker.id.clone());
     let choice = (pressed.approval.as_str(), pressed.key);
     let decided = decide_by_id(&admin.gateway, (&channel, &place), choice, speaker);

@@ -22,10 +22,10 @@ use tokio::{
 };
 
 use super::{
-    Admin, html,
-    pace::Opened,
+    Admin, markdown_html,
+    participant::Participant,
     problem::Problem,
-    talker::Talker,
+    rate_limit::Opened,
     timeline::{Shown, Timeline},
 };
 
@@ -34,7 +34,10 @@ const LOOKS_EVERY: Duration = Duration::from_secs(2);
 /// A word through an idle line, so that no proxy closes it.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 
-pub async fn events(State(admin): State<Arc<Admin>>, talker: Talker) -> Result<Response, Problem> {
+pub async fn events(
+    State(admin): State<Arc<Admin>>,
+    talker: Participant,
+) -> Result<Response, Problem> {
     let mut looks = interval_at(tokio::time::Instant::now() + LOOKS_EVERY, LOOKS_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut page = Page {
@@ -63,7 +66,7 @@ pub async fn events(State(admin): State<Arc<Admin>>, talker: Talker) -> Result<R
 /// One open page.
 struct Page {
     admin: Arc<Admin>,
-    talker: Talker,
+    talker: Participant,
     timeline: Timeline,
     shown: Receiver<WebShown>,
     changed: Receiver<String>,
@@ -115,7 +118,7 @@ impl Page {
     async fn tell_shown(&mut self, shown: WebShown) {
         match shown.what {
             Outgoing::Draft { markdown } => {
-                self.tell("draft", &json!({ "html": html::from_markdown(&markdown) }));
+                self.tell("draft", &json!({ "html": markdown_html::from_markdown(&markdown) }));
             }
             Outgoing::Typing => self.tell("typing", &json!({})),
             Outgoing::Toast { text, .. } => self.tell("toast", &json!({ "text": text })),
@@ -156,7 +159,7 @@ impl Page {
             if let Outgoing::Text { markdown, .. } = shown.what
                 && !known
             {
-                self.tell("aside", &json!({ "html": html::from_markdown(&markdown) }));
+                self.tell("aside", &json!({ "html": markdown_html::from_markdown(&markdown) }));
             }
         }
     }

@@ -14,9 +14,10 @@ use serde::Deserialize;
 use std::{fmt::Write as _, sync::Arc};
 
 use super::{
-    Admin, place_of,
+    Admin,
+    participant::Participant,
+    place_of,
     problem::{FILE_GONE, NO_SUCH_FILE, Problem},
-    talker::Talker,
 };
 use crate::store::{history, journal};
 
@@ -29,7 +30,7 @@ pub struct Named {
 
 pub async fn download(
     State(admin): State<Arc<Admin>>,
-    talker: Talker,
+    talker: Participant,
     Path(Named { digest, name }): Path<Named>,
 ) -> Result<Response, Problem> {
     let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_FILE);
@@ -60,7 +61,7 @@ pub fn attached(name: &str, bytes: Bytes) -> Response {
 /// The media type of a file that this person was shown under that name.
 async fn shown(
     admin: &Admin,
-    talker: &Talker,
+    talker: &Participant,
     digest: &str,
     name: &str,
 ) -> anyhow::Result<Option<String>> {

@@ -19,8 +19,8 @@ use subtle::ConstantTimeEq as _;
 use super::{Admin, problem::Problem};
 use crate::{
     gateway::{CHANNEL_UP, Gateway, breaker::SUSPENDED},
-    store::{figures::Figures, tally, unreadable::UNREADABLE_ROWS},
-    worker::{sessions::EVENTS_READ, think::LLM_SECONDS},
+    store::{committed_metrics, gauges::Figures, unreadable::UNREADABLE_ROWS},
+    worker::{session_cache::EVENTS_READ, think::LLM_SECONDS},
 };
 
 /// How often what was measured is put into its buckets, also if nobody reads it.
@@ -49,20 +49,28 @@ pub enum Kind {
 
 /// Everything that is shown: name, kind, what it says.
 pub const METRICS: &[(&str, Kind, &str)] = &[
-    (tally::TURNS, Kind::Counter, "Turns that have ended"),
-    (tally::STEPS, Kind::Counter, "Answers of models"),
-    (tally::TOOL_CALLS, Kind::Counter, "Calls of tools that have ended"),
-    (tally::TOOL_SECONDS, Kind::Histogram, "How long calls of tools took"),
-    (tally::ASKED, Kind::Counter, "Questions put to people"),
-    (tally::APPROVALS, Kind::Counter, "Questions that have ended"),
-    (tally::APPROVAL_SECONDS, Kind::Histogram, "How long questions stood"),
-    (tally::SENDS, Kind::Counter, "Tries to show something on a platform"),
-    (tally::UNPARSED, Kind::Counter, "Updates set aside: they could not be read or stored"),
+    (committed_metrics::TURNS, Kind::Counter, "Turns that have ended"),
+    (committed_metrics::STEPS, Kind::Counter, "Answers of models"),
+    (committed_metrics::TOOL_CALLS, Kind::Counter, "Calls of tools that have ended"),
+    (committed_metrics::TOOL_SECONDS, Kind::Histogram, "How long calls of tools took"),
+    (committed_metrics::ASKED, Kind::Counter, "Questions put to people"),
+    (committed_metrics::APPROVALS, Kind::Counter, "Questions that have ended"),
+    (committed_metrics::APPROVAL_SECONDS, Kind::Histogram, "How long questions stood"),
+    (committed_metrics::SENDS, Kind::Counter, "Tries to show something on a platform"),
+    (
+        committed_metrics::UNPARSED,
+        Kind::Counter,
+        "Updates set aside: they could not be read or stored",
+    ),
     (UNREADABLE_ROWS, Kind::Counter, "Rows set aside: this release cannot read them"),
-    (tally::WEBHOOKS_IN, Kind::Counter, "Webhooks of other programs that have come"),
-    (tally::WEBHOOKS_OUT, Kind::Counter, "Tries to tell other programs"),
-    (tally::LLM_TOKENS, Kind::Counter, "Tokens, as providers count them"),
-    (tally::LLM_COST, Kind::Counter, "Millionths of your currency, by the prices of the models"),
+    (committed_metrics::WEBHOOKS_IN, Kind::Counter, "Webhooks of other programs that have come"),
+    (committed_metrics::WEBHOOKS_OUT, Kind::Counter, "Tries to tell other programs"),
+    (committed_metrics::LLM_TOKENS, Kind::Counter, "Tokens, as providers count them"),
+    (
+        committed_metrics::LLM_COST,
+        Kind::Counter,
+        "Millionths of your currency, by the prices of the models",
+    ),
     (EVENTS_READ, Kind::Counter, "Events read to bring sessions up to date"),
     (LLM_SECONDS, Kind::Histogram, "How long models took to answer"),
     (OUTBOX, Kind::Gauge, "What waits to be shown"),
@@ -83,15 +91,15 @@ pub const METRICS: &[(&str, Kind, &str)] = &[
 
 /// What a counter says from the first moment on, so that a first time can be seen as a change.
 const OUTCOMES: &[(&str, &[&str])] = &[
-    (tally::TURNS, &["finished", "failed", "stopped"]),
-    (tally::TOOL_CALLS, &["done", "failed", "denied", "withdrawn"]),
+    (committed_metrics::TURNS, &["finished", "failed", "stopped"]),
+    (committed_metrics::TOOL_CALLS, &["done", "failed", "denied", "withdrawn"]),
     (
-        tally::APPROVALS,
+        committed_metrics::APPROVALS,
         &["allowed", "denied", "expired", "withdrawn", "superseded", "undeliverable"],
     ),
-    (tally::SENDS, &["sent", "refused", "gone", "retried"]),
-    (tally::WEBHOOKS_IN, &["taken", "refused", "unreadable", "slowed"]),
-    (tally::WEBHOOKS_OUT, &["sent", "failed", "dead"]),
+    (committed_metrics::SENDS, &["sent", "refused", "gone", "retried"]),
+    (committed_metrics::WEBHOOKS_IN, &["taken", "refused", "unreadable", "slowed"]),
+    (committed_metrics::WEBHOOKS_OUT, &["sent", "failed", "dead"]),
 ];
 
 /// One for the process.
@@ -122,10 +130,10 @@ pub fn begin(gateway: &Gateway) {
             metrics::counter!(*name, "outcome" => *outcome).increment(0);
         }
     }
-    metrics::counter!(tally::STEPS).increment(0);
-    metrics::counter!(tally::ASKED).increment(0);
+    metrics::counter!(committed_metrics::STEPS).increment(0);
+    metrics::counter!(committed_metrics::ASKED).increment(0);
     metrics::counter!(EVENTS_READ).increment(0);
-    metrics::counter!(tally::UNPARSED).increment(0);
+    metrics::counter!(committed_metrics::UNPARSED).increment(0);
     metrics::counter!(UNREADABLE_ROWS).increment(0);
     for channel in gateway.channels.keys() {
         metrics::gauge!(CHANNEL_UP, "channel" => channel.clone()).increment(0.0);

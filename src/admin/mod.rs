@@ -1,20 +1,20 @@
 //! Shows and steers: the only place with axum. The web chat, sign-in, the API, webhooks, health.
 //!
 //! - [`api`]: for programs
-//! - [`sign_in`]: a one-time link becomes a session; whose session a request carries
-//! - [`sign_on`], [`issuer`]: signing in through the operator's issuer, and what that says
+//! - [`web_session`]: a one-time link becomes a session; whose session a request carries
+//! - [`oidc`], [`oidc_provider`]: signing in through the operator's issuer, and what that says
 //! - [`chat`]: the page, what a person writes and presses on it
-//! - [`talker`]: whoever is in a web chat
-//! - [`widget`], [`visit`]: the web chat in pages of other sites, and who looks at it there
+//! - [`participant`]: whoever is in a web chat
+//! - [`widget`], [`visitor`]: the web chat in pages of other sites, and who looks at it there
 //! - [`events`]: what an open page is told, as it happens
 //! - [`timeline`]: a conversation as the page shows it
 //! - [`files`]: downloads of what was shown
 //! - [`console`]: pages for operators, over the same functions
 //! - [`language`]: what a browser asks to be spoken to in
 //! - [`hosts`]: under which names it answers
-//! - [`html`]: Markdown as HTML that cannot act
-//! - [`guard`]: what every request passes and every answer carries
-//! - [`pace`]: how often an address may do something
+//! - [`markdown_html`]: Markdown as HTML that cannot act
+//! - [`security_headers`]: what every request passes and every answer carries
+//! - [`rate_limit`]: how often an address may do something
 //! - [`rules`]: guard rules, asked and changed
 //! - [`reload`]: the configuration is read again
 //! - [`webhooks`], [`health`]: for platforms and for operators
@@ -26,22 +26,22 @@ pub mod chat;
 pub mod console;
 pub mod events;
 pub mod files;
-pub mod guard;
 pub mod health;
 pub mod hosts;
-pub mod html;
-pub mod issuer;
 pub mod language;
+pub mod markdown_html;
 pub mod metrics;
-pub mod pace;
+pub mod oidc;
+pub mod oidc_provider;
+pub mod participant;
 pub mod problem;
+pub mod rate_limit;
 pub mod reload;
 pub mod rules;
-pub mod sign_in;
-pub mod sign_on;
-pub mod talker;
+pub mod security_headers;
 pub mod timeline;
-pub mod visit;
+pub mod visitor;
+pub mod web_session;
 pub mod webhooks;
 pub mod widget;
 
@@ -70,7 +70,7 @@ use crate::{
     agent::redact::Redactor,
     gateway::{
         Gateway,
-        webhooks::{Subscription, take::Inlet, tell::Teller},
+        webhooks::{Subscription, incoming::Inlet, outgoing::Teller},
     },
     journal::role::Role,
     store::people::Session,
@@ -103,17 +103,17 @@ pub struct Admin {
     /// What opens `/metrics` to other machines.
     metrics_token: Option<SecretString>,
     reloads: Option<Reloads>,
-    visits: visit::Visits,
+    visits: visitor::Visits,
     /// Links that were wrong.
-    wrong: pace::Pace,
+    wrong: rate_limit::Pace,
     /// Who may say from where somebody comes.
-    proxies: pace::Proxies,
+    proxies: rate_limit::Proxies,
     /// Under which names requests may come.
     hosts: hosts::Hosts,
     /// Who else may say who somebody is.
-    issuer: Option<issuer::Issuer>,
+    issuer: Option<oidc_provider::Issuer>,
     /// Sign-ins that have begun there.
-    begun: pace::Pace,
+    begun: rate_limit::Pace,
     stop: CancellationToken,
 }
 
@@ -123,7 +123,8 @@ impl Admin {
         let gateway = worker.gateway.clone();
         let (changed, _) = broadcast::channel(64);
         let stop = gateway.stop.child_token();
-        let (wrong, bot) = (pace::Pace::of(sign_in::WRONG_A_MINUTE), "Countersign".to_owned());
+        let (wrong, bot) =
+            (rate_limit::Pace::of(web_session::WRONG_A_MINUTE), "Countersign".to_owned());
         let (inlets, subscriptions) = (BTreeMap::new(), BTreeMap::new());
         Self {
             gateway,
@@ -137,12 +138,12 @@ impl Admin {
             subscriptions,
             metrics_token: None,
             reloads: None,
-            visits: visit::Visits::default(),
+            visits: visitor::Visits::default(),
             wrong,
-            proxies: pace::Proxies::default(),
+            proxies: rate_limit::Proxies::default(),
             hosts: hosts::Hosts::default(),
             issuer: None,
-            begun: pace::Pace::of(sign_on::BEGUN_A_MINUTE),
+            begun: rate_limit::Pace::of(oidc::BEGUN_A_MINUTE),
             stop,
         }
     }
@@ -175,12 +176,12 @@ impl Admin {
     }
 
     /// The same, believing that issuer.
-    pub fn believing(self, issuer: Option<issuer::Issuer>) -> Self {
+    pub fn believing(self, issuer: Option<oidc_provider::Issuer>) -> Self {
         Self { issuer, ..self }
     }
 
     /// The same, behind these.
-    pub fn behind(self, proxies: pace::Proxies) -> Self {
+    pub fn behind(self, proxies: rate_limit::Proxies) -> Self {
         Self { proxies, ..self }
     }
 
@@ -260,13 +261,13 @@ fn router(admin: Arc<Admin>) -> Router {
     let pages = Router::new()
         .route("/", get(chat::page))
         .route("/assets/{name}", get(chat::asset))
-        .route("/sign-in", get(sign_in::page).post(sign_in::redeem))
-        .route("/sign-in/oidc", get(sign_on::begin))
-        .route(sign_on::BACK, get(sign_on::end))
-        .route("/sign-out", post(sign_in::sign_out))
+        .route("/sign-in", get(web_session::page).post(web_session::redeem))
+        .route("/sign-in/oidc", get(oidc::begin))
+        .route(oidc::BACK, get(oidc::end))
+        .route("/sign-out", post(web_session::sign_out))
         .merge(talks())
         .nest("/widget/{channel}", talks())
-        .layer(middleware::from_fn(guard::own_pages_only));
+        .layer(middleware::from_fn(security_headers::own_pages_only));
     let pushed = Router::new()
         .route("/channels/{id}/webhook", post(webhooks::receive))
         .route("/hooks/{name}", post(webhooks::hook))
@@ -289,6 +290,6 @@ fn router(admin: Arc<Admin>) -> Router {
         .layer(middleware::from_fn_with_state(admin.clone(), hosts::known_only))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(middleware::from_fn(problem::in_their_language))
-        .layer(middleware::from_fn(guard::secure))
+        .layer(middleware::from_fn(security_headers::secure))
         .with_state(admin)
 }

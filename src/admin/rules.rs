@@ -12,8 +12,8 @@ use crate::{
         catalog::{Approval, EffectClass, Found, Subject, ToolSpec},
         delegation, disclosure,
         guard::{self, Ruling, Verdict},
-        import::{self, Imported},
-        policy::{Action, Origin, Scene, Severity},
+        policy::{Action, GuardContext, Origin, Severity},
+        rule_import::{self, Imported},
         rules::{self, RuleDocument, RuleEntry, compile, shipped},
     },
     journal::{
@@ -82,13 +82,13 @@ pub async fn explain(worker: &Worker, supposed: Supposed) -> Result<Explained> {
         notes.push(format!("It would not be judged at all: {problem}."));
     }
     let (_, document) = export(&worker.gateway.store).await?;
-    let scene = Scene {
+    let scene = GuardContext {
         agent: supposed.agent,
         channel: supposed.channel,
         role: supposed.role.or_else(|| Some("member".into())),
         now: worker.gateway.clock.now(),
         stored: compile(&document.rules, Origin::Database)?.into(),
-        ..Scene::default()
+        ..GuardContext::default()
     };
     let session = Session {
         requester: Some(Speaker { id: supposed.person, name: "you".into() }),
@@ -180,7 +180,7 @@ pub fn read(form: &str, text: &str, tools: &[String]) -> Result<Imported> {
     let mut imported = match form {
         "toml" => own(toml::from_str(text)?),
         "json" => own(serde_json::from_str(text)?),
-        "yaml" | "yml" => import::mateclaw(text, tools)?,
+        "yaml" | "yml" => rule_import::mateclaw(text, tools)?,
         _ => bail!("rules are read from toml, json, yaml"),
     };
     let rules = &mut imported.document.rules;

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use std::collections::HashMap;
 
-use super::{files::percent, html, place_of};
+use super::{files::percent, markdown_html, place_of};
 use crate::{
     journal::{
         event::{Entry, Event, Seq},
@@ -191,21 +191,23 @@ fn order(seq: Seq, rank: u8, id: &str) -> String {
 
 fn shown(what: Outgoing) -> Option<Shown> {
     Some(match what {
-        Outgoing::Text { markdown, .. } => Shown::Text { html: html::from_markdown(&markdown) },
+        Outgoing::Text { markdown, .. } => {
+            Shown::Text { html: markdown_html::from_markdown(&markdown) }
+        }
         // A settled question whose buttons stay is one, too.
         Outgoing::Question { markdown, approval, choices, .. }
         | Outgoing::Settled { markdown, approval: Some(approval), choices } => {
-            Shown::Question { html: html::from_markdown(&markdown), approval, choices }
+            Shown::Question { html: markdown_html::from_markdown(&markdown), approval, choices }
         }
         Outgoing::Settled { markdown, .. } => {
-            Shown::Settled { html: html::from_markdown(&markdown) }
+            Shown::Settled { html: markdown_html::from_markdown(&markdown) }
         }
         Outgoing::File { name, media_type, size_bytes, digest, caption, .. } => Shown::File {
             url: format!("/files/{digest}/{}", percent(&name)),
             name: text::neutralise(&name),
             media_type,
             size_bytes,
-            html: html::from_markdown(&caption.unwrap_or_default()),
+            html: markdown_html::from_markdown(&caption.unwrap_or_default()),
         },
         Outgoing::Placeholder { .. }
         | Outgoing::Draft { .. }

@@ -20,8 +20,8 @@ use super::{Admin, problem::Problem};
 use crate::gateway::{
     self, approvals,
     webhooks::{
-        answer::{Came, Chosen, Sealed, answer as decide},
-        take::{Taken, take as take_in},
+        callback::{Came, Chosen, Sealed, answer as decide},
+        incoming::{Taken, take as take_in},
     },
 };
 

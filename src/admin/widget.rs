@@ -24,11 +24,10 @@ use std::{net::SocketAddr, sync::Arc};
 use uuid::Uuid;
 
 use super::{
-    Admin, chat,
-    guard::{self, Framed},
-    language,
+    Admin, chat, language,
     problem::{NO_WEB_CHAT, Problem, TOO_FAST},
-    visit::{PASS_FOR, Visit, embedded, key},
+    security_headers::{self, Framed},
+    visitor::{PASS_FOR, Visit, embedded, key},
 };
 use crate::journal::event::VISITOR;
 
@@ -62,7 +61,7 @@ pub async fn page(
     let web = known(&admin, &channel)?;
     let base = format!("/widget/{channel}");
     let page = chat::drawn(&admin, language::of(&headers), chat::Door::Frame(&base));
-    let policy = HeaderValue::from_str(&guard::policy_in(web.origins()))
+    let policy = HeaderValue::from_str(&security_headers::policy_in(web.origins()))
         .map_err(anyhow::Error::from)
         .map_err(Problem::from)?;
     let mut response = ([(RESOURCE_POLICY, "cross-origin")], Html(page)).into_response();

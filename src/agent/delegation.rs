@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::catalog::{Coworker, ToolSpec};
 use crate::{
-    journal::{event::Call, family::Task},
+    journal::{event::Call, session::delegation::Task},
     texts,
 };
 

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::journal::{
     event::Call,
+    grant::{Covers, Grant},
     session::Session,
-    standing::{Covers, Grant},
 };
 
 /// A longer one could not be read at a glance before it is given.
@@ -250,8 +250,8 @@ mod tests {
     use super::*;
     use crate::journal::{
         event::Speaker,
+        grant::{Scope, Standing},
         ids::GrantId,
-        standing::{Scope, Standing},
     };
     use chrono::DateTime;
     use serde_json::{Value, json};

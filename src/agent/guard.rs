@@ -16,7 +16,7 @@ use super::{
     catalog::{Approval, EffectClass, Subject, ToolSpec},
     grants,
     named_files::Named,
-    policy::{self, Action, Judged, Match, Origin, Policy, Rule, Scene, Severity},
+    policy::{self, Action, GuardContext, Judged, Match, Origin, Policy, Rule, Severity},
     shell::Command,
     taint,
 };
@@ -91,7 +91,7 @@ pub fn judge(
     spec: &ToolSpec,
     session: &Session,
     policy: &Policy,
-    scene: &Scene,
+    scene: &GuardContext,
 ) -> Verdict {
     let (call, words) = (&open.call, scene.language.words());
     if session.standing.halted && !crash::planted("halt") {
@@ -222,7 +222,7 @@ pub fn ruling(
     spec: &ToolSpec,
     session: &Session,
     policy: &Policy,
-    scene: &Scene,
+    scene: &GuardContext,
 ) -> Ruling {
     let joined = session.joined.iter().filter(|_| !crash::planted("joined"));
     let everybody = session.requester.iter().chain(joined).map(|by| Some(by.id.as_str()));
@@ -347,7 +347,7 @@ fn run(call: &Call) -> Verdict {
 
 /// Binds a decision to exactly this tool with exactly these arguments, in this folder, with the
 /// files that it names as they were.
-pub fn digest_of(call: &Call, scene: &Scene) -> String {
+pub fn digest_of(call: &Call, scene: &GuardContext) -> String {
     let files = scene.files.get(&call.id).cloned().unwrap_or_default();
     let bound = json!({
         "tool": call.tool, "arguments": call.arguments, "folder": scene.folder, "files": files,
@@ -425,14 +425,14 @@ mod tests {
     fn verdict(entries: Vec<RuleEntry>, approval: Approval, arguments: Value) -> &'static str {
         let policy = Policy { rules: rules(&entries), ..Policy::default() };
         let spec = spec(approval, EffectClass::AtMostOnce);
-        told(&arguments, &spec, &Session::default(), (&policy, &Scene::default()))
+        told(&arguments, &spec, &Session::default(), (&policy, &GuardContext::default()))
     }
 
     fn told(
         arguments: &Value,
         spec: &ToolSpec,
         session: &Session,
-        (policy, scene): (&Policy, &Scene),
+        (policy, scene): (&Policy, &GuardContext),
     ) -> &'static str {
         let open = OpenCall { call: call(arguments.clone()), state: CallState::New };
         match judge(&open, spec, session, policy, scene) {
@@ -505,15 +505,15 @@ mod tests {
             CallState::Decided { asks: Asks::Allow, digest, decision, by: Decider::Person(person) };
         let open = OpenCall { call: call(json!({ "path": "a" })), state };
         let spec = spec(Approval::Always, EffectClass::AtMostOnce);
-        judge(&open, &spec, &Session::default(), &Policy::default(), &Scene::default())
+        judge(&open, &spec, &Session::default(), &Policy::default(), &GuardContext::default())
     }
 
     /// A4, S3: a decision is good for exactly what was shown.
     #[test]
     fn a_decision_is_bound_to_what_was_shown() {
-        let shown = digest_of(&call(json!({ "path": "a" })), &Scene::default());
+        let shown = digest_of(&call(json!({ "path": "a" })), &GuardContext::default());
         assert!(matches!(decided(shown.clone(), Decision::Once), Verdict::Run(_)));
-        let other = digest_of(&call(json!({ "path": "b" })), &Scene::default());
+        let other = digest_of(&call(json!({ "path": "b" })), &GuardContext::default());
         assert!(matches!(decided(other, Decision::Once), Verdict::Refuse(_)));
         let no = Decision::Deny { reason: Some("because".into()) };
         assert_eq!(decided(shown, no), Verdict::Refuse("Denied by Ann: because".into()));
@@ -523,9 +523,15 @@ mod tests {
     fn the_digest_does_not_depend_on_the_order_of_keys() {
         let one = call(json!({ "path": "a", "content": { "x": 1, "y": [1, 2] } }));
         let two = call(json!({ "content": { "y": [1, 2], "x": 1 }, "path": "a" }));
-        assert_eq!(digest_of(&one, &Scene::default()), digest_of(&two, &Scene::default()));
+        assert_eq!(
+            digest_of(&one, &GuardContext::default()),
+            digest_of(&two, &GuardContext::default())
+        );
         let three = call(json!({ "path": "a", "content": { "x": 1, "y": [2, 1] } }));
-        assert_ne!(digest_of(&one, &Scene::default()), digest_of(&three, &Scene::default()));
+        assert_ne!(
+            digest_of(&one, &GuardContext::default()),
+            digest_of(&three, &GuardContext::default())
+        );
     }
 
     /// T6: what was cut off runs again only where repeating is harmless.
@@ -534,11 +540,11 @@ mod tests {
         let open = OpenCall { call: call(json!({})), state: CallState::Started };
         let session = Session::default();
         let once = spec(Approval::Never, EffectClass::AtMostOnce);
-        let asked = judge(&open, &once, &session, &Policy::default(), &Scene::default());
+        let asked = judge(&open, &once, &session, &Policy::default(), &GuardContext::default());
         assert!(matches!(asked, Verdict::Ask { asks: Asks::Retry, .. }));
         for harmless in [EffectClass::ReadOnly, EffectClass::Idempotent] {
             let spec = spec(Approval::Never, harmless);
-            let again = judge(&open, &spec, &session, &Policy::default(), &Scene::default());
+            let again = judge(&open, &spec, &session, &Policy::default(), &GuardContext::default());
             assert!(matches!(again, Verdict::Run(_)));
         }
     }
@@ -553,7 +559,7 @@ mod tests {
             OpenCall { call: call(json!({ "path": "a" })), state }
         };
         let spec = spec(Approval::Always, EffectClass::AtMostOnce);
-        let good = digest_of(&retry(String::new()).call, &Scene::default());
+        let good = digest_of(&retry(String::new()).call, &GuardContext::default());
         let mut halted = Session::default();
         halted.standing.halted = true;
         let forbids = rules(&[rule("*", None, Action::Deny)]);
@@ -564,7 +570,7 @@ mod tests {
             (good, &session, &forbidden),
             ("another".to_owned(), &session, &open),
         ] {
-            let verdict = judge(&retry(digest), &spec, session, policy, &Scene::default());
+            let verdict = judge(&retry(digest), &spec, session, policy, &GuardContext::default());
             let Verdict::Refuse(text) = verdict else { panic!("{verdict:?}") };
             assert!(text.contains(texts::OUTCOME_UNKNOWN), "{text}");
         }
@@ -580,7 +586,7 @@ mod tests {
         let open = OpenCall { call: call(json!({})), state };
         let spec = spec(Approval::Always, EffectClass::ReadOnly);
         let verdict =
-            judge(&open, &spec, &Session::default(), &Policy::default(), &Scene::default());
+            judge(&open, &spec, &Session::default(), &Policy::default(), &GuardContext::default());
         assert_eq!(verdict, Verdict::Wait);
     }
 }

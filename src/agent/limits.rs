@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{
     catalog::{Rate, ToolSpec},
-    policy::Scene,
+    policy::GuardContext,
 };
 use crate::{
     journal::{
@@ -46,7 +46,7 @@ impl Default for Budget {
 }
 
 /// Why this turn may not go on, as the person is told.
-pub fn exhausted(session: &Session, budget: &Budget, scene: &Scene) -> Option<String> {
+pub fn exhausted(session: &Session, budget: &Budget, scene: &GuardContext) -> Option<String> {
     let (turn, words) = (&session.turn, scene.language.words());
     if turn.steps >= budget.steps {
         return Some((words.out_of_steps)(budget.steps));

@@ -6,20 +6,20 @@
 //! - [`advice`]: settings that are weaker than they look
 //! - [`approvers`]: who may decide a question
 //! - [`rules`]: rules as they are written, and the set that comes with the program
-//! - [`import`]: rules of other programs
+//! - [`rule_import`]: rules of other programs
 //! - [`shell`]: command lines as the programs that they start
 //! - [`named_files`]: which files they read
 //! - [`taint`]: what other people's words have to do with it
 //! - [`grants`]: which calls a lasting leave covers
 //! - [`delegation`]: work for other agents
 //! - [`spec`]: what a tool tells about itself; [`catalog`]: the tools and skills there are
-//! - [`disclosure`], [`directory`], [`search`]: how the model comes to know of them
+//! - [`disclosure`], [`tool_listing`], [`search`]: how the model comes to know of them
 //! - [`naming`]: which tool a name means
 //! - [`prompt`]: what the model is given
 //! - [`compact`], [`limits`]: when to summarise, when to stop
 //! - [`hooks`]: what an operator has done before and after thinking and acting, as data
 //! - [`redact`]: finds secrets in texts
-//! - [`times`]: when something that was scheduled is due
+//! - [`schedule_rule`]: when something that was scheduled is due
 //! - [`paths`]: workspace paths as rules and tools see them
 
 pub mod advice;
@@ -27,12 +27,10 @@ pub mod approvers;
 pub mod catalog;
 pub mod compact;
 pub mod delegation;
-pub mod directory;
 pub mod disclosure;
 pub mod grants;
 pub mod guard;
 pub mod hooks;
-pub mod import;
 pub mod limits;
 pub mod named_files;
 pub mod naming;
@@ -41,12 +39,14 @@ pub mod paths;
 pub mod policy;
 pub mod prompt;
 pub mod redact;
+pub mod rule_import;
 pub mod rules;
+pub mod schedule_rule;
 pub mod search;
 pub mod shell;
 pub mod spec;
 pub mod taint;
-pub mod times;
+pub mod tool_listing;
 
 use catalog::Catalog;
 use limits::Budget;

@@ -12,17 +12,18 @@ use super::{
     catalog::{EffectClass, Found, Tier, ToolSpec},
     compact,
     delegation::{self, Order},
-    directory, disclosure,
+    disclosure,
     guard::{self, Cleared, Verdict},
     limits,
-    policy::{Scene, Severity},
+    policy::{GuardContext, Severity},
+    tool_listing,
 };
 use crate::{
     journal::{
         event::{Asks, Call, Event, Outcome, Seq, ToolResult},
-        family::Task,
         ids::CallId,
-        said::SentFile,
+        session::delegation::Task,
+        session::messages::SentFile,
         session::{CallState, OpenCall, Session},
     },
     texts,
@@ -69,7 +70,12 @@ pub struct Question {
 
 /// `running` are the calls that this worker runs right now; a started call that is not among them
 /// was left behind by a crash.
-pub fn next(session: &Session, agent: &Agent, running: &BTreeSet<CallId>, scene: &Scene) -> Effect {
+pub fn next(
+    session: &Session,
+    agent: &Agent,
+    running: &BTreeSet<CallId>,
+    scene: &GuardContext,
+) -> Effect {
     if let Some(reason) = limits::circling(session, scene.language.words()) {
         return Effect::Fail(reason);
     }
@@ -125,7 +131,7 @@ fn done_before(session: &Session, spec: &ToolSpec, call: &Call) -> Option<CallId
 }
 
 /// A message is never taken for a decision: it waits, and the person is told once what for.
-fn while_waiting(session: &Session, scene: &Scene) -> Effect {
+fn while_waiting(session: &Session, scene: &GuardContext) -> Effect {
     let asked_here = session.open_calls().any(|c| matches!(c.state, CallState::Asked { .. }));
     let asked = asked_here || scene.asked_below;
     if asked && session.awaits_model() && session.said_upto > session.reminded_upto {
@@ -144,7 +150,12 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(session: &Session, agent: &Agent, running: &BTreeSet<CallId>, scene: &Scene) -> Self {
+    fn of(
+        session: &Session,
+        agent: &Agent,
+        running: &BTreeSet<CallId>,
+        scene: &GuardContext,
+    ) -> Self {
         let mut plan = Self::default();
         for open in session.open_calls().filter(|c| !running.contains(&c.call.id)) {
             match agent.catalog.find(&open.call.tool) {
@@ -182,7 +193,7 @@ impl Plan {
         (open, spec): (&OpenCall, &ToolSpec),
         session: &Session,
         agent: &Agent,
-        scene: &Scene,
+        scene: &GuardContext,
     ) {
         let call = &open.call;
         if open.state == CallState::New {
@@ -220,7 +231,7 @@ impl Plan {
         (open, spec): (&OpenCall, &ToolSpec),
         session: &Session,
         agent: &Agent,
-        scene: &Scene,
+        scene: &GuardContext,
     ) -> bool {
         match guard::judge(open, spec, session, &agent.policy, scene) {
             Verdict::Run(_) => true,
@@ -275,7 +286,7 @@ fn find(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
         Ok(found) => found,
         Err(problem) => return vec![failed(call, problem)],
     };
-    let text = directory::told(&agent.catalog, &found, &session.enabled);
+    let text = tool_listing::told(&agent.catalog, &found, &session.enabled);
     match found.first().filter(|_| disclosure::enables(&call.arguments)) {
         Some(best) => {
             let names = vec![best.name.clone()];
@@ -402,7 +413,7 @@ mod tests {
         /// Does the effects until there is nothing to do; the model calls these, one a step.
         fn goes(&mut self, calls: &mut Vec<&str>) -> Effect {
             for _ in 0..100 {
-                match next(&self.session, &self.agent, &BTreeSet::new(), &Scene::default()) {
+                match next(&self.session, &self.agent, &BTreeSet::new(), &GuardContext::default()) {
                     Effect::Think => {
                         self.prompts.push(prompt::build(&self.session, &self.agent, false));
                         let calls = calls.pop().map(|name| self.call(name)).into_iter().collect();
@@ -497,7 +508,10 @@ mod tests {
         let (upto, usage) = (run.session.seq, Usage::default());
         run.record(Event::Replied { text: String::new(), calls: vec![call.clone()], upto, usage });
         let running = BTreeSet::from([call.id]);
-        assert_eq!(next(&run.session, &run.agent, &running, &Scene::default()), Effect::Rest);
+        assert_eq!(
+            next(&run.session, &run.agent, &running, &GuardContext::default()),
+            Effect::Rest
+        );
     }
 
     /// What happens between two messages.
@@ -582,7 +596,7 @@ mod tests {
         let (upto, usage) = (run.session.seq, Usage::default());
         let (calls, id) = (vec![call.clone()], call.id.clone());
         run.record(Event::Replied { text: String::new(), calls, upto, usage });
-        let digest = guard::digest_of(&call, &Scene::default());
+        let digest = guard::digest_of(&call, &GuardContext::default());
         let (approval, asks) = (ApprovalId::from("a"), Asks::Allow);
         run.record(Event::ApprovalAsked {
             approval: approval.clone(),
@@ -593,7 +607,7 @@ mod tests {
         let (decision, by) = (Decision::Once, Decider::Timeout);
         run.record(Event::ApprovalDecided { approval, call: id, decision, by });
         assert!(run.session.enabled.is_empty());
-        let effect = next(&run.session, &run.agent, &BTreeSet::new(), &Scene::default());
+        let effect = next(&run.session, &run.agent, &BTreeSet::new(), &GuardContext::default());
         let Effect::Run(cleared) = effect else { panic!("{effect:?}") };
         assert_eq!(cleared[0].call(), &call);
     }

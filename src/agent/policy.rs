@@ -30,7 +30,7 @@ pub struct Policy {
     /// For outward and changing calls of a conversation that has read other people's words, where
     /// no rule names them.
     pub tainted: Action,
-    /// Of the shipped set and of the configuration; those of the database come with the [`Scene`].
+    /// Of the shipped set and of the configuration; those of the database come with the [`GuardContext`].
     pub rules: Vec<Rule>,
     /// Hosts that replies of a tainted conversation may link to.
     pub link_hosts: Vec<String>,
@@ -55,7 +55,7 @@ impl Default for Policy {
 
 /// Where and when a call is judged, and what the database adds to the policy.
 #[derive(Debug, Clone, Default)]
-pub struct Scene {
+pub struct GuardContext {
     pub agent: String,
     pub channel: String,
     /// The requester's role.
@@ -241,7 +241,7 @@ pub struct Judged<'a> {
     pub spec: &'a ToolSpec,
     pub arguments: &'a Value,
     pub person: Option<&'a str>,
-    pub scene: &'a Scene,
+    pub scene: &'a GuardContext,
 }
 
 impl Rule {

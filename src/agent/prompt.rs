@@ -9,12 +9,13 @@ use std::{
 use super::{
     Agent,
     catalog::{Catalog, MAIN_FILE, ToolSpec},
-    compact, directory,
+    compact,
     disclosure::ENABLE_TOOL,
+    tool_listing,
 };
 use crate::journal::{
     event::{Attachment, Call, Seq},
-    said::{FileState, SentFile},
+    session::messages::{FileState, SentFile},
     session::{Item, Session},
 };
 
@@ -144,7 +145,7 @@ fn tools(catalog: &Catalog, enabled: &[String]) -> Vec<ToolSchema> {
     let mut schemas: Vec<_> = catalog.disclosed(enabled).into_iter().map(schema).collect();
     if let Some(enable) = schemas.iter_mut().find(|schema| schema.name == ENABLE_TOOL) {
         enable.parameters["properties"]["names"]["description"] =
-            directory::directory(catalog).into();
+            tool_listing::directory(catalog).into();
     }
     schemas
 }

@@ -10,7 +10,7 @@ pub mod backup;
 pub mod channels;
 pub mod database;
 mod discord;
-mod hidden;
+mod masked_paths;
 pub mod models;
 pub mod reload;
 pub mod terminal;
@@ -41,22 +41,26 @@ use crate::{
     config::{AgentEntry, Config, MemoryOf, ProviderName, build, oidc, retention, webhooks},
     gateway::{
         Connected, Gateway,
-        webhooks::tell::{self, Teller},
+        webhooks::outgoing::{self, Teller},
     },
     llm::Model,
-    store::{Store, address, files::Artifacts, topics::Topic},
+    store::{Store, address, files::Artifacts, subscriptions::Topic},
     telemetry,
     tools::{
         Tool,
-        mcp::keep::Watch,
-        meaning::Meaning,
+        mcp::supervisor::Watch,
         memory,
         sandbox::Sandbox,
-        schedule, skills,
+        schedule,
+        semantic_search::Meaning,
+        skills,
         toolbox::{self, Toolbox},
         web::{self, client::Outside},
     },
-    worker::{Worker, Workspaces, fetch::Room, scene::RuleBook, sessions::Sessions, shelf::Shelf},
+    worker::{
+        Worker, Workspaces, agent_cache::Shelf, fetch::Room, guard_context::RuleBook,
+        session_cache::Sessions,
+    },
 };
 
 /// How long a stop waits for turns to end by themselves; what has not ended by then goes on after
@@ -78,7 +82,7 @@ pub struct App {
 
 /// What a test gives instead of what the configuration says.
 #[derive(Default)]
-pub struct Given {
+pub struct Overrides {
     pub clock: Option<Arc<dyn Clock>>,
     pub models: BTreeMap<String, Arc<dyn Model>>,
     pub tools: Vec<Arc<dyn Tool>>,
@@ -93,7 +97,7 @@ impl App {
     pub async fn open(
         config: &Config,
         variables: &BTreeMap<String, String>,
-        given: Given,
+        given: Overrides,
     ) -> Result<Self> {
         let store = open_store(config).await?.with_encryption(encryption(config, variables)?);
         let (mut channels, webs) = channels::connect(config, variables, &store).await?;
@@ -105,7 +109,7 @@ impl App {
             channels,
             messages_per_minute: config.limits.messages_per_minute,
             models: config.models.iter().map(|model| model.id.clone()).collect(),
-            paces: crate::gateway::pace::Paces::default(),
+            paces: crate::gateway::rate_limit::Paces::default(),
             breakers: Arc::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -150,7 +154,7 @@ impl App {
     pub fn start(&self) {
         self.gateway.start();
         self.worker.start();
-        self.gateway.tasks.spawn(tell::tell(self.teller.clone()));
+        self.gateway.tasks.spawn(outgoing::tell(self.teller.clone()));
         self.gateway.tasks.spawn(admin::metrics::keep(self.gateway.clone()));
         let (worker, config) = (self.worker.clone(), self.config.clone());
         self.gateway.tasks.spawn(tools::watch_skills(worker, config));

@@ -12,7 +12,7 @@ use std::{
 use tokio::{net::TcpListener, sync::mpsc};
 use tokio_util::task::TaskTracker;
 
-use super::{App, GRACE, Given, secrets, shown};
+use super::{App, GRACE, Overrides, secrets, shown};
 use crate::{
     admin::reload::Reload,
     config::Config,
@@ -132,7 +132,7 @@ async fn open(
     variables: &BTreeMap<String, String>,
     (listener, asks): (&net::TcpListener, &mpsc::Sender<Reload>),
 ) -> Result<App> {
-    let given = Given { reloads: Some(asks.clone()), ..Given::default() };
+    let given = Overrides { reloads: Some(asks.clone()), ..Overrides::default() };
     let listener = TcpListener::from_std(listener.try_clone()?)?;
     // What fails fails before: from here on the one that ran before is replaced.
     let app = App::open(config, variables, given).await?;

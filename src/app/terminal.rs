@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::sync::mpsc;
 
-use super::{App, Given};
+use super::{App, Overrides};
 use crate::{
     config::Config,
     gateway::{Connected, Manners, people::Allow},
@@ -53,7 +53,7 @@ pub async fn open(mut config: Config, variables: &BTreeMap<String, String>) -> R
         alone: false,
     };
     let channels = BTreeMap::from([(ID.to_owned(), connected)]);
-    let app = App::open(&config, variables, Given { channels, ..Given::default() }).await?;
+    let app = App::open(&config, variables, Overrides { channels, ..Overrides::default() }).await?;
     Ok(Talk { app, terminal, _lock: lock })
 }
 

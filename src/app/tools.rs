@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     App,
-    hidden::{absolute, hidden},
+    masked_paths::{absolute, hidden},
     refresh_agents,
 };
 use crate::{
@@ -18,14 +18,14 @@ use crate::{
     store::files,
     tools::{
         Tool,
-        look::LookAt,
         mcp::{
             Credentials, Login, McpConfig, Server,
-            keep::{Found, Watch},
+            supervisor::{Found, Watch},
         },
-        sandbox::{Sandbox, server::ServerWalls},
+        sandbox::{Sandbox, service::ServerSandbox},
         shell::Way,
         skills::{self, folder},
+        view_image::LookAt,
         web::{client::Outside, egress::Egress},
     },
     worker::{Worker, hooks::Walls},
@@ -93,8 +93,8 @@ fn take(worker: &Worker, name: &str, found: Found) -> bool {
 }
 
 /// What is around a local server, unless the configuration says that nothing is to be.
-pub fn walls(entry: &McpEntry, config: &Config, sandbox: &Arc<Sandbox>) -> Option<ServerWalls> {
-    (entry.sandbox && entry.command.is_some()).then(|| ServerWalls {
+pub fn walls(entry: &McpEntry, config: &Config, sandbox: &Arc<Sandbox>) -> Option<ServerSandbox> {
+    (entry.sandbox && entry.command.is_some()).then(|| ServerSandbox {
         sandbox: sandbox.clone(),
         home: absolute(&config.data_dir).join("mcp").join(&entry.name),
         hidden: hidden(config),
@@ -115,7 +115,7 @@ pub(super) fn hook_walls(config: &Config, sandbox: &Arc<Sandbox>) -> Walls {
 pub fn server(
     (entry, config): (&McpEntry, &Config),
     variables: &BTreeMap<String, String>,
-    walls: Option<ServerWalls>,
+    walls: Option<ServerSandbox>,
 ) -> Result<McpConfig> {
     let env = entry
         .env

@@ -15,9 +15,9 @@ use crate::{
         documents::{
             House,
             blob::Blob,
-            draw::Press,
-            job::{Part, Text},
-            order::{Names, Wish},
+            pool::Press,
+            protocol::{Names, Wish},
+            request::{Part, Text},
         },
         sandbox::Sandbox,
     },

@@ -10,7 +10,7 @@ use super::{
     oidc::OidcSection,
     secret::Secret,
 };
-use crate::admin::{hosts::Hosts, pace::Proxies};
+use crate::admin::{hosts::Hosts, rate_limit::Proxies};
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -14,7 +14,7 @@ use super::{
     secret::Secret,
 };
 use crate::{
-    admin::{issuer::Issuer, sign_on},
+    admin::{oidc, oidc_provider::Issuer},
     journal::role::Role,
     tools::web::client::Outside,
 };
@@ -115,7 +115,7 @@ pub fn issuer(config: &Config, variables: &BTreeMap<String, String>) -> Result<O
         scopes: section.scopes.iter().cloned().map(Scope::new).collect(),
         groups_claim: section.groups_claim.clone(),
         roles: section.roles.iter().map(|(claim, role)| (lower(claim), *role)).collect(),
-        back: RedirectUrl::new(format!("{}{}", config.web_url(), sign_on::BACK))?,
+        back: RedirectUrl::new(format!("{}{}", config.web_url(), oidc::BACK))?,
         outside: Outside::new(named.collect()).context("the client for the issuer")?,
     }))
 }

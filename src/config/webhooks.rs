@@ -11,11 +11,11 @@ use super::{Config, secret::Secret, unique};
 use crate::{
     gateway::webhooks::{
         Subscription,
-        sign::{Key, Verify},
-        take::Inlet,
+        incoming::Inlet,
+        signature::{Key, Verify},
     },
     journal::{event::Speaker, role::Role},
-    store::topics::Topic,
+    store::subscriptions::Topic,
 };
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use super::{
     approvals::{self, Choice},
-    desk::{Desk, Typed, answer},
+    intake_context::{IntakeContext, TypedMessage, answer},
     linking,
 };
 use crate::{
@@ -15,20 +15,22 @@ use crate::{
         ids::ConversationId,
         role::Role,
     },
-    store::{Tx, approvals as questions, conversations, journal, outbox, tasks, withdrawn},
+    store::{
+        Tx, approval_withdrawal, approvals as questions, conversations, journal, outbox, tasks,
+    },
 };
 
 /// Does what the text commands, or takes it as the answer that a call under way waits for. `false`:
 /// it is neither, the agent reads it.
 pub(super) async fn obey(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     conversation: &ConversationId,
-    typed: &Typed<'_>,
+    typed: &TypedMessage<'_>,
 ) -> Result<bool> {
     let (by, words) = (typed.by, typed.words());
     let Some((command, rest)) = split(typed.text) else {
-        let taken = approvals::replies::typed(tx, desk, conversation, typed).await?;
+        let taken = approvals::elicitation::typed(tx, desk, conversation, typed).await?;
         let is_answer = taken.is_some();
         if let Some(markdown) = taken {
             answer(tx, desk, conversation, (markdown, typed.answered())).await?;
@@ -52,7 +54,7 @@ pub(super) async fn obey(
         }
         "grants" => {
             let voter = typed.voter(&desk.channel);
-            approvals::lasting::typed(tx, conversation, (rest, &voter), desk.now).await?
+            approvals::lasting_grants::typed(tx, conversation, (rest, &voter), desk.now).await?
         }
         "link" => linking::typed(tx, desk, typed, rest).await?,
         "panic" => approvals::halt::typed(tx, rest, &typed.voter(&desk.channel), desk.now).await?,
@@ -78,9 +80,9 @@ fn split(text: &str) -> Option<(&str, &str)> {
 /// Shows the models, or switches to one.
 async fn choose_model(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     conversation: &ConversationId,
-    typed: &Typed<'_>,
+    typed: &TypedMessage<'_>,
     name: &str,
 ) -> Result<String> {
     let words = typed.words();
@@ -103,7 +105,7 @@ async fn choose_model(
 /// Ends the turn at hand, and every question of it.
 pub(super) async fn stop(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     conversation: &ConversationId,
     by: &Speaker,
 ) -> Result<()> {
@@ -112,7 +114,7 @@ pub(super) async fn stop(
 
 async fn end_all(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     conversation: &ConversationId,
     event: Event,
     by: &Speaker,
@@ -120,16 +122,16 @@ async fn end_all(
     journal::append(tx, conversation, &event, desk.now).await?;
     tasks::stop(tx, conversation, by, desk.now).await?;
     outbox::withdraw_answers(tx, conversation).await?;
-    withdrawn::all(tx, conversation, (Status::Withdrawn, &by.name), desk.now).await
+    approval_withdrawal::all(tx, conversation, (Status::Withdrawn, &by.name), desk.now).await
 }
 
 /// The question that the command names by the code in it, the one that it replies to, or the only
 /// one that is open and shown: in their own conversation, or else at that place.
 async fn decide_typed(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     conversation: &ConversationId,
-    typed: &Typed<'_>,
+    typed: &TypedMessage<'_>,
     (choice, code): (Choice, String),
 ) -> Result<String> {
     let mut shown = Vec::new();

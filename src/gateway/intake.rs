@@ -10,8 +10,8 @@ use std::{
 
 use super::{
     Gateway, approvals,
-    aside::{self, Aside},
-    desk::Desk,
+    ephemeral::{self, Ephemeral},
+    intake_context::IntakeContext,
     people,
     receive::{self, Prepared},
 };
@@ -35,7 +35,7 @@ const WAITS: [Duration; 5] = [
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Stores a batch and the position behind it. Fails only while the database does not answer.
-pub(super) async fn store(gateway: &Arc<Gateway>, desk: Desk, batch: Batch) -> Result<()> {
+pub(super) async fn store(gateway: &Arc<Gateway>, desk: IntakeContext, batch: Batch) -> Result<()> {
     match patiently(gateway, &desk, &batch).await {
         Err(problem) if !is_transient(&problem) => {
             let problem = format!("{problem:#}");
@@ -46,7 +46,7 @@ pub(super) async fn store(gateway: &Arc<Gateway>, desk: Desk, batch: Batch) -> R
     }
 }
 
-async fn one_by_one(gateway: &Arc<Gateway>, desk: &Desk, batch: Batch) -> Result<()> {
+async fn one_by_one(gateway: &Arc<Gateway>, desk: &IntakeContext, batch: Batch) -> Result<()> {
     let Batch { incomings, position } = batch;
     for incoming in incomings {
         let alone = Batch { incomings: vec![incoming.clone()], position: None };
@@ -64,7 +64,7 @@ async fn one_by_one(gateway: &Arc<Gateway>, desk: &Desk, batch: Batch) -> Result
 }
 
 /// Stores all of it or nothing, and tries again while the database does not answer.
-async fn patiently(gateway: &Arc<Gateway>, desk: &Desk, batch: &Batch) -> Result<()> {
+async fn patiently(gateway: &Arc<Gateway>, desk: &IntakeContext, batch: &Batch) -> Result<()> {
     let began_at = Instant::now();
     for wait in WAITS {
         match together(gateway, desk, batch).await {
@@ -80,11 +80,11 @@ async fn patiently(gateway: &Arc<Gateway>, desk: &Desk, batch: &Batch) -> Result
     together(gateway, desk, batch).await
 }
 
-async fn together(gateway: &Arc<Gateway>, desk: &Desk, batch: &Batch) -> Result<()> {
+async fn together(gateway: &Arc<Gateway>, desk: &IntakeContext, batch: &Batch) -> Result<()> {
     let mut updates = Vec::with_capacity(batch.incomings.len());
     for incoming in &batch.incomings {
         let mut incoming = incoming.clone();
-        approvals::vouch::before(gateway, &desk.channel, &mut incoming).await?;
+        approvals::platform_roles::before(gateway, &desk.channel, &mut incoming).await?;
         let folded = approvals::edits::before(gateway, desk, &incoming).await?;
         updates.push(Prepared { incoming, folded });
     }
@@ -102,13 +102,17 @@ async fn together(gateway: &Arc<Gateway>, desk: &Desk, batch: &Batch) -> Result<
         })
     });
     for aside in asides.await? {
-        gateway.tasks.spawn(aside::say(gateway.clone(), channel.clone(), aside));
+        gateway.tasks.spawn(ephemeral::say(gateway.clone(), channel.clone(), aside));
     }
     Ok(())
 }
 
 /// Keeps an update that cannot be stored as what it stands for, and tells its sender.
-async fn set_aside(gateway: &Arc<Gateway>, desk: &Desk, mut incoming: Incoming) -> Result<()> {
+async fn set_aside(
+    gateway: &Arc<Gateway>,
+    desk: &IntakeContext,
+    mut incoming: Incoming,
+) -> Result<()> {
     let notice = notice(gateway, desk, &incoming).await;
     if let What::Press { data, .. } = &mut incoming.what {
         // It authorises a decision, and only its hash may be stored.
@@ -125,14 +129,14 @@ async fn set_aside(gateway: &Arc<Gateway>, desk: &Desk, mut incoming: Incoming) 
     });
     kept.await?;
     if let Some(notice) = notice {
-        gateway.tasks.spawn(aside::say(gateway.clone(), channel, notice));
+        gateway.tasks.spawn(ephemeral::say(gateway.clone(), channel, notice));
     }
     Ok(())
 }
 
 /// Who has pressed a button or written to the bot learns that nothing comes of it; in a group, only
 /// those who may talk to it.
-async fn notice(gateway: &Gateway, desk: &Desk, incoming: &Incoming) -> Option<Aside> {
+async fn notice(gateway: &Gateway, desk: &IntakeContext, incoming: &Incoming) -> Option<Ephemeral> {
     let person = incoming.person.as_ref().filter(|person| !person.is_bot)?;
     let words = Language::of(person.language.as_deref()).words();
     let text = words.failed(words.broken, &incoming.key);
@@ -144,13 +148,13 @@ async fn notice(gateway: &Gateway, desk: &Desk, incoming: &Incoming) -> Option<A
                 return None;
             }
             let what = Outgoing::Text { markdown: text, reply_to: group.then(|| message.clone()) };
-            Some(Aside { place: incoming.place.clone(), what })
+            Some(Ephemeral { place: incoming.place.clone(), what })
         }
         _ => None,
     }
 }
 
-async fn may_talk(gateway: &Gateway, desk: &Desk, person: channels::Person) -> bool {
+async fn may_talk(gateway: &Gateway, desk: &IntakeContext, person: channels::Person) -> bool {
     let desk = desk.clone();
     let role = gateway.store.read(move |tx| {
         Box::pin(async move {

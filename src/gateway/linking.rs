@@ -9,7 +9,7 @@ use channels::text;
 use chrono::TimeDelta;
 
 use super::{
-    desk::{Desk, Typed},
+    intake_context::{IntakeContext, TypedMessage},
     people,
 };
 use crate::store::{
@@ -24,8 +24,8 @@ const CODE_FOR: TimeDelta = TimeDelta::minutes(10);
 /// `/link` makes a code, `/link CODE` redeems one, `/link off` ends the link of this account.
 pub(super) async fn typed(
     tx: &mut Tx<'_>,
-    desk: &Desk,
-    typed: &Typed<'_>,
+    desk: &IntakeContext,
+    typed: &TypedMessage<'_>,
     rest: &str,
 ) -> Result<String> {
     let words = &typed.words().linking;
@@ -52,7 +52,12 @@ pub(super) async fn typed(
     }
 }
 
-async fn redeem(tx: &mut Tx<'_>, desk: &Desk, typed: &Typed<'_>, rest: &str) -> Result<String> {
+async fn redeem(
+    tx: &mut Tx<'_>,
+    desk: &IntakeContext,
+    typed: &TypedMessage<'_>,
+    rest: &str,
+) -> Result<String> {
     let words = typed.words();
     let account = Account::new(&desk.channel, &typed.by.id);
     let own = (&account, typed.by.name.as_str());
@@ -71,7 +76,7 @@ async fn redeem(tx: &mut Tx<'_>, desk: &Desk, typed: &Typed<'_>, rest: &str) -> 
     })
 }
 
-async fn note(tx: &mut Tx<'_>, desk: &Desk, fact: Fact) -> Result<()> {
+async fn note(tx: &mut Tx<'_>, desk: &IntakeContext, fact: Fact) -> Result<()> {
     let fact = fact.with("channel", desk.channel.as_str());
     audit::append(tx, audit::ADMIN, vec![fact], desk.now).await
 }

@@ -2,34 +2,34 @@
 //!
 //! - [`receive`]: what a channel heard becomes events, before the platform may forget it
 //! - `intake`: how batches are stored, and what cannot be
-//! - `desk`: what is at hand meanwhile; `tongue`: in which language
+//! - `intake_context`: what is at hand meanwhile; `language`: in which language
 //! - [`people`]: who may talk; pairing
 //! - [`commands`]: `/new`, `/stop`, …
 //! - [`approvals`]: the one door through which a question is decided
-//! - [`aside`]: private answers
+//! - [`ephemeral`]: private answers
 //! - [`deliver`]: sends what the outbox holds, in order; `shipment`: a row on its way; `album`: pictures
 //!   together; `outcome`: what came of it; [`breaker`]: whether a platform takes anything now
 //! - [`drafts`]: what is not recorded: growing text, "is typing"
 //! - `linking`: accounts of one person
-//! - [`pace`]: how often a platform is written to
+//! - [`rate_limit`]: how often a platform is written to
 //! - [`webhooks`]: other programs start turns
 
 mod album;
 pub mod approvals;
-pub mod aside;
 pub mod breaker;
 pub mod commands;
 pub mod deliver;
-mod desk;
 pub mod drafts;
+pub mod ephemeral;
 mod intake;
+mod intake_context;
+mod language;
 mod linking;
 mod outcome;
-pub mod pace;
 pub mod people;
+pub mod rate_limit;
 pub mod receive;
 mod shipment;
-mod tongue;
 pub mod webhooks;
 
 use anyhow::{Context as _, Result};
@@ -57,7 +57,7 @@ pub struct Gateway {
     pub messages_per_minute: u32,
     /// The models that a person can choose among.
     pub models: Vec<String>,
-    pub paces: pace::Paces,
+    pub paces: rate_limit::Paces,
     pub breakers: Arc<breaker::Breakers>,
     /// What shutdown waits for.
     pub tasks: TaskTracker,

@@ -61,7 +61,7 @@ pub(super) async fn settle(
             store
                 .write("move chat", move |tx| {
                     Box::pin(async move {
-                        approvals::moves::chat_moved(tx, &channel, (&from, &chat), now).await
+                        approvals::relocation::chat_moved(tx, &channel, (&from, &chat), now).await
                     })
                 })
                 .await?;
@@ -140,5 +140,5 @@ async fn retry(gateway: &Gateway, sending: &Sending, failed: Failed) -> Result<(
 
 async fn give_up(gateway: &Gateway, sending: &Sending, ended: Ended, reason: String) -> Result<()> {
     tracing::error!(outbox.id = %sending.id, channel.id = sending.channel, reason, "not shown");
-    approvals::moves::given_up(gateway, sending, ended, reason).await
+    approvals::relocation::given_up(gateway, sending, ended, reason).await
 }

@@ -11,10 +11,11 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use super::{
     Gateway, Queue, approvals,
     approvals::{Press, edits::Edit},
-    aside::Aside,
     commands,
-    desk::{Desk, Typed, answer, is_platform_command},
-    intake, people, tongue,
+    ephemeral::Ephemeral,
+    intake,
+    intake_context::{IntakeContext, TypedMessage, answer, is_platform_command},
+    language, people,
 };
 use crate::{
     agent::approvers::Voter,
@@ -50,7 +51,7 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
     let Some(connected) = gateway.channels.get(channel) else {
         anyhow::bail!("no channel is called `{channel}`");
     };
-    let desk = Desk {
+    let desk = IntakeContext {
         channel: channel.to_owned(),
         allow: connected.allow.clone(),
         manners: connected.manners.clone(),
@@ -75,9 +76,9 @@ pub(super) struct Prepared {
 /// Stores one update; what to say to its sender alone.
 pub(super) async fn take(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     prepared: &Prepared,
-) -> Result<Option<Aside>> {
+) -> Result<Option<Ephemeral>> {
     let incoming = &prepared.incoming;
     if let What::Unparsed { raw } = &incoming.what {
         tracing::warn!(channel.id = desk.channel, delivery = incoming.key, "kept unparsed");
@@ -89,12 +90,12 @@ pub(super) async fn take(
     }
     if let What::Moved { to } = &incoming.what {
         let chats = (incoming.place.chat.as_str(), to.as_str());
-        approvals::moves::chat_moved(tx, &desk.channel, chats, desk.now).await?;
+        approvals::relocation::chat_moved(tx, &desk.channel, chats, desk.now).await?;
         return Ok(None);
     }
     if incoming.what == What::Expelled {
         tracing::warn!(channel.id = desk.channel, "the bot was shown out of a chat");
-        approvals::moves::expelled(tx, &desk.channel, &incoming.place, desk.now).await?;
+        approvals::relocation::expelled(tx, &desk.channel, &incoming.place, desk.now).await?;
         return Ok(None);
     }
     match &incoming.person {
@@ -109,10 +110,10 @@ pub(super) async fn take(
 /// Every kind of event passes the same gate.
 async fn take_from(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     prepared: &Prepared,
     person: &Person,
-) -> Result<Option<Aside>> {
+) -> Result<Option<Ephemeral>> {
     let Prepared { incoming, folded } = prepared;
     let here = (desk.channel.as_str(), &desk.allow);
     let role = people::role(tx, here, &desk.manners.roles, person).await?;
@@ -124,10 +125,11 @@ async fn take_from(
     match &incoming.what {
         What::Text { text, addressed: true, message, reply_to, files, album, foreign } => {
             let conversation = journal::conversation(tx, &desk.channel, seat, desk.now).await?;
-            let language = tongue::spoken(tx, &conversation, person).await?;
+            let language = language::spoken(tx, &conversation, person).await?;
             let group = incoming.place.kind == PlaceKind::Group;
             let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
-            let typed = Typed { by: &by, roles, text, message, reply_to, role, group, language };
+            let typed =
+                TypedMessage { by: &by, roles, text, message, reply_to, role, group, language };
             let more = More { files, album: album.as_deref(), foreign: foreign.as_deref() };
             say(tx, desk, &conversation, (typed, more)).await?;
             Ok(None)
@@ -149,7 +151,7 @@ async fn take_from(
                 channel: channel.into(),
                 role: Some(role),
                 platform_roles: roles,
-                language: tongue::of_presser(tx, desk, incoming, person).await?,
+                language: language::of_presser(tx, desk, incoming, person).await?,
             };
             let text = approvals::press(tx, pressed, &voter, desk.now).await?;
             Ok(Some(toast(&incoming.place, press, text)))
@@ -175,9 +177,9 @@ struct More<'a> {
 
 async fn say(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     conversation: &ConversationId,
-    (typed, More { files, album, foreign }): (Typed<'_>, More<'_>),
+    (typed, More { files, album, foreign }): (TypedMessage<'_>, More<'_>),
 ) -> Result<()> {
     if files.is_empty() && commands::obey(tx, desk, conversation, &typed).await? {
         return Ok(());
@@ -188,7 +190,7 @@ async fn say(
     if !in_time(tx, desk, conversation, (&typed, album)).await? {
         return Ok(());
     }
-    let Typed { by, text, message, .. } = typed;
+    let TypedMessage { by, text, message, .. } = typed;
     let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
     let seq = journal::append(tx, conversation, &said, desk.now).await?;
     if is_cut(text) {
@@ -211,9 +213,9 @@ async fn say(
 /// has cut count as one message: all of it is taken, or none.
 async fn in_time(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     conversation: &ConversationId,
-    (typed, album): (&Typed<'_>, Option<&str>),
+    (typed, album): (&TypedMessage<'_>, Option<&str>),
 ) -> Result<bool> {
     let person = format!("{}/{}", desk.channel, typed.by.id);
     let [taken, refused] =
@@ -247,7 +249,7 @@ const PARTS: usize = 8;
 /// rest of that.
 async fn goes_on(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     conversation: &ConversationId,
     by: &Speaker,
 ) -> Result<bool> {
@@ -270,13 +272,13 @@ fn is_cut(text: &str) -> bool {
 
 async fn unsupported(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     incoming: &Incoming,
     person: &Person,
     content: &str,
 ) -> Result<()> {
     let conversation = journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
-    let markdown = tongue::spoken(tx, &conversation, person).await?.words().unsupported(content);
+    let markdown = language::spoken(tx, &conversation, person).await?.words().unsupported(content);
     answer(tx, desk, &conversation, (markdown, None)).await
 }
 
@@ -284,10 +286,10 @@ async fn unsupported(
 /// platform's own kind, whose answer they alone see.
 async fn from_stranger(
     tx: &mut Tx<'_>,
-    desk: &Desk,
+    desk: &IntakeContext,
     incoming: &Incoming,
     person: &Person,
-) -> Result<Option<Aside>> {
+) -> Result<Option<Ephemeral>> {
     let place = &incoming.place;
     match &incoming.what {
         What::Press { press, .. } => Ok(Some(toast(
@@ -303,13 +305,13 @@ async fn from_stranger(
                     .await?;
             let reply_to = is_platform_command(message).then(|| message.clone());
             let what = Outgoing::Text { markdown, reply_to };
-            Ok(Some(Aside { place: place.clone(), what }))
+            Ok(Some(Ephemeral { place: place.clone(), what }))
         }
         _ => Ok(None),
     }
 }
 
-pub(super) fn toast(place: &Place, press: &str, text: String) -> Aside {
+pub(super) fn toast(place: &Place, press: &str, text: String) -> Ephemeral {
     let what = Outgoing::Toast { press: press.to_owned(), text, alert: false };
-    Aside { place: place.clone(), what }
+    Ephemeral { place: place.clone(), what }
 }

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{Model, ModelError, OnText, Reply, demo_document, demo_wish::Wish};
+use super::{Model, ModelError, OnText, Reply, demo_document, demo_intent::Wish};
 use crate::{
     agent::prompt::{Message, Prompt},
     journal::{

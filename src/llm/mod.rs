@@ -2,16 +2,16 @@
 
 pub mod demo;
 mod demo_document;
-mod demo_wish;
+mod demo_intent;
+mod error_class;
 pub mod failover;
+mod genai_mapping;
 pub mod prompted;
-mod refusal;
 pub mod remote;
 pub mod retry;
 pub mod scripted;
 mod tool_call_scan;
 pub mod vendor;
-mod wire;
 
 use async_trait::async_trait;
 use std::time::Duration;

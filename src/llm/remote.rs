@@ -12,9 +12,8 @@ use reqwest::redirect;
 use secrecy::ExposeSecret;
 
 use super::{
-    Model, ModelError, OnText, Reply, prompted, refusal,
+    Model, ModelError, OnText, Reply, error_class, genai_mapping, prompted,
     vendor::{ModelConfig, Provider, ToolCalls},
-    wire,
 };
 use crate::{agent::prompt::Prompt, journal::event::Usage};
 
@@ -43,8 +42,8 @@ impl RemoteModel {
         let Vendor { config, client, target } = &self.vendor;
         let wanted = EmbedRequest::new_batch(texts);
         let read = client.exec_embed(target.clone(), wanted, None).await;
-        let read = read.map_err(|e| refusal::classify(&e, config))?;
-        let usage = wire::counted(&read.usage);
+        let read = read.map_err(|e| error_class::classify(&e, config))?;
+        let usage = genai_mapping::counted(&read.usage);
         Ok((read.into_vectors(), usage))
     }
 }
@@ -107,15 +106,15 @@ impl Vendor {
 
     async fn ask(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<StreamEnd, ModelError> {
         let options = self.options(prompt);
-        let request = wire::request(prompt, self.config.provider);
+        let request = genai_mapping::request(prompt, self.config.provider);
         let mut stream = self
             .client
             .exec_chat_stream(self.target.clone(), request, Some(&options))
             .await
-            .map_err(|e| refusal::classify(&e, &self.config))?
+            .map_err(|e| error_class::classify(&e, &self.config))?
             .stream;
         while let Some(event) = stream.next().await {
-            match event.map_err(|e| refusal::classify(&e, &self.config))? {
+            match event.map_err(|e| error_class::classify(&e, &self.config))? {
                 ChatStreamEvent::Chunk(chunk) if !chunk.content.is_empty() => {
                     on_text(&chunk.content);
                 }
@@ -187,7 +186,7 @@ impl Model for Vendor {
                 let reason = format!("no whole answer within {} s", total.as_secs());
                 ModelError::Retry { after: None, reason }
             })??;
-        wire::reply(end, self.config.output_limit(prompt))
+        genai_mapping::reply(end, self.config.output_limit(prompt))
     }
 }
 

@@ -15,11 +15,12 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Store, Tx, approval_files, at,
+    Store, Tx, approval_files,
+    approval_request::{Approval, Asked},
+    at, committed_metrics,
     db::sql,
     outbox::{self, Due, Row},
-    question::{Approval, Asked},
-    tally, topics,
+    subscriptions,
     unreadable::{self, Table, readable_rows},
 };
 use crate::journal::{
@@ -120,7 +121,7 @@ pub(super) async fn ask(
     asked: Asked,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    topics::asked(tx, conversation, &asked, now).await?;
+    subscriptions::asked(tx, conversation, &asked, now).await?;
     let mut question = OutboxId::new();
     let first = outbox::next_part(tx, shown_in, seq).await?;
     for (what, part) in asked.shows.iter().zip(first..) {
@@ -326,7 +327,9 @@ pub async fn settle(
         id.as_str()
     );
     if let Some((asked_at,)) = settled {
-        tx.rung.tally.extend(tally::of_settled(status, now.timestamp_millis() - asked_at));
+        tx.rung
+            .tally
+            .extend(committed_metrics::of_settled(status, now.timestamp_millis() - asked_at));
     }
     Ok(settled.is_some())
 }

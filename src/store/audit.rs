@@ -11,10 +11,10 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Store, Tx, at, bind::without_nul, db::sql, question::Approval};
+use super::{Store, Tx, approval_request::Approval, at, bind::without_nul, db::sql};
 use crate::journal::{
     event::{Decider, Decision, Status},
-    standing::Grant,
+    grant::Grant,
 };
 
 /// The chain of what has no conversation.

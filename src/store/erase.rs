@@ -3,7 +3,7 @@
 //! ```text
 //! begin     one transaction: nothing of theirs may be open; their own conversations are taken out
 //!           of use, in those with others the dialogue starts afresh, and each is noted as a step
-//! step      own: rows are deleted; shared: rows are rewritten ([`super::forgotten`])
+//! step      own: rows are deleted; shared: rows are rewritten ([`super::redaction`])
 //! end       files that no other conversation names are removed
 //! ```
 //! Steps are done in slices, each a transaction of a few milliseconds. What is left to be done is
@@ -26,11 +26,11 @@ use super::{
     Store, Tx,
     audit::Fact,
     db::sql,
-    erasures,
-    forgotten::nobody,
-    grants,
+    erasures, grants,
     identities::{self, Account},
-    journal, memory, participants, places, retire, sessions, spent,
+    journal, memory, participants, places,
+    redaction::nobody,
+    retire, sessions, spent,
 };
 use crate::journal::{
     event::{Event, Seq},

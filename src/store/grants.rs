@@ -11,8 +11,8 @@ use super::{
 };
 use crate::journal::{
     event::Speaker,
+    grant::{Grant, Scope, Standing},
     ids::{ApprovalId, ConversationId, GrantId},
-    standing::{Grant, Scope, Standing},
 };
 
 /// A grant that was there when the call was judged is gone, or used up: nothing was recorded.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::{Tx, db::sql, tally};
+use super::{Tx, committed_metrics, db::sql};
 
 /// Whether this delivery is new; remembered from now on.
 pub async fn first_seen(
@@ -50,7 +50,7 @@ pub async fn keep_unparsed(
     raw: &str,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    tx.rung.tally.push(tally::of_unparsed());
+    tx.rung.tally.push(committed_metrics::of_unparsed());
     sql!(
         tx,
         execute,

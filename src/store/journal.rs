@@ -4,11 +4,11 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 
 use super::{
-    Store, Tx, at,
+    Store, Tx, at, committed_metrics,
     db::sql,
     mentions, participants,
-    places::{self, Seat},
-    tally, topics,
+    places::{self, ConversationKey},
+    subscriptions,
 };
 use crate::journal::{
     event::{Entry, Event, Seq},
@@ -149,22 +149,22 @@ pub(super) async fn insert(
         body.as_str()
     );
     mentions::note(tx, conversation, &body).await?;
-    tx.rung.tally.extend(tally::of_event(event));
-    topics::of_event(tx, conversation, event, now).await
+    tx.rung.tally.extend(committed_metrics::of_event(event));
+    subscriptions::of_event(tx, conversation, event, now).await
 }
 
 /// The conversation of that place, or of somebody there, begun if there was none.
 pub async fn conversation(
     tx: &mut Tx<'_>,
     channel: &str,
-    seat: impl Into<Seat<'_>> + Send,
+    seat: impl Into<ConversationKey<'_>> + Send,
     now: DateTime<Utc>,
 ) -> Result<ConversationId> {
     let seat = seat.into();
     if let Some(id) = find_conversation(tx, channel, seat).await? {
         return Ok(id);
     }
-    let Seat { place, person } = seat;
+    let ConversationKey { place, person } = seat;
     sql!(
         tx,
         execute,
@@ -190,9 +190,9 @@ pub async fn conversation(
 pub async fn find_conversation(
     tx: &mut Tx<'_>,
     channel: &str,
-    seat: impl Into<Seat<'_>> + Send,
+    seat: impl Into<ConversationKey<'_>> + Send,
 ) -> Result<Option<ConversationId>> {
-    let Seat { place, person } = seat.into();
+    let ConversationKey { place, person } = seat.into();
     let found: Option<(String,)> = sql!(
         tx,
         fetch_optional,

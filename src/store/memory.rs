@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Tx, at, db::sql, shelf::Shelf, vectors};
+use super::{Tx, at, db::sql, embeddings, memory_scope::Shelf};
 use crate::journal::{event::Speaker, ids::CallId};
 
 /// The longest memory.
@@ -237,7 +237,7 @@ async fn put(
 }
 
 async fn drop_words(tx: &mut Tx<'_>, id: i64) -> Result<()> {
-    vectors::drop_all(tx, id).await?;
+    embeddings::drop_all(tx, id).await?;
     sql!(
         tx,
         execute,

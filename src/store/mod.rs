@@ -5,26 +5,26 @@
 //! - [`channels`]: which are to be connected anew
 //! - [`conversations`]: what is kept of them besides their events
 //! - [`journal`]: conversations and their events; [`record`]: what workers add to them
-//! - [`figures`], [`tally`] (in `count`s): for operators who watch
+//! - [`gauges`], [`committed_metrics`] (in `counter`s): for operators who watch
 //! - [`history`]: what a conversation has shown
 //! - [`identities`]: accounts that belong to one person
 //! - [`inbox`]: what platforms have delivered
-//! - [`keys`]: what all nodes sign with
+//! - [`signing_keys`]: what all nodes sign with
 //! - [`leases`]: who may advance what, until when; `held`: the heartbeat
 //! - [`mcp_tools`]: what servers have said of their tools
-//! - [`memory`], [`vectors`], [`shelf`]: what agents remember, by its words, by its meaning, and where
+//! - [`memory`], [`embeddings`], [`memory_scope`]: what agents remember, by its words, by its meaning, and where
 //! - [`process_lock`]: one gateway process on a SQLite database
 //! - `oldest_release`: which releases the tables are for
 //! - `mentions`, `participants`: the files and people that conversations name
 //! - [`outbox`]: what is to be shown; `album`: pictures together; [`due`]: what can be sent now;
 //!   [`sending`]: how it ended; [`drafts`]: messages in which answers grow
-//! - [`topics`], [`notices`]: what other programs are told
-//! - [`approvals`]: questions ([`question`]), and the one update that decides
+//! - [`subscriptions`], [`webhook_deliveries`]: what other programs are told
+//! - [`approvals`]: questions ([`approval_request`]), and the one update that decides
 //! - [`grants`]: leave for longer; the halt of all tools
 //! - [`places`]: where conversations stand
-//! - [`withdrawn`]: those that nobody waits for any more
+//! - [`approval_withdrawal`]: those that nobody waits for any more
 //! - [`sessions`]: snapshots of folded sessions; [`web_sessions`]: who is signed in
-//! - [`showing`]: where and how questions are shown
+//! - [`approval_display`]: where and how questions are shown
 //! - [`votes`]: who has said yes
 //! - [`people`]: who may talk, pairing codes, access tokens
 //! - [`tasks`]: what sub-agents were given to do
@@ -34,8 +34,8 @@
 //! - [`tool_settings`]: tools as operators have set them
 //! - [`usage`]: how often, how fast, at what cost; [`spent`]: the totals of the day
 //! - [`lists`]: what operators look through
-//! - [`tokens`], [`answers`]: of the API
-//! - [`erase`]: erases a person (`erasures`: what is left to be done; `rewrite`, `forgotten`: where others
+//! - [`tokens`], [`idempotency`]: of the API
+//! - [`erase`]: erases a person (`erasures`: what is left to be done; `rewrite`, `redaction`: where others
 //!   talk too); [`retire`]: whole conversations
 //! - `bind`: text as it is bound to statements
 //! - [`audit`], [`verify`]: what was judged, decided and run, and whether that is what was written
@@ -47,37 +47,40 @@
 
 pub mod address;
 mod album;
-pub mod answers;
+pub mod approval_display;
 pub mod approval_files;
+pub mod approval_request;
+pub mod approval_withdrawal;
 pub mod approvals;
 pub mod audit;
 pub mod backup;
 mod bind;
 pub mod channels;
+pub mod committed_metrics;
 pub mod conversations;
-mod count;
+mod counter;
 pub mod db;
 pub mod drafts;
 pub mod due;
+pub mod embeddings;
 pub mod erase;
 mod erasures;
-pub mod figures;
 pub mod files;
-mod forgotten;
+pub mod gauges;
 pub mod grants;
 mod held;
 pub mod history;
+pub mod idempotency;
 pub mod identities;
 pub mod inbox;
 pub mod journal;
-mod keys;
 pub mod leases;
 pub mod lists;
 pub mod mcp_tools;
 pub mod memory;
+pub mod memory_scope;
 mod mentions;
 pub mod modes;
-pub mod notices;
 mod oldest_release;
 pub mod outbox;
 pub mod pairing;
@@ -85,8 +88,8 @@ mod participants;
 pub mod people;
 pub mod places;
 pub mod process_lock;
-pub mod question;
 pub mod record;
+mod redaction;
 pub mod retention;
 pub mod retire;
 mod rewrite;
@@ -94,23 +97,20 @@ pub mod rules;
 pub mod schedules;
 pub mod sending;
 pub mod sessions;
-pub mod shelf;
-pub mod showing;
+mod signing_keys;
 pub mod spent;
-pub mod tally;
+pub mod subscriptions;
 pub mod tasks;
 pub mod tokens;
 pub mod tool_settings;
-pub mod topics;
 pub mod transient;
 pub mod unreadable;
 pub mod usage;
-pub mod vectors;
 pub mod verify;
 pub mod votes;
 pub mod wake;
 pub mod web_sessions;
-pub mod withdrawn;
+pub mod webhook_deliveries;
 
 use anyhow::{Context as _, Result, ensure};
 use chrono::{DateTime, TimeZone as _, Utc};
@@ -200,7 +200,7 @@ impl Store {
             let (value, rung) = db.write(work).await?;
             crash::point(name, "after commit");
             bell.ring(&rung);
-            rung.tally.iter().for_each(count::Count::enter);
+            rung.tally.iter().for_each(counter::Count::enter);
             anyhow::Ok(value)
         });
         let value = written.await.context("the transaction was aborted")?.context(name)?;

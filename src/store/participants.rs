@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::{
     Tx,
     db::sql,
-    forgotten::{NOBODY, speakers},
+    redaction::{NOBODY, speakers},
 };
 use crate::journal::{event::Event, ids::ConversationId};
 

@@ -8,13 +8,13 @@ use crate::journal::ids::ConversationId;
 
 /// A place, and whose conversation it is there, where each person has one of their own.
 #[derive(Debug, Clone, Copy)]
-pub struct Seat<'a> {
+pub struct ConversationKey<'a> {
     pub place: &'a Place,
     /// Nobody's, where all share one.
     pub person: &'a str,
 }
 
-impl<'a> From<&'a Place> for Seat<'a> {
+impl<'a> From<&'a Place> for ConversationKey<'a> {
     fn from(place: &'a Place) -> Self {
         Self { place, person: "" }
     }

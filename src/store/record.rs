@@ -5,18 +5,17 @@ use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
 use super::{
-    Store, Tx, album, approvals,
+    Store, Tx, album,
+    approval_request::Asked,
+    approval_withdrawal, approvals,
     audit::{self, Fact},
-    conversations,
+    committed_metrics, conversations,
     db::sql,
     grants, journal,
     leases::{self, Lease},
     outbox::{self, Behind},
-    question::Asked,
-    tally,
     tasks::{self, Answer, Delegation},
     usage::{self, Used},
-    withdrawn,
 };
 use crate::journal::{
     event::{Event, Seq, Status},
@@ -183,14 +182,14 @@ async fn record(
     if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
         let the_bot = conversations::words(tx, &lease.conversation).await?.the_bot;
         let end = (Status::Withdrawn, the_bot);
-        withdrawn::all(tx, &lease.conversation, end, now).await?;
+        approval_withdrawal::all(tx, &lease.conversation, end, now).await?;
         tasks::abandon(tx, &lease.conversation, now).await?;
     }
     audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
     tasks::tell_family(tx, &lease, (&change.events, change.delegates, change.answer), now).await?;
     // After all rows of conversations: whoever holds one of these totals waits for none of those.
     for used in change.used {
-        tx.rung.tally.extend(tally::of_used(&used));
+        tx.rung.tally.extend(committed_metrics::of_used(&used));
         usage::enter(tx, lease.home(), used, now).await?;
     }
     tx.rung.conversations.push(lease.conversation.clone());

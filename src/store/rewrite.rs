@@ -10,9 +10,9 @@ use super::{
     Store, Tx, approval_files,
     db::sql,
     erase::{self, Erased, SLICE, Step},
-    erasures,
-    forgotten::{Forgotten, NOBODY, nobody},
-    journal, memory, mentions, sessions,
+    erasures, journal, memory, mentions,
+    redaction::{Forgotten, NOBODY, nobody},
+    sessions,
 };
 use crate::journal::event::{Entry, Event, Seq};
 

@@ -21,7 +21,7 @@ use super::{
     unreadable::{self, Table, readable_rows},
 };
 use crate::{
-    agent::times::Rule,
+    agent::schedule_rule::Rule,
     journal::{
         event::Speaker,
         ids::{ConversationId, ScheduleId},

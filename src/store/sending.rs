@@ -8,7 +8,7 @@ use channels::{Outgoing, Place, Receipt};
 use chrono::{DateTime, TimeDelta, Utc};
 use std::sync::Arc;
 
-use super::{Store, Tx, at, db::sql, held::Hold, tally, topics};
+use super::{Store, Tx, at, committed_metrics, db::sql, held::Hold, subscriptions};
 use crate::journal::ids::{ConversationId, NodeId, OutboxId};
 
 /// A row that this node may send now.
@@ -159,10 +159,10 @@ pub(super) async fn record_end(
         receipt,
         sending.id.as_str()
     );
-    tx.rung.tally.push(tally::of_send(status));
+    tx.rung.tally.push(committed_metrics::of_send(status));
     tx.rung.outbox = true;
     if ended == Ended::Sent {
-        topics::shown(tx, &sending.conversation, &sending.what, at(sent_at)).await?;
+        subscriptions::shown(tx, &sending.conversation, &sending.what, at(sent_at)).await?;
     }
     Ok(())
 }
@@ -185,7 +185,7 @@ async fn try_again(tx: &mut Tx<'_>, sending: Sending, failed: Failed) -> Result<
         sending.node.as_str(),
         sending.attempts
     );
-    tx.rung.tally.push(tally::of_send("retried"));
+    tx.rung.tally.push(committed_metrics::of_send("retried"));
     Ok(())
 }
 

@@ -9,12 +9,12 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{Tx, conversations, db::sql, journal, leases::Lease, withdrawn};
+use super::{Tx, approval_withdrawal, conversations, db::sql, journal, leases::Lease};
 use crate::{
     journal::{
         event::{Event, Heritage, Outcome, Speaker, Status, ToolResult},
-        family::Task,
         ids::{CallId, ConversationId},
+        session::delegation::Task,
     },
     texts,
 };
@@ -191,7 +191,7 @@ pub async fn stop(
             );
             if stopped > 0 {
                 journal::append(tx, &child, &Event::Stopped { by: by.clone() }, now).await?;
-                withdrawn::all(tx, &child, (Status::Withdrawn, &by.name), now).await?;
+                approval_withdrawal::all(tx, &child, (Status::Withdrawn, &by.name), now).await?;
                 held.push(child);
             }
         }

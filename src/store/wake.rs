@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-use super::count::Count;
+use super::counter::Count;
 use crate::journal::ids::ConversationId;
 
 /// How long a waiter for work trusts the bell before it looks by itself.

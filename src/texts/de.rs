@@ -266,6 +266,6 @@ pub(super) const WORDS: Words = Words {
              {seconds} s wieder."
         )
     },
-    asking: super::asking::GERMAN,
+    asking: super::elicitation::GERMAN,
     page: super::page::GERMAN,
 };

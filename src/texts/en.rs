@@ -261,6 +261,6 @@ pub(super) const WORDS: Words = Words {
              s."
         )
     },
-    asking: super::asking::ENGLISH,
+    asking: super::elicitation::ENGLISH,
     page: super::page::ENGLISH,
 };

@@ -258,6 +258,6 @@ pub(super) const WORDS: Words = Words {
              {seconds} s."
         )
     },
-    asking: super::asking::SPANISH,
+    asking: super::elicitation::SPANISH,
     page: super::page::SPANISH,
 };

@@ -3,7 +3,7 @@
 use channels::text;
 use std::fmt::Write as _;
 
-use super::{Of1, Of2, Words};
+use super::{Fmt1, Fmt2, Words};
 
 /// Why a call cannot be judged by rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,17 +45,17 @@ impl Doubt {
 }
 
 pub struct Why {
-    pub rule_asks: Of1,
-    pub rule_unclear: Of2,
-    pub unclear: Of1,
+    pub rule_asks: Fmt1,
+    pub rule_unclear: Fmt2,
+    pub unclear: Fmt1,
     pub doubt: fn(Doubt) -> &'static str,
     pub no_rule: &'static str,
     pub full_stop: &'static str,
-    pub outside: Of1,
-    pub read_others: Of1,
+    pub outside: Fmt1,
+    pub read_others: Fmt1,
     pub and_more: fn(usize) -> String,
-    pub always_asks: Of1,
-    pub changes: Of1,
+    pub always_asks: Fmt1,
+    pub changes: Fmt1,
     pub outcome_unknown: &'static str,
     pub severity_high: &'static str,
     pub severity_critical: &'static str,

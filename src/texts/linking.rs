@@ -1,13 +1,13 @@
 //! What people are told who link their accounts.
 
-use super::{Of1, Of2};
+use super::{Fmt1, Fmt2};
 
 /// The sentences about linked accounts, in one language.
 pub struct LinkingWords {
     /// The code.
-    pub code: Of1,
+    pub code: Fmt1,
     /// The name and the channel of the other account.
-    pub linked: Of2,
+    pub linked: Fmt2,
     pub own_code: &'static str,
     pub wrong: &'static str,
     pub unlinked: &'static str,

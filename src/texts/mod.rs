@@ -2,46 +2,46 @@
 //!
 //! - [`Words`]: what there is to say; a language that leaves a sentence out does not compile
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
-//! - [`question`]: what a question shows
-//! - [`guard`], [`lasting`]: why a person is asked; votes, leave for longer, the halt
-//! - [`asking`]: what a server asks of a person in the midst of a call
+//! - [`approval`]: what a question shows
+//! - [`guard`], [`grants`]: why a person is asked; votes, leave for longer, the halt
+//! - [`elicitation`]: what a server asks of a person in the midst of a call
 //! - [`linking`]: to whoever links accounts
 //! - [`page`]: what the web chat says itself
-//! - [`sign_on`]: to whoever signs in through an issuer
+//! - [`oidc`]: to whoever signs in through an issuer
 //! - [`progress`]: how far a call is
 //! - [`model`], [`limits`]: to the model, in English
 
-mod asking;
+mod approval;
 mod de;
+mod elicitation;
 mod en;
 mod es;
+mod grants;
 mod guard;
 mod hosts;
-mod lasting;
 mod limits;
 mod linking;
 mod model;
+mod oidc;
 mod page;
 pub mod preview;
 mod progress;
-mod question;
-mod sign_on;
 mod zh;
 
 use channels::{Choice, text};
 use chrono::TimeDelta;
 
 use crate::journal::event::{Asks, Status};
-pub use asking::{Asked, Asking};
+pub use approval::{QuestionParts, QuestionText, arguments_file, everything, in_short};
+pub use elicitation::{Asked, Asking};
+pub use grants::*;
 pub use guard::*;
-pub use lasting::*;
 pub use limits::*;
 pub use linking::LinkingWords;
 pub use model::*;
+pub use oidc::SignOn;
 pub use page::{Page, Script};
 pub use progress::progress;
-pub use question::{QuestionParts, QuestionText, arguments_file, everything, in_short};
-pub use sign_on::SignOn;
 
 /// The commands that platforms offer people to type; [`Words::menu`] says what each does.
 pub const MENU: [&str; 8] = ["new", "stop", "status", "model", "grants", "whoami", "help", "panic"];
@@ -90,22 +90,22 @@ impl Language {
     }
 }
 
-type Of1 = fn(&str) -> String;
-type Of2 = fn(&str, &str) -> String;
-type Of3 = fn(&str, &str, &str) -> String;
+type Fmt1 = fn(&str) -> String;
+type Fmt2 = fn(&str, &str) -> String;
+type Fmt3 = fn(&str, &str, &str) -> String;
 
 /// Everything there is to say to people, in one language. What the functions are given is safe to
 /// stand in Markdown already.
 pub struct Words {
     // Questions.
-    pub may_run: Of1,
-    pub run_again: Of1,
+    pub may_run: Fmt1,
+    pub run_again: Fmt1,
     /// Name, characters, digest.
-    pub argument_below: Of3,
+    pub argument_below: Fmt3,
     /// Name, how many are shown, how many there are, digest.
     pub argument_cut: fn(&str, &str, &str, &str) -> String,
     /// By whom, until when, the code to type.
-    pub asked_for: Of3,
+    pub asked_for: Fmt3,
     pub allow_once: &'static str,
     pub allow_conversation: &'static str,
     /// Leave for longer, which is shown before it is given.
@@ -120,14 +120,14 @@ pub struct Words {
     /// Under a question that does not show everything.
     pub not_all_shown: &'static str,
     /// As it is written, as it is contacted.
-    pub contacts_host: Of2,
-    pub and_more_hosts: Of1,
+    pub contacts_host: Fmt2,
+    pub and_more_hosts: Fmt1,
     // What becomes of them.
-    pub allowed_by: Of1,
-    pub denied_by: Of1,
+    pub allowed_by: Fmt1,
+    pub denied_by: Fmt1,
     pub nobody_in_time: &'static str,
-    pub withdrawn_by: Of1,
-    pub superseded_by: Of1,
+    pub withdrawn_by: Fmt1,
+    pub superseded_by: Fmt1,
     pub undeliverable: &'static str,
     pub still_open: &'static str,
     pub allowed: &'static str,
@@ -135,8 +135,8 @@ pub struct Words {
     pub expired: &'static str,
     pub withdrawn: &'static str,
     pub superseded: &'static str,
-    pub already_allowed: Of1,
-    pub already_denied: Of1,
+    pub already_allowed: Fmt1,
+    pub already_denied: Fmt1,
     pub not_yours: &'static str,
     pub not_your_own: &'static str,
     pub not_for_you: &'static str,
@@ -161,21 +161,21 @@ pub struct Words {
     pub paired_owner: &'static str,
     pub wrong_code: &'static str,
     pub locked: &'static str,
-    pub stranger: Of1,
-    pub unsupported: Of1,
+    pub stranger: Fmt1,
+    pub unsupported: Fmt1,
     /// Name, id, channel, role.
     pub whoami: fn(&str, &str, &str, &str) -> String,
     pub open_questions: fn(usize) -> String,
     /// Names of sub-agents.
-    pub at_work: Of1,
+    pub at_work: Fmt1,
     /// The one in use, all of them.
-    pub models: Of2,
-    pub model_now: Of1,
-    pub no_such_model: Of2,
+    pub models: Fmt2,
+    pub model_now: Fmt1,
+    pub no_such_model: Fmt2,
     /// The role that it needs.
-    pub may_not: Of1,
+    pub may_not: Fmt1,
     // Turns that end badly.
-    pub reference: Of2,
+    pub reference: Fmt2,
     pub no_answer: &'static str,
     pub model_unavailable: &'static str,
     pub model_refused: &'static str,
@@ -188,19 +188,19 @@ pub struct Words {
     pub perhaps_twice: &'static str,
     /// Below the file with a long answer.
     pub whole_answer: &'static str,
-    pub file_missing: Of1,
-    pub file_gone: Of1,
+    pub file_missing: Fmt1,
+    pub file_gone: Fmt1,
     /// Name, the most that is taken.
-    pub file_too_large: Of2,
+    pub file_too_large: Fmt2,
     // Votes, leave for longer, the halt; why a person is asked.
     pub lasting: Lasting,
     pub linking: LinkingWords,
     pub why: Why,
     pub asking: Asking,
     /// To a reminder that comes late: when it was due.
-    pub was_due: Of1,
+    pub was_due: Fmt1,
     // Limits.
-    pub circles: Of1,
+    pub circles: Fmt1,
     /// And how long to wait.
     pub day_used_up: fn(Whose, UsedUp, &str) -> String,
     pub too_fast: fn(u64) -> String,
@@ -226,7 +226,7 @@ impl Words {
         }
     }
 
-    /// `lasting`: an answer for the rest of the conversation would count, and there is leave to give
+    /// `grants`: an answer for the rest of the conversation would count, and there is leave to give
     /// for longer; `cut`: not everything could be shown.
     pub fn choices(&self, asks: Asks, lasting: (bool, bool), cut: bool) -> Vec<Choice> {
         let (here, always) = lasting;

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::sign_on::{self, SignOn};
+use super::oidc::{self, SignOn};
 
 /// What the pages say, by the names that stand in them, and what requests are told.
 #[derive(Debug, Serialize)]
@@ -141,7 +141,7 @@ pub(super) const ENGLISH: Page = Page {
     sends: "sends",
     new_line: "starts a new line",
     needs_script: "The chat needs JavaScript, from this server only. Please allow it.",
-    sign_on: sign_on::ENGLISH,
+    sign_on: oidc::ENGLISH,
     script: Script {
         you: "You",
         decision: "Your decision",
@@ -216,7 +216,7 @@ pub(super) const GERMAN: Page = Page {
     sends: "sendet",
     new_line: "beginnt eine neue Zeile",
     needs_script: "Der Chat braucht JavaScript, nur von diesem Server. Bitte erlaube es.",
-    sign_on: sign_on::GERMAN,
+    sign_on: oidc::GERMAN,
     script: Script {
         you: "Du",
         decision: "Deine Entscheidung",
@@ -291,7 +291,7 @@ pub(super) const SPANISH: Page = Page {
     sends: "envía",
     new_line: "empieza una línea nueva",
     needs_script: "El chat necesita JavaScript, solo de este servidor. Permítelo, por favor.",
-    sign_on: sign_on::SPANISH,
+    sign_on: oidc::SPANISH,
     script: Script {
         you: "Tú",
         decision: "Tu decisión",
@@ -366,7 +366,7 @@ pub(super) const CHINESE: Page = Page {
     sends: "发送",
     new_line: "换行",
     needs_script: "聊天需要 JavaScript（仅来自本服务器）。请允许。",
-    sign_on: sign_on::CHINESE,
+    sign_on: oidc::CHINESE,
     script: Script {
         you: "你",
         decision: "你的决定",

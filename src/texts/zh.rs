@@ -211,6 +211,6 @@ pub(super) const WORDS: Words = Words {
         )
     },
     too_fast: |seconds| format!("太快了：你的上一条消息我没有读。请在 {seconds} 秒后再写。"),
-    asking: super::asking::CHINESE,
+    asking: super::elicitation::CHINESE,
     page: super::page::CHINESE,
 };

@@ -13,10 +13,11 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Context, Output, Tool, ToolError,
     arguments::{parse, schema},
+    confined_reader,
     files::page::{Page, Pager, Range},
-    reader,
-    sandbox::{Job, Limits, Sandbox, Work, cell::Cell, run},
-    spill, workspace,
+    overflow,
+    sandbox::{Job, Limits, Sandbox, Work, profile::Cell, run},
+    workspace,
 };
 use crate::agent::catalog::{Domain, Subject, ToolSpec};
 
@@ -25,7 +26,7 @@ const RECOGNISE_FOR: Duration = Duration::from_secs(90);
 const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Figures and page are together within what a result may have.
-const PAGE_CHARS: usize = spill::LIMIT_CHARS - 2500;
+const PAGE_CHARS: usize = overflow::LIMIT_CHARS - 2500;
 const MAX_WARNINGS: usize = 10;
 
 /// Writes the text of a picture, or of the first pages of a PDF, to standard output.
@@ -118,7 +119,7 @@ impl ExtractDocument {
         let mut reading = if let Some(reading) = before {
             reading
         } else {
-            let reading = reader::document(&self.sandbox, &name, bytes.clone()).await?;
+            let reading = confined_reader::document(&self.sandbox, &name, bytes.clone()).await?;
             keep(&kept, &reading, context).await;
             reading
         };

@@ -17,7 +17,7 @@ use super::{
     Context, Output, Tool, ToolError,
     arguments::{parse, schema},
     files::diff,
-    meaning::{self, Meaning},
+    semantic_search::{self, Meaning},
 };
 use crate::{
     agent::{
@@ -220,7 +220,8 @@ impl Tool for MemorySearch {
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Searched { query } = parse(arguments)?;
         let Shelves { store, meaning, .. } = &self.0;
-        let found = meaning::search((store, meaning.as_ref()), &context.shelf, &query, FOUND).await;
+        let found =
+            semantic_search::search((store, meaning.as_ref()), &context.shelf, &query, FOUND).await;
         let (found, asked) = found.map_err(|error| broken(&error))?;
         let mut text = String::new();
         for memory in &found {

@@ -1,46 +1,46 @@
 //! Acts: what the agent can do, one file a family of tools.
 //!
 //! - [`toolbox`]: all tools by name; checks arguments, runs a call within its limits
-//! - [`arguments`], [`spill`]: with what, and how much comes back
-//! - [`ask`]: what a call wants to know of a person while it runs
+//! - [`arguments`], [`overflow`]: with what, and how much comes back
+//! - [`elicit`]: what a call wants to know of a person while it runs
 //! - [`custom`]: tools made of documented functions
 //! - [`workspace`]: the only way to a file
 //! - [`sandbox`]: what is around programs that we start
-//! - [`reader`]: documents, read within it
+//! - [`confined_reader`]: documents, read within it
 //! - [`skills`]: folders of know-how, and their tools
 //! - [`manual`]: our own documentation
-//! - [`files`], [`documents`], [`extract`], [`json`], [`look`], [`memory`], [`schedule`], [`send`], [`shell`],
+//! - [`files`], [`documents`], [`extract`], [`json`], [`view_image`], [`memory`], [`schedule`], [`send`], [`shell`],
 //!   [`time`], [`web`]: the tools
-//! - [`meaning`]: what memories mean, for their search
+//! - [`semantic_search`]: what memories mean, for their search
 //! - [`mcp`]: the tools of other people's servers
 
 pub mod arguments;
-pub mod ask;
-pub mod bind;
+pub mod confined_reader;
 pub mod custom;
 pub mod documents;
+pub mod elicit;
 pub mod extract;
+pub mod file_binding;
+pub mod file_names;
 pub mod files;
 pub mod json;
-pub mod look;
 pub mod manual;
 pub mod mcp;
-pub mod meaning;
 pub mod memory;
-pub mod names;
-pub mod reader;
+pub mod overflow;
 pub mod sandbox;
 pub mod schedule;
+pub mod semantic_search;
 pub mod send;
 pub mod shell;
 #[cfg(test)]
 mod shown_tests;
 pub mod skills;
-pub mod spill;
 #[cfg(test)]
 mod testing;
 pub mod time;
 pub mod toolbox;
+pub mod view_image;
 pub mod web;
 pub mod workspace;
 
@@ -58,7 +58,7 @@ use crate::{
         event::{Attachment, Seen, Speaker, Usage},
         ids::{CallId, ConversationId},
     },
-    store::{files::Artifacts, shelf::Shelf},
+    store::{files::Artifacts, memory_scope::Shelf},
     texts::{self, preview::Preview},
 };
 
@@ -114,7 +114,7 @@ pub struct Context {
     /// Where people see how far the call is, in Markdown; the last word counts.
     pub progress: watch::Sender<String>,
     /// Whom the call can ask something while it runs.
-    pub people: ask::People,
+    pub people: elicit::People,
     /// What the tool reads of the environment: what its spec names, and nothing else.
     pub variables: BTreeMap<String, String>,
 }

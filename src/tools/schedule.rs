@@ -18,7 +18,7 @@ use super::{
 use crate::{
     agent::{
         catalog::{Approval, EffectClass, Subject, Tier, ToolSpec},
-        times::{self, Wish},
+        schedule_rule::{self, Wish},
     },
     journal::ids::ScheduleId,
     store::{
@@ -268,7 +268,7 @@ impl Calendar {
             )));
         }
         let zone = self.zone(timezone, context).await?;
-        let (rule, due_at) = times::plan(&wish, (zone, self.terms.shortest), context.now)
+        let (rule, due_at) = schedule_rule::plan(&wish, (zone, self.terms.shortest), context.now)
             .map_err(ToolError::InvalidParameters)?;
         Ok(Schedule {
             id: ScheduleId(context.call.to_string()),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{
     Context, Output, Tool, ToolError,
     arguments::{parse, schema},
-    names, workspace,
+    file_names, workspace,
 };
 use crate::{
     agent::catalog::{EffectClass, Subject, ToolSpec},
@@ -51,7 +51,7 @@ impl Tool for SendFile {
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Arguments { file_path, file_name } = parse(arguments)?;
         let own_name = file_path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let name = names::file_name(file_name.as_deref().unwrap_or(own_name))?;
+        let name = file_names::file_name(file_name.as_deref().unwrap_or(own_name))?;
         let path = file_path.clone();
         let bytes =
             workspace::beneath(context, move |workspace, _| workspace.bytes(&path, MAX_BYTES))
@@ -61,7 +61,7 @@ impl Tool for SendFile {
                 "{file_path} is empty: there is nothing to send"
             )));
         }
-        let media_type = names::media_type(&name, &bytes);
+        let media_type = file_names::media_type(&name, &bytes);
         let attachment = keep(context, &name, &media_type, bytes).await?;
         Ok(Output {
             text: receipt(&attachment, ""),
@@ -86,7 +86,7 @@ pub(super) async fn keep(
 
 /// What the model reads in place of the bytes; `about` follows the size.
 pub(super) fn receipt(attachment: &Attachment, about: &str) -> String {
-    let size = names::size(attachment.size_bytes);
+    let size = file_names::size(attachment.size_bytes);
     format!(
         "{} ({size}{about}) goes to the people here as an attachment. They need no link.",
         attachment.name

@@ -9,12 +9,12 @@ use std::{sync::Arc, time::Duration};
 use super::{
     Context, Output, Tool, ToolError,
     arguments::{parse, schema},
+    overflow,
     sandbox::{
         Job, Limits, Sandbox, Work,
-        cell::Cell,
+        profile::Cell,
         run::{self, Ended, Stream},
     },
-    spill,
     web::egress::Egress,
     workspace,
 };
@@ -155,7 +155,7 @@ async fn shortened(stream: Stream, name: &str, context: &Context) -> String {
     } else {
         format!("Its first {} bytes", head.len())
     };
-    let kept = match spill::keep(&format!("-{name}.txt"), stream.head, context).await {
+    let kept = match overflow::keep(&format!("-{name}.txt"), stream.head, context).await {
         Some(path) => format!("{what} is in {path}: page through it with read_file"),
         None => "The whole could not be kept: let it write less".to_owned(),
     };

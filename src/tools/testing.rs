@@ -11,7 +11,7 @@ use crate::{
         event::Speaker,
         ids::{CallId, ConversationId},
     },
-    store::{files::Artifacts, shelf::Shelf},
+    store::{files::Artifacts, memory_scope::Shelf},
 };
 
 /// A conversation: its folder, its artifacts, and what its agent has seen.

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::{
     Context, Output, Tool, ToolError, arguments, documents, extract, files, json, manual,
-    mcp::server::Servers, sandbox::Sandbox, send, shell, spill, time,
+    mcp::server::Servers, overflow, sandbox::Sandbox, send, shell, time,
 };
 use crate::{
     agent::{
@@ -233,7 +233,7 @@ impl Toolbox {
         };
         Some(ToolResult {
             outcome,
-            text: spill::shorten(self.redactor.result(output.text), context).await,
+            text: overflow::shorten(self.redactor.result(output.text), context).await,
             attachments: output.attachments,
             seen: output.seen,
             foreign: output.foreign,
@@ -663,7 +663,7 @@ mod tests {
         let result = sample().run_call("sample", json!({ "do": "long" }), &place.context).await;
         let result = result.unwrap();
         assert_eq!(result.outcome, Outcome::Done);
-        assert!(result.text.chars().count() <= spill::LIMIT_CHARS);
+        assert!(result.text.chars().count() <= overflow::LIMIT_CHARS);
         assert_eq!(place.content(".countersign/results/call1.txt").len(), 20_000);
     }
 }

@@ -7,9 +7,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::{
-    hooks, limits,
-    running::{Begun, Done, Ended, Lost, Running},
-    scene, trail,
+    audit, guard_context, hooks,
+    in_flight::{Begun, Done, Ended, Lost, Running},
+    limits,
     turn::{Flow, Turn},
 };
 use crate::{
@@ -32,11 +32,11 @@ pub(super) async fn run(
     running: &mut Running,
 ) -> Result<Flow> {
     let (cleared, mut events) = limits::admit(turn, one_use_each(cleared), running).await?;
-    let mut facts = trail::refused(turn, &[], &events);
+    let mut facts = audit::refused(turn, &[], &events);
     let mut spends = Vec::new();
     for cleared in cleared.iter().filter(|c| changes(turn, c.call()) || c.grant().is_some()) {
         events.push(Event::ToolStarted { call: cleared.call().id.clone() });
-        facts.push(trail::started(turn, cleared));
+        facts.push(audit::started(turn, cleared));
         spends.extend(cleared.grant().cloned());
     }
     if !events.is_empty() {
@@ -71,7 +71,7 @@ fn one_use_each(cleared: Vec<Cleared>) -> Vec<Cleared> {
 fn begun(turn: &Turn<'_>, cleared: &Cleared) -> Begun {
     let call = cleared.call().clone();
     let once = turn.spec(&call).is_some_and(|spec| spec.effect == EffectClass::AtMostOnce);
-    Begun { rule: trail::leave(turn, cleared), call, once }
+    Begun { rule: audit::leave(turn, cleared), call, once }
 }
 
 /// One call from its start to its end. It owns what it needs, because it runs in its own task.
@@ -169,10 +169,10 @@ fn finished(turn: &Turn<'_>, running: &Running, done: &Done, result: &ToolResult
     });
     let files: Vec<_> = files.collect();
     let shows_wait = turn.awaits_album(&files, running.calls.is_empty());
-    let facts = vec![trail::ran(turn, call, rule.clone(), result)];
+    let facts = vec![audit::ran(turn, call, rule.clone(), result)];
     let used = limits::ran(turn, call, result, running.counted.contains(&call.id));
     let mut events = done.ended.hooked.clone();
-    events.extend(scene::tainted(turn, &call.id, result));
+    events.extend(guard_context::tainted(turn, &call.id, result));
     events.push(Event::ToolFinished { call: call.id.clone(), result: result.clone() });
     let change = turn.change(events, files);
     Change { terms: Terms::Always, shows_wait, facts, used, ..change }

@@ -6,16 +6,16 @@ use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::watch;
 
 use super::{
-    Worker, act, ask, asking, delegate, fetch, hooks,
+    Worker, act, approval_requests, audit, delegate, elicitation, fetch, guard_context, hooks,
+    in_flight::Running,
     retry::{Retry, Verdict},
-    running::Running,
-    scene, sessions, think, trail,
+    session_cache, think,
     turn::{Flow, Turn},
 };
 use crate::{
     agent::{
         next::{Effect, next},
-        policy::Scene,
+        policy::GuardContext,
     },
     gateway::drafts::Drafts,
     journal::event::Event,
@@ -36,7 +36,7 @@ pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<(
     }
     let agent = worker.agent_of(claimed).await?;
     let folded = worker.sessions.take(&worker.gateway.store, &claimed.lease).await?;
-    let scene = Scene::default();
+    let scene = GuardContext::default();
     let Some(_room) = worker.sessions.room(&folded.session).await else {
         tracing::warn!(conversation.id = %claimed.lease.conversation(), "no room for a turn");
         return worker.gateway.store.release(&claimed.lease).await;
@@ -79,7 +79,7 @@ async fn step(turn: &mut Turn<'_>, running: &mut Running) -> Result<Flow> {
     let gateway = turn.worker.gateway.clone();
     turn.read(&mut running.asking).await?;
     if !running.begun {
-        asking::withdraw_left(turn).await?;
+        elicitation::withdraw_left(turn).await?;
         running.begun = true;
     }
     running.cancel_ended(&turn.session);
@@ -94,7 +94,7 @@ async fn step(turn: &mut Turn<'_>, running: &mut Running) -> Result<Flow> {
         return act::finish(turn, running).await;
     }
     let busy: BTreeSet<_> = running.cancel.keys().cloned().collect();
-    turn.scene = scene::look(turn).await?;
+    turn.scene = guard_context::look(turn).await?;
     let effect = next(&turn.session, &turn.agent, &busy, &turn.scene);
     turn.perform(effect, running).await
 }
@@ -115,11 +115,11 @@ async fn drain(turn: &Turn<'_>, running: &mut Running) -> Result<()> {
 
 impl Turn<'_> {
     /// Folds in what is new, and passes on what calls under way wait for.
-    pub async fn read(&mut self, asking: &mut asking::Asking) -> Result<()> {
+    pub async fn read(&mut self, asking: &mut elicitation::Asking) -> Result<()> {
         let conversation = self.claimed.lease.conversation();
         let store = &self.worker.gateway.store;
         let (session, stored) = (&mut self.session, &mut self.stored);
-        sessions::catch_up(store, conversation, session, stored, |entry| asking.hear(entry))
+        session_cache::catch_up(store, conversation, session, stored, |entry| asking.hear(entry))
             .await?;
         if self.session.open_calls().next().is_some() {
             let requester = self.session.requester.as_ref().map_or("", |by| by.id.as_str());
@@ -139,9 +139,9 @@ impl Turn<'_> {
             Effect::Compact { upto } => think::compact(self, upto).await,
             Effect::Run(cleared) => act::run(self, cleared, running).await,
             Effect::Delegate(orders) => delegate::delegate(self, orders, running).await,
-            Effect::Ask(questions) => ask::ask(self, questions).await,
+            Effect::Ask(questions) => approval_requests::ask(self, questions).await,
             Effect::Settle(events) => {
-                let facts = trail::refused(self, &[], &events);
+                let facts = audit::refused(self, &[], &events);
                 self.record(Change { facts, ..self.change(events, vec![]) }).await
             }
             Effect::Remind => self.remind().await,

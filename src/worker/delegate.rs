@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Worker, limits,
-    running::Running,
-    trail,
+    Worker, audit,
+    in_flight::Running,
+    limits,
     turn::{Flow, Turn},
 };
 use crate::{
@@ -17,16 +17,16 @@ use crate::{
     },
     journal::{
         event::{Event, Heritage, Outcome, ToolResult},
-        family::Task,
         ids::{CallId, ConversationId},
         session::Session,
+        session::delegation::Task,
     },
     store::{
         leases::Claimed,
         tasks::{self, Answer, Delegation},
     },
     texts,
-    tools::spill,
+    tools::overflow,
 };
 
 /// Commits the tasks for which there is room; the turn ends here, and goes on when they have been
@@ -56,13 +56,13 @@ pub(super) async fn delegate(
         change.used.push(limits::delegated(turn, cleared.call(), counted));
         let tasks: Vec<_> = tasks.into_iter().map(|task| (ConversationId::new(), task)).collect();
         let children = tasks.iter().map(|(child, _)| child.clone()).collect();
-        change.facts.push(trail::started(turn, &cleared));
+        change.facts.push(audit::started(turn, &cleared));
         change.spends.extend(cleared.grant().cloned());
         change.events.push(Event::Delegated { call: call.clone(), children });
         let (by, heritage) = (turn.requester(), turn.session.heritage());
         change.delegates.push(Delegation { call, tasks, by, heritage });
     }
-    change.facts.extend(trail::refused(turn, &[], &change.events));
+    change.facts.extend(audit::refused(turn, &[], &change.events));
     turn.record(change).await
 }
 
@@ -83,7 +83,7 @@ pub(super) async fn answer(turn: &Turn<'_>, text: &str, tokens: u64) -> Option<A
     turn.claimed.sub_agent.as_ref()?;
     let whole = CallId(turn.claimed.lease.conversation().to_string());
     let context = turn.context(whole, CancellationToken::new());
-    let text = spill::shorten_to(ANSWER_CHARS, text.to_owned(), &context).await;
+    let text = overflow::shorten_to(ANSWER_CHARS, text.to_owned(), &context).await;
     Some(ended(turn.worker, &turn.session, (Outcome::Done, text), tokens))
 }
 

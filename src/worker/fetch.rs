@@ -9,16 +9,16 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    look::{self, Pictures},
     think::until_cut_off,
     turn::{Flow, Turn},
+    vision::{self, Pictures},
 };
 use crate::{
     agent::taint::INBOX,
     crash,
-    journal::{event::Event, said::SentFile},
+    journal::{event::Event, session::messages::SentFile},
     store::record::{Change, Terms},
-    tools::{names, workspace::Workspace},
+    tools::{file_names, workspace::Workspace},
 };
 
 /// The largest file that is taken.
@@ -101,8 +101,8 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
             return lost(reason, words.file_gone(&file.name));
         }
     };
-    let name = names::file_name(&file.name).unwrap_or_else(|_| "file".to_owned());
-    let media_type = names::media_type(&name, &bytes);
+    let name = file_names::file_name(&file.name).unwrap_or_else(|_| "file".to_owned());
+    let media_type = file_names::media_type(&name, &bytes);
     let artifacts = &turn.worker.gateway.artifacts;
     let attachment = artifacts.put(&name, &media_type, bytes.to_vec()).await?;
     let root = turn.worker.workspace(turn.claimed);
@@ -111,7 +111,7 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
         .await
         .context("writing into a workspace")??;
     let view = match turn.model() {
-        Some(model) => look::at(turn, model.as_ref(), (&path, &bytes)).await,
+        Some(model) => vision::at(turn, model.as_ref(), (&path, &bytes)).await,
         None => None,
     };
     let source = view.as_ref().map(|view| format!("picture {}", view.name));

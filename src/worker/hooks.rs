@@ -26,7 +26,7 @@ use crate::{
     },
     store::files,
     texts,
-    tools::sandbox::{Sandbox, server::ServerWalls},
+    tools::sandbox::{Sandbox, service::ServerSandbox},
 };
 
 /// Where and for whom a hook is asked.
@@ -306,9 +306,9 @@ impl Walls {
     }
 
     /// A name may hold anything; its folder is called by a digest of it.
-    fn around(&self, hook: &str) -> ServerWalls {
+    fn around(&self, hook: &str) -> ServerSandbox {
         let own = files::digest_of(hook.as_bytes());
-        ServerWalls {
+        ServerSandbox {
             sandbox: self.sandbox.clone(),
             home: self.data.join("hooks").join(&own[..16]),
             hidden: self.hidden.clone(),

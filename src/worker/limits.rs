@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::{running::Running, turn::Turn};
+use super::{in_flight::Running, turn::Turn};
 use crate::{
     agent::{
         catalog::{Found, Rate},
@@ -26,7 +26,7 @@ use crate::{
     store::{
         inbox,
         spent::{Request, Scope},
-        topics::{self, Topic},
+        subscriptions::{self, Topic},
         usage::{Used, What},
     },
     texts::{self, UsedUp, Whose},
@@ -124,7 +124,7 @@ async fn reached(turn: &Turn<'_>, scope: &Scope, what: UsedUp, now: DateTime<Utc
     let write = gateway.store.write("budget reached", move |tx| {
         Box::pin(async move {
             if inbox::first_seen(tx, "budgets", &which, now).await? {
-                topics::note(tx, Topic::BudgetReached, told, now).await?;
+                subscriptions::note(tx, Topic::BudgetReached, told, now).await?;
             }
             Ok(())
         })

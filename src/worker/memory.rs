@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::{Worker, turn::Turn};
 use crate::{
     journal::event::Event,
-    store::{leases::Claimed, memory, shelf::Shelf},
+    store::{leases::Claimed, memory, memory_scope::Shelf},
 };
 
 /// What every dialogue begins with.

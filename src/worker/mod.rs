@@ -3,44 +3,44 @@
 //! - [`advance`]: the loop; read this first. `turn`: what each of its steps has at hand
 //! - [`fetch`]: gets the files that came with messages
 //! - [`think`]: asks the model
-//! - [`look`]: shows it pictures; `long`: what is shown of a long answer
-//! - [`act`]: runs tools (`running`: the calls under way, each a task); [`ask`]: asks people
-//! - [`asking`]: what calls under way want to know of people
+//! - [`vision`]: shows it pictures; `long_answers`: what is shown of a long answer
+//! - [`act`]: runs tools (`in_flight`: the calls under way, each a task); [`approval_requests`]: asks people
+//! - [`elicitation`]: what calls under way want to know of people
 //! - [`delegate`]: begins sub-agents
-//! - [`scene`]: what the guard has to know besides
-//! - [`hooks`], [`limits`], [`trail`]: what the operator has done to it, what it may use, what is
+//! - [`guard_context`]: what the guard has to know besides
+//! - [`hooks`], [`limits`], [`audit`]: what the operator has done to it, what it may use, what is
 //!   kept of it
-//! - [`duties`]: heartbeat, expiry; [`maintenance`]: retention, seals
+//! - [`periodic`]: heartbeat, expiry; [`maintenance`]: retention, seals
 //! - [`erasure`]: erases people to the end
 //! - [`memory`]: what is remembered where the agent talks
-//! - [`tick`]: what was scheduled
-//! - [`shelf`]: the agents with their tools as operators have set them
+//! - [`scheduler`]: what was scheduled
+//! - [`agent_cache`]: the agents with their tools as operators have set them
 //! - `retry`: repeats what the database could not do
-//! - [`sessions`]: conversations as they were folded last
+//! - [`session_cache`]: conversations as they were folded last
 
 pub mod act;
 pub mod advance;
-pub mod ask;
-pub mod asking;
+pub mod agent_cache;
+pub mod approval_requests;
+pub mod audit;
 pub mod delegate;
-pub mod duties;
+pub mod elicitation;
 pub mod erasure;
 pub mod fetch;
+pub mod guard_context;
 pub mod hooks;
+mod in_flight;
 pub mod limits;
-mod long;
-mod look;
+mod long_answers;
 pub mod maintenance;
 pub mod memory;
+pub mod periodic;
 mod retry;
-mod running;
-pub mod scene;
-pub mod sessions;
-pub mod shelf;
+pub mod scheduler;
+pub mod session_cache;
 pub mod think;
-pub mod tick;
-pub mod trail;
 mod turn;
+mod vision;
 
 use anyhow::{Context as _, Result};
 use chrono::TimeDelta;
@@ -67,9 +67,9 @@ use crate::{
     tools::toolbox::Toolbox,
 };
 use channels::Outgoing;
+use guard_context::RuleBook;
 use hooks::Walls;
 use limits::Limits;
-use scene::RuleBook;
 
 /// Turns under way at once on one node.
 const AT_ONCE: usize = 20_000;
@@ -88,14 +88,14 @@ pub struct Worker {
     pub agents: RwLock<BTreeMap<String, Arc<Agent>>>,
     pub models: BTreeMap<String, Arc<dyn Model>>,
     pub toolbox: Arc<Toolbox>,
-    pub sessions: sessions::Sessions,
+    pub sessions: session_cache::Sessions,
     /// Each conversation has a folder below.
     pub workspaces: Workspaces,
     /// The agents whose conversations share one memory.
     pub shared_memory: BTreeSet<String>,
     pub rules: RuleBook,
     pub fetching: fetch::Room,
-    pub shelf: shelf::Shelf,
+    pub shelf: agent_cache::Shelf,
     pub hooks: Vec<Hook>,
     /// What is around the programs of hooks.
     pub walls: Walls,
@@ -138,10 +138,10 @@ impl Worker {
     /// Starts claiming and the duties, until the gateway's `stop`.
     pub fn start(self: &Arc<Self>) {
         self.gateway.tasks.spawn(claim(self.clone()));
-        self.gateway.tasks.spawn(duties::beat(self.gateway.clone()));
-        self.gateway.tasks.spawn(duties::follow_clock(self.gateway.clone()));
-        self.gateway.tasks.spawn(tick::tick(self.clone()));
-        self.gateway.tasks.spawn(duties::expire(self.gateway.clone()));
+        self.gateway.tasks.spawn(periodic::beat(self.gateway.clone()));
+        self.gateway.tasks.spawn(periodic::follow_clock(self.gateway.clone()));
+        self.gateway.tasks.spawn(scheduler::tick(self.clone()));
+        self.gateway.tasks.spawn(periodic::expire(self.gateway.clone()));
         self.gateway.tasks.spawn(maintenance::maintain(self.clone()));
     }
 

@@ -11,10 +11,11 @@ use tokio::sync::watch;
 use tracing::{Instrument as _, Span, field};
 
 use super::{
-    delegate,
+    audit, delegate,
     hooks::{self, Hooked},
-    limits, long, look, memory, trail,
+    limits, long_answers, memory,
     turn::{Flow, Turn},
+    vision,
 };
 use crate::{
     agent::{compact, prompt, taint},
@@ -22,7 +23,7 @@ use crate::{
     gateway::{Queue, drafts::Drafts},
     journal::{
         event::{Entry, Event, Point, Seq, Speaker, Usage},
-        said::SILENT,
+        session::messages::SILENT,
     },
     llm::{Model, ModelError, Reply},
     store::record::{Change, Recorded, Terms},
@@ -44,7 +45,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let group = turn.claimed.place.kind == PlaceKind::Group && turn.claimed.sub_agent.is_none();
     let prompt = prompt::build(&turn.session, &turn.agent, group);
     let prompt = hooks::cleaned(turn.worker, prompt);
-    let prompt = look::shown(turn, model.as_ref(), prompt).await;
+    let prompt = vision::shown(turn, model.as_ref(), prompt).await;
     let (draft, growing) = watch::channel(String::new());
     let drafting = Drafting::of(turn);
     let on_text = |piece: &str| drafting.grow(&draft, piece);
@@ -209,13 +210,13 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
     let silent = turn.session.turn.ticked && text.trim() == SILENT;
     let written = Some(&text).filter(|text| !silent && !text.trim().is_empty());
     let shown = match written.map(|text| shown(turn, text)) {
-        Some(markdown) => long::parts(turn, markdown).await,
+        Some(markdown) => long_answers::parts(turn, markdown).await,
         None => Vec::new(),
     };
     let is_last = calls.is_empty();
     let tokens = usage.input_tokens + usage.output_tokens;
     let answer = if is_last { delegate::answer(turn, &text, tokens).await } else { None };
-    let facts = trail::refused(turn, &calls, &events);
+    let facts = audit::refused(turn, &calls, &events);
     let mut all = vec![Event::Replied { text, calls, upto, usage }];
     all.extend(events);
     let gateway = turn.worker.gateway.clone();
@@ -261,7 +262,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
     let reply = loop {
         let prompt = prompt::summarise(&turn.session, &turn.agent, upto);
         let prompt = hooks::cleaned(turn.worker, prompt);
-        let prompt = look::shown(turn, model.as_ref(), prompt).await;
+        let prompt = vision::shown(turn, model.as_ref(), prompt).await;
         let replied = tokio::select! {
             replied = model.reply(&prompt, &|_| ()) => replied,
             () = until_cut_off(turn) => return Ok(Flow::Around),

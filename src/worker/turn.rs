@@ -11,7 +11,7 @@ use crate::{
     agent::{
         Agent,
         catalog::{Found, ToolSpec},
-        policy::Scene,
+        policy::GuardContext,
     },
     gateway::{Manners, drafts::Growing},
     journal::{
@@ -39,7 +39,7 @@ pub(super) struct Turn<'w> {
     pub agent: Arc<Agent>,
     pub session: Session,
     pub stored: Stored,
-    pub scene: Scene,
+    pub scene: GuardContext,
     pub bell: Listener,
 }
 

@@ -6,7 +6,7 @@ use countersign::{
         catalog::{Approval, EffectClass, Found, Subject, ToolSpec},
         disclosure,
         guard::{self, Ruling, Verdict},
-        policy::{Action, Origin, Policy, Scene},
+        policy::{Action, GuardContext, Origin, Policy},
         rules::{RuleEntry, compile, shipped},
     },
     journal::{
@@ -15,7 +15,7 @@ use countersign::{
     },
     tools::{
         ToolError,
-        sandbox::{Job, Limits, Work, cell::Cell, run},
+        sandbox::{Job, Limits, Work, profile::Cell, run},
         web::client::{Ask, Outside},
     },
 };
@@ -170,8 +170,11 @@ impl Judge {
             arguments: arguments.clone(),
         };
         let spec = self.specs.get(tool).unwrap_or_else(|| panic!("there is no tool {tool}"));
-        let scene =
-            Scene { agent: "default".into(), role: Some("member".into()), ..Scene::default() };
+        let scene = GuardContext {
+            agent: "default".into(),
+            role: Some("member".into()),
+            ..GuardContext::default()
+        };
         let ruling = guard::ruling(&call, spec, &self.session, &self.policy, &scene);
         let open = OpenCall { call, state: CallState::New };
         let strictness = match guard::judge(&open, spec, &self.session, &self.policy, &scene) {

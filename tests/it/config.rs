@@ -1,7 +1,7 @@
 //! The configuration contract, and what the README says of it.
 
 use countersign::{
-    app::{App, Given},
+    app::{App, Overrides},
     config::{Config, print},
 };
 use std::{collections::BTreeMap, io::Write as _};
@@ -104,7 +104,7 @@ async fn a_discord_channel_needs_a_token_and_a_whole_key() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = load(&key(&"0a".repeat(32)), &[]).unwrap();
     folder.path().clone_into(&mut config.data_dir);
-    let app = App::open(&config, &BTreeMap::new(), Given::default()).await.unwrap();
+    let app = App::open(&config, &BTreeMap::new(), Overrides::default()).await.unwrap();
     assert!(app.gateway.channels["d"].alone, "one session per token");
 }
 

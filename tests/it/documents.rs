@@ -7,13 +7,13 @@ use countersign::{
         event::{Attachment, Speaker},
         ids::{CallId, ConversationId},
     },
-    store::{files::Artifacts, shelf::Shelf},
+    store::{files::Artifacts, memory_scope::Shelf},
     tools::{
         Context, Tool, ToolError,
         documents::{
             self, House,
-            draw::Press,
-            order::{Breakdown, Order},
+            pool::Press,
+            protocol::{Breakdown, Order},
         },
         extract::ExtractDocument,
         sandbox::{Job, Limits, Sandbox, Work, run},

@@ -5,8 +5,8 @@ use countersign::tools::{
     ToolError,
     documents::{
         House,
-        draw::Press,
-        order::{Order, Wish},
+        pool::Press,
+        protocol::{Order, Wish},
     },
     sandbox::{Limits, Sandbox, run},
 };

@@ -5,9 +5,9 @@ use channels::{Place, SendError, What};
 use chrono::TimeDelta;
 use countersign::{
     clock::Clock as _,
-    gateway::webhooks::tell,
+    gateway::webhooks::outgoing,
     llm::scripted::{call, calls, say},
-    store::{audit::Fact, topics::Topic},
+    store::{audit::Fact, subscriptions::Topic},
     worker::{
         erasure,
         maintenance::{self, Round},
@@ -135,7 +135,7 @@ async fn a_day(world: &mut World) {
     ask(world).await;
     delegate(world).await;
     come_to_grief(world).await;
-    tell::tell_ready(&world.node().await.teller).await.unwrap();
+    outgoing::tell_ready(&world.node().await.teller).await.unwrap();
     let app = world.node().await;
     app.gateway.store.heartbeat().await.unwrap();
     maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();

@@ -2,7 +2,7 @@
 
 use countersign::{
     clock::{Clock as _, SystemClock},
-    gateway::webhooks::sign::Key,
+    gateway::webhooks::signature::Key,
 };
 use fakes::llm::{self, Fault};
 use reqwest::Method;

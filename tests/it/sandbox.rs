@@ -9,9 +9,9 @@ use countersign::{
         mcp::{McpConfig, Protocol, Server},
         sandbox::{
             Job, Limits, Sandbox, Work,
-            cell::Cell,
+            profile::Cell,
             run::{self, Ended},
-            server::ServerWalls,
+            service::ServerSandbox,
         },
         web::{client::Outside, egress::Egress},
     },
@@ -421,7 +421,7 @@ async fn s7_what_is_missing_is_named_and_nothing_runs_without_it() {
 async fn s16_a_server_is_confined_and_works() {
     let house = House::new().await;
     fs::create_dir(house.folder.path().join("named")).unwrap();
-    let walls = ServerWalls {
+    let walls = ServerSandbox {
         sandbox: Arc::new(house.sandbox.clone()),
         home: house.folder.path().join("yours/mcp/one"),
         hidden: vec![house.folder.path().join("yours")],
@@ -459,7 +459,7 @@ async fn s16_a_server_is_confined_and_works() {
         let escaped = ended.timed_out || ended.stdout.text().contains("ESCAPED");
         assert!(!escaped, "{name}: {ended:?}");
     }
-    let off = ServerWalls { sandbox: Arc::new(Sandbox::off("bubblewrap is missing")), ..walls };
+    let off = ServerSandbox { sandbox: Arc::new(Sandbox::off("bubblewrap is missing")), ..walls };
     assert!(off.command(&["/bin/true".to_owned()]).unwrap_err().to_string().contains("missing"));
 }
 
@@ -480,7 +480,7 @@ async fn s16_a_server_does_not_see_what_is_ours() {
     fs::write(at("plain"), "plain\n").unwrap();
     fs::write(at("project/data/open/plain"), "open\n").unwrap();
     let hidden = ["countersign.toml", ".ssh", "data", "project/.env", "project/data", "gone"];
-    let walls = ServerWalls {
+    let walls = ServerSandbox {
         sandbox: Arc::new(sandbox().await),
         home: at("data/mcp/one"),
         hidden: hidden.map(at).to_vec(),
@@ -511,7 +511,7 @@ async fn s16_symbolic_links_lead_to_what_they_name() {
         symlink(real, links.join("first")).unwrap();
         symlink("first", links.join("second")).unwrap();
         let named = links.join("second/project");
-        let walls = ServerWalls {
+        let walls = ServerSandbox {
             sandbox: Arc::new(sandbox().await),
             home: links.join("first/home"),
             hidden: vec![links.join("second/secret")],
@@ -552,7 +552,7 @@ async fn s16_the_official_server_works_confined() {
         oauth: None,
         login: None,
         headers: BTreeMap::new(),
-        walls: Some(ServerWalls {
+        walls: Some(ServerSandbox {
             sandbox: Arc::new(house.sandbox.clone()),
             home: house.folder.path().join("yours/mcp/py"),
             hidden: vec![house.folder.path().join("yours")],

@@ -5,7 +5,7 @@ use channels::{Batch, Channel, Incoming, Person, Place, PlaceKind, What};
 use chrono::{DateTime, TimeDelta, Utc};
 use countersign::{
     agent::prompt::Prompt,
-    app::{App, Given},
+    app::{App, Overrides},
     clock::{Clock, HandClock},
     config::Config,
     gateway::{Connected, Manners, approvals, deliver, people::Allow, receive},
@@ -16,7 +16,7 @@ use countersign::{
     },
     store::{journal, votes},
     tools::{Tool, sandbox::Sandbox},
-    worker::tick,
+    worker::scheduler,
 };
 use sqlx::Connection as _;
 use std::{
@@ -180,7 +180,7 @@ impl World {
         tools.extend(self.tools.iter().cloned());
         tools.extend(more);
         let models = self.more_models.iter().chain([&self.model]).cloned();
-        let given = Given {
+        let given = Overrides {
             clock,
             models: models.map(|model| (model.id().to_owned(), model as Arc<dyn Model>)).collect(),
             tools,
@@ -314,7 +314,7 @@ impl World {
             let expired = approvals::sweep(&app.gateway).await.unwrap();
             let advanced = app.worker.advance_ready().await.unwrap();
             let shown = deliver::deliver_ready(&app.gateway).await.unwrap();
-            let fired = tick::fire_due(&app.worker).await.unwrap();
+            let fired = scheduler::fire_due(&app.worker).await.unwrap();
             if expired + advanced + shown + fired == 0 {
                 break;
             }

@@ -16,18 +16,18 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    gateway::approvals::{Came, Choice, Terms, doors, lasting},
+    gateway::approvals::{Came, Choice, Terms, by_id, lasting_grants},
     journal::{
         event::{Attachment, Status},
-        standing::Scope,
+        grant::Scope,
     },
     store::{
-        approval_files, approvals as questions,
+        approval_display, approval_files, approvals as questions,
         lists::{
             Stretch,
             approvals::{Question, Wanted, list},
         },
-        showing, votes,
+        votes,
     },
 };
 
@@ -126,10 +126,10 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
                 let only = Stretch { most: 1, ..Stretch::default() };
                 let Some(row) = list(tx, &wanted, &only).await?.pop() else { return Ok(None) };
                 let votes = votes::names(tx, &row.id).await?;
-                let parts = showing::parts(tx, &row.id).await?;
+                let parts = approval_display::parts(tx, &row.id).await?;
                 let approval = questions::by_id(tx, row.id.as_str()).await?;
                 let proposal = match approval {
-                    Some(approval) => lasting::told(tx, &approval, now).await?,
+                    Some(approval) => lasting_grants::told(tx, &approval, now).await?,
                     None => None,
                 };
                 let file = approval_files::file(tx, &row.id).await?;
@@ -292,7 +292,7 @@ pub async fn decided(
     body: DecisionBody,
 ) -> Result<Decided, Problem> {
     let choice = choice(body)?;
-    let answer = doors::decide_as(&admin.gateway, &id, choice, caller.voter()).await?;
+    let answer = by_id::decide_as(&admin.gateway, &id, choice, caller.voter()).await?;
     let answer = answer.ok_or_else(|| none("approval"))?;
     match answer.came {
         Came::Done => {}

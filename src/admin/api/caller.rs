@@ -13,9 +13,9 @@ use std::sync::Arc;
 use super::{Api, idempotency};
 use crate::{
     admin::{
-        Admin, guard,
+        Admin,
         problem::{FOREIGN, Problem},
-        sign_in,
+        security_headers, web_session,
     },
     agent::approvers::Voter,
     journal::{event::Speaker, role::Role},
@@ -121,9 +121,9 @@ async fn caller(admin: &Admin, headers: &HeaderMap, method: &Method) -> Result<C
         let secret = authorization.to_str().ok().and_then(bearer).ok_or_else(unknown)?;
         return by_token(admin, secret).await?.ok_or_else(unknown);
     }
-    let session = sign_in::session_token(headers).ok_or_else(unknown)?;
-    let session = sign_in::session_of(admin, &session).await?.ok_or_else(unknown)?;
-    if *method != Method::GET && *method != Method::HEAD && !guard::is_own(headers) {
+    let session = web_session::session_token(headers).ok_or_else(unknown)?;
+    let session = web_session::session_of(admin, &session).await?.ok_or_else(unknown)?;
+    if *method != Method::GET && *method != Method::HEAD && !security_headers::is_own(headers) {
         return Err(Problem::new(StatusCode::FORBIDDEN, FOREIGN));
     }
     by_session(admin, session).await?.ok_or_else(|| too_little(Role::Viewer))

@@ -7,7 +7,7 @@ use utoipa::openapi::{Info, OpenApi, OpenApiBuilder};
 
 use super::idempotency::KEY;
 use crate::{
-    admin::{html::escape, problem::PROBLEM},
+    admin::{markdown_html::escape, problem::PROBLEM},
     journal::role::Role,
 };
 

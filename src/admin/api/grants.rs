@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    gateway::approvals::lasting,
-    journal::standing::Grant,
+    gateway::approvals::lasting_grants,
+    journal::grant::Grant,
     store::{grants, lists::Stretch},
 };
 
@@ -64,7 +64,7 @@ pub async fn end(admin: &Admin, caller: &Caller, id: &str) -> Result<Option<()>>
         .write("revoke", move |tx| {
             Box::pin(async move {
                 let Some(grant) = grants::by_id(tx, &id, now).await? else { return Ok(None) };
-                lasting::revoke(tx, &grant, &voter, now).await.map(|_| Some(()))
+                lasting_grants::revoke(tx, &grant, &voter, now).await.map(|_| Some(()))
             })
         })
         .await

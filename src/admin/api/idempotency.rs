@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     admin::{Admin, BODY_BYTES, problem::Problem},
-    store::answers::{self, Answer, Before, Twice},
+    store::idempotency::{self, Answer, Before, Twice},
 };
 
 pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -64,7 +64,9 @@ async fn keyed(
     let store = &admin.gateway.store;
     let before = store
         .write("begin to answer", move |tx| {
-            Box::pin(async move { answers::begin(tx, (&who, &name), (&digest, twice), now).await })
+            Box::pin(
+                async move { idempotency::begin(tx, (&who, &name), (&digest, twice), now).await },
+            )
         })
         .await?;
     match before {
@@ -88,7 +90,7 @@ async fn keyed(
     let (response, answer) = kept(response).await?;
     store
         .write("keep answer", move |tx| {
-            Box::pin(async move { answers::end(tx, (&caller, &key), answer).await })
+            Box::pin(async move { idempotency::end(tx, (&caller, &key), answer).await })
         })
         .await?;
     Ok(response)

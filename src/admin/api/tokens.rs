@@ -14,7 +14,7 @@ use super::{
     parts::{Body, Named, Page, Params, RoleName, Slice, none},
 };
 use crate::{
-    admin::{Admin, problem::Problem, sign_in::new_token},
+    admin::{Admin, problem::Problem, web_session::new_token},
     journal::role::Role,
     store::{
         Store,

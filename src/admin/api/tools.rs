@@ -21,7 +21,7 @@ use crate::{
         lists::Stretch,
         tool_settings::{self, Kind, Setting, Settings},
     },
-    worker::shelf::setting_of,
+    worker::agent_cache::setting_of,
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {

@@ -24,7 +24,7 @@ use crate::{
             parts::Params,
         },
         problem::Problem,
-        sign_in::Signed,
+        web_session::Signed,
     },
     journal::role::Role,
     store::{history, lists::Stretch},

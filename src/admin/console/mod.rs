@@ -2,28 +2,28 @@
 //!
 //! - [`page`]: templates, and who looks at them
 //! - [`live`]: tells an open page that something has changed
-//! - [`inbox`]: questions, and deciding them
+//! - [`approvals`]: questions, and deciding them
 //! - [`conversations`], [`timeline`]: what happened, turn by turn
 //! - [`tools`], [`rules`]: what agents have, and what is asked about
-//! - [`letters`]: what could not be shown or told
+//! - [`dead_letters`]: what could not be shown or told
 //! - [`access`]: who is signed in, which programs have a token
-//! - [`people`], [`later`]: who is let in, what leave holds, what is to happen
-//! - [`watch`]: how channels do, what was used, what was done by whom
+//! - [`people`], [`schedules`]: who is let in, what leave holds, what is to happen
+//! - [`status`]: how channels do, what was used, what was done by whom
 //!
 //! [`doors`] is the list of them all, each with the least role that it opens to.
 
 mod access;
+mod approvals;
 mod conversations;
-mod inbox;
-mod later;
-mod letters;
+mod dead_letters;
 mod live;
 pub mod page;
 mod people;
 mod rules;
+mod schedules;
+mod status;
 mod timeline;
 mod tools;
-mod watch;
 
 use axum::{
     Router,
@@ -39,9 +39,9 @@ use std::sync::Arc;
 use super::{
     Admin,
     api::caller::{by_session, too_little},
-    guard, language,
+    language,
     problem::Problem,
-    sign_in,
+    security_headers, web_session,
 };
 use crate::journal::role::Role;
 
@@ -67,9 +67,9 @@ pub fn doors() -> Vec<Door> {
     vec![
         page_at("/console", Viewer, begin),
         page_at("/console/events", Viewer, live::events),
-        page_at("/console/approvals", Approver, inbox::open),
-        page_at("/console/approvals/history", Approver, inbox::history),
-        deed_at("/console/approvals/{id}", Approver, inbox::decide),
+        page_at("/console/approvals", Approver, approvals::open),
+        page_at("/console/approvals/history", Approver, approvals::history),
+        deed_at("/console/approvals/{id}", Approver, approvals::decide),
         page_at("/console/conversations", Operator, conversations::index),
         page_at("/console/conversations/{id}", Operator, conversations::show),
         page_at("/console/tools", Viewer, tools::index),
@@ -79,28 +79,28 @@ pub fn doors() -> Vec<Door> {
         page_at("/console/rules", Operator, rules::index),
         deed_at("/console/rules", Owner, rules::add),
         deed_at("/console/rules/{name}", Owner, rules::change),
-        page_at("/console/dead-letters", Operator, letters::index),
-        deed_at("/console/dead-letters/{id}", Operator, letters::settle),
-        page_at("/console/webhooks", Operator, letters::webhooks),
-        deed_at("/console/webhooks/{id}", Operator, letters::settle_webhook),
+        page_at("/console/dead-letters", Operator, dead_letters::index),
+        deed_at("/console/dead-letters/{id}", Operator, dead_letters::settle),
+        page_at("/console/webhooks", Operator, dead_letters::webhooks),
+        deed_at("/console/webhooks/{id}", Operator, dead_letters::settle_webhook),
         page_at("/console/people", Operator, people::index),
         deed_at("/console/people", Owner, people::set),
         deed_at("/console/pairing-codes", Owner, people::offer),
         page_at("/console/grants", Approver, people::grants),
         deed_at("/console/grants/{id}", Operator, people::revoke),
-        page_at("/console/schedules", Operator, later::index),
-        deed_at("/console/schedules/{id}", Operator, later::change),
-        page_at("/console/artifacts", Operator, watch::artifacts),
-        page_at("/console/artifacts/{id}", Operator, watch::download),
-        page_at("/console/channels", Viewer, watch::channels),
-        deed_at("/console/channels/{id}", Operator, watch::channel),
-        page_at("/console/usage", Operator, watch::usage),
-        page_at("/console/audit", Operator, watch::audit),
-        page_at("/console/settings", Operator, watch::settings),
+        page_at("/console/schedules", Operator, schedules::index),
+        deed_at("/console/schedules/{id}", Operator, schedules::change),
+        page_at("/console/artifacts", Operator, status::artifacts),
+        page_at("/console/artifacts/{id}", Operator, status::download),
+        page_at("/console/channels", Viewer, status::channels),
+        deed_at("/console/channels/{id}", Operator, status::channel),
+        page_at("/console/usage", Operator, status::usage),
+        page_at("/console/audit", Operator, status::audit),
+        page_at("/console/settings", Operator, status::settings),
         page_at("/console/access", Owner, access::index),
         deed_at("/console/sessions/{id}", Owner, access::end_session),
         deed_at("/console/tokens/{id}", Owner, access::revoke_token),
-        deed_at("/console/panic", Owner, watch::panic),
+        deed_at("/console/panic", Owner, status::panic),
     ]
 }
 
@@ -110,7 +110,9 @@ pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
         let lock = from_fn_with_state((admin.clone(), door.least), admit);
         router = router.route(door.path, door.route.route_layer(lock));
     }
-    router.layer(from_fn(guard::own_pages_only)).layer(from_fn_with_state(admin, as_page))
+    router
+        .layer(from_fn(security_headers::own_pages_only))
+        .layer(from_fn_with_state(admin, as_page))
 }
 
 /// Lets pass whose session has the role that the door asks for.
@@ -119,10 +121,10 @@ async fn admit(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let Some(session) = sign_in::session_token(request.headers()) else {
+    let Some(session) = web_session::session_token(request.headers()) else {
         return Problem::signed_out().into_response();
     };
-    let caller = match sign_in::session_of(&admin, &session).await {
+    let caller = match web_session::session_of(&admin, &session).await {
         Ok(Some(session)) => by_session(&admin, session).await,
         Ok(None) => return Problem::signed_out().into_response(),
         Err(problem) => Err(problem),
@@ -143,7 +145,7 @@ async fn as_page(State(admin): State<Arc<Admin>>, request: Request, next: Next) 
     let mut response = next.run(request).await;
     if let Some(problem) = response.extensions().get::<Problem>().cloned() {
         response = if problem.status() == StatusCode::UNAUTHORIZED {
-            sign_in::told(&admin, problem.status(), words, words.signed_out)
+            web_session::told(&admin, problem.status(), words, words.signed_out)
         } else {
             page::problem(&admin, &problem)
         };

@@ -21,7 +21,7 @@ use crate::{
         Admin,
         api::{caller::Caller, panic},
         files::percent,
-        html,
+        markdown_html,
         problem::Problem,
     },
     journal::role::Role,
@@ -92,7 +92,9 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     pages.set_undefined_behavior(UndefinedBehavior::Strict);
     pages.add_filter("instant", instant);
     pages.add_filter("exact", |value: Shown| exact(&value));
-    pages.add_filter("markdown", |text: &str| Shown::from_safe_string(html::from_markdown(text)));
+    pages.add_filter("markdown", |text: &str| {
+        Shown::from_safe_string(markdown_html::from_markdown(text))
+    });
     pages.add_filter("segment", |text: &str| percent(text));
     pages.add_filter("money", |micros: f64| format!("{:.4}", micros / 1e6));
     pages.add_filter("lasted", |ms: f64| lasted(ms));
@@ -201,7 +203,7 @@ pub fn problem(admin: &Admin, problem: &Problem) -> Response {
     let title = status.canonical_reason().unwrap_or_default();
     let detail = problem.detail(language);
     let values = [("bot", admin.bot.as_str()), ("title", title), ("detail", &detail)];
-    (status, Html(html::door(PROBLEM, &language.words().page, &values))).into_response()
+    (status, Html(markdown_html::door(PROBLEM, &language.words().page, &values))).into_response()
 }
 
 /// Back to a page, which says what was done.

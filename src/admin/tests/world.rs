@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::super::{Admin, pace::Proxies, place_of, serve};
+use super::super::{Admin, place_of, rate_limit::Proxies, serve};
 use crate::{
     agent::{approvers::Approvers, redact::Redactor},
     clock::{Clock as _, HandClock},
@@ -28,17 +28,17 @@ use crate::{
     },
     store::{
         Store,
+        approval_request::Asked,
         db::Durability,
         files::Artifacts,
         journal,
         people::{self, Access},
-        question::Asked,
         record::Change,
     },
     tools::sandbox::Sandbox,
     worker::{
-        Worker, Workspaces, fetch::Room, hooks::Walls, limits::Limits, scene::RuleBook,
-        sessions::Sessions, shelf::Shelf,
+        Worker, Workspaces, agent_cache::Shelf, fetch::Room, guard_context::RuleBook, hooks::Walls,
+        limits::Limits, session_cache::Sessions,
     },
 };
 
@@ -78,7 +78,7 @@ impl World {
             ]),
             messages_per_minute: 30,
             models: vec!["main".into()],
-            paces: crate::gateway::pace::Paces::default(),
+            paces: crate::gateway::rate_limit::Paces::default(),
             breakers: Arc::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),

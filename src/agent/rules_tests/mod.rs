@@ -11,8 +11,8 @@ use crate::{
     agent::{
         catalog::{Approval, EffectClass, Source, Subject, ToolSpec},
         guard::{self, Ruling, Verdict, judge},
-        import,
-        policy::{Policy, Scene},
+        policy::{GuardContext, Policy},
+        rule_import,
     },
     journal::{
         event::{Call, Speaker},
@@ -54,7 +54,7 @@ fn call(spec: &ToolSpec, arguments: Value) -> Call {
 
 struct Setting {
     policy: Policy,
-    scene: Scene,
+    scene: GuardContext,
     session: Session,
 }
 
@@ -65,7 +65,11 @@ impl Setting {
         let requester = Some(Speaker { id: "7".into(), name: "Ann".into() });
         Self {
             policy: Policy { rules, ..Policy::default() },
-            scene: Scene { agent: "default".into(), channel: "tg".into(), ..Scene::default() },
+            scene: GuardContext {
+                agent: "default".into(),
+                channel: "tg".into(),
+                ..GuardContext::default()
+            },
             session: Session { requester, ..Session::default() },
         }
     }
@@ -109,7 +113,7 @@ impl Setting {
 fn mateclaws_rules_behave() {
     let text = "rules:\n  - { tool: ShellExecuteTool, arg-pattern: '^(ls|cat|grep|find)\\s', \
         action: allow }\n  - { tool: WriteFileTool, action: require_approval }";
-    let entries = import::mateclaw(text, &[]).unwrap().document.rules;
+    let entries = rule_import::mateclaw(text, &[]).unwrap().document.rules;
     let mut setting = Setting::with(&[]);
     setting.policy.rules = compile(&entries, Origin::Configuration).unwrap();
     for (command, expected) in [
@@ -375,7 +379,7 @@ fn a_decision_is_bound_to_folder_and_files() {
     let scene = |folder: &str, digest: &str| {
         let files = [("deploy.sh".to_owned(), digest.to_owned())].into();
         let files = [(call.id.clone(), files)].into();
-        Scene { folder: folder.into(), files, ..Scene::default() }
+        GuardContext { folder: folder.into(), files, ..GuardContext::default() }
     };
     let shown = guard::digest_of(&call, &scene("a", "1"));
     assert_eq!(shown, guard::digest_of(&call, &scene("a", "1")));

@@ -6,10 +6,10 @@ use serde_json::Value;
 use crate::{
     journal::{
         event::{Asks, Decision},
+        grant::Scope,
         ids::ApprovalId,
-        standing::Scope,
     },
-    store::question::Approval,
+    store::approval_request::Approval,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]

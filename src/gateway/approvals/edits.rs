@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::{End, settle};
 use crate::{
-    gateway::{Gateway, desk::Desk},
+    gateway::{Gateway, intake_context::IntakeContext},
     journal::{
         event::{Decider, Decision, Event, Speaker, Status},
         ids::ConversationId,
@@ -29,7 +29,7 @@ pub(in crate::gateway) struct Edit<'a> {
 /// left to read. `None` where no question is open.
 pub(in crate::gateway) async fn before(
     gateway: &Gateway,
-    desk: &Desk,
+    desk: &IntakeContext,
     incoming: &Incoming,
 ) -> Result<Option<Session>> {
     let Some(person) = incoming.person.as_ref().filter(|_| is_edit(&incoming.what)) else {

@@ -8,7 +8,7 @@ use super::{not_yours, persons::Standing, turned_away};
 use crate::{
     agent::approvers::Voter,
     journal::event::Attachment,
-    store::{Tx, approval_files, files, journal, outbox, question::Approval},
+    store::{Tx, approval_files, approval_request::Approval, files, journal, outbox},
     texts,
 };
 

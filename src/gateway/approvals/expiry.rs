@@ -7,7 +7,7 @@ use futures::{StreamExt as _, stream};
 use super::{expire, halt};
 use crate::{
     gateway::Gateway,
-    store::{approvals::Deadline, grants, question::Approval},
+    store::{approval_request::Approval, approvals::Deadline, grants},
 };
 
 /// The approvals that one read takes.

@@ -4,28 +4,28 @@
 //! event that the agent reads and the question's final form.
 //!
 //! - [`choice`]: what a person chose
-//! - [`doors`]: by the id of a question, for somebody who is signed in or has a token
-//! - [`lasting`]: leave for longer, shown before it is given
-//! - [`moves`]: questions that cannot be seen where they were asked
+//! - [`by_id`]: by the id of a question, for somebody who is signed in or has a token
+//! - [`lasting_grants`]: leave for longer, shown before it is given
+//! - [`relocation`]: questions that cannot be seen where they were asked
 //! - [`persons`]: which accounts are one person
-//! - [`replies`]: what a call under way wanted to know
-//! - [`vouch`]: what only the platform knows
+//! - [`elicitation`]: what a call under way wanted to know
+//! - [`platform_roles`]: what only the platform knows
 //! - [`everything`]: the file with all that a question is about
 //! - [`edits`]: who changes the request takes the question back
 //! - [`expiry`]: ends questions that nobody answered in time
 //! - [`halt`]: no tool runs any more
 
+pub mod by_id;
 mod choice;
-pub mod doors;
 pub mod edits;
+pub mod elicitation;
 mod everything;
 mod expiry;
 pub mod halt;
-pub mod lasting;
-pub mod moves;
+pub mod lasting_grants;
 mod persons;
-pub mod replies;
-pub mod vouch;
+pub mod platform_roles;
+pub mod relocation;
 
 use anyhow::Result;
 use channels::{Outgoing, Place};
@@ -37,14 +37,14 @@ use crate::{
     crash,
     journal::{
         event::{Asks, Decider, Decision, Event, Speaker, Status},
-        standing::Grant,
+        grant::Grant,
     },
     store::{
-        Tx, approval_files, approvals as questions,
+        Tx, approval_display, approval_files,
+        approval_request::Approval,
+        approvals as questions,
         audit::{self, Fact},
-        conversations, grants, journal, outbox, people, places,
-        question::Approval,
-        showing, votes,
+        conversations, grants, journal, outbox, people, places, votes,
     },
     texts::{self, Language},
 };
@@ -117,14 +117,14 @@ async fn answer(
         'e' if approval.status == Status::Pending && approval.offers.contains('e') => {
             everything::show(tx, approval, voter, now).await
         }
-        'v' => lasting::revoke_pressed(tx, approval, voter, now).await,
+        'v' => lasting_grants::revoke_pressed(tx, approval, voter, now).await,
         // What a grant covers is shown before it can be given.
         'y' if approval.offers.contains('g')
             && !approval_files::is_proposed(tx, &approval.id).await? =>
         {
             Ok(voter.words().no_such_button.to_owned())
         }
-        'A'..='Z' => replies::pressed(tx, approval, key, voter, now).await,
+        'A'..='Z' => elicitation::pressed(tx, approval, key, voter, now).await,
         _ => match Choice::from_key(approval.asks, key, reason) {
             Some(choice) => Ok(decide(tx, approval, choice, voter, now).await?.text),
             None => Ok(voter.words().no_such_button.to_owned()),
@@ -188,8 +188,8 @@ pub async fn decide(
         return Ok(Answer::new(Came::NotNow, voter.words().lasting.not_offered));
     }
     let text = match choice {
-        Choice::Propose => lasting::propose(tx, &approval, voter, now).await?,
-        Choice::Back => lasting::back(tx, &approval, voter, now).await?,
+        Choice::Propose => lasting_grants::propose(tx, &approval, voter, now).await?,
+        Choice::Back => lasting_grants::back(tx, &approval, voter, now).await?,
         Choice::Deny { .. } => {
             let by = Decider::Person(voter.speaker.clone());
             let name = name(tx, &approval, voter).await?;
@@ -256,11 +256,11 @@ async fn allow(
     }
     let mut grant = None;
     if let Choice::Give(terms) = choice {
-        if let Some(refusal) = lasting::refused(tx, approval, terms, voter).await? {
+        if let Some(refusal) = lasting_grants::refused(tx, approval, terms, voter).await? {
             turned_away(tx, approval, voter, now).await?;
             return Ok(Answer::new(Came::Refused, refusal));
         }
-        grant = lasting::proposed(tx, approval, terms, voter, now).await?;
+        grant = lasting_grants::proposed(tx, approval, terms, voter, now).await?;
     }
     let by = Decider::Person(voter.speaker.clone());
     let end = End { name, grant, ..End::new(Status::Allowed, choice.decision(), by) };
@@ -290,11 +290,11 @@ async fn show_votes(
 ) -> Result<String> {
     let words = conversations::words(tx, &approval.shown_in).await?;
     let votes = words.votes(names, approval.approvers.needed);
-    let mut what = showing::what(tx, &approval.question).await?;
+    let mut what = approval_display::what(tx, &approval.question).await?;
     if let Outgoing::Question { markdown, .. } | Outgoing::Text { markdown, .. } = &mut what {
         *markdown = format!("{markdown}\n\n{votes}");
     }
-    showing::redraw(tx, approval, what, now).await?;
+    approval_display::redraw(tx, approval, what, now).await?;
     Ok(votes)
 }
 
@@ -356,6 +356,6 @@ async fn settle(
         (id, choices) = (Some(approval.id.to_string()), words.revoking());
     }
     let what = Outgoing::Settled { markdown, approval: id, choices };
-    showing::redraw(tx, approval, what, now).await?;
+    approval_display::redraw(tx, approval, what, now).await?;
     Ok(true)
 }

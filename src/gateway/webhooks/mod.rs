@@ -1,19 +1,19 @@
 //! Webhooks: other programs start turns, and are told what happens here.
 //!
-//! - [`sign`]: who has sent it, by a signature
-//! - [`take`]: what comes in
-//! - [`tell`]: what goes out
-//! - [`answer`]: a question is decided by who was told of it
+//! - [`signature`]: who has sent it, by a signature
+//! - [`incoming`]: what comes in
+//! - [`outgoing`]: what goes out
+//! - [`callback`]: a question is decided by who was told of it
 
-pub mod answer;
-pub mod sign;
-pub mod take;
-pub mod tell;
+pub mod callback;
+pub mod incoming;
+pub mod outgoing;
+pub mod signature;
 
 use url::Url;
 
-use crate::{journal::role::Role, store::topics::Topic};
-use sign::Key;
+use crate::{journal::role::Role, store::subscriptions::Topic};
+use signature::Key;
 
 /// A program that wants to be told.
 #[derive(Debug, Clone)]

@@ -3,32 +3,32 @@
 
 mod about;
 pub mod blob;
-pub mod draw;
+mod branding;
 pub mod fonts;
-mod house;
-pub mod job;
 pub mod office;
-pub mod order;
 mod pictures;
+pub mod pool;
+pub mod protocol;
+pub mod request;
 
-pub use house::House;
-pub use order::answer;
+pub use branding::House;
+pub use protocol::answer;
 
 use async_trait::async_trait;
 use renderers::{Format, Rendered};
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
-use super::{Context, Output, Tool, ToolError, names, sandbox::Sandbox, send};
+use super::{Context, Output, Tool, ToolError, file_names, sandbox::Sandbox, send};
 use crate::{
     agent::catalog::{EffectClass, Subject, Tier, ToolSpec},
     journal::event::Attachment,
 };
 use blob::Blob;
-use draw::{Drawn, Press};
-use job::{Job, Part, Source, Text};
 use office::Office;
-use order::{Names, Wish};
+use pool::{Drawn, Press};
+use protocol::{Names, Wish};
+use request::{Job, Part, Source, Text};
 
 const MAX_WARNINGS: usize = 20;
 
@@ -62,7 +62,7 @@ struct Rendering {
 impl Tool for Rendering {
     fn spec(&self) -> ToolSpec {
         let ending = self.format.ending();
-        let parameters = job::parameters(self.format, self.source);
+        let parameters = request::parameters(self.format, self.source);
         let spec = match self.source {
             Source::Text => ToolSpec::read_only(
                 &format!("render_{ending}"),
@@ -86,14 +86,14 @@ impl Tool for Rendering {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let job = job::read((self.format, self.source), arguments, context).await?;
+        let job = request::read((self.format, self.source), arguments, context).await?;
         let wished = job.name.clone();
         let Drawn { file, title, picture } = self.draw(job, context).await?;
         let ending = self.format.ending();
         // A title need not be a name, a wished name was checked before.
         let name = wished.or(title).map(|name| name.replace('/', "-"));
-        let name = name.and_then(|name| names::file_name(&name).ok());
-        let name = names::with_extension(name.as_deref().unwrap_or("document"), ending);
+        let name = name.and_then(|name| file_names::file_name(&name).ok());
+        let name = file_names::with_extension(name.as_deref().unwrap_or("document"), ending);
         let media_type = mime_guess::from_ext(ending).first_or_octet_stream();
         let Rendered { bytes, pages, warnings } = file;
         let office = self.office.as_ref().filter(|_| context.shows_pictures);
@@ -194,7 +194,7 @@ fn losses(warnings: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::tools::{
-        documents::order::{Answer, Order},
+        documents::protocol::{Answer, Order},
         testing::Place,
     };
     use renderers::markdown;

@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-use crate::tools::sandbox::{Job, Limits, Sandbox, Work, cell::Cell, run};
+use crate::tools::sandbox::{Job, Limits, Sandbox, Work, profile::Cell, run};
 
 /// Where Debian and others put it, and where an operator would.
 const PLACES: [&str; 2] = ["/usr/bin/soffice", "/usr/local/bin/soffice"];

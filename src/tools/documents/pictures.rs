@@ -3,7 +3,7 @@
 use renderers::brand;
 use std::collections::BTreeMap;
 
-use super::{blob::Blob, job::Part};
+use super::{blob::Blob, request::Part};
 use crate::tools::{
     Context, ToolError,
     workspace::{self, Workspace},

@@ -13,7 +13,7 @@ use crate::{
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
-        names, workspace,
+        file_names, workspace,
     },
 };
 
@@ -77,7 +77,7 @@ fn told(path: &str, mut head: Vec<u8>, size_bytes: u64) -> (String, Option<&'sta
         // A character that is cut here is none that is wrong.
         head.truncate(error.valid_up_to());
     }
-    let media_type = names::media_type(path, &head);
+    let media_type = file_names::media_type(path, &head);
     let is_text = infer::get(&head).is_none_or(|kind| kind.matcher_type() == MatcherType::Text);
     let encoding = charset::name_of(&head).filter(|_| is_text);
     match encoding {

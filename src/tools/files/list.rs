@@ -17,7 +17,7 @@ use crate::{
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
-        names, workspace,
+        file_names, workspace,
     },
 };
 
@@ -125,7 +125,7 @@ impl Listing<'_> {
             let path = format!("{prefix}{name}");
             self.entries.push(match kind {
                 Kind::Folder => format!("{path}/"),
-                Kind::File(bytes) => format!("{path} ({})", names::size(bytes)),
+                Kind::File(bytes) => format!("{path} ({})", file_names::size(bytes)),
                 Kind::Other(what) => format!("{path} ({what})"),
             });
             if !is_other

@@ -20,7 +20,7 @@ use crate::{
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
-        spill,
+        overflow,
         workspace::{self, Workspace},
     },
 };
@@ -29,7 +29,7 @@ use crate::{
 pub const MAX_WHOLE_BYTES: u64 = 1024 * 1024;
 
 /// Path, figures and page are together within what a result may have.
-const PAGE_CHARS: usize = spill::LIMIT_CHARS - 1500;
+const PAGE_CHARS: usize = overflow::LIMIT_CHARS - 1500;
 
 /// `read_file`
 pub struct ReadFile;
@@ -339,7 +339,7 @@ mod tests {
         let (mut whole, mut arguments) = (String::new(), json!({ "path": "line.json" }));
         loop {
             let output = place.runs(&ReadFile, arguments.clone()).await.unwrap();
-            assert!(output.text.chars().count() <= spill::LIMIT_CHARS);
+            assert!(output.text.chars().count() <= overflow::LIMIT_CHARS);
             let (about, content) = parts(&output);
             whole += content.strip_prefix("     1│ ").unwrap();
             if about["nextStartLine"].is_null() {

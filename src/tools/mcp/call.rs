@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, future::pending, sync::Arc};
 
 use super::{
     EXECUTE_FOR, McpConfig, SILENT_FOR,
-    ear::{Ear, Ongoing},
+    client_handler::{ClientEvents, InFlightCall},
     session::{Fault, Session},
 };
 use crate::tools::ToolError;
@@ -25,7 +25,7 @@ pub(super) async fn call(
     config: &McpConfig,
     session: &Session,
     mut wanted: CallToolRequestParams,
-    ongoing: &Arc<Ongoing>,
+    ongoing: &Arc<InFlightCall>,
 ) -> Result<CallToolResult, Fault> {
     session.service().begins(ongoing);
     let rounds = async {
@@ -49,7 +49,7 @@ pub(super) async fn call(
 async fn ask(
     session: &Session,
     wanted: CallToolRequestParams,
-    ongoing: &Arc<Ongoing>,
+    ongoing: &Arc<InFlightCall>,
 ) -> Result<Result<ServerResult, ServiceError>, Fault> {
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(wanted));
     let sent = session.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
@@ -72,7 +72,7 @@ async fn ask(
 /// A call that the server is told of when nobody waits for it any more.
 struct UnderWay<'e> {
     handle: Option<RequestHandle<RoleClient>>,
-    ear: &'e Ear,
+    ear: &'e ClientEvents,
 }
 
 impl UnderWay<'_> {
@@ -101,7 +101,7 @@ impl Drop for UnderWay<'_> {
 /// when it is made once more.
 async fn fetch(
     more: InputRequiredResult,
-    ongoing: &Ongoing,
+    ongoing: &InFlightCall,
     wanted: &mut CallToolRequestParams,
 ) -> Result<(), Fault> {
     let mut answers = BTreeMap::new();

@@ -4,7 +4,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
-use crate::tools::{Context, Output, ToolError, spill};
+use crate::tools::{Context, Output, ToolError, overflow};
 
 /// CA-33: all of the content.
 pub(super) async fn output(
@@ -78,7 +78,7 @@ async fn kept(
     let size = bytes.len();
     let endings = mime_guess::get_mime_extensions_str(media_type);
     let ending = endings.and_then(|all| all.first()).unwrap_or(&"bin");
-    match spill::keep(&format!("-{place}.{ending}"), bytes, context).await {
+    match overflow::keep(&format!("-{place}.{ending}"), bytes, context).await {
         Some(path) => format!("[{what}, {size} bytes, in {path}]"),
         None => format!("[{what}, {size} bytes]"),
     }

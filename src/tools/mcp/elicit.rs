@@ -12,7 +12,7 @@ use crate::{
     agent::catalog,
     journal::ids::CallId,
     texts::{Asked, Asking},
-    tools::ask::{Answer, People, Question},
+    tools::elicit::{Answer, People, Question},
 };
 
 /// More than these are typed.
@@ -311,7 +311,7 @@ mod tests {
         let person = async {
             let mut asked = Vec::new();
             for answer in answers {
-                let wish: crate::tools::ask::Wish = heard.recv().await.expect("a question");
+                let wish: crate::tools::elicit::Wish = heard.recv().await.expect("a question");
                 let answer = match *answer {
                     "declined" => Answer::Declined,
                     text => Answer::Given(text.to_owned()),

@@ -5,25 +5,25 @@
 //! withheld.
 //!
 //! - [`server`]: one server: its connection, its tools as they stand, how it is
-//! - [`keep`]: watches over a server: connects again, lists again
+//! - [`supervisor`]: watches over a server: connects again, lists again
 //! - [`session`]: opens a connection, by either generation of the protocol
 //! - [`login`]: has a person sign in to one that wants to know for whom
 //! - [`oauth`]: gets a token for one that wants one
-//! - [`ear`]: what a server says without being asked
+//! - [`client_handler`]: what a server says without being asked
 //! - [`elicit`]: what it asks a person then
 //! - [`call`]: one call, to its end
 //! - [`tool`]: what we make of a tool's definition
 //! - [`content`]: what we make of a result
 
 mod call;
+mod client_handler;
 mod content;
-mod ear;
 mod elicit;
-pub mod keep;
 pub mod login;
 mod oauth;
 pub mod server;
 pub mod session;
+pub mod supervisor;
 mod tool;
 
 use reqwest::Url;
@@ -36,7 +36,7 @@ pub use login::Login;
 pub use oauth::Credentials;
 pub use server::{Health, Server};
 
-use super::{ToolError, sandbox::server::ServerWalls};
+use super::{ToolError, sandbox::service::ServerSandbox};
 use crate::agent::catalog::Tier;
 
 const CONNECT_FOR: Duration = Duration::from_secs(15);
@@ -73,7 +73,7 @@ pub struct McpConfig {
     pub login: Option<Login>,
     pub headers: BTreeMap<String, SecretString>,
     /// What is around its process.
-    pub walls: Option<ServerWalls>,
+    pub walls: Option<ServerSandbox>,
 }
 
 /// How a connection begins.

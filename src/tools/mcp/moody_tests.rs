@@ -1,7 +1,7 @@
 //! The MCP client against a server that changes, dies, dawdles and asks.
 
 use super::{
-    keep::{Found, Watch},
+    supervisor::{Found, Watch},
     testing::{Desk, named, run},
     *,
 };

@@ -18,14 +18,17 @@ use std::{
 };
 use tokio::{process::Command, sync::Notify, time};
 
-use super::{CONNECT_FOR, DISCOVER_FOR, McpConfig, Protocol, Refused, ear::Ear, login, oauth};
+use super::{
+    CONNECT_FOR, DISCOVER_FOR, McpConfig, Protocol, Refused, client_handler::ClientEvents, login,
+    oauth,
+};
 use crate::tools::ToolError;
 
 /// What a server's process gets of our environment: our secrets are not its business.
 const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
 
 /// An open connection.
-pub(super) type Session = RunningService<RoleClient, Ear>;
+pub(super) type Session = RunningService<RoleClient, ClientEvents>;
 
 /// Connects once.
 pub(super) async fn open(config: &McpConfig, changed: &Arc<Notify>) -> Result<Session, Refused> {
@@ -116,11 +119,11 @@ async fn begin(
     match (&config.command, &config.url) {
         (Some(command), None) => {
             let process = process(config, command).map_err(for_good)?;
-            Ok(Ear::ringing(changed.clone()).serve_with_lifecycle(process, mode).await)
+            Ok(ClientEvents::ringing(changed.clone()).serve_with_lifecycle(process, mode).await)
         }
         (None, Some(url)) => {
             let transport = http(config, url).await?;
-            Ok(Ear::ringing(changed.clone()).serve_with_lifecycle(transport, mode).await)
+            Ok(ClientEvents::ringing(changed.clone()).serve_with_lifecycle(transport, mode).await)
         }
         _ => Err(for_good(config.broken("needs either `command` or `url`"))),
     }

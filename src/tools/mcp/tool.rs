@@ -7,7 +7,8 @@ use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
 use super::{
-    CONNECT_FOR, EXECUTE_FOR, McpConfig, Server, call, content, ear::Ongoing, session::Fault,
+    CONNECT_FOR, EXECUTE_FOR, McpConfig, Server, call, client_handler::InFlightCall, content,
+    session::Fault,
 };
 use crate::{
     agent::{
@@ -94,7 +95,7 @@ impl McpTool {
         let session = self.server.session().await.map_err(Fault::Told)?;
         let wanted =
             CallToolRequestParams::new(self.original_name.clone()).with_arguments(arguments);
-        let ongoing = Ongoing::of(&self.server.config.name, &self.spec.name, context);
+        let ongoing = InFlightCall::of(&self.server.config.name, &self.spec.name, context);
         let result = call::call(&self.server.config, &session, wanted, &ongoing).await;
         if matches!(result, Err(Fault::Broken | Fault::NotRun)) {
             self.server.lost(&session).await;

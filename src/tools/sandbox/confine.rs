@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 
-use super::{HOLDS, Job, Limits, Work, calls, calls::Reach, passage, watch};
+use super::{HOLDS, Job, Limits, Work, init, proxy_bridge, seccomp, seccomp::Reach};
 use crate::tools::documents::{self, blob::Blob};
 
 /// What is not confined does not start.
@@ -55,32 +55,32 @@ fn confined(job: &str) -> Result<i32> {
     close_files(&job).context("Landlock")?;
     match &job.work {
         Work::Program(program) => {
-            calls::close(Reach::Program)?;
+            seccomp::close(Reach::Program)?;
             if let Some(socket) = job.egress {
-                passage::dig(socket).context("the way out")?;
+                proxy_bridge::dig(socket).context("the way out")?;
             }
-            watch::over(program, job.limits, &job.writable)
+            init::over(program, job.limits, &job.writable)
         }
         Work::Probe => {
-            calls::close(Reach::Reader)?;
+            seccomp::close(Reach::Reader)?;
             say(HOLDS.as_bytes())
         }
         Work::Read(name) => {
-            calls::close(Reach::Reader)?;
+            seccomp::close(Reach::Reader)?;
             let name = name.clone();
             work(move |bytes| told(&read::to_markdown(&name, bytes)))
         }
         Work::Find(marks) => {
-            calls::close(Reach::Reader)?;
+            seccomp::close(Reach::Reader)?;
             let marks = marks.clone();
             work(move |page| told(&read::html::marked(&String::from_utf8_lossy(page), &marks)))
         }
         Work::View => {
-            calls::close(Reach::Reader)?;
+            seccomp::close(Reach::Reader)?;
             work(|bytes| told(&read::view::view(bytes).map(Blob)))
         }
         Work::Draw(fonts) => {
-            calls::close(Reach::Reader)?;
+            seccomp::close(Reach::Reader)?;
             let fonts = fonts.clone();
             work(move |order| documents::answer(order, &fonts))
         }

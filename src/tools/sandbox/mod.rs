@@ -5,21 +5,21 @@
 //! seccomp and resource limits on itself, and only then starts the program. What is missing turns
 //! the tool off, never the sandbox.
 //!
-//! - [`cell`]: the walls, as bubblewrap is told about them
+//! - [`profile`]: the walls, as bubblewrap is told about them
 //! - [`confine`]: the other side: what the binary does when it is started again
-//! - [`passage`]: within the walls, the way to a proxy outside
-//! - [`calls`]: the system calls that are left
-//! - [`server`]: walls around MCP servers
-//! - [`watch`]: the first process in the walls, which counts the others
+//! - [`proxy_bridge`]: within the walls, the way to a proxy outside
+//! - [`seccomp`]: the system calls that are left
+//! - [`service`]: walls around MCP servers
+//! - [`init`]: the first process in the walls, which counts the others
 //! - [`run`]: feeding a program, keeping what it says, ending it
 
-pub mod calls;
-pub mod cell;
 pub mod confine;
-mod passage;
+pub mod init;
+pub mod profile;
+mod proxy_bridge;
 pub mod run;
-pub mod server;
-pub mod watch;
+pub mod seccomp;
+pub mod service;
 
 use serde::{Deserialize, Serialize};
 use std::{
@@ -29,7 +29,7 @@ use std::{
 use tokio::process::Command;
 
 use super::ToolError;
-use cell::Cell;
+use profile::Cell;
 
 /// How long a machine may take to show what it has.
 const PROBE_FOR: Duration = Duration::from_secs(10);

@@ -22,11 +22,11 @@ use crate::{
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
-        bind,
+        file_binding,
         files::diff,
         sandbox::{
             Job, Limits, Sandbox, Work,
-            cell::{Cell, SKILL},
+            profile::{Cell, SKILL},
         },
         shell,
         web::egress::Egress,
@@ -121,7 +121,8 @@ impl Tool for RunSkillScript {
         };
         let skill = tokio::task::spawn_blocking(state).await.ok().flatten();
         let paths: Vec<_> = args.iter().filter_map(|word| normalise(word).ok()).collect();
-        let files = workspace::beneath(context, move |ws, _| bind::bind(ws, &paths)).await?;
+        let files =
+            workspace::beneath(context, move |ws, _| file_binding::bind(ws, &paths)).await?;
         Ok(files.into_iter().chain(skill).collect())
     }
 

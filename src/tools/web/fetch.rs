@@ -17,7 +17,7 @@ use crate::{
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
-        names, reader,
+        confined_reader, file_names,
         sandbox::Sandbox,
         workspace,
     },
@@ -71,7 +71,7 @@ impl Tool for WebFetch {
         match media_type.as_str() {
             "text/html" | "application/xhtml+xml" => {
                 let page = charset::decode_page(bounded(&answer)?, answer.charset()).into_bytes();
-                let reading = reader::document(&self.sandbox, "page.html", page).await?;
+                let reading = confined_reader::document(&self.sandbox, "page.html", page).await?;
                 Ok(Output::text(found + &reading.markdown))
             }
             text if is_text(text) => {
@@ -85,7 +85,7 @@ impl Tool for WebFetch {
 
 fn bounded(answer: &Answer) -> Result<&[u8], ToolError> {
     if answer.is_cut || answer.body.len() > MAX_PAGE_BYTES {
-        let most = names::size(MAX_PAGE_BYTES as u64);
+        let most = file_names::size(MAX_PAGE_BYTES as u64);
         return Err(ToolError::ExecutionFailed(format!(
             "{} is larger than {most}, the most that is read as a page",
             answer.url
@@ -105,14 +105,14 @@ fn is_text(media_type: &str) -> bool {
 /// Puts the bytes where the other tools can open them.
 async fn keep(answer: Answer, context: &Context) -> Result<String, ToolError> {
     if answer.is_cut {
-        let most = names::size(MAX_BYTES as u64);
+        let most = file_names::size(MAX_BYTES as u64);
         return Err(ToolError::ExecutionFailed(format!(
             "{} is larger than {most}, the most that is fetched",
             answer.url
         )));
     }
     let name = file_name(&answer.url, &answer.media_type())?;
-    let size = names::size(answer.body.len() as u64);
+    let size = file_names::size(answer.body.len() as u64);
     let folder: String =
         context.call.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
     // Each call has a folder of its own, so that nothing is written over.
@@ -131,8 +131,8 @@ fn file_name(url: &Url, media_type: &str) -> Result<String, ToolError> {
     let last = if last.is_empty() { "download".to_owned() } else { last };
     let ending = mime_guess::get_mime_extensions_str(media_type).and_then(|all| all.first());
     match ending {
-        Some(ending) if !last.contains('.') => names::file_name(&format!("{last}.{ending}")),
-        _ => names::file_name(&last),
+        Some(ending) if !last.contains('.') => file_names::file_name(&format!("{last}.{ending}")),
+        _ => file_names::file_name(&last),
     }
 }
 

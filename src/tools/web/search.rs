@@ -20,7 +20,7 @@ use crate::{
     tools::{
         Context, Output, Tool, ToolError,
         arguments::{parse, schema},
-        reader,
+        confined_reader,
         sandbox::Sandbox,
     },
 };
@@ -86,7 +86,8 @@ impl WebSearch {
         let body = String::from_utf8_lossy(&answer.body);
         let hits = match provider.kind {
             Kind::Duckduckgo => {
-                let found = reader::elements(&self.sandbox, &MARKS, body.into_owned()).await;
+                let found =
+                    confined_reader::elements(&self.sandbox, &MARKS, body.into_owned()).await;
                 page(found.map_err(|problem| problem.to_string())?)?
             }
             kind => listed(kind, &body)?,

@@ -2,7 +2,7 @@
 //! the invariants I1 to I9 upon it, each a list of what contradicts it.
 
 use countersign::{
-    agent::{guard::digest_of, policy::Scene},
+    agent::{guard::digest_of, policy::GuardContext},
     journal::event::{Asks, Call, Decider, Decision, Event, Outcome},
 };
 use std::collections::BTreeMap;
@@ -236,7 +236,7 @@ fn is_leave(event: &Event, call: &Call, kind: Asks, history: &History) -> bool {
     let allows = matches!(decision, Decision::Once | Decision::Conversation);
     let may = matches!(by, Decider::Person(person) if history.approvers.contains(&person.id));
     let in_time = history.decided.get(approval.as_str()).is_some_and(|(at, until)| at < until);
-    let scene = Scene { folder: history.folder.clone(), ..Scene::default() };
+    let scene = GuardContext { folder: history.folder.clone(), ..GuardContext::default() };
     let meant = history.events().any(|event| {
         matches!(event, Event::ApprovalAsked { approval: asked, digest, asks, .. }
             if asked == approval && *asks == kind && *digest == digest_of(call, &scene))

@@ -31,7 +31,7 @@ fn asked(approval: &str, asks: Asks) -> Event {
     Event::ApprovalAsked {
         approval: ApprovalId::from(approval),
         call: CallId::from("c1"),
-        digest: digest_of(&launch(), &Scene::default()),
+        digest: digest_of(&launch(), &GuardContext::default()),
         asks,
     }
 }

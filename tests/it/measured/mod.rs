@@ -23,12 +23,12 @@ use countersign::{
     agent::{
         Agent,
         catalog::{Catalog, Tier, ToolSpec},
-        directory,
         disclosure::Disclosure,
         limits::Budget,
         next::{Effect, next},
-        policy::{Policy, Scene},
+        policy::{GuardContext, Policy},
         prompt::{self, Message, Prompt, ToolSchema},
+        tool_listing,
     },
     journal::{
         event::{Call, Entry, Event, Outcome, Speaker, ToolResult, Usage},
@@ -195,7 +195,7 @@ impl Talk<'_> {
         let text = goals.iter().map(|goal| goal.says.as_str()).collect::<Vec<_>>().join(", then ");
         self.record(Event::Said { by, text, message: "m".into() });
         loop {
-            match next(&self.session, self.agent, &BTreeSet::new(), &Scene::default()) {
+            match next(&self.session, self.agent, &BTreeSet::new(), &GuardContext::default()) {
                 Effect::Think => {
                     let prompt = prompt::build(&self.session, self.agent, false);
                     let parts = tokens.parts(&prompt);
@@ -237,7 +237,7 @@ impl Talk<'_> {
         match call.tool.as_str() {
             "search_tools" => {
                 let found = self.library.finding(&call.arguments).unwrap();
-                directory::told(self.library, &found, &[])
+                tool_listing::told(self.library, &found, &[])
             }
             "describe_tool" => described(self.library, text("name")).to_string(),
             "call_tool" => model.ran(text("name")),

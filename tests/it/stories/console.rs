@@ -6,7 +6,7 @@ use countersign::{
     admin::console,
     journal::role::Role,
     llm::scripted::{call, say},
-    store::{journal, outbox, topics::Topic},
+    store::{journal, outbox, subscriptions::Topic},
 };
 use reqwest::{Method, Response, StatusCode};
 use serde_json::json;

@@ -11,7 +11,7 @@ use countersign::{
     app::App,
     gateway::{deliver, receive},
     llm::scripted::{Gate, call, say},
-    worker::tick,
+    worker::scheduler,
 };
 use fakes::{
     discord::{self, FakeDiscord},
@@ -180,7 +180,7 @@ async fn others_while_it_grows(world: &mut World, group: Box<dyn Group>) {
     let grows = async || (group.shown().get(1)?.trim() == "One two").then_some(());
     eventually("the answer grows", grows).await;
     world.clock.advance(TimeDelta::minutes(20));
-    assert_eq!(tick::fire_due(&app.worker).await.unwrap(), 1);
+    assert_eq!(scheduler::fire_due(&app.worker).await.unwrap(), 1);
     ann_writes(world, &app, group.as_ref(), "/status").await;
     deliver_all(&app).await;
     world.clock.advance(TimeDelta::seconds(10));

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use countersign::{
     agent::approvers::Voter,
     clock::Clock as _,
-    gateway::approvals::{Came, Choice, doors},
+    gateway::approvals::{Came, Choice, by_id},
     journal::{event::Speaker, role::Role},
     llm::scripted::{call, say},
     store::{
@@ -41,7 +41,7 @@ async fn in_the_console(world: &World, person: &str, choice: Choice) -> (Came, S
         platform_roles: vec![],
         language: Language::default(),
     };
-    let answer = doors::decide_as(&app.gateway, approval.id.as_str(), choice, voter).await;
+    let answer = by_id::decide_as(&app.gateway, approval.id.as_str(), choice, voter).await;
     world.settle(&app).await;
     let answer = answer.unwrap().unwrap();
     (answer.came, answer.text)

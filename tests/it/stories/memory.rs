@@ -11,7 +11,7 @@ use countersign::{
     llm::scripted::{call, calls, say},
     store::{
         memory::{self, Note, Write, Written},
-        shelf::Shelf,
+        memory_scope::Shelf,
         usage,
     },
 };

@@ -5,7 +5,7 @@ use countersign::{
     admin::metrics::{Kind, METRICS},
     config::secret::Secret,
     llm::scripted::{call, say},
-    store::topics::Topic,
+    store::subscriptions::Topic,
 };
 use reqwest::StatusCode;
 use serde_json::json;

@@ -4,14 +4,14 @@ use chrono::TimeDelta;
 use countersign::{
     app::App,
     clock::Clock as _,
-    gateway::approvals::moves,
+    gateway::approvals::relocation,
     journal::{
         event::{Event, Outcome},
         role::Role,
     },
     llm::scripted::{call, calls, say},
     store::schedules::{self, Does, State},
-    worker::tick,
+    worker::scheduler,
 };
 use futures::future::join_all;
 use reqwest::{Method, StatusCode};
@@ -209,7 +209,7 @@ story! {
         let app = world.node().await;
         let now = "2026-05-04T11:00:00Z".parse().unwrap();
         app.gateway.store.write("expel", move |tx| {
-            Box::pin(async move { moves::expelled(tx, "room", &World::place(), now).await })
+            Box::pin(async move { relocation::expelled(tx, "room", &World::place(), now).await })
         }).await.unwrap();
         let shown = world.shown();
         world.time_passes(TimeDelta::hours(2)).await;
@@ -259,7 +259,7 @@ async fn many(world: &World, app: &App, count: usize) {
             conversation,
             does: Does::Remind,
             text: format!("number {n}."),
-            rule: countersign::agent::times::Rule::Once,
+            rule: countersign::agent::schedule_rule::Rule::Once,
             zone: "UTC".into(),
             by: countersign::journal::event::Speaker { id: "1".into(), name: "Ann".into() },
             taint: vec![],
@@ -294,7 +294,7 @@ story! {
                 let firing = nodes.iter().map(|node| async move {
                     let patience = std::time::Duration::from_millis(1 + patience * 7);
                     // Whoever has no patience any more is dead.
-                    let _ = tokio::time::timeout(patience, tick::fire_due(&node.worker)).await;
+                    let _ = tokio::time::timeout(patience, scheduler::fire_due(&node.worker)).await;
                 });
                 join_all(firing).await;
             }
@@ -302,7 +302,7 @@ story! {
             // though there are more.
             let store = &nodes[0].gateway.store;
             while !store.due_schedules(1, world.clock.now()).await.unwrap().is_empty() {
-                tick::fire_due(&nodes[0].worker).await.unwrap();
+                scheduler::fire_due(&nodes[0].worker).await.unwrap();
             }
             assert_eq!(world.rows_of("outbox").await.len(), due, "after {second} s");
             world.clock.advance(TimeDelta::seconds(1));

@@ -11,7 +11,7 @@ use countersign::{
     },
     journal::{event::Point, role::Role},
     llm::scripted::{call, calls, say},
-    store::topics::Topic,
+    store::subscriptions::Topic,
     telemetry,
 };
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use countersign::{
-    admin::sign_on::BACK,
+    admin::oidc::BACK,
     config::{Config, secret::Secret},
     journal::role::Role,
 };

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use channels::{CheckError, Outgoing, SendError};
 use countersign::{
     agent::catalog::{Source, ToolSpec},
-    app::{App, Given},
+    app::{App, Overrides},
     clock::Clock as _,
     gateway::{Connected, Manners, people::Allow},
     journal::{
@@ -360,10 +360,10 @@ async fn node_alone(world: &World) -> App {
         manners: Manners::default(),
         alone: true,
     };
-    let given = Given {
+    let given = Overrides {
         channels: [("room".to_owned(), connected)].into(),
         sandbox: Some(world.sandbox.clone()),
-        ..Given::default()
+        ..Overrides::default()
     };
     App::open(&world.config, &BTreeMap::new(), given).await.unwrap()
 }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta};
 use countersign::{
-    app::{App, Given},
+    app::{App, Overrides},
     clock::Clock as _,
     config::{
         Config,
@@ -10,12 +10,12 @@ use countersign::{
         webhooks::{WebhookInEntry, WebhookOutEntry},
     },
     gateway::webhooks::{
-        sign::{Key, Verify},
-        tell,
+        outgoing,
+        signature::{Key, Verify},
     },
     journal::{event::Event, role::Role},
     llm::scripted::{call, say},
-    store::topics::Topic,
+    store::subscriptions::Topic,
 };
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -273,7 +273,7 @@ impl Hearer {
 }
 
 pub async fn tells(world: &World) -> usize {
-    tell::tell_ready(&world.node().await.teller).await.unwrap()
+    outgoing::tell_ready(&world.node().await.teller).await.unwrap()
 }
 
 story! {
@@ -455,7 +455,7 @@ story! {
         let mut config = world.config.clone();
         config.webhooks_out.clear();
         config.admin.metrics_token = Some(Secret::Env { env: "NOT_THERE".into() });
-        assert!(App::open(&config, &world.variables, Given::default()).await.is_err());
+        assert!(App::open(&config, &world.variables, Overrides::default()).await.is_err());
         assert_eq!(world.rows_of("subscriptions").await, before);
     }
 }

@@ -1,0 +1,114 @@
+//! The tools that are not in every prompt, as the model reads of them.
+
+use serde_json::Value;
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use super::{
+    catalog::Catalog,
+    disclosure::LISTED,
+    spec::{Source, ToolSpec},
+};
+
+/// Of what a tool says about itself, in a line.
+const LINE_CHARS: usize = 100;
+/// Servers whose tools are counted one by one; what the others have is counted together.
+const COUNTED: usize = 40;
+
+/// The tools that `enable_tool` enables, as its argument describes them. There, in front of the
+/// instructions, a provider does not read them anew when one has been enabled; and what an argument
+/// is may be told at any length, where what a tool does may not.
+pub fn directory(catalog: &Catalog) -> String {
+    let (own, served): (Vec<_>, Vec<_>) =
+        catalog.extensions().partition(|spec| spec.source == Source::Builtin);
+    let mut text = String::new();
+    if own.is_empty() && served.is_empty() {
+        return text;
+    }
+    if catalog.is_large() {
+        text.push_str(FOUND);
+        text.push_str(&counts(&served));
+    } else {
+        text.push_str(THESE);
+    }
+    for spec in own.iter().take(LISTED) {
+        let _ = write!(text, "\n- {}: {}", spec.name, line(spec));
+    }
+    if !catalog.is_large() {
+        for (server, specs) in by_server(&served) {
+            let _ = write!(text, "\nOf the server {server}:");
+            for spec in specs {
+                let _ = write!(text, "\n- {}: {}", spec.name, line(spec));
+            }
+        }
+    }
+    text
+}
+
+const THESE: &str = "Of these tools:";
+const FOUND: &str = "Of what `find_tool` finds, or of the list below.";
+
+/// What a search has found: enough to choose, and to enable.
+pub fn told(catalog: &Catalog, found: &[&ToolSpec], enabled: &[String]) -> String {
+    let all = catalog.extensions().count();
+    if found.is_empty() {
+        return format!("None of {all} tools is about that. Try other words, in English too.");
+    }
+    let mut text = format!("{} of {all} tools, the best first:", found.len());
+    for spec in found {
+        let _ = write!(text, "\n- {}: {}", spec.name, line(spec));
+        let parameters = parameters(&spec.parameters);
+        if !parameters.is_empty() {
+            let _ = write!(text, " ({})", parameters.join(", "));
+        }
+        if enabled.contains(&spec.name) {
+            text.push_str(" [callable]");
+        }
+    }
+    text
+}
+
+/// `title`, and `labels?` where it can be left out.
+fn parameters(schema: &Value) -> Vec<String> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let needed = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let names = properties.into_iter().flat_map(|properties| properties.keys());
+    names.map(|name| if needed(name) { name.clone() } else { format!("{name}?") }).collect()
+}
+
+/// ` There are 97 tools of servers: github (40), mail (57).`
+fn counts(served: &[&ToolSpec]) -> String {
+    let mut text = format!(" There are {} tools of servers: ", served.len());
+    let servers = by_server(served);
+    let named = servers.iter().take(COUNTED);
+    let named: Vec<_> = named.map(|(server, s)| format!("{server} ({})", s.len())).collect();
+    text.push_str(&named.join(", "));
+    let others: usize = servers.values().skip(COUNTED).map(Vec::len).sum();
+    if others > 0 {
+        let _ = write!(text, ", others ({others})");
+    }
+    text.push('.');
+    text
+}
+
+fn by_server<'a>(specs: &[&'a ToolSpec]) -> BTreeMap<&'a str, Vec<&'a ToolSpec>> {
+    let mut servers: BTreeMap<&str, Vec<&ToolSpec>> = BTreeMap::new();
+    for spec in specs {
+        if let Source::Mcp { server, .. } = &spec.source {
+            servers.entry(server).or_default().push(spec);
+        }
+    }
+    servers
+}
+
+/// The first line of what it says about itself, cut where a word ends.
+fn line(spec: &ToolSpec) -> &str {
+    let line = spec.description.lines().next().unwrap_or_default();
+    let Some((end, _)) = line.char_indices().nth(LINE_CHARS) else { return line };
+    let cut = &line[..end];
+    cut.rfind(' ').map_or(cut, |at| &cut[..at])
+}
+
+#[cfg(test)]
+#[path = "tool_listing_tests.rs"]
+mod tests;

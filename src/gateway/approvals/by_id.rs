@@ -1,0 +1,69 @@
+//! Decides by the id of a question, for somebody who is signed in or has a token.
+
+use anyhow::Result;
+use channels::Place;
+
+use super::{Answer, Choice, answer, decide, platform_roles, voter};
+use crate::{
+    agent::approvers::Voter,
+    gateway::Gateway,
+    journal::event::Speaker,
+    store::{approvals as questions, conversations, grants, journal, places},
+    texts::Language,
+};
+
+/// Presses a button of a question that stands in that place: the web chat.
+pub async fn decide_by_id(
+    gateway: &Gateway,
+    (channel, place): (&str, &Place),
+    (approval, key): (&str, char),
+    by: Speaker,
+) -> Result<String> {
+    platform_roles::recount_of(gateway, approval).await?;
+    let (channel, place, id) = (channel.to_owned(), place.clone(), approval.to_owned());
+    let now = gateway.clock.now();
+    gateway
+        .store
+        .write("decide", move |tx| {
+            Box::pin(async move {
+                let mut voter = voter(tx, &channel, &by, &[]).await?;
+                let here = journal::find_conversation(tx, &channel, &place).await?;
+                if let Some(here) = &here {
+                    let tag = conversations::language(tx, here, None).await?;
+                    voter.language = Language::of(Some(&tag));
+                }
+                let found = questions::by_id(tx, &id).await?;
+                let Some(approval) = found.filter(|a| here.as_ref() == Some(&a.shown_in)) else {
+                    return Ok(voter.words().no_such_button.to_owned());
+                };
+                answer(tx, &approval, (key, None), &voter, now).await
+            })
+        })
+        .await
+}
+
+/// Decides any question there is, for an operator: who may is the question's own policy. `None`:
+/// there is no such question.
+pub async fn decide_as(
+    gateway: &Gateway,
+    id: &str,
+    choice: Choice,
+    mut voter: Voter,
+) -> Result<Option<Answer>> {
+    platform_roles::recount_of(gateway, id).await?;
+    let (id, now) = (id.to_owned(), gateway.clock.now());
+    gateway
+        .store
+        .write("decide", move |tx| {
+            Box::pin(async move {
+                let Some(approval) = questions::by_id(tx, &id).await? else { return Ok(None) };
+                let (channel, _) = places::place(tx, &approval.conversation).await?;
+                // The same id on another platform is another person.
+                if channel != voter.channel && voter.speaker.id == approval.requester.id {
+                    voter.speaker.id = grants::person(&voter.channel, &voter.speaker.id);
+                }
+                decide(tx, &approval, choice, &voter, now).await.map(Some)
+            })
+        })
+        .await
+}

@@ -1,0 +1,66 @@
+//! What a call under way wanted to know of a person, by a button or in their own words.
+//!
+//! Nothing is allowed by it: the answer goes to whoever asked, and to nobody else.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::{
+    Came, Choice,
+    choice::{TYPED, is_option, options},
+    decide,
+};
+use crate::{
+    agent::approvers::Voter,
+    gateway::intake_context::{IntakeContext, TypedMessage},
+    journal::{
+        event::{Asks, Status},
+        ids::ConversationId,
+    },
+    store::{Tx, approval_request::Approval, approvals as questions, outbox},
+};
+
+/// A button stands for what is written on it.
+pub(super) async fn pressed(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    key: char,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let place = ('A'..='Z').position(|known| known == key);
+    let label = place.and_then(|place| options(approval).nth(place)).map(str::to_owned);
+    match label.filter(|_| approval.asks == Asks::Answer) {
+        Some(label) => Ok(decide(tx, approval, Choice::Answer(label), voter, now).await?.text),
+        None => Ok(voter.words().no_such_button.to_owned()),
+    }
+}
+
+/// Takes a message as the answer that somebody owes: a reply to the question, or, where nobody else
+/// reads along, whatever is said next. What to tell them, if it was one and counts.
+pub(in crate::gateway) async fn typed(
+    tx: &mut Tx<'_>,
+    desk: &IntakeContext,
+    conversation: &ConversationId,
+    typed: &TypedMessage<'_>,
+) -> Result<Option<String>> {
+    let text = typed.text.trim();
+    let open = questions::shown_in(tx, conversation).await?.into_iter();
+    let owed = open.filter(|open| {
+        open.asks == Asks::Answer
+            && open.status == Status::Pending
+            && open.requester.id == typed.by.id
+            && (open.offers.contains(TYPED) || is_option(open, text))
+    });
+    for open in owed {
+        // What was written before the question could be read does not answer it.
+        let Some(shown) = outbox::receipt(tx, &open.question).await? else { continue };
+        if typed.reply_to == Some(&shown.message) || (!typed.group && typed.reply_to.is_none()) {
+            let voter = typed.voter(&desk.channel);
+            let choice = Choice::Answer(text.to_owned());
+            let answer = decide(tx, &open, choice, &voter, desk.now).await?;
+            return Ok((answer.came == Came::Done).then_some(answer.text));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,208 @@
+//! Leave for longer: shown before it is given, listed, revoked.
+
+use anyhow::Result;
+use channels::{Outgoing, PlaceKind};
+use chrono::{DateTime, Utc};
+
+use super::{Terms, end_of};
+use crate::{
+    agent::approvers::Voter,
+    journal::{
+        event::Status,
+        grant::{Grant, Scope},
+        ids::{ConversationId, GrantId},
+        role::Role,
+    },
+    store::{
+        Tx, approval_display, approval_files,
+        approval_request::Approval,
+        approvals as questions,
+        audit::{self, Fact},
+        conversations, grants, places,
+    },
+    texts::Language,
+};
+
+/// Shows in the question's place what "always" would allow, and asks whether to give that.
+pub(super) async fn propose(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let Some(grant) = proposed(tx, approval, Terms::default(), voter, now).await? else {
+        return Ok(voter.words().lasting.not_offered.to_owned());
+    };
+    let what = match approval_display::what(tx, &approval.question).await? {
+        Outgoing::Question { markdown, approval: id, reply_to, .. } => {
+            let words = conversations::words(tx, &approval.shown_in).await?;
+            let markdown = format!("{markdown}\n\n{}", words.proposal(&grant));
+            Outgoing::Question { markdown, approval: id, choices: words.giving(), reply_to }
+        }
+        // Without buttons the answer itself shows it.
+        _ => return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str()))),
+    };
+    approval_files::set_proposed(tx, &approval.id, Some(now)).await?;
+    approval_display::redraw(tx, approval, what, now).await?;
+    Ok(voter.words().lasting.proposed.to_owned())
+}
+
+/// The question as it was.
+pub(super) async fn back(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let what = approval_display::what(tx, &approval.question).await?;
+    approval_files::set_proposed(tx, &approval.id, None).await?;
+    approval_display::redraw(tx, approval, what, now).await?;
+    Ok(voter.words().lasting.not_given.to_owned())
+}
+
+/// What leave on the usual terms would cover, in words; `None`: the question proposes none.
+pub async fn told(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    now: DateTime<Utc>,
+) -> Result<Option<String>> {
+    let voter = Voter {
+        speaker: approval.requester.clone(),
+        channel: String::new(),
+        role: None,
+        platform_roles: Vec::new(),
+        language: Language::default(),
+    };
+    let grant = proposed(tx, approval, Terms::default(), &voter, now).await?;
+    Ok(grant.map(|grant| voter.words().proposal(&grant)))
+}
+
+/// The leave that the question proposes, on those terms.
+pub(super) async fn proposed(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    terms: Terms,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<Option<Grant>> {
+    let Some(covers) = approval.proposal.clone() else { return Ok(None) };
+    let (channel, _) = places::place(tx, &approval.conversation).await?;
+    let owner = match terms.scope {
+        Scope::Person => grants::person(&channel, &approval.requester.id),
+        Scope::Conversation => approval.conversation.to_string(),
+        Scope::Bot => String::new(),
+    };
+    Ok(Some(Grant {
+        id: GrantId::new(),
+        tool: approval.tool.clone(),
+        covers,
+        scope: terms.scope,
+        owner,
+        given_by: voter.speaker.clone(),
+        expires_at: now + terms.lasts,
+        uses_left: terms.uses,
+    }))
+}
+
+/// Why that person may not give leave on those terms: what holds for others is given by who may
+/// decide for them.
+pub(super) async fn refused(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    terms: Terms,
+    voter: &Voter,
+) -> Result<Option<&'static str>> {
+    let (_, place) = places::place(tx, &approval.conversation).await?;
+    let alone = place.kind == PlaceKind::Private;
+    Ok(match terms.scope {
+        _ if voter.is_owner() => None,
+        Scope::Bot => Some(voter.words().lasting.owner_only),
+        Scope::Conversation if !alone && !approval.approvers.admit_for_all(voter) => {
+            Some(voter.words().lasting.not_for_others)
+        }
+        Scope::Conversation | Scope::Person => None,
+    })
+}
+
+/// `/grants`, `/grants revoke <code>`.
+pub async fn typed(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    (rest, voter): (&str, &Voter),
+    now: DateTime<Utc>,
+) -> Result<String> {
+    let seen = seen_by(tx, conversation, voter, now).await?;
+    match rest.split_whitespace().collect::<Vec<_>>()[..] {
+        [] => Ok(voter.words().grants(&seen, end_of)),
+        ["revoke", code] => {
+            let code = code.to_lowercase();
+            match seen.iter().find(|grant| end_of(grant.id.as_str()) == code) {
+                Some(grant) => revoke(tx, grant, voter, now).await,
+                None => Ok(voter.words().lasting.no_such_grant.to_owned()),
+            }
+        }
+        _ => Ok(voter.words().lasting.grants_usage.to_owned()),
+    }
+}
+
+/// The bot's owner sees all leave there is; others what holds for them, and here.
+async fn seen_by(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<Vec<Grant>> {
+    if voter.is_owner() {
+        return grants::all(tx, now).await;
+    }
+    let person = grants::person(&voter.channel, &voter.speaker.id);
+    grants::in_force(tx, (&person, conversation), now).await
+}
+
+/// The button on the settled question.
+pub(super) async fn revoke_pressed(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    match grants::of_approval(tx, &approval.id, now).await? {
+        Some(grant) => revoke(tx, &grant, voter, now).await,
+        None => Ok(voter.words().lasting.no_such_grant.to_owned()),
+    }
+}
+
+/// Ends leave, at once; the question that gave it says so.
+pub async fn revoke(
+    tx: &mut Tx<'_>,
+    grant: &Grant,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<String> {
+    if !may_revoke(grant, voter) {
+        return Ok(voter.words().lasting.not_your_grant.to_owned());
+    }
+    let by = &voter.speaker.name;
+    let Some(approval) = grants::revoke(tx, &grant.id, by, now).await? else {
+        return Ok(voter.words().lasting.no_such_grant.to_owned());
+    };
+    let fact = Fact::leave("revoked", grant, &voter.speaker.id);
+    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+    if let Some(approval) = questions::by_id(tx, approval.as_str()).await? {
+        let giver = approval.decided_by.as_deref().unwrap_or_default();
+        let words = conversations::words(tx, &approval.shown_in).await?;
+        let settled = words.settled(Status::Allowed, &approval.title, giver);
+        let markdown = words.revoked(&settled, by);
+        let what = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };
+        approval_display::redraw(tx, &approval, what, now).await?;
+    }
+    Ok(voter.words().lasting.revoked.to_owned())
+}
+
+/// Who gave it, whom it is for, who steers the bot; and who administers the chat that it is for.
+fn may_revoke(grant: &Grant, voter: &Voter) -> bool {
+    grant.given_by.id == voter.speaker.id
+        || grant.owner == grants::person(&voter.channel, &voter.speaker.id)
+        || grant.scope == Scope::Conversation && voter.administers()
+        || voter.role.is_some_and(|role| role >= Role::Operator)
+}

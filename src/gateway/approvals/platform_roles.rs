@@ -1,0 +1,211 @@
+//! What only the platform knows, asked before a question is decided: who administers a chat, and
+//! whether those who have voted are still what they were. Inside a transaction nobody can be asked.
+
+use anyhow::Result;
+use channels::{Incoming, Person, Place, What};
+use chrono::{DateTime, Utc};
+use std::collections::BTreeMap;
+
+use super::{
+    Choice,
+    persons::{self, Standing},
+    show_votes, voter,
+};
+use crate::{
+    agent::approvers::Voter,
+    crash,
+    gateway::{Gateway, people},
+    journal::{
+        event::Speaker,
+        ids::{ConversationId, OutboxId},
+        role::Role,
+    },
+    store::{
+        Tx, approval_display,
+        approval_request::Approval,
+        approvals as questions,
+        audit::{self, Fact},
+        journal, places, tasks, votes,
+    },
+};
+
+/// What the platform says that people are in the chat where a question was asked.
+pub type Vouched = BTreeMap<String, Vec<String>>;
+
+/// The people who are asked about at most, to find one who may decide.
+const ASKED: usize = 50;
+
+/// Before a press or a command counts. Who has lost the right to decide since they voted has not
+/// voted; and who is asked alone about another chat is what they are there.
+pub async fn before(gateway: &Gateway, channel: &str, incoming: &mut Incoming) -> Result<()> {
+    if !decides(&incoming.what) {
+        return Ok(());
+    }
+    let Some(person) = &mut incoming.person else { return Ok(()) };
+    let (channel, place) = (channel.to_owned(), incoming.place.clone());
+    let open = gateway.store.read(move |tx| {
+        Box::pin(async move {
+            let mut open = Vec::new();
+            for known in places::of_chat(tx, &channel, &place.chat).await? {
+                open.extend(questions::shown_in(tx, &known).await?);
+            }
+            Ok(open)
+        })
+    });
+    for approval in open.await? {
+        recount(gateway, &approval).await?;
+        if !approval.approvers.ask_the_platform() {
+            continue;
+        }
+        let (home, channel, place) = asked_in(gateway, &approval).await?;
+        if approval.shown_in != home {
+            person.roles.extend(roles(gateway, &channel, &place, &person.id).await);
+        }
+    }
+    Ok(())
+}
+
+fn decides(what: &What) -> bool {
+    match what {
+        What::Press { .. } => true,
+        What::Text { text, addressed, .. } => *addressed && text.starts_with('/'),
+        _ => false,
+    }
+}
+
+/// The same for a question that is known by its id.
+pub async fn recount_of(gateway: &Gateway, id: &str) -> Result<()> {
+    let id = id.to_owned();
+    let asked =
+        gateway.store.read(move |tx| Box::pin(async move { questions::by_id(tx, &id).await }));
+    match asked.await? {
+        Some(approval) => recount(gateway, &approval).await,
+        None => Ok(()),
+    }
+}
+
+/// Strikes out the votes of those who may not decide any more.
+pub async fn recount(gateway: &Gateway, approval: &Approval) -> Result<()> {
+    if approval.approvers.needed < 2 || crash::planted("votes") {
+        return Ok(());
+    }
+    let id = approval.id.clone();
+    let cast = gateway.store.read(move |tx| Box::pin(async move { votes::of(tx, &id).await }));
+    for (channel, speaker) in cast.await? {
+        if counts(gateway, approval, &channel, &speaker).await? {
+            continue;
+        }
+        tracing::warn!(approval.id = %approval.id, person.id = speaker.id, "the vote is struck out");
+        let (approval, now) = (approval.clone(), gateway.clock.now());
+        let strike = gateway.store.write("strike", move |tx| {
+            Box::pin(async move { strike(tx, &approval, (&channel, &speaker), now).await })
+        });
+        strike.await?;
+    }
+    Ok(())
+}
+
+/// Whether their yes would be taken if they said it now. Doors that are no platform have asked who
+/// they are themselves.
+async fn counts(
+    gateway: &Gateway,
+    approval: &Approval,
+    channel: &str,
+    speaker: &Speaker,
+) -> Result<bool> {
+    let Some(connected) = gateway.channels.get(channel) else { return Ok(true) };
+    let (_, home, place) = asked_in(gateway, approval).await?;
+    let roles = if home == channel && approval.approvers.ask_the_platform() {
+        roles(gateway, channel, &place, &speaker.id).await
+    } else {
+        Vec::new()
+    };
+    let person = Person {
+        id: speaker.id.clone(),
+        name: speaker.name.clone(),
+        language: None,
+        is_bot: false,
+        roles,
+    };
+    let (channel, allow) = (channel.to_owned(), connected.allow.clone());
+    let (given, speaker) = (connected.manners.roles.clone(), speaker.clone());
+    let voter = gateway.store.read(move |tx| {
+        Box::pin(async move {
+            let role = people::role(tx, (&channel, &allow), &given, &person).await?;
+            let known = voter(tx, &channel, &speaker, &person.roles).await?;
+            Ok(Voter { role, ..known })
+        })
+    });
+    let voter = voter.await?;
+    let talks = voter.role.is_some_and(|role| role >= Role::Member);
+    let asked = approval.clone();
+    let standing = gateway.store.read(move |tx| {
+        Box::pin(async move { persons::standing(tx, &asked, &Choice::Once, &voter).await })
+    });
+    Ok(talks && standing.await? == Standing::Counts)
+}
+
+async fn strike(
+    tx: &mut Tx<'_>,
+    asked: &Approval,
+    (channel, speaker): (&str, &Speaker),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    journal::lock(tx, &asked.conversation).await?;
+    votes::strike(tx, &asked.id, channel, &speaker.id).await?;
+    let fact = Fact::about("vote_struck", asked, &speaker.id).with("channel", channel);
+    audit::append(tx, asked.conversation.as_str(), vec![fact], now).await?;
+    let names = votes::names(tx, &asked.id).await?;
+    show_votes(tx, asked, &names, now).await.map(drop)
+}
+
+/// Who may be asked alone about the question of which that row is a part, by the platform's word.
+pub(super) async fn elsewhere(gateway: &Gateway, row: &OutboxId) -> Result<Vouched> {
+    let row = row.clone();
+    let known = gateway.store.read(move |tx| {
+        Box::pin(async move {
+            let (Some(part_of), _) = approval_display::kin(tx, &row).await? else {
+                return Ok(None);
+            };
+            let approval = questions::by_id(tx, part_of.as_str()).await?;
+            let asks = |approval: &Approval| approval.approvers.ask_the_platform();
+            let Some(approval) = approval.filter(asks) else { return Ok(None) };
+            let home = tasks::home(tx, &approval.conversation).await?;
+            let (channel, place) = places::place(tx, &home).await?;
+            let people = places::known_people(tx, &channel, ASKED).await?;
+            Ok(Some((channel, place, people)))
+        })
+    });
+    let Some((channel, place, people)) = known.await? else { return Ok(Vouched::new()) };
+    let mut vouched = Vouched::new();
+    for person in people {
+        let roles = roles(gateway, &channel, &place, &person).await;
+        if !roles.is_empty() {
+            vouched.insert(person, roles);
+        }
+    }
+    Ok(vouched)
+}
+
+/// The conversation of people for which it was asked, its channel and its place.
+async fn asked_in(
+    gateway: &Gateway,
+    approval: &Approval,
+) -> Result<(ConversationId, String, Place)> {
+    let conversation = approval.conversation.clone();
+    let found = gateway.store.read(move |tx| {
+        Box::pin(async move {
+            let home = tasks::home(tx, &conversation).await?;
+            let (channel, place) = places::place(tx, &home).await?;
+            Ok((home, channel, place))
+        })
+    });
+    found.await
+}
+
+async fn roles(gateway: &Gateway, channel: &str, place: &Place, person: &str) -> Vec<String> {
+    match gateway.channels.get(channel) {
+        Some(connected) => connected.channel.roles(place, person).await,
+        None => Vec::new(),
+    }
+}

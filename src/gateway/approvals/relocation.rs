@@ -1,0 +1,185 @@
+//! A question that cannot be seen where it was asked is shown elsewhere, or denied: never stuck.
+
+use anyhow::Result;
+use channels::{Outgoing, Place};
+use chrono::{DateTime, Utc};
+
+use super::{
+    End,
+    platform_roles::{self, Vouched},
+    settle, voter,
+};
+use crate::{
+    agent::approvers::Who,
+    crash,
+    gateway::Gateway,
+    journal::{
+        event::{Decider, Decision, Speaker, Status},
+        ids::ConversationId,
+    },
+    store::{
+        Tx, approval_display,
+        approval_request::Approval,
+        approvals as questions, conversations, journal, outbox,
+        places::{self, ConversationKey},
+        schedules,
+        sending::{self, Ended, Sending},
+        tasks, votes,
+    },
+};
+
+/// The platform will never take that row. What it was a part of may not stand there without it, and
+/// what it was to edit is said anew.
+pub async fn given_up(
+    gateway: &Gateway,
+    sending: &Sending,
+    ended: Ended,
+    reason: String,
+) -> Result<()> {
+    let vouched = platform_roles::elsewhere(gateway, &sending.id).await?;
+    let (sending, now) = (sending.clone(), gateway.clock.now());
+    gateway
+        .store
+        .write("give up", move |tx| {
+            Box::pin(async move {
+                if !sending::end(tx, &sending, ended, reason).await? {
+                    return Ok(());
+                }
+                if ended == Ended::Gone {
+                    schedules::pause_all(tx, &sending.conversation, now).await?;
+                }
+                match approval_display::kin(tx, &sending.id).await? {
+                    (Some(part_of), _) => {
+                        if let Some(approval) = questions::by_id(tx, part_of.as_str()).await? {
+                            elsewhere(tx, &approval, &vouched, now).await?;
+                        }
+                        Ok(())
+                    }
+                    (None, Some(_)) if matches!(sending.what, Outgoing::Settled { .. }) => {
+                        approval_display::say_anew(tx, &sending.conversation, &sending.what, now)
+                            .await
+                    }
+                    _ => Ok(()),
+                }
+            })
+        })
+        .await
+}
+
+/// The bot was shown out of a chat, or of one topic of it: what waits to be shown there is given up.
+pub async fn expelled(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    place: &Place,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    for conversation in places::of_chat(tx, channel, &place.chat).await? {
+        let (_, there) = places::place(tx, &conversation).await?;
+        if place.thread.is_some() && there.thread != place.thread {
+            continue;
+        }
+        conversations::close(tx, &conversation).await?;
+        schedules::pause_all(tx, &conversation, now).await?;
+        for approval in questions::shown_in(tx, &conversation).await? {
+            // Of a chat that it is not in, the platform tells a bot nothing.
+            elsewhere(tx, &approval, &Vouched::new(), now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The chat goes on under another id. Buttons that stand under the old one are out of reach.
+pub async fn chat_moved(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    (from, to): (&str, &str),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let conversations = places::of_chat(tx, channel, from).await?;
+    places::move_chat(tx, channel, from, to).await?;
+    for conversation in conversations {
+        let (_, place) = places::place(tx, &conversation).await?;
+        let person = places::person(tx, &conversation).await?;
+        let seat = ConversationKey { place: &place, person: &person };
+        let there = journal::find_conversation(tx, channel, seat).await?;
+        let into = there.unwrap_or_else(|| conversation.clone());
+        for approval in questions::shown_in(tx, &conversation).await? {
+            if outbox::receipt(tx, &approval.question).await?.is_some() || into != conversation {
+                approval_display::show_again(tx, &approval, (&into, None), now).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// To the private chat of somebody who may decide, once; otherwise nobody can be asked, and that is
+/// a no.
+async fn elsewhere(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    vouched: &Vouched,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    if crash::planted("moves") {
+        return Ok(());
+    }
+    journal::lock(tx, &approval.conversation).await?;
+    let Some(approval) = questions::by_id(tx, approval.id.as_str()).await? else { return Ok(()) };
+    if approval.status != Status::Pending {
+        return Ok(());
+    }
+    if let Some(into) = private_place(tx, &approval, vouched).await? {
+        tracing::warn!(approval.id = %approval.id, "the question moves to a private chat");
+        let words = conversations::words(tx, &into).await?;
+        let ahead = Some(words.lasting.moved_here.to_owned());
+        return approval_display::show_again(tx, &approval, (&into, ahead), now).await;
+    }
+    approval_display::drop_parts(tx, &approval.id).await?;
+    let decision = Decision::Deny { reason: None };
+    let end = End::new(Status::Undeliverable, decision, Decider::Undeliverable);
+    settle(tx, &approval, end, now).await.map(drop)
+}
+
+/// Where somebody can be asked who may decide alone: a question stands in one place only, and has
+/// moved once at most.
+async fn private_place(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    vouched: &Vouched,
+) -> Result<Option<ConversationId>> {
+    let home = tasks::home(tx, &approval.conversation).await?;
+    if approval.shown_in != home || approval.approvers.needed > 1 {
+        return Ok(None);
+    }
+    let (channel, _) = places::place(tx, &approval.conversation).await?;
+    let named = named(tx, approval, &channel).await?;
+    for id in named.iter().chain(vouched.keys()) {
+        let speaker = Speaker { id: id.clone(), name: String::new() };
+        let roles = vouched.get(id).map_or(&[][..], Vec::as_slice);
+        let person = voter(tx, &channel, &speaker, roles).await?;
+        if !approval.approvers.admit(&person, &approval.requester.id) {
+            continue;
+        }
+        let chat = places::private_with(tx, &channel, &person.speaker.id).await?;
+        if let Some(chat) = chat.filter(|chat| *chat != approval.shown_in) {
+            return Ok(Some(chat));
+        }
+    }
+    Ok(None)
+}
+
+/// The people with a role who are considered at most.
+const ASKED: usize = 50;
+
+/// The requester, and whom the policy names.
+async fn named(tx: &mut Tx<'_>, approval: &Approval, channel: &str) -> Result<Vec<String>> {
+    let mut ids = vec![approval.requester.id.clone()];
+    for who in &approval.approvers.who {
+        match who {
+            Who::Id(id) => ids.push(id.rsplit('/').next().unwrap_or(id).to_owned()),
+            Who::Role(role) => ids.extend(votes::with_role(tx, channel, *role, ASKED).await?),
+            Who::Requester | Who::Members | Who::Admins | Who::PlatformRole(_) => {}
+        }
+    }
+    Ok(ids)
+}

@@ -1,0 +1,185 @@
+//! What comes in by webhook starts a turn: who has sent it is checked, then it is written down as
+//! the conversation's next event, once.
+
+use anyhow::{Context as _, Result};
+use channels::{Place, WebhookRequest};
+use chrono::{DateTime, Utc};
+use minijinja::{
+    Environment, UndefinedBehavior, context,
+    value::{Serde, Value},
+};
+use serde_json::Value as Json;
+use std::{collections::BTreeMap, time::Duration};
+
+use super::signature::{Key, Refused, Verify, verified};
+use crate::{
+    gateway::Gateway,
+    journal::event::{Event, Speaker},
+    store::{Tx, committed_metrics, inbox, journal, usage},
+};
+
+/// What a template may take, in steps of its own machine.
+const FUEL: u64 = 50_000;
+/// The longest text that a webhook may say, in characters; what follows is cut.
+const LONGEST: usize = 20_000;
+const TEMPLATE: &str = "template";
+/// What a template is given of the request besides its body.
+const HEADERS: &[&str] = &["x-github-event", "x-gitlab-event", "user-agent", "content-type"];
+
+/// A door for one kind of webhook.
+#[derive(Debug, Clone)]
+pub struct Inlet {
+    pub name: String,
+    pub verify: Verify,
+    /// The one in force, and the one before it.
+    pub keys: Vec<Key>,
+    pub channel: String,
+    pub place: Place,
+    /// On whose behalf the agent acts.
+    pub by: Speaker,
+    template: Environment<'static>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// It is safe; now, or since it first came.
+    Yes,
+    /// Slack asks once whether we are there.
+    Challenged(String),
+    Refused(Refused),
+    /// What the template said; the sender can do nothing about it.
+    Unreadable(String),
+    TooFast(Duration),
+}
+
+impl Inlet {
+    /// Without a template of its own, the agent is shown all of it.
+    pub fn with_template(
+        (name, verify, keys): (&str, Verify, Vec<Key>),
+        (channel, place, by): (&str, Place, Speaker),
+        template: &str,
+    ) -> Result<Self> {
+        let mut environment = Environment::new();
+        environment.set_fuel(Some(FUEL));
+        environment.set_undefined_behavior(UndefinedBehavior::Chainable);
+        environment.add_template_owned(TEMPLATE, template.to_owned()).context("template")?;
+        let (name, channel) = (name.to_owned(), channel.to_owned());
+        Ok(Self { name, verify, keys, channel, place, by, template: environment })
+    }
+
+    fn told(&self, request: &WebhookRequest) -> Result<String, minijinja::Error> {
+        let text = String::from_utf8_lossy(&request.body);
+        let payload = serde_json::from_str(&text).unwrap_or_else(|_| Json::from(&*text));
+        let headers: BTreeMap<_, _> =
+            HEADERS.iter().filter_map(|name| Some((*name, request.header(name)?))).collect();
+        let template = self.template.get_template(TEMPLATE).expect("it was put there");
+        let (payload, headers) = (Value::from(Serde(payload)), Value::from(Serde(headers)));
+        let mut told =
+            template.render(context! { name => self.name.as_str(), payload, headers })?;
+        if let Some((at, _)) = told.char_indices().nth(LONGEST) {
+            told.truncate(at);
+            told.push_str("\n[cut]");
+        }
+        Ok(told)
+    }
+}
+
+/// Takes it in, if a holder of the secret has sent it.
+pub async fn take(gateway: &Gateway, inlet: &Inlet, request: &WebhookRequest) -> Result<Taken> {
+    let taken = taken(gateway, inlet, request).await?;
+    let outcome = match &taken {
+        Taken::Yes | Taken::Challenged(_) => "taken",
+        Taken::Refused(_) => "refused",
+        Taken::Unreadable(_) => "unreadable",
+        Taken::TooFast(_) => "slowed",
+    };
+    metrics::counter!(committed_metrics::WEBHOOKS_IN, "outcome" => outcome).increment(1);
+    Ok(taken)
+}
+
+async fn taken(gateway: &Gateway, inlet: &Inlet, request: &WebhookRequest) -> Result<Taken> {
+    let now = gateway.clock.now();
+    let id = match verified(inlet.verify, &inlet.keys, request, now) {
+        Ok(id) => id,
+        Err(refused) => return Ok(Taken::Refused(refused)),
+    };
+    if let Some(challenge) = challenge(request).filter(|_| inlet.verify == Verify::Slack) {
+        return Ok(Taken::Challenged(challenge));
+    }
+    let text = match inlet.told(request) {
+        Ok(text) => text,
+        Err(problem) => return Ok(Taken::Unreadable(problem.to_string())),
+    };
+    let (inlet, most) = (inlet.clone(), gateway.messages_per_minute);
+    let write = gateway.store.write("webhook", move |tx| {
+        Box::pin(async move { write_down(tx, &inlet, (id, text), most, now).await })
+    });
+    write.await
+}
+
+fn challenge(request: &WebhookRequest) -> Option<String> {
+    let body: Json = serde_json::from_slice(&request.body).ok()?;
+    let asked = body["type"] == "url_verification";
+    body["challenge"].as_str().filter(|_| asked).map(str::to_owned)
+}
+
+async fn write_down(
+    tx: &mut Tx<'_>,
+    inlet: &Inlet,
+    (id, text): (String, String),
+    most: u32,
+    now: DateTime<Utc>,
+) -> Result<Taken> {
+    // No channel has a name with a slash in it.
+    let door = format!("hooks/{}", inlet.name);
+    if inbox::was_seen(tx, &door, &id).await? {
+        return Ok(Taken::Yes);
+    }
+    match usage::flood(tx, &door, most, now).await? {
+        usage::Flow::Fine => {}
+        usage::Flow::Tell(wait) => return Ok(Taken::TooFast(wait)),
+        usage::Flow::Drop => return Ok(Taken::TooFast(Duration::from_mins(1))),
+    }
+    if inbox::first_seen(tx, &door, &id, now).await? {
+        let conversation = journal::conversation(tx, &inlet.channel, &inlet.place, now).await?;
+        let source = format!("webhook {}", inlet.name);
+        journal::append(tx, &conversation, &Event::Tainted { source }, now).await?;
+        let (hook, by) = (inlet.name.clone(), inlet.by.clone());
+        journal::append(tx, &conversation, &Event::Pushed { hook, by, text }, now).await?;
+    }
+    Ok(Taken::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use channels::PlaceKind;
+
+    fn told(template: &str, body: &str) -> Result<String, minijinja::Error> {
+        let place = Place { chat: "7".into(), thread: None, kind: PlaceKind::Private };
+        let by = Speaker { id: "7".into(), name: "ci".into() };
+        let what = ("ci", Verify::Standard, vec![]);
+        let inlet = Inlet::with_template(what, ("room", place, by), template).unwrap();
+        let headers = vec![("x-github-event".into(), "push".into()), ("cookie".into(), "c".into())];
+        inlet.told(&WebhookRequest { headers, body: body.to_owned().into() })
+    }
+
+    #[test]
+    fn a_template_says_what_of_the_payload_is_told() {
+        let text = "{{ headers['x-github-event'] }} by {{ payload.by.name }}{{ payload.no.such }}";
+        assert_eq!(told(text, r#"{"by":{"name":"<Ann>"}}"#).unwrap(), "push by <Ann>");
+        assert_eq!(told("{{ payload }}{{ headers.cookie }}", "no json").unwrap(), "no json");
+        // What comes in is never a template itself.
+        assert_eq!(told("{{ payload.x }}", r#"{"x":"{{ name }}"}"#).unwrap(), "{{ name }}");
+    }
+
+    #[test]
+    fn a_template_ends_and_is_bounded() {
+        let endless = "{% for a in payload %}{% for b in payload %}{{ b }}{% endfor %}{% endfor %}";
+        let many = serde_json::to_string(&vec!["x"; 1_000]).unwrap();
+        assert!(told(endless, &many).is_err());
+        let long = serde_json::to_string(&"ä".repeat(30_000)).unwrap();
+        assert_eq!(told("{{ payload }}", &long).unwrap().chars().count(), LONGEST + 6);
+    }
+}

@@ -1,0 +1,85 @@
+//! Whom an agent waits for: people, and agents that work for it. What goes down to these with a
+//! task, and up again with its answer.
+
+use chrono::{DateTime, Utc};
+
+use crate::journal::{
+    event::{Asks, Heritage},
+    ids::{ApprovalId, CallId},
+    session::{CallState, OpenCall, Session},
+};
+
+/// One task for one sub-agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    pub agent: String,
+    pub text: String,
+}
+
+impl Session {
+    pub fn heritage(&self) -> Heritage {
+        let foreign = self.foreign.iter().chain(self.sent.keys()).cloned().collect();
+        let (taint, joined) = (self.taint.clone(), self.joined.clone());
+        Heritage { taint, foreign, joined, tokens: 0 }
+    }
+
+    /// What was allowed before was allowed to an agent that had read nothing.
+    pub(super) fn tainted(&mut self, source: &str) {
+        if self.taint.is_empty() {
+            self.allowed.clear();
+        }
+        if !self.taint.iter().any(|known| known == source) {
+            self.taint.push(source.to_owned());
+        }
+    }
+
+    /// The time that sub-agents take is theirs, as that of people is.
+    pub(super) fn delegated(&mut self, at: DateTime<Utc>, call: &CallId) {
+        self.turn.waits_since.get_or_insert(at);
+        self.set(call, CallState::Delegated);
+    }
+
+    /// The time that people take is theirs. A call that asks while it is under way stays so.
+    pub(super) fn asked(
+        &mut self,
+        at: DateTime<Utc>,
+        call: &CallId,
+        (approval, asks, digest): (&ApprovalId, Asks, &str),
+    ) {
+        self.turn.waits_since.get_or_insert(at);
+        let (approval, digest) = (approval.clone(), digest.to_owned());
+        match asks {
+            Asks::Answer => self.turn.asking.push(call.clone()),
+            asks => self.set(call, CallState::Asked { approval, asks, digest }),
+        }
+    }
+
+    /// One question of a call under way is not open any more.
+    pub(super) fn heard(&mut self, call: &CallId) {
+        if let Some(at) = self.turn.asking.iter().position(|asking| asking == call) {
+            self.turn.asking.swap_remove(at);
+        }
+    }
+
+    /// The clock of the turn goes on when nobody else is waited for any more.
+    pub(super) fn stop_waiting(&mut self, at: DateTime<Utc>) {
+        let waits = |open: &OpenCall| {
+            matches!(open.state, CallState::Asked { .. } | CallState::Delegated)
+                || self.turn.asking.contains(&open.call.id)
+        };
+        if !self.open_calls().any(waits)
+            && let Some(since) = self.turn.waits_since.take()
+        {
+            self.turn.waited += at - since;
+        }
+    }
+
+    pub(super) fn inherit(&mut self, heritage: &Heritage) {
+        for source in &heritage.taint {
+            self.tainted(source);
+        }
+        self.foreign.extend(heritage.foreign.iter().cloned());
+        self.joined.extend(heritage.joined.iter().cloned());
+        self.turn.tokens += heritage.tokens;
+    }
+}

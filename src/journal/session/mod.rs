@@ -1,0 +1,546 @@
+//! The present of one conversation, folded from its events. A change to what the fold yields needs a
+//! new [`super::snapshot::VERSION`].
+
+pub mod delegation;
+pub mod messages;
+pub mod result_cache;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    event::{
+        Asks, Attachment, Call, Decider, Decision, Did, Entry, Event, Outcome, Point, Seq, Speaker,
+        ToolResult, Usage,
+    },
+    grant::Standing,
+    ids::{ApprovalId, CallId},
+};
+use messages::SentFile;
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Session {
+    /// The last event that is folded in.
+    pub seq: Seq,
+    /// What the model sees, in the order in which it sees it.
+    pub items: Vec<Item>,
+    /// The calls of the last reply, in its order; the turn goes on when all have ended.
+    pub calls: Vec<OpenCall>,
+    /// Extension tools in the prompt, in the order of their enabling.
+    pub enabled: Vec<String>,
+    /// Tools that are allowed for the rest of the conversation, each for the person on whose behalf
+    /// it was asked.
+    pub allowed: BTreeSet<(String, String)>,
+    /// Files as the agent last saw them: path → SHA-256.
+    pub seen: BTreeMap<String, String>,
+    /// The last message, and the last one that the model (or a notice of failure) has answered.
+    pub said_upto: Seq,
+    pub said_at: Option<DateTime<Utc>>,
+    pub answered_upto: Seq,
+    pub reminded_upto: Seq,
+    /// On whose behalf the agent acts: whose message it was answering when the calls began.
+    pub requester: Option<Speaker>,
+    /// Who else has been read since: their words may be what a call follows.
+    pub joined: Vec<Speaker>,
+    pub turn: Turn,
+    /// Where other people's words have come from, until the dialogue starts afresh.
+    pub taint: Vec<String>,
+    /// Files that were written or seen since such words came; they stay what they are afterwards.
+    pub foreign: BTreeSet<String>,
+    /// Files that people have sent, and who.
+    pub sent: BTreeMap<String, String>,
+    /// Skills that were loaded before the last compaction, which must outlive it.
+    pub pinned: Vec<String>,
+    /// The calls that have been done, of those that the model sees.
+    pub done: BTreeSet<CallId>,
+    /// How often each tool has run.
+    pub used: BTreeMap<String, u32>,
+    /// Whether the hooks have been asked about the request that is next.
+    pub prepared: bool,
+    /// What hooks have remarked on the calls of the last reply.
+    pub remarks: BTreeMap<CallId, Vec<String>>,
+    /// What was remembered when the dialogue began.
+    pub memory: Option<String>,
+    /// The model that somebody has chosen.
+    pub model: Option<String>,
+    /// Not folded: the worker sets it whenever it has read the journal.
+    #[serde(skip)]
+    pub standing: Standing,
+}
+
+/// What the turn at hand has used so far.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Turn {
+    pub started_at: Option<DateTime<Utc>>,
+    /// The message that began it.
+    pub began: Seq,
+    pub steps: u32,
+    pub tokens: u64,
+    /// Nobody has said anything in it: a task was due.
+    pub ticked: bool,
+    /// How long the turn has waited for people; and since when it does now.
+    pub waited: TimeDelta,
+    pub waits_since: Option<DateTime<Utc>>,
+    /// Calls under way that ask somebody, once for each question.
+    pub asking: Vec<CallId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Item {
+    Said {
+        seq: Seq,
+        by: Speaker,
+        text: String,
+        /// The platform's id of it.
+        message: String,
+        files: Vec<SentFile>,
+    },
+    Replied {
+        upto: Seq,
+        text: String,
+        calls: Vec<(Call, Option<String>)>,
+    },
+    /// What went before, in short.
+    Summary {
+        text: String,
+    },
+    /// What a hook told the model.
+    Note {
+        seq: Seq,
+        text: String,
+    },
+    /// A picture that a tool has put before the model.
+    Looked {
+        seq: Seq,
+        view: Attachment,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OpenCall {
+    pub call: Call,
+    pub state: CallState,
+}
+
+/// ```text
+/// New ──► Asked ──► Decided ──► Started ──► Ended
+///  │                              ▲ │
+///  └──────────────────────────────┘ └──► Asked (the outcome is unknown) ──► Decided
+/// New, Decided ──► Delegated ──► Ended
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    New,
+    Asked {
+        approval: ApprovalId,
+        asks: Asks,
+        digest: String,
+    },
+    Decided {
+        asks: Asks,
+        digest: String,
+        decision: Decision,
+        by: Decider,
+    },
+    Started,
+    /// Sub-agents are at it.
+    Delegated,
+    Ended,
+}
+
+const MAY_HAVE_RUN: &str = "It had begun: whether it took effect is unknown.";
+
+impl Session {
+    pub fn fold<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let mut session = Self::default();
+        for entry in entries {
+            session.apply(entry);
+        }
+        session
+    }
+
+    /// Folds one more event in. Events come in order, none is left out.
+    pub fn apply(&mut self, entry: &Entry) {
+        self.seq = entry.seq;
+        self.prepared &= !asks_anew(&entry.event);
+        match &entry.event {
+            Event::Said { by, text, message } => self.said(entry, by, text, message),
+            Event::Replied { text, calls, upto, usage } => {
+                self.replied(text, calls, *upto, *usage);
+            }
+            Event::ToolStarted { call } => self.set(call, CallState::Started),
+            Event::ToolFinished { call, result } => {
+                self.finished(call, result);
+                self.stop_waiting(entry.at);
+            }
+            Event::ApprovalAsked { approval, call, digest, asks } => {
+                self.asked(entry.at, call, (approval, *asks, digest));
+            }
+            Event::ApprovalDecided { call, decision, by, .. } => {
+                self.decided(call, decision, by);
+                self.heard(call);
+                self.stop_waiting(entry.at);
+            }
+            Event::Tainted { source } => self.tainted(source),
+            Event::ToolsEnabled { names } => self.enable(names),
+            Event::Reminded { upto } => self.reminded_upto = *upto,
+            Event::Failed { upto, .. } => self.failed(*upto),
+            Event::Stopped { by } => self.stopped(by),
+            Event::Restarted { .. } => {
+                let foreign = std::mem::take(&mut self.foreign);
+                let sent = std::mem::take(&mut self.sent);
+                let (seq, model) = (entry.seq, self.model.take());
+                *self = Self { seq, answered_upto: seq, foreign, sent, model, ..Self::default() };
+            }
+            Event::Compacted { upto, summary, usage } => self.compacted(*upto, summary, *usage),
+            Event::Hooked { on, call, did, .. } => self.hooked(*on, call.as_ref(), did),
+            Event::FileSent { message, file } => self.file_sent(entry.seq, message, file),
+            Event::FileTaken { file, path, attachment, view } => {
+                self.file_taken(*file, path);
+                let (path, attachment, view) = (path.clone(), attachment.clone(), view.clone());
+                self.set_file(*file, messages::FileState::Taken { path, attachment, view });
+            }
+            Event::FileLost { file, reason } => {
+                self.set_file(*file, messages::FileState::Lost { reason: reason.clone() });
+            }
+            Event::Edited { by, message, text } => self.edited(entry.seq, by, message, text),
+            Event::Ticked { by, text, .. } => self.ticked(entry, by, text),
+            Event::Pushed { hook, by, text } => self.pushed(entry, (hook, by), text),
+            Event::Remembered { text } => self.memory = Some(text.clone()),
+            Event::ModelChosen { model, .. } => self.model = Some(model.clone()),
+            Event::Delegated { call, .. } => self.delegated(entry.at, call),
+            Event::Reused { call, from } => self.reuse(call, from),
+            Event::Inherited(heritage) => self.inherit(heritage),
+        }
+    }
+
+    /// Whether something was said that nobody has answered.
+    pub fn awaits_model(&self) -> bool {
+        self.said_upto > self.answered_upto
+    }
+
+    /// Whether the last reply made calls and all of them have ended: the model reads the results.
+    pub fn has_unread_results(&self) -> bool {
+        !self.calls.is_empty() && self.calls.iter().all(|c| c.state == CallState::Ended)
+    }
+
+    pub fn open_calls(&self) -> impl Iterator<Item = &OpenCall> {
+        self.calls.iter().filter(|c| c.state != CallState::Ended)
+    }
+
+    pub(super) fn said(&mut self, entry: &Entry, by: &Speaker, text: &str, message: &str) {
+        if !self.awaits_model() && self.calls.is_empty() {
+            let (started_at, began) = (Some(entry.at), entry.seq);
+            self.turn = Turn { started_at, began, ..Turn::default() };
+        }
+        self.turn.ticked = false;
+        (self.said_upto, self.said_at) = (entry.seq, Some(entry.at));
+        self.say(entry.seq, by, text.to_owned(), message);
+    }
+
+    /// What was said while the model thought stands behind its reply, so that the next prompt
+    /// begins with the last one.
+    fn replied(&mut self, text: &str, calls: &[Call], upto: Seq, usage: Usage) {
+        self.asked_by(upto);
+        self.answered_upto = upto;
+        self.remarks.clear();
+        self.turn.steps += 1;
+        self.turn.tokens += usage.input_tokens + usage.output_tokens;
+        self.calls = calls
+            .iter()
+            .map(|call| OpenCall { call: call.clone(), state: CallState::New })
+            .collect();
+        let place = self.first_said_after(upto);
+        let calls = calls.iter().map(|call| (call.clone(), None)).collect();
+        self.items.insert(place, Item::Replied { upto, text: text.to_owned(), calls });
+    }
+
+    fn hooked(&mut self, on: Point, call: Option<&CallId>, did: &Did) {
+        if on == Point::BeforeLlm {
+            self.prepared = true;
+        }
+        let Some(note) = did.note.clone() else { return };
+        match (on, call) {
+            (Point::BeforeLlm, _) => self.items.push(Item::Note { seq: self.seq, text: note }),
+            (Point::BeforeTool, Some(call)) => {
+                self.remarks.entry(call.clone()).or_default().push(note);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn set(&mut self, id: &CallId, state: CallState) {
+        if let Some(open) = self.calls.iter_mut().find(|c| c.call.id == *id)
+            && open.state != CallState::Ended
+        {
+            open.state = state;
+        }
+    }
+
+    fn finished(&mut self, id: &CallId, result: &ToolResult) {
+        let open = self.open_calls().find(|c| c.call.id == *id);
+        if let Some(tool) = open.map(|open| open.call.tool.clone()) {
+            self.end(id, &result.text);
+            // What did not fit the tool has not run.
+            let ran = matches!(result.outcome, Outcome::Done | Outcome::Failed);
+            if ran && !result.text.starts_with("Invalid parameters: ") {
+                *self.used.entry(tool).or_default() += 1;
+            }
+        }
+        if result.outcome == Outcome::Done {
+            self.done.insert(id.clone());
+            self.look(&result.views);
+            for seen in &result.seen {
+                self.seen.insert(seen.path.clone(), seen.digest.clone());
+                if self.taint.is_empty() {
+                    self.foreign.remove(&seen.path);
+                } else {
+                    self.foreign.insert(seen.path.clone());
+                }
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self, id: &CallId, text: &str) {
+        self.set(id, CallState::Ended);
+        let result = self.items.iter_mut().rev().find_map(|item| match item {
+            Item::Replied { calls, .. } => {
+                calls.iter_mut().find(|(call, _)| call.id == *id).map(|(_, result)| result)
+            }
+            _ => None,
+        });
+        if let Some(result) = result {
+            *result = Some(text.to_owned());
+        }
+    }
+
+    fn decided(&mut self, id: &CallId, decision: &Decision, by: &Decider) {
+        let Some(open) = self.calls.iter().find(|c| c.call.id == *id) else { return };
+        let CallState::Asked { asks, digest, .. } = &open.state else { return };
+        let state = CallState::Decided {
+            asks: *asks,
+            digest: digest.clone(),
+            decision: decision.clone(),
+            by: by.clone(),
+        };
+        if *decision == Decision::Conversation {
+            let person = self.requester.as_ref().map(|r| r.id.clone()).unwrap_or_default();
+            self.allowed.insert((person, open.call.tool.clone()));
+        }
+        self.set(id, state);
+    }
+
+    fn enable(&mut self, names: &[String]) {
+        for name in names {
+            if !self.enabled.contains(name) {
+                self.enabled.push(name.clone());
+            }
+        }
+    }
+
+    fn failed(&mut self, upto: Seq) {
+        self.answered_upto = self.answered_upto.max(upto);
+        self.end_all("The turn failed before this call had ended.");
+        self.calls.clear();
+    }
+
+    fn stopped(&mut self, by: &Speaker) {
+        self.answered_upto = self.said_upto;
+        self.end_all(&format!("Withdrawn: {} stopped the turn.", by.name));
+        self.calls.clear();
+    }
+
+    /// What had begun may have taken effect; nobody is told that it has not.
+    fn end_all(&mut self, text: &str) {
+        let open: Vec<_> = self.open_calls().cloned().collect();
+        for OpenCall { call, state } in open {
+            match state {
+                CallState::Started => self.end(&call.id, &format!("{text} {MAY_HAVE_RUN}")),
+                _ => self.end(&call.id, text),
+            }
+        }
+    }
+
+    fn compacted(&mut self, upto: Seq, summary: &str, usage: Usage) {
+        self.turn.tokens += usage.input_tokens + usage.output_tokens;
+        let (old, new): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.items).into_iter().partition(|item| item.seq() <= upto);
+        let text = messages::summary(summary, &old);
+        for text in old.into_iter().flat_map(skills_in) {
+            if !self.pinned.contains(&text) {
+                self.pinned.push(text);
+            }
+        }
+        self.items = vec![Item::Summary { text }];
+        self.items.extend(new);
+        self.forget_unseen_calls();
+    }
+}
+
+/// Whether the next request to the model is another one after that.
+fn asks_anew(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Said { .. }
+            | Event::Ticked { .. }
+            | Event::Pushed { .. }
+            | Event::Replied { .. }
+            | Event::ToolFinished { .. }
+            | Event::Reused { .. }
+            | Event::Failed { .. }
+            | Event::Stopped { .. }
+    )
+}
+
+/// What was loaded; not what was asked for and is not there.
+fn skills_in(item: Item) -> Vec<String> {
+    let Item::Replied { calls, .. } = item else { return Vec::new() };
+    let loads = calls.into_iter().filter(|(call, _)| call.tool == "load_skill");
+    loads.filter_map(|(_, result)| result.filter(|text| text.starts_with("<skill "))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn ann() -> Speaker {
+        Speaker { id: "1".into(), name: "Ann".into() }
+    }
+
+    fn entries(events: Vec<Event>) -> Vec<Entry> {
+        let at = DateTime::UNIX_EPOCH;
+        events.into_iter().zip(1..).map(|(event, seq)| Entry { seq, at, event }).collect()
+    }
+
+    fn said(text: &str) -> Event {
+        Event::Said { by: ann(), text: text.into(), message: "m".into() }
+    }
+
+    fn call(id: &str) -> Call {
+        Call { id: id.into(), model_id: id.into(), tool: "t".into(), arguments: json!({}) }
+    }
+
+    fn replied(upto: Seq, calls: Vec<Call>) -> Event {
+        Event::Replied { text: "x".into(), calls, upto, usage: Usage::default() }
+    }
+
+    fn finished(id: &str, text: &str) -> Event {
+        let result = ToolResult::text(Outcome::Done, text.into());
+        Event::ToolFinished { call: id.into(), result }
+    }
+
+    #[test]
+    fn what_was_said_during_a_thought_stands_behind_the_reply() {
+        let session = Session::fold(&entries(vec![said("one"), said("two"), replied(1, vec![])]));
+        let kinds: Vec<_> = session.items.iter().map(Item::seq).collect();
+        assert_eq!(kinds, [1, 1, 2]);
+        assert!(matches!(session.items[1], Item::Replied { .. }));
+        assert!(session.awaits_model());
+    }
+
+    #[test]
+    fn a_call_ends_once() {
+        let events = vec![
+            said("do"),
+            replied(1, vec![call("a")]),
+            finished("a", "first"),
+            finished("a", "second"),
+        ];
+        let session = Session::fold(&entries(events));
+        let Item::Replied { calls, .. } = &session.items[1] else { panic!() };
+        assert_eq!(calls[0].1.as_deref(), Some("first"));
+        assert!(session.has_unread_results());
+    }
+
+    #[test]
+    fn stop_ends_everything_open_and_answers_everything_said() {
+        let events = vec![
+            said("do"),
+            replied(1, vec![call("a")]),
+            said("more"),
+            Event::Stopped { by: ann() },
+        ];
+        let session = Session::fold(&entries(events));
+        assert!(!session.awaits_model() && !session.has_unread_results());
+        assert_eq!(session.open_calls().count(), 0);
+    }
+
+    #[test]
+    fn the_time_that_people_take_is_not_the_turns() {
+        let at = |minutes| DateTime::UNIX_EPOCH + TimeDelta::minutes(minutes);
+        let asked = |call: &str, asks| Event::ApprovalAsked {
+            approval: "q".into(),
+            call: call.into(),
+            digest: String::new(),
+            asks,
+        };
+        let decided = |call: &str| Event::ApprovalDecided {
+            approval: "q".into(),
+            call: call.into(),
+            decision: Decision::Once,
+            by: Decider::Person(ann()),
+        };
+        let waited = |events: Vec<Event>, times: &[i64]| {
+            let entries = events.into_iter().zip(times).zip(1..);
+            let entries: Vec<_> =
+                entries.map(|((event, &time), seq)| Entry { seq, at: at(time), event }).collect();
+            Session::fold(&entries).turn.waited
+        };
+        let allowed = vec![said("do"), replied(1, vec![call("a")]), asked("a", Asks::Allow)];
+        let allowed = allowed.into_iter().chain([decided("a")]).collect();
+        assert_eq!(waited(allowed, &[0, 1, 2, 50]), TimeDelta::minutes(48));
+        // What a server asks in the midst of a call: another that ends meanwhile changes nothing.
+        let calls = vec![said("do"), replied(1, vec![call("a"), call("b")])];
+        let midst = [
+            Event::ToolStarted { call: "a".into() },
+            asked("a", Asks::Answer),
+            finished("b", "done"),
+            decided("a"),
+        ];
+        let answered = calls.into_iter().chain(midst).collect();
+        assert_eq!(waited(answered, &[0, 1, 1, 2, 3, 9]), TimeDelta::minutes(7));
+    }
+
+    fn any_event() -> impl Strategy<Value = Event> {
+        let id = prop_oneof![Just("a"), Just("b")];
+        prop_oneof![
+            Just(said("hello")),
+            id.clone().prop_map(|id| replied(1, vec![call(id)])),
+            Just(replied(2, vec![])),
+            id.clone().prop_map(|id| finished(id, "r")),
+            id.prop_map(|id| Event::ToolStarted { call: id.into() }),
+            Just(Event::Stopped { by: ann() }),
+            Just(Event::Restarted { by: ann() }),
+            Just(Event::ToolsEnabled { names: vec!["x".into()] }),
+            (0_i64..9).prop_map(|upto| Event::Compacted {
+                upto,
+                summary: "s".into(),
+                usage: Usage::default(),
+            }),
+        ]
+    }
+
+    proptest! {
+        /// Events survive storage, and folding in two steps is folding in one.
+        #[test]
+        fn folding_is_the_same_in_any_steps(
+            events in proptest::collection::vec(any_event(), 0..20),
+            cut in 0_usize..20,
+        ) {
+            let entries = entries(events);
+            let stored = serde_json::to_string(&entries).unwrap();
+            let read: Vec<Entry> = serde_json::from_str(&stored).unwrap();
+            prop_assert_eq!(&entries, &read);
+            let mut stepwise = Session::fold(&entries[..cut.min(entries.len())]);
+            for entry in entries.iter().skip(cut) {
+                stepwise.apply(entry);
+            }
+            prop_assert_eq!(stepwise, Session::fold(&entries));
+        }
+    }
+}

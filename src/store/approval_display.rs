@@ -1,0 +1,155 @@
+//! Where and how questions are shown: edited in place, said anew, moved.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+
+use super::{
+    Tx,
+    approval_request::Approval,
+    db::sql,
+    journal,
+    outbox::{self, Due, Row},
+};
+use crate::journal::ids::{ApprovalId, ConversationId, OutboxId};
+
+/// Replaces the question, as it is shown.
+pub async fn redraw(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    what: Outgoing,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let seq = journal::last_seq(tx, &approval.shown_in).await?;
+    let part = outbox::next_part(tx, &approval.shown_in, seq).await?;
+    let edits = Some(approval.question.clone());
+    let row = Row { id: OutboxId::new(), seq, part, edits, approval: None, due: Due::Now };
+    outbox::insert(tx, &approval.shown_in, row, &what, now).await
+}
+
+/// Says what became of a question in a message of its own, where the question cannot be edited.
+pub async fn say_anew(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    what: &Outgoing,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let seq = journal::last_seq(tx, conversation).await?;
+    let part = outbox::next_part(tx, conversation, seq).await?;
+    let row = Row { id: OutboxId::new(), seq, part, edits: None, approval: None, due: Due::Now };
+    if let Some(approval) = what.approval() {
+        sql!(
+            tx,
+            execute,
+            "
+            -- its buttons stand in that row now
+            UPDATE approvals
+            SET question = $1
+            WHERE id = $2",
+            row.id.as_str(),
+            approval
+        );
+    }
+    outbox::insert(tx, conversation, row, what, now).await
+}
+
+/// Shows the question anew, behind what is said there already: what was shown of it before cannot
+/// be seen any more.
+pub async fn show_again(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    (into, ahead): (&ConversationId, Option<String>),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let parts = take_parts(tx, &approval.id).await?;
+    let ahead = ahead.map(|markdown| Outgoing::Text { markdown, reply_to: None });
+    let seq = journal::last_seq(tx, into).await?;
+    let first = outbox::next_part(tx, into, seq).await?;
+    let mut question = OutboxId::new();
+    for (what, part) in ahead.into_iter().chain(parts).zip(first..) {
+        question = OutboxId::new();
+        let approval = Some(approval.id.clone());
+        let row = Row { id: question.clone(), seq, part, edits: None, approval, due: Due::Now };
+        outbox::insert(tx, into, row, &what, now).await?;
+    }
+    sql!(
+        tx,
+        execute,
+        "
+        -- shown elsewhere
+        UPDATE approvals
+        SET question = $1, shown_in = $2
+        WHERE id = $3",
+        question.as_str(),
+        into.as_str(),
+        approval.id.as_str()
+    );
+    Ok(())
+}
+
+/// What a row belongs to: the question of which it is a part, the row that it edits.
+pub async fn kin(tx: &mut Tx<'_>, id: &OutboxId) -> Result<(Option<ApprovalId>, Option<OutboxId>)> {
+    let (approval, edits): (Option<String>, Option<String>) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- kin of a row
+        SELECT approval, edits FROM outbox
+        WHERE id = $1",
+        id.as_str()
+    );
+    Ok((approval.map(ApprovalId), edits.map(OutboxId)))
+}
+
+/// What that row shows.
+pub async fn what(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Outgoing> {
+    let (body,): (String,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- what a row shows
+        SELECT body FROM outbox
+        WHERE id = $1",
+        id.as_str()
+    );
+    Ok(serde_json::from_str(&body)?)
+}
+
+/// The parts of a question, which are not its parts from here on: what of them was not sent yet
+/// never will be.
+pub(super) async fn take_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<Outgoing>> {
+    let parts = parts(tx, approval).await?;
+    drop_parts(tx, approval).await?;
+    Ok(parts)
+}
+
+/// What a question shows, in its order.
+pub async fn parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<Outgoing>> {
+    let bodies: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- parts of a question
+        SELECT body FROM outbox
+        WHERE approval = $1
+        ORDER BY seq, part, id",
+        approval.as_str()
+    );
+    bodies.into_iter().map(|(body,)| Ok(serde_json::from_str(&body)?)).collect()
+}
+
+/// Keeps what was not sent yet of a question from being sent: its buttons never stand alone.
+pub async fn drop_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- drop the parts of a question
+        UPDATE outbox
+        SET status = CASE WHEN status = 'waiting' THEN 'refused' ELSE status END, approval = NULL
+        WHERE approval = $1",
+        approval.as_str()
+    );
+    tx.rung.outbox = true;
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Questions that nobody waits for any more: settled without a decision, visibly.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+
+use super::{
+    Tx, approval_display,
+    approval_request::Approval,
+    approvals::{pending, settle},
+    audit::{self, Fact},
+    conversations,
+    leases::{self, Lease},
+};
+use crate::{
+    journal::{
+        event::{Asks, Status},
+        ids::{CallId, ConversationId},
+    },
+    texts::Words,
+};
+
+/// Every open question of the conversation ends here, visibly.
+pub async fn all(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    (status, by): (Status, &str),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let words = conversations::words(tx, conversation).await?;
+    for open in pending(tx, conversation).await? {
+        end(tx, &open, (status, by, words), now).await?;
+    }
+    Ok(())
+}
+
+/// What calls of the conversation wanted to know, or that one, nobody waits for any more. Whoever
+/// has lost the lease does not know that.
+pub async fn answers(
+    tx: &mut Tx<'_>,
+    lease: &Lease,
+    call: Option<&CallId>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let conversation = lease.conversation();
+    // The conversation's row first, as everywhere.
+    if !leases::lock(tx, lease).await? {
+        return Ok(());
+    }
+    let words = conversations::words(tx, conversation).await?;
+    for open in pending(tx, conversation).await? {
+        let own = open.asks == Asks::Answer && open.conversation == *conversation;
+        if own && call.is_none_or(|call| open.call == *call) {
+            end(tx, &open, (Status::Withdrawn, words.the_bot, words), now).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn end(
+    tx: &mut Tx<'_>,
+    open: &Approval,
+    (status, by, words): (Status, &str, &Words),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    if !settle(tx, &open.id, status, by, now).await? {
+        return Ok(());
+    }
+    let fact = Fact::withdrawn(open, status, by);
+    audit::append(tx, open.conversation.as_str(), vec![fact], now).await?;
+    let markdown = words.settled(status, &open.title, by);
+    approval_display::redraw(
+        tx,
+        open,
+        Outgoing::Settled { markdown, approval: None, choices: vec![] },
+        now,
+    )
+    .await
+}

@@ -1,0 +1,252 @@
+//! What people read about votes, leave for longer and the halt.
+
+use channels::{Choice, text};
+use std::fmt::Write as _;
+
+use super::{Fmt1, Fmt2, Words, button, plain};
+use crate::journal::grant::{Covers, Grant, Scope};
+
+/// Inside of a code span, which no backtick and no line end leaves.
+fn code(foreign: &str) -> String {
+    format!("`{}`", text::reveal(foreign).replace('`', "\u{2019}").replace('\n', " "))
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(40).collect()
+}
+
+pub struct Lasting {
+    /// How many have said yes, of how many, their names.
+    pub votes: fn(usize, usize, &str) -> String,
+    /// Name, channel.
+    pub from_elsewhere: Fmt2,
+    pub whose_person: &'static str,
+    pub whose_conversation: &'static str,
+    pub whose_bot: &'static str,
+    /// Tool, what is covered, whose, until when, how often.
+    pub proposal: fn([&str; 5]) -> String,
+    /// The question's code.
+    pub type_yes: Fmt1,
+    pub everything: &'static str,
+    pub below: Fmt1,
+    pub exactly: Fmt1,
+    pub origin: Fmt1,
+    pub command: Fmt1,
+    pub uses: fn(Option<i64>) -> String,
+    pub give: &'static str,
+    pub back: &'static str,
+    pub revoke: &'static str,
+    /// What is covered, until when.
+    pub from_now_on: Fmt2,
+    pub revoked_by: Fmt1,
+    pub nothing: &'static str,
+    pub list: &'static str,
+    pub for_person: Fmt1,
+    pub in_conversation: &'static str,
+    pub for_everybody: &'static str,
+    /// Whose, until when, how often, by whom.
+    pub line: fn([&str; 4]) -> String,
+    pub proposed: &'static str,
+    pub not_given: &'static str,
+    pub not_offered: &'static str,
+    pub revoked: &'static str,
+    pub no_such_grant: &'static str,
+    pub not_your_grant: &'static str,
+    pub grants_usage: &'static str,
+    pub owner_only: &'static str,
+    pub not_for_others: &'static str,
+    pub moved_here: &'static str,
+    pub all_halted: &'static str,
+    pub lifted: &'static str,
+    pub not_halted: &'static str,
+    pub panic_usage: &'static str,
+    /// How many questions were denied.
+    pub halted: fn(usize) -> String,
+}
+
+impl Words {
+    pub fn votes(&self, names: &[String], needed: usize) -> String {
+        let shown: Vec<_> = names.iter().map(|name| plain(&short(name))).collect();
+        let told = (self.lasting.votes)(names.len(), needed, &shown.join(", "));
+        // Without a name, no colon stands in front of one.
+        told.trim_end_matches([' ', ':', '\u{ff1a}']).to_owned()
+    }
+
+    /// What a lasting leave would cover, in lines.
+    pub fn proposal(&self, grant: &Grant) -> String {
+        let words = &self.lasting;
+        let whose = match grant.scope {
+            Scope::Person => words.whose_person,
+            Scope::Conversation => words.whose_conversation,
+            Scope::Bot => words.whose_bot,
+        };
+        let (tool, covered) = (plain(&grant.tool), words.covered(&grant.covers));
+        (words.proposal)([&tool, &covered, whose, &until(grant), &(words.uses)(grant.uses_left)])
+    }
+
+    /// The same where there are no buttons.
+    pub fn proposal_typed(&self, grant: &Grant, question: &str) -> String {
+        format!("{} {}", self.proposal(grant), (self.lasting.type_yes)(question))
+    }
+
+    pub fn giving(&self) -> Vec<Choice> {
+        let Lasting { give, back, .. } = self.lasting;
+        vec![button(give, 'y'), button(back, 'b'), button(self.deny, 'd')]
+    }
+
+    pub fn revoking(&self) -> Vec<Choice> {
+        vec![button(self.lasting.revoke, 'v')]
+    }
+
+    pub fn settled_for_longer(&self, settled: &str, grant: &Grant) -> String {
+        let covered = self.lasting.covered(&grant.covers);
+        format!("{settled} {}", (self.lasting.from_now_on)(&covered, &until(grant)))
+    }
+
+    pub fn revoked(&self, settled: &str, by: &str) -> String {
+        format!("{settled} {}", (self.lasting.revoked_by)(&plain(by)))
+    }
+
+    /// `end` gives the code by which a grant is named.
+    pub fn grants(&self, grants: &[Grant], end: impl Fn(&str) -> &str) -> String {
+        let words = &self.lasting;
+        if grants.is_empty() {
+            return words.nothing.to_owned();
+        }
+        let mut list = format!("{}\n\n", words.list);
+        for grant in grants {
+            let (code, tool) = (end(grant.id.as_str()), plain(&grant.tool));
+            let (covered, line) = (words.covered(&grant.covers), words.line(grant));
+            let _ = writeln!(list, "- `{code}` {tool}: {covered}; {line}");
+        }
+        format!("{list}\n{}", words.grants_usage)
+    }
+}
+
+impl Lasting {
+    fn covered(&self, covers: &Covers) -> String {
+        match covers {
+            Covers::Everything => self.everything.to_owned(),
+            Covers::Below(folder) => (self.below)(&code(&format!("{folder}/"))),
+            Covers::Exactly(text) => (self.exactly)(&code(text)),
+            Covers::Origin(origin) => (self.origin)(&code(origin)),
+            Covers::Command(words) => (self.command)(&code(&words.join(" "))),
+        }
+    }
+
+    fn line(&self, grant: &Grant) -> String {
+        let whose = match grant.scope {
+            Scope::Person => (self.for_person)(&code(&grant.owner)),
+            Scope::Conversation => self.in_conversation.to_owned(),
+            Scope::Bot => self.for_everybody.to_owned(),
+        };
+        let by = plain(&short(&grant.given_by.name));
+        (self.line)([&whose, &until(grant), &(self.uses)(grant.uses_left), &by])
+    }
+}
+
+fn until(grant: &Grant) -> String {
+    grant.expires_at.format("%Y-%m-%d").to_string()
+}
+
+pub fn all_of(names: &[String]) -> String {
+    names.join(", ")
+}
+
+/// The model reads it.
+pub const HALTED_CALL: &str =
+    "Denied: the owner has halted all tools. Do not try again; tell the person.";
+/// To whom it may concern; the model reads it too.
+pub const HALTED_BY_OWNER: &str = "all tools are halted";
+
+pub fn too_many_questions(per_hour: usize) -> String {
+    format!(
+        "Denied: people were asked {per_hour} questions here within an hour, the most there may \
+         be. Tell the person, and go on when they say so."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        journal::{event::Asks, event::Speaker, ids::GrantId},
+        texts::{Language, QuestionParts},
+    };
+    use channels::text::Style;
+    use chrono::DateTime;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// What somebody writes who wants a question to read like another one.
+    fn hostile() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            "[ -~\n]{0,20}",
+            Just("```\n\nAsked for by Ann. Open until tomorrow, code `00000000`.".to_owned()),
+            Just("\u{202e}\u{200b}\u{2066}\u{feff}\u{7}".to_owned()),
+            Just("[link](https://evil.example) <@123> @everyone ![x](y)".to_owned()),
+            Just("**bold** _it_ ~~no~~ ||spoiler|| `code` # head\n> quote\n- item".to_owned()),
+            Just("`````\n</pre><b>".to_owned()),
+            any::<String>(),
+        ];
+        proptest::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat())
+    }
+
+    fn unseen(text: &str) -> bool {
+        // Indentation is made of no-break spaces.
+        let text = text.replace('\u{a0}', " ");
+        text::reveal(&text) != text
+    }
+
+    proptest! {
+        /// A8, S18: whatever stands in a call, its question has one title, one last line, no link
+        /// and no character that cannot be seen; and all of the text is there.
+        #[test]
+        fn a_hostile_call_does_not_change_its_question(
+            [name, value, other, reason] in [hostile(), hostile(), hostile(), hostile()],
+        ) {
+            let arguments = json!({ name: value, "path": other });
+            let question = Language::English.words().question(&QuestionParts {
+                title: &Language::English.words().question_title(Asks::Allow, "delete"),
+                summary: &reason,
+                arguments: &arguments,
+                preview: None,
+                reason: &reason,
+                requester: &other,
+                expires_at: DateTime::UNIX_EPOCH,
+                code: "12345678",
+            });
+            let shown = text::format(&question.markdown);
+            prop_assert!(!unseen(&shown.text), "{}", shown.text);
+            prop_assert!(shown.text.starts_with("Allow delete?"), "{}", shown.text);
+            let end = "Open until 1970-01-01 00:00 UTC, code 12345678.";
+            prop_assert!(shown.text.trim_end().ends_with(end), "{}", shown.text);
+            for span in &shown.spans {
+                let harmless = matches!(span.style, Style::Bold | Style::Code | Style::Pre { .. });
+                prop_assert!(harmless, "{span:?} in {}", shown.text);
+            }
+            let bold = shown.spans.iter().filter(|span| matches!(span.style, Style::Bold));
+            prop_assert_eq!(bold.count(), 1);
+        }
+
+        /// S18: nor does it change the leave that it proposes.
+        #[test]
+        fn a_hostile_subject_does_not_change_its_leave(subject in hostile()) {
+            let grant = Grant {
+                id: GrantId::new(),
+                tool: "delete".into(),
+                covers: Covers::Exactly(subject),
+                scope: Scope::Person,
+                owner: "room/1".into(),
+                given_by: Speaker { id: "1".into(), name: "Ann".into() },
+                expires_at: DateTime::UNIX_EPOCH,
+                uses_left: None,
+            };
+            let shown = text::format(&Language::English.words().proposal(&grant));
+            prop_assert!(!unseen(&shown.text), "{}", shown.text);
+            let end = "• until 1970-01-01, as often as wanted\n\nGive this leave?";
+            prop_assert!(shown.text.ends_with(end), "{}", shown.text);
+            prop_assert!(shown.spans.len() <= 2, "{:?}", shown.spans);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Where documents are drawn: in a confined process each, few at a time, whose breakdown breaks nothing.
+
+use renderers::Rendered;
+use std::{path::PathBuf, sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
+
+use super::protocol::{Answer, Names, Order, Wish};
+use crate::tools::{
+    ToolError,
+    sandbox::{
+        Limits, Sandbox,
+        run::{self, Ended},
+    },
+};
+
+/// Each may take a gigabyte and a half.
+const AT_ONCE: usize = 2;
+
+/// The longest that one may take; the tool is allowed a little more.
+const WAIT: Duration = Duration::from_secs(100);
+
+/// Draws. What one drawing may take can be set lower.
+pub struct Press {
+    turns: Semaphore,
+    place: Place,
+    pub limits: Limits,
+    pub wait: Duration,
+    /// The largest file. In a chat, what can be sent; elsewhere it may be more.
+    pub most_bytes: usize,
+}
+
+/// What was drawn.
+pub struct Drawn {
+    pub file: Rendered,
+    pub title: Option<String>,
+    /// The first page as PNG, if it was wished for and could be made.
+    pub picture: Option<Vec<u8>>,
+}
+
+enum Place {
+    /// With the fonts of these folders.
+    Apart(Arc<Sandbox>, Vec<PathBuf>),
+    /// In this process, where tests look into what is asked.
+    #[cfg(test)]
+    Here(fn(Order) -> (Answer, Vec<u8>)),
+}
+
+impl Press {
+    pub fn new(sandbox: Arc<Sandbox>, fonts: Vec<PathBuf>) -> Self {
+        Self::at(Place::Apart(sandbox, fonts))
+    }
+
+    #[cfg(test)]
+    pub fn here(answer: fn(Order) -> (Answer, Vec<u8>)) -> Self {
+        Self::at(Place::Here(answer))
+    }
+
+    fn at(place: Place) -> Self {
+        let turns = Semaphore::new(AT_ONCE);
+        Self { turns, place, limits: Limits::DRAWING, wait: WAIT, most_bytes: run::KEPT_BYTES }
+    }
+
+    /// The real one, but in this process.
+    #[cfg(test)]
+    pub fn real() -> Self {
+        Self::here(|order| {
+            let order = serde_json::to_vec(&order).expect("an order is plain text and numbers");
+            let mut answer = super::answer(&order, &[]);
+            let end = answer.iter().position(|byte| *byte == b'\n').expect("a line comes first");
+            let bytes = answer.split_off(end + 1);
+            (serde_json::from_slice(&answer).expect("it is our own"), bytes)
+        })
+    }
+
+    /// The files that these texts name.
+    pub async fn names(&self, texts: Vec<String>) -> Result<Names, ToolError> {
+        // Whatever names a file has one of these in it.
+        let names_any = |text: &String| ["![", "emplate"].iter().any(|word| text.contains(word));
+        if !texts.iter().any(names_any) {
+            return Ok(Names { pictures: vec![Vec::new(); texts.len()], template: None });
+        }
+        match self.ask(Order::Names(texts)).await? {
+            (Answer::Names(names), _) => Ok(names),
+            _ => Err(odd()),
+        }
+    }
+
+    /// The file that is wished.
+    pub async fn draw(&self, wish: Wish) -> Result<Drawn, ToolError> {
+        let (answer, mut bytes) = self.ask(Order::File(Box::new(wish))).await?;
+        let Answer::File { title, pages, warnings, picture_bytes } = answer else {
+            return Err(odd());
+        };
+        let end = bytes.len().checked_sub(picture_bytes).ok_or_else(odd)?;
+        let picture = Some(bytes.split_off(end)).filter(|picture| !picture.is_empty());
+        Ok(Drawn { file: Rendered { bytes, pages, warnings }, title, picture })
+    }
+
+    /// What the process answers, and the bytes that follow; what it refuses is an error.
+    pub async fn ask(&self, order: Order) -> Result<(Answer, Vec<u8>), ToolError> {
+        let (answer, bytes) = match &self.place {
+            Place::Apart(sandbox, fonts) => self.ask_apart(sandbox, fonts, &order).await?,
+            #[cfg(test)]
+            Place::Here(answer) => answer(order),
+        };
+        match answer {
+            Answer::Refused(why) => Err(ToolError::ExecutionFailed(why)),
+            answer => Ok((answer, bytes)),
+        }
+    }
+
+    async fn ask_apart(
+        &self,
+        sandbox: &Sandbox,
+        fonts: &[PathBuf],
+        order: &Order,
+    ) -> Result<(Answer, Vec<u8>), ToolError> {
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
+        let command = sandbox.drawer(fonts, self.limits)?;
+        let order = serde_json::to_vec(order).expect("an order is plain text and numbers");
+        let mut ended = run::keeping(self.most_bytes, command, order, self.wait).await?;
+        let line = ended.stdout.head.iter().position(|byte| *byte == b'\n');
+        let said = line.map(|end| &ended.stdout.head[..end]).and_then(|line| {
+            let answer = serde_json::from_slice(line).ok()?;
+            (ended.stdout.is_whole() && ended.code == Some(0)).then_some(answer)
+        });
+        if let (Some(answer), Some(end)) = (said, line) {
+            return Ok((answer, ended.stdout.head.split_off(end + 1)));
+        }
+        tracing::debug!(code = ended.code, said = ended.stderr.text(), "a drawing broke down");
+        Err(ToolError::ExecutionFailed(self.why(&ended)))
+    }
+
+    /// Why there is no file, and what to do.
+    fn why(&self, ended: &Ended) -> String {
+        let said = ended.stderr.text();
+        let why = if said.contains("memory allocation of") {
+            let most = self.limits.memory_bytes >> 20;
+            format!("it takes more than {most} MiB of memory. Make it shorter, or split it")
+        } else if said.contains("overflowed its stack") {
+            "its text is nested too deeply. Make it flatter".to_owned()
+        } else if said.contains("panicked") {
+            "this text is more than the renderer can take. Simplify it".to_owned()
+        } else if ended.stdout.total_bytes > self.most_bytes as u64 {
+            // A megabyte is for what stands around it.
+            let most = (self.most_bytes >> 20) - 1;
+            format!("the file would be over {most} MB. Make it shorter, or split it")
+        } else {
+            let most = self.limits.cpu_seconds;
+            format!("it takes longer than {most} s. Make it shorter, or split it")
+        };
+        format!("The document could not be drawn: {why}.")
+    }
+}
+
+fn odd() -> ToolError {
+    ToolError::ExecutionFailed("The document could not be drawn: the renderer is confused.".into())
+}

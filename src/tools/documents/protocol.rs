@@ -1,0 +1,206 @@
+//! What the process that draws is asked, what it answers, and how it does: everything about a document
+//! that depends on its text happens there, where a breakdown ends nothing else.
+
+use chrono::NaiveDate;
+use renderers::{
+    Document, Format, RenderError, Rendered,
+    document::{Block, SlideSize, plain_text},
+    markdown, rows,
+};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+use super::{
+    blob::Blob,
+    branding::{self, Dress},
+    request::{Aspect, Part, Text},
+};
+
+/// It goes in as JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Name the files that these texts want.
+    Names(Vec<String>),
+    /// Draw.
+    File(Box<Wish>),
+    /// Break down, to show that this is survived.
+    #[cfg(debug_assertions)]
+    Break(Breakdown),
+}
+
+/// A file, as it is wished.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Wish {
+    pub format: Format,
+    pub text: Text,
+    pub title: Option<String>,
+    /// The day of documents that name none.
+    pub date: Option<NaiveDate>,
+    pub aspect: Option<Aspect>,
+    pub dress: Dress,
+    /// Whether a picture of the first page is wished too.
+    #[serde(default)]
+    pub with_picture: bool,
+}
+
+/// It comes out as a line of JSON; the bytes of a file follow.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    Names(Names),
+    File {
+        title: Option<String>,
+        pages: usize,
+        warnings: Vec<String>,
+        /// So many of the bytes, at their end, are a picture of the first page (PNG).
+        picture_bytes: usize,
+    },
+    /// In words for the model.
+    Refused(String),
+}
+
+/// The files that texts want.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Names {
+    /// Of each text.
+    pub pictures: Vec<Vec<String>>,
+    /// Of the first text, whose front matter counts.
+    pub template: Option<String>,
+}
+
+/// How a process can break down.
+#[cfg(debug_assertions)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub enum Breakdown {
+    Memory,
+    Stack,
+    Loop,
+    Panic,
+}
+
+/// Does what is asked, with the fonts of these folders.
+pub fn answer(order: &[u8], fonts: &[PathBuf]) -> Vec<u8> {
+    let done = serde_json::from_slice(order)
+        .map_err(|error| RenderError::Invalid(error.to_string()))
+        .and_then(|order| follow(order, fonts));
+    let (answer, bytes) =
+        done.unwrap_or_else(|refused| (Answer::Refused(refused.to_string()), Vec::new()));
+    let mut whole = serde_json::to_vec(&answer).expect("an answer is plain text and numbers");
+    whole.push(b'\n');
+    whole.extend(bytes);
+    whole
+}
+
+fn follow(order: Order, fonts: &[PathBuf]) -> Result<(Answer, Vec<u8>), RenderError> {
+    match order {
+        Order::Names(texts) => {
+            let read = texts.iter().map(|text| markdown::read(text));
+            let documents = read.collect::<Result<Vec<_>, _>>()?;
+            let pictures = documents.iter().map(markdown::image_urls).collect();
+            let template = documents.into_iter().next().and_then(|first| first.meta.template);
+            Ok((Answer::Names(Names { pictures, template }), Vec::new()))
+        }
+        Order::File(wish) => {
+            let (Rendered { mut bytes, pages, warnings }, picture, title) = draw(*wish, fonts)?;
+            let picture = picture.unwrap_or_default();
+            bytes.extend(&picture);
+            let picture_bytes = picture.len();
+            Ok((Answer::File { title, pages, warnings, picture_bytes }, bytes))
+        }
+        #[cfg(debug_assertions)]
+        Order::Break(how) => break_down(how),
+    }
+}
+
+type Drawn = (Rendered, Option<Vec<u8>>, Option<String>);
+
+/// The file, a picture of it, and the title of what is in it.
+fn draw(wish: Wish, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
+    let Wish { format, text, title, date, aspect, dress, with_picture } = wish;
+    let named = title.as_deref().unwrap_or("Rows");
+    let mut long = None;
+    let mut document = match text {
+        Text::Csv(csv) if format == Format::Xlsx && rows::is_long(&csv) => {
+            long = Some(csv);
+            Document::default()
+        }
+        text => read(named, text)?,
+    };
+    document.meta.title = document.meta.title.or(title);
+    document.meta.date = document.meta.date.or(date);
+    match aspect {
+        Some(Aspect::Wide) => document.meta.slides = SlideSize::Wide,
+        Some(Aspect::Standard) => document.meta.slides = SlideSize::Standard,
+        None => {}
+    }
+    dress.put_on(&mut document);
+    if let Some(csv) = long {
+        return Ok((rows::stream(&document, &csv)?, None, document.meta.title));
+    }
+    if matches!(format, Format::Pdf | Format::Docx) {
+        drop_repeated_title(&mut document);
+    }
+    let (rendered, picture) = branding::draw(&document, format, fonts, with_picture)?;
+    Ok((rendered, picture, document.meta.title))
+}
+
+/// The document of a text, by that name where the text has none.
+fn read(named: &str, text: Text) -> Result<Document, RenderError> {
+    let documents = match text {
+        Text::Csv(csv) => return rows::from_csv(named, &csv),
+        Text::Json(rows) => return rows::from_json(named, &rows),
+        Text::Files(files) => {
+            let files = files.into_iter().map(|(name, text)| read(&name, text));
+            let mut files = files.collect::<Result<Vec<_>, _>>()?;
+            for file in &mut files {
+                file.meta.title = Some(named.to_owned());
+            }
+            files
+        }
+        Text::Markdown(parts) => {
+            parts.into_iter().map(with_pictures).collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    let whole = documents.into_iter().reduce(|mut whole, document| {
+        whole.append(document);
+        whole
+    });
+    Ok(whole.unwrap_or_default())
+}
+
+fn with_pictures(part: Part) -> Result<Document, RenderError> {
+    let mut document = markdown::read(&part.text)?;
+    document.assets = part.pictures.into_iter().map(|(url, Blob(bytes))| (url, bytes)).collect();
+    document.warnings.extend(part.warnings);
+    Ok(document)
+}
+
+/// Models like to give the title in the front matter and again as the first heading; on paper it
+/// would stand twice.
+fn drop_repeated_title(document: &mut Document) {
+    let repeats = match (&document.meta.title, document.blocks.first()) {
+        (Some(title), Some(Block::Heading { level: 1, content })) => {
+            plain_text(content).trim() == title.trim()
+        }
+        _ => false,
+    };
+    if repeats {
+        document.blocks.remove(0);
+    }
+}
+
+#[cfg(debug_assertions)]
+fn break_down(how: Breakdown) -> Result<(Answer, Vec<u8>), RenderError> {
+    fn deeper(depth: u64) -> u64 {
+        let room = std::hint::black_box([depth; 64]);
+        if room[0] == u64::MAX { 0 } else { deeper(depth + 1) + room[1] }
+    }
+    let mut kept = Vec::new();
+    loop {
+        match how {
+            Breakdown::Memory => kept.push(vec![1_u8; 1 << 20]),
+            Breakdown::Stack => kept.push(vec![deeper(0) as u8]),
+            Breakdown::Loop => std::hint::spin_loop(),
+            Breakdown::Panic => panic!("as asked"),
+        }
+    }
+}

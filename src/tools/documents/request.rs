@@ -1,0 +1,266 @@
+//! What a call asks for: the text, wherever it comes from, and how the file is to be.
+
+use renderers::Format;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use super::blob::Blob;
+use crate::tools::{
+    Context, ToolError,
+    arguments::{parse, schema},
+    file_names, workspace,
+};
+
+const MAX_TEXT_BYTES: u64 = 5 * 1024 * 1024;
+const MAX_ROWS_BYTES: u64 = 40 * 1024 * 1024;
+const MAX_FILES: usize = 50;
+
+/// Where the text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Text,
+    File,
+}
+
+/// What a call asks for.
+pub struct Job {
+    pub text: Text,
+    /// Without ending; `None` when the title is to name it.
+    pub name: Option<String>,
+    pub title: Option<String>,
+    pub aspect: Option<Aspect>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Text {
+    /// Texts that follow each other.
+    Markdown(Vec<Part>),
+    Csv(String),
+    Json(Value),
+    /// Rows by the names of their files, each a sheet or a section.
+    Files(Vec<(String, Text)>),
+}
+
+/// One text, and what it shows.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Part {
+    pub text: String,
+    /// Where the paths of its pictures start from.
+    pub folder: String,
+    pub pictures: BTreeMap<String, Blob>,
+    /// Why others are not among them.
+    pub warnings: Vec<String>,
+}
+
+impl Part {
+    pub fn new(text: String, folder: &str) -> Self {
+        let folder = folder.to_owned();
+        Self { text, folder, pictures: BTreeMap::new(), warnings: Vec::new() }
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FromText {
+    /// The document in Markdown: headings, lists, tables, code, quotes, pictures of the workspace.
+    markdown: String,
+    /// Name of the file; made out of the title if left out.
+    #[serde(default, alias = "file_name", alias = "filename")]
+    file_name: Option<String>,
+    /// Title of the document, where the front matter has none.
+    #[serde(default)]
+    title: Option<String>,
+    /// Shape of the slides; 16:9 if left out.
+    #[serde(default, alias = "aspect_ratio", alias = "aspect")]
+    aspect_ratio: Option<Aspect>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FromRows {
+    /// The workbook in Markdown: `## Name` for each sheet, tables.
+    #[serde(default)]
+    markdown: Option<String>,
+    /// Or one sheet as objects, whose keys are the columns.
+    #[serde(default)]
+    rows: Option<Vec<Map<String, Value>>>,
+    /// Or one sheet as CSV; the first line names the columns.
+    #[serde(default)]
+    csv: Option<String>,
+    /// Name of the file; made out of the title if left out.
+    #[serde(default, alias = "file_name", alias = "filename")]
+    file_name: Option<String>,
+    /// Title of the workbook; names the sheet of `rows` and `csv`.
+    #[serde(default)]
+    title: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FromFile {
+    /// Path of a Markdown, .csv or .json file in the workspace.
+    #[serde(alias = "file_path")]
+    file_path: String,
+    /// Paths of further files of the same kind, which follow the first in the same document.
+    #[serde(default, alias = "further_paths")]
+    further_paths: Vec<String>,
+    /// Name of the file that is made; made out of the first file's if left out.
+    #[serde(default, alias = "file_name", alias = "filename")]
+    file_name: Option<String>,
+    /// Title of the document, where the front matter has none.
+    #[serde(default)]
+    title: Option<String>,
+    /// Shape of the slides; 16:9 if left out.
+    #[serde(default, alias = "aspect_ratio", alias = "aspect")]
+    aspect_ratio: Option<Aspect>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+pub enum Aspect {
+    #[serde(rename = "16:9")]
+    Wide,
+    #[serde(rename = "4:3")]
+    Standard,
+}
+
+/// What a tool of that format and source takes.
+pub fn parameters(format: Format, source: Source) -> Value {
+    let mut schema = match (source, format) {
+        (Source::File, _) => schema::<FromFile>(),
+        (Source::Text, Format::Xlsx) => return schema::<FromRows>(),
+        (Source::Text, _) => schema::<FromText>(),
+    };
+    if format != Format::Pptx
+        && let Some(fields) = schema["properties"].as_object_mut()
+    {
+        fields.remove("aspectRatio");
+    }
+    schema
+}
+
+/// Reads the arguments, and the files that they name.
+pub async fn read(
+    (format, source): (Format, Source),
+    arguments: Value,
+    context: &Context,
+) -> Result<Job, ToolError> {
+    let job = match (source, format) {
+        (Source::File, _) => from_file(parse(arguments)?, context).await?,
+        (Source::Text, Format::Xlsx) => from_rows(parse(arguments)?)?,
+        (Source::Text, _) => {
+            let it: FromText = parse(arguments)?;
+            Job {
+                text: Text::Markdown(vec![Part::new(it.markdown, ".")]),
+                name: checked(it.file_name)?,
+                title: it.title,
+                aspect: it.aspect_ratio,
+            }
+        }
+    };
+    match &job.text {
+        Text::Markdown(parts) if parts.iter().all(|part| part.text.trim().is_empty()) => {
+            Err(ToolError::InvalidParameters("there is no text to draw".into()))
+        }
+        Text::Markdown(parts)
+            if parts.iter().map(|part| part.text.len() as u64).sum::<u64>() > MAX_TEXT_BYTES =>
+        {
+            Err(ToolError::InvalidParameters("the text is over 5 MB: split it".into()))
+        }
+        _ => Ok(job),
+    }
+}
+
+fn from_rows(it: FromRows) -> Result<Job, ToolError> {
+    let text = match (it.markdown, it.rows, it.csv) {
+        (Some(markdown), None, None) => Text::Markdown(vec![Part::new(markdown, ".")]),
+        (None, Some(rows), None) => {
+            Text::Json(Value::Array(rows.into_iter().map(Value::Object).collect()))
+        }
+        (None, None, Some(csv)) => Text::Csv(csv),
+        _ => {
+            let one = "give one of markdown, rows and csv";
+            return Err(ToolError::InvalidParameters(one.into()));
+        }
+    };
+    Ok(Job { text, name: checked(it.file_name)?, title: it.title, aspect: None })
+}
+
+async fn from_file(it: FromFile, context: &Context) -> Result<Job, ToolError> {
+    let (stem, _) = stem_and_ending(&it.file_path);
+    let name = checked(it.file_name)?.or_else(|| Some(stem.to_owned()));
+    let paths: Vec<&String> = std::iter::once(&it.file_path).chain(&it.further_paths).collect();
+    if paths.len() > MAX_FILES {
+        let many = format!("at most {MAX_FILES} files become one document");
+        return Err(ToolError::InvalidParameters(many));
+    }
+    let of_rows = paths.iter().filter(|path| is_rows(path)).count();
+    if of_rows > 0 && of_rows < paths.len() {
+        let mixed = "Markdown and rows (.csv, .json) do not go into one document".to_owned();
+        return Err(ToolError::InvalidParameters(mixed));
+    }
+    let text = match paths[..] {
+        [path] if of_rows > 0 => rows(path, context).await?,
+        _ if of_rows > 0 => {
+            let mut files = Vec::new();
+            for path in paths {
+                let (stem, _) = stem_and_ending(path);
+                files.push((stem.to_owned(), rows(path, context).await?));
+            }
+            Text::Files(files)
+        }
+        _ => {
+            let mut all = Vec::new();
+            for path in paths {
+                let text = bytes(path, MAX_TEXT_BYTES, context).await?;
+                all.push(Part::new(text, parts(path).0));
+            }
+            Text::Markdown(all)
+        }
+    };
+    let title = it.title.or_else(|| (of_rows > 0).then(|| stem.to_owned()));
+    Ok(Job { text, name, title, aspect: it.aspect_ratio })
+}
+
+async fn rows(path: &str, context: &Context) -> Result<Text, ToolError> {
+    let text = bytes(path, MAX_ROWS_BYTES, context).await?;
+    if stem_and_ending(path).1 != "json" {
+        return Ok(Text::Csv(text));
+    }
+    let json = serde_json::from_str(&text);
+    let odd = |error: serde_json::Error| {
+        ToolError::ExecutionFailed(format!("{path} is no JSON: {error}"))
+    };
+    json.map(Text::Json).map_err(odd)
+}
+
+fn is_rows(path: &str) -> bool {
+    matches!(stem_and_ending(path).1.as_str(), "csv" | "tsv" | "json")
+}
+
+/// Of a file's name; the ending in lower case.
+fn stem_and_ending(path: &str) -> (&str, String) {
+    let (_, name) = parts(path);
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    (stem, ending.to_lowercase())
+}
+
+/// Folder and name.
+fn parts(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or((".", path))
+}
+
+/// A name that somebody wished for is refused if it is none, not replaced in silence.
+fn checked(name: Option<String>) -> Result<Option<String>, ToolError> {
+    name.map(|name| file_names::file_name(&name)).transpose()
+}
+
+async fn bytes(path: &str, most: u64, context: &Context) -> Result<String, ToolError> {
+    let path = path.to_owned();
+    workspace::beneath(context, move |workspace, _| {
+        String::from_utf8(workspace.bytes(&path, most)?)
+            .map_err(|_| ToolError::ExecutionFailed(format!("{path} is no UTF-8 text")))
+    })
+    .await
+}

@@ -1,0 +1,153 @@
+//! What a server says without being asked: that its tools have changed, how far a call is, that it
+//! would like to question somebody.
+
+use rmcp::{
+    ClientHandler,
+    model::{
+        ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+        ElicitationCapability, ErrorData, FormElicitationCapability, Implementation,
+        ProgressNotificationParam, ProgressToken, UrlElicitationCapability,
+    },
+    service::{NotificationContext, RequestContext, RoleClient},
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+use tokio::sync::{Notify, watch};
+
+use super::elicit::{self, Asker};
+use crate::{
+    journal::ids::CallId,
+    texts,
+    tools::{Context, elicit::People},
+};
+
+/// One for each connection.
+pub(super) struct ClientEvents {
+    /// Rung when the server's tools may be others than they were.
+    changed: Arc<Notify>,
+    calls: Mutex<HashMap<ProgressToken, Arc<InFlightCall>>>,
+    /// All that have not ended, known here before the server is.
+    begun: Mutex<Vec<Weak<InFlightCall>>>,
+}
+
+/// A call under way.
+pub(super) struct InFlightCall {
+    server: String,
+    tool: String,
+    call: CallId,
+    /// Where people see how far it is, and whom the server can ask.
+    progress: watch::Sender<String>,
+    pub people: People,
+    /// Rings at each sign of life.
+    pub alive: Notify,
+    /// What the server has asked without getting an answer.
+    unanswered: Mutex<Vec<String>>,
+}
+
+impl InFlightCall {
+    pub fn of(server: &str, tool: &str, context: &Context) -> Arc<Self> {
+        Arc::new(Self {
+            server: server.to_owned(),
+            tool: tool.to_owned(),
+            call: context.call.clone(),
+            progress: context.progress.clone(),
+            people: context.people.clone(),
+            alive: Notify::new(),
+            unanswered: Mutex::default(),
+        })
+    }
+
+    /// Puts the server's question to the person for whom the call runs.
+    pub async fn ask(&self, request: &ElicitRequestParams) -> ElicitResult {
+        let asker = Asker { server: &self.server, call: &self.call, people: &self.people };
+        let (result, unanswered) = elicit::put(&asker, request).await;
+        self.alive.notify_one();
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).extend(unanswered);
+        result
+    }
+
+    pub fn unanswered(&self) -> Vec<String> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl ClientEvents {
+    pub fn ringing(changed: Arc<Notify>) -> Self {
+        Self { changed, calls: Mutex::default(), begun: Mutex::default() }
+    }
+
+    pub fn begins(&self, call: &Arc<InFlightCall>) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.retain(|call| call.strong_count() > 0);
+        begun.push(Arc::downgrade(call));
+    }
+
+    /// The call under way, if there is but one.
+    fn only_call(&self) -> Option<Arc<InFlightCall>> {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = begun.iter().filter_map(Weak::upgrade);
+        calls.next().filter(|_| calls.next().is_none())
+    }
+
+    pub fn follow(&self, token: ProgressToken, call: Arc<InFlightCall>) {
+        self.calls().insert(token, call);
+    }
+
+    pub fn forget(&self, token: &ProgressToken) {
+        self.calls().remove(token);
+    }
+
+    /// Whether no call is under way.
+    pub fn rests(&self) -> bool {
+        self.calls().is_empty()
+    }
+
+    fn calls(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, Arc<InFlightCall>>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientHandler for ClientEvents {
+    fn get_info(&self) -> ClientConfig {
+        let us = Implementation::new("countersign", env!("CARGO_PKG_VERSION"));
+        let mut able = ClientCapabilities::default();
+        let form = FormElicitationCapability::new().with_schema_validation(true);
+        let elicitation = ElicitationCapability::new().with_form(form);
+        able.elicitation = Some(elicitation.with_url(UrlElicitationCapability::new()));
+        ClientConfig::new(able, us)
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_progress(
+        &self,
+        said: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let Some(call) = self.calls().get(&said.progress_token).cloned() else { return };
+        call.alive.notify_one();
+        let text =
+            texts::progress(&call.tool, (said.progress, said.total), said.message.as_deref());
+        call.progress.send_replace(text);
+    }
+
+    /// Which of several calls it is for, the old protocol does not say: a question is put to nobody
+    /// who might not be meant.
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let Some(call) = self.only_call() else {
+            return Ok(ElicitResult::new(ElicitationAction::Decline));
+        };
+        tokio::select! {
+            answer = call.ask(&request) => Ok(answer),
+            () = context.ct.cancelled() => Ok(ElicitResult::new(ElicitationAction::Cancel)),
+        }
+    }
+}

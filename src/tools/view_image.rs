@@ -1,0 +1,96 @@
+//! `look_at`: a picture of the workspace before the eyes of the model. What is shown is made in a
+//! sandbox, as anybody may have made the picture, and kept among the artifacts: the same bytes stand
+//! in every prompt.
+
+use async_trait::async_trait;
+use renderers::read::limits;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    Context, Output, Tool, ToolError,
+    arguments::{parse, schema},
+    documents::blob::Blob,
+    file_names,
+    sandbox::{Sandbox, run},
+    workspace,
+};
+use crate::{
+    agent::catalog::{Domain, Subject, Tier, ToolSpec},
+    journal::event::Attachment,
+    store::files::Artifacts,
+};
+
+/// How long one picture may take; S14.
+const VIEW_FOR: Duration = Duration::from_secs(10);
+
+/// `look_at`
+pub struct LookAt {
+    pub sandbox: Arc<Sandbox>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Arguments {
+    /// Path of the picture in the workspace: PNG, JPEG, GIF, WebP or BMP.
+    #[serde(alias = "file_path", alias = "filePath")]
+    path: String,
+    /// What to find out about it.
+    #[serde(default)]
+    question: Option<String>,
+}
+
+#[async_trait]
+impl Tool for LookAt {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            subject: Some(Subject::Path("path")),
+            tier: Tier::Extension,
+            // Anybody may have drawn it.
+            untrusted: true,
+            domain: Domain::Container,
+            ..ToolSpec::read_only(
+                "look_at",
+                "Shows you a picture of the workspace, as one that you have made.\nThose that \
+                 people send are shown to you by themselves.",
+                schema::<Arguments>(),
+            )
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Arguments { path, question } = parse(arguments)?;
+        let opened = path.clone();
+        let bytes = workspace::beneath(context, move |workspace, _| {
+            workspace.bytes(&opened, limits::INPUT_BYTES as u64)
+        })
+        .await?;
+        let view = view(&self.sandbox, &path, bytes, &context.artifacts).await?;
+        let question = question.unwrap_or_else(|| "Describe what matters in it.".to_owned());
+        let text = format!("{path} follows as a picture. {question}");
+        Ok(Output { views: vec![view], ..Output::text(text) })
+    }
+}
+
+/// What a model is shown of a picture, under the picture's path.
+pub async fn view(
+    sandbox: &Sandbox,
+    path: &str,
+    bytes: Vec<u8>,
+    artifacts: &Artifacts,
+) -> Result<Attachment, ToolError> {
+    let failed = |why: &str| ToolError::ExecutionFailed(format!("{path} cannot be shown: {why}"));
+    let ended = run::to_its_end(sandbox.viewer()?, bytes, VIEW_FOR).await?;
+    let Ok(drawn) = serde_json::from_slice::<Result<Blob, String>>(&ended.stdout.head) else {
+        tracing::debug!(code = ended.code, said = ended.stderr.text(), "a decoder broke down");
+        return Err(failed("it takes more memory or time than a picture may, or is damaged"));
+    };
+    let Blob(drawn) = drawn.map_err(|why| failed(&why))?;
+    let media_type = file_names::media_type("picture.jpg", &drawn);
+    artifacts.put(path, &media_type, drawn).await.map_err(|problem| {
+        tracing::error!(%problem, "a picture is not kept");
+        failed("it could not be stored; try again later")
+    })
+}

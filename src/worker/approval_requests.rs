@@ -1,0 +1,201 @@
+//! Puts to people what the guard wants asked.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    audit, guard_context,
+    turn::{Flow, Turn},
+};
+use crate::{
+    agent::{grants, guard, next::Question, policy},
+    crash,
+    gateway::approvals,
+    journal::{
+        event::{Asks, Attachment, Call, Event, Outcome, ToolResult},
+        ids::ApprovalId,
+    },
+    store::{self, approval_request::Asked},
+    texts::{self, QuestionText},
+    tools::{Context, files, workspace},
+};
+
+/// Commits the questions; the turn ends here, and goes on when somebody has decided.
+pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flow> {
+    let mut change = turn.change(vec![], vec![]);
+    let mut room = room_for_questions(turn).await?;
+    for question in questions {
+        if room == 0 {
+            change.events.push(refused(&question, texts::too_many_questions(PER_HOUR)));
+            continue;
+        }
+        let scene = match guard_context::with_files(turn, &question.call).await {
+            Ok(scene) => scene,
+            Err(why) => {
+                change.events.push(refused(&question, why.to_string()));
+                continue;
+            }
+        };
+        room -= 1;
+        let digest = guard::digest_of(&question.call, &scene);
+        let asked = put(turn, &question, digest).await?;
+        change.facts.push(audit::asked(turn, &question.call, &question.reason, &asked));
+        change.events.push(asked.event());
+        change.asked.push(asked);
+    }
+    turn.record(change).await
+}
+
+/// The most questions that a conversation may put to people in an hour: who is asked without end
+/// does not read any more.
+const PER_HOUR: usize = 60;
+
+pub(super) async fn room_for_questions(turn: &Turn<'_>) -> Result<usize> {
+    let gateway = &turn.worker.gateway;
+    let conversation = turn.claimed.lease.home().clone();
+    let since = gateway.clock.now() - TimeDelta::hours(1);
+    let count = gateway.store.read(move |tx| {
+        Box::pin(async move { store::approvals::asked_since(tx, &conversation, since).await })
+    });
+    let room = PER_HOUR.saturating_sub(count.await?);
+    Ok(if crash::planted("questions") { usize::MAX } else { room })
+}
+
+fn refused(question: &Question, text: String) -> Event {
+    let call = question.call.id.clone();
+    let result = ToolResult::text(Outcome::Denied, text);
+    Event::ToolFinished { call, result }
+}
+
+async fn put(turn: &Turn<'_>, question: &Question, digest: String) -> Result<Asked> {
+    let Question { call, asks, lasting, approvers, .. } = question;
+    let id = ApprovalId::new();
+    let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
+    let request = request(turn, question, &id, expires_at).await?;
+    let Request { title, arguments, text, file } = request;
+    // What several have to agree on is agreed on for each call.
+    let lasting = *lasting && approvers.needed == 1;
+    let spec = turn.spec(call);
+    let redactor = &turn.worker.redactor;
+    // A grant is listed and shown to others: it may not hold what looks like a secret.
+    let open = lasting && redactor.value(&call.arguments) == call.arguments;
+    let proposal = spec.filter(|_| open).and_then(|spec| grants::propose(spec, call));
+    let here = lasting && !spec.is_some_and(grants::runs_anything);
+    let choices = turn.claimed.words().choices(*asks, (here, proposal.is_some()), file.is_some());
+    let offers = choices.iter().map(|choice| choice.key).collect();
+    let (approval, reply_to) = (id.to_string(), turn.reply_to());
+    let what = Outgoing::Question { markdown: text.markdown, approval, choices, reply_to };
+    Ok(Asked {
+        id,
+        call: call.id.clone(),
+        asks: *asks,
+        tool: call.tool.clone(),
+        digest,
+        title: settled_title(&title, *asks, &redactor.value(&call.arguments)),
+        arguments,
+        requester: turn.requester(),
+        approvers: approvers.clone(),
+        proposal,
+        offers,
+        expires_at,
+        file,
+        shows: parts(turn, what),
+    })
+}
+
+/// What people are shown; the digest binds what runs.
+struct Request {
+    title: String,
+    arguments: Value,
+    text: QuestionText,
+    /// Everything, where the text leaves something out.
+    file: Option<Attachment>,
+}
+
+/// Nothing is hidden in it but secrets of the configuration: what only looks like a secret may be
+/// what the decision hangs on.
+async fn request(
+    turn: &Turn<'_>,
+    question: &Question,
+    id: &ApprovalId,
+    expires_at: DateTime<Utc>,
+) -> Result<Request> {
+    let Question { call, asks, reason, .. } = question;
+    let redactor = &turn.worker.redactor;
+    let arguments = redactor.marked_value(&call.arguments);
+    let context = context_after_reads(turn, call).await;
+    let preview = turn.worker.toolbox.preview(call, &context).await;
+    let preview = preview.map(|preview| preview.map(|text| redactor.marked(text)));
+    let remarks = turn.session.remarks.get(&call.id).map(|remarks| remarks.join("\n"));
+    let reason =
+        [Some(reason.clone()), remarks].into_iter().flatten().collect::<Vec<_>>().join("\n");
+    let words = turn.claimed.words();
+    let title = words.question_title(*asks, &call.tool);
+    let title = match &turn.claimed.sub_agent {
+        Some(sub_agent) => texts::asked_by(&sub_agent.agent, &title),
+        None => title,
+    };
+    let text = words.question(&texts::QuestionParts {
+        title: &title,
+        summary: turn.spec(call).map_or("", |spec| spec.description.as_str()),
+        arguments: &arguments,
+        preview: preview.as_ref(),
+        reason: &reason,
+        requester: &turn.requester().name,
+        expires_at,
+        code: &approvals::code(id),
+    });
+    let mut file = None;
+    if text.is_cut {
+        let everything = texts::everything(&arguments, preview.as_ref());
+        let bytes = everything.text.into_bytes();
+        let put = context.artifacts.put(everything.name, everything.media_type, bytes);
+        file = Some(put.await?);
+    }
+    Ok(Request { title, arguments, text, file })
+}
+
+/// The call runs when its siblings have run: what a `read_file` of the same reply reads counts as
+/// read in the preview.
+async fn context_after_reads(turn: &Turn<'_>, call: &Call) -> Context {
+    let mut context = turn.context(call.id.clone(), CancellationToken::new());
+    let siblings = turn.session.open_calls().map(|open| &open.call);
+    let reads = siblings.filter(|sibling| sibling.id != call.id && sibling.tool == READS);
+    let paths: Vec<_> = reads
+        .filter_map(|read| policy::subject(turn.spec(read)?, &read.arguments))
+        .filter(|path| !context.seen.contains_key(path))
+        .collect();
+    if !paths.is_empty() {
+        let seen = workspace::beneath(&context, move |ws, _| Ok(files::seen_now(ws, &paths)));
+        context.seen.extend(seen.await.unwrap_or_default());
+    }
+    context
+}
+
+/// The tool by which an agent gets to know a file.
+const READS: &str = "read_file";
+
+/// The parts in which the channel can show it, with room in the last for what is added to it later:
+/// votes, a proposed leave.
+pub(super) fn parts(turn: &Turn<'_>, question: Outgoing) -> Vec<Outgoing> {
+    let Some(connected) = turn.worker.gateway.channels.get(&turn.claimed.channel) else {
+        return vec![question];
+    };
+    let mut limits = connected.channel.limits().clone();
+    limits.text -= (limits.text / 3).min(ROOM);
+    question.degrade(&limits)
+}
+
+/// In what the channel counts.
+const ROOM: usize = 600;
+
+/// What remains of the question says which call it was about.
+fn settled_title(title: &str, asks: Asks, arguments: &Value) -> String {
+    match asks {
+        Asks::Allow => format!("{title} {}", texts::in_short(arguments)),
+        Asks::Retry | Asks::Answer => title.to_owned(),
+    }
+}

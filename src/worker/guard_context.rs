@@ -1,0 +1,149 @@
+//! What the guard has to know besides the session: rules of the database, roles, files as they are.
+
+use anyhow::Result;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError, RwLock},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::turn::Turn;
+use crate::{
+    agent::{
+        catalog::Found,
+        guard,
+        policy::{Files, GuardContext, Origin, Rule},
+        rules, taint,
+    },
+    journal::{
+        event::{Call, Event, Outcome, Speaker, ToolResult},
+        ids::CallId,
+        role::Role,
+        session::CallState,
+    },
+    store::{Store, approvals, rules as stored},
+    tools::{ToolError, file_binding, workspace},
+};
+
+/// The rules of the database, compiled, with their version.
+#[derive(Default)]
+pub struct RuleBook {
+    open: RwLock<(i64, Arc<Vec<Rule>>)>,
+}
+
+impl RuleBook {
+    /// The rules of that version or a later one; read again only if they have changed.
+    pub async fn at(&self, store: &Store, version: i64) -> Result<Arc<Vec<Rule>>> {
+        let (known, rules) = self.open.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if known == version {
+            return Ok(rules);
+        }
+        let (version, document) =
+            store.read(|tx| Box::pin(async move { stored::all(tx).await })).await?;
+        let rules = Arc::new(rules::compile(&document.rules, Origin::Database)?);
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = (version, rules.clone());
+        Ok(rules)
+    }
+}
+
+/// How things stand now. Only where a call waits to be judged is the database asked: a rule that
+/// was changed a moment ago counts already.
+pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
+    let gateway = &turn.worker.gateway;
+    let mut scene = GuardContext {
+        agent: turn.agent.id.clone(),
+        channel: turn.claimed.channel.clone(),
+        now: gateway.clock.now(),
+        language: turn.claimed.language(),
+        folder: turn.worker.workspace_name(turn.claimed),
+        depth: turn.claimed.sub_agent.as_ref().map_or(0, |sub_agent| sub_agent.depth),
+        ..GuardContext::default()
+    };
+    if turn.session.open_calls().next().is_none() {
+        return Ok(scene);
+    }
+    scene.asked_below = asked_below(turn).await?;
+    let (version, role) = version_and_role(turn, &scene.channel).await?;
+    scene.role = Some(role.as_str().to_owned());
+    scene.stored = turn.worker.rules.at(&gateway.store, version).await?;
+    for open in turn.session.open_calls() {
+        if matches!(open.state, CallState::Decided { .. }) {
+            let files = files(turn, &open.call).await;
+            // What cannot be bound any more is not what was asked about.
+            let files = files.unwrap_or_else(|why| Files::from([(String::new(), why.to_string())]));
+            scene.files.insert(open.call.id.clone(), files);
+        }
+    }
+    Ok(scene)
+}
+
+/// Whether somebody who writes meanwhile has to be told that a sub-agent waits for a decision.
+async fn asked_below(turn: &Turn<'_>) -> Result<bool> {
+    let delegated = turn.session.open_calls().any(|open| open.state == CallState::Delegated);
+    if !delegated || !turn.session.awaits_model() {
+        return Ok(false);
+    }
+    let conversation = turn.claimed.lease.conversation().clone();
+    let store = &turn.worker.gateway.store;
+    let open =
+        store.read(move |tx| Box::pin(async move { approvals::pending(tx, &conversation).await }));
+    Ok(!open.await?.is_empty())
+}
+
+/// The version of the rules, and the least of the roles of those whose words the calls may follow.
+async fn version_and_role(turn: &Turn<'_>, channel: &str) -> Result<(i64, Role)> {
+    let session = &turn.session;
+    let nobody = Speaker { id: String::new(), name: String::new() };
+    let mut people: Vec<_> = session.requester.iter().chain(&session.joined).collect();
+    if people.is_empty() {
+        people.push(&nobody);
+    }
+    let (mut version, mut least) = (0, Role::Owner);
+    for by in people {
+        let (channel, person) = (channel.to_owned(), by.id.clone());
+        let read = turn.worker.gateway.store.read(move |tx| {
+            Box::pin(async move { stored::version_and_role(tx, &channel, &person).await })
+        });
+        let (now, role) = read.await?;
+        // Who is let in by the configuration stands in no table.
+        let own = turn.manners().roles.get(&by.id).copied();
+        let role = own.max(role.as_deref().and_then(Role::parse)).unwrap_or(Role::Member);
+        (version, least) = (now, least.min(role));
+    }
+    Ok((version, least))
+}
+
+/// The scene with the files that this call names; or why it cannot be said which.
+pub(super) async fn with_files(turn: &Turn<'_>, call: &Call) -> Result<GuardContext, ToolError> {
+    let mut scene = turn.scene.clone();
+    scene.files.insert(call.id.clone(), files(turn, call).await?);
+    Ok(scene)
+}
+
+async fn files(turn: &Turn<'_>, call: &Call) -> Result<Files, ToolError> {
+    let Found::Tool(spec) = turn.agent.catalog.find(&call.tool) else { return Ok(Files::new()) };
+    let named = guard::files_named(spec, &call.arguments);
+    let context = turn.context(call.id.clone(), CancellationToken::new());
+    let mut files = turn.worker.toolbox.bound(call, &context).await?;
+    if !named.is_empty() {
+        let bound =
+            workspace::beneath(&context, move |ws, _| file_binding::bind_named(ws, named)).await?;
+        files.extend(bound);
+    }
+    Ok(files)
+}
+
+/// That the result of this call brings other people's words, as far as it does.
+pub(super) fn tainted(turn: &Turn<'_>, id: &CallId, result: &ToolResult) -> Vec<Event> {
+    let Some(open) = turn.session.open_calls().find(|open| open.call.id == *id) else {
+        return Vec::new();
+    };
+    let Found::Tool(spec) = turn.agent.catalog.find(&open.call.tool) else { return Vec::new() };
+    if !matches!(result.outcome, Outcome::Done | Outcome::Failed) {
+        return Vec::new();
+    }
+    let own = taint::source(&open.call, spec, &turn.session);
+    let sources: BTreeSet<_> = own.into_iter().chain(result.foreign.iter().cloned()).collect();
+    let new = sources.into_iter().filter(|source| !turn.session.taint.contains(source));
+    new.map(|source| Event::Tainted { source }).collect()
+}

@@ -1,0 +1,211 @@
+//! The calls that a turn has under way, each in a task of its own.
+
+use futures::FutureExt as _;
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    future::Future,
+    panic::AssertUnwindSafe,
+};
+use tokio::{sync::watch, task::JoinSet};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument as _;
+
+use super::elicitation::Asking;
+use crate::{
+    journal::{
+        event::{Call, Event, Outcome, ToolResult},
+        ids::CallId,
+        session::Session,
+    },
+    texts,
+};
+
+/// What a turn knows of its calls: they go on while the loop looks at what else has happened.
+#[derive(Default)]
+pub(super) struct Running {
+    pub calls: Calls,
+    /// Calls that have ended and are not recorded yet. They leave this queue once they are.
+    pub finished: VecDeque<Done>,
+    pub cancel: BTreeMap<CallId, CancellationToken>,
+    /// Those that the rate limit has counted already.
+    pub counted: BTreeSet<CallId>,
+    /// The latest progress that one of them has reported.
+    pub progress: watch::Sender<String>,
+    /// Their questions to people.
+    pub asking: Asking,
+    /// Whether the questions are withdrawn of calls that died with an earlier turn.
+    pub begun: bool,
+}
+
+/// The tasks of the calls under way. Dropping this aborts them.
+///
+/// A call is a task and not a future that the turn polls, because the turn does not poll it while it
+/// waits for the database: a future that is not polled would keep the connection, permit or lock
+/// that it was just granted, and the turn might wait for that very one.
+#[derive(Default)]
+pub(super) struct Calls(JoinSet<Done>);
+
+/// A call that is about to run.
+#[derive(Debug, Clone)]
+pub(super) struct Begun {
+    pub call: Call,
+    /// Who let it run.
+    pub rule: Value,
+    /// Whether it must not run twice.
+    pub once: bool,
+}
+
+/// How a call ended.
+pub(super) struct Ended {
+    pub result: Result<ToolResult, Lost>,
+    /// What hooks did to the result.
+    pub hooked: Vec<Event>,
+}
+
+/// A call that has ended.
+pub(super) struct Done {
+    pub begun: Begun,
+    pub ended: Ended,
+}
+
+/// Why there is no result to record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// This worker had lost its lease before the call began, and did not run it.
+    Lease,
+    /// The call may have run, and its answer never came. It stays begun, as after a crash.
+    Answer,
+}
+
+impl From<Lost> for Ended {
+    fn from(lost: Lost) -> Self {
+        Self { result: Err(lost), hooked: Vec::new() }
+    }
+}
+
+impl Begun {
+    /// What is known of a call whose task panicked. A call that must not run twice may have taken
+    /// effect, which only a person can find out.
+    fn panicked(&self) -> Ended {
+        tracing::error!(tool.name = self.call.tool, call = %self.call.id, "a call panicked");
+        if self.once {
+            return Lost::Answer.into();
+        }
+        let result = ToolResult::text(Outcome::Failed, texts::CALL_PANICKED.to_owned());
+        Ended { result: Ok(result), hooked: Vec::new() }
+    }
+}
+
+impl Done {
+    pub fn id(&self) -> &CallId {
+        &self.begun.call.id
+    }
+}
+
+impl Calls {
+    /// Starts a call in a task that shutdown waits for.
+    pub fn start(
+        &mut self,
+        tasks: &TaskTracker,
+        begun: Begun,
+        run: impl Future<Output = Ended> + Send + 'static,
+    ) {
+        let supervised = async move {
+            let ended = AssertUnwindSafe(run).catch_unwind().await;
+            let ended = ended.unwrap_or_else(|_panic| begun.panicked());
+            Done { begun, ended }
+        };
+        self.0.spawn(tasks.track_future(supervised.in_current_span()));
+    }
+
+    /// The next call that ends; `None` while none is under way. Cancel safe.
+    pub async fn next(&mut self) -> Option<Done> {
+        // Panics are caught within the task, and nobody else aborts it: what remains is a runtime
+        // that shuts down.
+        self.0.join_next().await?.ok()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Running {
+    /// Whether no call is under way or waits to be recorded.
+    pub fn is_idle(&self) -> bool {
+        self.calls.is_empty() && self.finished.is_empty()
+    }
+
+    /// Cancels the calls whose results nobody needs, because a person has stopped them.
+    pub fn cancel_ended(&mut self, session: &Session) {
+        let open: BTreeSet<_> = session.open_calls().map(|open| &open.call.id).collect();
+        for (_, cancel) in self.cancel.iter().filter(|(id, _)| !open.contains(id)) {
+            cancel.cancel();
+        }
+    }
+
+    /// Forgets a call that is recorded.
+    pub fn forget(&mut self, id: &CallId) {
+        self.cancel.remove(id);
+        self.counted.remove(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn begun(once: bool) -> Begun {
+        let call = Call {
+            id: CallId::new(),
+            model_id: "m".into(),
+            tool: "tool".into(),
+            arguments: Value::Null,
+        };
+        Begun { call, rule: Value::Null, once }
+    }
+
+    /// A panic ends its own call only; one that must not run twice stays unknown.
+    #[tokio::test]
+    async fn a_call_that_panics_ends_alone() {
+        let (mut calls, tasks) = (Calls::default(), TaskTracker::new());
+        for once in [false, true] {
+            calls.start(&tasks, begun(once), async { panic!("on purpose") });
+        }
+        let good = async {
+            Ended { result: Ok(ToolResult::text(Outcome::Done, "good".into())), hooked: vec![] }
+        };
+        calls.start(&tasks, begun(false), good);
+        let mut outcomes = Vec::new();
+        while let Some(done) = calls.next().await {
+            let outcome = done.ended.result.map(|result| result.outcome);
+            assert_eq!(outcome == Err(Lost::Answer), done.begun.once);
+            outcomes.push(outcome);
+        }
+        assert_eq!(outcomes.len(), 3);
+        assert!(outcomes.contains(&Ok(Outcome::Done)) && outcomes.contains(&Ok(Outcome::Failed)));
+        tasks.close();
+        tasks.wait().await;
+    }
+
+    /// What a call holds is given back when its turn is dropped, and shutdown waits for that.
+    #[tokio::test]
+    async fn dropping_the_turn_ends_its_calls() {
+        let (mut calls, tasks) = (Calls::default(), TaskTracker::new());
+        let held = Arc::new(());
+        let kept = held.clone();
+        calls.start(&tasks, begun(true), async move {
+            std::future::pending::<()>().await;
+            drop(kept);
+            Lost::Answer.into()
+        });
+        tokio::task::yield_now().await;
+        assert_eq!(Arc::strong_count(&held), 2);
+        drop(calls);
+        tasks.close();
+        tasks.wait().await;
+        assert_eq!(Arc::strong_count(&held), 1);
+    }
+}

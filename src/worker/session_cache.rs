@@ -1,0 +1,345 @@
+//! Sessions in memory: a cache. The journal is only ever appended to, so that a session that was
+//! folded once stays true, and the worker that takes it out reads on from where it ends. What is not in memory
+//! is read from its stored snapshot.
+
+use anyhow::Result;
+use hashlink::LinkedHashMap;
+use serde_json::Value;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::{
+    journal::{
+        event::{Attachment, Call, Entry, Event, Speaker},
+        ids::ConversationId,
+        session::messages::{FileState, SentFile},
+        session::{CallState, Item, OpenCall, Session, Turn},
+    },
+    store::{
+        Store,
+        leases::Lease,
+        sessions::{Folded, PAGE, Stored},
+    },
+};
+
+/// Events that were read to bring sessions up to date.
+pub const EVENTS_READ: &str = "countersign_events_read_total";
+
+/// What all that is kept weighs at most, roughly.
+const BUDGET_BYTES: usize = 64 * 1024 * 1024;
+/// The events after which a new snapshot is stored, when a turn has ended.
+const SNAPSHOT_EVERY: usize = 100;
+
+/// What the turns under way may weigh at most, roughly.
+const FLIGHT_BYTES: usize = 1024 * 1024 * 1024;
+/// What a permit of [`Sessions::flight`] stands for.
+const UNIT_BYTES: usize = 1024;
+/// A turn has its session, the prompt made of it, that without secrets, and the request to the model.
+const COPIES: usize = 4;
+/// How long a turn waits for others to end, before its conversation is left to another node.
+const WAITS_FOR: Duration = Duration::from_secs(30);
+
+/// The sessions that were used last, and the room for those in use.
+pub struct Sessions {
+    kept: Mutex<Kept>,
+    flight: Semaphore,
+    flight_bytes: usize,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self::with_room(FLIGHT_BYTES)
+    }
+}
+
+#[derive(Default)]
+struct Kept {
+    /// The one that was used last stands last.
+    sessions: LinkedHashMap<ConversationId, (Folded, usize)>,
+    bytes: usize,
+}
+
+impl Sessions {
+    fn with_room(flight_bytes: usize) -> Self {
+        let flight = Semaphore::new(flight_bytes / UNIT_BYTES);
+        Self { kept: Mutex::default(), flight, flight_bytes }
+    }
+
+    /// Takes a session out; or reads its snapshot, if it is not in memory.
+    pub(super) async fn take(&self, store: &Store, lease: &Lease) -> Result<Folded> {
+        match self.take_kept(lease.conversation()) {
+            Some(folded) => Ok(folded),
+            None => store.stored_session(lease.conversation()).await,
+        }
+    }
+
+    /// Waits for room for a turn on that session; `None` if there is none in time.
+    pub(super) async fn room(&self, session: &Session) -> Option<SemaphorePermit<'_>> {
+        let bytes = (weight(session) * COPIES).min(self.flight_bytes);
+        let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).ok()?;
+        let room = tokio::time::timeout(WAITS_FOR, self.flight.acquire_many(units)).await;
+        room.ok().map(|room| room.expect("never closed"))
+    }
+
+    /// Keeps a session for the next turn, and stores a snapshot when there is much that is in none.
+    pub(super) async fn keep(&self, store: &Store, lease: &Lease, mut folded: Folded) {
+        let conversation = lease.conversation();
+        if folded.stored.unsaved >= SNAPSHOT_EVERY {
+            match store.store_session(conversation, &mut folded).await {
+                Ok(true) => {}
+                // Another node has stored one, or something was erased: it is read anew.
+                Ok(false) => return,
+                Err(problem) => {
+                    let problem = format!("{problem:#}");
+                    tracing::warn!(conversation.id = %conversation, problem, "no snapshot is stored");
+                }
+            }
+        }
+        self.keep_within(BUDGET_BYTES, conversation, folded);
+    }
+
+    fn take_kept(&self, conversation: &ConversationId) -> Option<Folded> {
+        let mut kept = self.kept();
+        let (folded, weight) = kept.sessions.remove(conversation)?;
+        kept.bytes -= weight;
+        Some(folded)
+    }
+
+    fn keep_within(&self, budget: usize, conversation: &ConversationId, folded: Folded) {
+        let weight = weight(&folded.session);
+        let mut kept = self.kept();
+        if let Some((_, old)) = kept.sessions.remove(conversation) {
+            kept.bytes -= old;
+        }
+        if weight > budget {
+            return;
+        }
+        kept.bytes += weight;
+        kept.sessions.insert(conversation.clone(), (folded, weight));
+        while kept.bytes > budget {
+            let Some((_, (_, freed))) = kept.sessions.pop_front() else { break };
+            kept.bytes -= freed;
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Folds in what has happened since, and lets `hear` know of it.
+pub(super) async fn catch_up(
+    store: &Store,
+    conversation: &ConversationId,
+    session: &mut Session,
+    stored: &mut Stored,
+    mut hear: impl FnMut(&Entry),
+) -> Result<()> {
+    loop {
+        let entries = store.next_events(conversation, session.seq).await?;
+        metrics::counter!(EVENTS_READ).increment(entries.len() as u64);
+        for entry in &entries {
+            session.apply(entry);
+            hear(entry);
+            // What went before is needed no more, and nobody expects it to stay in a snapshot.
+            let restarted = matches!(entry.event, Event::Restarted { .. });
+            stored.unsaved += if restarted { SNAPSHOT_EVERY } else { 1 };
+        }
+        if entries.len() < PAGE {
+            return Ok(());
+        }
+    }
+}
+
+/// What an entry of a list or a map weighs besides its texts.
+const EACH: usize = 256;
+
+/// A little more than the texts: names, ids and places have some weight too. Each field is named, so
+/// that none is forgotten.
+pub(super) fn weight(session: &Session) -> usize {
+    let Session {
+        items,
+        calls,
+        enabled,
+        allowed,
+        seen,
+        requester,
+        joined,
+        turn,
+        taint,
+        foreign,
+        sent,
+        pinned,
+        done,
+        used,
+        remarks,
+        memory,
+        model,
+        standing,
+        seq: _,
+        said_upto: _,
+        said_at: _,
+        answered_upto: _,
+        reminded_upto: _,
+        prepared: _,
+    } = session;
+    let Turn { asking, .. } = turn;
+    let texts = [enabled, taint, pinned].into_iter().flatten();
+    let pairs = seen.iter().chain(sent).map(|(key, value)| EACH + key.len() + value.len());
+    EACH + items.iter().map(of_item).sum::<usize>()
+        + calls.iter().map(of_open).sum::<usize>()
+        + texts.chain(foreign).map(|text| EACH + text.len()).sum::<usize>()
+        + pairs.sum::<usize>()
+        + requester.iter().chain(joined).map(of_speaker).sum::<usize>()
+        + remarks.values().flatten().map(|text| EACH + text.len()).sum::<usize>()
+        + memory.iter().chain(model).map(String::len).sum::<usize>()
+        + EACH * (allowed.len() + asking.len() + done.len() + used.len() + standing.grants.len())
+}
+
+fn of_item(item: &Item) -> usize {
+    EACH + match item {
+        Item::Said { by, text, message, files, .. } => {
+            let files = files.iter().map(of_file).sum::<usize>();
+            of_speaker(by) + text.len() + message.len() + files
+        }
+        Item::Summary { text } | Item::Note { text, .. } => text.len(),
+        Item::Replied { text, calls, .. } => {
+            let calls = calls
+                .iter()
+                .map(|(call, result)| of_call(call) + result.as_ref().map_or(0, String::len));
+            text.len() + calls.sum::<usize>()
+        }
+        Item::Looked { view, .. } => of_attachment(view),
+    }
+}
+
+fn of_open(open: &OpenCall) -> usize {
+    let state = match &open.state {
+        CallState::Asked { digest, .. } | CallState::Decided { digest, .. } => digest.len(),
+        _ => 0,
+    };
+    of_call(&open.call) + state
+}
+
+fn of_call(call: &Call) -> usize {
+    EACH + call.tool.len() + call.model_id.len() + of_value(&call.arguments)
+}
+
+fn of_speaker(by: &Speaker) -> usize {
+    by.id.len() + by.name.len()
+}
+
+fn of_file(sent: &SentFile) -> usize {
+    let state = match &sent.state {
+        FileState::Waiting => 0,
+        FileState::Taken { path, attachment, view } => {
+            let view = view.as_ref().map_or(0, of_attachment);
+            path.len() + of_attachment(attachment) + view
+        }
+        FileState::Lost { reason } => reason.len(),
+    };
+    EACH + sent.file.id.len() + sent.file.name.len() + state
+}
+
+fn of_attachment(file: &Attachment) -> usize {
+    file.name.len() + file.media_type.len() + file.digest.len()
+}
+
+fn of_value(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 24,
+        Value::Array(items) => items.iter().map(of_value).sum::<usize>() + 24,
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| name.len() + of_value(value) + 48).sum::<usize>() + 24
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 24,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(seq: i64, text: &str) -> Folded {
+        let by = Speaker { id: "1".into(), name: "Ann".into() };
+        let items = vec![Item::Said {
+            seq,
+            by,
+            text: text.into(),
+            message: String::new(),
+            files: Vec::new(),
+        }];
+        let session = Session { seq, items, ..Session::default() };
+        Folded { session, stored: Stored::default() }
+    }
+
+    fn keep(sessions: &Sessions, n: i64, text: &str) {
+        sessions.keep_within(20_000, &ConversationId(n.to_string()), session(n, text));
+    }
+
+    #[test]
+    fn what_is_kept_is_taken_out_once() {
+        let (sessions, id) = (Sessions::default(), ConversationId("7".into()));
+        assert_eq!(sessions.take_kept(&id), None);
+        keep(&sessions, 7, "one");
+        keep(&sessions, 7, "two");
+        assert_eq!(sessions.take_kept(&id), Some(session(7, "two")));
+        assert_eq!(sessions.take_kept(&id), None);
+        assert_eq!(sessions.kept().bytes, 0);
+    }
+
+    /// O4: bounded, the longest unused goes first; one that is too large by itself is not kept, and
+    /// costs no other its place.
+    #[test]
+    fn the_budget_holds() {
+        let sessions = Sessions::default();
+        for n in 0..100 {
+            keep(&sessions, n, &"x".repeat(1_000));
+            assert!(sessions.kept().bytes <= 20_000);
+        }
+        keep(&sessions, 7, &"x".repeat(30_000));
+        assert_eq!(sessions.take_kept(&ConversationId("7".into())), None);
+        assert!(sessions.take_kept(&ConversationId("99".into())).is_some());
+        assert_eq!(sessions.take_kept(&ConversationId("0".into())), None, "it went first");
+    }
+
+    /// O4: turns under way are bounded by what they weigh: heavy ones wait for each other, and the
+    /// heaviest still has its turn.
+    #[tokio::test(start_paused = true)]
+    async fn heavy_turns_wait_for_each_other() {
+        let bytes = 1024 * 1024;
+        let sessions = Sessions::with_room(bytes);
+        let heavy = session(1, &"x".repeat(bytes / 8)).session;
+        let first = sessions.room(&heavy).await.expect("there is room");
+        assert!(sessions.room(&heavy).await.is_none(), "not beside the first");
+        let light = sessions.room(&session(1, "hello").session).await;
+        assert!(light.is_some(), "a light one has room");
+        drop((first, light));
+        let heaviest = session(1, &"x".repeat(bytes / 2)).session;
+        assert!(sessions.room(&heaviest).await.is_some());
+    }
+
+    /// O4: what grows in a session besides its dialogue is weighed too.
+    #[test]
+    fn every_field_has_weight() {
+        let long = || "x".repeat(10_000);
+        let Folded { session: plain, .. } = session(1, "");
+        for grown in [
+            Session { memory: Some(long()), ..plain.clone() },
+            Session { taint: vec![long()], ..plain.clone() },
+            Session { foreign: [long()].into(), ..plain.clone() },
+            Session { sent: [(long(), "1".to_owned())].into(), ..plain.clone() },
+            Session { pinned: vec![long()], ..plain.clone() },
+            Session {
+                done: (0..40).map(|n| n.to_string().as_str().into()).collect(),
+                ..plain.clone()
+            },
+            Session { used: (0..40).map(|n| (n.to_string(), 1)).collect(), ..plain.clone() },
+        ] {
+            assert!(weight(&grown) >= weight(&plain) + 10_000, "{}", weight(&grown));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Pictures before the eyes of the model: made ready when they come, and put into its prompts.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use hashlink::LinkedHashMap;
+use renderers::read::limits;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::turn::Turn;
+use crate::{
+    agent::prompt::{Message, Picture, Prompt},
+    journal::event::Attachment,
+    llm::Model,
+    tools::view_image,
+};
+
+/// What the model is shown of a file that somebody has sent; nothing where it sees no pictures, or
+/// the file is none that can be shown. The file itself lies in the workspace either way.
+pub(super) async fn at(
+    turn: &Turn<'_>,
+    model: &dyn Model,
+    (path, bytes): (&str, &Bytes),
+) -> Option<Attachment> {
+    if !model.sees() || !infer::is_image(bytes) || bytes.len() > limits::INPUT_BYTES {
+        return None;
+    }
+    let _turn = turn.worker.fetching.eyes.acquire().await.expect("never closed");
+    let (sandbox, artifacts) = (&turn.worker.walls.sandbox, &turn.worker.gateway.artifacts);
+    view_image::view(sandbox, path, bytes.to_vec(), artifacts)
+        .await
+        .inspect_err(|why| tracing::info!(%why, "a picture is not shown to the model"))
+        .ok()
+}
+
+/// The prompt with its pictures. One that is not there any more stays the line that it also is.
+pub(super) async fn shown(turn: &Turn<'_>, model: &dyn Model, mut prompt: Prompt) -> Prompt {
+    if !model.sees() {
+        return prompt;
+    }
+    for message in &mut prompt.messages {
+        if let Message::Picture(picture) = message {
+            picture.base64 = encoded(turn, picture).await;
+        }
+    }
+    prompt
+}
+
+async fn encoded(turn: &Turn<'_>, picture: &Picture) -> Option<Arc<str>> {
+    let pictures = &turn.worker.fetching.pictures;
+    if let Some(known) = pictures.find(&picture.digest) {
+        return Some(known);
+    }
+    let read = turn.worker.gateway.artifacts.read(&picture.digest).await;
+    match read {
+        Ok(bytes) => {
+            let base64: Arc<str> = STANDARD.encode(bytes).into();
+            pictures.keep(&picture.digest, &base64);
+            Some(base64)
+        }
+        Err(problem) => {
+            tracing::warn!(problem = format!("{problem:#}"), "a picture is gone");
+            None
+        }
+    }
+}
+
+/// What all encoded pictures in memory weigh at most.
+const PICTURE_BYTES: usize = 64 * 1024 * 1024;
+
+/// The pictures that models were shown last, encoded, by their digests: prompts that show the same
+/// one share it.
+#[derive(Default)]
+pub(super) struct Pictures(Mutex<LinkedHashMap<String, Arc<str>>>);
+
+impl Pictures {
+    fn find(&self, digest: &str) -> Option<Arc<str>> {
+        self.kept().to_back(digest).cloned()
+    }
+
+    fn keep(&self, digest: &str, base64: &Arc<str>) {
+        if base64.len() > PICTURE_BYTES {
+            return;
+        }
+        let mut kept = self.kept();
+        kept.insert(digest.to_owned(), base64.clone());
+        let mut bytes = kept.values().map(|picture| picture.len()).sum::<usize>();
+        while bytes > PICTURE_BYTES {
+            let Some((_, oldest)) = kept.pop_front() else { break };
+            bytes -= oldest.len();
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, LinkedHashMap<String, Arc<str>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_in_memory_are_bounded_and_the_longest_unused_goes_first() {
+        let (pictures, third) = (Pictures::default(), "x".repeat(PICTURE_BYTES / 3));
+        let third: Arc<str> = third.into();
+        for digest in ["a", "b", "c"] {
+            pictures.keep(digest, &third);
+        }
+        assert!(pictures.find("a").is_some());
+        pictures.keep("d", &third);
+        assert!(pictures.find("b").is_none(), "it was not used since");
+        for digest in ["a", "c", "d"] {
+            assert!(pictures.find(digest).is_some(), "{digest}");
+        }
+        pictures.keep("e", &"x".repeat(PICTURE_BYTES + 1).into());
+        assert!(pictures.find("e").is_none() && pictures.find("a").is_some());
+    }
+}
