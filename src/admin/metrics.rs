@@ -19,7 +19,7 @@ use subtle::ConstantTimeEq as _;
 use super::{Admin, problem::Problem};
 use crate::{
     gateway::{CHANNEL_UP, Gateway, breaker::SUSPENDED},
-    store::{committed_metrics, gauges::Figures, unreadable::UNREADABLE_ROWS},
+    store::{committed_metrics, gauges::Gauges, unreadable::UNREADABLE_ROWS},
     worker::{session_cache::EVENTS_READ, think::LLM_SECONDS},
 };
 
@@ -178,7 +178,7 @@ fn may_read(admin: &Admin, peer: SocketAddr, headers: &HeaderMap) -> bool {
     }
 }
 
-fn show(figures: &Figures) {
+fn show(figures: &Gauges) {
     let set = |name: &'static str, value: f64| metrics::gauge!(name).set(value);
     set(OUTBOX, figures.outbox.count as f64);
     set(OUTBOX_AGE, figures.outbox.oldest_ms as f64 / 1000.0);

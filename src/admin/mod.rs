@@ -105,7 +105,7 @@ pub struct Admin {
     reloads: Option<Reloads>,
     visits: visitor::Visits,
     /// Links that were wrong.
-    wrong: rate_limit::Pace,
+    wrong: rate_limit::AddressLimit,
     /// Who may say from where somebody comes.
     proxies: rate_limit::Proxies,
     /// Under which names requests may come.
@@ -113,7 +113,7 @@ pub struct Admin {
     /// Who else may say who somebody is.
     issuer: Option<oidc_provider::Issuer>,
     /// Sign-ins that have begun there.
-    begun: rate_limit::Pace,
+    begun: rate_limit::AddressLimit,
     stop: CancellationToken,
 }
 
@@ -124,7 +124,7 @@ impl Admin {
         let (changed, _) = broadcast::channel(64);
         let stop = gateway.stop.child_token();
         let (wrong, bot) =
-            (rate_limit::Pace::of(web_session::WRONG_A_MINUTE), "Countersign".to_owned());
+            (rate_limit::AddressLimit::of(web_session::WRONG_A_MINUTE), "Countersign".to_owned());
         let (inlets, subscriptions) = (BTreeMap::new(), BTreeMap::new());
         Self {
             gateway,
@@ -143,7 +143,7 @@ impl Admin {
             proxies: rate_limit::Proxies::default(),
             hosts: hosts::Hosts::default(),
             issuer: None,
-            begun: rate_limit::Pace::of(oidc::BEGUN_A_MINUTE),
+            begun: rate_limit::AddressLimit::of(oidc::BEGUN_A_MINUTE),
             stop,
         }
     }

@@ -47,7 +47,7 @@ pub struct Problem {
 pub enum Text {
     Says(Says),
     /// In English: to a program.
-    Words(String),
+    Messages(String),
     SignedOut,
     /// What the log knows it by.
     Broken(String),
@@ -61,13 +61,13 @@ impl From<Says> for Text {
 
 impl From<String> for Text {
     fn from(words: String) -> Self {
-        Self::Words(words)
+        Self::Messages(words)
     }
 }
 
 impl From<&str> for Text {
     fn from(words: &str) -> Self {
-        Self::Words(words.to_owned())
+        Self::Messages(words.to_owned())
     }
 }
 
@@ -104,7 +104,7 @@ impl Problem {
         let page = &language.words().page;
         match &self.text {
             Text::Says(says) => says(page).to_owned(),
-            Text::Words(words) => words.clone(),
+            Text::Messages(words) => words.clone(),
             Text::SignedOut => format!("{} {}", page.signed_out, page.new_link),
             Text::Broken(reference) => format!("{} {reference}", page.broken),
         }

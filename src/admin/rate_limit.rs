@@ -17,12 +17,12 @@ const ADDRESSES: usize = 10_000;
 
 /// What is counted, by address.
 #[derive(Debug)]
-pub struct Pace {
+pub struct AddressLimit {
     most: u32,
     counts: Mutex<HashMap<IpAddr, (DateTime<Utc>, u32)>>,
 }
 
-impl Pace {
+impl AddressLimit {
     /// So often within a minute, then that address waits.
     pub fn of(most: u32) -> Self {
         Self { most, counts: Mutex::default() }
@@ -170,7 +170,7 @@ mod tests {
         );
         drop(first);
         assert!(open.enter(at("2001:db8::2")).is_some());
-        let (pace, now) = (Pace::of(1), DateTime::UNIX_EPOCH);
+        let (pace, now) = (AddressLimit::of(1), DateTime::UNIX_EPOCH);
         assert!(pace.takes(at("2001:db8::1"), now) && !pace.takes(at("2001:db8::2"), now));
     }
 

@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     Admin, language,
-    rate_limit::{Open, Pace},
+    rate_limit::{AddressLimit, Open},
     web_session::new_token,
 };
 use crate::{
@@ -29,11 +29,11 @@ pub const PASS_FOR: TimeDelta = TimeDelta::days(30);
 pub struct Visits {
     key: OnceCell<Key>,
     /// New passes, by address.
-    pub begun: Pace,
+    pub begun: AddressLimit,
     /// Messages and presses, by address.
-    pub did: Pace,
+    pub did: AddressLimit,
     /// Whatever else is asked for.
-    pub looked: Pace,
+    pub looked: AddressLimit,
     /// Pages that are told what happens.
     pub open: Open,
 }
@@ -42,9 +42,9 @@ impl Default for Visits {
     fn default() -> Self {
         Self {
             key: OnceCell::new(),
-            begun: Pace::of(10),
-            did: Pace::of(60),
-            looked: Pace::of(240),
+            begun: AddressLimit::of(10),
+            did: AddressLimit::of(60),
+            looked: AddressLimit::of(240),
             open: Open::of(100),
         }
     }

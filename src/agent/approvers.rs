@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     crash,
     journal::{event::Speaker, role::Role},
-    texts::{Language, Words},
+    texts::{Language, Messages},
 };
 
 /// Whose word counts, and how many of them have to agree.
@@ -90,7 +90,7 @@ impl Approvers {
 }
 
 impl Voter {
-    pub fn words(&self) -> &'static Words {
+    pub fn words(&self) -> &'static Messages {
         self.language.words()
     }
 
@@ -170,7 +170,7 @@ fn is_word(text: &str) -> bool {
 )]
 enum Written {
     Word(String),
-    Words(Vec<String>),
+    Messages(Vec<String>),
     Table(Table),
 }
 
@@ -199,7 +199,7 @@ impl TryFrom<Written> for Approvers {
                 Table { who: vec!["members".into()], needed: 1, but_requester: true }
             }
             Written::Word(word) => Table { who: vec![word], needed: 1, but_requester: false },
-            Written::Words(who) => Table { who, needed: 1, but_requester: false },
+            Written::Messages(who) => Table { who, needed: 1, but_requester: false },
             Written::Table(table) => table,
         };
         let who = who.iter().map(|word| Who::parse(word)).collect::<Result<Vec<_>>>()?;
@@ -223,7 +223,7 @@ impl From<Approvers> for Written {
         let mut words: Vec<_> = who.iter().map(Who::written).collect();
         match (words.len(), needed, but_requester) {
             (1, 1, false) => Self::Word(words.remove(0)),
-            (_, 1, false) => Self::Words(words),
+            (_, 1, false) => Self::Messages(words),
             _ => Self::Table(Table { who: words, needed, but_requester }),
         }
     }

@@ -27,7 +27,7 @@ use crate::{
         ids::GrantId,
         session::{CallState, OpenCall, Session},
     },
-    texts::{self, Doubt, Words},
+    texts::{self, Doubt, Messages},
 };
 
 /// A call that passed the guard. Only this module can make one.
@@ -133,7 +133,7 @@ pub fn judge(
 fn fresh(
     call: &Call,
     spec: &ToolSpec,
-    (session, words): (&Session, &Words),
+    (session, words): (&Session, &Messages),
     policy: &Policy,
     ruled: Ruling,
 ) -> Verdict {
@@ -325,7 +325,7 @@ impl Ruling {
     }
 
     /// Why a person is asked.
-    pub fn reason(&self, words: &Words) -> String {
+    pub fn reason(&self, words: &Messages) -> String {
         words.ruled(self.rule.as_deref(), self.unclear, self.program.as_deref())
     }
 }

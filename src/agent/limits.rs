@@ -12,7 +12,7 @@ use crate::{
         event::{Call, Usage},
         session::{CallState, Item, Session},
     },
-    texts::{self, UsedUp, Words},
+    texts::{self, Messages, UsedUp},
 };
 
 /// So often the same call may give the same result in one turn; then it is not run again, and
@@ -112,7 +112,7 @@ pub fn worn_out(session: &Session, spec: &ToolSpec, call: &Call) -> Option<Strin
 }
 
 /// Why the turn ends, if the model makes a call of which it was told that it leads nowhere.
-pub fn circling(session: &Session, words: &Words) -> Option<String> {
+pub fn circling(session: &Session, words: &Messages) -> Option<String> {
     if session.open_calls().any(|open| open.state != CallState::New) {
         return None;
     }

@@ -21,7 +21,7 @@ use super::{
     paths,
     shell::{self, Command, Script},
 };
-use crate::texts::{Doubt, Words};
+use crate::texts::{Doubt, Messages};
 
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -129,7 +129,7 @@ pub enum Severity {
 
 impl Severity {
     /// For the question, where it is graver than usual.
-    pub fn told(self, words: &Words) -> Option<String> {
+    pub fn told(self, words: &Messages) -> Option<String> {
         match self {
             Self::Low | Self::Medium => None,
             Self::High => Some(words.why.severity_high.to_owned()),

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     crash,
     journal::{event::Call, session::Session},
-    texts::Words,
+    texts::Messages,
 };
 
 /// Where long results are kept, which may be anybody's words.
@@ -69,7 +69,7 @@ pub fn concerns(spec: &ToolSpec, session: &Session) -> bool {
 }
 
 /// What the question says about it.
-pub fn told(session: &Session, words: &Words) -> String {
+pub fn told(session: &Session, words: &Messages) -> String {
     words.tainted(&session.taint)
 }
 

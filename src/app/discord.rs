@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use crate::{
     config::ChannelEntry,
-    texts::{Language, MENU, Words},
+    texts::{Language, MENU, Messages},
 };
 
 /// Commands whose answer concerns everybody in the place.
@@ -52,7 +52,7 @@ fn commands() -> Vec<Command> {
     MENU.iter().enumerate().map(command).collect()
 }
 
-fn worded(say: impl Fn(&Words) -> String) -> Worded {
+fn worded(say: impl Fn(&Messages) -> String) -> Worded {
     let all = Language::ALL.map(|language| (language.tag().to_owned(), say(language.words())));
     Worded { english: say(Language::English.words()), others: all.into() }
 }

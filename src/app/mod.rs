@@ -48,7 +48,7 @@ use crate::{
     telemetry,
     tools::{
         Tool,
-        mcp::supervisor::Watch,
+        mcp::supervisor::Supervisor,
         memory,
         sandbox::Sandbox,
         schedule,
@@ -58,8 +58,8 @@ use crate::{
         web::{self, client::Outside},
     },
     worker::{
-        Worker, Workspaces, agent_cache::Shelf, fetch::Room, guard_context::RuleBook,
-        session_cache::Sessions,
+        Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
+        session_cache::SessionCache,
     },
 };
 
@@ -77,7 +77,7 @@ pub struct App {
     pub teller: Arc<Teller>,
     config: Config,
     /// Over the servers of tools, from the start on.
-    watches: Mutex<Vec<(String, Watch)>>,
+    watches: Mutex<Vec<(String, Supervisor)>>,
 }
 
 /// What a test gives instead of what the configuration says.
@@ -127,7 +127,7 @@ impl App {
             models,
             redactor: toolbox.redactor.clone(),
             toolbox,
-            sessions: Sessions::default(),
+            sessions: SessionCache::default(),
             workspaces: workspaces(config),
             hooks: build::hooks(&config.hooks)?,
             walls: tools::hook_walls(config, &sandbox),
@@ -135,8 +135,8 @@ impl App {
             retention: retention::retention(config)?,
             shared_memory: shared_memory(config),
             rules: RuleBook::default(),
-            fetching: Room::default(),
-            shelf: Shelf::default(),
+            fetching: FetchBudget::default(),
+            shelf: AgentCache::default(),
         });
         let teller = teller(config, variables, &gateway)?;
         let admin = serves(config, variables, (&worker, webs, &teller))?;

@@ -20,7 +20,7 @@ use crate::{
         Tool,
         mcp::{
             Credentials, Login, McpConfig, Server,
-            supervisor::{Found, Watch},
+            supervisor::{Found, Supervisor},
         },
         sandbox::{Sandbox, service::ServerSandbox},
         shell::Way,
@@ -28,7 +28,7 @@ use crate::{
         view_image::LookAt,
         web::{client::Outside, egress::Egress},
     },
-    worker::{Worker, hooks::Walls},
+    worker::{Worker, hooks::HookSandbox},
 };
 
 /// How soon a skill that was installed is there.
@@ -44,7 +44,7 @@ pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>)
         let server = server.with_context(|| format!("mcp.{}", entry.name))?;
         let server = Server::new(server, gateway.store.clone(), gateway.clock.clone());
         app.worker.toolbox.servers.add(server.clone());
-        Ok((entry.name.clone(), Watch::over(server)))
+        Ok((entry.name.clone(), Supervisor::over(server)))
     };
     let watches: Vec<_> = config.mcp.iter().map(watch).collect::<Result<_>>()?;
     let first = watches.into_iter().map(|(name, mut watch)| async {
@@ -104,12 +104,16 @@ pub fn walls(entry: &McpEntry, config: &Config, sandbox: &Arc<Sandbox>) -> Optio
 }
 
 /// What is around the programs of hooks; said at once where there is nothing to build it of.
-pub(super) fn hook_walls(config: &Config, sandbox: &Arc<Sandbox>) -> Walls {
+pub(super) fn hook_walls(config: &Config, sandbox: &Arc<Sandbox>) -> HookSandbox {
     let confined = config.hooks.iter().any(|hook| hook.command.is_some() && hook.sandbox);
     if let Some(why) = sandbox.missing().filter(|_| confined) {
         tracing::warn!(why, "programs of hooks cannot be confined and so do not run");
     }
-    Walls { sandbox: sandbox.clone(), data: absolute(&config.data_dir), hidden: hidden(config) }
+    HookSandbox {
+        sandbox: sandbox.clone(),
+        data: absolute(&config.data_dir),
+        hidden: hidden(config),
+    }
 }
 
 pub fn server(

@@ -13,10 +13,10 @@ use crate::{
     config::Config,
     tools::{
         documents::{
-            House,
+            Branding,
             blob::Blob,
-            pool::Press,
-            protocol::{Names, Wish},
+            pool::RenderPool,
+            protocol::{Names, RenderOptions},
             request::{Part, Text},
         },
         sandbox::Sandbox,
@@ -48,12 +48,12 @@ fn format(name: &str) -> Result<Format, String> {
 /// Draws the file as the gateway would, in a confined process; says what was lost, a line each.
 pub async fn run(config: &Config, wish: &Render) -> Result<Vec<String>> {
     let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
-    let mut press = Press::new(Arc::new(sandbox), config.documents.fonts());
+    let mut press = RenderPool::new(Arc::new(sandbox), config.documents.fonts());
     press.most_bytes = FILE_BYTES;
     run_on(&press, &config.documents, wish).await
 }
 
-async fn run_on(press: &Press, house: &House, wish: &Render) -> Result<Vec<String>> {
+async fn run_on(press: &RenderPool, house: &Branding, wish: &Render) -> Result<Vec<String>> {
     let by_name = wish.output.as_deref().and_then(ending).and_then(|e| Format::of(&e));
     let Some(format) = wish.to.or(by_name) else {
         bail!("say which format: --to pdf, docx, xlsx or pptx");
@@ -69,8 +69,8 @@ async fn run_on(press: &Press, house: &House, wish: &Render) -> Result<Vec<Strin
 }
 
 async fn draw(
-    press: &Press,
-    house: &House,
+    press: &RenderPool,
+    house: &Branding,
     (file, source): (&Path, String),
     format: Format,
 ) -> Result<Rendered> {
@@ -93,7 +93,7 @@ async fn draw(
         }
     };
     let (date, aspect, with_picture) = (None, None, false);
-    let wish = Wish { format, text, title, date, aspect, dress, with_picture };
+    let wish = RenderOptions { format, text, title, date, aspect, dress, with_picture };
     Ok(press.draw(wish).await?.file)
 }
 
@@ -128,7 +128,7 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("a.md"), "# Hi\n\n![](b.png) ![](../c.png)").unwrap();
         std::fs::write(at("t.csv"), "a,b\n1,2\n").unwrap();
-        let (press, house) = (Press::real(), House::default());
+        let (press, house) = (RenderPool::real(), Branding::default());
         let warnings =
             run_on(&press, &house, &wish(at("a.md"), Some(Format::Docx), None)).await.unwrap();
         assert_eq!(warnings.len(), 2, "{warnings:?}");
@@ -149,10 +149,10 @@ mod tests {
     async fn the_template_that_a_text_names_lies_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        std::fs::write(at("house.md"), "---\nheader: House of Rivers\n---\nx").unwrap();
+        std::fs::write(at("house.md"), "---\nheader: Branding of Rivers\n---\nx").unwrap();
         std::fs::write(at("a.md"), "---\ntemplate: house.docx\n---\n\n# Hi").unwrap();
         std::fs::write(at("b.md"), "---\ntemplate: none.docx\n---\n\n# Hi").unwrap();
-        let (press, house) = (Press::real(), House::default());
+        let (press, house) = (RenderPool::real(), Branding::default());
         for name in ["house.md", "a.md"] {
             run_on(&press, &house, &wish(at(name), Some(Format::Docx), None)).await.unwrap();
         }

@@ -40,7 +40,7 @@ use crate::{
     agent::{approvers::Approvers, disclosure::Disclosure, policy::Action, rules::RuleEntry},
     gateway::Queue,
     store::db::Durability,
-    tools::documents::House,
+    tools::documents::Branding,
 };
 use admin::AdminConfig;
 pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
@@ -62,7 +62,7 @@ pub struct Config {
     pub store: StoreConfig,
     pub admin: AdminConfig,
     pub guard: GuardConfig,
-    pub documents: House,
+    pub documents: Branding,
     pub limits: LimitsConfig,
     pub redaction: RedactionConfig,
     pub audit: AuditConfig,
@@ -198,7 +198,7 @@ impl Default for Config {
             store: StoreConfig::default(),
             admin: AdminConfig::default(),
             guard: GuardConfig::default(),
-            documents: House::default(),
+            documents: Branding::default(),
             limits: LimitsConfig::default(),
             redaction: RedactionConfig::default(),
             audit: AuditConfig::default(),

@@ -9,7 +9,7 @@ use crate::{
     agent::approvers::Voter,
     journal::{event::Speaker, ids::ConversationId, role::Role},
     store::{Tx, journal, outbox, pairing::Owned, places::ConversationKey},
-    texts::{Language, Words},
+    texts::{Language, Messages},
 };
 
 /// What is needed to take something in.
@@ -58,7 +58,7 @@ impl TypedMessage<'_> {
         (self.group || is_platform_command(self.message)).then(|| self.message.to_owned())
     }
 
-    pub fn words(&self) -> &'static Words {
+    pub fn words(&self) -> &'static Messages {
         self.language.words()
     }
 

@@ -17,7 +17,7 @@ use crate::{
         event::{Asks, Status},
         ids::{CallId, ConversationId},
     },
-    texts::Words,
+    texts::Messages,
 };
 
 /// Every open question of the conversation ends here, visibly.
@@ -60,7 +60,7 @@ pub async fn answers(
 async fn end(
     tx: &mut Tx<'_>,
     open: &Approval,
-    (status, by, words): (Status, &str, &Words),
+    (status, by, words): (Status, &str, &Messages),
     now: DateTime<Utc>,
 ) -> Result<()> {
     if !settle(tx, &open.id, status, by, now).await? {

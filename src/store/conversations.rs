@@ -9,7 +9,7 @@ use crate::{
         event::{Event, Seq, Speaker},
         ids::ConversationId,
     },
-    texts::{Language, Words},
+    texts::{Language, Messages},
 };
 
 /// What the people of a conversation are spoken to in: what the client of who wrote last told, as
@@ -46,7 +46,7 @@ pub async fn language(
 }
 
 /// What to say to the people of a conversation.
-pub async fn words(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<&'static Words> {
+pub async fn words(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<&'static Messages> {
     let tag = language(tx, conversation, None).await?;
     Ok(Language::of(Some(&tag)).words())
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
-use super::{Tx, db::sql, memory_scope::Shelf};
+use super::{Tx, db::sql, memory_scope::MemoryScope};
 
 /// A memory, and what it means, if the model has read it as it is.
 pub struct Placed {
@@ -20,7 +20,7 @@ pub struct Unread {
 }
 
 /// All of a shelf, what was changed last first.
-pub async fn of_shelf(tx: &mut Tx<'_>, shelf: &Shelf, model: &str) -> Result<Vec<Placed>> {
+pub async fn of_shelf(tx: &mut Tx<'_>, shelf: &MemoryScope, model: &str) -> Result<Vec<Placed>> {
     let rows: Vec<(String, Option<String>)> = sql!(
         tx,
         fetch_all,
@@ -44,7 +44,7 @@ pub async fn of_shelf(tx: &mut Tx<'_>, shelf: &Shelf, model: &str) -> Result<Vec
 /// So many that the model has not read.
 pub async fn unread(
     tx: &mut Tx<'_>,
-    shelf: &Shelf,
+    shelf: &MemoryScope,
     model: &str,
     most: usize,
 ) -> Result<Vec<Unread>> {

@@ -14,7 +14,7 @@ pub struct Queue {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct Gauges {
     pub outbox: Queue,
     pub approvals: Queue,
     /// What other programs are to be told, and how much they never took.
@@ -28,13 +28,13 @@ pub struct Figures {
 }
 
 impl Store {
-    pub async fn figures(&self, now: DateTime<Utc>) -> Result<Figures> {
+    pub async fn figures(&self, now: DateTime<Utc>) -> Result<Gauges> {
         self.read(move |tx| Box::pin(async move { figures(tx, now.timestamp_millis()).await }))
             .await
     }
 }
 
-async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Figures> {
+async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Gauges> {
     let lease_now = tx.now_ms().await?;
     let outbox: (i64, Option<i64>) = sql!(
         tx,
@@ -88,5 +88,5 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Figures> {
         oldest_ms: oldest.map_or(0, |at| (now - at).max(0)),
     };
     let (outbox, approvals, notices) = (queue(outbox), queue(approvals), queue((waiting, oldest)));
-    Ok(Figures { outbox, approvals, notices, dead_notices, held, ready, duties })
+    Ok(Gauges { outbox, approvals, notices, dead_notices, held, ready, duties })
 }

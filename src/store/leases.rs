@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     journal::ids::{ConversationId, NodeId},
-    texts::{Language, Words},
+    texts::{Language, Messages},
 };
 use channels::Place;
 
@@ -68,7 +68,7 @@ impl Claimed {
     }
 
     /// What to say to its people.
-    pub fn words(&self) -> &'static Words {
+    pub fn words(&self) -> &'static Messages {
         self.language().words()
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Tx, at, db::sql, embeddings, memory_scope::Shelf};
+use super::{Tx, at, db::sql, embeddings, memory_scope::MemoryScope};
 use crate::journal::{event::Speaker, ids::CallId};
 
 /// The longest memory.
@@ -72,7 +72,7 @@ fn memory((path, content, by, taint, changed_ms): Row) -> Result<Memory> {
     Ok(Memory { path, content, by, taint, changed_at: at(changed_ms) })
 }
 
-pub async fn recall(tx: &mut Tx<'_>, shelf: &Shelf, path: &str) -> Result<Option<Memory>> {
+pub async fn recall(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<Option<Memory>> {
     let row: Option<Row> = sql!(
         tx,
         fetch_optional,
@@ -88,7 +88,7 @@ pub async fn recall(tx: &mut Tx<'_>, shelf: &Shelf, path: &str) -> Result<Option
 }
 
 /// Everything on a shelf without its content, what was changed last first.
-pub async fn list(tx: &mut Tx<'_>, shelf: &Shelf) -> Result<Vec<Memory>> {
+pub async fn list(tx: &mut Tx<'_>, shelf: &MemoryScope) -> Result<Vec<Memory>> {
     let rows: Vec<Row> = sql!(
         tx,
         fetch_all,
@@ -105,7 +105,7 @@ pub async fn list(tx: &mut Tx<'_>, shelf: &Shelf) -> Result<Vec<Memory>> {
 
 pub async fn write(
     tx: &mut Tx<'_>,
-    shelf: &Shelf,
+    shelf: &MemoryScope,
     note: &Note,
     now: DateTime<Utc>,
 ) -> Result<Written> {
@@ -158,7 +158,12 @@ fn written(old: &str, what: &Write) -> Result<String, Written> {
 }
 
 /// An empty place for it, if there is none.
-async fn lay(tx: &mut Tx<'_>, shelf: &Shelf, note: &Note, now: DateTime<Utc>) -> Result<bool> {
+async fn lay(
+    tx: &mut Tx<'_>,
+    shelf: &MemoryScope,
+    note: &Note,
+    now: DateTime<Utc>,
+) -> Result<bool> {
     let laid = sql!(
         tx,
         execute,
@@ -179,7 +184,7 @@ async fn lay(tx: &mut Tx<'_>, shelf: &Shelf, note: &Note, now: DateTime<Utc>) ->
 }
 
 /// Its id and the call that wrote it last; others who would write it wait for this transaction.
-async fn locked(tx: &mut Tx<'_>, shelf: &Shelf, path: &str) -> Result<Option<(i64, String)>> {
+async fn locked(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<Option<(i64, String)>> {
     let found = sql!(
         tx,
         fetch_optional,
@@ -251,7 +256,7 @@ async fn drop_words(tx: &mut Tx<'_>, id: i64) -> Result<()> {
 }
 
 /// Whether it was there.
-pub async fn forget(tx: &mut Tx<'_>, shelf: &Shelf, path: &str) -> Result<bool> {
+pub async fn forget(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<bool> {
     let gone: Option<(i64,)> = sql!(
         tx,
         fetch_optional,
@@ -337,7 +342,7 @@ macro_rules! search {
 /// Those that have any of the words, the best first.
 pub async fn search(
     tx: &mut Tx<'_>,
-    shelf: &Shelf,
+    shelf: &MemoryScope,
     query: &str,
     most: usize,
 ) -> Result<Vec<Memory>> {

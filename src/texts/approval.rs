@@ -6,7 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
-use super::{EVERYTHING_NAME, EVERYTHING_WITH_PREVIEW, Words, hosts, plain, preview::Preview};
+use super::{EVERYTHING_NAME, EVERYTHING_WITH_PREVIEW, Messages, hosts, plain, preview::Preview};
 use crate::crash;
 
 /// What a question shows.
@@ -44,7 +44,7 @@ struct Shown {
     is_cut: bool,
 }
 
-impl Words {
+impl Messages {
     /// Exactly what will run, neutralised: control, bidi and zero-width characters and unusual
     /// spaces are made visible, and nothing in the arguments acts as Markdown.
     pub fn question(&self, parts: &QuestionParts<'_>) -> QuestionText {

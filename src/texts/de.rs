@@ -1,8 +1,8 @@
 //! German.
 
-use super::{Doubt, Lasting, UsedUp, Whose, Why, Words, linking};
+use super::{Doubt, Lasting, Messages, UsedUp, Whose, Why, linking};
 
-pub(super) const WORDS: Words = Words {
+pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("**{tool}** erlauben?"),
     run_again: |tool| format!("**{tool}** wurde unterbrochen. Noch einmal ausführen?"),
     argument_below: |name, length, digest| {

@@ -3,7 +3,7 @@
 use channels::Choice;
 use std::fmt::Write as _;
 
-use super::{Fmt1, Fmt2, Words, button, plain};
+use super::{Fmt1, Fmt2, Messages, button, plain};
 
 pub struct Asking {
     /// The server's name.
@@ -50,7 +50,7 @@ pub struct Asked {
 const MESSAGE_CHARS: usize = 1_000;
 const LINE_CHARS: usize = 200;
 
-impl Words {
+impl Messages {
     /// The title is in front of it. What a server says acts as nothing.
     pub fn asked(&self, asked: &Asked, typed: Option<&str>) -> String {
         let words = &self.asking;

@@ -1,8 +1,8 @@
 //! English.
 
-use super::{Doubt, Lasting, UsedUp, Whose, Why, Words, linking};
+use super::{Doubt, Lasting, Messages, UsedUp, Whose, Why, linking};
 
-pub(super) const WORDS: Words = Words {
+pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("Allow **{tool}**?"),
     run_again: |tool| format!("**{tool}** was interrupted. Run it again?"),
     argument_below: |name, length, digest| {

@@ -3,7 +3,7 @@
 use channels::{Choice, text};
 use std::fmt::Write as _;
 
-use super::{Fmt1, Fmt2, Words, button, plain};
+use super::{Fmt1, Fmt2, Messages, button, plain};
 use crate::journal::grant::{Covers, Grant, Scope};
 
 /// Inside of a code span, which no backtick and no line end leaves.
@@ -64,7 +64,7 @@ pub struct Lasting {
     pub halted: fn(usize) -> String,
 }
 
-impl Words {
+impl Messages {
     pub fn votes(&self, names: &[String], needed: usize) -> String {
         let shown: Vec<_> = names.iter().map(|name| plain(&short(name))).collect();
         let told = (self.lasting.votes)(names.len(), needed, &shown.join(", "));

@@ -3,7 +3,7 @@
 use channels::text;
 use std::fmt::Write as _;
 
-use super::{Fmt1, Fmt2, Words};
+use super::{Fmt1, Fmt2, Messages};
 
 /// Why a call cannot be judged by rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub fn words_of(who: &str) -> String {
     format!("a message of {who}")
 }
 
-impl Words {
+impl Messages {
     /// What the rules say: which of them asks, or why it could not be told, and of which program.
     pub fn ruled(
         &self,

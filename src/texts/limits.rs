@@ -3,7 +3,7 @@
 
 use chrono::TimeDelta;
 
-use super::Words;
+use super::Messages;
 
 pub const CARRIES_SECRET: &str = "Denied: the arguments carry a secret of this gateway, which must \
     not go anywhere. Do it without that secret, or tell the person that it cannot be done.";
@@ -79,7 +79,7 @@ pub enum UsedUp {
     Money,
 }
 
-impl Words {
+impl Messages {
     pub fn day_used_up(&self, whose: Whose, what: UsedUp, wait: TimeDelta) -> String {
         (self.day_used_up)(whose, what, &in_words(wait))
     }

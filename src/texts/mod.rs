@@ -1,6 +1,6 @@
 //! Every sentence that a person can read, in their language, and the fixed ones that the model reads.
 //!
-//! - [`Words`]: what there is to say; a language that leaves a sentence out does not compile
+//! - [`Messages`]: what there is to say; a language that leaves a sentence out does not compile
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
 //! - [`approval`]: what a question shows
 //! - [`guard`], [`grants`]: why a person is asked; votes, leave for longer, the halt
@@ -43,7 +43,7 @@ pub use oidc::SignOn;
 pub use page::{Page, Script};
 pub use progress::progress;
 
-/// The commands that platforms offer people to type; [`Words::menu`] says what each does.
+/// The commands that platforms offer people to type; [`Messages::menu`] says what each does.
 pub const MENU: [&str; 8] = ["new", "stop", "status", "model", "grants", "whoami", "help", "panic"];
 
 /// What people here are spoken to in.
@@ -80,7 +80,7 @@ impl Language {
         }
     }
 
-    pub fn words(self) -> &'static Words {
+    pub fn words(self) -> &'static Messages {
         match self {
             Self::English => &en::WORDS,
             Self::Chinese => &zh::WORDS,
@@ -96,7 +96,7 @@ type Fmt3 = fn(&str, &str, &str) -> String;
 
 /// Everything there is to say to people, in one language. What the functions are given is safe to
 /// stand in Markdown already.
-pub struct Words {
+pub struct Messages {
     // Questions.
     pub may_run: Fmt1,
     pub run_again: Fmt1,
@@ -216,7 +216,7 @@ fn button(label: &str, key: char) -> Choice {
     Choice { label: label.to_owned(), key }
 }
 
-impl Words {
+impl Messages {
     /// A question's first line, and what remains of it when it is settled.
     pub fn question_title(&self, asks: Asks, tool: &str) -> String {
         match asks {

@@ -1,8 +1,8 @@
 //! Simplified Chinese.
 
-use super::{Doubt, Lasting, UsedUp, Whose, Why, Words, linking};
+use super::{Doubt, Lasting, Messages, UsedUp, Whose, Why, linking};
 
-pub(super) const WORDS: Words = Words {
+pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("允许 **{tool}** 吗？"),
     run_again: |tool| format!("**{tool}** 被中断了。要再运行一次吗？"),
     argument_below: |name, length, digest| {

@@ -16,7 +16,7 @@ use super::{
     confined_reader,
     files::page::{Page, Pager, Range},
     overflow,
-    sandbox::{Job, Limits, Sandbox, Work, profile::Cell, run},
+    sandbox::{Job, Limits, Sandbox, Work, profile::Profile, run},
     workspace,
 };
 use crate::agent::catalog::{Domain, Subject, ToolSpec};
@@ -153,7 +153,7 @@ impl ExtractDocument {
     async fn recognised(&self, kind: Kind, bytes: Vec<u8>) -> Result<String, String> {
         let kind = if kind == Kind::Pdf { "pdf" } else { "picture" };
         let program = ["/bin/sh", "-c", RECOGNISE, "recognise", kind].map(str::to_owned).to_vec();
-        let cell = Cell::around(Job::new(Work::Program(program), Some(Limits::PICTURES)));
+        let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::PICTURES)));
         let without =
             |why: &str| format!("It shows pictures whose text was not recognised: {why}.");
         let command = self.sandbox.walled(&cell).map_err(|e| without(&e.to_string()))?;

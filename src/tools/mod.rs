@@ -58,7 +58,7 @@ use crate::{
         event::{Attachment, Seen, Speaker, Usage},
         ids::{CallId, ConversationId},
     },
-    store::{files::Artifacts, memory_scope::Shelf},
+    store::{files::Artifacts, memory_scope::MemoryScope},
     texts::{self, preview::Preview},
 };
 
@@ -102,7 +102,7 @@ pub struct Context {
     pub workspace: PathBuf,
     pub artifacts: Artifacts,
     /// Where what is remembered here lies.
-    pub shelf: Shelf,
+    pub shelf: MemoryScope,
     /// What the agent has seen of the workspace: path → SHA-256 of the content.
     pub seen: BTreeMap<String, String>,
     /// Where other people's words in the conversation have come from.

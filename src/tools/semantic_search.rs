@@ -14,7 +14,7 @@ use crate::{
         Store,
         embeddings::{self, Placed, Unread},
         memory::{self, Memory},
-        memory_scope::Shelf,
+        memory_scope::MemoryScope,
     },
 };
 
@@ -43,7 +43,7 @@ pub type Asked = (String, Usage);
 /// By words; and by meaning, as long as the model for that answers.
 pub async fn search(
     (store, meaning): (&Store, Option<&Meaning>),
-    shelf: &Shelf,
+    shelf: &MemoryScope,
     query: &str,
     most: usize,
 ) -> Result<(Vec<Memory>, Option<Asked>)> {
@@ -71,7 +71,7 @@ pub async fn search(
     Ok((fitting, Some((meaning.name.clone(), usage))))
 }
 
-async fn recalled(store: &Store, shelf: &Shelf, path: String) -> Result<Option<Memory>> {
+async fn recalled(store: &Store, shelf: &MemoryScope, path: String) -> Result<Option<Memory>> {
     let shelf = shelf.clone();
     let recall =
         store.read(move |tx| Box::pin(async move { memory::recall(tx, &shelf, &path).await }));
@@ -83,7 +83,7 @@ impl Meaning {
     /// read to find them.
     pub async fn near(
         &self,
-        shelf: &Shelf,
+        shelf: &MemoryScope,
         query: &str,
         most: usize,
     ) -> Result<(Vec<String>, Usage)> {
@@ -102,7 +102,7 @@ impl Meaning {
     }
 
     /// Reads what was written since, and keeps each part that is read.
-    async fn read_on(&self, shelf: &Shelf, by: Instant, usage: &mut Usage) -> Result<()> {
+    async fn read_on(&self, shelf: &MemoryScope, by: Instant, usage: &mut Usage) -> Result<()> {
         let (of, name) = (shelf.clone(), self.name.clone());
         let unread = self.store.read(move |tx| {
             Box::pin(async move { embeddings::unread(tx, &of, &name, READ_AT_ONCE).await })

@@ -12,7 +12,7 @@ use super::{
     overflow,
     sandbox::{
         Job, Limits, Sandbox, Work,
-        profile::Cell,
+        profile::Profile,
         run::{self, Ended, Stream},
     },
     web::egress::Egress,
@@ -82,7 +82,7 @@ impl Tool for Shell {
         // Makes the folder when it is first needed.
         workspace::beneath(context, |_, _| Ok(())).await?;
         let program = ["/bin/sh", "-c", &command].map(str::to_owned).to_vec();
-        let cell = Cell::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
+        let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
             .with_workspace(&context.workspace);
         let way = self.egress.as_deref();
         let ended = ended((&self.sandbox, way), cell, Vec::new(), wait).await?;
@@ -110,7 +110,7 @@ impl Shell {
 /// Runs what is in the cell to its end, with the way out that there is.
 pub(super) async fn ended(
     (sandbox, way): (&Sandbox, Option<&Egress>),
-    cell: Cell,
+    cell: Profile,
     input: Vec<u8>,
     wait: Duration,
 ) -> Result<Ended, ToolError> {

@@ -11,7 +11,7 @@ use crate::{
         event::Speaker,
         ids::{CallId, ConversationId},
     },
-    store::{files::Artifacts, memory_scope::Shelf},
+    store::{files::Artifacts, memory_scope::MemoryScope},
 };
 
 /// A conversation: its folder, its artifacts, and what its agent has seen.
@@ -30,7 +30,7 @@ impl Place {
             person: Speaker { id: "ann".into(), name: "Ann".into() },
             workspace: folder.path().join("work"),
             artifacts: Artifacts::new(folder.path().join("artifacts")),
-            shelf: Shelf { agent: "default".into(), scope: "c1".into() },
+            shelf: MemoryScope { agent: "default".into(), scope: "c1".into() },
             seen: BTreeMap::new(),
             taint: Vec::new(),
             now: DateTime::parse_from_rfc3339("2026-04-11T12:30:22Z").unwrap().with_timezone(&Utc),

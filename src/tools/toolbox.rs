@@ -81,7 +81,7 @@ pub fn builtin() -> Vec<Arc<dyn Tool>> {
 /// The tools that start programs, as far as the sandbox lets them.
 pub fn sandboxed(
     sandbox: &Arc<Sandbox>,
-    house: documents::House,
+    house: documents::Branding,
     with_shell: Option<shell::Way>,
 ) -> Vec<Arc<dyn Tool>> {
     let office = documents::office::Office::installed(sandbox);
@@ -464,7 +464,7 @@ mod tests {
         let toolbox = Toolbox::default();
         let sandbox = Arc::new(Sandbox::off("a test"));
         let sandboxed =
-            sandboxed(&sandbox, documents::House::default(), Some(shell::Way::default()));
+            sandboxed(&sandbox, documents::Branding::default(), Some(shell::Way::default()));
         for tool in builtin().into_iter().chain(sandboxed) {
             toolbox.register(tool).unwrap();
         }

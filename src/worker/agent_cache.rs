@@ -20,7 +20,7 @@ use crate::{
 
 /// Agents as they were arranged last: only a cache.
 #[derive(Default)]
-pub struct Shelf {
+pub struct AgentCache {
     kept: RwLock<BTreeMap<String, Kept>>,
 }
 

@@ -28,7 +28,7 @@ const AT_ONCE: u32 = 256 * 1024;
 const UNIT: u64 = 1024;
 
 /// The room for what is fetched, on the whole node.
-pub struct Room {
+pub struct FetchBudget {
     bytes: Semaphore,
     /// For pictures that are made ready for models; each may take 256 MiB.
     pub(super) eyes: Semaphore,
@@ -36,14 +36,14 @@ pub struct Room {
     pub(super) pictures: Pictures,
 }
 
-impl Default for Room {
+impl Default for FetchBudget {
     fn default() -> Self {
         let (bytes, eyes) = (Semaphore::new(AT_ONCE as usize), Semaphore::new(2));
         Self { bytes, eyes, pictures: Pictures::default() }
     }
 }
 
-impl Room {
+impl FetchBudget {
     /// Waits for room for that file; one whose size nobody has told may be as large as any.
     async fn take(&self, size_bytes: Option<u64>) -> SemaphorePermit<'_> {
         let units = size_bytes.unwrap_or(MOST_BYTES).div_ceil(UNIT).min(AT_ONCE.into()) as u32;
@@ -191,7 +191,7 @@ mod tests {
     /// S13: what a node fetches at once is bounded by its bytes; small files pass.
     #[tokio::test]
     async fn files_of_unknown_size_wait_for_each_other() {
-        let room = Room::default();
+        let room = FetchBudget::default();
         let mut taken = Vec::new();
         for _ in 0..u64::from(AT_ONCE) * UNIT / MOST_BYTES {
             taken.push(room.take(None).await);

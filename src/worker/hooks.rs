@@ -278,7 +278,7 @@ async fn run(mut command: Command, program: &Program, question: &[u8]) -> Result
 }
 
 /// What is around the programs of hooks.
-pub struct Walls {
+pub struct HookSandbox {
     pub sandbox: Arc<Sandbox>,
     /// Where they have folders of their own.
     pub data: PathBuf,
@@ -286,7 +286,7 @@ pub struct Walls {
     pub hidden: Vec<PathBuf>,
 }
 
-impl Walls {
+impl HookSandbox {
     /// Without our environment, and in a process group of its own. Nothing runs unconfined that is
     /// not said to.
     fn command(&self, hook: &Hook, program: &Program) -> Result<Command, String> {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::{Worker, turn::Turn};
 use crate::{
     journal::event::Event,
-    store::{leases::Claimed, memory, memory_scope::Shelf},
+    store::{leases::Claimed, memory, memory_scope::MemoryScope},
 };
 
 /// What every dialogue begins with.
@@ -18,13 +18,13 @@ const NAMED: usize = 30;
 
 impl Worker {
     /// A private chat has one over all its threads; of a group, every conversation has its own.
-    pub(super) fn shelf(&self, agent: &str, claimed: &Claimed) -> Shelf {
+    pub(super) fn shelf(&self, agent: &str, claimed: &Claimed) -> MemoryScope {
         let scope = match claimed.place.kind {
             _ if self.shared_memory.contains(agent) => String::new(),
             PlaceKind::Private => format!("{}/{}", claimed.channel, claimed.place.chat),
             PlaceKind::Group => claimed.lease.home().to_string(),
         };
-        Shelf { agent: agent.to_owned(), scope }
+        MemoryScope { agent: agent.to_owned(), scope }
     }
 }
 

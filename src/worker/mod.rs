@@ -68,7 +68,7 @@ use crate::{
 };
 use channels::Outgoing;
 use guard_context::RuleBook;
-use hooks::Walls;
+use hooks::HookSandbox;
 use limits::Limits;
 
 /// Turns under way at once on one node.
@@ -88,17 +88,17 @@ pub struct Worker {
     pub agents: RwLock<BTreeMap<String, Arc<Agent>>>,
     pub models: BTreeMap<String, Arc<dyn Model>>,
     pub toolbox: Arc<Toolbox>,
-    pub sessions: session_cache::Sessions,
+    pub sessions: session_cache::SessionCache,
     /// Each conversation has a folder below.
     pub workspaces: Workspaces,
     /// The agents whose conversations share one memory.
     pub shared_memory: BTreeSet<String>,
     pub rules: RuleBook,
-    pub fetching: fetch::Room,
-    pub shelf: agent_cache::Shelf,
+    pub fetching: fetch::FetchBudget,
+    pub shelf: agent_cache::AgentCache,
     pub hooks: Vec<Hook>,
     /// What is around the programs of hooks.
-    pub walls: Walls,
+    pub walls: HookSandbox,
     pub redactor: Redactor,
     pub limits: Limits,
     /// How long everything is kept.

@@ -35,7 +35,7 @@ const SNAPSHOT_EVERY: usize = 100;
 
 /// What the turns under way may weigh at most, roughly.
 const FLIGHT_BYTES: usize = 1024 * 1024 * 1024;
-/// What a permit of [`Sessions::flight`] stands for.
+/// What a permit of [`SessionCache::flight`] stands for.
 const UNIT_BYTES: usize = 1024;
 /// A turn has its session, the prompt made of it, that without secrets, and the request to the model.
 const COPIES: usize = 4;
@@ -43,13 +43,13 @@ const COPIES: usize = 4;
 const WAITS_FOR: Duration = Duration::from_secs(30);
 
 /// The sessions that were used last, and the room for those in use.
-pub struct Sessions {
+pub struct SessionCache {
     kept: Mutex<Kept>,
     flight: Semaphore,
     flight_bytes: usize,
 }
 
-impl Default for Sessions {
+impl Default for SessionCache {
     fn default() -> Self {
         Self::with_room(FLIGHT_BYTES)
     }
@@ -62,7 +62,7 @@ struct Kept {
     bytes: usize,
 }
 
-impl Sessions {
+impl SessionCache {
     fn with_room(flight_bytes: usize) -> Self {
         let flight = Semaphore::new(flight_bytes / UNIT_BYTES);
         Self { kept: Mutex::default(), flight, flight_bytes }
@@ -276,13 +276,13 @@ mod tests {
         Folded { session, stored: Stored::default() }
     }
 
-    fn keep(sessions: &Sessions, n: i64, text: &str) {
+    fn keep(sessions: &SessionCache, n: i64, text: &str) {
         sessions.keep_within(20_000, &ConversationId(n.to_string()), session(n, text));
     }
 
     #[test]
     fn what_is_kept_is_taken_out_once() {
-        let (sessions, id) = (Sessions::default(), ConversationId("7".into()));
+        let (sessions, id) = (SessionCache::default(), ConversationId("7".into()));
         assert_eq!(sessions.take_kept(&id), None);
         keep(&sessions, 7, "one");
         keep(&sessions, 7, "two");
@@ -295,7 +295,7 @@ mod tests {
     /// costs no other its place.
     #[test]
     fn the_budget_holds() {
-        let sessions = Sessions::default();
+        let sessions = SessionCache::default();
         for n in 0..100 {
             keep(&sessions, n, &"x".repeat(1_000));
             assert!(sessions.kept().bytes <= 20_000);
@@ -311,7 +311,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn heavy_turns_wait_for_each_other() {
         let bytes = 1024 * 1024;
-        let sessions = Sessions::with_room(bytes);
+        let sessions = SessionCache::with_room(bytes);
         let heavy = session(1, &"x".repeat(bytes / 8)).session;
         let first = sessions.room(&heavy).await.expect("there is room");
         assert!(sessions.room(&heavy).await.is_none(), "not beside the first");

@@ -15,7 +15,7 @@ use countersign::{
     },
     tools::{
         ToolError,
-        sandbox::{Job, Limits, Work, profile::Cell, run},
+        sandbox::{Job, Limits, Work, profile::Profile, run},
         web::client::{Ask, Outside},
     },
 };
@@ -253,7 +253,7 @@ async fn no_probe_of_the_corpus_gets_out() {
             .map(|probe| format!("( {}\n) | sed 's/^/{}: /'", probe.script, probe.name));
         let script = format!("{}\necho DONE", lines.collect::<Vec<_>>().join("\n"));
         let program = ["/bin/sh", "-c", &script].map(str::to_owned).to_vec();
-        let cell = Cell::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
+        let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
             .with_workspace(folder.path());
         let walled = sandbox.walled(&cell).unwrap();
         let ended = run::to_its_end(walled, Vec::new(), PROBE_FOR).await.unwrap();

@@ -7,13 +7,13 @@ use countersign::{
         event::{Attachment, Speaker},
         ids::{CallId, ConversationId},
     },
-    store::{files::Artifacts, memory_scope::Shelf},
+    store::{files::Artifacts, memory_scope::MemoryScope},
     tools::{
         Context, Tool, ToolError,
         documents::{
-            self, House,
-            pool::Press,
-            protocol::{Breakdown, Order},
+            self, Branding,
+            pool::RenderPool,
+            protocol::{Breakdown, RenderRequest},
         },
         extract::ExtractDocument,
         sandbox::{Job, Limits, Sandbox, Work, run},
@@ -52,7 +52,7 @@ impl Desk {
             person: Speaker { id: "ann".into(), name: "Ann".into() },
             workspace: folder.path().join("work"),
             artifacts: Artifacts::new(folder.path().join("artifacts")),
-            shelf: Shelf { agent: "default".into(), scope: String::new() },
+            shelf: MemoryScope { agent: "default".into(), scope: String::new() },
             taint: vec![],
             seen: BTreeMap::new(),
             now: "2026-04-11T12:30:22Z".parse().unwrap(),
@@ -415,7 +415,7 @@ async fn mc_23_a_command_runs_and_says_how_it_went() {
 }
 
 fn tool(name: &str, sandbox: &Arc<Sandbox>) -> Arc<dyn Tool> {
-    let mut tools = documents::tools(House::default(), sandbox, None).into_iter();
+    let mut tools = documents::tools(Branding::default(), sandbox, None).into_iter();
     tools.find(|tool| tool.spec().name == name).unwrap()
 }
 
@@ -475,7 +475,7 @@ async fn s14_a_drawing_that_breaks_down_is_an_error_and_nothing_else() {
     let walled = Arc::new(sandbox().await);
     let bare = Arc::new(Sandbox::without_walls(std::path::Path::new(BINARY), "a test"));
     for sandbox in [walled, bare] {
-        let mut press = Press::new(sandbox.clone(), House::default().fonts());
+        let mut press = RenderPool::new(sandbox.clone(), Branding::default().fonts());
         press.limits = Limits { cpu_seconds: 2, memory_bytes: 256 << 20, ..Limits::DRAWING };
         for (how, words) in [
             (Breakdown::Memory, "more than 256 MiB of memory"),
@@ -483,14 +483,14 @@ async fn s14_a_drawing_that_breaks_down_is_an_error_and_nothing_else() {
             (Breakdown::Loop, "longer than 2 s"),
             (Breakdown::Panic, "Simplify it"),
         ] {
-            let error = press.ask(Order::Break(how)).await.unwrap_err().to_string();
+            let error = press.ask(RenderRequest::Break(how)).await.unwrap_err().to_string();
             assert!(error.contains(words), "{how:?}: {error}");
         }
         press.wait = Duration::from_millis(300);
-        let error = press.ask(Order::Break(Breakdown::Loop)).await.unwrap_err().to_string();
+        let error = press.ask(RenderRequest::Break(Breakdown::Loop)).await.unwrap_err().to_string();
         assert!(error.contains("longer"), "{error}");
         press.wait = Duration::from_mins(1);
-        assert!(press.ask(Order::Names(vec!["![](a.png)".into()])).await.is_ok());
+        assert!(press.ask(RenderRequest::Names(vec!["![](a.png)".into()])).await.is_ok());
     }
 }
 

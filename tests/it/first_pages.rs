@@ -5,7 +5,7 @@
 use countersign::{
     journal::event::Attachment,
     tools::{
-        documents::{self, House, office::Office},
+        documents::{self, Branding, office::Office},
         sandbox::Sandbox,
     },
 };
@@ -44,7 +44,7 @@ async fn sent(desk: &Desk, format: Format, script: &str) -> Vec<Attachment> {
         office.wait = Duration::from_millis(300);
     }
     let name = format!("render_{}", format.ending());
-    let tools = documents::tools(House::default(), &sandbox, Some(office));
+    let tools = documents::tools(Branding::default(), &sandbox, Some(office));
     let tool = tools.into_iter().find(|tool| tool.spec().name == name).unwrap();
     tool.run(json!({ "markdown": "# Rivers" }), &desk.context).await.unwrap().attachments
 }

@@ -4,9 +4,9 @@
 use countersign::tools::{
     ToolError,
     documents::{
-        House,
-        pool::Press,
-        protocol::{Order, Wish},
+        Branding,
+        pool::RenderPool,
+        protocol::{RenderOptions, RenderRequest},
     },
     sandbox::{Limits, Sandbox, run},
 };
@@ -106,7 +106,7 @@ async fn s14_damaged_files_are_read_or_refused() {
 #[tokio::test]
 async fn s14_damaged_texts_are_drawn_or_refused() {
     let sandbox = Arc::new(Sandbox::without_walls(Path::new(BINARY), "a test"));
-    let press = Press::new(sandbox, House::default().fonts());
+    let press = RenderPool::new(sandbox, Branding::default().fonts());
     let mut dice = Dice(0xfeed_1234_5678_9abc);
     for (source, format, full) in [
         (FEATURES, Format::Docx, 400),
@@ -122,8 +122,8 @@ async fn s14_damaged_texts_are_drawn_or_refused() {
                 "format": format, "text": { "Markdown": [part] }, "title": null,
                 "date": "2026-01-01", "aspect": null, "dress": {},
             });
-            let wish: Wish = serde_json::from_value(wish).unwrap();
-            let drawn = press.ask(Order::File(Box::new(wish))).await;
+            let wish: RenderOptions = serde_json::from_value(wish).unwrap();
+            let drawn = press.ask(RenderRequest::File(Box::new(wish))).await;
             if let Err(ToolError::ExecutionFailed(why)) = &drawn {
                 let broke = why.starts_with("The document could not be drawn");
                 assert!(!broke, "{format:?}, round {round}: {why}\n{text}");

@@ -9,7 +9,7 @@ use countersign::{
         mcp::{McpConfig, Protocol, Server},
         sandbox::{
             Job, Limits, Sandbox, Work,
-            profile::Cell,
+            profile::Profile,
             run::{self, Ended},
             service::ServerSandbox,
         },
@@ -49,12 +49,12 @@ pub async fn sandbox() -> Sandbox {
 }
 
 /// Two conversations' folders, and somebody's secret beside them.
-struct House {
+struct Fixture {
     sandbox: Sandbox,
     folder: TempDir,
 }
 
-impl House {
+impl Fixture {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("mine")).unwrap();
@@ -69,7 +69,7 @@ impl House {
 
     async fn runs_for(&self, script: &str, wait: Duration) -> Ended {
         let program = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
-        let cell = Cell::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
+        let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
             .with_workspace(&self.folder.path().join("mine"));
         run::to_its_end(self.sandbox.walled(&cell).unwrap(), Vec::new(), wait).await.unwrap()
     }
@@ -105,7 +105,7 @@ fn python(code: &str) -> String {
 /// What the gateway has inherited from its own parent, or leaks, is not passed on.
 #[tokio::test]
 async fn s7_open_files_of_the_gateway_stay_outside() {
-    let house = House::new().await;
+    let house = Fixture::new().await;
     let secret = fs::File::open(house.path("yours/secret")).unwrap();
     rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
     let descriptor = secret.as_raw_fd();
@@ -118,7 +118,7 @@ async fn s7_open_files_of_the_gateway_stay_outside() {
 
 #[tokio::test]
 async fn s7_no_way_to_the_network_leads_out() {
-    let house = House::new().await;
+    let house = Fixture::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let connect =
@@ -155,7 +155,7 @@ async fn s7_no_way_to_the_network_leads_out() {
 /// S7: with hosts that are named there is one way out, to them; all others are as far as before.
 #[tokio::test]
 async fn s7_a_command_reaches_the_hosts_that_are_named() {
-    let house = House::new().await;
+    let house = Fixture::new().await;
     let server = FakeWeb::start().await;
     let place = server.url().trim_start_matches("http://").to_owned();
     let outside = Outside::new(["127.0.0.1".to_owned()].into()).unwrap();
@@ -178,7 +178,7 @@ async fn s7_a_command_reaches_the_hosts_that_are_named() {
         python(&direct)
     );
     let program = ["/bin/sh", "-c", &script].map(str::to_owned).to_vec();
-    let cell = Cell::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
+    let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
         .with_workspace(&house.folder.path().join("mine"))
         .let_out_by(&socket);
     let ended = tokio::select! {
@@ -195,7 +195,7 @@ async fn s7_a_command_reaches_the_hosts_that_are_named() {
 
 #[tokio::test]
 async fn s7_no_file_of_others_is_read_or_written() {
-    let house = House::new().await;
+    let house = Fixture::new().await;
     let secret = house.path("yours/secret");
     for (name, script) in [
         ("another workspace", format!("cat {secret}")),
@@ -250,7 +250,7 @@ async fn s7_no_file_of_others_is_read_or_written() {
 
 #[tokio::test]
 async fn s7_no_other_process_is_seen_or_touched() {
-    let house = House::new().await;
+    let house = Fixture::new().await;
     let us = std::process::id();
     let script = format!("kill -0 {us} && echo ESCAPED");
     house.holds_what_would_escape("a signal to us", &script).await;
@@ -284,7 +284,7 @@ async fn s7_no_other_process_is_seen_or_touched() {
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn s7_calls_into_the_kernel_are_closed() {
-    let house = House::new().await;
+    let house = Fixture::new().await;
     for (name, call) in [
         ("ptrace", "101, 0, 0, 0, 0"),
         ("process_vm_readv", "310, 1, 0, 0, 0, 0, 0"),
@@ -330,7 +330,7 @@ async fn s7_calls_into_the_kernel_are_closed() {
 
 #[tokio::test]
 async fn s7_bombs_end_and_nothing_else_does() {
-    let house = House::new().await;
+    let house = Fixture::new().await;
     let started = Instant::now();
     let ended = house.runs_for(":(){ :|:& };:; sleep 20", WAIT).await;
     assert!(
@@ -362,7 +362,7 @@ async fn s7_bombs_end_and_nothing_else_does() {
 /// and when nobody waits any more.
 #[tokio::test]
 async fn t7_nothing_goes_on_after_the_end() {
-    let house = House::new().await;
+    let house = Fixture::new().await;
     let hide = "(setsid nohup sh -c 'sleep 2; touch late' >/dev/null 2>&1 &) ; exit 3";
     let ended = house.runs_for(hide, WAIT).await;
     assert_eq!(ended.code, Some(3));
@@ -389,7 +389,7 @@ async fn s7_the_walls_stand_for_root_and_for_others() {
     }
     let program = ["/bin/sh", "-c", "echo works | cat | cat"].map(str::to_owned).to_vec();
     for (work, said) in [(Work::Probe, "confined"), (Work::Program(program), "works\n")] {
-        let cell = Cell::around(Job::new(work, Some(Limits::COMMAND)));
+        let cell = Profile::around(Job::new(work, Some(Limits::COMMAND)));
         let walled = sandbox.walled(&cell).unwrap();
         let mut other = Command::new("setpriv");
         if fs::metadata("/proc/self").unwrap().uid() == 0 {
@@ -409,7 +409,7 @@ async fn s7_what_is_missing_is_named_and_nothing_runs_without_it() {
     let broken = Sandbox::probe(Path::new("/bin/true")).await;
     let why = broken.missing().unwrap();
     assert!(why.contains("cannot be set up") && why.contains("bubblewrap"), "{why}");
-    let cell = Cell::around(Job::new(Work::Program(vec!["/bin/true".into()]), None));
+    let cell = Profile::around(Job::new(Work::Program(vec!["/bin/true".into()]), None));
     let refused = broken.walled(&cell).unwrap_err().to_string();
     assert!(refused.starts_with("Sandbox: "), "{refused}");
     assert!(broken.reader("a.pdf").is_err());
@@ -419,7 +419,7 @@ async fn s7_what_is_missing_is_named_and_nothing_runs_without_it() {
 /// other people's processes, and writes where it was told to.
 #[tokio::test]
 async fn s16_a_server_is_confined_and_works() {
-    let house = House::new().await;
+    let house = Fixture::new().await;
     fs::create_dir(house.folder.path().join("named")).unwrap();
     let walls = ServerSandbox {
         sandbox: Arc::new(house.sandbox.clone()),
@@ -535,7 +535,7 @@ async fn s16_symbolic_links_lead_to_what_they_name() {
 #[tokio::test]
 async fn s16_the_official_server_works_confined() {
     let python = std::env::var("COUNTERSIGN_TEST_PYTHON").expect("tests/run names a Python");
-    let house = House::new().await;
+    let house = Fixture::new().await;
     let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/mcp_server.py");
     // The server sees a `/tmp` of its own, where this checkout may lie.
     let environment = Path::new(&python).parent().and_then(Path::parent).unwrap();

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     live,
-    page::{Visit, back},
+    page::{PageContext, back},
 };
 use crate::admin::{
     api::{
@@ -21,18 +21,18 @@ use crate::admin::{
 /// Tokens that are shown; the newest come first.
 const TOKENS: usize = 100;
 
-pub async fn index(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+pub async fn index(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
     let found = sessions::page(&visit.admin, slice.stretch()?).await?;
     let tokens = tokens::page(&visit.admin, live::first(TOKENS)).await?;
     visit.page("access.html", json!({ "found": found, "tokens": tokens })).await
 }
 
-pub async fn end_session(visit: Visit, Path(id): Path<String>) -> Result<Redirect, Problem> {
+pub async fn end_session(visit: PageContext, Path(id): Path<String>) -> Result<Redirect, Problem> {
     let ended = sessions::end(&visit.admin, &visit.caller, &id).await?;
     ended.then(|| back("access", "revoked")).ok_or_else(|| none("session"))
 }
 
-pub async fn revoke_token(visit: Visit, Path(id): Path<String>) -> Result<Redirect, Problem> {
+pub async fn revoke_token(visit: PageContext, Path(id): Path<String>) -> Result<Redirect, Problem> {
     let revoked = tokens::end(&visit.admin, &visit.caller, &id).await?;
     revoked.then(|| back("access", "revoked")).ok_or_else(|| none("token"))
 }

@@ -7,7 +7,7 @@ use axum::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::page::{Sent, Visit, back};
+use super::page::{PageContext, Sent, back};
 use crate::admin::{
     api::{
         approvals::{DecisionBody, DecisionName, Filter, Standing, decided, page, whole},
@@ -20,7 +20,7 @@ use crate::admin::{
 /// So many are shown; the newest come first.
 const MOST: usize = 50;
 
-pub async fn open(visit: Visit) -> Result<Response, Problem> {
+pub async fn open(visit: PageContext) -> Result<Response, Problem> {
     let seen = live::questions(&visit.admin).await?;
     let filter = Filter { status: Some(Standing::Pending), ..Filter::default() };
     let found = page(&visit.admin, filter, live::first(MOST)).await?;
@@ -33,7 +33,10 @@ pub async fn open(visit: Visit) -> Result<Response, Problem> {
     visit.page("approvals.html", values).await
 }
 
-pub async fn history(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+pub async fn history(
+    visit: PageContext,
+    Params(slice): Params<Slice>,
+) -> Result<Response, Problem> {
     let filter = Filter { status: Some(Standing::Settled), ..Filter::default() };
     let found = page(&visit.admin, filter, slice.stretch()?).await?;
     visit.page("history.html", json!({ "found": found })).await
@@ -47,7 +50,7 @@ pub struct Decision {
 }
 
 pub async fn decide(
-    visit: Visit,
+    visit: PageContext,
     Path(id): Path<String>,
     Sent(sent): Sent<Decision>,
 ) -> Result<Redirect, Problem> {

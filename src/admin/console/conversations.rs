@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     live,
-    page::Visit,
+    page::PageContext,
     timeline::{Happened, steps},
 };
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
 const EVENTS: i64 = 400;
 
 pub async fn index(
-    visit: Visit,
+    visit: PageContext,
     Params(slice): Params<Slice>,
     Params(filter): Params<Filter>,
 ) -> Result<Response, Problem> {
@@ -37,7 +37,7 @@ pub async fn index(
     visit.page("conversations.html", values).await
 }
 
-pub async fn show(visit: Visit, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn show(visit: PageContext, Path(id): Path<String>) -> Result<Response, Problem> {
     let admin = &visit.admin;
     let conversation = one(admin, &id).await?.ok_or_else(|| none("conversation"))?;
     let seen = live::conversation(admin, &id).await?;

@@ -7,7 +7,7 @@ use axum::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::page::{Sent, Visit, back};
+use super::page::{PageContext, Sent, back};
 use crate::admin::{
     api::{
         dead_letters::{self, Fate},
@@ -17,13 +17,13 @@ use crate::admin::{
     problem::Problem,
 };
 
-pub async fn index(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+pub async fn index(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
     let found = dead_letters::page(&visit.admin, slice.stretch()?).await?;
     visit.page("dead_letters.html", json!({ "found": found })).await
 }
 
 pub async fn webhooks(
-    visit: Visit,
+    visit: PageContext,
     Params(slice): Params<Slice>,
     Params(filter): Params<Filter>,
 ) -> Result<Response, Problem> {
@@ -59,7 +59,7 @@ impl Settled {
 }
 
 pub async fn settle(
-    visit: Visit,
+    visit: PageContext,
     Path(id): Path<String>,
     Sent(settled): Sent<Settled>,
 ) -> Result<Redirect, Problem> {
@@ -69,7 +69,7 @@ pub async fn settle(
 }
 
 pub async fn settle_webhook(
-    visit: Visit,
+    visit: PageContext,
     Path(id): Path<String>,
     Sent(settled): Sent<Settled>,
 ) -> Result<Redirect, Problem> {

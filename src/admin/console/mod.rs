@@ -157,7 +157,7 @@ async fn as_page(State(admin): State<Arc<Admin>>, request: Request, next: Next) 
 }
 
 /// The first page that they may see.
-async fn begin(visit: page::Visit) -> Redirect {
+async fn begin(visit: page::PageContext) -> Redirect {
     let decides = visit.caller.role >= Role::Approver;
     Redirect::to(if decides { "/console/approvals" } else { "/console/channels" })
 }

@@ -135,7 +135,7 @@ fn size(bytes: u64) -> String {
 }
 
 /// Somebody who looks at a page, or does something on it.
-pub struct Visit {
+pub struct PageContext {
     pub admin: Arc<Admin>,
     pub caller: Caller,
     path: String,
@@ -148,7 +148,7 @@ struct Said {
     done: String,
 }
 
-impl FromRequestParts<Arc<Admin>> for Visit {
+impl FromRequestParts<Arc<Admin>> for PageContext {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, Problem> {
@@ -161,7 +161,7 @@ impl FromRequestParts<Arc<Admin>> for Visit {
     }
 }
 
-impl Visit {
+impl PageContext {
     /// The page, with what every page shows besides.
     pub async fn page(&self, template: &str, values: Value) -> Result<Response, Problem> {
         let halt = panic::state(&self.admin).await?;

@@ -7,7 +7,7 @@ use axum::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::page::{Sent, Visit, back};
+use super::page::{PageContext, Sent, back};
 use crate::{
     admin::{
         api::{
@@ -20,12 +20,12 @@ use crate::{
     journal::role::Role,
 };
 
-pub async fn index(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+pub async fn index(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
     shown(&visit, &slice, None).await
 }
 
 async fn shown(
-    visit: &Visit,
+    visit: &PageContext,
     slice: &Slice,
     offer: Option<OfferView>,
 ) -> Result<Response, Problem> {
@@ -44,7 +44,7 @@ pub struct Made {
     role: Option<Role>,
 }
 
-pub async fn set(visit: Visit, Sent(made): Sent<Made>) -> Result<Redirect, Problem> {
+pub async fn set(visit: PageContext, Sent(made): Sent<Made>) -> Result<Redirect, Problem> {
     let whom = (made.channel.as_str(), made.person.trim());
     let Some(role) = made.role else {
         let there = people::dismiss(&visit.admin, &visit.caller, whom).await?;
@@ -68,19 +68,19 @@ pub struct Offered {
 }
 
 /// The code is shown here, and nowhere else.
-pub async fn offer(visit: Visit, Sent(offered): Sent<Offered>) -> Result<Response, Problem> {
+pub async fn offer(visit: PageContext, Sent(offered): Sent<Offered>) -> Result<Response, Problem> {
     let role = Role::parse(&offered.role);
     let body = OfferBody { channel: Some(offered.channel), hours: Some(offered.hours), role };
     let offer = people::offered(&visit.admin, &visit.caller, body).await?;
     shown(&visit, &Slice::default(), Some(offer)).await
 }
 
-pub async fn grants(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+pub async fn grants(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
     let found = grants::page(&visit.admin, slice.stretch()?).await?;
     visit.page("grants.html", json!({ "found": found })).await
 }
 
-pub async fn revoke(visit: Visit, Path(id): Path<String>) -> Result<Redirect, Problem> {
+pub async fn revoke(visit: PageContext, Path(id): Path<String>) -> Result<Redirect, Problem> {
     grants::end(&visit.admin, &visit.caller, &id).await?.ok_or_else(|| none("grant"))?;
     Ok(back("grants", "revoked"))
 }

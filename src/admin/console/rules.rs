@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-use super::page::{Sent, Visit, back};
+use super::page::{PageContext, Sent, back};
 use crate::{
     admin::{
         api::{
@@ -52,7 +52,7 @@ impl Tried {
     }
 }
 
-pub async fn index(visit: Visit, Params(tried): Params<Tried>) -> Result<Response, Problem> {
+pub async fn index(visit: PageContext, Params(tried): Params<Tried>) -> Result<Response, Problem> {
     let mut explanation: Option<Explained> = None;
     let mut fault = None;
     if !tried.tool.is_empty() {
@@ -95,7 +95,7 @@ pub struct NewRule {
     action: Action,
 }
 
-pub async fn add(visit: Visit, Sent(new): Sent<NewRule>) -> Result<Redirect, Problem> {
+pub async fn add(visit: PageContext, Sent(new): Sent<NewRule>) -> Result<Redirect, Problem> {
     let rule = RuleEntry {
         name: Some(new.name.trim().to_owned()),
         arg_pattern: Some(new.arg_pattern).filter(|pattern| !pattern.is_empty()),
@@ -121,7 +121,7 @@ pub struct Changed {
 }
 
 pub async fn change(
-    visit: Visit,
+    visit: PageContext,
     Path(name): Path<String>,
     Sent(changed): Sent<Changed>,
 ) -> Result<Redirect, Problem> {

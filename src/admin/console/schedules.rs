@@ -7,7 +7,7 @@ use axum::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::page::{Sent, Visit, back};
+use super::page::{PageContext, Sent, back};
 use crate::{
     admin::{
         api::{
@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub async fn index(
-    visit: Visit,
+    visit: PageContext,
     Params(slice): Params<Slice>,
     Params(filter): Params<Filter>,
 ) -> Result<Response, Problem> {
@@ -42,7 +42,7 @@ pub struct Changed {
 }
 
 pub async fn change(
-    visit: Visit,
+    visit: PageContext,
     Path(id): Path<String>,
     Sent(changed): Sent<Changed>,
 ) -> Result<Redirect, Problem> {

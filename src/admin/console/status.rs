@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-use super::page::{Sent, Visit, back};
+use super::page::{PageContext, Sent, back};
 use crate::{
     admin::{
         api::{
@@ -26,7 +26,7 @@ use crate::{
     store::audit::ADMIN,
 };
 
-pub async fn channels(visit: Visit) -> Result<Response, Problem> {
+pub async fn channels(visit: PageContext) -> Result<Response, Problem> {
     let admin = &visit.admin;
     let values = json!({
         "channels": all_channels(admin).await?,
@@ -51,7 +51,7 @@ pub struct Wished {
 }
 
 pub async fn channel(
-    visit: Visit,
+    visit: PageContext,
     Path(id): Path<String>,
     Sent(wished): Sent<Wished>,
 ) -> Result<Redirect, Problem> {
@@ -106,7 +106,10 @@ fn named(agent: &str) -> &str {
     if agent.is_empty() { "not known" } else { agent }
 }
 
-pub async fn usage(visit: Visit, Params(Days { days }): Params<Days>) -> Result<Response, Problem> {
+pub async fn usage(
+    visit: PageContext,
+    Params(Days { days }): Params<Days>,
+) -> Result<Response, Problem> {
     let days = days.clamp(1, 366);
     let lines = account(&visit.admin, days).await?;
     let by_day = sums(&lines, |line| line.day.clone());
@@ -136,7 +139,7 @@ pub struct Sought {
 }
 
 pub async fn audit(
-    visit: Visit,
+    visit: PageContext,
     Params(slice): Params<Slice>,
     Params(sought): Params<Sought>,
 ) -> Result<Response, Problem> {
@@ -154,19 +157,25 @@ pub async fn audit(
 }
 
 /// What is in force, and what operators have changed since.
-pub async fn settings(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+pub async fn settings(
+    visit: PageContext,
+    Params(slice): Params<Slice>,
+) -> Result<Response, Problem> {
     let filter = facts::Filter { conversation: ADMIN.to_owned(), ..facts::Filter::default() };
     let changes = facts::page(&visit.admin, filter, slice.stretch()?).await?;
     let values = json!({ "configuration": visit.admin.configured, "found": changes });
     visit.page("settings.html", values).await
 }
 
-pub async fn artifacts(visit: Visit, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+pub async fn artifacts(
+    visit: PageContext,
+    Params(slice): Params<Slice>,
+) -> Result<Response, Problem> {
     let found = artifacts::page(&visit.admin, slice.stretch()?).await?;
     visit.page("artifacts.html", json!({ "found": found })).await
 }
 
-pub async fn download(visit: Visit, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn download(visit: PageContext, Path(id): Path<String>) -> Result<Response, Problem> {
     artifacts::attached(&visit.admin, &id).await
 }
 
@@ -182,7 +191,7 @@ pub struct Halted {
     halt: Halt,
 }
 
-pub async fn panic(visit: Visit, Sent(halted): Sent<Halted>) -> Result<Redirect, Problem> {
+pub async fn panic(visit: PageContext, Sent(halted): Sent<Halted>) -> Result<Redirect, Problem> {
     if halted.halt == Halt::On {
         halt_all(&visit.admin, &visit.caller).await?;
         return Ok(back("approvals", "halted"));

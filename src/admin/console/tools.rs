@@ -7,7 +7,7 @@ use axum::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::page::{Sent, Visit, back};
+use super::page::{PageContext, Sent, back};
 use crate::{
     admin::{
         api::{
@@ -19,7 +19,7 @@ use crate::{
     agent::catalog::Tier,
 };
 
-pub async fn index(visit: Visit) -> Result<Response, Problem> {
+pub async fn index(visit: PageContext) -> Result<Response, Problem> {
     let (tools, servers) = (all(&visit.admin).await?, all_servers(&visit.admin).await?);
     let pins = mcp::all(&visit.admin).await?;
     visit.page("tools.html", json!({ "tools": tools, "servers": servers, "pins": pins })).await
@@ -39,7 +39,7 @@ impl Wish {
 }
 
 pub async fn set(
-    visit: Visit,
+    visit: PageContext,
     Path(id): Path<String>,
     Sent(wish): Sent<Wish>,
 ) -> Result<Redirect, Problem> {
@@ -48,7 +48,7 @@ pub async fn set(
 }
 
 pub async fn set_server(
-    visit: Visit,
+    visit: PageContext,
     Path(id): Path<String>,
     Sent(wish): Sent<Wish>,
 ) -> Result<Redirect, Problem> {
@@ -57,7 +57,7 @@ pub async fn set_server(
 }
 
 pub async fn trust(
-    visit: Visit,
+    visit: PageContext,
     Path(server): Path<String>,
     Sent(read): Sent<TrustBody>,
 ) -> Result<Redirect, Problem> {

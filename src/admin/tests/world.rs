@@ -37,8 +37,8 @@ use crate::{
     },
     tools::sandbox::Sandbox,
     worker::{
-        Worker, Workspaces, agent_cache::Shelf, fetch::Room, guard_context::RuleBook, hooks::Walls,
-        limits::Limits, session_cache::Sessions,
+        Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
+        hooks::HookSandbox, limits::Limits, session_cache::SessionCache,
     },
 };
 
@@ -233,14 +233,14 @@ fn worker(gateway: Arc<Gateway>, folder: &TempDir) -> Arc<Worker> {
         agents: RwLock::default(),
         models: BTreeMap::new(),
         toolbox: Arc::default(),
-        sessions: Sessions::default(),
+        sessions: SessionCache::default(),
         workspaces: Workspaces { root: folder.path().join("workspaces"), shared },
         shared_memory: BTreeSet::new(),
         rules: RuleBook::default(),
-        fetching: Room::default(),
-        shelf: Shelf::default(),
+        fetching: FetchBudget::default(),
+        shelf: AgentCache::default(),
         hooks: vec![],
-        walls: Walls {
+        walls: HookSandbox {
             sandbox: Arc::new(Sandbox::off("a test")),
             data: folder.path().to_owned(),
             hidden: Vec::new(),

@@ -13,7 +13,7 @@ const LOGO_BYTES: u64 = 2 * 1024 * 1024;
 /// The configuration's section `documents`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct House {
+pub struct Branding {
     /// Folders with fonts, before the system's.
     pub fonts: Vec<PathBuf>,
     /// Of the theme `corporate`, as `#0b3d62`.
@@ -24,7 +24,7 @@ pub struct House {
     pub template: Option<PathBuf>,
 }
 
-impl House {
+impl Branding {
     /// Whether what is configured can be used; the error names the key.
     pub fn check(&self) -> Result<(), String> {
         if let Some(color) = &self.color
@@ -50,12 +50,12 @@ impl House {
     }
 
     /// What documents wear here, read from the files that are named.
-    pub fn dress(&self) -> Dress {
+    pub fn dress(&self) -> BrandingAssets {
         let read = |path: &Option<PathBuf>| {
             path.as_ref().and_then(|path| std::fs::read(path).ok()).map(Blob)
         };
         let (logo, template) = (read(&self.logo), read(&self.template));
-        Dress { color: self.color.clone(), logo, template }
+        BrandingAssets { color: self.color.clone(), logo, template }
     }
 
     /// Where fonts are, on this machine.
@@ -66,14 +66,14 @@ impl House {
 
 /// What documents wear.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Dress {
+pub struct BrandingAssets {
     color: Option<String>,
     logo: Option<Blob>,
     /// The document's own, or the house's.
     pub template: Option<Blob>,
 }
 
-impl Dress {
+impl BrandingAssets {
     /// Gives a document of the theme `corporate` the house's colour and logo, and any document what the
     /// template says.
     pub fn put_on(self, document: &mut Document) {
@@ -118,8 +118,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let logo = folder.path().join("logo.png");
         std::fs::write(&logo, b"logo").unwrap();
-        let house =
-            House { color: Some("#aa3300".into()), logo: Some(logo.clone()), ..House::default() };
+        let house = Branding {
+            color: Some("#aa3300".into()),
+            logo: Some(logo.clone()),
+            ..Branding::default()
+        };
         assert_eq!(house.check(), Ok(()));
         let mut plain = markdown::read("x").unwrap();
         house.dress().put_on(&mut plain);
@@ -128,9 +131,9 @@ mod tests {
         house.dress().put_on(&mut corporate);
         assert_eq!(corporate.meta.accent.as_deref(), Some("AA3300"));
         assert_eq!(corporate.logo.as_deref(), Some(&b"logo"[..]));
-        let odd = House { color: Some("blue".into()), ..House::default() };
+        let odd = Branding { color: Some("blue".into()), ..Branding::default() };
         assert!(odd.check().unwrap_err().contains("documents.color"));
-        let odd = House { template: Some(logo.clone()), ..House::default() };
+        let odd = Branding { template: Some(logo.clone()), ..Branding::default() };
         assert!(odd.check().unwrap_err().contains("documents.template"));
         std::fs::remove_file(&logo).unwrap();
         assert!(house.check().unwrap_err().contains("documents.logo"));

@@ -11,7 +11,7 @@ pub mod pool;
 pub mod protocol;
 pub mod request;
 
-pub use branding::House;
+pub use branding::Branding;
 pub use protocol::answer;
 
 use async_trait::async_trait;
@@ -26,9 +26,9 @@ use crate::{
 };
 use blob::Blob;
 use office::Office;
-use pool::{Drawn, Press};
-use protocol::{Names, Wish};
-use request::{Job, Part, Source, Text};
+use pool::{Drawn, RenderPool};
+use protocol::{Names, RenderOptions};
+use request::{DocumentRequest, Part, Source, Text};
 
 const MAX_WARNINGS: usize = 20;
 
@@ -38,8 +38,12 @@ const TIMEOUT: Duration = Duration::from_secs(140);
 const FORMATS: [Format; 4] = [Format::Pdf, Format::Docx, Format::Xlsx, Format::Pptx];
 
 /// All eight, which draw on one press, and show by one `office` what Office files look like.
-pub fn tools(house: House, sandbox: &Arc<Sandbox>, office: Option<Office>) -> Vec<Arc<dyn Tool>> {
-    let press = Arc::new(Press::new(sandbox.clone(), house.fonts()));
+pub fn tools(
+    house: Branding,
+    sandbox: &Arc<Sandbox>,
+    office: Option<Office>,
+) -> Vec<Arc<dyn Tool>> {
+    let press = Arc::new(RenderPool::new(sandbox.clone(), house.fonts()));
     let (house, office) = (Arc::new(house), office.map(Arc::new));
     let of = |source: Source| {
         FORMATS.map(|format| {
@@ -53,8 +57,8 @@ pub fn tools(house: House, sandbox: &Arc<Sandbox>, office: Option<Office>) -> Ve
 struct Rendering {
     format: Format,
     source: Source,
-    press: Arc<Press>,
-    house: Arc<House>,
+    press: Arc<RenderPool>,
+    house: Arc<Branding>,
     office: Option<Arc<Office>>,
 }
 
@@ -136,14 +140,14 @@ impl Rendering {
         }
     }
 
-    async fn draw(&self, mut job: Job, context: &Context) -> Result<Drawn, ToolError> {
+    async fn draw(&self, mut job: DocumentRequest, context: &Context) -> Result<Drawn, ToolError> {
         let mut dress = self.house.dress();
         if let Text::Markdown(parts) = &mut job.text
             && let Some(template) = self.load(parts, context).await?
         {
             dress.template = Some(Blob(template));
         }
-        let wish = Wish {
+        let wish = RenderOptions {
             format: self.format,
             text: job.text,
             title: job.title,
@@ -194,16 +198,16 @@ fn losses(warnings: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::tools::{
-        documents::protocol::{Answer, Order},
+        documents::protocol::{Answer, RenderRequest},
         testing::Place,
     };
     use renderers::markdown;
     use serde_json::json;
 
     /// A press whose documents are what is wished, to see what goes into it and what comes out.
-    fn press() -> Arc<Press> {
-        Arc::new(Press::here(|order| match order {
-            Order::File(wish) => {
+    fn press() -> Arc<RenderPool> {
+        Arc::new(RenderPool::here(|order| match order {
+            RenderRequest::File(wish) => {
                 let text = format!("{wish:?}");
                 if text.contains("bad table") {
                     return (Answer::Refused("Line 1: no columns".into()), Vec::new());
@@ -306,7 +310,8 @@ mod tests {
         place.has("text.md", "words");
         let both = json!({ "filePath": "north.csv", "furtherPaths": ["data/South.JSON"] });
         for format in [Format::Xlsx, Format::Docx] {
-            let real = Rendering { press: Arc::new(Press::real()), ..tool(format, Source::File) };
+            let real =
+                Rendering { press: Arc::new(RenderPool::real()), ..tool(format, Source::File) };
             let output = place.runs(&real, both.clone()).await.unwrap();
             let drawn = place.context.artifacts.read(&output.attachments[0].digest).await.unwrap();
             let name = format!("a.{}", format.ending());
@@ -373,7 +378,7 @@ mod tests {
         let from_file = Rendering {
             format: Format::Pdf,
             source: Source::File,
-            press: Arc::new(Press::real()),
+            press: Arc::new(RenderPool::real()),
             house: Arc::default(),
             office: None,
         };
@@ -392,10 +397,11 @@ mod tests {
     #[tokio::test]
     async fn a_template_of_the_workspace_is_worn_and_a_lost_one_is_named() {
         let mut place = Place::new();
-        let house = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
+        let house = markdown::read("---\nheader: Branding of Rivers\n---\nx").unwrap();
         let house = renderers::render(&house, Format::Docx).unwrap();
         place.has("brand/house.docx", house.bytes);
-        let word = Rendering { press: Arc::new(Press::real()), ..tool(Format::Docx, Source::Text) };
+        let word =
+            Rendering { press: Arc::new(RenderPool::real()), ..tool(Format::Docx, Source::Text) };
         for (path, is_there) in [("brand/house.docx", true), ("../house.docx", false)] {
             let text = format!("---\ntemplate: {path}\n---\n\n# Hi");
             let output = place.runs(&word, json!({ "markdown": text })).await.unwrap();
@@ -410,14 +416,14 @@ mod tests {
     #[tokio::test]
     async fn mc_29_workbooks_of_rows_wear_the_house_too() {
         let mut place = Place::new();
-        let letter = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
+        let letter = markdown::read("---\nheader: Branding of Rivers\n---\nx").unwrap();
         let letter = renderers::render(&letter, Format::Docx).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let template = folder.path().join("house.docx");
         std::fs::write(&template, letter.bytes).unwrap();
-        let house = House { template: Some(template), ..House::default() };
+        let house = Branding { template: Some(template), ..Branding::default() };
         let book = Rendering {
-            press: Arc::new(Press::real()),
+            press: Arc::new(RenderPool::real()),
             house: Arc::new(house),
             ..tool(Format::Xlsx, Source::Text)
         };
@@ -450,7 +456,7 @@ mod tests {
 
     #[test]
     fn only_decks_have_a_shape() {
-        for tool in tools(House::default(), &Arc::new(Sandbox::off("a test")), None) {
+        for tool in tools(Branding::default(), &Arc::new(Sandbox::off("a test")), None) {
             let spec = tool.spec();
             let has = spec.parameters["properties"]["aspectRatio"].is_object();
             assert_eq!(has, spec.name.contains("pptx"), "{}", spec.name);

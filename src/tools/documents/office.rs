@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-use crate::tools::sandbox::{Job, Limits, Sandbox, Work, profile::Cell, run};
+use crate::tools::sandbox::{Job, Limits, Sandbox, Work, profile::Profile, run};
 
 /// Where Debian and others put it, and where an operator would.
 const PLACES: [&str; 2] = ["/usr/bin/soffice", "/usr/local/bin/soffice"];
@@ -85,7 +85,7 @@ impl Office {
         let job = Job::new(Work::Program(words.to_vec()), Some(Limits::OFFICE));
         // `program/soffice` has all that it needs beside its folder.
         let home = self.program.parent()?.parent()?;
-        let command = self.sandbox.walled(&Cell::around(job).showing(home, home)).ok()?;
+        let command = self.sandbox.walled(&Profile::around(job).showing(home, home)).ok()?;
         let ended = run::keeping(PICTURE_BYTES, command, file.to_vec(), self.wait).await.ok()?;
         let is_picture = ended.stdout.is_whole() && ended.stdout.head.starts_with(b"\x89PNG");
         if !is_picture {

@@ -4,7 +4,7 @@ use renderers::Rendered;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
-use super::protocol::{Answer, Names, Order, Wish};
+use super::protocol::{Answer, Names, RenderOptions, RenderRequest};
 use crate::tools::{
     ToolError,
     sandbox::{
@@ -20,7 +20,7 @@ const AT_ONCE: usize = 2;
 const WAIT: Duration = Duration::from_secs(100);
 
 /// Draws. What one drawing may take can be set lower.
-pub struct Press {
+pub struct RenderPool {
     turns: Semaphore,
     place: Place,
     pub limits: Limits,
@@ -42,16 +42,16 @@ enum Place {
     Apart(Arc<Sandbox>, Vec<PathBuf>),
     /// In this process, where tests look into what is asked.
     #[cfg(test)]
-    Here(fn(Order) -> (Answer, Vec<u8>)),
+    Here(fn(RenderRequest) -> (Answer, Vec<u8>)),
 }
 
-impl Press {
+impl RenderPool {
     pub fn new(sandbox: Arc<Sandbox>, fonts: Vec<PathBuf>) -> Self {
         Self::at(Place::Apart(sandbox, fonts))
     }
 
     #[cfg(test)]
-    pub fn here(answer: fn(Order) -> (Answer, Vec<u8>)) -> Self {
+    pub fn here(answer: fn(RenderRequest) -> (Answer, Vec<u8>)) -> Self {
         Self::at(Place::Here(answer))
     }
 
@@ -79,15 +79,15 @@ impl Press {
         if !texts.iter().any(names_any) {
             return Ok(Names { pictures: vec![Vec::new(); texts.len()], template: None });
         }
-        match self.ask(Order::Names(texts)).await? {
+        match self.ask(RenderRequest::Names(texts)).await? {
             (Answer::Names(names), _) => Ok(names),
             _ => Err(odd()),
         }
     }
 
     /// The file that is wished.
-    pub async fn draw(&self, wish: Wish) -> Result<Drawn, ToolError> {
-        let (answer, mut bytes) = self.ask(Order::File(Box::new(wish))).await?;
+    pub async fn draw(&self, wish: RenderOptions) -> Result<Drawn, ToolError> {
+        let (answer, mut bytes) = self.ask(RenderRequest::File(Box::new(wish))).await?;
         let Answer::File { title, pages, warnings, picture_bytes } = answer else {
             return Err(odd());
         };
@@ -97,7 +97,7 @@ impl Press {
     }
 
     /// What the process answers, and the bytes that follow; what it refuses is an error.
-    pub async fn ask(&self, order: Order) -> Result<(Answer, Vec<u8>), ToolError> {
+    pub async fn ask(&self, order: RenderRequest) -> Result<(Answer, Vec<u8>), ToolError> {
         let (answer, bytes) = match &self.place {
             Place::Apart(sandbox, fonts) => self.ask_apart(sandbox, fonts, &order).await?,
             #[cfg(test)]
@@ -113,7 +113,7 @@ impl Press {
         &self,
         sandbox: &Sandbox,
         fonts: &[PathBuf],
-        order: &Order,
+        order: &RenderRequest,
     ) -> Result<(Answer, Vec<u8>), ToolError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let command = sandbox.drawer(fonts, self.limits)?;

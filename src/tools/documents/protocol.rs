@@ -12,17 +12,17 @@ use std::path::PathBuf;
 
 use super::{
     blob::Blob,
-    branding::{self, Dress},
+    branding::{self, BrandingAssets},
     request::{Aspect, Part, Text},
 };
 
 /// It goes in as JSON.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Order {
+pub enum RenderRequest {
     /// Name the files that these texts want.
     Names(Vec<String>),
     /// Draw.
-    File(Box<Wish>),
+    File(Box<RenderOptions>),
     /// Break down, to show that this is survived.
     #[cfg(debug_assertions)]
     Break(Breakdown),
@@ -30,14 +30,14 @@ pub enum Order {
 
 /// A file, as it is wished.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Wish {
+pub struct RenderOptions {
     pub format: Format,
     pub text: Text,
     pub title: Option<String>,
     /// The day of documents that name none.
     pub date: Option<NaiveDate>,
     pub aspect: Option<Aspect>,
-    pub dress: Dress,
+    pub dress: BrandingAssets,
     /// Whether a picture of the first page is wished too.
     #[serde(default)]
     pub with_picture: bool,
@@ -90,16 +90,16 @@ pub fn answer(order: &[u8], fonts: &[PathBuf]) -> Vec<u8> {
     whole
 }
 
-fn follow(order: Order, fonts: &[PathBuf]) -> Result<(Answer, Vec<u8>), RenderError> {
+fn follow(order: RenderRequest, fonts: &[PathBuf]) -> Result<(Answer, Vec<u8>), RenderError> {
     match order {
-        Order::Names(texts) => {
+        RenderRequest::Names(texts) => {
             let read = texts.iter().map(|text| markdown::read(text));
             let documents = read.collect::<Result<Vec<_>, _>>()?;
             let pictures = documents.iter().map(markdown::image_urls).collect();
             let template = documents.into_iter().next().and_then(|first| first.meta.template);
             Ok((Answer::Names(Names { pictures, template }), Vec::new()))
         }
-        Order::File(wish) => {
+        RenderRequest::File(wish) => {
             let (Rendered { mut bytes, pages, warnings }, picture, title) = draw(*wish, fonts)?;
             let picture = picture.unwrap_or_default();
             bytes.extend(&picture);
@@ -107,15 +107,15 @@ fn follow(order: Order, fonts: &[PathBuf]) -> Result<(Answer, Vec<u8>), RenderEr
             Ok((Answer::File { title, pages, warnings, picture_bytes }, bytes))
         }
         #[cfg(debug_assertions)]
-        Order::Break(how) => break_down(how),
+        RenderRequest::Break(how) => break_down(how),
     }
 }
 
 type Drawn = (Rendered, Option<Vec<u8>>, Option<String>);
 
 /// The file, a picture of it, and the title of what is in it.
-fn draw(wish: Wish, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
-    let Wish { format, text, title, date, aspect, dress, with_picture } = wish;
+fn draw(wish: RenderOptions, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
+    let RenderOptions { format, text, title, date, aspect, dress, with_picture } = wish;
     let named = title.as_deref().unwrap_or("Rows");
     let mut long = None;
     let mut document = match text {

@@ -25,7 +25,7 @@ pub enum Source {
 }
 
 /// What a call asks for.
-pub struct Job {
+pub struct DocumentRequest {
     pub text: Text,
     /// Without ending; `None` when the title is to name it.
     pub name: Option<String>,
@@ -145,13 +145,13 @@ pub async fn read(
     (format, source): (Format, Source),
     arguments: Value,
     context: &Context,
-) -> Result<Job, ToolError> {
+) -> Result<DocumentRequest, ToolError> {
     let job = match (source, format) {
         (Source::File, _) => from_file(parse(arguments)?, context).await?,
         (Source::Text, Format::Xlsx) => from_rows(parse(arguments)?)?,
         (Source::Text, _) => {
             let it: FromText = parse(arguments)?;
-            Job {
+            DocumentRequest {
                 text: Text::Markdown(vec![Part::new(it.markdown, ".")]),
                 name: checked(it.file_name)?,
                 title: it.title,
@@ -172,7 +172,7 @@ pub async fn read(
     }
 }
 
-fn from_rows(it: FromRows) -> Result<Job, ToolError> {
+fn from_rows(it: FromRows) -> Result<DocumentRequest, ToolError> {
     let text = match (it.markdown, it.rows, it.csv) {
         (Some(markdown), None, None) => Text::Markdown(vec![Part::new(markdown, ".")]),
         (None, Some(rows), None) => {
@@ -184,10 +184,10 @@ fn from_rows(it: FromRows) -> Result<Job, ToolError> {
             return Err(ToolError::InvalidParameters(one.into()));
         }
     };
-    Ok(Job { text, name: checked(it.file_name)?, title: it.title, aspect: None })
+    Ok(DocumentRequest { text, name: checked(it.file_name)?, title: it.title, aspect: None })
 }
 
-async fn from_file(it: FromFile, context: &Context) -> Result<Job, ToolError> {
+async fn from_file(it: FromFile, context: &Context) -> Result<DocumentRequest, ToolError> {
     let (stem, _) = stem_and_ending(&it.file_path);
     let name = checked(it.file_name)?.or_else(|| Some(stem.to_owned()));
     let paths: Vec<&String> = std::iter::once(&it.file_path).chain(&it.further_paths).collect();
@@ -220,7 +220,7 @@ async fn from_file(it: FromFile, context: &Context) -> Result<Job, ToolError> {
         }
     };
     let title = it.title.or_else(|| (of_rows > 0).then(|| stem.to_owned()));
-    Ok(Job { text, name, title, aspect: it.aspect_ratio })
+    Ok(DocumentRequest { text, name, title, aspect: it.aspect_ratio })
 }
 
 async fn rows(path: &str, context: &Context) -> Result<Text, ToolError> {

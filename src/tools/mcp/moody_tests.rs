@@ -1,7 +1,7 @@
 //! The MCP client against a server that changes, dies, dawdles and asks.
 
 use super::{
-    supervisor::{Found, Watch},
+    supervisor::{Found, Supervisor},
     testing::{Desk, named, run},
     *,
 };
@@ -124,7 +124,7 @@ async fn a_server_may_have_many_tools() {
 }
 
 /// What a watch tells, until the guard is dropped.
-fn watched(mut watch: Watch) -> (UnboundedReceiver<Found>, DropGuard) {
+fn watched(mut watch: Supervisor) -> (UnboundedReceiver<Found>, DropGuard) {
     let (tell, told) = unbounded_channel();
     let stop = CancellationToken::new();
     let guard = stop.clone().drop_guard();
@@ -148,7 +148,7 @@ async fn names(told: &mut UnboundedReceiver<Found>) -> Vec<String> {
 async fn ic_52_a_tool_that_a_server_adds_is_listed_at_once() {
     let desk = Desk::new().await;
     let server = desk.server(desk.moody(&json!([tool("grow")])));
-    let (mut told, _stop) = watched(Watch::over(server.clone()));
+    let (mut told, _stop) = watched(Supervisor::over(server.clone()));
     let tools = told.recv().await.expect("it watches").expect("tools");
     assert_eq!(run(&tools, "m_grow", json!({})).await.expect("a result"), "grown");
     assert_eq!(names(&mut told).await, ["m_grow", "m_new"]);
@@ -161,7 +161,7 @@ async fn ic_52_a_tool_that_a_server_adds_is_listed_at_once() {
 async fn ca_32_a_server_that_has_died_is_connected_again() {
     let desk = Desk::new().await;
     let server = desk.server(desk.moody(&json!([tool("die"), tool("echo")])));
-    let (mut told, _stop) = watched(Watch::over(server.clone()));
+    let (mut told, _stop) = watched(Supervisor::over(server.clone()));
     let tools = told.recv().await.expect("it watches").expect("tools");
     assert!(server.health().connected);
     assert_eq!(run(&tools, "m_die", json!({})).await, Err(ToolError::Unknown));

@@ -21,7 +21,7 @@ const BETWEEN_LISTS: Duration = Duration::from_secs(1);
 pub type Found = Result<Vec<Arc<dyn Tool>>, ToolError>;
 
 /// What is known of a server, and what it tells.
-pub struct Watch {
+pub struct Supervisor {
     server: Arc<Server>,
     seen: Seen,
     /// How often in a row it could not be reached.
@@ -29,7 +29,7 @@ pub struct Watch {
     changes: Option<Subscription>,
 }
 
-impl Watch {
+impl Supervisor {
     pub fn over(server: Arc<Server>) -> Self {
         Self { server, seen: Seen::default(), failures: 0, changes: None }
     }

@@ -29,7 +29,7 @@ use std::{
 use tokio::process::Command;
 
 use super::ToolError;
-use profile::Cell;
+use profile::Profile;
 
 /// How long a machine may take to show what it has.
 const PROBE_FOR: Duration = Duration::from_secs(10);
@@ -189,7 +189,7 @@ impl Sandbox {
     }
 
     /// A program within walls.
-    pub fn walled(&self, cell: &Cell) -> Result<Command, ToolError> {
+    pub fn walled(&self, cell: &Profile) -> Result<Command, ToolError> {
         let walls = self.walls.as_ref().map_err(|why| ToolError::Sandbox(why.clone()))?;
         Ok(cell.command(walls, &self.program))
     }
@@ -201,27 +201,27 @@ impl Sandbox {
     }
 
     pub fn reader_within(&self, name: &str, limits: Limits) -> Result<Command, ToolError> {
-        self.alone(Cell::around(Job::new(Work::Read(name.to_owned()), Some(limits))))
+        self.alone(Profile::around(Job::new(Work::Read(name.to_owned()), Some(limits))))
     }
 
     /// The search for elements of a page, likewise.
     pub fn finder(&self, marks: &[&str]) -> Result<Command, ToolError> {
         let marks = marks.iter().map(|&mark| mark.to_owned()).collect();
-        self.alone(Cell::around(Job::new(Work::Find(marks), Some(Limits::DOCUMENT))))
+        self.alone(Profile::around(Job::new(Work::Find(marks), Some(Limits::DOCUMENT))))
     }
 
     /// The decoding of a picture, likewise.
     pub fn viewer(&self) -> Result<Command, ToolError> {
-        self.alone(Cell::around(Job::new(Work::View, Some(Limits::DOCUMENT))))
+        self.alone(Profile::around(Job::new(Work::View, Some(Limits::DOCUMENT))))
     }
 
     /// The drawing of one, likewise; nothing but these folders can be read.
     pub fn drawer(&self, fonts: &[PathBuf], limits: Limits) -> Result<Command, ToolError> {
-        let cell = Cell::around(Job::new(Work::Draw(fonts.to_vec()), Some(limits)));
+        let cell = Profile::around(Job::new(Work::Draw(fonts.to_vec()), Some(limits)));
         self.alone(fonts.iter().fold(cell, |cell, folder| cell.showing(folder, folder)))
     }
 
-    fn alone(&self, cell: Cell) -> Result<Command, ToolError> {
+    fn alone(&self, cell: Profile) -> Result<Command, ToolError> {
         match (&self.walls, &self.limits) {
             (Ok(walls), _) => Ok(cell.command(walls, &self.program)),
             (Err(_), Ok(())) => Ok(self.bare(&cell.job)),
@@ -233,7 +233,7 @@ impl Sandbox {
         let walls = BUBBLEWRAP.iter().map(PathBuf::from).find(|path| path.exists());
         let walls =
             walls.ok_or("bubblewrap is missing: install it (apt-get install bubblewrap)")?;
-        shows(Cell::around(probe_job()).command(&walls, &self.program)).await?;
+        shows(Profile::around(probe_job()).command(&walls, &self.program)).await?;
         Ok(walls)
     }
 

@@ -47,7 +47,7 @@ const SETTINGS: [&str; 13] = [
 
 /// One program and what is around it.
 #[derive(Debug)]
-pub struct Cell {
+pub struct Profile {
     pub job: Job,
     pub files: Files,
     /// Folders that it may write: here, and where they are within.
@@ -80,7 +80,7 @@ enum Place<'a> {
     Link(&'a Path),
 }
 
-impl Cell {
+impl Profile {
     /// Nothing but programs, and no network.
     pub fn around(job: Job) -> Self {
         let (folders, shown) = (Vec::new(), Vec::new());

@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use super::{
     Job, Limits, Sandbox, Work,
-    profile::{Cell, Files, HOME, TEMPORARY},
+    profile::{Files, HOME, Profile, TEMPORARY},
 };
 use crate::tools::ToolError;
 
@@ -56,7 +56,7 @@ impl ServerSandbox {
         links.dedup();
         let mut folders = vec![(self.home.clone(), PathBuf::from(HOME))];
         folders.extend(open.into_iter().map(|folder| (folder.clone(), folder)));
-        let cell = Cell {
+        let cell = Profile {
             job: Job::new(Work::Program(program.to_vec()), Some(Limits::SERVER)),
             files: Files::Machine { hidden, shown, links },
             folders,

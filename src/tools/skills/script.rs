@@ -26,7 +26,7 @@ use crate::{
         files::diff,
         sandbox::{
             Job, Limits, Sandbox, Work,
-            profile::{Cell, SKILL},
+            profile::{Profile, SKILL},
         },
         shell,
         web::egress::Egress,
@@ -138,7 +138,7 @@ impl Tool for RunSkillScript {
         let wait = Duration::from_secs(timeout.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS));
         // Makes the folder when it is first needed.
         workspace::beneath(context, |_, _| Ok(())).await?;
-        let cell = Cell::around(Job::new(Work::Program(command), Some(Limits::COMMAND)))
+        let cell = Profile::around(Job::new(Work::Program(command), Some(Limits::COMMAND)))
             .with_workspace(&context.workspace)
             .showing(&place, Path::new(SKILL));
         let input = input.unwrap_or_default().into_bytes();

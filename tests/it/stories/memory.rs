@@ -11,7 +11,7 @@ use countersign::{
     llm::scripted::{call, calls, say},
     store::{
         memory::{self, Note, Write, Written},
-        memory_scope::Shelf,
+        memory_scope::MemoryScope,
         usage,
     },
 };
@@ -197,7 +197,7 @@ fn note(path: &str, what: Write) -> Note {
     Note { path: path.into(), what, call: CallId::new(), by, taint: vec![] }
 }
 
-async fn writes(world: &World, shelf: &Shelf, note: &Note) -> Written {
+async fn writes(world: &World, shelf: &MemoryScope, note: &Note) -> Written {
     let store = world.node().await.gateway.store.clone();
     let (shelf, note) = (shelf.clone(), note.clone());
     let now = "2026-05-04T10:00:00Z".parse().unwrap();
@@ -207,7 +207,7 @@ async fn writes(world: &World, shelf: &Shelf, note: &Note) -> Written {
     write.await.unwrap()
 }
 
-async fn finds(world: &World, shelf: &Shelf, query: &'static str) -> Vec<String> {
+async fn finds(world: &World, shelf: &MemoryScope, query: &'static str) -> Vec<String> {
     let (store, shelf) = (world.node().await.gateway.store.clone(), shelf.clone());
     let found =
         store.read(move |tx| Box::pin(async move { memory::search(tx, &shelf, query, 10).await }));
@@ -217,7 +217,7 @@ async fn finds(world: &World, shelf: &Shelf, query: &'static str) -> Vec<String>
 story! {
     /// IC-49: both databases find the same, in any script; no query is an order to them.
     async fn ic_49_a_search_finds_words_in_any_script(world: &mut World) {
-        let shelf = Shelf { agent: "a".into(), scope: "s".into() };
+        let shelf = MemoryScope { agent: "a".into(), scope: "s".into() };
         for (path, content) in [
             ("bees.md", "Bees, bees, bees: the hives of the Müller family."),
             ("other.md", "A long note that also speaks of a bee once, between many other words."),
@@ -249,7 +249,7 @@ story! {
         ] {
             assert_eq!(finds(world, &shelf, query).await, found, "{query}");
         }
-        let other = Shelf { agent: "b".into(), ..shelf.clone() };
+        let other = MemoryScope { agent: "b".into(), ..shelf.clone() };
         assert!(finds(world, &other, "bee").await.is_empty());
     }
 }
@@ -257,7 +257,7 @@ story! {
 story! {
     /// A call that runs again after a crash adds nothing twice; two that write at once lose nothing.
     async fn nothing_is_remembered_twice_and_nothing_is_lost(world: &mut World) {
-        let shelf = Shelf { agent: "a".into(), scope: String::new() };
+        let shelf = MemoryScope { agent: "a".into(), scope: String::new() };
         let once = note("a.md", Write::More("once".into()));
         assert_eq!(writes(world, &shelf, &once).await, Written::Done { size_bytes: 4 });
         assert_eq!(writes(world, &shelf, &once).await, Written::Done { size_bytes: 4 });
