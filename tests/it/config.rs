@@ -13,7 +13,7 @@ fn load(text: &str, variables: &[(&str, &str)]) -> anyhow::Result<Config> {
     Config::load(Some(file.path()), &variables)
 }
 
-/// O3
+/// Proves O3.
 #[test]
 fn an_unknown_key_is_refused_by_name() {
     for (text, name) in [
@@ -127,7 +127,7 @@ fn every_key_can_be_a_variable() {
     assert!(load("", &[("COUNTERSIGN__ADMIN__PORT", "1")]).is_err());
 }
 
-/// O1, S11
+/// Proves O1, S11.
 #[test]
 fn secrets_are_not_printed() {
     let text =

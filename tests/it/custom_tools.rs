@@ -51,8 +51,9 @@ fn echo(
     message
 }
 
+/// Proves MC-54.
 #[test]
-fn mc_54_a_function_says_all_that_the_model_is_told() {
+fn a_function_says_all_that_the_model_is_told() {
     let spec = Factorial.spec();
     assert_eq!(spec.name, "factorial");
     assert_eq!(
@@ -77,9 +78,10 @@ fn mc_54_a_function_says_all_that_the_model_is_told() {
 }
 
 story! {
-    /// MC-54, IC-05, IC-19, IC-45, CA-05, CA-09, CA-21: what the function returns is what the model reads; so are its failure
-    /// and the fault in its arguments. A tool that changes something is asked about.
-    async fn mc_54_a_function_is_a_tool(world: &mut World) {
+    /// What the function returns is what the model reads; so are its failure and the fault in its
+    /// arguments. A tool that changes something is asked about.
+    /// Proves MC-54, IC-05, IC-19, IC-45, CA-05, CA-09, CA-21.
+    async fn a_function_is_a_tool(world: &mut World) {
         world.tools = vec![Arc::new(Factorial), Arc::new(MovePoint), Arc::new(Echo)];
         for (tool, arguments) in [
             ("factorial", json!({ "n": 5 })),
@@ -119,9 +121,10 @@ fn never() -> String {
 }
 
 story! {
-    /// CA-06, CA-07, CA-11: limits and flags of a function hold; a call with wrong arguments counts
-    /// for nothing; a limit of none is one, and breaks nothing.
-    async fn ca_06_ca_07_ca_11_limits_of_a_function_hold(world: &mut World) {
+    /// Limits and flags of a function hold; a call with wrong arguments counts for nothing; a limit
+    /// of none is one, and breaks nothing.
+    /// Proves CA-06, CA-07, CA-11.
+    async fn limits_of_a_function_hold(world: &mut World) {
         world.tools = vec![Arc::new(Once), Arc::new(Never)];
         assert_eq!((Once.spec().max_usage_count, Once.spec().result_as_answer), (Some(1), true));
         world.model_will(call("once", json!({ "message": 7 })));
@@ -155,10 +158,11 @@ fn weather(
 }
 
 story! {
-    /// CA-29, IC-02: a tool that lacks a variable is not offered, and says which one it is, to
-    /// agents and to operators. With it, the tool reads what it has named and nothing else; what it
-    /// needs is a secret.
-    async fn ca_29_a_tool_without_its_variable_is_unavailable_and_says_why(world: &mut World) {
+    /// A tool that lacks a variable is not offered, and says which one it is, to agents and to
+    /// operators. With it, the tool reads what it has named and nothing else; what it needs is a
+    /// secret.
+    /// Proves CA-29, IC-02.
+    async fn a_tool_without_its_variable_is_unavailable_and_says_why(world: &mut World) {
         world.tools = vec![Arc::new(Weather), Arc::new(Echo)];
         world.config.agents[0].tools = vec!["weather".into(), "echo".into()];
         world.variables.insert("PATH".into(), "/usr/bin".into());

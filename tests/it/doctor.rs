@@ -75,7 +75,8 @@ async fn doctor_reports_a_data_folder_that_others_can_read() {
     site.end().await;
 }
 
-/// With --live the platform is asked; S11: and no token is told, whatever it answers.
+/// With --live the platform is asked; and no token is told, whatever it answers.
+/// Proves S11.
 #[tokio::test]
 async fn doctor_asks_the_platform() {
     let telegram = FakeTelegram::start().await;
@@ -102,9 +103,10 @@ async fn doctor_asks_the_platform() {
     site.end().await;
 }
 
-/// S11, O1: whatever is wrong, `doctor` tells no secret of the configuration, nor of an address.
+/// Whatever is wrong, `doctor` tells no secret of the configuration, nor of an address.
+/// Proves S11, O1.
 #[tokio::test]
-async fn s11_doctor_tells_no_secret() {
+async fn doctor_tells_no_secret() {
     const CANARY: &str = "canary-4f9c2b7e51aa";
     let site = Site::new(On::Sqlite).await;
     let nowhere = "http://127.0.0.1:9";
@@ -165,9 +167,10 @@ async fn doctor_asks_the_servers_of_tools() {
     site.end().await;
 }
 
-/// S16: the command line names what was seen, shows what has changed, and answers for it.
+/// The command line names what was seen, shows what has changed, and answers for it.
+/// Proves S16.
 #[tokio::test]
-async fn s16_tools_of_servers_are_answered_for_on_the_command_line() {
+async fn tools_of_servers_are_answered_for_on_the_command_line() {
     let site = Site::new(On::Sqlite).await;
     site.configure("127.0.0.1:8642", &moody(&site, "Echoes."));
     let says = async |arguments: &[&str]| {
@@ -212,10 +215,11 @@ async fn an_open_default_for_the_shell_is_warned_of() {
     site.end().await;
 }
 
-/// CA-29: a search whose keys are not set is no reason not to start; `doctor` names them. One that
-/// can be asked is enough.
+/// A search whose keys are not set is no reason not to start; `doctor` names them. One that can be
+/// asked is enough.
+/// Proves CA-29.
 #[tokio::test]
-async fn ca_29_doctor_names_what_a_tool_lacks() {
+async fn doctor_names_what_a_tool_lacks() {
     let mut site = Site::new(On::Sqlite).await;
     let search = "[[web.search]]\nprovider = \"serper\"\nkey = { env = \"SERPER_KEY\" }\n\
                   [[web.search]]\nprovider = \"brave\"\nkey = { env = \"BRAVE_KEY\" }\n";

@@ -37,7 +37,8 @@ fn decision(id: &Value) -> String {
 }
 
 story! {
-    /// A13: a question is decided through the API, and the chat shows by whom.
+    /// A question is decided through the API, and the chat shows by whom.
+    /// Proves A13.
     async fn a_question_is_decided_through_the_api(world: &mut World) {
         world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
         let served = Served::of(world).await;
@@ -70,7 +71,8 @@ story! {
 }
 
 story! {
-    /// A13: a token has no more say than the question's policy gives it, whatever its role and name.
+    /// A token has no more say than the question's policy gives it, whatever its role and name.
+    /// Proves A13.
     async fn a_token_decides_only_where_the_policy_lets_it(world: &mut World) {
         let served = Served::of(world).await;
         let owner = served.token("1", Role::Owner).await;
@@ -112,7 +114,8 @@ story! {
 }
 
 story! {
-    /// A11: leave that is revoked through the API binds at once.
+    /// Leave that is revoked through the API binds at once.
+    /// Proves A11.
     async fn leave_is_revoked_through_the_api(world: &mut World) {
         world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
         let served = Served::of(world).await;
@@ -147,7 +150,8 @@ story! {
 }
 
 story! {
-    /// A12: the halt through the API denies what is open, and stops what would begin.
+    /// The halt through the API denies what is open, and stops what would begin.
+    /// Proves A12.
     async fn the_halt_is_called_and_lifted_through_the_api(world: &mut World) {
         let served = Served::of(world).await;
         let token = served.token("alarm", Role::Owner).await;
@@ -176,8 +180,9 @@ story! {
 }
 
 story! {
-    /// S10: a token's secret is shown once and kept as a hash; it ends when it is revoked, and by
+    /// A token's secret is shown once and kept as a hash; it ends when it is revoked, and by
     /// itself; the audit names who made and who ended it.
+    /// Proves S10.
     async fn tokens_are_made_and_end(world: &mut World) {
         let served = Served::of(world).await;
         let owner = served.token("owner", Role::Owner).await;

@@ -17,7 +17,8 @@ async fn asked(world: &mut World) {
 }
 
 story! {
-    /// A14, A3: every step of a story is a new process; two presses run once.
+    /// Every step of a story is a new process; two presses run once.
+    /// Proves A14, A3.
     async fn an_approval_outlives_a_restart_and_a_second_press(world: &mut World) {
         asked(world).await;
         world.model_will(say("Done."));
@@ -31,7 +32,8 @@ story! {
 }
 
 story! {
-    /// A10: the model reads the denial and its reason.
+    /// The model reads the denial and its reason.
+    /// Proves A10.
     async fn a_denial_is_told_to_the_model(world: &mut World) {
         asked(world).await;
         world.model_will(say("Then not."));
@@ -44,7 +46,8 @@ story! {
 }
 
 story! {
-    /// A9: a message is never a decision; it waits, and is read after the decision.
+    /// A message is never a decision; it waits, and is read after the decision.
+    /// Proves A9.
     async fn a_message_while_a_question_is_open_waits(world: &mut World) {
         asked(world).await;
         world.ann_says("allow").await;
@@ -61,7 +64,8 @@ story! {
 }
 
 story! {
-    /// A5, MC-43: nobody in time is a no, to the second, and the model is told.
+    /// Nobody in time is a no, to the second, and the model is told.
+    /// Proves A5, MC-43.
     async fn a_question_expires(world: &mut World) {
         asked(world).await;
         world.model_will(say("Nobody answered."));
@@ -78,7 +82,8 @@ story! {
 }
 
 story! {
-    /// A5, S4, never too late: a press after the end, before the sweep, does not count.
+    /// Never too late: a press after the end, before the sweep, does not count.
+    /// Proves A5, S4.
     async fn a_press_after_the_end_does_not_count(world: &mut World) {
         asked(world).await;
         world.clock.advance(TimeDelta::minutes(31));
@@ -90,7 +95,8 @@ story! {
 }
 
 story! {
-    /// S2: another person's press changes nothing and is refused in private.
+    /// Another person's press changes nothing and is refused in private.
+    /// Proves S2.
     async fn only_the_requester_decides(world: &mut World) {
         asked(world).await;
         world.bob_presses("Allow once").await;
@@ -122,7 +128,8 @@ async fn asked_again(world: &mut World) {
 }
 
 story! {
-    /// A7: two questions of one reply, decided apart and in any order.
+    /// Two questions of one reply, decided apart and in any order.
+    /// Proves A7.
     async fn two_questions_are_decided_apart(world: &mut World) {
         world.model_will(calls(vec![
             ("delete".into(), json!({ "path": "a.txt" })),
@@ -154,7 +161,8 @@ story! {
 }
 
 story! {
-    /// A1: only the right token, on the right message, decides.
+    /// Only the right token, on the right message, decides.
+    /// Proves A1.
     async fn a_made_up_button_decides_nothing(world: &mut World) {
         asked(world).await;
         for data in ["", "a", "1aAAAAAAAAAAAAAAAAAAAAAAa", "💥"] {
@@ -176,7 +184,8 @@ story! {
 }
 
 story! {
-    /// A1: `callback_data` is at most 64 bytes and holds nothing but the token and the choice.
+    /// `callback_data` is at most 64 bytes and holds nothing but the token and the choice.
+    /// Proves A1.
     async fn a_button_carries_a_random_token_only(world: &mut World) {
         asked(world).await;
         let messages = world.room.messages();
@@ -188,7 +197,8 @@ story! {
 }
 
 story! {
-    /// CV-07: what the model says about approval counts for nothing.
+    /// What the model says about approval counts for nothing.
+    /// Proves CV-07.
     async fn an_approval_by_the_model_is_ignored(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt", "approved": true })));
         world.ann_says("delete a.txt").await;
@@ -198,7 +208,8 @@ story! {
 }
 
 story! {
-    /// CV-21: nobody is asked about a call that cannot run.
+    /// Nobody is asked about a call that cannot run.
+    /// Proves CV-21.
     async fn a_call_that_does_not_fit_asks_nobody(world: &mut World) {
         world.model_will(call("delete", json!({ "file": 1 })));
         world.model_will(say("I made a mistake."));
@@ -209,7 +220,8 @@ story! {
 }
 
 story! {
-    /// A8, S18: the question shows exactly what will run; nothing in it acts as formatting.
+    /// The question shows exactly what will run; nothing in it acts as formatting.
+    /// Proves A8, S18.
     async fn a_question_shows_the_arguments_and_a_diff(world: &mut World) {
         world.model_will(call("write_file", json!({ "path": "a.txt", "content": "one\ntwo\n" })));
         world.ann_says("write").await;
@@ -232,7 +244,8 @@ story! {
 }
 
 story! {
-    /// S2: who speaks while the model thinks does not become the one who may decide.
+    /// Who speaks while the model thinks does not become the one who may decide.
+    /// Proves S2.
     async fn a_later_speaker_does_not_become_the_requester(world: &mut World) {
         let gate = Gate::new();
         world.model_will(wait(&gate));
@@ -258,7 +271,8 @@ story! {
 }
 
 story! {
-    /// S3: leave for the conversation is the requester's, and never answers a rule that asks.
+    /// Leave for the conversation is the requester's, and never answers a rule that asks.
+    /// Proves S3.
     async fn leave_for_the_conversation_is_narrow(world: &mut World) {
         let rule = "[{ tool = 'delete', arg_pattern = '^secrets/', action = 'ask' }]";
         let variables = [("COUNTERSIGN__GUARD__RULES".to_owned(), rule.to_owned())];
@@ -281,7 +295,8 @@ story! {
 }
 
 story! {
-    /// A8: two long questions do not get between each other's parts.
+    /// Two long questions do not get between each other's parts.
+    /// Proves A8.
     async fn long_questions_stand_one_after_the_other(world: &mut World) {
         let long = "one line of a long text\n".repeat(400);
         let file = |name: &str| ("write_file".to_owned(), json!({ "path": name, "content": &long }));
@@ -302,7 +317,8 @@ story! {
 }
 
 story! {
-    /// A8, S18: what is acted upon is shown whole, however it is dressed up.
+    /// What is acted upon is shown whole, however it is dressed up.
+    /// Proves A8, S18.
     async fn a_question_never_hides_the_path(world: &mut World) {
         let path = format!("notes/`{}`.md", "x".repeat(90));
         world.model_will(call("write_file", json!({ "path": path, "content": "a\nb" })));
@@ -313,7 +329,8 @@ story! {
 }
 
 story! {
-    /// A8: what does not fit into the question comes as a file, and decides nothing.
+    /// What does not fit into the question comes as a file, and decides nothing.
+    /// Proves A8.
     async fn everything_can_be_shown(world: &mut World) {
         let content = "many words ".repeat(300);
         world.model_will(call("delete", json!({ "path": "a.txt", "why": content })));
@@ -330,7 +347,8 @@ story! {
 }
 
 story! {
-    /// A10: a reply to a question denies that one, with its reason.
+    /// A reply to a question denies that one, with its reason.
+    /// Proves A10.
     async fn a_reply_names_its_question(world: &mut World) {
         world.model_will(calls(vec![
             ("delete".into(), json!({ "path": "a.txt" })),
@@ -369,8 +387,9 @@ async fn copied(world: &World, copies: usize) {
 }
 
 story! {
-    /// R7: approvals that expire together are expired together, however many there are, and one that
+    /// Approvals that expire together are expired together, however many there are, and one that
     /// cannot be read affects only itself.
+    /// Proves R7.
     async fn one_sweep_expires_everything_that_is_due(world: &mut World) {
         asked(world).await;
         copied(world, 600).await;

@@ -75,7 +75,8 @@ story! {
 }
 
 story! {
-    /// A13, A11, A12: whoever is turned away, leave given and taken, the halt.
+    /// Whoever is turned away, leave given and taken, the halt.
+    /// Proves A13, A11, A12.
     async fn the_audit_tells_who_governs(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
         world.model_will(say("Done."));
@@ -102,7 +103,8 @@ story! {
 }
 
 story! {
-    /// MC-44: what let a call run is named: a rule, a leave.
+    /// What let a call run is named: a rule, a leave.
+    /// Proves MC-44.
     async fn the_audit_names_what_let_a_call_run(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
         world.model_will(say("Done."));

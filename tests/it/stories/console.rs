@@ -80,8 +80,9 @@ async fn settles(world: &World) {
     world.settle(&app).await;
 }
 
-/// S10: without a session 401, with the role below 403, with it neither; a viewer cannot
-/// press, and nobody at another site's bidding.
+/// Without a session 401, with the role below 403, with it neither; a viewer cannot press, and
+/// nobody at another site's bidding.
+/// Proves S10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_page_takes_its_role_and_no_less() {
     let mut world = World::on_sqlite();
@@ -133,8 +134,9 @@ async fn every_page_takes_its_role_and_no_less() {
 }
 
 story! {
-    /// A13: a question with its exact arguments is decided in the console; it goes from the
-    /// inbox, runs once, and stands in the history and the audit.
+    /// A question with its exact arguments is decided in the console; it goes from the inbox, runs
+    /// once, and stands in the history and the audit.
+    /// Proves A13.
     async fn a_question_is_decided_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -192,7 +194,8 @@ story! {
 }
 
 story! {
-    /// A11: what lasting leave would cover is shown before it is given in the console.
+    /// What lasting leave would cover is shown before it is given in the console.
+    /// Proves A11.
     async fn leave_is_given_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -276,7 +279,8 @@ story! {
 }
 
 story! {
-    /// MC-07, MC-52: tools are turned off and moved between tiers.
+    /// Tools are turned off and moved between tiers.
+    /// Proves MC-07, MC-52.
     async fn tools_are_set_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -453,9 +457,10 @@ story! {
 }
 
 story! {
-    /// S16: an operator reads what a server says of its tool, and answers for it; a viewer sees
-    /// nothing to press.
-    async fn s16_an_operator_answers_for_a_tool_in_the_console(world: &mut World) {
+    /// An operator reads what a server says of its tool, and answers for it; a viewer sees nothing
+    /// to press.
+    /// Proves S16.
+    async fn an_operator_answers_for_a_tool_in_the_console(world: &mut World) {
         staffed(world);
         Moody::with(world, &json!([tool("echo")]));
         let served = Served::of(world).await;

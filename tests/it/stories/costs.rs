@@ -41,9 +41,10 @@ impl Tool for Scan {
 }
 
 story! {
-    /// IC-06, IC-17: what a call costs depends on its arguments, and is counted without drift; one
-    /// for which the day's money is not enough does not run, one for which it is just enough does.
-    async fn ic_06_ic_17_what_calls_cost_is_counted_to_the_millionth(world: &mut World) {
+    /// What a call costs depends on its arguments, and is counted without drift; one for which the
+    /// day's money is not enough does not run, one for which it is just enough does.
+    /// Proves IC-06, IC-17.
+    async fn what_calls_cost_is_counted_to_the_millionth(world: &mut World) {
         world.tools = vec![Arc::new(Scan)];
         world.config.limits.person.cost = Some(0.01);
         for sheets in [4, 3, 2, 2, 1] {
@@ -64,9 +65,10 @@ story! {
 }
 
 story! {
-    /// IC-18: what a tool keeps beside its result no model reads; it stands in the journal without
+    /// What a tool keeps beside its result no model reads; it stands in the journal without
     /// secrets, and is bounded.
-    async fn ic_18_what_is_kept_beside_a_result_no_model_reads(world: &mut World) {
+    /// Proves IC-18.
+    async fn what_is_kept_beside_a_result_no_model_reads(world: &mut World) {
         world.tools = vec![Arc::new(Scan)];
         world.model_will(call("scan", json!({ "sheets": 1 })));
         world.model_will(say("Done."));

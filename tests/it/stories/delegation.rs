@@ -73,9 +73,10 @@ async fn inherited(world: &World) -> Vec<Heritage> {
 }
 
 story! {
-    /// MC-37, CA-34: a sub-agent knows its task and nothing else, says nothing to people, and its
-    /// answer is the result of the call.
-    async fn mc_37_a_task_is_answered_by_another_agent(world: &mut World) {
+    /// A sub-agent knows its task and nothing else, says nothing to people, and its answer is the
+    /// result of the call.
+    /// Proves MC-37, CA-34.
+    async fn a_task_is_answered_by_another_agent(world: &mut World) {
         staff(world);
         world.model_will(delegate("\"Researcher\"", "Find the answer."));
         world.model_will(say("42"));
@@ -113,8 +114,9 @@ story! {
 }
 
 story! {
-    /// IC-33, S13: delegating is limited like any other tool, and so is how many are at work.
-    async fn ic_33_s13_delegating_is_limited(world: &mut World) {
+    /// Delegating is limited like any other tool, and so is how many are at work.
+    /// Proves IC-33, S13.
+    async fn delegating_is_limited(world: &mut World) {
         staff(world);
         let limit = |tool: &str, per_minute| ToolLimitEntry {
             tool: tool.into(), per_minute: Some(per_minute), per_hour: None, max_usage_count: None,
@@ -146,9 +148,10 @@ story! {
 }
 
 story! {
-    /// MC-37, MC-47: several at work at the same time, in one call or in several; the answers stand
-    /// in the order of the tasks.
-    async fn mc_37_tasks_are_done_side_by_side(world: &mut World) {
+    /// Several at work at the same time, in one call or in several; the answers stand in the order
+    /// of the tasks.
+    /// Proves MC-37, MC-47.
+    async fn tasks_are_done_side_by_side(world: &mut World) {
         staff(world);
         let gate = Gate::new();
         let two = json!({ "tasks": [
@@ -185,8 +188,9 @@ story! {
 }
 
 story! {
-    /// MC-37: three below the first; the fourth is refused, and told so.
-    async fn mc_37_depth_4_is_refused(world: &mut World) {
+    /// Three below the first; the fourth is refused, and told so.
+    /// Proves MC-37.
+    async fn depth_4_is_refused(world: &mut World) {
         staff(world);
         for _ in 0..4 {
             world.model_will(delegate("writer", "Give it to somebody else."));
@@ -203,8 +207,9 @@ story! {
 }
 
 story! {
-    /// A4, A7, A13, A14: a question of a sub-agent stands in the chat of the people, names the
-    /// sub-agent, and is decided by them alone; each step is a new process.
+    /// A question of a sub-agent stands in the chat of the people, names the sub-agent, and is
+    /// decided by them alone; each step is a new process.
+    /// Proves A4, A7, A13, A14.
     async fn a_sub_agent_asks_the_people_of_the_root(world: &mut World) {
         staff(world);
         world.model_will(delegate("researcher", "Delete a.txt."));
@@ -234,7 +239,8 @@ story! {
 }
 
 story! {
-    /// A10: a denial, with its reason, is told to the sub-agent.
+    /// A denial, with its reason, is told to the sub-agent.
+    /// Proves A10.
     async fn a_denial_is_told_to_the_sub_agent(world: &mut World) {
         staff(world);
         world.model_will(delegate("researcher", "Delete a.txt."));
@@ -249,7 +255,8 @@ story! {
 }
 
 story! {
-    /// A9: `/stop` and `/new` end what is done below, at any depth, with its questions.
+    /// `/stop` and `/new` end what is done below, at any depth, with its questions.
+    /// Proves A9.
     async fn stop_and_new_end_sub_agents(world: &mut World) {
         staff(world);
         for end in ["/stop", "/new"] {
@@ -337,8 +344,9 @@ fn stumble(prompt: &Prompt) -> Result<Reply, ModelError> {
 }
 
 story! {
-    /// S13: what a sub-agent uses is the person's, the conversation's and the turn's of the root.
-    async fn s13_tokens_of_a_sub_agent_count_for_the_person(world: &mut World) {
+    /// What a sub-agent uses is the person's, the conversation's and the turn's of the root.
+    /// Proves S13.
+    async fn tokens_of_a_sub_agent_count_for_the_person(world: &mut World) {
         staff(world);
         world.config.limits.person.tokens = Some(220);
         world.model_will(delegate("writer", "Write."));
@@ -361,8 +369,9 @@ fn open_house(world: &mut World) {
 }
 
 story! {
-    /// S17: who reads what a tainted sub-agent says is tainted; so are the others in its folder.
-    async fn s17_taint_comes_up_with_an_answer(world: &mut World) {
+    /// Who reads what a tainted sub-agent says is tainted; so are the others in its folder.
+    /// Proves S17.
+    async fn taint_comes_up_with_an_answer(world: &mut World) {
         open_house(world);
         world.model_will(delegate("researcher", "Read the page."));
         world.model_will(call("page", json!({})));
@@ -377,8 +386,9 @@ story! {
 }
 
 story! {
-    /// S17: a tainted agent does not wash itself clean by having another one act.
-    async fn s17_taint_goes_down_with_a_task(world: &mut World) {
+    /// A tainted agent does not wash itself clean by having another one act.
+    /// Proves S17.
+    async fn taint_goes_down_with_a_task(world: &mut World) {
         open_house(world);
         world.model_will(call("page", json!({})));
         world.model_will(delegate("researcher", "Delete everything."));
@@ -390,8 +400,9 @@ story! {
 }
 
 story! {
-    /// S17: files that a sub-agent wrote under the influence stay foreign after `/new`.
-    async fn s17_files_of_a_tainted_sub_agent_stay_foreign(world: &mut World) {
+    /// Files that a sub-agent wrote under the influence stay foreign after `/new`.
+    /// Proves S17.
+    async fn files_of_a_tainted_sub_agent_stay_foreign(world: &mut World) {
         open_house(world);
         world.config.guard.tainted = Action::Allow;
         world.model_will(delegate("researcher", "Read the page and write it down."));
@@ -412,9 +423,10 @@ story! {
 }
 
 story! {
-    /// MC-37, T8, MC-55: an answer has 4,000 characters at most, the whole is in a file of the
-    /// parent's workspace; a file that a sub-agent sends reaches the people.
-    async fn mc_37_a_long_answer_is_spilled_and_files_reach_the_people(world: &mut World) {
+    /// An answer has 4,000 characters at most, the whole is in a file of the parent's workspace; a
+    /// file that a sub-agent sends reaches the people.
+    /// Proves MC-37, T8, MC-55.
+    async fn a_long_answer_is_spilled_and_files_reach_the_people(world: &mut World) {
         open_house(world);
         let long = format!("HEAD{}TAIL", "ü".repeat(9_000));
         world.model_will(delegate("writer", "Write much, and send it."));
@@ -462,8 +474,9 @@ async fn lives_for(world: &World, app: &App, waits: usize) -> bool {
 }
 
 story! {
-    /// A14, T6, M2: a death at any moment: each task is begun once, answered once, and the call
-    /// that gave them ends once.
+    /// A death at any moment: each task is begun once, answered once, and the call that gave them
+    /// ends once.
+    /// Proves A14, T6, M2.
     async fn a_death_at_any_moment_costs_no_answer(world: &mut World) {
         staff(world);
         world.config.limits.messages_per_minute = 0;

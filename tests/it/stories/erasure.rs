@@ -95,8 +95,8 @@ story! {
 }
 
 story! {
-    /// CA-36: what was made of a picture for the model goes with whoever sent it, also where
-    /// others talk.
+    /// What was made of a picture for the model goes with whoever sent it, also where others talk.
+    /// Proves CA-36.
     async fn pictures_go_with_whoever_sent_them(world: &mut World) {
         world.config.models[0].vision = Some(true);
         world.model.opens_its_eyes();

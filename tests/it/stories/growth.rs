@@ -138,8 +138,9 @@ story! {
 }
 
 story! {
-    /// S13: conversations of one person that run side by side count together, and when the day is
-    /// used up it is for all of them.
+    /// Conversations of one person that run side by side count together, and when the day is used
+    /// up it is for all of them.
+    /// Proves S13.
     async fn the_limits_of_a_day_hold_for_conversations_side_by_side(world: &mut World) {
         world.config.limits.person.messages = Some(6);
         let topic = |n: usize| Place {
@@ -171,8 +172,9 @@ story! {
 }
 
 story! {
-    /// S13: what is under way in another conversation counts: with one message left, one of two that
-    /// are said at the same time is answered.
+    /// What is under way in another conversation counts: with one message left, one of two that are
+    /// said at the same time is answered.
+    /// Proves S13.
     async fn two_conversations_do_not_share_the_last_message(world: &mut World) {
         world.config.limits.person.messages = Some(1);
         let gate = Gate::new();

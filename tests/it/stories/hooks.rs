@@ -159,7 +159,8 @@ story! {
 }
 
 story! {
-    /// MC-46: `before_llm` may stop the turn, and may redact what the model sees.
+    /// `before_llm` may stop the turn, and may redact what the model sees.
+    /// Proves MC-46.
     async fn a_prompt_is_checked_and_redacted(world: &mut World) {
         let text = Some("we do not talk about that".to_owned());
         world.config.hooks = vec![
@@ -185,7 +186,8 @@ story! {
 }
 
 story! {
-    /// MC-46: `after_llm`, `after_tool`, `on_error`: what is shown and read is what the hooks leave.
+    /// `after_llm`, `after_tool`, `on_error`: what is shown and read is what the hooks leave.
+    /// Proves MC-46.
     async fn replies_results_and_errors_are_changed(world: &mut World) {
         let text = |text: &str| Some(text.to_owned());
         world.config.hooks = vec![
@@ -219,8 +221,9 @@ story! {
 }
 
 story! {
-    /// S7: a program of a hook sees neither our data nor the network, and writes only in a
-    /// folder of its own, which it finds again; where it cannot be confined it does not run.
+    /// A program of a hook sees neither our data nor the network, and writes only in a folder of
+    /// its own, which it finds again; where it cannot be confined it does not run.
+    /// Proves S7.
     async fn a_hooks_program_is_confined(world: &mut World) {
         let data = world.config.data_dir.display().to_string();
         std::fs::write(world.config.data_dir.join("secret"), "x").unwrap();

@@ -52,8 +52,9 @@ async fn texts(world: &World) -> Vec<String> {
 }
 
 story! {
-    /// I1: what cannot be stored is kept aside and its sender is told; the others and the position
-    /// are stored, and nothing of it comes twice.
+    /// What cannot be stored is kept aside and its sender is told; the others and the position are
+    /// stored, and nothing of it comes twice.
+    /// Proves I1.
     async fn an_update_that_cannot_be_stored_holds_up_no_other(world: &mut World) {
         let app = world.node().await;
         refuses_poison(world, "P0001", -1).await;

@@ -77,7 +77,8 @@ story! {
 }
 
 story! {
-    /// S13: what a day may use, too, and why no rule can judge a command.
+    /// What a day may use, too, and why no rule can judge a command.
+    /// Proves S13.
     async fn reasons_are_told_in_the_language_of_their_people(world: &mut World) {
         world.language = Some("de".into());
         world.guard("{ rules = [{ tool = 'delete', action = 'allow', fields = { weight = 'x' } }] }");

@@ -29,8 +29,9 @@ async fn leave_is_given(world: &mut World) {
 }
 
 story! {
-    /// A11, IC-27: leave is shown before it is given, covers what was shown, for that person, in
-    /// every chat; and nothing beside it.
+    /// Leave is shown before it is given, covers what was shown, for that person, in every chat;
+    /// and nothing beside it.
+    /// Proves A11, IC-27.
     async fn leave_covers_what_was_shown(world: &mut World) {
         leave_is_given(world).await;
         world.model_will(say("That too."));
@@ -53,7 +54,8 @@ story! {
 }
 
 story! {
-    /// A11: revoked by the button on the settled question, effective at once.
+    /// Revoked by the button on the settled question, effective at once.
+    /// Proves A11.
     async fn leave_is_revoked_by_its_button(world: &mut World) {
         leave_is_given(world).await;
         world.bob_presses("Revoke").await;
@@ -68,7 +70,8 @@ story! {
 }
 
 story! {
-    /// A11: listed and revoked by typing; leave for whom it is not is neither shown nor touched.
+    /// Listed and revoked by typing; leave for whom it is not is neither shown nor touched.
+    /// Proves A11.
     async fn leave_is_listed_and_revoked_by_typing(world: &mut World) {
         leave_is_given(world).await;
         world.bob_says("/grants").await;
@@ -87,7 +90,8 @@ story! {
 }
 
 story! {
-    /// A11: leave ends with its time and its uses; two calls of one reply do not share the last use.
+    /// Leave ends with its time and its uses; two calls of one reply do not share the last use.
+    /// Proves A11.
     async fn leave_ends_by_itself(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;
         world.model_will(say("Done."));
@@ -110,7 +114,8 @@ story! {
 }
 
 story! {
-    /// A11: back is no decision; and leave for everybody is the owner's to give.
+    /// Back is no decision; and leave for everybody is the owner's to give.
+    /// Proves A11.
     async fn back_decides_nothing(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;
         let before = world.last();
@@ -124,8 +129,9 @@ story! {
 }
 
 story! {
-    /// A11, A13: leave for everybody in a group is for who may decide for everybody there; else
-    /// the one whom a friend must watch would be free of them.
+    /// Leave for everybody in a group is for who may decide for everybody there; else the one whom
+    /// a friend must watch would be free of them.
+    /// Proves A11, A13.
     async fn leave_for_others_needs_a_say_over_others(world: &mut World) {
         for approvers in ["requester", "others"] {
             world.guard(&format!("{{ approvers = '{approvers}' }}"));
@@ -153,7 +159,8 @@ story! {
 }
 
 story! {
-    /// A11, S18: a leave is listed and shown; none is offered that would hold a secret.
+    /// A leave is listed and shown; none is offered that would hold a secret.
+    /// Proves A11, S18.
     async fn no_leave_holds_a_secret(world: &mut World) {
         let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
         asks_to_delete(world, &format!("{token}/a.txt")).await;
@@ -164,8 +171,9 @@ story! {
 }
 
 story! {
-    /// A12: the owner's `/panic` denies what is open everywhere, visibly, and no tool begins on any
-    /// node until it is lifted.
+    /// The owner's `/panic` denies what is open everywhere, visibly, and no tool begins on any node
+    /// until it is lifted.
+    /// Proves A12.
     async fn panic_halts_everything(world: &mut World) {
         asks_to_delete(world, "a.txt").await;
         world.model_will(call("delete", json!({ "path": "b.txt" })));
@@ -196,7 +204,8 @@ story! {
 }
 
 story! {
-    /// A12: a question that another node puts while the halt is on its way is denied too.
+    /// A question that another node puts while the halt is on its way is denied too.
+    /// Proves A12.
     async fn a_question_asked_during_the_halt_is_denied(world: &mut World) {
         world.make_owner("1").await;
         let gate = Gate::new();
@@ -226,7 +235,8 @@ story! {
 }
 
 story! {
-    /// S18: who is asked without end does not read any more.
+    /// Who is asked without end does not read any more.
+    /// Proves S18.
     async fn questions_are_limited_by_the_hour(world: &mut World) {
         let all = (0..70).map(|n| ("delete".to_owned(), json!({ "path": format!("{n}") })));
         world.model_will(calls(all.collect()));

@@ -31,8 +31,9 @@ fn delete() -> countersign::llm::scripted::Step {
 }
 
 story! {
-    /// IC-23, IC-30, IC-32, CV-10: the limit holds over restarts, for each person and tool; what is
-    /// refused does not count, and the model is told when to try again.
+    /// The limit holds over restarts, for each person and tool; what is refused does not count, and
+    /// the model is told when to try again.
+    /// Proves IC-23, IC-30, IC-32, CV-10.
     async fn a_rate_limit_outlives_a_restart(world: &mut World) {
         world.config.guard.default = Action::Allow;
         world.config.limits.tools =
@@ -68,7 +69,8 @@ story! {
 }
 
 story! {
-    /// IC-33, IC-34: a hundred calls at once on two nodes, sixty are admitted.
+    /// A hundred calls at once on two nodes, sixty are admitted.
+    /// Proves IC-33, IC-34.
     async fn two_nodes_share_one_limit(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
         let now = "2026-05-04T10:00:00Z".parse().unwrap();
@@ -85,7 +87,8 @@ story! {
 }
 
 story! {
-    /// FO-13: the twenty-first write in a minute; what does not fit the tool costs nothing.
+    /// The twenty-first write in a minute; what does not fit the tool costs nothing.
+    /// Proves FO-13.
     async fn the_twenty_first_write_in_a_minute_is_refused(world: &mut World) {
         world.config.guard.default = Action::Allow;
         let write = |n: i32| ("write_file".to_owned(), json!({ "path": format!("{n}.txt"), "content": "x" }));
@@ -102,8 +105,9 @@ story! {
 }
 
 story! {
-    /// MC-49: what stands before a question runs once, at once; what is asked runs after the decision,
-    /// and nothing runs again.
+    /// What stands before a question runs once, at once; what is asked runs after the decision, and
+    /// nothing runs again.
+    /// Proves MC-49.
     async fn the_calls_around_a_question_run_once(world: &mut World) {
         world.model_will(calls(vec![
             ("rare".into(), json!({})),
@@ -121,8 +125,9 @@ story! {
 }
 
 story! {
-    /// CA-03, CA-12, `max_usage_count`: calls made together count like calls one after the other; `/new` begins
+    /// `max_usage_count`: calls made together count like calls one after the other; `/new` begins
     /// afresh.
+    /// Proves CA-03, CA-12.
     async fn a_tool_may_run_so_often_in_a_conversation(world: &mut World) {
         world.config.limits.tools =
             vec![ToolLimitEntry { max_usage_count: Some(2), ..limit("rare") }];
@@ -142,7 +147,8 @@ story! {
 }
 
 story! {
-    /// S13, CA-23: the same call with the same result: the model is told, then the turn ends.
+    /// The same call with the same result: the model is told, then the turn ends.
+    /// Proves S13, CA-23.
     async fn going_in_circles_ends_the_turn(world: &mut World) {
         for _ in 0..5 {
             world.model_will(call("rare", json!({})));
@@ -159,7 +165,8 @@ story! {
 }
 
 story! {
-    /// S13: tokens, money and messages of a day, for a conversation, a person and all together.
+    /// Tokens, money and messages of a day, for a conversation, a person and all together.
+    /// Proves S13.
     async fn a_day_has_its_budget(world: &mut World) {
         type Set = fn(&mut countersign::config::Config);
         let sets: [(Set, &str); 4] = [
@@ -191,7 +198,8 @@ story! {
 }
 
 story! {
-    /// S13: what is spent counts by the price of the model that this conversation has chosen.
+    /// What is spent counts by the price of the model that this conversation has chosen.
+    /// Proves S13.
     async fn each_model_has_its_price(world: &mut World) {
         let main = &mut world.config.models[0];
         (main.input_price, main.output_price) = (2.0, 10.0);
@@ -238,7 +246,8 @@ async fn account(app: &App) -> Vec<(String, String, i64)> {
 }
 
 story! {
-    /// S13, CV-11: the time of tools; the model is told, and goes on without.
+    /// The time of tools; the model is told, and goes on without.
+    /// Proves S13, CV-11.
     async fn the_time_of_tools_is_limited(world: &mut World) {
         world.config.limits.all.tool_minutes = Some(0);
         world.model_will(call("rare", json!({})));
@@ -251,7 +260,8 @@ story! {
 }
 
 story! {
-    /// S13: a flood of messages is refused with one word, others go on, and so does `/stop`.
+    /// A flood of messages is refused with one word, others go on, and so does `/stop`.
+    /// Proves S13.
     async fn a_flood_is_refused_with_a_word(world: &mut World) {
         world.config.limits.messages_per_minute = 3;
         let app = world.node().await;
@@ -306,8 +316,9 @@ impl Tool for Pause {
 }
 
 story! {
-    /// T6, I3: whoever was paused for longer than its lease after it wrote down that a call begins
-    /// does not run it any more.
+    /// Whoever was paused for longer than its lease after it wrote down that a call begins does not
+    /// run it any more.
+    /// Proves T6, I3.
     async fn a_worker_that_was_paused_does_not_run_what_is_anothers(world: &mut World) {
         world.config.guard.default = Action::Allow;
         let there = world.node().await.gateway.store.clone();

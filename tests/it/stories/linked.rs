@@ -67,8 +67,9 @@ async fn links(world: &World, person: &'static str, code: String) {
 }
 
 story! {
-    /// A13: two accounts of one person are one of two; an account that nobody knows to be somebody
+    /// Two accounts of one person are one of two; an account that nobody knows to be somebody
     /// else's cannot allow.
+    /// Proves A13.
     async fn two_accounts_of_one_person_count_once(world: &mut World) {
         world.guard("{ approvers = { who = ['members'], needed = 2 } }");
         asked_in_group(world).await;
@@ -97,7 +98,8 @@ story! {
 }
 
 story! {
-    /// A13: the requester does not decide by another account, linked or not; to deny is always safe.
+    /// The requester does not decide by another account, linked or not; to deny is always safe.
+    /// Proves A13.
     async fn the_requester_is_not_somebody_else_in_the_console(world: &mut World) {
         world.guard("{ approvers = { who = ['role:approver'], but_requester = true } }");
         asked_in_group(world).await;

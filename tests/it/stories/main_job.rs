@@ -9,7 +9,8 @@ use serde_json::json;
 use crate::{story, world::World};
 
 story! {
-    /// The whole main job: MC-45, MC-55, A4.
+    /// The whole main job.
+    /// Proves MC-45, MC-55, A4.
     async fn a_report_is_written_after_a_press_and_arrives_as_a_file(world: &mut World) {
         let report = "# Rivers\n\nThey flow.";
         world.model_will(call("write_file", json!({ "path": "notes/a.md", "content": report })));
@@ -46,7 +47,8 @@ story! {
 }
 
 story! {
-    /// MC-51: one failing tool does not end the turn.
+    /// One failing tool does not end the turn.
+    /// Proves MC-51.
     async fn a_failing_call_is_told_to_the_model(world: &mut World) {
         world.model_will(call("read_file", json!({ "path": "missing.txt" })));
         world.model_will(say("There is no such file."));
@@ -57,7 +59,8 @@ story! {
 }
 
 story! {
-    /// MC-47: the calls of one reply that may run do, though another waits for a person.
+    /// The calls of one reply that may run do, though another waits for a person.
+    /// Proves MC-47.
     async fn a_call_that_waits_holds_no_other_up(world: &mut World) {
         world.model_will(calls(vec![
             ("delete".into(), json!({ "path": "a.txt" })),
@@ -72,7 +75,8 @@ story! {
 }
 
 story! {
-    /// M2: what cannot be answered is said, once, and the next message works again.
+    /// What cannot be answered is said, once, and the next message works again.
+    /// Proves M2.
     async fn a_model_that_is_down_is_told_to_the_person(world: &mut World) {
         world.model_will(fail(ModelError::Retry { after: None, reason: "overloaded".into() }));
         world.ann_says("hello").await;
@@ -84,7 +88,8 @@ story! {
 }
 
 story! {
-    /// T1: each request begins with the one before it.
+    /// Each request begins with the one before it.
+    /// Proves T1.
     async fn a_prompt_begins_with_the_last_one(world: &mut World) {
         world.model_will(call("get_current_datetime", json!({})));
         world.model_will(say("It is ten."));

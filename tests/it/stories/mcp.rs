@@ -46,9 +46,10 @@ pub(super) fn tool(name: &str) -> Value {
 }
 
 story! {
-    /// S1, S16, I4: a tool that calls itself harmless is asked about all the same; when its server
-    /// dies over it, nobody knows whether it ran: it is not run again until a person says so.
-    async fn s16_a_call_whose_answer_was_lost_is_asked_about(world: &mut World) {
+    /// A tool that calls itself harmless is asked about all the same; when its server dies over it,
+    /// nobody knows whether it ran: it is not run again until a person says so.
+    /// Proves S16, S1, I4.
+    async fn a_call_whose_answer_was_lost_is_asked_about(world: &mut World) {
         let server = Moody::with(world, &json!([tool("die")]));
         world.model_will(call("m_die", json!({})));
         world.ann_says("die").await;
@@ -65,8 +66,9 @@ story! {
 }
 
 story! {
-    /// MC-48: how far a call is stands in the chat; `/stop` ends it at the server too.
-    async fn mc_48_how_far_a_call_is_stands_in_the_chat(world: &mut World) {
+    /// How far a call is stands in the chat; `/stop` ends it at the server too.
+    /// Proves MC-48.
+    async fn how_far_a_call_is_stands_in_the_chat(world: &mut World) {
         world.room.limits.drafts = Some(Duration::from_millis(1));
         let server = Moody::with(world, &json!([tool("slow")]));
         world.model_will(call("m_slow", json!({})));
@@ -90,9 +92,10 @@ story! {
 }
 
 story! {
-    /// MC-02, MC-03: what a server offers is there without being named anywhere, beside what comes
-    /// with the program and the skills.
-    async fn mc_02_mc_03_what_a_server_offers_is_there(world: &mut World) {
+    /// What a server offers is there without being named anywhere, beside what comes with the
+    /// program and the skills.
+    /// Proves MC-02, MC-03.
+    async fn what_a_server_offers_is_there(world: &mut World) {
         Moody::with(world, &json!([tool("echo")]));
         let skill = world.config.data_dir.join("skills/letters");
         std::fs::create_dir_all(&skill).unwrap();
@@ -214,9 +217,10 @@ story! {
 }
 
 story! {
-    /// I4: `/stop` takes the question back, and ends the call at the server. A node that dies
-    /// with the question open leaves a call of which nobody knows whether it ran; its question is
-    /// withdrawn, and a press on it counts for nothing.
+    /// `/stop` takes the question back, and ends the call at the server. A node that dies with the
+    /// question open leaves a call of which nobody knows whether it ran; its question is withdrawn,
+    /// and a press on it counts for nothing.
+    /// Proves I4.
     async fn a_question_ends_with_its_call(world: &mut World) {
         let (server, call) = UnderWay::asks(world, &json!({ "sure": { "type": "boolean" } })).await;
         let late = world.press("Yes");
@@ -240,7 +244,8 @@ story! {
 }
 
 story! {
-    /// O5: a node that stops takes the question back: what is said next is a message again.
+    /// A node that stops takes the question back: what is said next is a message again.
+    /// Proves O5.
     async fn a_stop_takes_the_question_back(world: &mut World) {
         let (_, call) = UnderWay::asks(world, &json!({ "name": { "type": "string" } })).await;
         call.app.gateway.stop.cancel();
@@ -274,9 +279,10 @@ story! {
 }
 
 story! {
-    /// S16: who answers for a tool through the API names what they have read of it; that, and who
-    /// it was, stands in the audit.
-    async fn s16_somebody_answers_for_a_tool_as_they_read_it(world: &mut World) {
+    /// Who answers for a tool through the API names what they have read of it; that, and who it
+    /// was, stands in the audit.
+    /// Proves S16.
+    async fn somebody_answers_for_a_tool_as_they_read_it(world: &mut World) {
         Moody::with(world, &json!([tool("echo")]));
         let served = Served::of(world).await;
         world.config.mcp.clear();

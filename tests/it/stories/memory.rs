@@ -42,9 +42,10 @@ fn stored(path: &str, content: &str) -> Value {
 }
 
 story! {
-    /// IC-49, CV-08, MC-35: stored, edited, added to, listed, searched, recalled, forgotten; over
-    /// restarts and `/new`, and on every node, for it is in the database.
-    async fn ic_49_cv_08_mc_35_a_memory_goes_round(world: &mut World) {
+    /// Stored, edited, added to, listed, searched, recalled, forgotten; over restarts and `/new`,
+    /// and on every node, for it is in the database.
+    /// Proves IC-49, CV-08, MC-35.
+    async fn a_memory_goes_round(world: &mut World) {
         world.config.limits.messages_per_minute = 0;
         let text = "# Bees\nAnn keeps two hives.\n";
         ann_has_it(world, "memory_store", stored("context/bees.md", text)).await;
@@ -75,8 +76,9 @@ story! {
 }
 
 story! {
-    /// MC-35: `.md` only, nowhere else, not too long.
-    async fn mc_35_only_notes_are_remembered(world: &mut World) {
+    /// `.md` only, nowhere else, not too long.
+    /// Proves MC-35.
+    async fn only_notes_are_remembered(world: &mut World) {
         world.config.limits.messages_per_minute = 0;
         for path in ["../x.md", "/etc/x.md", "a/../../x.md", "a\\b.md", "x.txt", "x.md/y.sh", ".md", "", "a\u{0}.md"] {
             let (outcome, text) = ann_has_it(world, "memory_store", stored(path, "x")).await;
@@ -112,8 +114,9 @@ async fn bob_finds(world: &mut World, place: Place) -> String {
 }
 
 story! {
-    /// S17, MC-35: what is told in a private chat comes up in its other threads, and nowhere else,
-    /// unless the operator lets the agent share what it remembers.
+    /// What is told in a private chat comes up in its other threads, and nowhere else, unless the
+    /// operator lets the agent share what it remembers.
+    /// Proves S17, MC-35.
     async fn what_one_tells_stays_in_their_chat(world: &mut World) {
         let secret = stored("MEMORY.md", "Ann is diabetic.");
         ann_has_it(world, "memory_store", secret.clone()).await;
@@ -131,9 +134,10 @@ story! {
 }
 
 story! {
-    /// T1: a dialogue begins with what is in MEMORY.md then, and its prompts begin the same as long
-    /// as it lasts, whatever is remembered meanwhile.
-    async fn t1_a_dialogue_begins_with_the_main_note(world: &mut World) {
+    /// A dialogue begins with what is in MEMORY.md then, and its prompts begin the same as long as
+    /// it lasts, whatever is remembered meanwhile.
+    /// Proves T1.
+    async fn a_dialogue_begins_with_the_main_note(world: &mut World) {
         ann_has_it(world, "memory_store", stored("context/bees.md", "Three hives.")).await;
         ann_has_it(world, "memory_store", stored("MEMORY.md", "Call her Annie.")).await;
         assert!(!world.prompts().pop().unwrap().system.contains("Annie"));
@@ -155,9 +159,10 @@ story! {
 }
 
 story! {
-    /// S17: whoever has read other people's words asks before it remembers anything; what it
-    /// remembers says so, stands in no prompt, and taints whoever recalls or finds it.
-    async fn s17_a_poisoned_memory_stays_poisoned(world: &mut World) {
+    /// Whoever has read other people's words asks before it remembers anything; what it remembers
+    /// says so, stands in no prompt, and taints whoever recalls or finds it.
+    /// Proves S17.
+    async fn a_poisoned_memory_stays_poisoned(world: &mut World) {
         world.config.limits.messages_per_minute = 0;
         world.tools = vec![std::sync::Arc::new(Page)];
         world.model_will(call("page", json!({})));
@@ -215,8 +220,9 @@ async fn finds(world: &World, shelf: &Shelf, query: &'static str) -> Vec<String>
 }
 
 story! {
-    /// IC-49: both databases find the same, in any script; no query is an order to them.
-    async fn ic_49_a_search_finds_words_in_any_script(world: &mut World) {
+    /// Both databases find the same, in any script; no query is an order to them.
+    /// Proves IC-49.
+    async fn a_search_finds_words_in_any_script(world: &mut World) {
         let shelf = Shelf { agent: "a".into(), scope: "s".into() };
         for (path, content) in [
             ("bees.md", "Bees, bees, bees: the hives of the Müller family."),
@@ -290,8 +296,9 @@ async fn reads_meanings(world: &mut World) -> FakeLlm {
 }
 
 story! {
-    /// IC-49: a memory that the model does not take hides no other, and is not sent again.
-    async fn ic_49_a_memory_that_is_refused_hides_no_other(world: &mut World) {
+    /// A memory that the model does not take hides no other, and is not sent again.
+    /// Proves IC-49.
+    async fn a_memory_that_is_refused_hides_no_other(world: &mut World) {
         let vendor = reads_meanings(world).await;
         ann_has_it(world, "memory_store", stored("odd.md", "It ends in <|endoftext|>")).await;
         ann_has_it(world, "memory_store", stored("bees.md", "They make honey.")).await;
@@ -305,9 +312,10 @@ story! {
 }
 
 story! {
-    /// IC-49: with a model for it a search finds by meaning too, reads what was written since, and
-    /// forgets what is forgotten; while the model does not answer, words are enough.
-    async fn ic_49_a_search_finds_what_means_the_same(world: &mut World) {
+    /// With a model for it a search finds by meaning too, reads what was written since, and forgets
+    /// what is forgotten; while the model does not answer, words are enough.
+    /// Proves IC-49.
+    async fn a_search_finds_what_means_the_same(world: &mut World) {
         let vendor = reads_meanings(world).await;
         ann_has_it(world, "memory_store", stored("bees.md", "They make honey.")).await;
         ann_has_it(world, "memory_store", stored("sky.md", "There was rain.")).await;

@@ -49,8 +49,9 @@ fn group() -> Place {
 }
 
 story! {
-    /// S13: a file lies in the workspace before the model hears of it; two of one name beside each
+    /// A file lies in the workspace before the model hears of it; two of one name beside each
     /// other.
+    /// Proves S13.
     async fn a_file_reaches_the_model_and_its_tools(world: &mut World) {
         world.room.has_file("f1", "one,two\n");
         world.room.has_file("f2", "three\n");
@@ -71,7 +72,8 @@ story! {
 }
 
 story! {
-    /// S13, M2: whoever comes after a crash fetches; what is gone for good is said to both.
+    /// Whoever comes after a crash fetches; what is gone for good is said to both.
+    /// Proves S13, M2.
     async fn a_file_outlives_a_crash_and_a_lost_one_is_told(world: &mut World) {
         let app = world.node().await;
         let there = with_file(world, "this", ("f1", "a.txt"));
@@ -95,8 +97,9 @@ story! {
 }
 
 story! {
-    /// M9: an album, and a paste that the client cut, are one turn, across a restart as well; a
-    /// plain message does not wait.
+    /// An album, and a paste that the client cut, are one turn, across a restart as well; a plain
+    /// message does not wait.
+    /// Proves M9.
     async fn what_belongs_together_is_one_turn(world: &mut World) {
         for (first, second) in [("x".repeat(4_000), "the end".to_owned()), ("1".into(), "2".into())] {
             let (first, second) = match first.len() {
@@ -139,8 +142,9 @@ async fn meanwhile(world: &mut World, (said, then): (What, What), answer: &str) 
 }
 
 story! {
-    /// M9: a message that follows quickly is thought about together with the one before, which did
-    /// not wait for it.
+    /// A message that follows quickly is thought about together with the one before, which did not
+    /// wait for it.
+    /// Proves M9.
     async fn two_quick_messages_are_one_turn(world: &mut World) {
         let both = (world.said("one"), world.said("two"));
         meanwhile(world, both, "Both.").await;
@@ -188,8 +192,9 @@ story! {
 }
 
 story! {
-    /// M12: in a group the answer names the message that it is for, in its first part; privately it
-    /// does not.
+    /// In a group the answer names the message that it is for, in its first part; privately it does
+    /// not.
+    /// Proves M12.
     async fn an_answer_in_a_group_names_what_it_answers(world: &mut World) {
         let app = world.node().await;
         let asked = world.said("hello");
@@ -221,7 +226,8 @@ story! {
 }
 
 story! {
-    /// M8, R3: an answer grows in a message of its own, which becomes the answer.
+    /// An answer grows in a message of its own, which becomes the answer.
+    /// Proves M8, R3.
     async fn an_answer_grows_where_it_will_stand(world: &mut World) {
         world.room.limits.drafts = Some(Duration::from_millis(1));
         let gate = Gate::new();
@@ -247,8 +253,8 @@ story! {
 }
 
 story! {
-    /// M11: typing is shown again and again while the agent works, and not while it waits for a
-    /// person.
+    /// Typing is shown again and again while the agent works, and not while it waits for a person.
+    /// Proves M11.
     async fn typing_is_shown_while_the_agent_works(world: &mut World) {
         world.room.limits.typing_for = Some(Duration::from_millis(2));
         let gate = Gate::new();
@@ -276,8 +282,9 @@ story! {
 }
 
 story! {
-    /// M9: an album and a cut paste count as one message, however many may be written; all of an
-    /// album is taken or none, and the next message counts again.
+    /// An album and a cut paste count as one message, however many may be written; all of an album
+    /// is taken or none, and the next message counts again.
+    /// Proves M9.
     async fn what_belongs_together_counts_once(world: &mut World) {
         world.config.limits.messages_per_minute = 2;
         let app = world.node().await;
@@ -302,8 +309,9 @@ story! {
 }
 
 story! {
-    /// S4: who changes what they asked for takes back the question that came of it, visibly; the
-    /// agent reads what they want now. Other people's edits, and of other messages, do not.
+    /// Who changes what they asked for takes back the question that came of it, visibly; the agent
+    /// reads what they want now. Other people's edits, and of other messages, do not.
+    /// Proves S4.
     async fn an_edit_takes_the_question_back(world: &mut World) {
         world.model_will(say("Hello."));
         let before = world.said("hello");
@@ -331,7 +339,8 @@ story! {
 }
 
 story! {
-    /// A2: an acknowledgement that the platform does not take is tried again, and not for ever.
+    /// An acknowledgement that the platform does not take is tried again, and not for ever.
+    /// Proves A2.
     async fn a_failed_acknowledgement_is_tried_again(world: &mut World) {
         let at_once = || SendError::Retry { after: Some(Duration::ZERO), reason: "busy".into() };
         for (failures, shown) in [(2, 1), (9, 1)] {
@@ -346,7 +355,8 @@ story! {
 }
 
 story! {
-    /// R3: the message in which an answer grew becomes the answer, after a crash too.
+    /// The message in which an answer grew becomes the answer, after a crash too.
+    /// Proves R3.
     async fn an_answer_takes_its_draft_over(world: &mut World) {
         let app = world.node().await;
         let said = world.said("hello");
@@ -372,8 +382,9 @@ story! {
 }
 
 story! {
-    /// M10: where the bot was shown out nothing waits any more, and nobody is told; when it is back
-    /// it works again.
+    /// Where the bot was shown out nothing waits any more, and nobody is told; when it is back it
+    /// works again.
+    /// Proves M10.
     async fn a_place_that_shows_the_bot_out_is_left_alone(world: &mut World) {
         let busy = SendError::Retry { after: None, reason: "busy".into() };
         world.room.fails_next(Fault::Before(busy));
@@ -390,8 +401,9 @@ story! {
 }
 
 story! {
-    /// M4, M6: the chats that the platform puts off wait, every thread of them; another chat is
-    /// answered at once, be there five hundred that wait.
+    /// The chats that the platform puts off wait, every thread of them; another chat is answered at
+    /// once, be there five hundred that wait.
+    /// Proves M4, M6.
     async fn chats_that_wait_delay_no_other(world: &mut World) {
         let app = world.node().await;
         for number in 0..500 {
@@ -413,7 +425,8 @@ story! {
 }
 
 story! {
-    /// M5: what a command answers fits, too, however long it is.
+    /// What a command answers fits, too, however long it is.
+    /// Proves M5.
     async fn a_long_answer_to_a_command_comes_in_parts(world: &mut World) {
         world.room.limits.text = 200;
         world.ann_says("/help").await;

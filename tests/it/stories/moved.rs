@@ -33,8 +33,9 @@ fn undeliverable(entries: Vec<countersign::journal::event::Entry>) -> usize {
 }
 
 story! {
-    /// A6: shown out of the group, the bot asks the one who may decide in their private chat; the
+    /// Shown out of the group, the bot asks the one who may decide in their private chat; the
     /// decision counts there.
+    /// Proves A6.
     async fn the_question_follows_the_approver(world: &mut World) {
         ann_is_known(world).await;
         asked_in_group(world).await;
@@ -54,7 +55,8 @@ story! {
 }
 
 story! {
-    /// A6: where nobody can be asked, that is a no, with its reason.
+    /// Where nobody can be asked, that is a no, with its reason.
+    /// Proves A6.
     async fn without_a_private_chat_it_is_denied(world: &mut World) {
         asked_in_group(world).await;
         world.model_will(say("I could not ask."));
@@ -66,8 +68,9 @@ story! {
 }
 
 story! {
-    /// A6: a topic that is closed, or a person who has blocked the bot: the platform refuses the
+    /// A topic that is closed, or a person who has blocked the bot: the platform refuses the
     /// question, which moves once, and if nobody takes it there either, is denied.
+    /// Proves A6.
     async fn a_refused_question_moves_once(world: &mut World) {
         ann_is_known(world).await;
         for _ in 0..2 {
@@ -84,7 +87,8 @@ story! {
 }
 
 story! {
-    /// A8: when a part of a question is refused, its buttons are never shown alone.
+    /// When a part of a question is refused, its buttons are never shown alone.
+    /// Proves A8.
     async fn buttons_do_not_stand_alone(world: &mut World) {
         let why = "many words ".repeat(130);
         let fields = json!({ "path": "a.txt", "b": why, "c": why, "d": why, "e": why });
@@ -99,7 +103,8 @@ story! {
 }
 
 story! {
-    /// A6: the message is deleted: what became of the question is said anew.
+    /// The message is deleted: what became of the question is said anew.
+    /// Proves A6.
     async fn a_deleted_question_ends_in_a_new_message(world: &mut World) {
         asked_in_group(world).await;
         let before = world.room.messages().len();
@@ -114,7 +119,8 @@ story! {
 }
 
 story! {
-    /// A6, M9: the group becomes a supergroup: the question is asked there again, and works.
+    /// The group becomes a supergroup: the question is asked there again, and works.
+    /// Proves A6, M9.
     async fn a_question_moves_with_its_chat(world: &mut World) {
         asked_in_group(world).await;
         let old = world.press("Allow once");
@@ -132,8 +138,9 @@ story! {
 }
 
 story! {
-    /// A6, A13: where administrators decide, the one whom the platform calls so is asked alone; the
-    /// press counts by what they are in the group, for as long as they are that.
+    /// Where administrators decide, the one whom the platform calls so is asked alone; the press
+    /// counts by what they are in the group, for as long as they are that.
+    /// Proves A6, A13.
     async fn an_administrator_is_asked_alone(world: &mut World) {
         world.guard("{ approvers = 'admins' }");
         world.allow = vec!["*".into()];

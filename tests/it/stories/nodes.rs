@@ -11,7 +11,8 @@ use serde_json::json;
 use crate::{story, world::World};
 
 story! {
-    /// I3, R4: two nodes race for one conversation; a hundred presses at once run it once.
+    /// Two nodes race for one conversation; a hundred presses at once run it once.
+    /// Proves I3, R4.
     async fn two_nodes_race_for_one_conversation(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -104,7 +105,8 @@ story! {
 }
 
 story! {
-    /// T6, I4: what must not run twice and was cut off is put to the person.
+    /// What must not run twice and was cut off is put to the person.
+    /// Proves T6, I4.
     async fn a_call_that_was_cut_off_is_put_to_the_person(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;

@@ -67,7 +67,8 @@ async fn statuses(world: &World) -> Vec<String> {
 }
 
 story! {
-    /// M6: thousands of sends that hang on one platform take nothing from another.
+    /// Thousands of sends that hang on one platform take nothing from another.
+    /// Proves M6.
     async fn a_platform_that_hangs_delays_no_other(world: &mut World) {
         let dead = Room::named("dead");
         dead.hangs();
@@ -89,7 +90,8 @@ story! {
 }
 
 story! {
-    /// M6: a platform that is down is not sent to until it answers, and then with one row first.
+    /// A platform that is down is not sent to until it answers, and then with one row first.
+    /// Proves M6.
     async fn a_platform_that_is_down_is_probed_and_then_served(world: &mut World) {
         world.room.is_down(down());
         world.room.refuses(CheckError::Silent("no route".into()));
@@ -156,8 +158,9 @@ story! {
 }
 
 story! {
-    /// M3: a placeholder whose answer is lost is followed by the text itself, which says from the
+    /// A placeholder whose answer is lost is followed by the text itself, which says from the
     /// second time on that it may be a duplicate; after five unknown outcomes nothing more is sent.
+    /// Proves M3.
     async fn a_message_whose_answer_is_always_lost_is_given_up(world: &mut World) {
         for _ in 0..20 {
             world.room.fails_next(Fault::After(unknown()));
@@ -178,7 +181,8 @@ story! {
 }
 
 story! {
-    /// M3: a text that surely was not shown is sent again without a mark.
+    /// A text that surely was not shown is sent again without a mark.
+    /// Proves M3.
     async fn a_text_that_was_surely_not_shown_has_no_mark(world: &mut World) {
         world.room.fails_next(Fault::After(unknown()));
         world.room.fails_next(Fault::Before(down()));
@@ -202,7 +206,8 @@ async fn claim(app: &App, world: &World) -> Sending {
 }
 
 story! {
-    /// I3: a sender that has lost its lease changes nothing, whatever it comes back with.
+    /// A sender that has lost its lease changes nothing, whatever it comes back with.
+    /// Proves I3.
     async fn a_late_sender_changes_nothing(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
         crowd(world, "room", 1).await;

@@ -27,7 +27,8 @@ async fn offer(world: &World, code: &str) {
 }
 
 story! {
-    /// S5: a stranger reaches no model; a pairing code lets one person in, once.
+    /// A stranger reaches no model; a pairing code lets one person in, once.
+    /// Proves S5.
     async fn a_pairing_code_works_once(world: &mut World) {
         world.allow = vec![];
         world.ann_says("hello").await;

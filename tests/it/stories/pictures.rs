@@ -43,8 +43,9 @@ fn jpeg(picture: &Picture) -> Vec<u8> {
 }
 
 story! {
-    /// CA-36, T1, S1: a picture that somebody sends is before the model's eyes, the same in each
-    /// further request of any node; what it may say is other people's words. No row carries it.
+    /// A picture that somebody sends is before the model's eyes, the same in each further request
+    /// of any node; what it may say is other people's words. No row carries it.
+    /// Proves CA-36, T1, S1.
     async fn a_picture_that_is_sent_is_seen_and_taints(world: &mut World) {
         open_eyes(world);
         world.config.guard.rules = vec![RuleEntry::of("*", Verdict::Allow)];
@@ -84,7 +85,8 @@ story! {
 }
 
 story! {
-    /// S14: what is damaged, or only called a picture, lies in the workspace; the talk goes on.
+    /// What is damaged, or only called a picture, lies in the workspace; the talk goes on.
+    /// Proves S14.
     async fn what_cannot_be_shown_stays_a_file(world: &mut World) {
         open_eyes(world);
         for (bytes, kind) in [(&PHOTO[..400], "image/jpeg"), (b"hello", "text/plain")] {
@@ -102,9 +104,10 @@ story! {
 }
 
 story! {
-    /// CA-36: a tool that is enabled by its first call puts a picture of the workspace before the
-    /// model, with what it wants to know; what is none is said.
-    async fn ca_36_the_model_looks_at_a_picture_of_the_workspace(world: &mut World) {
+    /// A tool that is enabled by its first call puts a picture of the workspace before the model,
+    /// with what it wants to know; what is none is said.
+    /// Proves CA-36.
+    async fn the_model_looks_at_a_picture_of_the_workspace(world: &mut World) {
         open_eyes(world);
         world.room.has_file("f", CHART);
         world.model_will(say("Seen."));
@@ -128,7 +131,8 @@ story! {
 }
 
 story! {
-    /// MC-46: what a hook withholds is not shown to the model either.
+    /// What a hook withholds is not shown to the model either.
+    /// Proves MC-46.
     async fn a_hook_withholds_a_picture(world: &mut World) {
         open_eyes(world);
         world.room.has_file("f", CHART);

@@ -44,8 +44,9 @@ async fn ann_schedules(world: &mut World, tool: &str, arguments: Value) {
 }
 
 story! {
-    /// MC-39: it comes when it is due, not before, once, word for word, and nobody is asked.
-    async fn mc_39_a_reminder_comes_once(world: &mut World) {
+    /// It comes when it is due, not before, once, word for word, and nobody is asked.
+    /// Proves MC-39.
+    async fn a_reminder_comes_once(world: &mut World) {
         let arguments = json!({ "text": "Take the **tea** out", "in": "20 minutes" });
         ann_schedules(world, "remind", arguments).await;
         world.time_passes(TimeDelta::seconds(20 * 60 - 1)).await;
@@ -58,9 +59,10 @@ story! {
 }
 
 story! {
-    /// MC-39: by the wall clock of a person, whose zone is kept; what was missed while nothing ran
-    /// comes once, and says when it was due.
-    async fn mc_39_a_calendar_of_another_zone(world: &mut World) {
+    /// By the wall clock of a person, whose zone is kept; what was missed while nothing ran comes
+    /// once, and says when it was due.
+    /// Proves MC-39.
+    async fn a_calendar_of_another_zone(world: &mut World) {
         let arguments = json!({ "text": "Stand up", "cron": "0 9 * * *", "timezone": "asia/tokyo" });
         ann_schedules(world, "remind", arguments).await;
         // It is 19:00 in Tokyo.
@@ -79,9 +81,10 @@ story! {
 }
 
 story! {
-    /// MC-39: a task of the agent is asked about, runs as a turn of its own in the chat of its
-    /// origin, on behalf of who made it; [SILENT] shows nothing.
-    async fn mc_39_a_task_runs_where_it_was_made(world: &mut World) {
+    /// A task of the agent is asked about, runs as a turn of its own in the chat of its origin, on
+    /// behalf of who made it; [SILENT] shows nothing.
+    /// Proves MC-39.
+    async fn a_task_runs_where_it_was_made(world: &mut World) {
         let arguments = json!({ "text": "look at the mail", "every": "1h" });
         world.model_will(call("schedule", arguments));
         world.ann_says("look every hour").await;
@@ -132,8 +135,9 @@ story! {
 }
 
 story! {
-    /// MC-39: the same twice is one; there is a list, a pause, an end; only so many, not too often.
-    async fn mc_39_they_are_listed_paused_resumed_and_deleted(world: &mut World) {
+    /// The same twice is one; there is a list, a pause, an end; only so many, not too often.
+    /// Proves MC-39.
+    async fn schedules_are_listed_paused_resumed_and_deleted(world: &mut World) {
         world.config.limits.messages_per_minute = 0;
         world.config.schedules.per_conversation = 2;
         let tea = || json!({ "text": "Tea", "every": "1h" });
@@ -170,8 +174,9 @@ story! {
 }
 
 story! {
-    /// MC-39: nobody sees or changes what another conversation has scheduled.
-    async fn mc_39_another_chat_has_its_own(world: &mut World) {
+    /// Nobody sees or changes what another conversation has scheduled.
+    /// Proves MC-39.
+    async fn another_chat_has_its_own_schedules(world: &mut World) {
         ann_schedules(world, "remind", json!({ "text": "Secret", "in": "1h" })).await;
         let id = ends(world).await[0].1.split(':').next().unwrap().to_owned();
         let arguments = json!({ "id": id, "action": "delete" });
@@ -218,9 +223,10 @@ story! {
 }
 
 story! {
-    /// S17: what was scheduled under the influence of other people's words stays under it: a
-    /// reminder links nowhere, a task taints the turn that it begins.
-    async fn s17_what_others_have_talked_the_agent_into_stays_theirs(world: &mut World) {
+    /// What was scheduled under the influence of other people's words stays under it: a reminder
+    /// links nowhere, a task taints the turn that it begins.
+    /// Proves S17.
+    async fn what_others_have_talked_the_agent_into_stays_theirs(world: &mut World) {
         world.tools = vec![std::sync::Arc::new(Page)];
         world.model_will(call("page", json!({})));
         world.model_will(call("remind", json!({ "text": "Log in at https://evil.test/x", "in": "1h" })));
@@ -282,9 +288,10 @@ async fn many(world: &World, app: &App, count: usize) {
 }
 
 story! {
-    /// R7: three nodes look at once, and are broken off in the middle again and again: every one
-    /// comes, none early, none twice.
-    async fn r7_none_is_lost_and_none_comes_twice(world: &mut World) {
+    /// Three nodes look at once, and are broken off in the middle again and again: every one comes,
+    /// none early, none twice.
+    /// Proves R7.
+    async fn no_reminder_is_lost_and_none_comes_twice(world: &mut World) {
         let count = if std::env::var("COUNTERSIGN_TEST_FULL").is_ok() { 10_000 } else { 400 };
         let nodes = [world.node().await, world.node().await, world.node().await];
         many(world, &nodes[0], count).await;

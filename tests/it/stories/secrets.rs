@@ -133,8 +133,9 @@ fn leaks(text: &str) -> bool {
 }
 
 story! {
-    /// S11: eighteen places are searched for a canary that the model, a file and a person spread.
-    async fn s11_a_canary_of_the_configuration_reaches_nobody(world: &mut World) {
+    /// Eighteen places are searched for a canary that the model, a file and a person spread.
+    /// Proves S11.
+    async fn a_canary_of_the_configuration_reaches_nobody(world: &mut World) {
         world.config.models[0].api_key = Some(Secret::Plain(CANARY.into()));
         listens(world);
         lives(world).await;
@@ -198,10 +199,11 @@ fn a_result_may_keep_what_only_looks_like_a_secret() {
     assert_eq!(Config::default().redaction.results, Results::All);
 }
 
-/// S11, O1: nor does what a panic says, in the log of a gateway or without one. Both are made to
-/// panic in a process of their own.
+/// Nor does what a panic says, in the log of a gateway or without one. Both are made to panic in a
+/// process of their own.
+/// Proves S11, O1.
 #[test]
-fn s11_a_panic_tells_no_secret() {
+fn a_panic_tells_no_secret() {
     const AS: &str = "COUNTERSIGN_TEST_PANICS";
     if let Ok(way) = std::env::var(AS) {
         let secrets = [CANARY.to_owned()].into();
@@ -215,7 +217,7 @@ fn s11_a_panic_tells_no_secret() {
     }
     for way in ["in a log", "without one"] {
         let ran = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "stories::secrets::s11_a_panic_tells_no_secret", "--nocapture"])
+            .args(["--exact", "stories::secrets::a_panic_tells_no_secret", "--nocapture"])
             .env(AS, way)
             .output()
             .unwrap();

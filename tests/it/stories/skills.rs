@@ -46,7 +46,8 @@ fn tools(prompt: &Prompt) -> Vec<&str> {
 }
 
 story! {
-    /// S16: what was installed is other people's word, until the operator vouches for it as it is.
+    /// What was installed is other people's word, until the operator vouches for it as it is.
+    /// Proves S16.
     async fn a_skill_from_elsewhere_taints_until_somebody_vouches_for_it(world: &mut World) {
         let mut package = Package::default();
         package.add("SKILL.md", MAIN.as_bytes(), false).unwrap();
@@ -66,9 +67,9 @@ story! {
 }
 
 story! {
-    /// MC-16: without `load_skill` the operator's own skills stand in the prompt; those of others do
-    /// not.
-    async fn mc_16_skills_can_stand_in_the_prompt(world: &mut World) {
+    /// Without `load_skill` the operator's own skills stand in the prompt; those of others do not.
+    /// Proves MC-16.
+    async fn skills_can_stand_in_the_prompt(world: &mut World) {
         world.config.skills.load_tool = false;
         lay(world, &[("SKILL.md", MAIN)]);
         let mut package = Package::default();
@@ -157,9 +158,10 @@ async fn edits(world: &mut World, words: Value) -> String {
 }
 
 story! {
-    /// MC-33: no tool changes a Word document that is there already; the skill among the examples
-    /// does, in the sandbox, and leaves alone what it is not asked to change.
-    async fn mc_33_a_skill_changes_a_word_document(world: &mut World) {
+    /// No tool changes a Word document that is there already; the skill among the examples does, in
+    /// the sandbox, and leaves alone what it is not asked to change.
+    /// Proves MC-33.
+    async fn a_skill_changes_a_word_document(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
         let skill = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/skills/edit-docx");
         for name in ["SKILL.md", "scripts/edit.py"] {
@@ -208,9 +210,10 @@ async fn contained(world: &World) -> Vec<String> {
 }
 
 story! {
-    /// IC-29: what belongs into a container never runs in this process: it is in namespaces of its
-    /// own, and is not there where there is no sandbox, but for the reader of documents, whose own
+    /// What belongs into a container never runs in this process: it is in namespaces of its own,
+    /// and is not there where there is no sandbox, but for the reader of documents, whose own
     /// process can open nothing.
+    /// Proves IC-29.
     async fn a_container_tool_never_runs_in_the_main_process(world: &mut World) {
         assert_eq!(contained(world).await, ["extract_document"]);
         world.sandbox = Arc::new(sandbox().await);
@@ -239,9 +242,10 @@ async fn reaches(world: &mut World, skill: &str) -> String {
 }
 
 story! {
-    /// S7: what the operator names for a skill its scripts reach, and nothing else; those of other
+    /// What the operator names for a skill its scripts reach, and nothing else; those of other
     /// skills reach nothing, nor does what nobody answers for as it is now.
-    async fn s7_a_script_reaches_what_is_named_for_its_skill(world: &mut World) {
+    /// Proves S7.
+    async fn a_script_reaches_what_is_named_for_its_skill(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
         let server = FakeWeb::start().await;
         let place = server.url().trim_start_matches("http://").to_owned();

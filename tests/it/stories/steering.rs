@@ -114,9 +114,10 @@ fn disclosed(world: &World) -> Vec<String> {
 }
 
 story! {
-    /// MC-07, MC-52: a tool is turned off, or moved to another tier, at the next turn and on all
-    /// nodes; the tools of a server go by their server.
-    async fn mc_52_tools_are_set_through_the_api(world: &mut World) {
+    /// A tool is turned off, or moved to another tier, at the next turn and on all nodes; the tools
+    /// of a server go by their server.
+    /// Proves MC-52, MC-07.
+    async fn tools_are_set_through_the_api(world: &mut World) {
         world.tools.push(Arc::new(OfServer));
         let url = "http://127.0.0.1:9/".parse().ok();
         let entry = json!({ "name": "files", "url": url.map(|u: url::Url| u.to_string()) });
@@ -166,9 +167,10 @@ story! {
     }
 }
 
-/// MC-53: nothing runs a tool but the agent.
+/// Nothing runs a tool but the agent.
+/// Proves MC-53.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn mc_53_no_address_runs_a_tool() {
+async fn no_address_runs_a_tool() {
     let world = World::on_sqlite();
     let served = Served::of(&world).await;
     let owner = served.token("owner", Role::Owner).await;
@@ -323,9 +325,10 @@ story! {
     }
 }
 
-/// I10, O1, S11: no secret of the configuration comes out of the settings, wherever it stands.
+/// No secret of the configuration comes out of the settings, wherever it stands.
+/// Proves O1, I10, S11.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o1_the_settings_show_no_secret() {
+async fn the_settings_show_no_secret() {
     let mut world = World::on_sqlite();
     let variables = [
         ("COUNTERSIGN__MODELS__0__ID", "main"),

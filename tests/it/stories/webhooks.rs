@@ -101,9 +101,10 @@ async fn goes_on(world: &World) {
 }
 
 story! {
-    /// S6: a signed webhook starts one turn, however often it comes; what it says are other
-    /// people's words, so that what would run is asked about.
-    async fn s6_a_webhook_starts_a_turn_once(world: &mut World) {
+    /// A signed webhook starts one turn, however often it comes; what it says are other people's
+    /// words, so that what would run is asked about.
+    /// Proves S6.
+    async fn a_webhook_starts_a_turn_once(world: &mut World) {
         world.ann_says("hello").await;
         world.config.webhooks_in = vec![entry(Some(SECRET))];
         world.guard("{ default = \"allow\" }");
@@ -132,8 +133,9 @@ story! {
 }
 
 story! {
-    /// S6: who does not hold the secret starts nothing, and cannot tell a door from none.
-    async fn s6_nothing_is_taken_without_the_right_secret(world: &mut World) {
+    /// Who does not hold the secret starts nothing, and cannot tell a door from none.
+    /// Proves S6.
+    async fn nothing_is_taken_without_the_right_secret(world: &mut World) {
         world.ann_says("hello").await;
         world.config.webhooks_in = vec![entry(Some(SECRET))];
         assert_eq!(pushes(world, (OTHER, "m1"), "{}").await.0, StatusCode::UNAUTHORIZED);
@@ -393,8 +395,9 @@ story! {
 }
 
 story! {
-    /// S8: nobody is told inside unless the configuration names the host.
-    async fn s8_nothing_is_told_inside(world: &mut World) {
+    /// Nobody is told inside unless the configuration names the host.
+    /// Proves S8.
+    async fn nothing_is_told_inside(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         subscribe(world, &hearer.url, &[Topic::TurnFinished, Topic::TurnFailed], None);
         world.config.web.inside = vec![];
@@ -445,7 +448,8 @@ story! {
 }
 
 story! {
-    /// O3: a configuration that is refused changes nothing, not even who is told of what.
+    /// A configuration that is refused changes nothing, not even who is told of what.
+    /// Proves O3.
     async fn a_refused_configuration_leaves_subscriptions_as_they_were(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         subscribe(world, &hearer.url, &[Topic::TurnFinished], None);

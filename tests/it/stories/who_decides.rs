@@ -30,7 +30,8 @@ async fn presses(world: &mut World, person: (&str, &[&str]), label: &str) {
 }
 
 story! {
-    /// A13, S2: anybody but the requester; whoever is refused hears it alone.
+    /// Anybody but the requester; whoever is refused hears it alone.
+    /// Proves A13, S2.
     async fn somebody_else_has_to_decide(world: &mut World) {
         world.guard("{ approvers = 'others' }");
         asked_in_group(world).await;
@@ -46,7 +47,8 @@ story! {
 }
 
 story! {
-    /// A13: administrators of the chat are whom the platform calls so with that very press.
+    /// Administrators of the chat are whom the platform calls so with that very press.
+    /// Proves A13.
     async fn chat_administrators_decide(world: &mut World) {
         world.guard("{ approvers = 'admins' }");
         asked_in_group(world).await;
@@ -59,7 +61,8 @@ story! {
 }
 
 story! {
-    /// A13, S5: named ids, by a rule, and never by a name: Eve calls herself what she likes.
+    /// Named ids, by a rule, and never by a name: Eve calls herself what she likes.
+    /// Proves A13, S5.
     async fn a_rule_names_who_decides(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', action = 'ask', approvers = ['2'] }] }");
         world.allow = vec!["*".into()];
@@ -77,7 +80,8 @@ story! {
 }
 
 story! {
-    /// A13: two of them; votes are shown, one a person, and can be taken back; a no ends it.
+    /// Two of them; votes are shown, one a person, and can be taken back; a no ends it.
+    /// Proves A13.
     async fn two_people_have_to_agree(world: &mut World) {
         world.guard("{ approvers = { who = ['members'], needed = 2 } }");
         world.allow = vec!["*".into()];
@@ -111,8 +115,9 @@ story! {
 }
 
 story! {
-    /// A13: who has lost the role, or may not talk here any more, has not voted when the last vote
+    /// Who has lost the role, or may not talk here any more, has not voted when the last vote
     /// falls; whether they have, the platform is asked at that moment.
+    /// Proves A13.
     async fn a_vote_counts_as_long_as_its_voter_may_decide(world: &mut World) {
         world.guard("{ approvers = { who = ['admins', 'role:approver'], needed = 2 } }");
         world.allow = ["1", "2", "3", "4"].map(str::to_owned).to_vec();
@@ -163,8 +168,9 @@ async fn both_speak(world: &mut World, then: Vec<Step>) {
 }
 
 story! {
-    /// S2, A13: who speaks in the midst of a task does not become the one who asked for it, and the
-    /// leave of whoever asked is not for what they want.
+    /// Who speaks in the midst of a task does not become the one who asked for it, and the leave of
+    /// whoever asked is not for what they want.
+    /// Proves S2, A13.
     async fn who_joins_in_is_not_the_requester(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', people = ['1'], action = 'allow' }] }");
         let delete = call("delete", json!({ "path": "a.txt" }));
@@ -185,7 +191,8 @@ story! {
 }
 
 story! {
-    /// S2, A13: nor does work that is given to somebody else become that of who asked alone.
+    /// Nor does work that is given to somebody else become that of who asked alone.
+    /// Proves S2, A13.
     async fn who_joined_in_has_joined_the_task_of_a_sub_agent(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', people = ['1'], action = 'allow' }] }");
         let other = AgentEntry { id: "cleaner".into(), ..world.config.agents[0].clone() };
@@ -205,7 +212,8 @@ async fn asked_again(world: &mut World) {
 }
 
 story! {
-    /// A1: a button that was not there cannot be pressed, even with the right token.
+    /// A button that was not there cannot be pressed, even with the right token.
+    /// Proves A1.
     async fn only_what_was_offered_counts(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', action = 'ask' }] }");
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -231,7 +239,8 @@ story! {
 }
 
 story! {
-    /// A10: where the platform asks for a reason with the press, the model reads it.
+    /// Where the platform asks for a reason with the press, the model reads it.
+    /// Proves A10.
     async fn a_press_can_carry_a_reason(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
@@ -244,7 +253,8 @@ story! {
 }
 
 story! {
-    /// A13: the API comes through the same door, and the question says so.
+    /// The API comes through the same door, and the question says so.
+    /// Proves A13.
     async fn a_decision_from_elsewhere_is_told(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
@@ -268,7 +278,8 @@ story! {
 }
 
 story! {
-    /// A15: what the model and its tools write is never a command or a decision.
+    /// What the model and its tools write is never a command or a decision.
+    /// Proves A15.
     async fn text_of_the_model_decides_nothing(world: &mut World) {
         let code = "/allow";
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -294,7 +305,8 @@ story! {
 }
 
 story! {
-    /// A3: a hundred presses by two people over two nodes: one transition, one run.
+    /// A hundred presses by two people over two nodes: one transition, one run.
+    /// Proves A3.
     async fn a_hundred_presses_decide_once(world: &mut World) {
         world.guard("{ approvers = 'members' }");
         asked_in_group(world).await;
@@ -332,7 +344,8 @@ story! {
 }
 
 story! {
-    /// A7: a question of a topic is decided there, and nowhere else.
+    /// A question of a topic is decided there, and nowhere else.
+    /// Proves A7.
     async fn a_press_counts_where_the_question_stands(world: &mut World) {
         asked_in_group(world).await;
         let press = world.press("Allow once");
