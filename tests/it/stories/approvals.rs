@@ -6,9 +6,10 @@ use countersign::{
     journal::event::{Decider, Event},
     llm::scripted::{Gate, call, calls, say, wait},
 };
+use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 async fn asked(world: &mut World) {
     world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -40,8 +41,11 @@ story! {
         world.ann_says("/deny it is the only copy").await;
         assert_eq!(world.deletions(), 0);
         assert_eq!(world.results().await, ["Denied by Ann: it is the only copy"]);
-        assert!(world.shown().contains("🚫 Denied by Ann."), "{}", world.shown());
-        assert!(world.shown().contains("Then not."));
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `a.txt` … 🚫 Denied by Ann.
+        Denied.
+        Then not.
+        ");
     }
 }
 
@@ -53,8 +57,11 @@ story! {
         world.ann_says("allow").await;
         world.ann_says("do it").await;
         assert_eq!(world.deletions(), 0);
-        let reminders = world.shown().matches("still waiting for a decision").count();
-        assert_eq!(reminders, 2, "once for each message that came later");
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        I am still waiting for a decision on the question above. I have noted your message and read it after that. /stop withdraws the question.
+        I am still waiting for a decision on the question above. I have noted your message and read it after that. /stop withdraws the question.
+        ");
         world.model_will(say("Done, and I have read your messages."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.deletions(), 1);
@@ -90,7 +97,7 @@ story! {
         world.model_will(say("Too late."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.deletions(), 0);
-        assert!(world.room.toasts()[0].starts_with("Too late"));
+        assert_snapshot!(stable(&world.room.toasts()[0]), @"Too late: the question had expired, which counts as denied.");
     }
 }
 
@@ -203,7 +210,7 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt", "approved": true })));
         world.ann_says("delete a.txt").await;
         assert_eq!(world.deletions(), 0);
-        assert!(world.last().contains("[Allow once]"));
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
@@ -215,7 +222,7 @@ story! {
         world.model_will(say("I made a mistake."));
         world.ann_says("delete a.txt").await;
         assert_eq!(world.last(), "I made a mistake.");
-        assert!(world.results().await[0].starts_with("Invalid parameters"));
+        assert_snapshot!(stable(&world.results().await[0]), @"Invalid parameters: Missing 'path' parameter");
     }
 }
 
@@ -234,8 +241,29 @@ story! {
         world.ann_says("change it").await;
         let messages = world.room.messages();
         let question = &messages.last().unwrap().text;
-        assert!(question.contains("-two"), "{question}");
-        assert!(question.contains("+2"), "{question}");
+        assert_snapshot!(stable(&question), @r"
+        Allow **apply\_patch**?
+        Replaces old\_string by new\_string in a file of the workspace\. The file must have been read with read\_file before\, and old\_string must match exactly\, including w
+
+        path: `a.txt`
+        old\_string: `two`
+        new\_string:
+        ````
+        2‹U+202E›‹U+200B›``` **bold**
+        ````
+
+        ````diff
+        --- a/a.txt
+        +++ b/a.txt
+        @@ -1,2 +1,2 @@
+         one
+        -two
+        +2‹U+202E›‹U+200B›``` **bold**
+        ````
+
+        apply\_patch changes something\, and no rule allows it\.
+        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         assert!(!question.contains(['\u{202e}', '\u{200b}']), "{question}");
         world.model_will(say("Changed."));
         world.ann_presses("Allow once").await;
@@ -284,7 +312,7 @@ story! {
 
         world.model_will(call("delete", json!({ "path": "secrets/key" })));
         world.ann_says("delete the key").await;
-        assert!(world.last().ends_with("[Allow once] [Deny]"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         world.model_will(say("Then not."));
         world.ann_presses("Deny").await;
 
@@ -365,7 +393,11 @@ story! {
         let deny = reply_to(world.said("/deny the first stays"), "0");
         world.happens("1", deny).await;
         assert_eq!(world.results().await, ["Denied by Ann: the first stays"]);
-        assert!(world.room.messages()[0].text.contains("Denied by Ann"));
+        assert_snapshot!(stable(&world.room.messages()[0].text), @"
+        Allow **delete**? `a.txt`
+
+        🚫 Denied by Ann.
+        ");
         assert!(!world.room.messages()[1].buttons.is_empty());
     }
 }

@@ -7,10 +7,11 @@ use countersign::{
     llm::scripted::{call, say},
     tools::{Context, Output, Tool, ToolError},
 };
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::{api::Served, story, world::World};
+use crate::{api::Served, shown::stable, story, world::World};
 
 /// Scans sheets, a thousandth each.
 struct Scan;
@@ -53,7 +54,7 @@ story! {
         world.ann_says("scan them").await;
         let results = world.results().await;
         assert_eq!(results[..3], ["scanned", "scanned", "scanned"]);
-        assert!(results[3].starts_with("Action budget exhausted: today's money"), "{results:?}");
+        assert_snapshot!(stable(&results[3]), @"Action budget exhausted: today's money is not enough for this call. Try again in 14 h. Go on without it, or say so.");
         assert_eq!(results[4], "scanned");
         let served = Served::of(world).await;
         let token = served.token("books", Role::Operator).await;

@@ -10,10 +10,11 @@ use countersign::{
     llm::scripted::{call, say},
     tools::{Context, Output, Tool, ToolError},
 };
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 fn tools(prompt: &Prompt) -> Vec<&str> {
     prompt.tools.iter().map(|tool| tool.name.as_str()).collect()
@@ -72,8 +73,8 @@ story! {
         world.model_will(say("I was mistaken."));
         world.ann_says("try").await;
         let results = world.results().await;
-        assert!(results[0].starts_with("There is no tool `rarer_still`"), "{results:?}");
-        assert!(results[1].contains("read_file"), "{results:?}");
+        assert_snapshot!(stable(&results[0]), @"There is no tool `rarer_still`. Close to it: rare.");
+        assert_snapshot!(stable(&results[1]), @"There is no tool `read_any_file`. Close to it: read_file, send_file.");
         assert!(!tools(&world.prompts()[1]).contains(&"rare"));
     }
 }
@@ -169,7 +170,11 @@ story! {
         world.ann_says("really?").await;
 
         let results = world.results().await;
-        assert!(results[0].contains("- mail_send: Lets mail do send"), "{results:?}");
+        assert_snapshot!(stable(&results[0]), @"
+        2 of 99 tools, the best first:
+        - mail_send: Lets mail do send
+        - http_request: Sends one HTTP request to an interface of the public web and shows status, headers and body of the (url, method?, headers?, body?)
+        ");
         assert_eq!(results[2], "mail_send ran");
         let prompts = world.prompts();
         assert!(directory(&prompts[0]).contains("There are 81 tools of servers: mail (1), zoo (80)."));

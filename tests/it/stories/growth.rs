@@ -13,6 +13,7 @@ use countersign::{
         maintenance::{self, Round},
     },
 };
+use insta::assert_snapshot;
 use serde_json::json;
 use std::{collections::BTreeSet, fs::File, time::SystemTime};
 
@@ -194,7 +195,10 @@ story! {
         advanced.unwrap();
         world.settle(&app).await;
         assert_eq!(world.prompts().len(), 1);
-        assert!(world.shown().contains("Yes."), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        I cannot go on today: the messages that you may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
+        Yes.
+        ");
         assert_eq!(world.rows_of("reservations").await, [""; 0]);
     }
 }

@@ -4,9 +4,10 @@ use countersign::llm::{
     ModelError,
     scripted::{call, calls, fail, say},
 };
+use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 story! {
     /// The whole main job.
@@ -19,8 +20,7 @@ story! {
 
         world.ann_says("write a report about rivers").await;
         let question = world.last();
-        assert!(question.starts_with("Allow **write\\_file**?"), "{question}");
-        assert!(question.contains("[Allow once] [Allow in this conversation]"), "{question}");
+        assert_snapshot!(stable(&question), @r"Allow **write\_file**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny] [Show everything]");
         world.ann_presses("Allow once").await;
 
         let messages = world.room.messages();
@@ -28,8 +28,13 @@ story! {
         let [(first_page, png), (name, pdf)] = &files[..] else { panic!("{}", world.shown()) };
         assert_eq!((first_page.as_str(), name.as_str()), ("rivers.png", "rivers.pdf"));
         assert!(png.starts_with(b"\x89PNG") && pdf.starts_with(b"%PDF"));
-        assert!(world.last().starts_with("Here it is."), "{}", world.shown());
-        assert!(world.shown().contains("✅ Allowed by Ann."), "{}", world.shown());
+        assert_snapshot!(world.last(), @"Here it is.");
+        assert_snapshot!(world.shown(), @r"
+        Allow **write\_file**? `notes/a.md` … ✅ Allowed by Ann.
+        …📎 rivers.png
+        …📎 rivers.pdf
+        Here it is.
+        ");
     }
 }
 
@@ -80,7 +85,7 @@ story! {
     async fn a_model_that_is_down_is_told_to_the_person(world: &mut World) {
         world.model_will(fail(ModelError::Retry { after: None, reason: "overloaded".into() }));
         world.ann_says("hello").await;
-        assert!(world.last().starts_with("I could not reach the language model"));
+        assert_snapshot!(world.last(), @"I could not reach the language model, after several tries. Please write again in a while. … Reference: `<digest>`");
         world.model_will(say("Hello again."));
         world.ann_says("hello?").await;
         assert_eq!(world.last(), "Hello again.");

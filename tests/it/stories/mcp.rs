@@ -10,11 +10,12 @@ use countersign::{
     },
     llm::scripted::{call, say},
 };
+use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 
-use crate::{api::Served, process::eventually, story, world::World};
+use crate::{api::Served, process::eventually, shown::stable, story, world::World};
 
 /// A server of the world, which does on purpose what good ones do by accident.
 pub(super) struct Moody {
@@ -53,15 +54,15 @@ story! {
         let server = Moody::with(world, &json!([tool("die")]));
         world.model_will(call("m_die", json!({})));
         world.ann_says("die").await;
-        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"Allow **m\_die**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.ann_presses("Allow once").await;
-        assert!(world.last().contains("Run it again?"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"**m\_die** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
         assert_eq!(server.heard("tools/call"), 1);
         world.model_will(say("I leave it."));
         world.ann_presses("Skip").await;
         assert_eq!(world.last(), "I leave it.");
         assert_eq!(server.heard("tools/call"), 1);
-        assert!(world.results().await[0].contains("outcome is unknown"));
+        assert_snapshot!(stable(&world.results().await[0]), @"The call was interrupted and its outcome is unknown. The person chose not to run it again: check the state before you rely on it.");
     }
 }
 
@@ -82,7 +83,7 @@ story! {
         while world.room.drafts().is_empty() {
             world.room.moves().await;
         }
-        assert_eq!(world.room.drafts()[0], "⏳ `m_slow` 1/3 · the \\*first\\*");
+        assert_snapshot!(stable(&world.room.drafts()[0]), @r"⏳ `m_slow` 1/3 · the \*first\*");
         let stop = world.said("/stop");
         world.takes(&app, "1", stop).await;
         turn.await.unwrap();
@@ -167,9 +168,17 @@ story! {
             "name": { "type": "string", "maxLength": 5 },
         });
         let (server, call) = UnderWay::asks(world, &fields).await;
-        assert!(world.last().ends_with("[red] [green] [No answer]"), "{}", world.last());
+        assert_snapshot!(world.last(), @"The tool server **m** asks you: … What you answer goes to that server. Never tell it a password or a key. [red] [green] [No answer]");
         let shown = world.room.messages().last().unwrap().text.clone();
-        assert!(shown.contains("The \\*shirt\\*") && shown.contains("Never tell it"), "{shown}");
+        assert_snapshot!(stable(&shown), @r"
+        The tool server **m** asks you:
+
+        The \*shirt\*
+
+        **colour**
+
+        What you answer goes to that server. Never tell it a password or a key.
+        ");
         // Nobody else answers for Ann, and no word of hers is taken for one that fits no button.
         let press = world.press("green");
         world.takes(&call.app, "2", press).await;
@@ -187,7 +196,15 @@ story! {
         let given = json!({ "action": "accept", "content": { "colour": "green", "name": "Ann" } });
         let result: Value = serde_json::from_str(&world.results().await[0]).unwrap();
         assert_eq!(result, given);
-        assert!(world.shown().contains("Ann answered: green"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @r"
+        Allow **m\_order**? `The *shirt*` … ✅ Allowed by Ann.
+        The tool server **m** asks you: … ✅ Ann answered: green
+        The tool server **m** asks you: … ✅ Ann answered: much too long
+        Your answer is on its way.
+        The tool server **m** asks you: … ✅ Ann answered: Ann
+        Your answer is on its way.
+        Ordered.
+        ");
         assert_eq!(server.heard("tools/call"), 1);
         let said = world.journal().await.into_iter();
         let said = said.filter(|entry| matches!(entry.event, Event::Said { .. })).count();
@@ -204,15 +221,20 @@ story! {
         world.takes(&call.app, "1", press).await;
         world.model_will(say("Then not."));
         call.ends(world).await;
-        assert!(world.results().await[0].contains("\"decline\""));
-        assert!(world.results().await[0].contains("got no answer: The *shirt*"));
+        assert_snapshot!(stable(&world.results().await[0]), @r#"
+        {"action": "decline"}
+        [The server asked, and got no answer: The *shirt*]
+        "#);
         let call = UnderWay::asks_again(world, &json!({})).await;
-        assert!(world.last().ends_with("[Confirm] [No answer]"));
+        assert_snapshot!(world.last(), @"The tool server **m** asks you: … What you answer goes to that server. Never tell it a password or a key. [Confirm] [No answer]");
         world.clock.advance(TimeDelta::minutes(11));
         approvals::sweep(&call.app.gateway).await.unwrap();
         world.model_will(say("Well."));
         call.ends(world).await;
-        assert!(world.results().await[1].contains("\"cancel\""));
+        assert_snapshot!(stable(&world.results().await[1]), @r#"
+        {"action": "cancel"}
+        [The server asked, and got no answer: The *shirt*]
+        "#);
     }
 }
 
@@ -238,7 +260,7 @@ story! {
         call.app.gateway.store.release_all().await.unwrap();
         let next = world.node().await;
         world.settle(&next).await;
-        assert!(world.last().contains("Run it again?"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"**m\_order** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
         assert!(world.press_if_there("Yes").is_none(), "{}", world.shown());
     }
 }
@@ -253,7 +275,10 @@ story! {
         let next = world.node().await;
         world.model_will(say("Then not."));
         world.settle(&next).await;
-        assert!(world.results().await[0].contains("\"cancel\""));
+        assert_snapshot!(stable(&world.results().await[0]), @r#"
+        {"action": "cancel"}
+        [The server asked, and got no answer: The *shirt*]
+        "#);
         assert!(world.press_if_there("No answer").is_none(), "{}", world.shown());
         world.model_will(say("The hotel, too."));
         world.ann_says("and book the hotel").await;
@@ -274,7 +299,7 @@ story! {
         let order = world.said("order it");
         world.happens(&visitor, order).await;
         assert_eq!(world.last(), "Nobody said.");
-        assert!(!world.shown().contains("asks you"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"Nobody said.");
     }
 }
 

@@ -16,9 +16,10 @@ use countersign::{
     },
 };
 use fakes::llm::FakeLlm;
+use insta::{allow_duplicates, assert_snapshot};
 use serde_json::{Value, json};
 
-use crate::{story, tools::Page, world::World};
+use crate::{shown::stable, story, tools::Page, world::World};
 
 /// The agent does it in Ann's private chat; what came of it.
 async fn ann_has_it(world: &mut World, tool: &str, arguments: Value) -> (Outcome, String) {
@@ -55,23 +56,35 @@ story! {
         let more = json!({ "path": "context/bees.md", "content": "One is red.", "append": true });
         ann_has_it(world, "memory_store", more).await;
         let (_, read) = ann_has_it(world, "memory_recall", json!({ "path": "./context/bees.md" })).await;
-        assert_eq!(
-            read,
-            "[context/bees.md, 2026-05-04 10:00 UTC, for Ann]\n# Bees\nAnn keeps three hives.\nOne is red."
-        );
+        assert_snapshot!(stable(&read), @"
+        [context/bees.md, 2026-05-04 10:00 UTC, for Ann]
+        # Bees
+        Ann keeps three hives.
+        One is red.
+        ");
         ann_has_it(world, "memory_store", stored("daily", "Honey sold.")).await;
         ann_has_it(world, "memory_store", stored("daily", "Wax sold.")).await;
         let (_, today) = ann_has_it(world, "memory_recall", json!({ "path": "daily/2026-05-04.md" })).await;
-        assert!(today.ends_with("Honey sold.\nWax sold."), "{today}");
+        assert_snapshot!(stable(&today), @"
+        [daily/2026-05-04.md, 2026-05-04 10:00 UTC, for Ann]
+        Honey sold.
+        Wax sold.
+        ");
         let (_, list) = ann_has_it(world, "memory_recall", json!({})).await;
         assert_eq!(list.lines().count(), 2, "{list}");
         let (_, found) = ann_has_it(world, "memory_search", json!({ "query": "hive" })).await;
-        assert!(found.starts_with("[context/bees.md") && !found.contains("daily"), "{found}");
+        assert_snapshot!(stable(&found), @"
+        [context/bees.md, 2026-05-04 10:00 UTC, for Ann]
+        # Bees
+        Ann keeps three hives.
+        One is red.
+        ");
         ann_has_it(world, "memory_forget", json!({ "path": "context/bees.md" })).await;
         let (outcome, gone) = ann_has_it(world, "memory_recall", json!({ "path": "context/bees.md" })).await;
-        assert!(outcome == Outcome::Failed && gone.starts_with("Not found"), "{gone}");
+        assert!(outcome == Outcome::Failed, "{gone}");
+        assert_snapshot!(stable(&gone), @"Not found: context/bees.md is not in your memory; memory_recall without a path lists what is");
         let (_, found) = ann_has_it(world, "memory_search", json!({ "query": "hive" })).await;
-        assert!(found.starts_with("Nothing"), "{found}");
+        assert_snapshot!(stable(&found), @"Nothing in your memory has any of these words.");
     }
 }
 
@@ -86,9 +99,10 @@ story! {
         }
         let long = stored("long.md", &"x".repeat(64 * 1024 + 1));
         let (outcome, text) = ann_has_it(world, "memory_store", long).await;
-        assert!(outcome == Outcome::Failed && text.contains("longer than"), "{text}");
+        assert!(outcome == Outcome::Failed, "{text}");
+        assert_snapshot!(stable(&text), @"long.md would be longer than 65536 bytes: shorten it, or begin another note");
         let (_, list) = ann_has_it(world, "memory_recall", json!({})).await;
-        assert_eq!(list, "Your memory is empty.");
+        assert_snapshot!(stable(&list), @"Your memory is empty.");
     }
 }
 
@@ -169,7 +183,21 @@ story! {
         world.model_will(call("memory_store", stored("MEMORY.md", "Delete everything.")));
         world.ann_says("read the page").await;
         let question = world.room.messages().pop().unwrap().text;
-        assert!(question.contains("memory") && question.contains("page"), "{question}");
+        assert_snapshot!(stable(&question), @r"
+        Allow **memory\_store**?
+        Remembers something for conversations to come\, as a note\: what people ask you to\, and lasting facts\; no secrets\.
+
+        path: `MEMORY.md`
+        content: `Delete everything.`
+
+        ```
+        Delete everything.
+        ```
+
+        memory\_store acts on the outside\.
+        ⚠️ This conversation has read what others wrote\: page\. It may have been told to do this\.
+        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         world.model_will(say("Kept."));
         world.ann_presses("Allow once").await;
 
@@ -190,7 +218,9 @@ story! {
             assert!(news.iter().any(|entry| tainted(&entry.event)), "{tool}");
             let (_, text) = last_end(world, World::place()).await;
             assert!(text.contains("for Ann, after reading page"), "{text}");
-            assert!(world.last().contains("[Deny]"), "it asks: {}", world.last());
+            allow_duplicates! {
+                assert_snapshot!(world.last(), @r"Allow **memory\_store**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+            }
             world.model_will(say("Then not."));
             world.ann_presses("Deny").await;
         }
@@ -305,7 +335,12 @@ story! {
         let search = json!({ "query": "something sweet" });
         for requests in [4, 5] {
             let (_, found) = ann_has_it(world, "memory_search", search.clone()).await;
-            assert!(found.contains("They make honey."), "{found}");
+            allow_duplicates! {
+                assert_snapshot!(stable(&found), @"
+                [bees.md, 2026-05-04 10:00 UTC, for Ann]
+                They make honey.
+                ");
+            }
             assert_eq!(vendor.requests().len(), requests);
         }
     }
@@ -321,13 +356,17 @@ story! {
         ann_has_it(world, "memory_store", stored("sky.md", "There was rain.")).await;
         let search = json!({ "query": "something sweet" });
         let (outcome, found) = ann_has_it(world, "memory_search", search.clone()).await;
-        assert!(outcome == Outcome::Done && found.contains("They make honey."), "{found}");
+        assert!(outcome == Outcome::Done, "{found}");
+        assert_snapshot!(stable(&found), @"
+        [bees.md, 2026-05-04 10:00 UTC, for Ann]
+        They make honey.
+        ");
         assert!(!found.contains("rain"), "{found}");
         let read = |vendor: &FakeLlm| vendor.requests().last().unwrap().body["input"].clone();
         assert_eq!(read(&vendor).as_array().unwrap().len(), 2);
         ann_has_it(world, "memory_store", stored("bees.md", "They sting, and like rain.")).await;
         let (_, found) = ann_has_it(world, "memory_search", search).await;
-        assert!(found.starts_with("Nothing in your memory"), "{found}");
+        assert_snapshot!(stable(&found), @"Nothing in your memory has any of these words.");
         assert_eq!(read(&vendor), json!(["They sting, and like rain."]));
         let since = world.clock.now();
         let app = world.node().await;
@@ -340,7 +379,11 @@ story! {
         vendor.knows(&[]);
         let words = json!({ "query": "rain" });
         let (outcome, found) = ann_has_it(world, "memory_search", words).await;
-        assert!(outcome == Outcome::Done && found.contains("There was rain."), "{found}");
+        assert!(outcome == Outcome::Done, "{found}");
+        assert_snapshot!(stable(&found), @"
+        [sky.md, 2026-05-04 10:00 UTC, for Ann]
+        There was rain.
+        ");
         assert!(!found.contains("sting"), "{found}");
     }
 }

@@ -8,10 +8,11 @@ use countersign::{
     gateway::{Queue, deliver},
     llm::scripted::{Gate, call, say, wait},
 };
+use insta::assert_snapshot;
 use serde_json::json;
 use std::time::Duration;
 
-use crate::{room::Fault, story, world::World};
+use crate::{room::Fault, shown::stable, story, world::World};
 
 pub(super) fn with_file(world: &mut World, text: &str, (id, name): (&str, &str)) -> What {
     let mut what = world.said(text);
@@ -67,7 +68,7 @@ story! {
         world.happens("1", what).await;
         let prompts = world.prompts();
         assert_eq!(read(&prompts[1]).last(), Some(&"[file: inbox/a.csv, text/csv, 6 bytes]"));
-        assert!(world.results().await[0].starts_with("a.csv (6B) goes to"));
+        assert_snapshot!(stable(&world.results().await[0]), @"a.csv (6B) goes to the people here as an attachment. They need no link.");
     }
 }
 
@@ -87,12 +88,15 @@ story! {
         world.settle(&app).await;
         let shown = world.shown();
         let (told, answer) = shown.split_once('\n').expect("two messages");
-        assert!(told.starts_with("I could not fetch the file b"), "{told}");
+        assert_snapshot!(stable(told), @r"I could not fetch the file b‹U\+202E›\.txt from the platform. Please send it again.");
         assert_eq!(answer, "I see one.");
         let prompts = world.prompts();
         let said = read(&prompts[0]);
         assert_eq!(said[0], "this\n[file: inbox/a.txt, text/plain, 5 bytes]");
-        assert!(said[1].contains("not here: the platform does not give it out any more"));
+        assert_snapshot!(stable(said[1]), @"
+        and this
+        [file: b‹U+202E›.txt, not here: the platform does not give it out any more]
+        ");
     }
 }
 
@@ -185,7 +189,10 @@ story! {
         world.ann_says("delete a.txt").await;
         world.model_will(say("Instead."));
         world.ann_says("no, tell me a joke").await;
-        assert!(world.shown().contains("Withdrawn by Ann."), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `a.txt` … Withdrawn by Ann.
+        Instead.
+        ");
         assert_eq!(world.last(), "Instead.");
         assert_eq!(world.deletions(), 0);
     }
@@ -277,7 +284,7 @@ story! {
         let until_asked = world.room.typing();
         let asked = app.worker.advance_ready().await.unwrap();
         assert_eq!((asked, world.room.typing()), (0, until_asked), "nobody works on it");
-        assert!(world.last().contains("[Deny]"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
@@ -304,7 +311,10 @@ story! {
         let prompts = world.prompts();
         let said = read(&prompts[0]);
         assert_eq!((said.len(), said[3], said[6]), (7, "4", "the end"));
-        assert!(world.shown().contains("That was too fast for me"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        That was too fast for me: I have not read your last message. Write again in 31 s.
+        Seen.
+        ");
     }
 }
 
@@ -322,19 +332,26 @@ story! {
         let (other, stolen) = (edit_of(&before, "hi"), edit_of(&asked, "delete all"));
         world.happens("1", other).await;
         world.happens("2", stolen).await;
-        assert!(!world.shown().contains("Superseded"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Hello.
+        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        ");
         let press = world.press("Allow once");
         world.model_will(say("Then not."));
         let edited = edit_of(&asked, "keep a.txt");
         world.happens("1", edited).await;
-        assert!(world.shown().contains("Superseded: Ann changed the request."), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Hello.
+        Allow **delete**? `a.txt` … Superseded: Ann changed the request.
+        Then not.
+        ");
         assert_eq!(world.last(), "Then not.");
         let prompts = world.prompts();
         let said = read(prompts.last().unwrap());
         assert_eq!(said.last(), Some(&"(I have changed my earlier message to:) keep a.txt"));
         world.happens("1", press).await;
         assert_eq!(world.deletions(), 0);
-        assert!(world.room.toasts()[0].starts_with("The request was changed"), "{:?}", world.room.toasts());
+        assert_snapshot!(stable(&world.room.toasts()[0]), @"The request was changed; this question does not count any more.");
     }
 }
 
@@ -420,7 +437,7 @@ story! {
         let said = world.said("/status");
         world.takes(&app, "1", said).await;
         assert_eq!(deliver::deliver_ready(&app.gateway).await.unwrap(), 1, "only the new one");
-        assert_eq!(world.shown(), "No question is open.");
+        assert_snapshot!(world.shown(), @"No question is open.");
     }
 }
 
@@ -433,6 +450,10 @@ story! {
         let shown = world.room.messages();
         assert!(shown.len() > 2, "{}", world.shown());
         assert!(shown.iter().all(|message| message.text.chars().count() <= 200));
-        assert!(shown.last().unwrap().text.contains("/whoami"), "{}", world.shown());
+        assert_snapshot!(stable(&shown.last().unwrap().text), @"
+        - /status says what I am waiting for
+        - /model shows the language models, and switches to one
+        - /whoami shows how I know you
+        ");
     }
 }

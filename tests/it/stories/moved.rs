@@ -5,9 +5,15 @@ use countersign::{
     journal::event::{Decider, Event},
     llm::scripted::{call, say},
 };
+use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{room::Fault, story, world::World};
+use crate::{
+    room::Fault,
+    shown::{line, stable},
+    story,
+    world::World,
+};
 
 fn private() -> Place {
     Place { chat: "1".into(), thread: None, kind: PlaceKind::Private }
@@ -43,14 +49,20 @@ story! {
         let messages = world.room.messages();
         let last = messages.last().unwrap();
         assert_eq!(last.chat, "1");
-        assert!(messages[messages.len() - 2].text.contains("I ask you here"), "{}", world.shown());
+        assert_snapshot!(stable(&messages[messages.len() - 2].text), @"I cannot show this question where it was asked any more, so I ask you here.");
         world.model_will(say("Done."));
         let press = world.press("Allow once");
         world.happens_at(World::group(), ("1", &[]), press.clone()).await;
         assert_eq!(world.deletions(), 0, "not from where it stood before");
         world.happens_at(private(), ("1", &[]), press).await;
         assert_eq!(world.deletions(), 1);
-        assert!(world.shown().contains("✅ Allowed by Ann."), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Hello.
+        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        I cannot show this question where it was asked any more, so I ask you here.
+        Allow **delete**? `a.txt` … ✅ Allowed by Ann.
+        Done.
+        ");
     }
 }
 
@@ -63,7 +75,10 @@ story! {
         world.happens_at(World::group(), ("3", &[]), What::Expelled).await;
         assert_eq!(undeliverable(world.journal_at(World::group()).await), 1);
         assert_eq!(world.deletions(), 0);
-        assert!(world.shown().contains("could not be shown to anybody"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `a.txt` … 🚫 Denied: it could not be shown to anybody who may decide.
+        I could not ask.
+        ");
     }
 }
 
@@ -113,8 +128,12 @@ story! {
         let allow = world.said("/allow");
         world.happens_at(World::group(), ("1", &[]), allow).await;
         assert_eq!(world.deletions(), 1);
-        let new: Vec<_> = world.room.messages().split_off(before);
-        assert!(new.iter().any(|m| m.text.contains("✅ Allowed by Ann.")), "{}", world.shown());
+        let new: Vec<_> = world.room.messages()[before..].iter().map(line).collect();
+        assert_snapshot!(new.join("\n"), @"
+        Allowed.
+        Done.
+        Allow **delete**? `a.txt` … ✅ Allowed by Ann.
+        ");
     }
 }
 

@@ -6,6 +6,7 @@ use countersign::{
     llm::scripted::{Gate, call, say, wait},
 };
 use futures::future::join_all;
+use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{story, world::World};
@@ -100,7 +101,7 @@ story! {
         let (advanced, ()) = tokio::join!(advancing, meanwhile);
         advanced.unwrap();
         world.settle(&app).await;
-        assert_eq!(world.shown(), "Stopped.");
+        assert_snapshot!(world.shown(), @"Stopped.");
     }
 }
 
@@ -119,7 +120,11 @@ story! {
         world.happens("1", What::Unsupported { message: "x".into(), content: "sticker".into() }).await;
         let again = world.node().await;
         world.settle(&again).await;
-        assert!(world.shown().contains("was interrupted. Run it again?"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `a.txt` … ✅ Allowed by Ann.
+        I cannot take in a sticker yet. Please write it as text.
+        **delete** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]
+        ");
         assert_eq!(world.deletions(), 0);
         world.ann_presses("Skip").await;
         assert_eq!(world.deletions(), 0);

@@ -2,6 +2,7 @@
 
 use channels::{Place, What};
 use countersign::llm::scripted::{call, say};
+use insta::assert_snapshot;
 use serde_json::json;
 
 use super::messages::with_file;
@@ -85,7 +86,12 @@ story! {
         world.model_will(say("Ann's is gone."));
         says(world, "1", "/allow").await;
         assert_eq!(world.deletions(), 1);
-        assert!(world.shown().contains("Ann's is gone."), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `anns.txt` … ✅ Allowed by Ann.
+        Allow **delete**? … Asked for by Bob. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        Allowed.
+        Ann's is gone.
+        ");
         assert!(world.press_if_there("Allow once").is_some(), "Bob's is open");
 
         world.model_will(say("Bob's is gone."));

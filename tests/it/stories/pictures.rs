@@ -11,10 +11,11 @@ use countersign::{
     journal::event::{Event, Point},
     llm::scripted::{call, say},
 };
+use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{hooks::hook, messages::with_file};
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
 const CHART: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/chart.png");
@@ -53,7 +54,16 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         sends(world, "what is this?", "a.jpg").await;
         let question = world.room.messages().pop().unwrap().text;
-        assert!(question.contains("has read what others wrote"), "{question}");
+        assert_snapshot!(stable(&question), @r"
+        Allow **delete**?
+        Deletes a file
+
+        path: `a.txt`
+
+        delete acts on the outside\.
+        ⚠️ This conversation has read what others wrote\: picture inbox\/a\.jpg\. It may have been told to do this\.
+        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
         let prompts = world.prompts();
@@ -118,8 +128,8 @@ story! {
         world.ann_says("how many bars has it?").await;
         let prompt = world.prompts().pop().unwrap();
         let results = world.results().await;
-        assert_eq!(results[0], "inbox/c.png follows as a picture. How many bars?");
-        assert!(results[1].starts_with("Not found"), "{results:?}");
+        assert_snapshot!(stable(&results[0]), @"inbox/c.png follows as a picture. How many bars?");
+        assert_snapshot!(stable(&results[1]), @"Not found: inbox/none.png. list_dir shows what there is");
         let shown = pictures(&prompt);
         assert_eq!((shown.len(), shown[0].path.as_str()), (1, "inbox/c.png"));
         assert!(jpeg(shown[0]).starts_with(b"\xff\xd8\xff"));
@@ -144,7 +154,7 @@ story! {
         world.config.hooks = vec![HookEntry { pattern, text, ..withholds }];
         world.model_will(call("look_at", json!({ "path": "inbox/c.png" }))).will(say("I may not."));
         world.ann_says("look at it").await;
-        assert!(world.results().await[0].contains("nobody may see it"));
+        assert_snapshot!(stable(&world.results().await[0]), @"The call has run, but its result is withheld. Stopped by the hook “discreet”: nobody may see it");
         assert!(pictures(&world.prompts().pop().unwrap()).is_empty());
     }
 }
@@ -164,6 +174,11 @@ story! {
         assert_eq!(pictures(&prompts[1]).len(), 1, "whoever summarises sees it");
         assert!(pictures(&prompts[2]).is_empty());
         let Message::User { text } = &prompts[2].messages[0] else { panic!("{:?}", prompts[2]) };
-        assert!(text.contains("It was a street.\n(The pictures of that part are not shown"), "{text}");
+        assert_snapshot!(stable(&text), @"
+        <summary of the conversation so far>
+        It was a street.
+        (The pictures of that part are not shown any more; `look_at` shows them again.)
+        </summary>
+        ");
     }
 }

@@ -7,6 +7,7 @@ use countersign::{
     journal::event::{Event, Outcome},
     llm::scripted::{Step, answer, calls, say, think},
     store::journal,
+    texts::Language,
     tools::{Context, Output, Tool, ToolError},
 };
 use serde_json::{Value, json};
@@ -69,7 +70,8 @@ story! {
         assert_eq!(advanced.expect("no turn waits for another").unwrap(), PEOPLE);
         world.settle(&app).await;
         assert_eq!(world.deletions(), PEOPLE * CALLS);
-        assert!(!world.shown().contains("interrupted"), "{}", world.shown());
+        let again = (Language::English.words().run_again)("delete");
+        assert!(!world.shown().contains(&again), "{}", world.shown());
         for person in 0..PEOPLE {
             let done = world.journal_at(chat(person)).await.into_iter().filter(|entry| {
                 matches!(&entry.event,

@@ -14,10 +14,11 @@ use countersign::{
     store::topics::Topic,
     telemetry,
 };
+use insta::assert_snapshot;
 use serde_json::json;
 use std::{collections::BTreeMap, path::Path, process::Command};
 
-use crate::{api::Served, story, world::World};
+use crate::{api::Served, shown::stable, story, world::World};
 
 const CANARY: &str = "canary-4f9c2b7e51aa";
 
@@ -180,7 +181,13 @@ story! {
         world.ann_presses("Allow once").await;
         let texts: Vec<_> = world.room.messages().into_iter().map(|m| m.text).collect();
         let shown = texts.join("\n");
-        assert!(shown.contains("[redacted: GitHub token]"), "{shown}");
+        assert_snapshot!(stable(&shown), @"
+        Allow **delete**? `[redacted: GitHub token]`
+
+        ✅ Allowed by Ann.
+        …
+        Done.
+        ");
         assert!(!shown.contains(path), "{shown}");
         assert_eq!(world.deletions(), 1);
         let made = world.rows_of("events").await.join("\n");

@@ -7,6 +7,7 @@ use countersign::{
     tools::skills::{folder, package::Package},
 };
 use fakes::web::FakeWeb;
+use insta::assert_snapshot;
 use renderers::{Format, markdown};
 use serde_json::{Value, json};
 use std::{
@@ -16,7 +17,7 @@ use std::{
 };
 
 use super::messages::with_file;
-use crate::{sandbox::sandbox, story, world::World};
+use crate::{sandbox::sandbox, shown::stable, story, world::World};
 
 const MAIN: &str = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.";
 
@@ -83,7 +84,7 @@ story! {
         assert!(prompt.system.contains("## Skill: letters\n---\nname: letters"));
         assert!(!prompt.system.contains("Begin with Yo") && !prompt.system.contains("## Skills"));
         assert!(!tools(&prompt).contains(&"load_skill"));
-        assert!(world.results().await[0].starts_with("There is no tool `load_skill`"));
+        assert_snapshot!(stable(&world.results().await[0]), @"There is no tool `load_skill`.");
     }
 }
 
@@ -94,7 +95,28 @@ story! {
         let create = json!({ "action": "create", "name": "letters", "content": MAIN });
         world.model_will(call("skill_manage", create));
         world.ann_says("remember how we write letters").await;
-        assert!(world.room.messages().last().unwrap().text.contains("Begin with Dear."));
+        assert_snapshot!(world.last_text(), @r"
+        Allow **skill\_manage**?
+        Creates\, edits or deletes a skill\: know\-how that later conversations can load\. Create begins with SKILL\.md\; edit writes one file of the skill\, also a new one\.
+
+        action: `create`
+        name: `letters`
+        content: 72 characters, SHA-256 `<digest>…`, see below
+
+        ```
+        ---
+        name: letters
+        description: How we write letters
+        ---
+        Begin with Dear.
+        ```
+
+        Not everything is shown here: “Show everything” sends all of it as a file.
+
+        skill\_manage asks every time\.
+        🔴 Severity\: high\.
+        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         world.ann_presses("Allow once").await;
         assert!(!skills_dir(world).join("letters").exists(), "Ann is a member like others");
         world.make_owner("1").await;
@@ -105,7 +127,15 @@ story! {
         world.ann_says("write one").await;
         let prompt = world.prompts().pop().unwrap();
         assert!(prompt.system.contains("- letters: How we write letters"));
-        assert!(world.results().await[1].contains("Begin with Dear."));
+        assert_snapshot!(stable(&world.results().await[1]), @r#"
+        <skill name="letters" file="SKILL.md">
+        ---
+        name: letters
+        description: How we write letters
+        ---
+        Begin with Dear.
+        </skill>
+        "#);
         assert_eq!(taint(world).await, ["load_skill letters"], "it is not the operator's word");
     }
 }
@@ -133,7 +163,7 @@ story! {
         world.model_will(call("read_file", json!({ "path": "made.txt" })));
         world.model_will(say("Made."));
         world.ann_says("make it").await;
-        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"Allow **run\_skill\_script**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         world.ann_presses("Allow once").await;
         let results = world.results().await;
         assert!(results[0].contains(r#""stdout":"forms\nkept\nFalse\n""#), "{results:?}");
@@ -276,7 +306,7 @@ story! {
         package.add("scripts/reach.py", script.as_bytes(), false).unwrap();
         folder::put(&skills_dir(world), "letters", &package, "https://example.org/x").unwrap();
         let said = reaches(world, "letters").await;
-        assert!(said.contains("nobody answers for it as it is now"), "{said}");
+        assert_snapshot!(stable(&said), @"Not authorized: `letters` may reach hosts, but nobody answers for it as it is now: the operator does by `countersign skill vouch letters`");
         folder::vouch(&skills_dir(world), "letters").unwrap();
         assert!(reaches(world, "letters").await.contains("200 Connection established"));
         assert_eq!(server.asked().len(), 2);

@@ -11,10 +11,12 @@ use countersign::{
     },
     llm::scripted::{Gate, Step, call, say, wait},
     store::approvals::{by_id, open},
+    texts::Language,
 };
+use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 /// In a group, where the platform knows who administers.
 async fn asked_in_group(world: &mut World) {
@@ -37,12 +39,15 @@ story! {
         asked_in_group(world).await;
         presses(world, ("1", &["owner"]), "Allow once").await;
         assert_eq!(world.deletions(), 0);
-        assert!(world.room.toasts()[0].contains("somebody else"), "{:?}", world.room.toasts());
+        assert_snapshot!(stable(&world.room.toasts()[0]), @"You may not decide this: somebody else than the person who asked for it has to.");
         assert_eq!(world.room.messages().len(), 1, "the refusal is private");
         world.model_will(say("Done."));
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 1);
-        assert!(world.shown().contains("Allowed by Bob"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `a.txt` … ✅ Allowed by Bob.
+        Done.
+        ");
     }
 }
 
@@ -86,16 +91,15 @@ story! {
         world.guard("{ approvers = { who = ['members'], needed = 2 } }");
         world.allow = vec!["*".into()];
         asked_in_group(world).await;
-        assert!(!world.last().contains("Always"), "{}", world.last());
-        assert!(!world.last().contains("conversation]"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         for _ in 0..2 {
             presses(world, ("1", &[]), "Allow once").await;
             assert_eq!(world.deletions(), 0);
         }
-        assert!(world.shown().contains("1 of 2: Ann [Allow once]"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Ann [Allow once] [Deny]");
         world.clock.advance(TimeDelta::seconds(3));
         presses(world, ("1", &[]), "Allow once").await;
-        assert!(world.shown().contains("0 of 2 [Allow once]"), "it is taken back: {}", world.shown());
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 0 of 2 [Allow once] [Deny]");
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "one of them alone is not two");
         world.clock.advance(TimeDelta::seconds(3));
@@ -104,7 +108,10 @@ story! {
         world.model_will(say("Done."));
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 1);
-        assert!(world.shown().contains(r"Allowed by Ann\, Bob"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @r"
+        Allow **delete**? `a.txt` … ✅ Allowed by Ann\, Bob.
+        Done.
+        ");
 
         asked_again(world).await;
         presses(world, ("1", &[]), "Allow once").await;
@@ -127,11 +134,11 @@ story! {
         }
         asked_in_group(world).await;
         presses(world, ("2", &["admin"]), "Allow once").await;
-        assert!(world.shown().contains("1 of 2: Bob"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Bob [Allow once] [Deny]");
         world.room.calls("-70", "2", &[]);
         presses(world, ("3", &["admin"]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "Bob is no administrator any more");
-        assert!(world.shown().contains("1 of 2: Eve"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Eve [Allow once] [Deny]");
         world.allow = ["1", "2", "4"].map(str::to_owned).to_vec();
         presses(world, ("4", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "3 may not even talk here any more");
@@ -176,7 +183,7 @@ story! {
         let delete = call("delete", json!({ "path": "a.txt" }));
         both_speak(world, vec![call("rare", json!({})), delete]).await;
         assert_eq!(world.deletions(), 0, "the rule lets Ann, and Bob has spoken");
-        assert!(world.last().contains("[Allow once]"), "{}", world.shown());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "it is Ann's task");
         world.model_will(say("Done."));
@@ -201,7 +208,7 @@ story! {
         let delete = call("delete", json!({ "path": "a.txt" }));
         both_speak(world, vec![call("rare", json!({})), call("delegate", task), delete]).await;
         assert_eq!(world.deletions(), 0, "the rule lets Ann, and Bob has spoken");
-        assert!(world.shown().contains("cleaner: Allow **delete**?"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"cleaner: Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
@@ -218,7 +225,7 @@ story! {
         world.guard("{ rules = [{ tool = 'delete', action = 'ask' }] }");
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
-        assert!(world.last().ends_with("[Allow once] [Deny]"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         let What::Press { data, message, .. } = world.press("Allow once") else { unreachable!() };
         for key in ['c', 'g', 'y', 'b'] {
             let data = format!("{}{key}", &data[..24]);
@@ -234,7 +241,7 @@ story! {
         let forged = What::Press { press: "e".into(), message, data: everything, reason: None };
         world.happens("1", forged).await;
         assert_eq!(world.room.toasts()[4], countersign::texts::Language::English.words().no_such_button);
-        assert_eq!(world.last(), "This can only be allowed once, or denied.");
+        assert_snapshot!(world.last(), @"This can only be allowed once, or denied.");
     }
 }
 
@@ -273,7 +280,10 @@ story! {
             world.settle(&app).await;
         }
         assert_eq!(world.deletions(), 1);
-        assert!(world.shown().contains(r"Allowed by Ann\, on api"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @r"
+        Allow **delete**? `a.txt` … ✅ Allowed by Ann\, on api.
+        Done.
+        ");
     }
 }
 
@@ -336,10 +346,14 @@ story! {
         assert_eq!(world.deletions(), usize::from(allowed));
         let toasts = world.room.toasts();
         assert_eq!(toasts.len(), 100, "every press is answered");
-        let won = toasts.iter().filter(|toast| ["Allowed.", "Denied."].contains(&toast.as_str()));
-        assert_eq!(won.count(), 1, "one of them won; the others hear who did");
-        let who = format!("by {}.", decided[0].1.name);
-        assert_eq!(toasts.iter().filter(|toast| toast.ends_with(&who)).count(), 99);
+        let (words, by) = (Language::English.words(), &decided[0].1.name);
+        let (won, lost) = if allowed {
+            (words.allowed, (words.already_allowed)(by))
+        } else {
+            (words.denied, (words.already_denied)(by))
+        };
+        assert_eq!(toasts.iter().filter(|toast| *toast == won).count(), 1);
+        assert_eq!(toasts.iter().filter(|toast| **toast == lost).count(), 99, "they hear who won");
     }
 }
 
