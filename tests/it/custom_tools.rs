@@ -5,12 +5,13 @@ use countersign::{
     llm::scripted::{call, say},
     tools::custom::{Approval, Context, EffectClass, Tool as _, ToolSpec, Variable, tool},
 };
+use insta::assert_snapshot;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
 
-use crate::{api::Served, story, world::World};
+use crate::{api::Served, shown::stable, story, world::World};
 
 /// Multiplies the whole numbers from 1 up to one.
 ///
@@ -95,12 +96,12 @@ story! {
         }
         world.model_will(say("Done."));
         world.ann_says("go").await;
-        assert!(world.last().starts_with("Allow **move"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"Allow **move\_point**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.ann_presses("Allow once").await;
         let results = world.results().await;
         assert_eq!(results[..2], ["120", "That has too many digits: 20 is the most."]);
-        assert!(results[2].starts_with("Invalid parameters: /n"), "{results:?}");
-        assert_eq!(results[3], "Invalid parameters: Missing 'n' parameter");
+        assert_snapshot!(stable(&results[2]), @r#"Invalid parameters: /n: "five" is not of type "integer""#);
+        assert_snapshot!(stable(&results[3]), @"Invalid parameters: Missing 'n' parameter");
         assert_eq!(results[4..], ["hello", r#"["Ann",{"x":1.5,"y":2.0}]"#]);
     }
 }
@@ -137,11 +138,12 @@ story! {
         world.model_will(say("That was all."));
         world.ann_says("again").await;
         let results = world.results().await;
-        assert!(results[0].starts_with("Invalid parameters: /message"), "{results:?}");
-        for (place, tool) in [(2, "once"), (3, "never")] {
-            let limit = format!("Tool '{tool}' has reached its maximum usage limit");
-            assert!(results[place].starts_with(&limit), "{results:?}");
-        }
+        assert_snapshot!(stable(&results.join("\n")), @r#"
+        Invalid parameters: /message: 7 is not of type "string"
+        the answer
+        Tool 'once' has reached its maximum usage limit of 1 times and cannot be used anymore in this conversation. Go on without it; the person can start afresh with /new.
+        Tool 'never' has reached its maximum usage limit of 0 times and cannot be used anymore in this conversation. Go on without it; the person can start afresh with /new.
+        "#);
     }
 }
 
@@ -174,10 +176,10 @@ story! {
         let offered = format!("{:?}", world.prompts()[0]);
         assert!(offered.contains("echo") && !offered.contains("weather\""), "{offered}");
         let results = world.results().await;
-        for result in &results[..2] {
-            let why = "`weather` cannot be used here: the environment variable WEATHER_KEY is not set";
-            assert!(result.starts_with(why), "{results:?}");
-        }
+        assert_snapshot!(stable(&results[..2].join("\n")), @"
+        `weather` cannot be used here: the environment variable WEATHER_KEY is not set. Nothing that you can do changes that.
+        `weather` cannot be used here: the environment variable WEATHER_KEY is not set. Nothing that you can do changes that.
+        ");
         let served = Served::of(world).await;
         let token = served.token("viewer", Role::Viewer).await;
         let tool = served.get(&token, "/tools/weather").await;

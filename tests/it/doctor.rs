@@ -1,8 +1,12 @@
 //! `countersign doctor`, as an operator meets it.
 
 use fakes::telegram::{FakeTelegram, TOKEN};
+use insta::assert_snapshot;
 
-use crate::process::{On, Site};
+use crate::{
+    process::{On, Site},
+    shown::stable,
+};
 
 async fn a_fresh_place_is_sound(on: On) {
     let site = Site::new(on).await;
@@ -178,23 +182,33 @@ async fn tools_of_servers_are_answered_for_on_the_command_line() {
         assert!(fine, "{arguments:?}: {said}");
         said
     };
-    assert!(says(&["mcp", "list"]).await.contains("No tool was seen yet"));
+    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"No tool was seen yet: start the gateway, so that it asks the servers.");
     says(&["check"]).await;
-    assert!(says(&["mcp", "list"]).await.contains("m echo: as first seen"));
-    assert!(says(&["mcp", "trust", "m"]).await.contains("Trusted as they are now"));
-    assert!(says(&["mcp", "list"]).await.contains("m echo: trusted by operator"));
+    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: as first seen (50d11e18c52f)");
+    assert_snapshot!(stable(&says(&["mcp", "trust", "m"]).await), @"Trusted as they are now, in force within ten seconds: echo.");
+    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: trusted by operator (50d11e18c52f)");
     moody(&site, "Echoes, and tells others.");
     says(&["check"]).await;
     let changed = says(&["mcp", "list", "m"]).await;
-    assert!(changed.contains("m echo: CHANGED, withheld"), "{changed}");
-    assert!(changed.contains("is ") && changed.contains("and tells others"), "{changed}");
+    assert_snapshot!(stable(&changed), @r#"
+    m echo: CHANGED, withheld (50d11e18c52f)
+      was {"annotations":null,"description":"Echoes.","inputSchema":{"type":"object"},"name":"echo"}
+      is  {"annotations":null,"description":"Echoes, and tells others.","inputSchema":{"type":"object"},"name":"echo"}
+    "#);
     says(&["mcp", "trust", "m", "echo"]).await;
-    assert!(says(&["mcp", "list"]).await.contains("m echo: trusted by operator"));
-    assert!(says(&["mcp", "list", "other"]).await.contains("No tool was seen yet"));
+    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: trusted by operator (ebfb14efa7f6)");
+    assert_snapshot!(stable(&says(&["mcp", "list", "other"]).await), @"No tool was seen yet: start the gateway, so that it asks the servers.");
+    let mut problems = vec![];
     for wrong in [&["mcp", "trust", "m", "nothing"][..], &["mcp", "login", "nothing"]] {
         let (fine, said) = site.run(wrong).await;
-        assert!(!fine && said.contains("there is no"), "{said}");
+        assert!(!fine, "{said}");
+        problems.push(stable(&said));
     }
+    assert_snapshot!(problems.join("\n"), @"
+    Error: there is no such tool of `m`: `countersign mcp list` names those there are
+
+    Error: there is no [[mcp]] called `nothing`
+    ");
     site.end().await;
 }
 
