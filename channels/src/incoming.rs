@@ -182,7 +182,7 @@ impl Intake {
 mod tests {
     use super::*;
 
-    /// S8
+    /// Proves S8.
     #[test]
     fn a_declared_kind_is_held_against_the_first_bytes() {
         let belies = |claimed: &str, bytes: &[u8]| {

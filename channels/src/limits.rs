@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    /// M5, M12
+    /// Proves M5, M12.
     #[test]
     fn a_long_text_comes_in_parts_and_only_the_first_replies() {
         let text = "word ".repeat(30);

@@ -91,8 +91,9 @@ fn every_sentinel_reaches_the_workbook() {
     assert!(!xml.contains("HID-"));
 }
 
+/// Proves S15.
 #[test]
-fn s15_only_checked_formulas_become_formulas() {
+fn only_checked_formulas_become_formulas() {
     let rendered = render(&markdown::read(SHEETS).unwrap(), Format::Xlsx).unwrap();
     let mut formulas = Vec::new();
     for (name, text) in parts(&rendered) {
@@ -116,18 +117,19 @@ fn a_workbook_has_its_values_and_no_zeros_in_their_place() {
     assert_eq!(rendered.pages, 7);
 }
 
-/// T5. The PDF of `FEATURES` is drawn twice where its sentinels are looked for.
+/// The PDF of `FEATURES` is drawn twice where its sentinels are looked for.
+/// Proves T5.
 #[test]
-fn t5_the_same_input_gives_the_same_bytes() {
+fn the_same_input_gives_the_same_bytes() {
     for source in [SHEETS, DECK, CHART] {
         let first = render(&with_pictures(source), Format::Pdf).unwrap();
         assert_eq!(first, render(&with_pictures(source), Format::Pdf).unwrap());
     }
 }
 
-/// T5.
+/// Proves T5.
 #[test]
-fn t5_the_same_input_gives_the_same_office_files() {
+fn the_same_input_gives_the_same_office_files() {
     for source in [FEATURES, SHEETS, DECK, CHART] {
         for format in [Format::Xlsx, Format::Docx, Format::Pptx] {
             let first = render(&with_pictures(source), format).unwrap();
@@ -160,7 +162,8 @@ fn charts_and_the_logo_are_in_all_four_formats_and_a_broken_chart_is_named() {
     assert!(pdf_text(&pdf).contains("Head"));
 }
 
-/// MC-27. The vector stays a vector, and programs that draw none find pixels.
+/// The vector stays a vector, and programs that draw none find pixels.
+/// Proves MC-27.
 #[test]
 fn svg_pictures_are_vectors_with_pixels_behind_them() {
     let document = with_pictures("![alt](img/diagram.svg)");

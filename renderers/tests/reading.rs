@@ -18,9 +18,10 @@ fn words(name: &str, bytes: &[u8]) -> String {
     read::to_markdown(name, bytes).expect("it can be read").markdown
 }
 
-/// MC-26: many a page is one form from its first word to its last.
+/// Many a page is one form from its first word to its last.
+/// Proves MC-26.
 #[test]
-fn mc_26_a_page_in_a_form_is_read_without_its_fields() {
+fn a_page_in_a_form_is_read_without_its_fields() {
     let page = "<html><body><form id='aspnetForm'><input value='hidden'><h1>News</h1><p>Read me.</p>\
         <select><option>Choice</option></select><button>Send</button><textarea>draft</textarea>\
         </form></body></html>";
@@ -36,9 +37,10 @@ fn sheet(rows: &str) -> Vec<u8> {
     package(&[("mimetype", mimetype), ("content.xml", &content)])
 }
 
-/// MC-26: as LibreOffice writes equal neighbours, equal rows and merged cells.
+/// As LibreOffice writes equal neighbours, equal rows and merged cells.
+/// Proves MC-26.
 #[test]
-fn mc_26_what_opendocument_says_once_stands_as_often_as_it_is_meant() {
+fn what_opendocument_says_once_stands_as_often_as_it_is_meant() {
     let sheet = sheet(
         "<table:table-row><table:table-cell table:number-columns-spanned='3'><text:p>wide</text:p>\
          </table:table-cell><table:covered-table-cell table:number-columns-repeated='2'/>\
@@ -54,9 +56,10 @@ fn mc_26_what_opendocument_says_once_stands_as_often_as_it_is_meant() {
     assert_eq!(words("a.ods", &sheet).trim_end_matches("\n|  |  |  |  |"), wanted);
 }
 
-/// S14: a few bytes cannot ask for any number of cells.
+/// A few bytes cannot ask for any number of cells.
+/// Proves S14.
 #[test]
-fn s14_repeated_cells_are_bounded() {
+fn repeated_cells_are_bounded() {
     let long = "x".repeat(30_000);
     for (columns, rows) in [(16_384, 1), (200, 1_000_000), (1, usize::MAX)] {
         let row = format!(
@@ -71,9 +74,10 @@ fn s14_repeated_cells_are_bounded() {
     }
 }
 
-/// MC-26: what people wrote beside the cells.
+/// What people wrote beside the cells.
+/// Proves MC-26.
 #[test]
-fn mc_26_comments_of_sheets_are_read() {
+fn comments_of_sheets_are_read() {
     let comments = "<comments xmlns='m'><authors><author>Ann</author></authors><commentList>\
         <comment ref='B2' authorId='0'><text><r><t>Check</t></r><r><t> this sum</t></r></text>\
         </comment></commentList></comments>";
@@ -118,9 +122,10 @@ fn workbook(parts: &[(&str, &str)]) -> Vec<u8> {
     package(&all)
 }
 
-/// MC-26: a time of day has no day.
+/// A time of day has no day.
+/// Proves MC-26.
 #[test]
-fn mc_26_a_time_of_day_is_read_as_one() {
+fn a_time_of_day_is_read_as_one() {
     let sheet = "<worksheet xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'>\
         <sheetData><row r='1'><c r='A1' s='1'><v>0.5</v></c><c r='B1' s='1'><v>46112.5</v></c>\
         <c r='C1' s='1'><v>46112</v></c></row></sheetData></worksheet>";
@@ -128,9 +133,10 @@ fn mc_26_a_time_of_day_is_read_as_one() {
     assert!(read.contains("| 12:00:00 | 2026-03-31 12:00:00 | 2026-03-31 |"), "{read}");
 }
 
-/// MC-26: words in drawings of shapes that a program arranges by itself (SmartArt), and comments.
+/// Words in drawings of shapes that a program arranges by itself (SmartArt), and comments.
+/// Proves MC-26.
 #[test]
-fn mc_26_diagrams_and_comments_of_slides_and_texts_are_read() {
+fn diagrams_and_comments_of_slides_and_texts_are_read() {
     let diagram = "<dgm:dataModel xmlns:dgm='d' xmlns:a='a'><dgm:ptLst><dgm:pt><dgm:t><a:p><a:r>\
         <a:t>Plan</a:t></a:r></a:p></dgm:t></dgm:pt><dgm:pt type='pres'/><dgm:pt><dgm:t><a:p><a:r>\
         <a:t>Do</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>";

@@ -196,9 +196,10 @@ fn rows_of_a_csv_are_read_as_people_write_them() {
     assert!(warnings[0].contains("line 2"), "{warnings:?}");
 }
 
-/// S15: rows are data. None of their cells becomes a formula, and a text stays one.
+/// Rows are data. None of their cells becomes a formula, and a text stays one.
+/// Proves S15.
 #[test]
-fn s15_rows_are_text_whatever_they_begin_with() {
+fn rows_are_text_whatever_they_begin_with() {
     let odd = ["=1+1", "+1+cmd", "-1+cmd", "@SUM(1)", "\t=1+1", "\r=1+1"];
     let objects: Vec<_> = odd.iter().map(|text| json!({ "a": text })).collect();
     let json = workbook(&rows::from_json("T", &json!(objects)).unwrap());

@@ -128,7 +128,7 @@ pub fn fill(page: &str, values: &[(&str, &str)]) -> String {
 mod tests {
     use super::*;
 
-    /// S1, S10
+    /// Proves S1, S10.
     #[test]
     fn nothing_in_markdown_can_act() {
         let attacks = [

@@ -158,7 +158,7 @@ mod tests {
         Proxies::from_list(&proxies).unwrap().address(peer, headers).to_string()
     }
 
-    /// S13
+    /// Proves S13.
     #[test]
     fn so_much_is_open_for_each_network_and_no_more() {
         let open = Open::of(1);

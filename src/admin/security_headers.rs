@@ -83,7 +83,7 @@ mod tests {
             .collect()
     }
 
-    /// S10
+    /// Proves S10.
     #[test]
     fn only_our_own_pages_may_change_something() {
         let host = ("host", "chat.example:8080");

@@ -244,7 +244,8 @@ mod tests {
         }
     }
 
-    /// A13: on ids and on what the platform and the bot vouch for; never on a name.
+    /// On ids and on what the platform and the bot vouch for; never on a name.
+    /// Proves A13.
     #[test]
     fn whose_word_counts() {
         let ann = voter("1", None, &[]);
@@ -279,7 +280,8 @@ mod tests {
         }
     }
 
-    /// A13: what anybody on the internet asks for is not theirs to allow, unless members may.
+    /// What anybody on the internet asks for is not theirs to allow, unless members may.
+    /// Proves A13.
     #[test]
     fn a_visitor_does_not_decide_as_the_requester() {
         let visitor = voter("visitor:1", Some("member"), &[]);

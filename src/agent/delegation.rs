@@ -173,9 +173,10 @@ mod tests {
         order(&call, &coworkers(), depth)
     }
 
-    /// CA-34, CA-35: names as models write them, in the spellings of other programs.
+    /// Names as models write them, in the spellings of other programs.
+    /// Proves CA-34, CA-35.
     #[test]
-    fn ca_34_ca_35_a_coworker_is_known_by_its_name_however_it_is_written() {
+    fn a_coworker_is_known_by_its_name_however_it_is_written() {
         let tasks = |agent: &str, text: &str| {
             Some(Order::Tasks(vec![Task { agent: agent.into(), text: text.into() }]))
         };
@@ -208,9 +209,10 @@ mod tests {
         assert_eq!(why, "Invalid parameters: Missing 'task' parameter");
     }
 
-    /// MC-37: so deep and no deeper; several at once, but not any number.
+    /// So deep and no deeper; several at once, but not any number.
+    /// Proves MC-37.
     #[test]
-    fn mc_37_depth_and_number_are_bounded() {
+    fn depth_and_number_are_bounded() {
         let one = json!({ "agent": "writer", "task": "Go" });
         assert!(matches!(ordered("delegate", one.clone(), 2), Some(Order::Tasks(_))));
         assert!(matches!(ordered("delegate", one.clone(), 3), Some(Order::Refused(_))));

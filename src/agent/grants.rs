@@ -276,7 +276,8 @@ mod tests {
         (spec(Some(Subject::Text("url"))), call(json!({ "url": url })))
     }
 
-    /// A11: what is proposed is as narrow as the call can be described.
+    /// What is proposed is as narrow as the call can be described.
+    /// Proves A11.
     #[test]
     fn a_leave_is_proposed_from_the_call() {
         let command =
@@ -300,7 +301,8 @@ mod tests {
         }
     }
 
-    /// S3, A11: no lasting leave for what runs whatever it is given.
+    /// No lasting leave for what runs whatever it is given.
+    /// Proves S3, A11.
     #[test]
     fn no_leave_is_proposed_for_interpreters_and_shells() {
         for command in [
@@ -343,7 +345,8 @@ mod tests {
         }
     }
 
-    /// S3: a tool of a server that runs what it is given is a shell by another name.
+    /// A tool of a server that runs what it is given is a shell by another name.
+    /// Proves S3.
     #[test]
     fn no_leave_is_proposed_for_tools_that_run_what_they_are_given() {
         for argument in ["command", "code", "SQL"] {

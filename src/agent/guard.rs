@@ -443,7 +443,8 @@ mod tests {
         }
     }
 
-    /// IC-26 … IC-28, MC-42: the strictest of rule and tool wins.
+    /// The strictest of rule and tool wins.
+    /// Proves IC-26 … IC-28, MC-42.
     #[test]
     fn rules_and_tools_are_weighed() {
         use Approval::{Always, Never, UnlessAllowed};
@@ -508,7 +509,8 @@ mod tests {
         judge(&open, &spec, &Session::default(), &Policy::default(), &GuardContext::default())
     }
 
-    /// A4, S3: a decision is good for exactly what was shown.
+    /// A decision is good for exactly what was shown.
+    /// Proves A4, S3.
     #[test]
     fn a_decision_is_bound_to_what_was_shown() {
         let shown = digest_of(&call(json!({ "path": "a" })), &GuardContext::default());
@@ -534,7 +536,8 @@ mod tests {
         );
     }
 
-    /// T6: what was cut off runs again only where repeating is harmless.
+    /// What was cut off runs again only where repeating is harmless.
+    /// Proves T6.
     #[test]
     fn a_call_that_was_cut_off_is_put_to_the_person() {
         let open = OpenCall { call: call(json!({})), state: CallState::Started };
@@ -549,7 +552,8 @@ mod tests {
         }
     }
 
-    /// T6, A12: nobody is told that a call has not run of which that is unknown.
+    /// Nobody is told that a call has not run of which that is unknown.
+    /// Proves T6, A12.
     #[test]
     fn what_may_have_run_is_told_so_when_it_may_not_run_again() {
         let by = Decider::Timeout;

@@ -238,9 +238,9 @@ mod tests {
         Ok(())
     }
 
-    /// IC-30, IC-31, IC-33
+    /// Proves IC-33, IC-30, IC-31.
     #[test]
-    fn ic_33_the_call_after_the_sixtieth_in_a_minute_waits() {
+    fn the_call_after_the_sixtieth_in_a_minute_waits() {
         let usual = Rate::default();
         assert_eq!((usual.per_minute, usual.per_hour), (60, 1_000));
         let mut calls = Vec::new();
@@ -251,8 +251,9 @@ mod tests {
         assert_eq!(take(&mut calls, usual, 60), Ok(()));
     }
 
+    /// Proves IC-34.
     #[test]
-    fn ic_34_the_hour_holds_though_the_minute_is_free_and_a_refusal_costs_nothing() {
+    fn the_hour_holds_though_the_minute_is_free_and_a_refusal_costs_nothing() {
         let rate = Rate { per_minute: 2, per_hour: 3 };
         let mut calls = Vec::new();
         for minute in 0..3 {
@@ -311,9 +312,10 @@ mod tests {
         Session::fold(&entries)
     }
 
-    /// S13: the loop detector.
+    /// The loop detector.
+    /// Proves S13.
     #[test]
-    fn s13_the_same_call_with_the_same_result_is_noticed() {
+    fn the_same_call_with_the_same_result_is_noticed() {
         let again = call("x", json!({ "at": 1 }));
         let told = texts::repeated("look", SAME);
         for (results, expected) in [

@@ -112,8 +112,9 @@ fn likeness(a: &str, b: &str) -> f64 {
 mod tests {
     use super::*;
 
+    /// Proves CA-18.
     #[test]
-    fn ca_18_a_name_is_made_plain() {
+    fn a_name_is_made_plain() {
         for (written, plain) in [
             ("WebSearch", "web_search"),
             ("readFile2Text", "read_file2_text"),
@@ -138,8 +139,8 @@ mod tests {
         assert_eq!(free("_", &mut taken), "__2");
     }
 
-    /// CA-17: exact on the plain name before anything else. CA-19: then what is alike by strictly
-    /// more than 0.85.
+    /// Exact on the plain name before anything else. Then what is alike by strictly more than 0.85.
+    /// Proves CA-17, CA-19.
     #[test]
     fn a_misspelt_name_is_understood_and_a_vague_one_is_not() {
         let names = ["web_search", "search_tools", "search_tool", "delete", "abcdefghijklmnopq"];
@@ -154,9 +155,10 @@ mod tests {
         assert_eq!(meant("abcdefghijklmnopqrstu"), Some("abcdefghijklmnopq"));
     }
 
-    /// MC-27 … MC-31: the sources' own spellings.
+    /// The sources' own spellings.
+    /// Proves MC-27 … MC-31.
     #[test]
-    fn mc_27_a_tool_is_known_by_the_names_of_the_sources() {
+    fn a_tool_is_known_by_the_names_of_the_sources() {
         let names = ["render_docx", "render_docx_from_file", "render_pdf", "render_pptx"];
         for (written, plain) in [
             ("renderDocx", "render_docx"),
@@ -169,7 +171,8 @@ mod tests {
         }
     }
 
-    /// CA-19: the best wins; of two that are as like none is guessed.
+    /// The best wins; of two that are as like none is guessed.
+    /// Proves CA-19.
     #[test]
     fn the_best_of_several_is_meant_and_a_tie_is_no_answer() {
         let names = ["read_page_a", "read_page_b", "read_pages_of"];
@@ -177,9 +180,10 @@ mod tests {
         assert_eq!(meant("read_pages_o", names.into_iter()), Some("read_pages_of"));
     }
 
-    /// IC-49: what another program's agents call the memory is ours.
+    /// What another program's agents call the memory is ours.
+    /// Proves IC-49.
     #[test]
-    fn ic_49_a_tool_is_known_by_what_it_is_called_elsewhere() {
+    fn a_tool_is_known_by_what_it_is_called_elsewhere() {
         let names = ["memory_recall", "memory_store"];
         assert_eq!(meant("memory_read", names.into_iter()), Some("memory_recall"));
         assert_eq!(meant("MemoryWrite", names.into_iter()), Some("memory_store"));

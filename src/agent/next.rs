@@ -462,8 +462,9 @@ mod tests {
         assert!(matches!(given_up, Effect::Fail(reason) if reason.contains("5 steps")));
     }
 
-    /// MC-01, MC-42: what the loop itself settles goes through the guard like any other call. Without
-    /// a rule it is not asked about.
+    /// What the loop itself settles goes through the guard like any other call. Without a rule it
+    /// is not asked about.
+    /// Proves MC-01, MC-42.
     #[test]
     fn rules_speak_of_enabling_finding_and_loading() {
         let rule = |action: Action, keys: serde_json::Value| {
@@ -523,9 +524,10 @@ mod tests {
     }
 
     proptest! {
-        /// T1, MC-11, MC-12: request n+1 has request n as its prefix, but for tools that were
-        /// enabled, which are appended and stay; MC-15: only a compaction begins the dialogue anew,
-        /// behind the skills that were loaded.
+        /// Request n+1 has request n as its prefix, but for tools that were enabled, which are
+        /// appended and stay; only a compaction begins the dialogue anew, behind the skills that
+        /// were loaded.
+        /// Proves T1, MC-11, MC-12, MC-15.
         #[test]
         fn a_request_begins_with_the_one_before(
             turns in proptest::collection::vec(
@@ -574,10 +576,11 @@ mod tests {
         }
     }
 
-    /// T2: whatever is called or enabled, only what exists comes into the prompt, and a failure
-    /// leaves nothing there.
+    /// Whatever is called or enabled, only what exists comes into the prompt, and a failure leaves
+    /// nothing there.
+    /// Proves MC-12, T2.
     #[test]
-    fn mc_12_a_failed_enable_or_search_leaves_no_trace() {
+    fn a_failed_enable_or_search_leaves_no_trace() {
         for call in ["enable nothing", "find", "find zebras", "nothing"] {
             let mut run = Run::new();
             run.says("go");
@@ -587,7 +590,8 @@ mod tests {
         }
     }
 
-    /// T3: what was allowed runs although its tool has gone out of sight since.
+    /// What was allowed runs although its tool has gone out of sight since.
+    /// Proves T3.
     #[test]
     fn what_was_allowed_runs_although_its_tool_is_out_of_sight() {
         let mut run = Run::new();

@@ -64,8 +64,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Proves FO-28.
     #[test]
-    fn fo_28_a_path_has_one_spelling() {
+    fn a_path_has_one_spelling() {
         for (written, meant) in [
             ("a.txt", "a.txt"),
             ("./a.txt", "a.txt"),
@@ -82,8 +83,9 @@ mod tests {
         }
     }
 
+    /// Proves FO-28.
     #[test]
-    fn fo_28_a_path_out_of_the_workspace_is_refused() {
+    fn a_path_out_of_the_workspace_is_refused() {
         for path in [
             "",
             "..",

@@ -304,10 +304,11 @@ mod tests {
         Message::Picture(Picture::of(&view))
     }
 
-    /// T1: of too many pictures the oldest are left out, ten at once: between these times each
-    /// request begins with the one before.
+    /// Of too many pictures the oldest are left out, ten at once: between these times each request
+    /// begins with the one before.
+    /// Proves T1.
     #[test]
-    fn t1_pictures_are_bounded_and_the_prefix_seldom_changes() {
+    fn pictures_are_bounded_and_the_prefix_seldom_changes() {
         let shown = |count: usize| newest_pictures((0..count).map(picture).collect());
         let mut changes = 0;
         for count in 1..100 {
@@ -321,9 +322,10 @@ mod tests {
         assert_eq!(text, "[picture: 0  .jpg, not shown any more: `look_at` shows it again]");
     }
 
-    /// MC-15: skills outlive a summary as far as they leave room for the dialogue, the newest first.
+    /// Skills outlive a summary as far as they leave room for the dialogue, the newest first.
+    /// Proves MC-15.
     #[test]
-    fn mc_15_loaded_skills_take_a_quarter_of_the_context_at_most() {
+    fn loaded_skills_take_a_quarter_of_the_context_at_most() {
         let catalog = Catalog::new(vec![], vec![]).unwrap();
         let budget = Budget { context_tokens: 10, ..Budget::default() };
         let policy = Policy::default();
@@ -338,7 +340,8 @@ mod tests {
         assert_eq!(pins(&["12345678901"]), 0);
     }
 
-    /// S13: neither a name nor a text begins a line that looks like somebody else's.
+    /// Neither a name nor a text begins a line that looks like somebody else's.
+    /// Proves S13.
     #[test]
     fn nobody_speaks_in_the_name_of_another() {
         for break_ in ["\n", "\r", "\r\n", "\u{2028}", "\u{85}"] {

@@ -284,9 +284,10 @@ mod tests {
 
     const CANARY: &str = "c4nary/Secret+\"1\"=";
 
-    /// S11: plain, in base64 at every place of a longer text, in hex, in URLs, in JSON.
+    /// Plain, in base64 at every place of a longer text, in hex, in URLs, in JSON.
+    /// Proves S11.
     #[test]
-    fn s11_an_own_secret_is_found_however_it_is_written() {
+    fn an_own_secret_is_found_however_it_is_written() {
         let redactor = Redactor::new([CANARY]);
         let mut written = vec![
             CANARY.to_owned(),
@@ -319,9 +320,10 @@ mod tests {
         assert_eq!(redactor.own("bot123456:abcdef-longer/abc"), "bot…/abc");
     }
 
-    /// S11: the usual kinds of key. All of these are made up.
+    /// The usual kinds of key. All of these are made up.
+    /// Proves S11.
     #[test]
-    fn s11_what_looks_like_a_secret_is_redacted() {
+    fn what_looks_like_a_secret_is_redacted() {
         let redactor = Redactor::default();
         let long = "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZg";
         for (secret, around) in [
@@ -377,9 +379,9 @@ mod tests {
         }
     }
 
-    /// S11
+    /// Proves S11.
     #[test]
-    fn s11_a_secret_that_a_model_spells_is_found() {
+    fn a_secret_that_a_model_spells_is_found() {
         let redactor = Redactor::new([CANARY, "theend"]);
         let spaced: String = CANARY.chars().flat_map(|c| [c, ' ']).collect();
         let lines: String = CANARY.chars().flat_map(|c| [c, '\n']).collect();

@@ -273,7 +273,8 @@ mateclaw:
         mateclaw(text, &tools())
     }
 
-    /// MC-42: the sample loads, in our tools' names.
+    /// The sample loads, in our tools' names.
+    /// Proves MC-42.
     #[test]
     fn mateclaws_example_loads() {
         let rules = read(SAMPLE).unwrap().document.rules;
@@ -324,8 +325,9 @@ mateclaw:
         "load_skill",
     ];
 
-    /// MC-42: a rule about any tool of theirs is about a tool of ours, or it is said that there is
-    /// none now.
+    /// A rule about any tool of theirs is about a tool of ours, or it is said that there is none
+    /// now.
+    /// Proves MC-42.
     #[test]
     fn every_tool_of_theirs_has_a_name_here() {
         let absent = ["ImageGenerateTool", "VideoGenerateTool", "DatasourceTool", "SqlQueryTool"];
@@ -356,7 +358,8 @@ mateclaw:
         assert_eq!(about("deny"), "{*browser*,web_fetch,http_request}");
     }
 
-    /// MC-42: a rule that would match nothing is refused, with the names that may have been meant.
+    /// A rule that would match nothing is refused, with the names that may have been meant.
+    /// Proves MC-42.
     #[test]
     fn a_name_that_nobody_knows_is_refused() {
         for (name, near) in [
@@ -375,7 +378,8 @@ mateclaw:
         }
     }
 
-    /// MC-43: a setting that is not taken over is said to be so.
+    /// A setting that is not taken over is said to be so.
+    /// Proves MC-43.
     #[test]
     fn settings_that_are_not_imported_are_reported() {
         let imported = read("approval-timeout: 60\nrules: []").unwrap();

@@ -216,8 +216,9 @@ mod tests {
 
     const MAY: &str = "2026-05-04T10:00:00Z";
 
+    /// Proves MC-39.
     #[test]
-    fn mc_39_times_are_read_in_the_zone() {
+    fn times_are_read_in_the_zone() {
         for (wish, due) in [
             (at("2026-05-04T18:00"), "2026-05-04T16:00:00Z"),
             (at("2026-05-04 18:00:30"), "2026-05-04T16:00:30Z"),
@@ -239,8 +240,9 @@ mod tests {
         }
     }
 
+    /// Proves MC-39.
     #[test]
-    fn mc_39_what_cannot_be_meant_is_refused_in_words() {
+    fn what_cannot_be_meant_is_refused_in_words() {
         let every = |text: &str| Wish { every: Some(text.into()), ..Wish::default() };
         for (wish, words) in [
             (Wish::default(), "give one of"),
@@ -262,9 +264,10 @@ mod tests {
         assert!(plan(&cron("0 * * * *"), hourly, utc(MAY)).is_ok());
     }
 
-    /// MC-39: the clocks are put forward: 02:00 … 02:59 is missing on 29 March 2026.
+    /// The clocks are put forward: 02:00 … 02:59 is missing on 29 March 2026.
+    /// Proves MC-39.
     #[test]
-    fn mc_39_a_time_that_is_missing() {
+    fn a_time_that_summer_time_skips_is_refused_or_moved() {
         let before = "2026-03-28T20:00:00Z";
         let problem = planned(at("2026-03-29T02:30"), before).unwrap_err();
         assert!(problem.contains("does not exist in Europe/Berlin"), "{problem}");
@@ -279,9 +282,10 @@ mod tests {
         );
     }
 
-    /// MC-39: the clocks are put back: 02:00 … 02:59 comes twice on 25 October 2026.
+    /// The clocks are put back: 02:00 … 02:59 comes twice on 25 October 2026.
+    /// Proves MC-39.
     #[test]
-    fn mc_39_a_time_that_comes_twice() {
+    fn a_time_that_comes_twice_is_due_the_first_time() {
         let before = "2026-10-24T20:00:00Z";
         let (_, due) = planned(at("2026-10-25T02:30"), before).unwrap();
         assert_eq!(due, utc("2026-10-25T00:30:00Z"), "the earlier one");
@@ -293,8 +297,9 @@ mod tests {
         );
     }
 
+    /// Proves MC-39.
     #[test]
-    fn mc_39_what_was_missed_is_made_up_for_once() {
+    fn what_was_missed_is_made_up_for_once() {
         let (due, now) = (utc(MAY), utc("2026-05-04T13:20:00Z"));
         assert_eq!(Rule::Once.next(due, now), None);
         let hourly = Rule::Every { seconds: 3600 };

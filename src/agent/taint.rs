@@ -159,7 +159,8 @@ fn is_safe(address: &str, hosts: &[String]) -> bool {
 mod tests {
     use super::*;
 
-    /// S1: no reply of a tainted conversation makes a client load an address.
+    /// No reply of a tainted conversation makes a client load an address.
+    /// Proves S1.
     #[test]
     fn links_and_pictures_are_defused() {
         let hosts = ["example.org".to_owned()];

@@ -47,9 +47,10 @@ fn schemas(catalog: &Catalog) -> Vec<String> {
     catalog.disclosed(&[]).iter().map(|spec| spec.name.clone()).collect()
 }
 
-/// MC-05: the schema of a core tool; of an extension tool name, source and one line.
+/// The schema of a core tool; of an extension tool name, source and one line.
+/// Proves MC-05.
 #[test]
-fn mc_05_the_directory_has_one_line_for_each_extension_tool() {
+fn the_directory_has_one_line_for_each_extension_tool() {
     let catalog = with(0);
     assert_eq!(schemas(&catalog), ["note", "enable_tool"]);
     insta::assert_snapshot!(directory(&catalog), @"
@@ -62,7 +63,8 @@ fn mc_05_the_directory_has_one_line_for_each_extension_tool() {
     ");
 }
 
-/// MC-05: what a server says about its tool does not fill the prompt.
+/// What a server says about its tool does not fill the prompt.
+/// Proves MC-05.
 #[test]
 fn a_line_is_short_and_ends_with_a_word() {
     let spec = served("s", "t", &format!("Does {}\nmore", "something ".repeat(50)));
@@ -104,9 +106,10 @@ fn many_servers_do_not_fill_the_prompt() {
     assert!(said.len() < 1_500, "{said}");
 }
 
-/// MC-08, IC-14: progressive is usual; legacy shows all that are listed; direct shows all of a small catalogue.
+/// Progressive is usual; legacy shows all that are listed; direct shows all of a small catalogue.
+/// Proves MC-08, IC-14.
 #[test]
-fn mc_08_modes() {
+fn the_disclosure_mode_decides_which_schemas_are_shown() {
     let names = |more, mode| schemas(&with(more).disclosing(mode));
     assert_eq!(Disclosure::default(), Disclosure::Progressive);
     assert_eq!(names(0, Disclosure::Progressive), ["note", "enable_tool"]);
@@ -120,9 +123,10 @@ fn mc_08_modes() {
     assert_eq!(directory(&with(1000).disclosing(Disclosure::Legacy)), "");
 }
 
-/// MC-09: only what the agent has can be enabled; the name may be misspelt.
+/// Only what the agent has can be enabled; the name may be misspelt.
+/// Proves MC-09.
 #[test]
-fn mc_09_enabling_is_within_what_the_agent_has() {
+fn enabling_is_within_what_the_agent_has() {
     let catalog = with(0);
     let enabling = |name: &str| catalog.enabling(&json!({ "toolName": name }));
     assert_eq!(enabling("GithubCreateIssue"), Ok(vec!["github_create_issue".to_owned()]));
@@ -132,7 +136,8 @@ fn mc_09_enabling_is_within_what_the_agent_has() {
     assert!(foreign.contains("github_create_issue"), "{foreign}");
 }
 
-/// CA-17: a name in another spelling is the tool.
+/// A name in another spelling is the tool.
+/// Proves CA-17.
 #[test]
 fn a_call_by_another_spelling_means_the_tool() {
     let catalog = with(0);
@@ -148,9 +153,10 @@ fn a_call_by_another_spelling_means_the_tool() {
     assert_eq!(catalog.find("find_tool"), Found::Find);
 }
 
-/// MC-13, T8: a long file of a skill is loaded part by part, and nothing of it is lost.
+/// A long file of a skill is loaded part by part, and nothing of it is lost.
+/// Proves MC-13, T8.
 #[test]
-fn mc_13_a_long_file_is_loaded_part_by_part() {
+fn a_long_file_is_loaded_part_by_part() {
     let lines: Vec<_> = (0..3_000).map(|n| format!("{n}: größe 🦀\n")).collect();
     let content = lines.concat();
     let files = [("SKILL.md", "short"), ("long.md", content.as_str())];

@@ -69,7 +69,8 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// S16: the configuration, the files of its secrets, other agents' folders, the database.
+    /// The configuration, the files of its secrets, other agents' folders, the database.
+    /// Proves S16.
     #[test]
     fn what_is_ours_is_hidden_wherever_it_lies() {
         let folder = tempfile::tempdir().unwrap();

@@ -193,7 +193,7 @@ fn by_name(value: &Value) -> Option<Map<String, Value>> {
 mod tests {
     use super::*;
 
-    /// O3
+    /// Proves O3.
     #[test]
     fn what_changes_is_said_key_by_key() {
         let before = json!({

@@ -35,7 +35,8 @@ fn place_of<'a>(schema: &'a mut Value, key: &str) -> Option<&'a mut Map<String, 
 mod tests {
     use super::*;
 
-    /// O3: every key is known to the schema, and a key that is not is refused.
+    /// Every key is known to the schema, and a key that is not is refused.
+    /// Proves O3.
     #[test]
     fn the_schema_knows_every_key_and_no_other() {
         let mut schema = schema();

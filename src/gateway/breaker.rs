@@ -207,8 +207,9 @@ mod tests {
         OutboxId(id.into())
     }
 
-    /// M6: failures in a row open it, each failed check doubles the wait, one answered probe closes
-    /// it; other channels do not notice.
+    /// Failures in a row open it, each failed check doubles the wait, one answered probe closes it;
+    /// other channels do not notice.
+    /// Proves M6.
     #[test]
     fn failures_open_it_and_an_answered_probe_closes_it() {
         let breakers = Breakers::default();
@@ -257,7 +258,8 @@ mod tests {
         assert_eq!(breakers.admits("tg", at(3)), Admits::Check);
     }
 
-    /// M4, M10: a platform that says no, or not yet, works.
+    /// A platform that says no, or not yet, works.
+    /// Proves M4, M10.
     #[test]
     fn refusals_of_one_message_or_chat_do_not_open_it() {
         let breakers = Breakers::default();

@@ -192,7 +192,8 @@ mod tests {
         DateTime::from_timestamp_millis(ms).unwrap()
     }
 
-    /// M4: per chat, per group and for the whole bot.
+    /// Per chat, per group and for the whole bot.
+    /// Proves M4.
     #[test]
     fn each_window_takes_so_many() {
         let paces = Paces::default();
@@ -207,7 +208,8 @@ mod tests {
         assert_eq!(take(&ann, 3_000), Ok(()));
     }
 
-    /// M4: what matters goes before drafts, and a parked chat has none.
+    /// What matters goes before drafts, and a parked chat has none.
+    /// Proves M4.
     #[test]
     fn drafts_leave_room_for_answers() {
         let paces = Paces::default();
@@ -240,7 +242,8 @@ mod tests {
         assert!((3_000..=12_000).contains(&left), "three seconds of them count: {left}");
     }
 
-    /// M4: how much the bot may send at once, so that no more is claimed.
+    /// How much the bot may send at once, so that no more is claimed.
+    /// Proves M4.
     #[test]
     fn the_bot_has_room_for_so_many() {
         let paces = Paces::default();

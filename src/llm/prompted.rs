@@ -154,7 +154,7 @@ mod tests {
         Prompt { system: "Be brief.".into(), tools: vec![tool()], messages, max_output_tokens: 9 }
     }
 
-    /// CV-16
+    /// Proves CV-16.
     #[test]
     fn the_tools_are_told_in_words() {
         let told = in_words(&prompt(vec![]));
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(results.matches("</tool_result>").count(), 2, "{results}");
     }
 
-    /// CV-17
+    /// Proves CV-17.
     #[test]
     fn several_calls_with_text_around_them_are_read() {
         let (text, calls) = parse(
@@ -214,7 +214,7 @@ mod tests {
         assert_ne!(calls[0].id, calls[1].id);
     }
 
-    /// CV-17
+    /// Proves CV-17.
     #[test]
     fn a_malformed_call_is_a_call_with_its_raw_text() {
         let raw = "{\"name\": \"read_file\", \"arguments\": {\"path\": }}";
@@ -287,10 +287,11 @@ mod tests {
         assert!(model.prompts()[0].tools.is_empty());
     }
 
-    /// CA-16: the spellings of other programs; an answer that is nothing but such JSON is a call,
-    /// and is not shown on the way.
+    /// The spellings of other programs; an answer that is nothing but such JSON is a call, and is
+    /// not shown on the way.
+    /// Proves CA-16.
     #[tokio::test]
-    async fn ca_16_calls_are_read_as_models_know_them_from_elsewhere() {
+    async fn calls_are_read_as_models_know_them_from_elsewhere() {
         for (name, arguments) in [("action", "action_input"), ("tool_name", "arguments")] {
             let told = json!({ name: "read_file", arguments: { "path": "a" } }).to_string();
             let (_, calls) = parse(&format!("<tool_call>{told}</tool_call>"));
@@ -318,7 +319,8 @@ mod tests {
     }
 
     proptest! {
-        /// CV-17: whatever comes, in whatever pieces, is read the same way and never panics.
+        /// Whatever comes, in whatever pieces, is read the same way and never panics.
+        /// Proves CV-17.
         #[test]
         fn pieces_change_nothing(
             parts in prop::collection::vec(

@@ -36,9 +36,9 @@ fn is_secret(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// S11
+    /// Proves S11.
     #[test]
-    fn s11_a_url_is_shown_without_its_passwords() {
+    fn a_url_is_shown_without_its_passwords() {
         let url =
             "postgres://ann:first@host/db?sslmode=require&password=sec%20ond&sslpassword=third";
         let shown = without_password(url);

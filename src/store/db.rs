@@ -507,7 +507,8 @@ mod tests {
         }};
     }
 
-    /// S13: an upgrade does not give everybody a new day.
+    /// An upgrade does not give everybody a new day.
+    /// Proves S13.
     #[tokio::test]
     #[expect(clippy::disallowed_methods, reason = "tests/run says where its PostgreSQL is")]
     async fn limits_go_on_when_totals_are_introduced() {

@@ -178,8 +178,9 @@ mod tests {
         (folder, artifacts)
     }
 
+    /// Proves T4.
     #[tokio::test]
-    async fn t4_what_is_put_is_read_again_and_stands_once() {
+    async fn what_is_put_is_read_again_and_stands_once() {
         let (_folder, artifacts) = place();
         let one = artifacts.put("a.txt", "text/plain", b"hello".to_vec()).await.unwrap();
         let two = artifacts.put("b.txt", "text/plain", b"hello".to_vec()).await.unwrap();
@@ -213,8 +214,9 @@ mod tests {
         assert_eq!(&artifacts.read(&kept.digest).await.unwrap()[..], b"hello");
     }
 
+    /// Proves S9.
     #[tokio::test]
-    async fn s9_a_digest_is_no_path() {
+    async fn a_digest_is_no_path() {
         let (folder, artifacts) = place();
         std::fs::write(folder.path().join("secret"), "x").unwrap();
         for digest in ["../secret", "", "é", "secret", &"g".repeat(64)] {

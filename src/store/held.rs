@@ -207,7 +207,8 @@ mod tests {
 
     const TERM: i64 = 15_000;
 
-    /// F1: the end of an old turn does not take a newer one out of the heartbeat.
+    /// The end of an old turn does not take a newer one out of the heartbeat.
+    /// Proves F1.
     #[test]
     fn a_lease_is_renewed_as_long_as_anybody_holds_it() {
         let held = Held::default();

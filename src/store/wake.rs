@@ -142,7 +142,8 @@ mod tests {
     use super::*;
     use futures::FutureExt as _;
 
-    /// F1: the end of an old turn leaves the newer one its bell.
+    /// The end of an old turn leaves the newer one its bell.
+    /// Proves F1.
     #[tokio::test]
     async fn every_listener_is_rung_until_it_is_dropped() {
         let (bell, id) = (Arc::new(Bell::new(Writers::OtherNodes)), ConversationId("c".into()));
@@ -159,7 +160,8 @@ mod tests {
         assert!(bell.turns().is_empty());
     }
 
-    /// M9: the end of a wait for more is heard when it comes, the next one too.
+    /// The end of a wait for more is heard when it comes, the next one too.
+    /// Proves M9.
     #[tokio::test]
     async fn the_bell_rings_when_a_wait_ends() {
         let bell = Bell::new(Writers::OtherNodes);

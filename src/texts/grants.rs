@@ -199,8 +199,9 @@ mod tests {
     }
 
     proptest! {
-        /// A8, S18: whatever stands in a call, its question has one title, one last line, no link
-        /// and no character that cannot be seen; and all of the text is there.
+        /// Whatever stands in a call, its question has one title, one last line, no link and no
+        /// character that cannot be seen; and all of the text is there.
+        /// Proves A8, S18.
         #[test]
         fn a_hostile_call_does_not_change_its_question(
             [name, value, other, reason] in [hostile(), hostile(), hostile(), hostile()],
@@ -229,7 +230,8 @@ mod tests {
             prop_assert_eq!(bold.count(), 1);
         }
 
-        /// S18: nor does it change the leave that it proposes.
+        /// Nor does it change the leave that it proposes.
+        /// Proves S18.
         #[test]
         fn a_hostile_subject_does_not_change_its_leave(subject in hostile()) {
             let grant = Grant {

@@ -21,9 +21,10 @@ pub fn progress(tool: &str, (done, of): (f64, Option<f64>), message: Option<&str
 mod tests {
     use super::*;
 
-    /// S18: nor does it show a link, or hide anything.
+    /// Nor does it show a link, or hide anything.
+    /// Proves S18.
     #[test]
-    fn s18_what_a_server_says_of_its_progress_acts_as_nothing() {
+    fn what_a_server_says_of_its_progress_acts_as_nothing() {
         assert_eq!(progress("a_b", (2.0, Some(5.0)), None), "⏳ `a_b` 2/5");
         assert_eq!(progress("a_b", (0.5, None), Some(" the half\n")), "⏳ `a_b` 0.5 · the half");
         let shown = progress("a_b", (1.0, None), Some("[x](https://evil.example)\u{202e}"));

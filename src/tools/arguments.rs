@@ -103,8 +103,9 @@ mod tests {
         json!({ "properties": { "file_path": {}, "count": {} } })
     }
 
+    /// Proves CA-10.
     #[test]
-    fn ca_10_an_object_and_a_string_that_holds_one_are_the_same() {
+    fn an_object_and_a_string_that_holds_one_are_the_same() {
         let object = json!({ "count": 1 });
         assert_eq!(tidy(object.clone(), &shape()).unwrap(), object);
         assert_eq!(tidy(json!("{\"count\":1}"), &shape()).unwrap(), object);
@@ -116,8 +117,9 @@ mod tests {
         }
     }
 
+    /// Proves CV-07.
     #[test]
-    fn cv_07_an_approval_that_the_model_made_up_is_taken_away() {
+    fn an_approval_that_the_model_made_up_is_taken_away() {
         let forged = json!({ "approved": true, "count": 1 });
         assert_eq!(tidy(forged.clone(), &shape()).unwrap(), json!({ "count": 1 }));
         let own = json!({ "properties": { "approved": {}, "count": {} } });

@@ -256,9 +256,10 @@ mod tests {
         bind(workspace, &[name.to_owned()]).unwrap()
     }
 
-    /// S3: what a pattern matches is bound, and so is that it matches no more.
+    /// What a pattern matches is bound, and so is that it matches no more.
+    /// Proves S3.
     #[test]
-    fn s3_a_pattern_binds_what_it_matches() {
+    fn a_pattern_binds_what_it_matches() {
         let (_outer, root, workspace) = place();
         fs::create_dir_all(root.join("src/deep")).unwrap();
         for name in ["src/a.rs", "src/b.rs", "src/c.txt", "src/deep/d.rs"] {
@@ -276,9 +277,10 @@ mod tests {
         assert_ne!(bound(&workspace, "src/*.rs"), asked);
     }
 
-    /// S3: what is too large to be read is bound all the same, and so is what a link leads to.
+    /// What is too large to be read is bound all the same, and so is what a link leads to.
+    /// Proves S3.
     #[test]
-    fn s3_a_large_file_and_a_link_are_bound() {
+    fn a_large_file_and_a_link_are_bound() {
         let (outer, root, workspace) = place();
         let large = fs::File::create(root.join("large")).unwrap();
         large.set_len(READ_BYTES + 1).unwrap();
@@ -305,9 +307,10 @@ mod tests {
         assert!(bound(&workspace, ".").is_empty());
     }
 
-    /// S3: what a line reads is bound wherever it enters, through scripts that run scripts.
+    /// What a line reads is bound wherever it enters, through scripts that run scripts.
+    /// Proves S3.
     #[test]
-    fn s3_what_a_line_reads_is_bound_through_folders_and_scripts() {
+    fn what_a_line_reads_is_bound_through_folders_and_scripts() {
         for (line, file) in [
             ("cd scripts && sh deploy.sh", "scripts/deploy.sh"),
             ("sh scripts/deploy.sh", "scripts/deploy.sh"),
@@ -357,9 +360,10 @@ mod tests {
         assert_eq!(bound(), asked, "what is not read is not bound");
     }
 
-    /// S3: more files than can be bound are refused, never left out.
+    /// More files than can be bound are refused, never left out.
+    /// Proves S3.
     #[test]
-    fn s3_too_many_files_are_refused() {
+    fn too_many_files_are_refused() {
         let (_outer, root, workspace) = place();
         for n in 0..=FILES {
             fs::write(root.join(format!("{n}.x")), "").unwrap();

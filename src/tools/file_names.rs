@@ -126,8 +126,9 @@ mod tests {
         assert_eq!(media_type("a.zip", b"PK\x03\x04"), "application/zip");
     }
 
+    /// Proves FO-16.
     #[test]
-    fn fo_16_sizes_turn_over_at_the_boundaries() {
+    fn sizes_turn_over_at_the_boundaries() {
         for (bytes, text) in [
             (0, "0B"),
             (1023, "1023B"),

@@ -89,8 +89,9 @@ mod tests {
         Json.run(arguments, &Place::new().context).await.map(|output| output.text)
     }
 
+    /// Proves IC-47, CV-20.
     #[tokio::test]
-    async fn ic_47_cv_20_a_path_leads_into_the_json() {
+    async fn a_path_leads_into_the_json() {
         for path in ["orders[0].total", "$.orders[0].total", "/orders/0/total", "orders.0['total']"]
         {
             assert_eq!(at(path).await.unwrap(), "7", "{path}");
@@ -106,8 +107,9 @@ mod tests {
         assert!(nothing.ends_with("at /orders/ there are 1 items"), "{nothing}");
     }
 
+    /// Proves IC-47.
     #[tokio::test]
-    async fn ic_47_invalid_json_says_where() {
+    async fn invalid_json_says_where() {
         let arguments = json!({ "data": "{\"a\":}" });
         let error = Json.run(arguments, &Place::new().context).await.unwrap_err();
         assert!(

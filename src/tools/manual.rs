@@ -71,9 +71,10 @@ mod tests {
         manual(Some(topic.to_owned()))
     }
 
-    /// MC-38: the agent reads the documentation that this very build comes with.
+    /// The agent reads the documentation that this very build comes with.
+    /// Proves MC-38.
     #[test]
-    fn mc_38_the_agent_reads_our_documentation() {
+    fn the_agent_reads_our_documentation() {
         let names = manual(None).expect("the sections");
         for name in ["- Start", "- Go live", "- Rules of the guard", "- Documents"] {
             assert!(names.contains(name), "{name}: {names}");

@@ -185,9 +185,10 @@ impl From<PathRefused> for ToolError {
 mod tests {
     use super::*;
 
-    /// IC-20 … IC-25: what the model reads says what to do next.
+    /// What the model reads says what to do next.
+    /// Proves IC-22, IC-25, IC-20, IC-21, IC-23, IC-24.
     #[test]
-    fn ic_22_ic_25_an_error_says_what_it_is() {
+    fn an_error_says_what_it_is() {
         let says = |error: ToolError| error.to_string();
         assert_eq!(says(ToolError::NotAuthorized("ann".into())), "Not authorized: ann");
         let wait = Some(Duration::from_millis(1_500));
@@ -201,8 +202,9 @@ mod tests {
 
     /// Any tool is one thing to whoever runs it, on any thread; what went wrong is an error like
     /// others.
+    /// Proves IC-01, CA-08, CA-38, CA-39.
     #[tokio::test]
-    async fn ic_01_ca_08_ca_38_ca_39_tools_are_shared_between_tasks() {
+    async fn tools_are_shared_between_tasks() {
         fn is_error<E: std::error::Error + Clone + std::fmt::Debug>() {}
         is_shared::<dyn Tool>();
         is_error::<ToolError>();

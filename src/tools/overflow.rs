@@ -62,8 +62,9 @@ mod tests {
     use super::*;
     use crate::tools::testing::Place;
 
+    /// Proves T8.
     #[tokio::test]
-    async fn t8_a_long_result_keeps_head_and_tail_and_the_whole_is_in_a_file() {
+    async fn a_long_result_keeps_head_and_tail_and_the_whole_is_in_a_file() {
         let place = Place::new();
         let text = format!("HEAD{}TAIL", "ü".repeat(40_000));
         let short = shorten(text.clone(), &place.context).await;
@@ -75,8 +76,9 @@ mod tests {
         assert_eq!(place.content(".countersign/results/call1.txt"), text);
     }
 
+    /// Proves MC-50.
     #[tokio::test]
-    async fn mc_50_a_result_at_the_limit_stays_whole() {
+    async fn a_result_at_the_limit_stays_whole() {
         let place = Place::new();
         let text = "ü".repeat(LIMIT_CHARS);
         assert_eq!(shorten(text.clone(), &place.context).await, text);

@@ -100,8 +100,9 @@ mod tests {
     use serde_json::json;
     use sha2::{Digest as _, Sha256};
 
+    /// Proves MC-17.
     #[tokio::test]
-    async fn mc_17_a_file_of_20_mb_is_sent_and_one_byte_more_is_not() {
+    async fn a_file_of_20_mb_is_sent_and_one_byte_more_is_not() {
         let mut place = Place::new();
         place.has("ok.bin", vec![7; MAX_BYTES as usize]);
         place.has("big.bin", vec![7; MAX_BYTES as usize + 1]);
@@ -111,8 +112,9 @@ mod tests {
         assert!(error.to_string().contains("too large"), "{error}");
     }
 
+    /// Proves MC-18.
     #[tokio::test]
-    async fn mc_18_the_bytes_are_stored_and_never_told() {
+    async fn the_bytes_are_stored_and_never_told() {
         let mut place = Place::new();
         place.has("notes/a.csv", "secret,1\n");
         let arguments = json!({ "file_path": "notes/a.csv", "file_name": "Report.csv" });
@@ -127,8 +129,9 @@ mod tests {
         assert_eq!(&stored[..], b"secret,1\n");
     }
 
+    /// Proves T4.
     #[tokio::test]
-    async fn t4_only_files_of_the_workspace_are_sent() {
+    async fn only_files_of_the_workspace_are_sent() {
         let mut place = Place::new();
         std::fs::write(place.folder.path().join("secret"), "x").unwrap();
         std::os::unix::fs::symlink("../secret", place.path("link")).unwrap();

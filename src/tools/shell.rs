@@ -166,7 +166,8 @@ async fn shortened(stream: Stream, name: &str, context: &Context) -> String {
 mod tests {
     use super::*;
 
-    /// S3: the guard parses what the shell is given; of any other text it would see but one word.
+    /// The guard parses what the shell is given; of any other text it would see but one word.
+    /// Proves S3.
     #[test]
     fn the_guard_sees_a_command() {
         let spec = Shell { sandbox: Arc::new(Sandbox::off("a test")), egress: None }.spec();

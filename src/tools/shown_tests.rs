@@ -134,7 +134,7 @@ fn all(place: &Place, store: &Store) -> Toolbox {
     toolbox
 }
 
-/// S18, A4, A8
+/// Proves S18, A4, A8.
 #[tokio::test]
 async fn every_character_that_runs_is_shown_or_offered() {
     let mut place = Place::new();

@@ -98,9 +98,10 @@ mod tests {
         CurrentDatetime.run(arguments, &place.context).await.map(|output| output.text)
     }
 
-    /// IC-46: and in RFC 3339.
+    /// Also in RFC 3339.
+    /// Proves MC-21, IC-46.
     #[tokio::test]
-    async fn mc_21_the_time_of_a_zone_in_its_exact_form() {
+    async fn the_time_of_a_zone_is_given_in_its_exact_form() {
         assert_eq!(
             at(json!({ "timezone": "Europe/Berlin" })).await.unwrap(),
             "2026-04-11T14:30:22 (Saturday, Europe/Berlin, CEST, 2026-04-11T14:30:22+02:00)"
@@ -115,8 +116,9 @@ mod tests {
         );
     }
 
+    /// Proves MC-21.
     #[tokio::test]
-    async fn mc_21_a_zone_that_is_not_there_is_refused_with_near_names() {
+    async fn a_zone_that_is_not_there_is_refused_with_near_names() {
         let error = at(json!({ "timezone": "Europe/Berln" })).await.unwrap_err();
         assert!(matches!(error, ToolError::InvalidParameters(_)));
         assert!(error.to_string().contains("Europe/Berlin"), "{error}");

@@ -430,8 +430,9 @@ mod tests {
         (result.outcome, result.text)
     }
 
+    /// Proves IC-02, IC-11.
     #[test]
-    fn ic_02_ic_11_a_name_is_taken_once_and_the_first_stays() {
+    fn a_name_is_taken_once_and_the_first_stays() {
         let toolbox = sample();
         let mut other = Sample::named("sample");
         other.0.description = "Another.".into();
@@ -446,8 +447,9 @@ mod tests {
         assert!(matches!(toolbox.register(Arc::new(broken)), Err(Unfit::Schema { .. })));
     }
 
+    /// Proves IC-10, IC-12, IC-13, IC-52.
     #[test]
-    fn ic_10_ic_12_ic_13_ic_52_tools_stand_in_a_stable_order() {
+    fn tools_stand_in_a_stable_order() {
         let toolbox = Toolbox::default();
         assert!(toolbox.specs().is_empty());
         for name in ["b", "c", "a"] {
@@ -458,9 +460,10 @@ mod tests {
         assert!(toolbox.find("d").is_none() && toolbox.find("b").is_some());
     }
 
-    /// CV-12: one function lists them.
+    /// One function lists them.
+    /// Proves IC-03, IC-04, CV-18, CV-12.
     #[test]
-    fn ic_03_ic_04_cv_18_every_tool_that_comes_with_the_program_is_fit() {
+    fn every_tool_that_comes_with_the_program_is_fit() {
         let toolbox = Toolbox::default();
         let sandbox = Arc::new(Sandbox::off("a test"));
         let sandboxed =
@@ -491,8 +494,9 @@ mod tests {
         }
     }
 
+    /// Proves IC-35, CV-13.
     #[test]
-    fn ic_35_cv_13_faults_name_what_and_where() {
+    fn faults_name_what_and_where() {
         let toolbox = sample();
         let fault = |arguments: Value| toolbox.validate("sample", &arguments).unwrap_err();
         assert_eq!(fault(json!({})).to_string(), "Invalid parameters: Missing 'do' parameter");
@@ -503,8 +507,9 @@ mod tests {
         assert!(fault(json!({ "do": "x", "extra": 1 })).to_string().contains("extra"));
     }
 
+    /// Proves CA-10, CV-07.
     #[tokio::test]
-    async fn ca_10_cv_07_arguments_are_made_ready_before_they_are_judged() {
+    async fn arguments_are_made_ready_before_they_are_judged() {
         let toolbox = sample();
         let ready = toolbox
             .prepare("sample", json!("{\"do\":\"x\",\"path\":\"./a//b\",\"approved\":true}"))
@@ -543,16 +548,18 @@ mod tests {
         assert_eq!(toolbox.register(delegate), Err(Unfit::Taken("delegate".into())));
     }
 
+    /// Proves T2.
     #[tokio::test]
-    async fn t2_a_name_that_is_not_there_is_answered_with_near_ones() {
+    async fn a_name_that_is_not_there_is_answered_with_near_ones() {
         let result = sample().run_call("sampel", json!({ "do": "x" }), &Place::new().context).await;
         let result = result.unwrap();
         assert_eq!(result.outcome, Outcome::Failed);
         assert!(result.text.contains("Close to it: sample"), "{}", result.text);
     }
 
+    /// Proves CV-14.
     #[tokio::test]
-    async fn cv_14_a_panic_is_contained() {
+    async fn a_panic_is_contained() {
         let toolbox = sample();
         let (outcome, text) = run(&toolbox, json!({ "do": "panic" })).await;
         assert_eq!((outcome, text.contains("broke down")), (Outcome::Failed, true), "{text}");
@@ -567,9 +574,10 @@ mod tests {
         assert_eq!(toolbox.preview(&call, &place.context).await, None);
     }
 
-    /// MC-48: each tool has its time.
+    /// Each tool has its time.
+    /// Proves IC-21, T7, MC-48.
     #[tokio::test]
-    async fn ic_21_t7_calls_that_time_out_together_cost_the_longest() {
+    async fn calls_that_time_out_together_cost_the_longest() {
         let toolbox = sample();
         let started = Instant::now();
         let (first, second) = tokio::join!(
@@ -581,7 +589,8 @@ mod tests {
         assert_eq!(second.0, Outcome::Failed);
     }
 
-    /// MC-48: … and can be stopped.
+    /// A call that is running can be stopped.
+    /// Proves MC-48.
     #[tokio::test]
     async fn a_stopped_call_is_withdrawn() {
         let mut tool = Sample::named("sample");
@@ -594,9 +603,10 @@ mod tests {
         assert_eq!(result.unwrap().outcome, Outcome::Withdrawn);
     }
 
-    /// S11: also what is kept as a file.
+    /// Also what is kept as a file.
+    /// Proves S11.
     #[tokio::test]
-    async fn s11_a_result_is_redacted_before_it_is_kept_anywhere() {
+    async fn a_result_is_redacted_before_it_is_kept_anywhere() {
         let toolbox = Toolbox::redacting(Redactor::new(["xxxxxxxxx"]));
         toolbox.register(Arc::new(Sample::named("sample"))).unwrap();
         let place = Place::new();
@@ -607,10 +617,11 @@ mod tests {
         assert!(!text.contains("hunter2"), "{text}");
     }
 
-    /// CV-01, CV-02, CA-01, IC-15, IC-16, CV-03: what a tool need not say has a plain meaning; a
-    /// result has an outcome, a text and the time that it took.
+    /// What a tool need not say has a plain meaning; a result has an outcome, a text and the time
+    /// that it took.
+    /// Proves CV-01, CA-01, CV-02, IC-15, IC-16, CV-03.
     #[tokio::test]
-    async fn cv_01_ca_01_a_tool_says_little_and_a_result_all() {
+    async fn a_tool_says_little_and_a_result_all() {
         let ToolSpec { source, approval, max_usage_count, result_as_answer, cache, .. } =
             ToolSpec::read_only("a", "A.", json!({ "type": "object" }));
         assert_eq!((source, approval), (Source::Builtin, catalog::Approval::Never));
@@ -623,8 +634,9 @@ mod tests {
 
     /// Reading is free, writing asks, a program runs in the sandbox or not at all; nothing that
     /// drives a browser or a service of others comes with the program.
+    /// Proves MC-20, IC-08, IC-50, CV-09.
     #[test]
-    fn mc_20_ic_08_ic_50_cv_09_tools_say_what_they_may_do() {
+    fn tools_say_what_they_may_do() {
         let sandbox = Arc::new(Sandbox::without_walls(std::path::Path::new("x"), "a test"));
         let all = builtin()
             .into_iter()
@@ -651,14 +663,16 @@ mod tests {
         assert_eq!(specs.keys().find(theirs), None);
     }
 
+    /// Proves MC-51.
     #[tokio::test]
-    async fn mc_51_a_failure_is_a_result() {
+    async fn a_failure_is_a_result() {
         let (outcome, text) = run(&sample(), json!({ "do": "fail" })).await;
         assert_eq!((outcome, text.as_str()), (Outcome::Failed, "External service: 502"));
     }
 
+    /// Proves T8.
     #[tokio::test]
-    async fn t8_a_long_result_is_kept_in_the_workspace() {
+    async fn a_long_result_is_kept_in_the_workspace() {
         let place = Place::new();
         let result = sample().run_call("sample", json!({ "do": "long" }), &place.context).await;
         let result = result.unwrap();

@@ -240,8 +240,9 @@ mod tests {
         result.map(drop).unwrap_err().to_string()
     }
 
+    /// Proves FO-28.
     #[test]
-    fn fo_28_no_link_leads_anywhere() {
+    fn no_link_leads_anywhere() {
         let (outer, workspace) = place();
         let root = outer.path().join("work");
         fs::create_dir(root.join("inside")).unwrap();
@@ -260,10 +261,11 @@ mod tests {
         assert_eq!(fs::read(root.join("inside/a.txt")).unwrap(), b"a");
     }
 
-    /// S9, FO-28: over two hundred ways out, by the path alone and through links that lie in the
-    /// workspace, in the spellings of other systems too: each is refused, or stays within.
+    /// Over two hundred ways out, by the path alone and through links that lie in the workspace, in
+    /// the spellings of other systems too: each is refused, or stays within.
+    /// Proves S9, FO-28.
     #[test]
-    fn s9_two_hundred_paths_lead_nowhere() {
+    fn two_hundred_paths_lead_nowhere() {
         let ups = ["..", "../..", "../../..", "a/..", "a/../..", "./..", ".//..", "a/b/../../.."];
         let ups = ups.map(str::to_owned).into_iter().chain((4..12).map(|n| "../".repeat(n) + "."));
         let seps = ["/", "//", "/./", "\\", "/%2e%2e/", "%2f", "\u{2215}", "/..\u{0}/"];
@@ -300,15 +302,17 @@ mod tests {
         assert_eq!(around.len(), 2, "{around:?}");
     }
 
+    /// Proves S9.
     #[test]
-    fn s9_a_second_name_of_a_file_is_refused() {
+    fn a_second_name_of_a_file_is_refused() {
         let (outer, workspace) = place();
         fs::hard_link(outer.path().join("secret"), outer.path().join("work/hard")).unwrap();
         assert_eq!(words(workspace.file("hard")), "Path not allowed: hard");
     }
 
+    /// Proves FO-30.
     #[test]
-    fn fo_30_a_fifo_is_refused_at_once() {
+    fn a_fifo_is_refused_at_once() {
         let (outer, workspace) = place();
         let made = std::process::Command::new("mkfifo")
             .arg(outer.path().join("work/pipe"))
@@ -322,8 +326,9 @@ mod tests {
         assert_eq!(words(workspace.file("/dev/zero")), "Path not allowed: /dev/zero");
     }
 
+    /// Proves FO-29.
     #[test]
-    fn fo_29_a_replaced_file_keeps_its_mode_and_nothing_is_left_behind() {
+    fn a_replaced_file_keeps_its_mode_and_nothing_is_left_behind() {
         let (outer, workspace) = place();
         let root = outer.path().join("work");
         assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
@@ -336,8 +341,9 @@ mod tests {
         assert_eq!(fs::read_dir(&root).unwrap().count(), 1);
     }
 
+    /// Proves FO-29.
     #[test]
-    fn fo_29_a_write_that_is_stopped_midway_leaves_the_old_file() {
+    fn a_write_that_is_stopped_midway_leaves_the_old_file() {
         let (outer, workspace) = place();
         let root = outer.path().join("work");
         fs::write(root.join("a.txt"), "old").unwrap();
@@ -361,16 +367,18 @@ mod tests {
         assert!(words(workspace.file("a.txt/b")).contains("a.txt is a file, no folder"));
     }
 
+    /// Proves T4.
     #[test]
-    fn t4_a_file_over_the_limit_is_refused_and_one_at_it_is_not() {
+    fn a_file_over_the_limit_is_refused_and_one_at_it_is_not() {
         let (outer, workspace) = place();
         fs::write(outer.path().join("work/a"), [0; 10]).unwrap();
         assert_eq!(workspace.bytes("a", 10).unwrap().len(), 10);
         assert!(words(workspace.bytes("a", 9)).contains("too large: 10 bytes"));
     }
 
+    /// Proves FO-28.
     #[test]
-    fn fo_28_a_folder_swapped_for_a_link_never_leads_out() {
+    fn a_folder_swapped_for_a_link_never_leads_out() {
         let (outer, workspace) = place();
         let root = outer.path().join("work");
         fs::create_dir(root.join("d")).unwrap();

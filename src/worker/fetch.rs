@@ -188,7 +188,8 @@ mod tests {
         assert_eq!(std::fs::read_to_string(root.path().join("inbox/a-2.txt")).unwrap(), "two");
     }
 
-    /// S13: what a node fetches at once is bounded by its bytes; small files pass.
+    /// What a node fetches at once is bounded by its bytes; small files pass.
+    /// Proves S13.
     #[tokio::test]
     async fn files_of_unknown_size_wait_for_each_other() {
         let room = FetchBudget::default();
@@ -202,7 +203,8 @@ mod tests {
         assert!(futures::poll!(next).is_ready());
     }
 
-    /// S9: what the agent has linked there leads nowhere.
+    /// What the agent has linked there leads nowhere.
+    /// Proves S9.
     #[test]
     fn a_link_is_not_followed() {
         let place = tempfile::tempdir().unwrap();

@@ -291,8 +291,9 @@ mod tests {
         assert_eq!(sessions.kept().bytes, 0);
     }
 
-    /// O4: bounded, the longest unused goes first; one that is too large by itself is not kept, and
+    /// Bounded, the longest unused goes first; one that is too large by itself is not kept, and
     /// costs no other its place.
+    /// Proves O4.
     #[test]
     fn the_budget_holds() {
         let sessions = SessionCache::default();
@@ -306,8 +307,9 @@ mod tests {
         assert_eq!(sessions.take_kept(&ConversationId("0".into())), None, "it went first");
     }
 
-    /// O4: turns under way are bounded by what they weigh: heavy ones wait for each other, and the
+    /// Turns under way are bounded by what they weigh: heavy ones wait for each other, and the
     /// heaviest still has its turn.
+    /// Proves O4.
     #[tokio::test(start_paused = true)]
     async fn heavy_turns_wait_for_each_other() {
         let bytes = 1024 * 1024;
@@ -322,7 +324,8 @@ mod tests {
         assert!(sessions.room(&heaviest).await.is_some());
     }
 
-    /// O4: what grows in a session besides its dialogue is weighed too.
+    /// What grows in a session besides its dialogue is weighed too.
+    /// Proves O4.
     #[test]
     fn every_field_has_weight() {
         let long = || "x".repeat(10_000);

@@ -129,7 +129,8 @@ impl Operation {
     }
 }
 
-/// S10: without a token 401, with the role below 403, with it neither.
+/// Without a token 401, with the role below 403, with it neither.
+/// Proves S10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_takes_its_role_and_no_less() {
     let world = World::on_sqlite();
@@ -160,9 +161,10 @@ async fn every_operation_takes_its_role_and_no_less() {
     }
 }
 
-/// O7: what is declared is in the document, what is in the document is served, and nothing else.
+/// What is declared is in the document, what is in the document is served, and nothing else.
+/// Proves O7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o7_the_document_equals_the_routes() {
+async fn the_document_equals_the_routes() {
     let world = World::on_sqlite();
     let served = Served::of(&world).await;
     let owner = served.token("owner", Role::Owner).await;
@@ -199,9 +201,10 @@ async fn o7_the_document_equals_the_routes() {
     }
 }
 
-/// S10: a browser that is signed in may call too; not at another site's bidding.
+/// A browser that is signed in may call too; not at another site's bidding.
+/// Proves S10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s10_a_session_counts_from_our_own_pages_only() {
+async fn a_session_counts_from_our_own_pages_only() {
     let world = World::on_sqlite();
     let served = Served::of(&world).await;
     let owner = served.session("owner").await;

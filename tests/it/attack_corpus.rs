@@ -230,7 +230,8 @@ impl Resolve for Inside {
     }
 }
 
-/// S8: no form of an address leads inside, and nothing but the web is asked.
+/// No form of an address leads inside, and nothing but the web is asked.
+/// Proves S8.
 #[tokio::test]
 async fn no_address_of_the_corpus_is_asked() {
     let outside = Outside::resolving(BTreeSet::new(), Arc::new(Inside)).unwrap();
@@ -241,7 +242,8 @@ async fn no_address_of_the_corpus_is_asked() {
     }
 }
 
-/// S7: no probe gets out of the sandbox.
+/// No probe gets out of the sandbox.
+/// Proves S7.
 #[tokio::test]
 async fn no_probe_of_the_corpus_gets_out() {
     let sandbox = sandbox().await;
@@ -295,8 +297,9 @@ async fn tools() -> BTreeMap<String, ToolSpec> {
     specs
 }
 
-/// S1, S16: after other people's words were read, nothing that tells or changes something runs
-/// unasked, even where the default allows it.
+/// After other people's words were read, nothing that tells or changes something runs unasked, even
+/// where the default allows it.
+/// Proves S1, S16.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_of_the_corpus_that_a_page_asks_for_runs_unasked() {
     let specs = tools().await;
@@ -312,7 +315,8 @@ async fn no_call_of_the_corpus_that_a_page_asks_for_runs_unasked() {
     }
 }
 
-/// MC-42: a rule allows just what it says, and denies all of what it says.
+/// A rule allows just what it says, and denies all of what it says.
+/// Proves MC-42.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_of_the_corpus_gets_around_a_rule() {
     let specs = tools().await;

@@ -4,7 +4,10 @@ use countersign::{
     app::{App, Overrides},
     config::{Config, print},
 };
+use insta::assert_snapshot;
 use std::{collections::BTreeMap, io::Write as _};
+
+use crate::shown::stable;
 
 fn load(text: &str, variables: &[(&str, &str)]) -> anyhow::Result<Config> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -13,7 +16,7 @@ fn load(text: &str, variables: &[(&str, &str)]) -> anyhow::Result<Config> {
     Config::load(Some(file.path()), &variables)
 }
 
-/// O3
+/// Proves O3.
 #[test]
 fn an_unknown_key_is_refused_by_name() {
     for (text, name) in [
@@ -97,10 +100,10 @@ fn a_platforms_variable_adds_its_channel() {
 async fn a_discord_channel_needs_a_token_and_a_whole_key() {
     let channel = "[[channels]]\nid = \"d\"\nkind = \"discord\"";
     let problem = format!("{:#}", load(channel, &[]).unwrap_err());
-    assert!(problem.contains("channels.d.token") && problem.contains("developer portal"));
+    assert_snapshot!(stable(&problem), @"channels.d.token: is missing; the developer portal (Bot, Reset Token) gives one");
     let key = |key: &str| format!("{channel}\ntoken = \"t\"\npublic_key = \"{key}\"");
     let problem = format!("{:#}", load(&key("abc"), &[]).unwrap_err());
-    assert!(problem.contains("channels.d.public_key"), "{problem}");
+    assert_snapshot!(stable(&problem), @"channels.d.public_key: is not one; the developer portal shows it under General Information, 64 hexadecimal digits");
     let folder = tempfile::tempdir().unwrap();
     let mut config = load(&key(&"0a".repeat(32)), &[]).unwrap();
     folder.path().clone_into(&mut config.data_dir);
@@ -127,7 +130,7 @@ fn every_key_can_be_a_variable() {
     assert!(load("", &[("COUNTERSIGN__ADMIN__PORT", "1")]).is_err());
 }
 
-/// O1, S11
+/// Proves O1, S11.
 #[test]
 fn secrets_are_not_printed() {
     let text =
@@ -143,7 +146,7 @@ fn secrets_are_not_printed() {
         &BTreeMap::new(),
     );
     let problem = format!("{:#}", problem.err().unwrap());
-    assert!(problem.contains("NOPE is not set"), "{problem}");
+    assert_snapshot!(stable(&problem), @"models.m: api_key: the environment variable NOPE is not set");
 }
 
 /// What a hook says that has no meaning is refused with the key.

@@ -5,12 +5,13 @@ use countersign::{
     llm::scripted::{call, say},
     tools::custom::{Approval, Context, EffectClass, Tool as _, ToolSpec, Variable, tool},
 };
+use insta::assert_snapshot;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
 
-use crate::{api::Served, story, world::World};
+use crate::{api::Served, shown::stable, story, world::World};
 
 /// Multiplies the whole numbers from 1 up to one.
 ///
@@ -51,8 +52,9 @@ fn echo(
     message
 }
 
+/// Proves MC-54.
 #[test]
-fn mc_54_a_function_says_all_that_the_model_is_told() {
+fn a_function_says_all_that_the_model_is_told() {
     let spec = Factorial.spec();
     assert_eq!(spec.name, "factorial");
     assert_eq!(
@@ -77,9 +79,10 @@ fn mc_54_a_function_says_all_that_the_model_is_told() {
 }
 
 story! {
-    /// MC-54, IC-05, IC-19, IC-45, CA-05, CA-09, CA-21: what the function returns is what the model reads; so are its failure
-    /// and the fault in its arguments. A tool that changes something is asked about.
-    async fn mc_54_a_function_is_a_tool(world: &mut World) {
+    /// What the function returns is what the model reads; so are its failure and the fault in its
+    /// arguments. A tool that changes something is asked about.
+    /// Proves MC-54, IC-05, IC-19, IC-45, CA-05, CA-09, CA-21.
+    async fn a_function_is_a_tool(world: &mut World) {
         world.tools = vec![Arc::new(Factorial), Arc::new(MovePoint), Arc::new(Echo)];
         for (tool, arguments) in [
             ("factorial", json!({ "n": 5 })),
@@ -93,12 +96,12 @@ story! {
         }
         world.model_will(say("Done."));
         world.ann_says("go").await;
-        assert!(world.last().starts_with("Allow **move"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"Allow **move\_point**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.ann_presses("Allow once").await;
         let results = world.results().await;
         assert_eq!(results[..2], ["120", "That has too many digits: 20 is the most."]);
-        assert!(results[2].starts_with("Invalid parameters: /n"), "{results:?}");
-        assert_eq!(results[3], "Invalid parameters: Missing 'n' parameter");
+        assert_snapshot!(stable(&results[2]), @r#"Invalid parameters: /n: "five" is not of type "integer""#);
+        assert_snapshot!(stable(&results[3]), @"Invalid parameters: Missing 'n' parameter");
         assert_eq!(results[4..], ["hello", r#"["Ann",{"x":1.5,"y":2.0}]"#]);
     }
 }
@@ -119,9 +122,10 @@ fn never() -> String {
 }
 
 story! {
-    /// CA-06, CA-07, CA-11: limits and flags of a function hold; a call with wrong arguments counts
-    /// for nothing; a limit of none is one, and breaks nothing.
-    async fn ca_06_ca_07_ca_11_limits_of_a_function_hold(world: &mut World) {
+    /// Limits and flags of a function hold; a call with wrong arguments counts for nothing; a limit
+    /// of none is one, and breaks nothing.
+    /// Proves CA-06, CA-07, CA-11.
+    async fn limits_of_a_function_hold(world: &mut World) {
         world.tools = vec![Arc::new(Once), Arc::new(Never)];
         assert_eq!((Once.spec().max_usage_count, Once.spec().result_as_answer), (Some(1), true));
         world.model_will(call("once", json!({ "message": 7 })));
@@ -134,11 +138,12 @@ story! {
         world.model_will(say("That was all."));
         world.ann_says("again").await;
         let results = world.results().await;
-        assert!(results[0].starts_with("Invalid parameters: /message"), "{results:?}");
-        for (place, tool) in [(2, "once"), (3, "never")] {
-            let limit = format!("Tool '{tool}' has reached its maximum usage limit");
-            assert!(results[place].starts_with(&limit), "{results:?}");
-        }
+        assert_snapshot!(stable(&results.join("\n")), @r#"
+        Invalid parameters: /message: 7 is not of type "string"
+        the answer
+        Tool 'once' has reached its maximum usage limit of 1 times and cannot be used anymore in this conversation. Go on without it; the person can start afresh with /new.
+        Tool 'never' has reached its maximum usage limit of 0 times and cannot be used anymore in this conversation. Go on without it; the person can start afresh with /new.
+        "#);
     }
 }
 
@@ -155,10 +160,11 @@ fn weather(
 }
 
 story! {
-    /// CA-29, IC-02: a tool that lacks a variable is not offered, and says which one it is, to
-    /// agents and to operators. With it, the tool reads what it has named and nothing else; what it
-    /// needs is a secret.
-    async fn ca_29_a_tool_without_its_variable_is_unavailable_and_says_why(world: &mut World) {
+    /// A tool that lacks a variable is not offered, and says which one it is, to agents and to
+    /// operators. With it, the tool reads what it has named and nothing else; what it needs is a
+    /// secret.
+    /// Proves CA-29, IC-02.
+    async fn a_tool_without_its_variable_is_unavailable_and_says_why(world: &mut World) {
         world.tools = vec![Arc::new(Weather), Arc::new(Echo)];
         world.config.agents[0].tools = vec!["weather".into(), "echo".into()];
         world.variables.insert("PATH".into(), "/usr/bin".into());
@@ -170,10 +176,10 @@ story! {
         let offered = format!("{:?}", world.prompts()[0]);
         assert!(offered.contains("echo") && !offered.contains("weather\""), "{offered}");
         let results = world.results().await;
-        for result in &results[..2] {
-            let why = "`weather` cannot be used here: the environment variable WEATHER_KEY is not set";
-            assert!(result.starts_with(why), "{results:?}");
-        }
+        assert_snapshot!(stable(&results[..2].join("\n")), @"
+        `weather` cannot be used here: the environment variable WEATHER_KEY is not set. Nothing that you can do changes that.
+        `weather` cannot be used here: the environment variable WEATHER_KEY is not set. Nothing that you can do changes that.
+        ");
         let served = Served::of(world).await;
         let token = served.token("viewer", Role::Viewer).await;
         let tool = served.get(&token, "/tools/weather").await;

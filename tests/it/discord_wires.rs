@@ -100,8 +100,9 @@ fn calling(tool: &str, arguments: &Value) -> Turn {
     llm::text("").call("call_1", tool, &arguments.to_string())
 }
 
-/// MC-45, M3, A2, A4, R10, O1, O5: talk, ask, act, attach; the gateway breaks while the question is
-/// open, and every answer to a message is lost once.
+/// Talk, ask, act, attach; the gateway breaks while the question is open, and every answer to a
+/// message is lost once.
+/// Proves MC-45, M3, A2, A4, R10, O1, O5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_main_job_over_discord_with_troubles() {
     let wires = Wires::new(On::Sqlite).await;
@@ -141,8 +142,9 @@ async fn the_main_job_over_discord_with_troubles() {
     wires.site.end().await;
 }
 
-/// R10, M1, M12: what was said while nobody listened is read back, in the private chat and where the
-/// bot was mentioned; what was heard before is not heard again. Commands are offered, and answered.
+/// What was said while nobody listened is read back, in the private chat and where the bot was
+/// mentioned; what was heard before is not heard again. Commands are offered, and answered.
+/// Proves R10, M1, M12.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_reads_back_what_was_missed_and_commands_are_answered() {
     let wires = Wires::new(On::Postgres).await;

@@ -1,8 +1,12 @@
 //! `countersign doctor`, as an operator meets it.
 
 use fakes::telegram::{FakeTelegram, TOKEN};
+use insta::assert_snapshot;
 
-use crate::process::{On, Site};
+use crate::{
+    process::{On, Site},
+    shown::stable,
+};
 
 async fn a_fresh_place_is_sound(on: On) {
     let site = Site::new(on).await;
@@ -75,7 +79,8 @@ async fn doctor_reports_a_data_folder_that_others_can_read() {
     site.end().await;
 }
 
-/// With --live the platform is asked; S11: and no token is told, whatever it answers.
+/// With --live the platform is asked; and no token is told, whatever it answers.
+/// Proves S11.
 #[tokio::test]
 async fn doctor_asks_the_platform() {
     let telegram = FakeTelegram::start().await;
@@ -102,9 +107,10 @@ async fn doctor_asks_the_platform() {
     site.end().await;
 }
 
-/// S11, O1: whatever is wrong, `doctor` tells no secret of the configuration, nor of an address.
+/// Whatever is wrong, `doctor` tells no secret of the configuration, nor of an address.
+/// Proves S11, O1.
 #[tokio::test]
-async fn s11_doctor_tells_no_secret() {
+async fn doctor_tells_no_secret() {
     const CANARY: &str = "canary-4f9c2b7e51aa";
     let site = Site::new(On::Sqlite).await;
     let nowhere = "http://127.0.0.1:9";
@@ -165,9 +171,10 @@ async fn doctor_asks_the_servers_of_tools() {
     site.end().await;
 }
 
-/// S16: the command line names what was seen, shows what has changed, and answers for it.
+/// The command line names what was seen, shows what has changed, and answers for it.
+/// Proves S16.
 #[tokio::test]
-async fn s16_tools_of_servers_are_answered_for_on_the_command_line() {
+async fn tools_of_servers_are_answered_for_on_the_command_line() {
     let site = Site::new(On::Sqlite).await;
     site.configure("127.0.0.1:8642", &moody(&site, "Echoes."));
     let says = async |arguments: &[&str]| {
@@ -175,23 +182,33 @@ async fn s16_tools_of_servers_are_answered_for_on_the_command_line() {
         assert!(fine, "{arguments:?}: {said}");
         said
     };
-    assert!(says(&["mcp", "list"]).await.contains("No tool was seen yet"));
+    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"No tool was seen yet: start the gateway, so that it asks the servers.");
     says(&["check"]).await;
-    assert!(says(&["mcp", "list"]).await.contains("m echo: as first seen"));
-    assert!(says(&["mcp", "trust", "m"]).await.contains("Trusted as they are now"));
-    assert!(says(&["mcp", "list"]).await.contains("m echo: trusted by operator"));
+    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: as first seen (50d11e18c52f)");
+    assert_snapshot!(stable(&says(&["mcp", "trust", "m"]).await), @"Trusted as they are now, in force within ten seconds: echo.");
+    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: trusted by operator (50d11e18c52f)");
     moody(&site, "Echoes, and tells others.");
     says(&["check"]).await;
     let changed = says(&["mcp", "list", "m"]).await;
-    assert!(changed.contains("m echo: CHANGED, withheld"), "{changed}");
-    assert!(changed.contains("is ") && changed.contains("and tells others"), "{changed}");
+    assert_snapshot!(stable(&changed), @r#"
+    m echo: CHANGED, withheld (50d11e18c52f)
+      was {"annotations":null,"description":"Echoes.","inputSchema":{"type":"object"},"name":"echo"}
+      is  {"annotations":null,"description":"Echoes, and tells others.","inputSchema":{"type":"object"},"name":"echo"}
+    "#);
     says(&["mcp", "trust", "m", "echo"]).await;
-    assert!(says(&["mcp", "list"]).await.contains("m echo: trusted by operator"));
-    assert!(says(&["mcp", "list", "other"]).await.contains("No tool was seen yet"));
+    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: trusted by operator (ebfb14efa7f6)");
+    assert_snapshot!(stable(&says(&["mcp", "list", "other"]).await), @"No tool was seen yet: start the gateway, so that it asks the servers.");
+    let mut problems = vec![];
     for wrong in [&["mcp", "trust", "m", "nothing"][..], &["mcp", "login", "nothing"]] {
         let (fine, said) = site.run(wrong).await;
-        assert!(!fine && said.contains("there is no"), "{said}");
+        assert!(!fine, "{said}");
+        problems.push(stable(&said));
     }
+    assert_snapshot!(problems.join("\n"), @"
+    Error: there is no such tool of `m`: `countersign mcp list` names those there are
+
+    Error: there is no [[mcp]] called `nothing`
+    ");
     site.end().await;
 }
 
@@ -212,10 +229,11 @@ async fn an_open_default_for_the_shell_is_warned_of() {
     site.end().await;
 }
 
-/// CA-29: a search whose keys are not set is no reason not to start; `doctor` names them. One that
-/// can be asked is enough.
+/// A search whose keys are not set is no reason not to start; `doctor` names them. One that can be
+/// asked is enough.
+/// Proves CA-29.
 #[tokio::test]
-async fn ca_29_doctor_names_what_a_tool_lacks() {
+async fn doctor_names_what_a_tool_lacks() {
     let mut site = Site::new(On::Sqlite).await;
     let search = "[[web.search]]\nprovider = \"serper\"\nkey = { env = \"SERPER_KEY\" }\n\
                   [[web.search]]\nprovider = \"brave\"\nkey = { env = \"BRAVE_KEY\" }\n";

@@ -283,8 +283,9 @@ fn others() -> Vec<Bomb> {
 }
 
 /// Where a document cannot be refused at sight, it is read as far as that goes, within bounds.
+/// Proves S14.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s14_document_bombs_do_no_harm() {
+async fn document_bombs_do_no_harm() {
     let desk = Desk::new().await;
     for (name, bytes, words) in bombs() {
         desk.has(name, bytes);
@@ -300,8 +301,9 @@ async fn s14_document_bombs_do_no_harm() {
 }
 
 /// The same, where there is no bubblewrap: the process that reads has nothing to do harm with.
+/// Proves S14.
 #[tokio::test]
-async fn s14_a_reader_without_walls_is_confined_too() {
+async fn a_reader_without_walls_is_confined_too() {
     let read = |name: &'static str, bytes: Vec<u8>| async move {
         let job = Job::new(Work::Read(name.into()), Some(Limits::DOCUMENT));
         let mut command = tokio::process::Command::new(BINARY);
@@ -320,8 +322,9 @@ async fn s14_a_reader_without_walls_is_confined_too() {
 }
 
 /// Over 256 MiB there is nothing to be had.
+/// Proves S14.
 #[tokio::test]
-async fn s14_a_reader_has_no_more_than_its_memory() {
+async fn a_reader_has_no_more_than_its_memory() {
     let desk = Desk::new().await;
     // As sparse as it is, a table of it would hold 250 million cells.
     let row =
@@ -332,8 +335,9 @@ async fn s14_a_reader_has_no_more_than_its_memory() {
     assert!(refused.contains("table cells") || refused.contains("memory"), "{refused}");
 }
 
+/// Proves MC-26.
 #[tokio::test]
-async fn mc_26_a_document_is_paged_and_what_was_read_is_kept() {
+async fn a_document_is_paged_and_what_was_read_is_kept() {
     let desk = Desk::new().await;
     let paragraph = |n| format!("<w:p><w:r><w:t>Paragraph {n}.</w:t></w:r></w:p>");
     let paragraphs = (0..2_000).map(paragraph).collect::<Vec<_>>().concat();
@@ -360,8 +364,9 @@ async fn mc_26_a_document_is_paged_and_what_was_read_is_kept() {
 }
 
 /// Where tesseract is installed its words are there, and where it is not, what to install.
+/// Proves MC-26.
 #[tokio::test]
-async fn mc_26_pictures_are_recognised_or_it_is_said_what_is_missing() {
+async fn pictures_are_recognised_or_it_is_said_what_is_missing() {
     let desk = Desk::new().await;
     let picture = base64::engine::general_purpose::STANDARD.decode(HELLO).unwrap();
     desk.has("hello.png", picture);
@@ -372,9 +377,10 @@ async fn mc_26_pictures_are_recognised_or_it_is_said_what_is_missing() {
     assert_eq!(!installed, warnings.contains("apt-get install tesseract-ocr"), "{warnings}");
 }
 
-/// MC-26: what could not be recognised is tried again, what was read is not read again.
+/// What could not be recognised is tried again, what was read is not read again.
+/// Proves MC-26.
 #[tokio::test]
-async fn mc_26_what_was_not_recognised_is_tried_again() {
+async fn what_was_not_recognised_is_tried_again() {
     let desk = Desk::new().await;
     let picture = base64::engine::general_purpose::STANDARD.decode(HELLO).unwrap();
     desk.has("hello.png", picture);
@@ -387,9 +393,9 @@ async fn mc_26_what_was_not_recognised_is_tried_again() {
     assert!(!about["warnings"].to_string().contains("no walls today"), "{about}");
 }
 
-/// CV-19, MC-23.
+/// Proves MC-23, CV-19.
 #[tokio::test]
-async fn mc_23_a_command_runs_and_says_how_it_went() {
+async fn a_command_runs_and_says_how_it_went() {
     let desk = Desk::new().await;
     let said = desk.shell(json!({ "command": "echo hello; echo oh >&2; exit 3" })).await;
     assert_eq!(
@@ -419,10 +425,11 @@ fn tool(name: &str, sandbox: &Arc<Sandbox>) -> Arc<dyn Tool> {
     tools.find(|tool| tool.spec().name == name).unwrap()
 }
 
-/// T5, MC-27, MC-29 … MC-32, S9: each format is drawn in a process that has neither files nor network,
-/// within walls and without, and twice the same.
+/// Each format is drawn in a process that has neither files nor network, within walls and without,
+/// and twice the same.
+/// Proves MC-31, T5, MC-27, MC-29, MC-30, MC-32, S9.
 #[tokio::test]
-async fn mc_31_every_format_is_drawn_apart() {
+async fn every_format_is_drawn_apart() {
     let desk = Desk::new().await;
     desk.has("dot.png", include_bytes!("../../renderers/tests/corpus/img/dot.png"));
     let bare = Arc::new(Sandbox::without_walls(std::path::Path::new(BINARY), "a test"));
@@ -449,9 +456,10 @@ async fn mc_31_every_format_is_drawn_apart() {
     assert!(matches!(refused, ToolError::Sandbox(_)), "{refused}");
 }
 
-/// T5: the command line draws as the gateway does, in a process of its own, the same bytes.
+/// The command line draws as the gateway does, in a process of its own, the same bytes.
+/// Proves T5.
 #[tokio::test]
-async fn t5_the_command_line_draws_what_the_tools_draw() {
+async fn the_command_line_draws_what_the_tools_draw() {
     let desk = Desk::new().await;
     desk.has("dot.png", include_bytes!("../../renderers/tests/corpus/img/dot.png"));
     let text = "---\ntitle: T\ndate: 2026-01-02\n---\n\n# T\n\nx ![a dot](dot.png)\n";
@@ -469,9 +477,10 @@ async fn t5_the_command_line_draws_what_the_tools_draw() {
     }
 }
 
-/// S14: however a drawing breaks down, it is an error that says what to do, and the next is drawn.
+/// However a drawing breaks down, it is an error that says what to do, and the next is drawn.
+/// Proves S14.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s14_a_drawing_that_breaks_down_is_an_error_and_nothing_else() {
+async fn a_drawing_that_breaks_down_is_an_error_and_nothing_else() {
     let walled = Arc::new(sandbox().await);
     let bare = Arc::new(Sandbox::without_walls(std::path::Path::new(BINARY), "a test"));
     for sandbox in [walled, bare] {
@@ -506,9 +515,10 @@ async fn deep_nesting_ends_nothing() {
     }
 }
 
-/// T8, MC-23: of a flood both ends stand in the result, and the rest in a file.
+/// Of a flood both ends stand in the result, and the rest in a file.
+/// Proves T8, MC-23.
 #[tokio::test]
-async fn t8_a_flood_is_cut_and_kept() {
+async fn a_flood_is_cut_and_kept() {
     let desk = Desk::new().await;
     let said = desk.shell(json!({ "command": "echo begin; yes | head -c 100000; echo end" })).await;
     let stdout = said["stdout"].as_str().unwrap();

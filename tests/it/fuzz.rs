@@ -85,8 +85,9 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Proves S14.
 #[tokio::test]
-async fn s14_damaged_files_are_read_or_refused() {
+async fn damaged_files_are_read_or_refused() {
     let sandbox = Sandbox::without_walls(Path::new(BINARY), "a test");
     let mut dice = Dice(0x5eed_1234_5678_9abc);
     for (name, whole) in files() {
@@ -103,8 +104,9 @@ async fn s14_damaged_files_are_read_or_refused() {
 }
 
 /// Each text is drawn in a process of its own, a PDF for seconds, which bounds how many there can be.
+/// Proves S14.
 #[tokio::test]
-async fn s14_damaged_texts_are_drawn_or_refused() {
+async fn damaged_texts_are_drawn_or_refused() {
     let sandbox = Arc::new(Sandbox::without_walls(Path::new(BINARY), "a test"));
     let press = RenderPool::new(sandbox, Branding::default().fonts());
     let mut dice = Dice(0xfeed_1234_5678_9abc);

@@ -4,10 +4,11 @@ use fakes::guarded::Guarded;
 
 use crate::process::{On, Site, eventually};
 
-/// CA-32: the address that the command prints is opened elsewhere, and the one to which
-/// that leads is pasted; then the gateway has its tools. Another's address signs nobody in.
+/// The address that the command prints is opened elsewhere, and the one to which that leads is
+/// pasted; then the gateway has its tools. Another's address signs nobody in.
+/// Proves CA-32.
 #[tokio::test]
-async fn ca_32_somebody_signs_in_by_a_browser_on_another_machine() {
+async fn somebody_signs_in_by_a_browser_on_another_machine() {
     let server = Guarded::start().await;
     let site = Site::new(On::Sqlite).await;
     site.configure("127.0.0.1:8642", &format!("[[mcp]]\nname = \"g\"\nurl = {:?}\n", server.url()));

@@ -32,6 +32,7 @@ mod rows;
 mod sandbox;
 mod shell_oracle;
 mod shells;
+mod shown;
 mod skills;
 mod store;
 mod stories;

@@ -72,9 +72,10 @@ async fn a_page_becomes_markdown() {
     ");
 }
 
-/// MC-22: the service without an interface is understood by its page.
+/// The service without an interface is understood by its page.
+/// Proves MC-22.
 #[tokio::test]
-async fn mc_22_a_page_of_results_is_understood() {
+async fn a_page_of_results_is_understood() {
     let reader = Reader::new().await;
     assert_eq!(
         reader.searches().await,
@@ -87,9 +88,10 @@ async fn mc_22_a_page_of_results_is_understood() {
     assert!(doubted.contains("wants to know whether we are a person"), "{doubted}");
 }
 
-/// MC-25: the charset that a page came with counts, then what it says of itself.
+/// The charset that a page came with counts, then what it says of itself.
+/// Proves MC-25.
 #[tokio::test]
-async fn mc_25_pages_in_any_charset_are_read() {
+async fn pages_in_any_charset_are_read() {
     let reader = Reader::new().await;
     for (charset, page, words) in [
         ("; charset=ISO-8859-1", &b"<p>Gr\xf6\xdfe"[..], "Größe"),
@@ -104,9 +106,10 @@ async fn mc_25_pages_in_any_charset_are_read() {
     }
 }
 
-/// S14: a page that wants to break something is refused, in a process of its own and in time.
+/// A page that wants to break something is refused, in a process of its own and in time.
+/// Proves S14.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s14_pages_do_no_harm() {
+async fn pages_do_no_harm() {
     let reader = Reader::new().await;
     let started = Instant::now();
     reader.server.says("/page", "text/html", "<div></x>".repeat(500_000));

@@ -67,21 +67,23 @@ async fn a_turn_outlives_the_configuration(on: On) {
     wires.site.end().await;
 }
 
-/// O3: running turns go on, under the configuration that they began with.
+/// Running turns go on, under the configuration that they began with.
+/// Proves O3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o3_a_turn_outlives_the_configuration_on_sqlite() {
+async fn a_turn_outlives_the_configuration_on_sqlite() {
     a_turn_outlives_the_configuration(On::Sqlite).await;
 }
 
-/// O3
+/// Proves O3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o3_a_turn_outlives_the_configuration_on_postgres() {
+async fn a_turn_outlives_the_configuration_on_postgres() {
     a_turn_outlives_the_configuration(On::Postgres).await;
 }
 
-/// O3: what would change is shown, and is applied whole or not at all; who did it is written down.
+/// What would change is shown, and is applied whole or not at all; who did it is written down.
+/// Proves O3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o3_a_configuration_is_taken_whole_or_not_at_all() {
+async fn a_configuration_is_taken_whole_or_not_at_all() {
     let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
     rewrite(&mut wires, "You are Penny.");
     let running = wires.start(By::Poll).await;
@@ -149,10 +151,11 @@ async fn is_told(wires: &Wires, secret: &str, status: u16) {
     eventually(&what, async || (pushes(wires, secret).await == status).then_some(())).await;
 }
 
-/// S6: a secret is replaced without a gap; from the answer to the reload on the old one opens
-/// nothing, and that secrets were replaced is written down.
+/// A secret is replaced without a gap; from the answer to the reload on the old one opens nothing,
+/// and that secrets were replaced is written down.
+/// Proves S6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s6_an_old_secret_is_dead_once_the_reload_is_answered() {
+async fn an_old_secret_is_dead_once_the_reload_is_answered() {
     let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
     let models = wires.model.clone();
     let secrets = |wires: &mut Wires, secret: &str, before: Option<&str>| {

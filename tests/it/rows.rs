@@ -1,4 +1,4 @@
-//! Every row of what is wanted is named by a test, or listed here as open.
+//! Every requirement is proved by a test, or listed here as open.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -44,8 +44,8 @@ const OPEN: &[(&str, &str)] = &[
     ("CA-37", "MC-18 and MC-26 stand: bytes never enter the prompt"),
 ];
 
-/// A test names its rows in its doc comment, or in front of its own name: `ic_21_t7_calls_…`.
-/// It prints the table of the rows and their tests.
+/// A test names its rows in the last line of its doc comment: `/// Proves IC-21, T7.`
+/// Prints the table of the rows and their tests.
 #[test]
 fn every_row_is_proved_or_open() {
     let mut proved = BTreeMap::new();
@@ -82,13 +82,13 @@ fn collect(folder: &Path, proved: &mut BTreeMap<String, BTreeSet<String>>) {
     }
 }
 
-/// The rows that the tests of one file name, each with such a test.
+/// The rows that the tests of one file prove, each with such a test.
 fn proved_by(text: &str) -> Vec<(String, String)> {
     let mut rows = Vec::new();
-    let (mut said, mut is_test) = (String::new(), false);
+    let (mut doc, mut is_test) = (String::new(), false);
     for line in text.lines().map(str::trim) {
         if let Some(words) = line.strip_prefix("///") {
-            said += words;
+            doc += words;
         } else if line == "story! {"
             || line.starts_with("#[test]")
             || line.starts_with("#[tokio::test")
@@ -96,11 +96,11 @@ fn proved_by(text: &str) -> Vec<(String, String)> {
             is_test = true;
         } else if let Some(at) = line.find("fn ").filter(|_| is_test) {
             let test = line[at + 3..].split('(').next().unwrap_or_default();
-            let named = rows_in(&said).into_iter().chain(rows_in_name(test));
-            rows.extend(named.map(|row| (row, test.to_owned())));
-            (said, is_test) = (String::new(), false);
+            let proved = doc.rsplit_once("Proves ").map_or("", |(_, proved)| proved);
+            rows.extend(rows_in(proved).into_iter().map(|row| (row, test.to_owned())));
+            (doc, is_test) = (String::new(), false);
         } else if !line.starts_with("#[") {
-            said.clear();
+            doc.clear();
         }
     }
     rows
@@ -127,33 +127,21 @@ fn rows_in(text: &str) -> Vec<String> {
     rows.into_iter().map(|(letters, n, width)| format!("{letters}{n:0width$}")).collect()
 }
 
-/// `cv_14_ic_21_t7_a_panic` begins with three.
-fn rows_in_name(name: &str) -> Vec<String> {
-    let mut rows = Vec::new();
-    let mut words = name.split(['_', '(']).peekable();
-    while let Some(word) = words.next() {
-        let is_number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
-        let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
-        if letters.len() < word.len() && letters.len() == 1 {
-            rows.push(word.to_uppercase());
-        } else if let Some(number) = words.next_if(|next| is_number(next)) {
-            rows.push(format!("{word}-{number}").to_uppercase());
-        } else {
-            break;
-        }
-    }
-    rows
-}
-
 #[test]
-fn rows_are_read_from_words_and_names() {
+fn rows_are_read_from_the_line_that_names_them() {
     assert_eq!(
         rows_in("A1 … A3, S9: see MC-08 … MC-10."),
         ["A1", "A2", "A3", "S9", "MC-08", "MC-09", "MC-10"]
     );
-    assert_eq!(rows_in_name("cv_14_t7_a_panic_is_contained()"), ["CV-14", "T7"]);
-    assert!(rows_in_name("a_panic_of_2_kinds()").is_empty());
-    let comment = ["/// A9: no test", "fn x() {}", "/// A1", "#[test]", "fn s2_y() {}"].join("\n");
-    let proved = ["A1", "S2"].map(|row| (row.to_owned(), "s2_y".to_owned()));
-    assert_eq!(proved_by(&comment), proved);
+    let text = [
+        "/// Proves A9.",
+        "fn no_test() {}",
+        "/// As S3 says.",
+        "/// Proves A1,",
+        "/// S2.",
+        "#[test]",
+        "fn y() {}",
+    ];
+    let proved = ["A1", "S2"].map(|row| (row.to_owned(), "y".to_owned()));
+    assert_eq!(proved_by(&text.join("\n")), proved);
 }

@@ -103,8 +103,9 @@ fn python(code: &str) -> String {
 }
 
 /// What the gateway has inherited from its own parent, or leaks, is not passed on.
+/// Proves S7.
 #[tokio::test]
-async fn s7_open_files_of_the_gateway_stay_outside() {
+async fn open_files_of_the_gateway_stay_outside() {
     let house = Fixture::new().await;
     let secret = fs::File::open(house.path("yours/secret")).unwrap();
     rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
@@ -116,8 +117,9 @@ async fn s7_open_files_of_the_gateway_stay_outside() {
     house.holds("the list of descriptors", list).await;
 }
 
+/// Proves S7.
 #[tokio::test]
-async fn s7_no_way_to_the_network_leads_out() {
+async fn no_way_to_the_network_leads_out() {
     let house = Fixture::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -152,9 +154,10 @@ async fn s7_no_way_to_the_network_leads_out() {
     }
 }
 
-/// S7: with hosts that are named there is one way out, to them; all others are as far as before.
+/// With hosts that are named there is one way out, to them; all others are as far as before.
+/// Proves S7.
 #[tokio::test]
-async fn s7_a_command_reaches_the_hosts_that_are_named() {
+async fn a_command_reaches_the_hosts_that_are_named() {
     let house = Fixture::new().await;
     let server = FakeWeb::start().await;
     let place = server.url().trim_start_matches("http://").to_owned();
@@ -193,8 +196,9 @@ async fn s7_a_command_reaches_the_hosts_that_are_named() {
     house.holds("the way of others", &format!("{} 2>&1 && echo ESCAPED", ask(&place))).await;
 }
 
+/// Proves S7.
 #[tokio::test]
-async fn s7_no_file_of_others_is_read_or_written() {
+async fn no_file_of_others_is_read_or_written() {
     let house = Fixture::new().await;
     let secret = house.path("yours/secret");
     for (name, script) in [
@@ -248,8 +252,9 @@ async fn s7_no_file_of_others_is_read_or_written() {
     }
 }
 
+/// Proves S7.
 #[tokio::test]
-async fn s7_no_other_process_is_seen_or_touched() {
+async fn no_other_process_is_seen_or_touched() {
     let house = Fixture::new().await;
     let us = std::process::id();
     let script = format!("kill -0 {us} && echo ESCAPED");
@@ -281,9 +286,10 @@ async fn s7_no_other_process_is_seen_or_touched() {
 }
 
 /// By number, as nobody's library is in between.
+/// Proves S7.
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
-async fn s7_calls_into_the_kernel_are_closed() {
+async fn calls_into_the_kernel_are_closed() {
     let house = Fixture::new().await;
     for (name, call) in [
         ("ptrace", "101, 0, 0, 0, 0"),
@@ -328,8 +334,9 @@ async fn s7_calls_into_the_kernel_are_closed() {
     house.holds("words in the terminal's mouth", &python(terminal)).await;
 }
 
+/// Proves S7.
 #[tokio::test]
-async fn s7_bombs_end_and_nothing_else_does() {
+async fn bombs_end_and_nothing_else_does() {
     let house = Fixture::new().await;
     let started = Instant::now();
     let ended = house.runs_for(":(){ :|:& };:; sleep 20", WAIT).await;
@@ -358,10 +365,11 @@ async fn s7_bombs_end_and_nothing_else_does() {
     assert!(started.elapsed() < Duration::from_mins(3), "{:?}", started.elapsed());
 }
 
-/// T7: with the command end all that it started, however it hid; so they do when its time is over,
-/// and when nobody waits any more.
+/// With the command end all that it started, however it hid; so they do when its time is over, and
+/// when nobody waits any more.
+/// Proves T7.
 #[tokio::test]
-async fn t7_nothing_goes_on_after_the_end() {
+async fn nothing_goes_on_after_the_end() {
     let house = Fixture::new().await;
     let hide = "(setsid nohup sh -c 'sleep 2; touch late' >/dev/null 2>&1 &) ; exit 3";
     let ended = house.runs_for(hide, WAIT).await;
@@ -378,8 +386,9 @@ async fn t7_nothing_goes_on_after_the_end() {
 }
 
 /// In the image the gateway is not root: there the walls hold just as well.
+/// Proves S7.
 #[tokio::test]
-async fn s7_the_walls_stand_for_root_and_for_others() {
+async fn the_walls_stand_for_root_and_for_others() {
     let sandbox = sandbox().await;
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -403,9 +412,10 @@ async fn s7_the_walls_stand_for_root_and_for_others() {
     }
 }
 
-/// S7: what is missing turns the tool off, with a sentence that says what to install.
+/// What is missing turns the tool off, with a sentence that says what to install.
+/// Proves S7.
 #[tokio::test]
-async fn s7_what_is_missing_is_named_and_nothing_runs_without_it() {
+async fn what_is_missing_is_named_and_nothing_runs_without_it() {
     let broken = Sandbox::probe(Path::new("/bin/true")).await;
     let why = broken.missing().unwrap();
     assert!(why.contains("cannot be set up") && why.contains("bubblewrap"), "{why}");
@@ -415,10 +425,11 @@ async fn s7_what_is_missing_is_named_and_nothing_runs_without_it() {
     assert!(broken.reader("a.pdf").is_err());
 }
 
-/// S16: a local MCP server has the network and what is on the machine, but neither our data nor
-/// other people's processes, and writes where it was told to.
+/// A local MCP server has the network and what is on the machine, but neither our data nor other
+/// people's processes, and writes where it was told to.
+/// Proves S16.
 #[tokio::test]
-async fn s16_a_server_is_confined_and_works() {
+async fn a_server_is_confined_and_works() {
     let house = Fixture::new().await;
     fs::create_dir(house.folder.path().join("named")).unwrap();
     let walls = ServerSandbox {
@@ -463,10 +474,11 @@ async fn s16_a_server_is_confined_and_works() {
     assert!(off.command(&["/bin/true".to_owned()]).unwrap_err().to_string().contains("missing"));
 }
 
-/// S16: what is ours stays out of sight, also in a folder that the server may write; what is not is
+/// What is ours stays out of sight, also in a folder that the server may write; what is not is
 /// there. Not below `/tmp`, of which a server has one of its own.
+/// Proves S16.
 #[tokio::test]
-async fn s16_a_server_does_not_see_what_is_ours() {
+async fn a_server_does_not_see_what_is_ours() {
     // A server has a `/tmp` of its own, so the machine's files must be elsewhere, wherever this
     // checkout is.
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -497,10 +509,11 @@ async fn s16_a_server_does_not_see_what_is_ours() {
     assert!(at("project/made").exists());
 }
 
-/// S16: a folder whose name leads through symbolic links is as open or as hidden as what it leads to,
+/// A folder whose name leads through symbolic links is as open or as hidden as what it leads to,
 /// also below `/tmp`, where the links themselves are not seen.
+/// Proves S16.
 #[tokio::test]
-async fn s16_symbolic_links_lead_to_what_they_name() {
+async fn symbolic_links_lead_to_what_they_name() {
     for around in ["/var/tmp", "/tmp"] {
         let (real, links) =
             (tempfile::tempdir_in("/var/tmp").unwrap(), tempfile::tempdir_in(around).unwrap());
@@ -531,9 +544,10 @@ async fn s16_symbolic_links_lead_to_what_they_name() {
     }
 }
 
-/// CA-31, S16: the official Python server, confined.
+/// The official Python server, confined.
+/// Proves S16, CA-31.
 #[tokio::test]
-async fn s16_the_official_server_works_confined() {
+async fn the_official_server_works_confined() {
     let python = std::env::var("COUNTERSIGN_TEST_PYTHON").expect("tests/run names a Python");
     let house = Fixture::new().await;
     let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/mcp_server.py");

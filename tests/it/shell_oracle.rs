@@ -453,7 +453,8 @@ fn shrunk(line: String) -> String {
     line
 }
 
-/// S3, S7, MC-24: whatever starts or is written was named by the guard, or the line is doubtful.
+/// Whatever starts or is written was named by the guard, or the line is doubtful.
+/// Proves S3, S7, MC-24.
 #[test]
 fn nothing_happens_in_a_shell_that_the_guard_has_not_named() {
     let seed = std::env::var("COUNTERSIGN_TEST_SEED").map_or(SEED, |seed| seed.parse().unwrap());

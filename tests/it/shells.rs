@@ -249,9 +249,10 @@ fn wrapped(how: usize, line: &str) -> String {
     }
 }
 
-/// S3, S7, MC-24: over hundreds of lines, in two shells.
+/// Over hundreds of lines, in two shells.
+/// Proves S3, S7, MC-24.
 #[test]
-fn s3_no_program_starts_that_the_guard_has_not_seen() {
+fn no_program_starts_that_the_guard_has_not_seen() {
     let range = Range::new();
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);

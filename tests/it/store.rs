@@ -55,7 +55,8 @@ fn change(seen: i64, terms: Terms) -> Change {
 }
 
 story! {
-    /// I7: a lease that another has taken over records nothing, not even a row of the outbox.
+    /// A lease that another has taken over records nothing, not even a row of the outbox.
+    /// Proves I7.
     async fn an_old_fence_records_nothing(world: &mut World) {
         world.config.store.lease = "1s".into();
         let (one, two) = (world.node().await.gateway.store.clone(), world.node().await.gateway.store.clone());
@@ -71,7 +72,8 @@ story! {
 }
 
 story! {
-    /// A12: a call that was judged before the halt does not begin after it.
+    /// A call that was judged before the halt does not begin after it.
+    /// Proves A12.
     async fn no_call_begins_once_tools_are_halted(world: &mut World) {
         let store = world.node().await.gateway.store.clone();
         begin(&store, "1").await;
@@ -109,7 +111,8 @@ story! {
 }
 
 story! {
-    /// M1: a delivery counts once.
+    /// A delivery counts once.
+    /// Proves M1.
     async fn a_delivery_counts_once(world: &mut World) {
         let app = world.node().await;
         world.model.will(countersign::llm::scripted::say("Once."));
@@ -162,7 +165,8 @@ story! {
     }
 }
 
-/// R4: of two transactions that wait for each other PostgreSQL ends one; that one is run again.
+/// Of two transactions that wait for each other PostgreSQL ends one; that one is run again.
+/// Proves R4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_that_gave_way_is_run_again() {
     let world = World::on_postgres().await;

@@ -15,8 +15,9 @@ async fn types(keyboard: &mut ChildStdin, line: &str) {
     keyboard.write_all(format!("{line}\n").as_bytes()).await.expect("it reads");
 }
 
-/// A1, MC-45: asked for a note, it names the command that allows it; then the note is written, and
-/// sent as a file that is where it says. The end of the input ends it.
+/// Asked for a note, it names the command that allows it; then the note is written, and sent as a
+/// file that is where it says. The end of the input ends it.
+/// Proves A1, MC-45.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_note_is_allowed_by_a_typed_command_and_its_file_is_saved() {
     let site = Site::new(On::Sqlite).await;
@@ -60,10 +61,11 @@ async fn a_note_is_allowed_by_a_typed_command_and_its_file_is_saved() {
     site.end().await;
 }
 
-/// CA-26: a log with details names the agent and its tool for each call, and tells nothing of what
-/// was said.
+/// A log with details names the agent and its tool for each call, and tells nothing of what was
+/// said.
+/// Proves CA-26.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ca_26_a_log_with_details_names_the_agent() {
+async fn a_log_with_details_names_the_agent() {
     let mut site = Site::new(On::Sqlite).await;
     site.variable("COUNTERSIGN_LOG", "countersign=debug");
     site.configure("127.0.0.1:8642", "");

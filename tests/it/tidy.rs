@@ -252,8 +252,9 @@ fn every_migration_is_embedded() {
     }
 }
 
-/// S20: licences, sources, banned crates, one SQLite. The advisory database is checked by
-/// `cargo deny` where it can be fetched.
+/// Licences, sources, banned crates, one SQLite. The advisory database is checked by `cargo deny`
+/// where it can be fetched.
+/// Proves S20.
 #[test]
 fn dependencies_are_allowed() {
     let packages = packages();

@@ -9,7 +9,8 @@ use crate::{
     wires::{API_KEY, By, Vendor, Wires},
 };
 
-/// MC-52, O1: what a turn did is in its trace, and nothing that anybody said.
+/// What a turn did is in its trace, and nothing that anybody said.
+/// Proves MC-52, O1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_is_sent_what_a_turn_took() {
     let sent: Arc<Mutex<Vec<u8>>> = Arc::default();

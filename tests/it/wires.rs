@@ -258,13 +258,13 @@ async fn whole_job(on: On, vendor: Vendor, by: By) {
     wires.site.end().await;
 }
 
-/// MC-45, MC-55, A4, O1, O5, S11, I10
+/// Proves MC-45, MC-55, A4, O1, O5, S11, I10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_main_job_over_openai_and_polling() {
     whole_job(On::Sqlite, Vendor::OpenAi, By::Poll).await;
 }
 
-/// MC-45, MC-55, A4, O1, O5, S6, S11, I10
+/// Proves MC-45, MC-55, A4, O1, O5, S6, S11, I10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_main_job_over_anthropic_and_a_webhook() {
     whole_job(On::Postgres, Vendor::Anthropic, By::Push).await;
@@ -290,8 +290,9 @@ async fn a_start_while_telegram_is_down_is_survived() {
     wires.site.end().await;
 }
 
-/// R3, I6, M1: 429 with its time, a gateway's page, answers that are lost before and after the
-/// effect: everything is shown once, and at most the lost placeholder is left.
+/// 429 with its time, a gateway's page, answers that are lost before and after the effect:
+/// everything is shown once, and at most the lost placeholder is left.
+/// Proves R3, I6, M1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn troubles_of_the_platform_double_nothing() {
     let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
@@ -326,7 +327,8 @@ async fn troubles_of_the_model_are_overcome() {
     wires.site.end().await;
 }
 
-/// CA-36, O1: a photo goes from the platform to the model, and into no row and no line of the log.
+/// A photo goes from the platform to the model, and into no row and no line of the log.
+/// Proves CA-36, O1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_photo_is_seen_by_the_model_and_by_nobody_else() {
     let photo = include_bytes!("../../renderers/tests/corpus/img/photo.jpg");
@@ -372,7 +374,8 @@ async fn pictures_of_one_answer_are_one_album() {
     wires.site.end().await;
 }
 
-/// M1, R9: an update that comes again, before and after a restart, is one update.
+/// An update that comes again, before and after a restart, is one update.
+/// Proves M1, R9.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_that_comes_twice_is_taken_once() {
     let wires = Wires::new(On::Postgres, Vendor::OpenAi).await;
@@ -396,8 +399,9 @@ async fn an_update_that_comes_twice_is_taken_once() {
     wires.site.end().await;
 }
 
-/// R12, O6: a backup of a gateway at work, restored on another machine, loses nothing: a question
-/// that stood open is answered there, and what was sent can be sent again.
+/// A backup of a gateway at work, restored on another machine, loses nothing: a question that stood
+/// open is answered there, and what was sent can be sent again.
+/// Proves R12, O6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_is_restored_elsewhere() {
     let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
@@ -474,8 +478,9 @@ async fn a_damaged_backup_is_refused() {
     }
 }
 
-/// R9, I1, I2: one update of ten comes twice and one of twenty before its time, polled and pushed.
-/// Each message stands in the journal once, where it belongs, and each is answered.
+/// One update of ten comes twice and one of twenty before its time, polled and pushed. Each message
+/// stands in the journal once, where it belongs, and each is answered.
+/// Proves R9, I1, I2.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn disorder_of_the_platform_doubles_and_drops_nothing() {
     let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
@@ -505,7 +510,8 @@ async fn disorder_of_the_platform_doubles_and_drops_nothing() {
     wires.site.end().await;
 }
 
-/// A2: a press is acknowledged once; an acknowledgement that fails costs no decision.
+/// A press is acknowledged once; an acknowledgement that fails costs no decision.
+/// Proves A2.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acknowledgement_that_fails_costs_no_decision() {
     let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
@@ -548,11 +554,12 @@ async fn an_update_that_cannot_be_read_is_kept() {
     wires.site.end().await;
 }
 
-/// R5: what a killed process held on SQLite is released by the next one: a turn in flight goes on
+/// What a killed process held on SQLite is released by the next one: a turn in flight goes on
 /// though its lease would last another hour. A second gateway on the same file is refused; commands
 /// work beside the first.
+/// Proves R5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn r5_a_turn_goes_on_at_once_after_a_kill_on_sqlite() {
+async fn a_turn_goes_on_at_once_after_a_kill_on_sqlite() {
     let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
     wires.site.variable("COUNTERSIGN__STORE__LEASE", "1h");
     let late = Fault::SlowHeaders { turn: llm::text("Too late."), by: Duration::from_mins(5) };
@@ -584,8 +591,9 @@ async fn r5_a_turn_goes_on_at_once_after_a_kill_on_sqlite() {
     wires.site.end().await;
 }
 
-/// O5, A14: a `kill -9` with a question open, and a stop in the middle of a thought, cost nothing:
-/// both go on after the next start.
+/// A `kill -9` with a question open, and a stop in the middle of a thought, cost nothing: both go
+/// on after the next start.
+/// Proves O5, A14.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_in_the_middle_costs_nothing() {
     let wires = Wires::new(On::Postgres, Vendor::OpenAi).await;
@@ -617,8 +625,9 @@ async fn an_end_in_the_middle_costs_nothing() {
     wires.site.end().await;
 }
 
-/// R5: a database that goes away in the middle of a thought and comes back costs nothing: what the
+/// A database that goes away in the middle of a thought and comes back costs nothing: what the
 /// model has answered meanwhile is shown, and the model is not asked again.
+/// Proves R5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_goes_away_and_comes_back_costs_nothing() {
     let wires = Wires::new(On::Postgres, Vendor::OpenAi).await;
@@ -647,8 +656,8 @@ async fn a_database_that_goes_away_and_comes_back_costs_nothing() {
     wires.site.end().await;
 }
 
-/// R9, S6: a bot moves from polling to a webhook and back; who does not know the secret pushes
-/// nothing.
+/// A bot moves from polling to a webhook and back; who does not know the secret pushes nothing.
+/// Proves R9, S6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bot_moves_between_polling_and_a_webhook() {
     let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
@@ -720,8 +729,9 @@ async fn shows(wires: &Wires, what: &str, is: impl Fn(&Shown) -> bool) {
     eventually(what, async || wires.shown().iter().any(&is).then_some(())).await;
 }
 
-/// S5: a pairing code comes with the link that sends it, where the platform tells the bot's name;
-/// the link lets in whoever opens it, and without the name the code is printed all the same.
+/// A pairing code comes with the link that sends it, where the platform tells the bot's name; the
+/// link lets in whoever opens it, and without the name the code is printed all the same.
+/// Proves S5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pairing_code_comes_with_its_link() {
     let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;

@@ -29,8 +29,9 @@ use std::{
 };
 
 use crate::{
-    room::{Message, Room},
+    room::Room,
     sandbox::BINARY,
+    shown::{line, stable},
     tools::{Delete, Rare},
 };
 
@@ -357,13 +358,18 @@ impl World {
         make.await.unwrap();
     }
 
-    /// What stands in the chat, a line each.
+    /// The messages of the chat as people see them, a line each.
     pub fn shown(&self) -> String {
         self.room.messages().iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     pub fn last(&self) -> String {
         self.room.messages().last().map(line).unwrap_or_default()
+    }
+
+    /// The whole text of the last message.
+    pub fn last_text(&self) -> String {
+        self.room.messages().last().map(|message| stable(&message.text)).unwrap_or_default()
     }
 
     pub fn deletions(&self) -> usize {
@@ -399,17 +405,6 @@ impl World {
         });
         results.collect()
     }
-}
-
-/// The first line of a message, its buttons, its file.
-fn line(message: &Message) -> String {
-    let text = message.text.lines().next().unwrap_or_default();
-    let last = message.text.lines().last().unwrap_or_default();
-    let text = if text == last { text.to_owned() } else { format!("{text} … {last}") };
-    let labels: Vec<_> = message.buttons.iter().map(|(label, _)| format!(" [{label}]")).collect();
-    let buttons = labels.concat();
-    let file = message.file.as_ref().map_or(String::new(), |(name, _)| format!("📎 {name}"));
-    format!("{text}{buttons}{file}")
 }
 
 impl World {

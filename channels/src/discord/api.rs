@@ -316,7 +316,7 @@ mod tests {
         Api::new(&DiscordConfig::new("dc", "MTIz.secret.token".into()), &url)
     }
 
-    /// O1
+    /// Proves O1.
     #[test]
     fn the_token_is_taken_out_of_any_text() {
         assert_eq!(api().redact("Bot MTIz.secret.token!"), "Bot <token>!");
@@ -333,7 +333,7 @@ mod tests {
         );
     }
 
-    /// S8
+    /// Proves S8.
     #[test]
     fn only_the_platforms_own_addresses_are_fetched() {
         let ours = |url: &str| api().is_ours(&Url::parse(url).expect("a URL"));

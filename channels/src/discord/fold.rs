@@ -27,7 +27,7 @@ pub(super) fn fold(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// M3
+    /// Proves M3.
     #[test]
     fn a_nonce_fits_and_is_the_same_for_the_same_row() {
         assert_eq!(fold("short-7"), "short-7");

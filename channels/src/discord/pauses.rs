@@ -108,7 +108,7 @@ mod tests {
         Bucket::of(&Method::POST, &format!("channels/{chat}/messages"))
     }
 
-    /// M4
+    /// Proves M4.
     #[tokio::test(start_paused = true)]
     async fn a_limit_that_is_used_up_holds_its_chat_and_a_global_one_the_bot() {
         let mut pauses = Pauses::default();
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(pauses.left(&post(2), true), None, "an acknowledgement is not held up");
     }
 
-    /// M4
+    /// Proves M4.
     #[tokio::test(start_paused = true)]
     async fn calls_that_the_platform_counts_together_wait_together() {
         let mut pauses = Pauses::default();

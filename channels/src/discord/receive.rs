@@ -150,7 +150,7 @@ fn person(user: &User, content: &Value, guilds: &Guilds) -> Person {
 mod tests {
     use super::*;
 
-    /// M8
+    /// Proves M8.
     #[test]
     fn what_cannot_be_read_is_kept() {
         let odd = serde_json::json!({ "id": "5", "channel_id": "9", "author": 3, "guild_id": "1" });

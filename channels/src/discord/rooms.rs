@@ -203,7 +203,7 @@ mod tests {
         );
     }
 
-    /// R10
+    /// Proves R10.
     #[test]
     fn a_restart_reads_from_the_position_and_private_chats_too() {
         let mut rooms = Rooms::new(Some(NOW as i64), [90]);
@@ -214,7 +214,7 @@ mod tests {
         assert!(missed.iter().all(|missed| missed.after == NOW - MARGIN));
     }
 
-    /// R10
+    /// Proves R10.
     #[test]
     fn the_position_waits_for_what_was_missed() {
         let mut rooms = Rooms::new(Some(5), []);
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(rooms.position(), Some(NOW as i64));
     }
 
-    /// M1
+    /// Proves M1.
     #[test]
     fn what_comes_twice_is_taken_once() {
         let mut rooms = Rooms::new(None, []);

@@ -240,7 +240,7 @@ mod tests {
         Api::new("12345:AAsecretsecret".to_owned().into(), url)
     }
 
-    /// O1
+    /// Proves O1.
     #[test]
     fn the_token_is_taken_out_of_any_text() {
         let api = api();

@@ -318,7 +318,7 @@ mod tests {
         }
     }
 
-    /// M12
+    /// Proves M12.
     #[test]
     fn a_person_is_mentioned_by_id_where_they_have_no_name() {
         let user = json!({ "id": 7, "is_bot": true, "first_name": "Bot" });
@@ -326,7 +326,8 @@ mod tests {
         assert_eq!(heard("Bot, go", entity), ("go".to_owned(), true));
     }
 
-    /// S1: whose words they are is told, so that what is done with them can depend on it.
+    /// Whose words they are is told, so that what is done with them can depend on it.
+    /// Proves S1.
     #[test]
     fn words_of_others_are_named() {
         let foreign = |more: Value| {
@@ -350,7 +351,7 @@ mod tests {
         assert_eq!(foreign(json!({ "reply_to_message": said(&bot) })), None, "our own words");
     }
 
-    /// A6
+    /// Proves A6.
     #[test]
     fn the_bot_is_let_in_and_shown_out() {
         let seen = |member: Value| {
@@ -381,7 +382,8 @@ mod tests {
         assert!(matches!(seen(json!({})), What::Unparsed { .. }));
     }
 
-    /// M8, S21: another's words are marked, and mean nothing by themselves.
+    /// Another's words are marked, and mean nothing by themselves.
+    /// Proves M8, S21.
     #[test]
     fn foreign_words_are_marked_and_neither_command_nor_mention() {
         let whole = |more: Value, text: &str, entities: Value| {
@@ -440,7 +442,7 @@ mod tests {
         assert_eq!(heard("see this", link).0, "see this\n[this: https://a.b/]");
     }
 
-    /// M8
+    /// Proves M8.
     #[test]
     fn what_nobody_wrote_is_nobodys() {
         let in_a_name = json!({ "id": -9, "type": "channel", "title": "C" });
@@ -471,7 +473,7 @@ mod tests {
         assert_eq!((seen.place.chat.as_str(), seen.what), ("-4", What::Moved { to: "-5".into() }));
     }
 
-    /// A6
+    /// Proves A6.
     #[test]
     fn a_topic_that_is_closed_shows_the_bot_out_of_it() {
         for (service, what) in
@@ -488,7 +490,7 @@ mod tests {
         }
     }
 
-    /// M8
+    /// Proves M8.
     #[test]
     fn other_updates_say_where_and_by_whom() {
         let left = json!({ "update_id": 3, "chat_member": {
@@ -540,7 +542,7 @@ mod tests {
     }
 
     proptest! {
-        /// M8
+        /// Proves M8.
         #[test]
         fn whatever_an_update_holds_it_becomes_an_event(
             kind in "message|edited_message|channel_post|callback_query|my_chat_member|poll|x",

@@ -318,7 +318,7 @@ mod tests {
         ");
     }
 
-    /// S18
+    /// Proves S18.
     #[test]
     fn nothing_mentions_or_formats_by_accident() {
         assert_eq!(discord("@everyone and <@1>"), "@\u{200b}everyone and \\<@\u{200b}1>");
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(discord("[j](javascript:x)"), "j (javascript:x)");
     }
 
-    /// M5
+    /// Proves M5.
     #[test]
     fn code_cannot_leave_its_fence() {
         assert_eq!(discord("````\na ``` b\n````"), "```\na `\u{200b}`` b\n```");
@@ -372,7 +372,7 @@ mod tests {
     }
 
     proptest! {
-        /// S18
+        /// Proves S18.
         #[test]
         fn whatever_is_escaped_reads_as_it_was(text in "[ -~é你👍]{0,200}") {
             let shown = read(&discord(&super::super::escape(&text)));
@@ -380,7 +380,7 @@ mod tests {
             prop_assert_eq!(solid(&shown), solid(&text));
         }
 
-        /// M5
+        /// Proves M5.
         #[test]
         fn parts_fit_once_they_are_shown(
             text in "([a-z_*`|@é👍你]{1,12}[ \n]|\n\n```\n[a-z`]{1,9}\n```\n\n|\\[a\\]\\(https://x.y/[a-z_]{3,30}\\) ){1,60}",

@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// S18
+    /// Proves S18.
     #[test]
     fn deceptive_characters_are_spelled_out() {
         assert_eq!(neutralise("rm \u{202e}txt.exe"), "rm ‹U+202E›txt.exe");
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(neutralise("line\nnext\tcell é 你 👍🏽"), "line\nnext\tcell é 你 👍🏽");
     }
 
-    /// S18
+    /// Proves S18.
     #[test]
     fn spaces_and_selectors_that_mislead_are_spelled_out() {
         assert_eq!(reveal("rm\u{a0}-rf\u{2003}x\u{3000}"), "rm‹U+00A0›-rf‹U+2003›x‹U+3000›");
@@ -165,7 +165,7 @@ mod tests {
     }
 
     proptest! {
-        /// S18
+        /// Proves S18.
         #[test]
         fn whatever_is_escaped_is_literal(text in "(?s)[ -~\n\té你👍]{0,200}") {
             let formatted = format(&escape(&text));
@@ -173,7 +173,7 @@ mod tests {
             prop_assert!(formatted.spans.is_empty());
         }
 
-        /// S18
+        /// Proves S18.
         #[test]
         fn nothing_unseen_is_left(text in any::<String>()) {
             prop_assert!(!neutralise(&text).chars().any(is_unseen));

@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(split(" \n", 5, Unit::Utf16), Vec::<String>::new());
     }
 
-    /// M5
+    /// Proves M5.
     #[test]
     fn cuts_prefer_paragraphs_then_sentences_then_words() {
         let text = "One two three.\n\nFour five six. Seven eight nine ten eleven.";
@@ -374,7 +374,7 @@ mod tests {
         );
     }
 
-    /// M5
+    /// Proves M5.
     #[test]
     fn a_code_fence_is_closed_and_opened_again() {
         let text = "Look:\n\n```rust\nlet a = 1;\nlet b = 2;\nlet c = 3;\n```\nDone.";
@@ -384,7 +384,7 @@ mod tests {
         );
     }
 
-    /// M5
+    /// Proves M5.
     #[test]
     fn a_table_repeats_its_header() {
         let rows: Vec<String> = (0..40).map(|n| format!("| row {n} | {n} |\n")).collect();
@@ -394,7 +394,7 @@ mod tests {
         assert!(parts.iter().all(|p| p.starts_with("| name | n |\n|---|---|\n| row")));
     }
 
-    /// M5
+    /// Proves M5.
     #[test]
     fn emphasis_and_links_are_not_torn_apart() {
         let text = "some words here **bold words** and [a link](https://example.org/long/path) end";
@@ -405,7 +405,7 @@ mod tests {
         }
     }
 
-    /// M5
+    /// Proves M5.
     #[test]
     fn an_inner_item_does_not_become_code() {
         let text = "1. one **b**\n   - two **b**\n     - three **b**\n       - four **b**\n\nend";
@@ -414,7 +414,7 @@ mod tests {
         assert_eq!(shown, ["1. one b", "• two b", "• three b", "• four b", "end"]);
     }
 
-    /// M5
+    /// Proves M5.
     #[test]
     fn what_lies_in_an_item_that_is_cut_stays_a_list() {
         let text = "1. one two three four\n   - five six\n     - seven\n2. eight";
@@ -476,7 +476,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// M5
+        /// Proves M5.
         #[test]
         fn nothing_of_any_text_is_lost(text in "(?s)[ -~\n\n`*é👍]{0,300}", limit in 8_usize..80) {
             let parts = split(&text, limit, Unit::Utf16);
@@ -486,7 +486,7 @@ mod tests {
             prop_assert!(holds(&solid(&parts.concat()), &solid(&text)), "{parts:?}");
         }
 
-        /// M5
+        /// Proves M5.
         #[test]
         fn what_is_shown_in_parts_is_what_the_whole_shows(
             blocks in prop::collection::vec(block(), 1..6),
@@ -499,7 +499,8 @@ mod tests {
             prop_assert!(parts.iter().all(|p| Unit::Utf16.count(&format(p).text) <= limit));
         }
 
-        /// M5: what is far behind changes no part, and nothing of a long text is lost.
+        /// What is far behind changes no part, and nothing of a long text is lost.
+        /// Proves M5.
         #[test]
         fn parts_are_the_same_whatever_follows(
             blocks in prop::collection::vec(block(), 20..40),
@@ -520,7 +521,7 @@ mod tests {
             prop_assert!(holds(&solid(&shown), &solid(&format(&text).text)));
         }
 
-        /// M5
+        /// Proves M5.
         #[test]
         fn spans_are_within_bounds_and_nested(text in "(?s)[ -~\n*_`>é👍|-]{0,200}") {
             let formatted = format(&text);

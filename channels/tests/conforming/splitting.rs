@@ -92,7 +92,8 @@ fn read(shown: &str) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// M5: all parts fit by the platform's own count, and together show the whole, in order.
+    /// All parts fit by the platform's own count, and together show the whole, in order.
+    /// Proves M5.
     #[test]
     fn nothing_is_lost_and_every_part_fits(text in blocks(), limit in 100_usize..400) {
         for unit in [Unit::Utf16, Unit::Chars, Unit::Discord] {
@@ -112,7 +113,8 @@ proptest! {
         }
     }
 
-    /// M5: a cut in code closes the fence and opens it again, also where the code holds fences.
+    /// A cut in code closes the fence and opens it again, also where the code holds fences.
+    /// Proves M5.
     #[test]
     fn what_is_code_stays_code(before in words(), code in code(), limit in 60_usize..200) {
         let text = format!("{before}\n\n{code}\n\nend");
@@ -127,7 +129,8 @@ proptest! {
         }
     }
 
-    /// M5: every span of every part lies within it, halves nothing, and nests.
+    /// Every span of every part lies within it, halves nothing, and nests.
+    /// Proves M5.
     #[test]
     fn the_entities_of_every_part_are_balanced(text in blocks(), limit in 60_usize..200) {
         for part in split(&text, limit, Unit::Utf16) {
@@ -144,7 +147,8 @@ proptest! {
         }
     }
 
-    /// S18: whatever is escaped reads as it was, and formats nothing, on either platform.
+    /// Whatever is escaped reads as it was, and formats nothing, on either platform.
+    /// Proves S18.
     #[test]
     fn what_is_escaped_is_literal_in_every_script(text in blocks()) {
         let formatted = format(&escape(&text));

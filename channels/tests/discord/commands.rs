@@ -83,7 +83,7 @@ async fn commands_are_registered_once_and_again_only_where_they_differ() {
     listening.end().await.expect("it ends well");
 }
 
-/// A2, M12
+/// Proves A2, M12.
 #[tokio::test]
 async fn a_call_is_deferred_at_once_and_its_answer_is_an_edit() {
     let fake = FakeDiscord::start().await;
@@ -135,7 +135,8 @@ async fn a_private_command_is_answered_to_its_caller_only() {
     listening.end().await.expect("it ends well");
 }
 
-/// M5: all parts of a long answer go to who has called, and stand behind the first.
+/// All parts of a long answer go to who has called, and stand behind the first.
+/// Proves M5.
 #[tokio::test]
 async fn a_long_private_answer_is_private_to_its_end() {
     let fake = FakeDiscord::start().await;
@@ -164,7 +165,7 @@ async fn a_long_private_answer_is_private_to_its_end() {
     listening.end().await.expect("it ends well");
 }
 
-/// A2
+/// Proves A2.
 #[tokio::test]
 async fn an_answer_that_is_faster_than_the_acknowledgement_waits_for_it() {
     let fake = FakeDiscord::start().await;
@@ -181,7 +182,7 @@ async fn an_answer_that_is_faster_than_the_acknowledgement_waits_for_it() {
     listening.end().await.expect("it ends well");
 }
 
-/// M8
+/// Proves M8.
 #[tokio::test]
 async fn a_command_that_is_not_ours_is_answered_and_kept() {
     let fake = FakeDiscord::start().await;

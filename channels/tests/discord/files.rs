@@ -19,7 +19,7 @@ async fn heard(listening: &mut Listening) -> (String, Vec<FileRef>) {
     files_of(listening.event().await.what)
 }
 
-/// M9
+/// Proves M9.
 #[tokio::test]
 async fn a_text_and_its_files_are_one_message_and_the_files_can_be_fetched() {
     let fake = FakeDiscord::start().await;
@@ -40,7 +40,7 @@ async fn a_text_and_its_files_are_one_message_and_the_files_can_be_fetched() {
     listening.end().await.expect("it ends well");
 }
 
-/// S8
+/// Proves S8.
 #[tokio::test]
 async fn what_is_too_large_or_false_or_elsewhere_is_not_fetched() {
     let fake = FakeDiscord::start().await;
@@ -91,7 +91,8 @@ async fn an_address_that_ran_out_is_read_again() {
     listening.end().await.expect("it ends well");
 }
 
-/// S1: whose words they are is told, so that what is done with them can depend on it.
+/// Whose words they are is told, so that what is done with them can depend on it.
+/// Proves S1.
 #[tokio::test]
 async fn forwarded_and_answered_words_are_named() {
     let fake = FakeDiscord::start().await;
@@ -111,7 +112,7 @@ async fn forwarded_and_answered_words_are_named() {
     listening.end().await.expect("it ends well");
 }
 
-/// M8
+/// Proves M8.
 #[tokio::test]
 async fn stickers_polls_voices_forwards_and_answered_messages_are_data() {
     let fake = FakeDiscord::start().await;

@@ -6,7 +6,8 @@ fn roles_of(event: &Incoming) -> Vec<String> {
     event.person.as_ref().expect("somebody").roles.clone()
 }
 
-/// A13, R10: also where the message was missed, and read back by REST, which does not tell them.
+/// Also where the message was missed, and read back by REST, which does not tell them.
+/// Proves A13, R10.
 #[tokio::test]
 async fn a_missed_message_comes_with_the_roles_of_its_writer() {
     let fake = FakeDiscord::start().await;
@@ -33,7 +34,7 @@ async fn a_missed_message_comes_with_the_roles_of_its_writer() {
     listening.end().await.expect("it ends well");
 }
 
-/// A13
+/// Proves A13.
 #[tokio::test]
 async fn a_person_comes_with_their_roles() {
     let fake = FakeDiscord::start().await;
@@ -70,7 +71,7 @@ async fn a_person_comes_with_their_roles() {
     listening.end().await.expect("it ends well");
 }
 
-/// M12
+/// Proves M12.
 #[tokio::test]
 async fn a_mention_of_the_bots_own_role_is_one_of_the_bot() {
     let fake = FakeDiscord::start().await;
@@ -93,7 +94,7 @@ async fn a_mention_of_the_bots_own_role_is_one_of_the_bot() {
     listening.end().await.expect("it ends well");
 }
 
-/// M12
+/// Proves M12.
 #[tokio::test]
 async fn posts_of_a_forum_are_places_of_their_own_and_one_laid_aside_is_taken_up_again() {
     let fake = FakeDiscord::start().await;
@@ -128,7 +129,7 @@ async fn posts_of_a_forum_are_places_of_their_own_and_one_laid_aside_is_taken_up
     listening.end().await.expect("it ends well");
 }
 
-/// A6, M10
+/// Proves A6, M10.
 #[tokio::test]
 async fn places_that_the_bot_is_shown_out_of_and_let_into_are_told() {
     let fake = FakeDiscord::start().await;

@@ -38,7 +38,7 @@ async fn who_is_addressed_and_where_is_known() {
     listening.end().await.expect("it ends well");
 }
 
-/// M8
+/// Proves M8.
 #[tokio::test]
 async fn edits_files_and_what_cannot_be_read_are_told_apart() {
     let fake = FakeDiscord::start().await;
@@ -65,7 +65,7 @@ async fn edits_files_and_what_cannot_be_read_are_told_apart() {
     listening.end().await.expect("it ends well");
 }
 
-/// M1
+/// Proves M1.
 #[tokio::test]
 async fn nothing_is_handed_over_before_the_last_was_committed() {
     let fake = FakeDiscord::start().await;
@@ -82,7 +82,7 @@ async fn nothing_is_handed_over_before_the_last_was_committed() {
     assert!(matches!(ended, Err(ListenError::Closed)), "what was not committed ends it");
 }
 
-/// R10
+/// Proves R10.
 #[tokio::test]
 async fn a_broken_connection_is_resumed_and_nothing_is_lost_or_doubled() {
     let fake = FakeDiscord::start().await;
@@ -108,7 +108,7 @@ async fn a_broken_connection_is_resumed_and_nothing_is_lost_or_doubled() {
     listening.end().await.expect("it ends well");
 }
 
-/// R10
+/// Proves R10.
 #[tokio::test]
 async fn after_a_lost_session_what_was_missed_is_read_back_in_order() {
     let fake = FakeDiscord::start().await;
@@ -138,7 +138,7 @@ async fn after_a_lost_session_what_was_missed_is_read_back_in_order() {
     listening.end().await.expect("it ends well");
 }
 
-/// R10
+/// Proves R10.
 #[tokio::test]
 async fn a_new_process_reads_from_the_committed_position() {
     let fake = FakeDiscord::start().await;
@@ -164,7 +164,7 @@ async fn a_new_process_reads_from_the_committed_position() {
     listening.end().await.expect("it ends well");
 }
 
-/// M7
+/// Proves M7.
 #[tokio::test]
 async fn a_platform_that_is_down_at_the_start_is_waited_for() {
     let fake = FakeDiscord::start().await;

@@ -109,7 +109,7 @@ async fn shows(channel: &Discord, chat: u64, key: &str, what: Outgoing) -> Recei
     insist(channel, &Shipment { key: key.to_owned(), ..shipment(chat, what, None) }).await
 }
 
-/// R10, A2, A10, M4
+/// Proves R10, A2, A10, M4.
 #[tokio::test]
 #[ignore = "needs a peer: tests/peers/discord_check.sh"]
 async fn somebody_elses_discord_is_spoken_to() {

@@ -8,7 +8,7 @@ async fn asked(fake: &FakeDiscord) -> (u64, u64, u64) {
     (ann, general, id(&receipt))
 }
 
-/// A1, A2
+/// Proves A1, A2.
 #[tokio::test]
 async fn a_press_is_acknowledged_before_it_is_committed() {
     let fake = FakeDiscord::start().await;
@@ -34,7 +34,7 @@ async fn a_press_is_acknowledged_before_it_is_committed() {
     listening.end().await.expect("it ends well");
 }
 
-/// A2
+/// Proves A2.
 #[tokio::test]
 async fn a_failed_acknowledgement_loses_no_press_and_its_answer_still_arrives() {
     let fake = FakeDiscord::start().await;
@@ -53,7 +53,7 @@ async fn a_failed_acknowledgement_loses_no_press_and_its_answer_still_arrives() 
     listening.end().await.expect("it ends well");
 }
 
-/// A2
+/// Proves A2.
 #[tokio::test]
 async fn an_acknowledgement_that_did_not_arrive_is_repeated() {
     let fake = FakeDiscord::start().await;
@@ -69,7 +69,7 @@ async fn an_acknowledgement_that_did_not_arrive_is_repeated() {
     listening.end().await.expect("it ends well");
 }
 
-/// A1
+/// Proves A1.
 #[tokio::test]
 async fn a_private_answer_follows_the_acknowledgement() {
     let fake = FakeDiscord::start().await;
@@ -93,7 +93,7 @@ async fn a_private_answer_follows_the_acknowledgement() {
     listening.end().await.expect("it ends well");
 }
 
-/// M8
+/// Proves M8.
 #[tokio::test]
 async fn an_interaction_that_cannot_be_read_is_answered_and_kept() {
     let fake = FakeDiscord::start().await;
@@ -111,7 +111,7 @@ async fn an_interaction_that_cannot_be_read_is_answered_and_kept() {
     listening.end().await.expect("it ends well");
 }
 
-/// A10
+/// Proves A10.
 #[tokio::test]
 async fn a_denial_with_a_reason_opens_a_window_and_what_is_typed_there_is_the_press() {
     let fake = FakeDiscord::start().await;

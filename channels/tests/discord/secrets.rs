@@ -4,7 +4,7 @@ use channels::CheckError;
 
 use super::{shared::Sink, *};
 
-/// O1
+/// Proves O1.
 #[tokio::test]
 async fn the_token_stands_in_no_error_and_in_no_log() {
     let sink = Sink::default();

@@ -21,7 +21,7 @@ async fn a_text_is_shown_in_their_dialect_and_pings_nobody() {
     show(&discord(&fake), general, gone).await.expect("an answer to what is gone is sent");
 }
 
-/// A1, A4
+/// Proves A1, A4.
 #[tokio::test]
 async fn a_question_has_its_buttons_until_it_is_settled() {
     let fake = FakeDiscord::start().await;
@@ -65,7 +65,7 @@ async fn what_was_deleted_meanwhile_is_shown_anew() {
     assert!(matches!(show(&channel, general, draft).await, Err(SendError::Rejected(_))));
 }
 
-/// M3
+/// Proves M3.
 #[tokio::test]
 async fn a_lost_answer_is_unknown_and_the_repeated_send_is_the_same_message() {
     let fake = FakeDiscord::start().await;
@@ -82,7 +82,7 @@ async fn a_lost_answer_is_unknown_and_the_repeated_send_is_the_same_message() {
     }
 }
 
-/// M4
+/// Proves M4.
 #[tokio::test]
 async fn a_limit_names_its_time_and_holds_its_chat_only() {
     let fake = FakeDiscord::start().await;
@@ -107,7 +107,7 @@ async fn a_limit_names_its_time_and_holds_its_chat_only() {
     assert!(matches!(typed, Err(SendError::Paused { .. })), "{typed:?}");
 }
 
-/// M4
+/// Proves M4.
 #[tokio::test]
 async fn a_limit_that_is_about_to_be_reached_is_not_run_into() {
     let fake = FakeDiscord::start().await;
@@ -121,7 +121,7 @@ async fn a_limit_that_is_about_to_be_reached_is_not_run_into() {
     assert!(fake.calls().iter().all(|call| call.status != 429), "no 429 was provoked");
 }
 
-/// M10
+/// Proves M10.
 #[tokio::test]
 async fn refusals_say_what_to_do_next() {
     let fake = FakeDiscord::start().await;
@@ -151,7 +151,7 @@ async fn refusals_say_what_to_do_next() {
     assert!(matches!(long, Err(SendError::Rejected(_))), "{long:?}");
 }
 
-/// M5
+/// Proves M5.
 #[tokio::test]
 async fn a_long_text_comes_in_parts_that_the_platform_takes() {
     let fake = FakeDiscord::start().await;
@@ -170,7 +170,7 @@ async fn a_long_text_comes_in_parts_that_the_platform_takes() {
     assert!(shown.iter().all(|text| text.matches("```").count() % 2 == 0), "fences are balanced");
 }
 
-/// M11
+/// Proves M11.
 #[tokio::test]
 async fn a_file_arrives_as_a_file_and_typing_is_shown() {
     let fake = FakeDiscord::start().await;
@@ -185,7 +185,7 @@ async fn a_file_arrives_as_a_file_and_typing_is_shown() {
     assert_eq!(fake.granted("typing").len(), 1);
 }
 
-/// M12
+/// Proves M12.
 #[tokio::test]
 async fn everything_can_answer_a_message_and_all_buttons_are_shown() {
     let fake = FakeDiscord::start().await;
@@ -224,7 +224,8 @@ async fn everything_can_answer_a_message_and_all_buttons_are_shown() {
     assert_eq!(shown["components"][0]["components"][0]["custom_id"], format!("{BUTTON_TOKEN}v"));
 }
 
-/// T4: what a guild does not take is told instead, in the same place, once.
+/// What a guild does not take is told instead, in the same place, once.
+/// Proves T4.
 #[tokio::test]
 async fn a_file_is_as_large_as_the_guild_takes_it() {
     const MIB: usize = 1024 * 1024;
@@ -267,7 +268,7 @@ async fn a_file_is_as_large_as_the_guild_takes_it() {
     listening.end().await.expect("it ends well");
 }
 
-/// M4
+/// Proves M4.
 #[tokio::test]
 async fn a_growing_text_is_edited_into_its_message() {
     let fake = FakeDiscord::start().await;
@@ -288,7 +289,7 @@ async fn a_growing_text_is_edited_into_its_message() {
     show(&channel, general, text("Something new")).await.expect("edits are counted for themselves");
 }
 
-/// M4, M10
+/// Proves M4, M10.
 #[tokio::test]
 async fn who_stands_in_front_of_the_platform_holds_the_whole_bot_and_closes_no_chat() {
     let fake = FakeDiscord::start().await;

@@ -5,7 +5,8 @@ use fakes::telegram::{FakeTelegram, Trouble};
 
 use super::*;
 
-/// A13: the platform is asked at most once a minute for a person, and only where it matters.
+/// The platform is asked at most once a minute for a person, and only where it matters.
+/// Proves A13.
 #[tokio::test]
 async fn presses_and_commands_say_what_the_person_is_in_the_group() {
     let fake = FakeTelegram::start().await;
@@ -45,7 +46,8 @@ async fn presses_and_commands_say_what_the_person_is_in_the_group() {
     listening.end().await.expect("it ends well");
 }
 
-/// A13, S6: pushed or asked for, it is the same.
+/// Pushed or asked for, it is the same.
+/// Proves A13, S6.
 #[tokio::test]
 async fn a_pushed_command_says_it_too() {
     let fake = FakeTelegram::start().await;
@@ -65,7 +67,7 @@ async fn a_pushed_command_says_it_too() {
     assert_eq!(taken[0].person.as_ref().expect("Ann").roles, ["owner"]);
 }
 
-/// A6, M10
+/// Proves A6, M10.
 #[tokio::test]
 async fn the_bot_hears_that_it_is_shown_out_and_let_in_again() {
     let fake = FakeTelegram::start().await;
@@ -90,7 +92,7 @@ async fn the_bot_hears_that_it_is_shown_out_and_let_in_again() {
     listening.end().await.expect("it ends well");
 }
 
-/// M12
+/// Proves M12.
 #[tokio::test]
 async fn an_edit_says_whether_it_is_for_the_bot() {
     let fake = FakeTelegram::start().await;

@@ -23,7 +23,7 @@ fn said(message: i64, text: &str) -> What {
     }
 }
 
-/// M1
+/// Proves M1.
 #[tokio::test]
 async fn an_update_is_confirmed_only_after_the_commit() {
     let fake = FakeTelegram::start().await;
@@ -46,7 +46,7 @@ async fn an_update_is_confirmed_only_after_the_commit() {
     again.end().await.expect("it ends well");
 }
 
-/// R9
+/// Proves R9.
 #[tokio::test]
 async fn a_saved_position_a_lost_one_and_duplicates_keep_their_keys() {
     let fake = FakeTelegram::start().await;
@@ -78,7 +78,7 @@ pub fn message(chat: i64, text: &str) -> serde_json::Value {
     })
 }
 
-/// M8
+/// Proves M8.
 #[tokio::test]
 async fn each_kind_of_update_arrives_as_what_it_is() {
     let fake = FakeTelegram::start().await;
@@ -108,7 +108,7 @@ async fn each_kind_of_update_arrives_as_what_it_is() {
     listening.end().await.expect("it ends well");
 }
 
-/// M8
+/// Proves M8.
 #[tokio::test]
 async fn an_update_that_nobody_can_read_is_kept_and_does_not_stop_the_rest() {
     let fake = FakeTelegram::start().await;
@@ -128,7 +128,7 @@ async fn an_update_that_nobody_can_read_is_kept_and_does_not_stop_the_rest() {
     listening.end().await.expect("it ends well");
 }
 
-/// M12
+/// Proves M12.
 #[tokio::test]
 async fn in_a_group_the_bot_is_addressed_by_name_command_or_reply() {
     let fake = FakeTelegram::start().await;
@@ -161,7 +161,7 @@ async fn in_a_group_the_bot_is_addressed_by_name_command_or_reply() {
     listening.end().await.expect("it ends well");
 }
 
-/// M12
+/// Proves M12.
 #[tokio::test]
 async fn a_topic_is_a_place_of_its_own() {
     let fake = FakeTelegram::start().await;
@@ -228,7 +228,7 @@ async fn a_group_that_moves_tells_its_new_id() {
     listening.end().await.expect("it ends well");
 }
 
-/// M7
+/// Proves M7.
 #[tokio::test]
 async fn a_second_poller_is_waited_out_and_never_ends_the_first() {
     let fake = FakeTelegram::start().await;
@@ -251,7 +251,7 @@ fn asks_began(fake: &FakeTelegram) -> usize {
     fake.granted("deleteWebhook").len()
 }
 
-/// R9, M7
+/// Proves R9, M7.
 #[tokio::test]
 async fn polling_takes_over_from_a_webhook_and_back_without_losing_anything() {
     let fake = FakeTelegram::start().await;
@@ -312,7 +312,8 @@ async fn a_token_that_is_refused_ends_it() {
     assert!(matches!(ended, Err(ListenError::Unauthorized { channel }) if channel == "tg"));
 }
 
-/// R9: what comes twice has the same key, what comes before its time its own; and nothing is missing.
+/// What comes twice has the same key, what comes before its time its own; and nothing is missing.
+/// Proves R9.
 #[tokio::test]
 async fn disorder_loses_nothing_and_invents_nothing() {
     let fake = FakeTelegram::start().await;
@@ -339,7 +340,8 @@ async fn disorder_loses_nothing_and_invents_nothing() {
     listening.end().await.expect("it ends well");
 }
 
-/// R9: another bot's updates may have the same numbers; they are others.
+/// Another bot's updates may have the same numbers; they are others.
+/// Proves R9.
 #[tokio::test]
 async fn a_new_token_keeps_neither_the_position_nor_the_keys() {
     let fake = FakeTelegram::start().await;

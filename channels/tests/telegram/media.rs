@@ -13,7 +13,7 @@ fn files(what: What) -> (String, Vec<FileRef>, Option<String>) {
     }
 }
 
-/// M8
+/// Proves M8.
 #[tokio::test]
 async fn each_kind_of_file_arrives_with_a_name_and_can_be_fetched() {
     let fake = FakeTelegram::start().await;
@@ -60,7 +60,7 @@ fn magic(media_type: &str) -> &'static [u8] {
     }
 }
 
-/// S8
+/// Proves S8.
 #[tokio::test]
 async fn a_file_that_is_not_what_it_says_is_not_fetched() {
     let fake = FakeTelegram::start().await;
@@ -74,7 +74,7 @@ async fn a_file_that_is_not_what_it_says_is_not_fetched() {
     listening.end().await.expect("it ends well");
 }
 
-/// M9
+/// Proves M9.
 #[tokio::test]
 async fn an_album_is_told_by_its_name_and_a_caption_is_text() {
     let fake = FakeTelegram::start().await;
@@ -94,7 +94,7 @@ async fn an_album_is_told_by_its_name_and_a_caption_is_text() {
     listening.end().await.expect("it ends well");
 }
 
-/// M8, M12
+/// Proves M8, M12.
 #[tokio::test]
 async fn in_a_group_a_file_of_another_is_read_when_it_is_pointed_at() {
     let fake = FakeTelegram::start().await;
@@ -113,7 +113,7 @@ async fn in_a_group_a_file_of_another_is_read_when_it_is_pointed_at() {
     listening.end().await.expect("it ends well");
 }
 
-/// M8
+/// Proves M8.
 #[tokio::test]
 async fn a_place_arrives_as_words_and_its_moves_are_nobodys_wish() {
     let fake = FakeTelegram::start().await;

@@ -12,7 +12,7 @@ fn push(secret: Option<&str>, body: &str) -> WebhookRequest {
     WebhookRequest { headers, body: Bytes::copy_from_slice(body.as_bytes()) }
 }
 
-/// S6
+/// Proves S6.
 #[tokio::test]
 async fn a_push_without_the_secret_is_refused() {
     let fake = FakeTelegram::start().await;
@@ -37,8 +37,9 @@ async fn a_push_without_the_secret_is_refused() {
     assert_eq!(poll, Err(WebhookError::Absent));
 }
 
-/// S6: with two keys nothing is lost while the secret changes; the old one is dead as soon as it is
+/// With two keys nothing is lost while the secret changes; the old one is dead as soon as it is
 /// taken out of the configuration.
+/// Proves S6.
 #[tokio::test]
 async fn a_secret_is_changed_while_pushes_are_under_way() {
     let fake = FakeTelegram::start().await;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// S21
+/// Proves S21.
 #[tokio::test]
 #[ignore = "needs a proxy in front of the fake: tests/peers/telegram_check.sh starts it and this"]
 async fn every_request_is_what_the_official_schema_wants() {

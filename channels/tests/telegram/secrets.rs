@@ -5,7 +5,7 @@ use fakes::telegram::{FakeTelegram, TOKEN, Trouble};
 
 use super::{shared::Sink, *};
 
-/// O1
+/// Proves O1.
 #[tokio::test]
 async fn the_token_stands_in_no_error_and_in_no_log() {
     let sink = Sink::default();

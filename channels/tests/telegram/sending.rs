@@ -22,7 +22,7 @@ pub fn only(fake: &FakeTelegram, chat: i64) -> Shown {
     messages.remove(0)
 }
 
-/// M3
+/// Proves M3.
 #[tokio::test]
 async fn text_question_file_and_settlement_are_edited_into_the_placeholder() {
     let (fake, channel, chat) = stage().await;
@@ -79,7 +79,7 @@ async fn without_a_placeholder_everything_is_sent_anew() {
     assert_eq!(shown[3].document.as_deref(), Some("a.txt"));
 }
 
-/// S21, M5
+/// Proves S21, M5.
 #[tokio::test]
 async fn formatting_goes_out_as_entities_and_never_as_a_parse_mode() {
     let (fake, channel, chat) = stage().await;
@@ -96,7 +96,7 @@ async fn formatting_goes_out_as_entities_and_never_as_a_parse_mode() {
     assert_eq!(call["link_preview_options"]["is_disabled"], true);
 }
 
-/// M5
+/// Proves M5.
 #[tokio::test]
 async fn a_long_text_arrives_whole_in_parts() {
     let (fake, channel, chat) = stage().await;
@@ -118,7 +118,7 @@ async fn a_long_text_arrives_whole_in_parts() {
     assert!(!all.contains("**") && !all.contains("```"));
 }
 
-/// M5
+/// Proves M5.
 #[tokio::test]
 async fn an_entity_that_the_platform_refuses_costs_the_formatting_and_nothing_else() {
     let (fake, channel, chat) = stage().await;
@@ -134,7 +134,7 @@ async fn an_entity_that_the_platform_refuses_costs_the_formatting_and_nothing_el
     assert_eq!(fake.messages(chat).len(), 1);
 }
 
-/// M10
+/// Proves M10.
 #[tokio::test]
 async fn an_edit_that_changes_nothing_is_a_success() {
     let (fake, channel, chat) = stage().await;
@@ -146,7 +146,7 @@ async fn an_edit_that_changes_nothing_is_a_success() {
     assert!(fake.calls().iter().any(|call| call.description.contains("not modified")));
 }
 
-/// M10
+/// Proves M10.
 #[tokio::test]
 async fn a_person_who_blocked_the_bot_is_gone() {
     let (fake, channel, chat) = stage().await;
@@ -168,7 +168,7 @@ async fn a_group_that_moved_names_its_new_id() {
     assert_eq!(sent, Err(SendError::Moved { chat }));
 }
 
-/// M4
+/// Proves M4.
 #[tokio::test]
 async fn a_429_says_when_to_try_again() {
     let (fake, channel, chat) = stage().await;
@@ -179,7 +179,7 @@ async fn a_429_says_when_to_try_again() {
     assert!(fake.messages(chat).is_empty());
 }
 
-/// M3
+/// Proves M3.
 #[tokio::test]
 async fn a_lost_answer_is_unknown_for_a_send_and_repeatable_for_an_edit() {
     let (fake, channel, chat) = stage().await;
@@ -201,7 +201,7 @@ async fn a_lost_answer_is_unknown_for_a_send_and_repeatable_for_an_edit() {
     assert_eq!(only(&fake, chat).document.as_deref(), Some("a.txt"), "once, not twice");
 }
 
-/// M3
+/// Proves M3.
 #[tokio::test]
 async fn what_surely_was_not_sent_is_to_be_sent_again() {
     let nobody = telegram_at("http://127.0.0.1:9", fakes::telegram::TOKEN, Mode::Poll);
@@ -209,7 +209,8 @@ async fn what_surely_was_not_sent_is_to_be_sent_again() {
     assert!(matches!(sent, Err(SendError::Retry { .. })), "{sent:?}");
 }
 
-/// M3: a server in trouble may have done before what it was asked for.
+/// A server in trouble may have done before what it was asked for.
+/// Proves M3.
 #[tokio::test]
 async fn a_page_for_an_answer_leaves_the_outcome_unknown() {
     let (fake, channel, chat) = stage().await;
@@ -248,7 +249,7 @@ async fn presses_are_answered_and_late_answers_are_no_failure() {
     channel.send(&shipment(chat, toast(String::new()), None)).await.expect("too late is fine");
 }
 
-/// M11
+/// Proves M11.
 #[tokio::test]
 async fn typing_is_shown() {
     let (fake, channel, chat) = stage().await;
@@ -340,7 +341,8 @@ pub fn album(chat: i64, pictures: &[Bytes], reply_to: Option<i64>) -> Shipment {
     Shipment { album: pictures[1..].iter().map(one).collect(), ..one(&pictures[0]) }
 }
 
-/// M12: also a question and a file stand under what they answer.
+/// Also a question and a file stand under what they answer.
+/// Proves M12.
 #[tokio::test]
 async fn whatever_is_shown_answers_its_message() {
     let (fake, channel, _) = stage().await;

@@ -149,9 +149,10 @@ fn slides_give_their_background_if_it_is_light() {
     assert!(dark.background.is_none() && dark.warnings[0].contains("dark"), "{dark:?}");
 }
 
-/// S9: macros, and what lies outside of the file, stay where they are.
+/// Macros, and what lies outside of the file, stay where they are.
+/// Proves S9.
 #[test]
-fn s9_a_hostile_template_gives_nothing_but_looks() {
+fn a_hostile_template_gives_nothing_but_looks() {
     let outside = read(&word("https://example.org/pixel.png")).unwrap();
     assert!(outside.logo.is_none());
     assert!(outside.warnings[0].contains("not in the file"), "{:?}", outside.warnings);

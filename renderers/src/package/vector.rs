@@ -140,8 +140,9 @@ mod tests {
         assert!(image.to_rgba8().pixels().any(|pixel| pixel.0[3] > 0), "something is drawn");
     }
 
+    /// Proves S9.
     #[test]
-    fn s9_nothing_is_fetched() {
+    fn nothing_is_fetched() {
         let outside = b"<svg xmlns='http://www.w3.org/2000/svg'><image href='a.png'/></svg>";
         assert_eq!(check(outside).unwrap_err(), "it draws other files in");
         let script = b"<svg xmlns='http://www.w3.org/2000/svg'><script>1</script></svg>";

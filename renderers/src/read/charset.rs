@@ -100,8 +100,9 @@ pub fn of_font(number: usize) -> Option<&'static Encoding> {
 mod tests {
     use super::*;
 
+    /// Proves MC-25.
     #[test]
-    fn mc_25_text_in_whatever_charset_is_text() {
+    fn text_in_whatever_charset_is_text() {
         assert_eq!(decode("Größe 漢字".as_bytes()), "Größe 漢字");
         assert_eq!(decode(b"\xef\xbb\xbfa"), "a");
         assert_eq!(decode(b"\xff\xfeG\x00r\x00\xf6\x00"), "Grö");

@@ -459,8 +459,9 @@ mod tests {
         assert_eq!(warnings(rtf), Vec::<String>::new());
     }
 
+    /// Proves S14.
     #[test]
-    fn s14_what_is_broken_ends_and_what_is_deep_is_refused() {
+    fn what_is_broken_ends_and_what_is_deep_is_refused() {
         for rtf in
             ["{\\rtf1 a", "{\\rtf1 \\'z", "{\\rtf1 \\bin9999999 x}", "{\\rtf1}}}}b", "{\\rtf1\\"]
         {

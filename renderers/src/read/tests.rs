@@ -62,9 +62,10 @@ const ALL: [&str; 14] = [
     "Explained below",
 ];
 
-/// MC-26: a Word document keeps its headings, lists, marks, links and tables.
+/// A Word document keeps its headings, lists, marks, links and tables.
+/// Proves MC-26.
 #[test]
-fn mc_26_word_is_read_back() {
+fn word_is_read_back() {
     let reading = back(Format::Docx, "docx");
     has_words(&reading, &ALL);
     has_words(
@@ -82,22 +83,25 @@ fn mc_26_word_is_read_back() {
     );
 }
 
+/// Proves MC-26.
 #[test]
-fn mc_26_powerpoint_is_read_back() {
+fn powerpoint_is_read_back() {
     let reading = back(Format::Pptx, "pptx");
     has_words(&reading, &ALL);
     has_words(&reading, &["## Slide 1\n", "| North | 1250 | fine |"]);
     assert!(reading.pages >= 2);
 }
 
+/// Proves MC-26.
 #[test]
-fn mc_26_excel_is_read_back() {
+fn excel_is_read_back() {
     let reading = back(Format::Xlsx, "xlsx");
     has_words(&reading, &["Region", "Amount", "| North | 1250 | fine |", "South", "980"]);
 }
 
+/// Proves MC-26.
 #[test]
-fn mc_26_pdf_is_read_back_page_by_page() {
+fn pdf_is_read_back_page_by_page() {
     let reading = back(Format::Pdf, "pdf");
     has_words(&reading, &ALL);
     has_words(&reading, &["## Page 1\n", "The gross margin grew slowly, see the page and Größe."]);
@@ -110,9 +114,10 @@ fn mc_26_pdf_is_read_back_page_by_page() {
     assert_eq!((reading.pages, reading.pictures), (1, 0));
 }
 
-/// MC-26: what stands at the edges of pages, and what charts show.
+/// What stands at the edges of pages, and what charts show.
+/// Proves MC-26.
 #[test]
-fn mc_26_headers_footers_and_charts_are_read() {
+fn headers_footers_and_charts_are_read() {
     let source = "---\nheader: Above all\nfooter: Below all\n---\n\n## Freight\n\n```chart\n\
         type: bar\ntitle: Revenue\n\nQuarter,North,South\nQ1,1.2,0.8\nQ2,,1.1\n```\n";
     let document = markdown::read(source).unwrap();
@@ -154,8 +159,9 @@ fn open_document(kind: &str, body: &str) -> Vec<u8> {
     package(&[("mimetype", &mimetype), ("content.xml", &content)])
 }
 
+/// Proves MC-26.
 #[test]
-fn mc_26_opendocument_is_read() {
+fn opendocument_is_read() {
     let text = open_document(
         "text",
         "<t:h t:outline-level='2'>Title</t:h><t:p>a<t:s t:c='2'/>b <t:span t:style-name='B'>c</t:span></t:p>\
@@ -174,8 +180,9 @@ fn mc_26_opendocument_is_read() {
     assert_eq!(reading.markdown, "## S\n\n| A |  |  | D |\n| --- | --- | --- | --- |");
 }
 
+/// Proves MC-26.
 #[test]
-fn mc_26_mail_pages_and_rows_are_read() {
+fn mail_pages_and_rows_are_read() {
     let mail = "From: Ann <ann@example.org>\r\nTo: bob@example.org\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\
         MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n\
         Content-Type: text/html; charset=utf-8\r\n\r\n<p>Hello <b>you</b></p>\r\n--x\r\n\
@@ -214,8 +221,9 @@ fn word_says_what_is_there_and_not_what_was() {
     assert!(reading.warnings.iter().any(|warning| warning.contains("deleted")), "{reading:?}");
 }
 
+/// Proves MC-25.
 #[test]
-fn mc_25_what_it_is_is_told_by_its_content() {
+fn what_it_is_is_told_by_its_content() {
     for (name, bytes, kind) in [
         ("x.txt", &b"%PDF-1.7"[..], Kind::Pdf),
         ("x.pdf", b"<!DOCTYPE html><p>", Kind::Html),
@@ -256,9 +264,10 @@ fn real() -> Vec<(&'static str, Vec<u8>)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// FO-30, S14: whatever the bytes are, there is a text or a sentence.
+    /// Whatever the bytes are, there is a text or a sentence.
+    /// Proves S14, FO-30.
     #[test]
-    fn s14_arbitrary_bytes_break_no_reader(
+    fn arbitrary_bytes_break_no_reader(
         start in prop::sample::select(&STARTS[..]),
         bytes in prop::collection::vec(any::<u8>(), 0..2000),
     ) {
@@ -269,8 +278,9 @@ proptest! {
     }
 
     /// Text of a format's own signs gets further than bytes do.
+    /// Proves S14.
     #[test]
-    fn s14_arbitrary_signs_break_no_reader(text in "[<>/&;=\"'a-c{}\\[\\],:|#\\r\\n \\-]{0,400}") {
+    fn arbitrary_signs_break_no_reader(text in "[<>/&;=\"'a-c{}\\[\\],:|#\\r\\n \\-]{0,400}") {
         for name in NAMES {
             let _ = to_markdown(name, text.as_bytes());
         }
@@ -282,8 +292,9 @@ proptest! {
 }
 
 /// Real files, damaged in a few places, in an order that is the same every time.
+/// Proves S14.
 #[test]
-fn s14_damaged_files_break_no_reader() {
+fn damaged_files_break_no_reader() {
     for (name, whole) in real() {
         let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
         for _ in 0..60 {

@@ -125,7 +125,7 @@ mod tests {
         assert!(!kept.windows(4).any(|four| four == b"Exif"), "what it says besides is gone");
     }
 
-    /// S14
+    /// Proves S14.
     #[test]
     fn what_is_no_picture_or_too_much_of_one_is_told() {
         let whole = png(&RgbaImage::new(50, 50));

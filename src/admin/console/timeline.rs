@@ -423,9 +423,10 @@ mod tests {
         assert_eq!(told[4].facts, [("guard", "rule r (shipped)".to_owned())]);
     }
 
-    /// IC-17, IC-18: what a call has cost is told to the millionth, and what no model has read.
+    /// What a call has cost is told to the millionth, and what no model has read.
+    /// Proves IC-17, IC-18.
     #[test]
-    fn ic_17_ic_18_a_call_is_told_with_its_cost_and_what_was_kept_beside_it() {
+    fn a_call_is_told_with_its_cost_and_what_was_kept_beside_it() {
         let ann = json!({ "id": "1", "name": "Ann" });
         let told = told(
             &[

@@ -16,7 +16,7 @@ fn text(markdown: &str) -> Outgoing {
     Outgoing::Text { markdown: markdown.into(), reply_to: None }
 }
 
-/// M1
+/// Proves M1.
 #[tokio::test]
 async fn a_message_sent_twice_is_said_once() {
     let world = World::new().await;
@@ -228,7 +228,7 @@ async fn a_file_is_given_only_to_whom_it_was_shown() {
     assert_eq!(load(&ann, &url).await.status(), StatusCode::GONE);
 }
 
-/// S1
+/// Proves S1.
 #[tokio::test]
 async fn names_and_texts_cannot_act_on_the_page() {
     let evil = "\"><script>alert(1)</script>";

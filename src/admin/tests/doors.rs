@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use super::world::World;
 use crate::{journal::event::Event, store::journal};
 
-/// S10
+/// Proves S10.
 #[tokio::test]
 async fn a_sign_in_link_works_once_and_looking_at_it_uses_nothing_up() {
     let world = World::new().await;
@@ -49,7 +49,7 @@ async fn a_sign_in_link_expires_and_so_does_a_session() {
     assert_eq!(here().await.unwrap().status(), StatusCode::UNAUTHORIZED);
 }
 
-/// S10
+/// Proves S10.
 #[tokio::test]
 async fn wrong_links_are_slowed_down_and_lock_no_right_one_out() {
     let world = World::new().await;
@@ -64,7 +64,7 @@ async fn wrong_links_are_slowed_down_and_lock_no_right_one_out() {
     assert_eq!(world.redeem("wrong").await.status(), StatusCode::FORBIDDEN);
 }
 
-/// S10
+/// Proves S10.
 #[tokio::test]
 async fn without_a_session_nothing_is_shown_and_nothing_is_taken() {
     let world = World::new().await;
@@ -106,7 +106,7 @@ async fn signing_out_ends_the_session_and_the_open_pages() {
     );
 }
 
-/// S10
+/// Proves S10.
 #[tokio::test]
 async fn another_site_can_make_a_browser_send_nothing() {
     let world = World::new().await;
@@ -122,7 +122,7 @@ async fn another_site_can_make_a_browser_send_nothing() {
     assert_eq!(own.json(&body).send().await.unwrap().status(), StatusCode::NO_CONTENT);
 }
 
-/// S10
+/// Proves S10.
 #[tokio::test]
 async fn every_answer_carries_the_headers_that_keep_browsers_strict() {
     let world = World::new().await;
@@ -158,7 +158,7 @@ fn the_pages_carry_no_script_and_no_style_of_their_own() {
     }
 }
 
-/// M1, S6
+/// Proves M1, S6.
 #[tokio::test]
 async fn a_webhook_answers_200_only_for_what_is_committed() {
     let world = World::new().await;
@@ -191,7 +191,8 @@ async fn a_webhook_answers_200_only_for_what_is_committed() {
     assert!(matches!(&events[0].event, Event::Said { text, .. } if text == "hi"));
 }
 
-/// M1. Another process holds the database for longer than SQLite waits.
+/// Another process holds the database for longer than SQLite waits.
+/// Proves M1.
 #[tokio::test]
 async fn what_cannot_be_committed_is_told_so() {
     let world = World::new().await;

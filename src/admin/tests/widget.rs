@@ -61,7 +61,8 @@ impl Visitor {
     }
 }
 
-/// S10: a pass is for visitors of the sites that are named, and for no other site.
+/// A pass is for visitors of the sites that are named, and for no other site.
+/// Proves S10.
 #[tokio::test]
 async fn another_site_gets_no_pass_and_no_frame() {
     let world = World::new().await;
@@ -95,7 +96,7 @@ async fn another_site_gets_no_pass_and_no_frame() {
     }
 }
 
-/// S10
+/// Proves S10.
 #[tokio::test]
 async fn a_pass_is_signed_and_ends() {
     let world = World::new().await;
@@ -130,8 +131,9 @@ async fn a_pass_is_signed_and_ends() {
     assert_ne!(Visitor::again(&world, &again.pass).await.id(), again.id());
 }
 
-/// S2, S5: what one visitor says and is asked is nothing to another; nor is it theirs to
-/// allow what they have asked for, as long as the policy says `requester`.
+/// What one visitor says and is asked is nothing to another; nor is it theirs to allow what they
+/// have asked for, as long as the policy says `requester`.
+/// Proves S2, S5.
 #[tokio::test]
 async fn two_visitors_do_not_see_each_other() {
     let world = World::new().await;
@@ -155,7 +157,7 @@ async fn two_visitors_do_not_see_each_other() {
     assert_eq!(read.await.unwrap().unwrap().status, Status::Pending);
 }
 
-/// S13
+/// Proves S13.
 #[tokio::test]
 async fn visitors_are_slowed_down_by_address() {
     let world = World::new().await;

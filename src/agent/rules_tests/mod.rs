@@ -108,7 +108,8 @@ impl Setting {
     }
 }
 
-/// MC-42: the sample document behaves; a pattern is about each program, not about the line.
+/// The sample document behaves; a pattern is about each program, not about the line.
+/// Proves MC-42.
 #[test]
 fn mateclaws_rules_behave() {
     let text = "rules:\n  - { tool: ShellExecuteTool, arg-pattern: '^(ls|cat|grep|find)\\s', \
@@ -136,8 +137,9 @@ fn mateclaws_rules_behave() {
     }
 }
 
-/// IC-07: what is asked depends on the arguments, decoded, at their place; a list is allowed as a
-/// whole or not at all.
+/// What is asked depends on the arguments, decoded, at their place; a list is allowed as a whole or
+/// not at all.
+/// Proves IC-07.
 #[test]
 fn fields_are_matched_where_they_stand() {
     let allow = json!({ "action": "allow", "fields": { "to": "^[^@]+@example\\.org$" } });
@@ -275,7 +277,8 @@ fn rules_hold_where_and_for_whom_they_say() {
     assert_eq!(unknown.says(&mail(), json!({})), "ask", "nobody is not let through");
 }
 
-/// S5: what a person can change about themselves names nobody.
+/// What a person can change about themselves names nobody.
+/// Proves S5.
 #[test]
 fn people_are_numbers() {
     for id in ["@ann", "ann", "", "7 "] {
@@ -369,7 +372,8 @@ fn a_rule_that_came_after_the_leave_is_obeyed() {
     assert!(matches!(says(&setting), Verdict::Refuse(_)));
 }
 
-/// S3: folder and files are bound with the call.
+/// Folder and files are bound with the call.
+/// Proves S3.
 #[test]
 fn a_decision_is_bound_to_folder_and_files() {
     let call = call(&shell(), json!({ "command": "bash deploy.sh && cat ../x" }));

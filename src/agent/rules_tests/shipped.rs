@@ -145,7 +145,8 @@ const ASKED: &[&str] = &[
     "gawk -l ./x f",
 ];
 
-/// MC-24: all of these are caught by the shipped rules, though nothing else would ask.
+/// All of these are caught by the shipped rules, though nothing else would ask.
+/// Proves MC-24.
 #[test]
 fn what_a_guard_must_catch_is_caught() {
     let setting = Setting::shipped(&[]);

@@ -11,7 +11,8 @@ fn remote(approval: Approval, effect: EffectClass) -> ToolSpec {
     ToolSpec { effect, source, approval, ..fetch() }
 }
 
-/// S1, S16: what tells or changes something asks once other people's words were read.
+/// What tells or changes something asks once other people's words were read.
+/// Proves S1, S16.
 #[test]
 fn a_tainted_conversation_asks() {
     let clean = Setting::with(&[]);

@@ -6,7 +6,8 @@ fn runs(text: &str) -> Vec<String> {
     parse(text).commands.iter().map(Command::text).collect()
 }
 
-/// MC-24: every program that would start is seen, however it is written.
+/// Every program that would start is seen, however it is written.
+/// Proves MC-24.
 #[test]
 fn programs_are_found_wherever_they_stand() {
     for (line, expected) in [

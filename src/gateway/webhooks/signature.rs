@@ -191,9 +191,10 @@ mod tests {
         DateTime::from_timestamp(seconds, 0).unwrap()
     }
 
-    /// S6: the example of the specification, and what is near it.
+    /// The example of the specification, and what is near it.
+    /// Proves S6.
     #[test]
-    fn s6_standard_webhooks_are_verified_as_specified() {
+    fn standard_webhooks_are_verified_as_specified() {
         let key = Key::standard("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let (id, body) = ("msg_p5jXN8AQM9LWM0D4loKWxJek", r#"{"test": 2432232314}"#);
         let right = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
@@ -225,10 +226,11 @@ mod tests {
         assert!(Key::standard("not base64!").is_none() && Key::standard("c2hvcnQ=").is_none());
     }
 
-    /// S6: the example of GitHub's documentation. Its id is not signed, so that it cannot make a
-    /// replay look new.
+    /// The example of GitHub's documentation. Its id is not signed, so that it cannot make a replay
+    /// look new.
+    /// Proves S6.
     #[test]
-    fn s6_github_is_verified_as_documented() {
+    fn github_is_verified_as_documented() {
         let keys = [Key::plain("It's a Secret to Everybody")];
         let right = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
         let sent = |id: &str, signature: &str, body: &str| {
@@ -243,9 +245,9 @@ mod tests {
         assert_eq!(sent("1", "sha256=", "Hello, World!"), Err(Refused::Unsigned));
     }
 
-    /// S6
+    /// Proves S6.
     #[test]
-    fn s6_gitlab_stripe_and_slack_are_verified() {
+    fn gitlab_stripe_and_slack_are_verified() {
         let key = Key::plain("a shared secret");
         let keys = [key.clone()];
         let body = r#"{"id":"evt_1","event_id":"Ev1"}"#;

@@ -212,7 +212,7 @@ async fn broken_arguments_become_their_raw_text() {
     }
 }
 
-/// CV-15
+/// Proves CV-15.
 #[tokio::test]
 async fn tools_and_results_go_out_in_the_vendors_shape() {
     for provider in BOTH {

@@ -6,9 +6,10 @@ fn seeing(llm: &FakeLlm, provider: Provider) -> RemoteModel {
     RemoteModel::new(ModelConfig { vision: true, ..config(llm, provider) }).expect("whole")
 }
 
-/// CA-36: on each wire as its vendor wants it; the next request begins with this one.
+/// On each wire as its vendor wants it; the next request begins with this one.
+/// Proves CA-36.
 #[tokio::test]
-async fn ca_36_pictures_go_out_on_every_wire() {
+async fn pictures_go_out_on_every_wire() {
     for provider in ALL {
         let llm = FakeLlm::start().await;
         llm.will(llm::text("Two.")).will(llm::text("Two again."));

@@ -89,9 +89,10 @@ mod tests {
         assert!(!files.contains_key("readme"));
     }
 
-    /// MC-31. What no font has is named, and the rest is drawn; damaged files do no harm.
+    /// What no font has is named, and the rest is drawn; damaged files do no harm.
+    /// Proves MC-31.
     #[test]
-    fn mc_31_missing_scripts_are_named() {
+    fn missing_scripts_are_named() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("NotoSans-Regular.ttf"), b"no font").unwrap();
         let document = markdown::read("Latin \u{378} and more").unwrap();

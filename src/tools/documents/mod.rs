@@ -228,8 +228,9 @@ mod tests {
         Rendering { format, source, press: press(), house: Arc::default(), office: None }
     }
 
+    /// Proves MC-32, MC-55.
     #[tokio::test]
-    async fn mc_32_mc_55_the_person_gets_the_file_and_the_model_a_receipt() {
+    async fn the_person_gets_the_file_and_the_model_a_receipt() {
         let mut place = Place::new();
         let arguments = json!({ "markdown": "# Hello", "title": "Q3: Sales/Report" });
         let output = place.runs(&tool(Format::Pdf, Source::Text), arguments.clone()).await.unwrap();
@@ -251,8 +252,9 @@ mod tests {
         assert_eq!(bare.attachments.len(), 1, "no picture is drawn for nobody");
     }
 
+    /// Proves MC-28, MC-30.
     #[tokio::test]
-    async fn mc_28_mc_30_from_a_file_of_the_workspace_only() {
+    async fn a_document_is_made_from_a_file_of_the_workspace_only() {
         let mut place = Place::new();
         place.has("texts/plan.md", "the plan");
         let deck = tool(Format::Pptx, Source::File);
@@ -270,9 +272,10 @@ mod tests {
         }
     }
 
-    /// MC-28, MC-29. Word files out of several texts, workbooks out of rows.
+    /// Word files out of several texts, workbooks out of rows.
+    /// Proves MC-28, MC-29.
     #[tokio::test]
-    async fn mc_28_mc_29_several_files_and_rows_become_one_document() {
+    async fn several_files_and_rows_become_one_document() {
         let mut place = Place::new();
         place.has("a/one.md", "first part");
         place.has("two.md", "second part");
@@ -301,9 +304,10 @@ mod tests {
         }
     }
 
-    /// MC-28, MC-29. Each file of rows is a sheet by its name, in every format.
+    /// Each file of rows is a sheet by its name, in every format.
+    /// Proves MC-28, MC-29.
     #[tokio::test]
-    async fn mc_28_mc_29_files_of_rows_follow_each_other() {
+    async fn files_of_rows_follow_each_other() {
         let mut place = Place::new();
         place.has("north.csv", "port,tonnes\nOslo,5\n");
         place.has("data/South.JSON", r#"[{ "port": "Genoa", "tonnes": 7 }]"#);
@@ -328,8 +332,9 @@ mod tests {
         }
     }
 
+    /// Proves MC-27, MC-29.
     #[tokio::test]
-    async fn mc_27_mc_29_each_format_has_its_name_and_its_units() {
+    async fn each_format_has_its_name_and_its_units() {
         let mut place = Place::new();
         for (format, name, unit) in
             [(Format::Docx, "a.docx", "3 pages"), (Format::Xlsx, "a.xlsx", "3 sheets")]
@@ -366,8 +371,9 @@ mod tests {
         }
     }
 
+    /// Proves MC-31.
     #[tokio::test]
-    async fn mc_31_a_pdf_of_the_workspace_with_its_picture() {
+    async fn a_pdf_of_the_workspace_with_its_picture() {
         let mut place = Place::new();
         let picture = include_bytes!("../../../renderers/tests/corpus/img/dot.png");
         place.has("report/img/dot.png", picture);
@@ -412,9 +418,10 @@ mod tests {
         }
     }
 
-    /// MC-29. Few rows, many rows, and rows as JSON.
+    /// Few rows, many rows, and rows as JSON.
+    /// Proves MC-29.
     #[tokio::test]
-    async fn mc_29_workbooks_of_rows_wear_the_house_too() {
+    async fn workbooks_of_rows_wear_the_house_too() {
         let mut place = Place::new();
         let letter = markdown::read("---\nheader: Branding of Rivers\n---\nx").unwrap();
         let letter = renderers::render(&letter, Format::Docx).unwrap();

@@ -145,8 +145,9 @@ mod tests {
         part
     }
 
+    /// Proves S9.
     #[tokio::test]
-    async fn s9_only_pictures_of_the_workspace_are_loaded() {
+    async fn only_pictures_of_the_workspace_are_loaded() {
         let place = Place::new();
         place.has("img/a b.png", "picture");
         std::fs::write(place.folder.path().join("secret"), "x").unwrap();

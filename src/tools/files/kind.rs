@@ -92,9 +92,10 @@ mod tests {
     use super::*;
     use crate::tools::testing::Place;
 
-    /// MC-25: MIME type by content, and the encoding.
+    /// MIME type by content, and the encoding.
+    /// Proves MC-25.
     #[tokio::test]
-    async fn mc_25_a_file_is_what_its_content_says() {
+    async fn a_file_is_what_its_content_says() {
         let mut place = Place::new();
         let long = format!("x{}", "ä".repeat(HEAD_BYTES as usize));
         for (name, content, media_type, encoding) in [

@@ -178,8 +178,9 @@ mod tests {
         serde_json::from_str(&output.text).unwrap()
     }
 
+    /// Proves FO-15 … FO-17, FO-20.
     #[tokio::test]
-    async fn fo_15_fo_16_fo_17_fo_20_a_folder_and_its_figures() {
+    async fn a_folder_is_listed_with_its_totals() {
         let mut place = Place::new();
         place.has("b.txt", [0; 1229]);
         place.has("a.txt", [0; 13]);
@@ -197,8 +198,9 @@ mod tests {
         );
     }
 
+    /// Proves FO-21.
     #[tokio::test]
-    async fn fo_21_nested_entries_are_relative_and_as_deep_as_asked() {
+    async fn nested_entries_are_relative_and_as_deep_as_asked() {
         let mut place = Place::new();
         place.has("src/tools/builtin/file.rs", vec![0; 26_931]);
         place.has("src/tools/builtin/deeper/x.rs", "x");
@@ -218,8 +220,9 @@ mod tests {
         assert_eq!(listed["path"], "/workspace/src");
     }
 
+    /// Proves FO-18.
     #[tokio::test]
-    async fn fo_18_five_hundred_and_no_more() {
+    async fn a_listing_has_five_hundred_entries_at_most() {
         let mut place = Place::new();
         for n in 0..500 {
             place.has(&format!("f{n:03}"), "");
@@ -231,8 +234,9 @@ mod tests {
         assert_eq!((more["count"].as_u64(), more["truncated"].as_bool()), (Some(500), Some(true)));
     }
 
+    /// Proves FO-19.
     #[tokio::test]
-    async fn fo_19_what_nobody_wrote_is_not_followed() {
+    async fn what_nobody_wrote_is_not_followed() {
         let mut place = Place::new();
         for folder in ["node_modules", "target", ".git", "__pycache__", "venv", ".venv", "own"] {
             place.has(&format!("{folder}/inner.txt"), "x");
@@ -242,8 +246,9 @@ mod tests {
         assert!(listed.contains("own/inner.txt"));
     }
 
+    /// Proves FO-28.
     #[tokio::test]
-    async fn fo_28_only_folders_of_the_workspace() {
+    async fn only_folders_of_the_workspace_are_listed() {
         let mut place = Place::new();
         place.has("file", "x");
         std::os::unix::fs::symlink("/etc", place.path("etc")).unwrap();

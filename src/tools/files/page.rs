@@ -171,15 +171,17 @@ mod tests {
         lines.collect::<Vec<_>>().join("\n")
     }
 
+    /// Proves FO-03.
     #[test]
-    fn fo_03_the_number_stands_right_in_six_columns() {
+    fn the_number_stands_right_in_six_columns() {
         let text = "x\n".repeat(9) + "fn main() {\n";
         let page = page(&text, Range { start_line: 9, ..ALL });
         assert_eq!(page.content, "     9│ x\n    10│ fn main() {");
     }
 
+    /// Proves FO-30.
     #[test]
-    fn fo_30_lines_are_counted_as_people_do() {
+    fn lines_are_counted_as_people_do() {
         for (text, lines, whole) in
             [("", 0, true), ("a", 1, false), ("a\n", 1, true), ("a\n\n", 2, true), ("\n", 1, true)]
         {
@@ -190,13 +192,15 @@ mod tests {
         }
     }
 
+    /// Proves FO-30.
     #[test]
-    fn fo_30_carriage_returns_stay() {
+    fn carriage_returns_stay() {
         assert_eq!(page("a\r\nb\r\n", ALL).content, "     1│ a\r\n     2│ b\r");
     }
 
+    /// Proves FO-02.
     #[test]
-    fn fo_02_lines_ten_to_twenty_nine_and_where_it_goes_on() {
+    fn a_page_says_where_the_next_one_begins() {
         let text = (1..=50).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         let page = page(&text, Range { start_line: 10, end_line: 29, ..ALL });
         assert!(page.content.starts_with("    10│ line 10\n"));
@@ -205,8 +209,9 @@ mod tests {
         assert_eq!(page.next, Some(Next { line: 30, column: None }));
     }
 
+    /// Proves MC-19.
     #[test]
-    fn mc_19_a_long_line_goes_on_where_it_broke_off() {
+    fn a_long_line_goes_on_where_it_broke_off() {
         let first = page("abcdefghij\nk", Range { max_chars: 14, ..ALL });
         assert_eq!(first.content, "     1│ abcde");
         assert_eq!(first.next, Some(Next { line: 1, column: Some(6) }));
@@ -215,14 +220,16 @@ mod tests {
         assert_eq!(rest.next, None);
     }
 
+    /// Proves MC-19.
     #[test]
-    fn mc_19_a_line_that_just_fits_is_not_continued() {
+    fn a_line_that_just_fits_is_not_continued() {
         let page = page("abcde", Range { max_chars: 14, ..ALL });
         assert_eq!((page.content.as_str(), page.next), ("     1│ abcde", None));
     }
 
+    /// Proves MC-19.
     #[test]
-    fn mc_19_a_line_of_ten_megabytes_reassembles_to_the_byte() {
+    fn a_line_of_ten_megabytes_reassembles_to_the_byte() {
         let text = "a😀漢字\u{200d}é".repeat(700_000);
         assert!(text.len() > 10_000_000);
         let (mut whole, mut range) = (String::new(), Range { max_chars: 1_000_000, ..ALL });
@@ -236,17 +243,19 @@ mod tests {
         assert!(whole == text, "{} of {} bytes", whole.len(), text.len());
     }
 
-    /// FO-05, MC-19: lines without a character fill a page too.
+    /// Lines without a character fill a page too.
+    /// Proves MC-19, FO-05.
     #[test]
-    fn mc_19_empty_lines_have_an_end() {
+    fn empty_lines_have_an_end() {
         let page = page(&"\n".repeat(1_000_000), ALL);
         assert_eq!(page.next, Some(Next { line: 113, column: None }));
         assert_eq!((page.lines_shown, page.total_lines), (112, 1_000_000));
     }
 
     proptest! {
+        /// Proves MC-19.
         #[test]
-        fn mc_19_a_page_holds_no_more_than_it_may(
+        fn a_page_holds_no_more_than_it_may(
             text in "[a\n]{0,200}",
             max_chars in 1_usize..60,
         ) {
@@ -255,8 +264,9 @@ mod tests {
             prop_assert!(page.content.chars().count() <= max_chars + NUMBER);
         }
 
+        /// Proves MC-19.
         #[test]
-        fn mc_19_any_text_reassembles_in_any_pieces(
+        fn any_text_reassembles_in_any_pieces(
             text in "[a😀\r\n]{0,40}",
             max_chars in 10_usize..60,
             piece in 1_usize..7,

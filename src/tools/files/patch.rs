@@ -200,8 +200,9 @@ mod tests {
         place
     }
 
+    /// Proves FO-22, FO-24.
     #[tokio::test]
-    async fn fo_22_fo_24_the_first_or_all_and_how_many() {
+    async fn the_first_match_or_all_are_replaced_and_counted() {
         let mut place = place("x x x").await;
         let one = place.runs(&tool(), change("x", "y")).await.unwrap();
         let receipt: Value = serde_json::from_str(&one.text).unwrap();
@@ -219,8 +220,9 @@ mod tests {
         assert_eq!(place.content("a.txt"), "z z z");
     }
 
+    /// Proves FO-23, FO-25.
     #[tokio::test]
-    async fn fo_23_fo_25_only_an_exact_match_and_a_hint_without_one() {
+    async fn only_an_exact_match_is_replaced_and_a_miss_gets_a_hint() {
         let mut place = place("fn a() {\n\treturn 1;\n}\n").await;
         let error = place.runs(&tool(), change("    return 1;", "return 2;")).await.unwrap_err();
         assert!(matches!(error, ToolError::ExecutionFailed(_)));
@@ -235,8 +237,9 @@ mod tests {
         }
     }
 
+    /// Proves FO-26.
     #[tokio::test]
-    async fn fo_26_a_file_is_read_before_it_is_edited() {
+    async fn a_file_is_read_before_it_is_edited() {
         let mut place = Place::new();
         place.has("a.txt", "one");
         let error = place.runs(&tool(), change("one", "two")).await.unwrap_err();
@@ -252,8 +255,9 @@ mod tests {
         assert_eq!(place.content("a.txt"), "three more");
     }
 
+    /// Proves FO-26.
     #[tokio::test]
-    async fn fo_26_edits_of_one_answer_do_not_refuse_each_other_nor_get_lost() {
+    async fn edits_of_one_answer_do_not_refuse_each_other_nor_get_lost() {
         let place = place("one two three").await;
         let tool = tool();
         // Side by side: each knows only what the session knew before all of them.
@@ -269,8 +273,9 @@ mod tests {
         assert!(error.to_string().contains("has changed"), "{error}");
     }
 
+    /// Proves FO-30.
     #[tokio::test]
-    async fn fo_30_line_ends_of_the_file_stay() {
+    async fn line_ends_of_the_file_stay() {
         let mut dos = place("a\r\nb\r\nc\r\n").await;
         dos.runs(&tool(), change("a\nb", "1\n2\n3")).await.unwrap();
         assert_eq!(dos.content("a.txt"), "1\r\n2\r\n3\r\nc\r\n");
@@ -300,8 +305,9 @@ mod tests {
         assert!(shown.contains("has not been read"), "{shown}");
     }
 
+    /// Proves FO-27.
     #[test]
-    fn fo_27_limits_and_approval() {
+    fn edits_are_limited_and_need_approval() {
         let spec = tool().spec();
         assert_eq!((spec.rate.per_minute, spec.rate.per_hour), (20, 200));
         assert_eq!(spec.approval, Approval::UnlessAllowed);

@@ -253,14 +253,16 @@ mod tests {
         place.runs(&ReadFile, arguments).await.unwrap_err()
     }
 
+    /// Proves FO-01.
     #[tokio::test]
-    async fn fo_01_the_path_is_required() {
+    async fn the_path_is_required() {
         let error = fails(&mut Place::new(), json!({})).await;
         assert!(matches!(error, ToolError::InvalidParameters(_)), "{error}");
     }
 
+    /// Proves FO-02 … FO-04.
     #[tokio::test]
-    async fn fo_02_fo_03_fo_04_lines_numbers_and_figures() {
+    async fn lines_come_with_numbers_and_totals() {
         let mut place = Place::new();
         let text = (1..=150).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         place.has("src/main.rs", &text);
@@ -281,8 +283,9 @@ mod tests {
         assert_eq!(parts(&place.runs(&ReadFile, same).await.unwrap()).1, content);
     }
 
+    /// Proves FO-05.
     #[tokio::test]
-    async fn fo_05_over_one_megabyte_only_in_parts() {
+    async fn a_file_over_one_megabyte_is_read_only_in_parts() {
         let mut place = Place::new();
         place.has("ok", "a\n".repeat(512 * 1024));
         place.has("big", "a\n".repeat(512 * 1024) + "b");
@@ -295,8 +298,9 @@ mod tests {
         assert_eq!(about["ends_with_newline"], false);
     }
 
+    /// Proves FO-26.
     #[tokio::test]
-    async fn fo_26_the_digest_of_the_whole_is_noted_though_a_part_is_read() {
+    async fn the_digest_of_the_whole_is_noted_though_a_part_is_read() {
         let mut place = Place::new();
         place.has("a.txt", "1\n2\n3\n");
         let arguments = json!({ "path": "./a.txt", "limit": 1 });
@@ -304,8 +308,9 @@ mod tests {
         assert_eq!(output.seen, seen("a.txt", digest(b"1\n2\n3\n")));
     }
 
+    /// Proves FO-30.
     #[tokio::test]
-    async fn fo_30_what_is_no_text_is_refused_with_a_hint() {
+    async fn what_is_no_text_is_refused_with_a_hint() {
         let mut place = Place::new();
         place.has("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
         place.has("latin1", b"caf\xe9\n");
@@ -319,8 +324,9 @@ mod tests {
         }
     }
 
+    /// Proves FO-30.
     #[tokio::test]
-    async fn fo_30_an_empty_file_and_one_with_crlf() {
+    async fn an_empty_file_and_one_with_crlf_are_read() {
         let mut place = Place::new();
         place.has("empty", "");
         place.has("dos", "a\r\nb\r\n");
@@ -331,8 +337,9 @@ mod tests {
         assert_eq!(content, "     1│ a\r\n     2│ b\r");
     }
 
+    /// Proves MC-19.
     #[tokio::test]
-    async fn mc_19_a_giant_line_is_read_page_by_page_and_no_page_is_cut_afterwards() {
+    async fn a_giant_line_is_read_page_by_page_and_no_page_is_cut_afterwards() {
         let mut place = Place::new();
         let text = "漢😀x".repeat(15_000);
         place.has("line.json", &text);

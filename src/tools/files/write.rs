@@ -133,8 +133,9 @@ mod tests {
         WriteFile { edits: Arc::default() }
     }
 
+    /// Proves FO-07, FO-08, FO-12.
     #[tokio::test]
-    async fn fo_07_fo_08_fo_12_a_file_is_written_with_its_folders_and_counted_in_bytes() {
+    async fn a_file_is_written_with_its_folders_and_counted_in_bytes() {
         let mut place = Place::new();
         let arguments = json!({ "path": "a/b/c.txt", "content": "é" });
         let output = place.runs(&tool(), arguments).await.unwrap();
@@ -148,8 +149,9 @@ mod tests {
         assert_eq!(place.content("a/b/c.txt"), "new");
     }
 
+    /// Proves FO-09.
     #[tokio::test]
-    async fn fo_09_five_megabytes_and_not_one_byte_more() {
+    async fn five_megabytes_are_written_and_not_one_byte_more() {
         let mut place = Place::new();
         let most = "x".repeat(MAX_WRITE_BYTES as usize);
         let more = json!({ "path": "more", "content": format!("{most}x") });
@@ -159,8 +161,9 @@ mod tests {
         assert!(!place.path("more").exists());
     }
 
+    /// Proves FO-10, FO-11.
     #[tokio::test]
-    async fn fo_10_fo_11_memory_is_not_written_as_files() {
+    async fn memory_is_not_written_as_files() {
         let mut place = Place::new();
         for path in [
             "HEARTBEAT.md",
@@ -188,8 +191,9 @@ mod tests {
         }
     }
 
+    /// Proves FO-10.
     #[tokio::test]
-    async fn fo_10_nor_through_a_link() {
+    async fn memory_is_not_written_through_a_link() {
         let mut place = Place::new();
         place.has("MEMORY.md", "old");
         std::os::unix::fs::symlink("MEMORY.md", place.path("link")).unwrap();
@@ -199,8 +203,9 @@ mod tests {
         assert_eq!(place.content("MEMORY.md"), "old");
     }
 
+    /// Proves FO-14.
     #[tokio::test]
-    async fn fo_14_what_cannot_be_made_or_written_fails() {
+    async fn what_cannot_be_made_or_written_fails() {
         let mut place = Place::new();
         place.has("file", "x");
         let long = "n".repeat(300);
@@ -234,8 +239,9 @@ mod tests {
         assert_eq!(place.content("a.txt"), "old\n", "a preview changes nothing");
     }
 
+    /// Proves FO-13.
     #[test]
-    fn fo_13_twenty_a_minute_two_hundred_an_hour() {
+    fn writes_are_limited_to_twenty_a_minute_and_two_hundred_an_hour() {
         let spec = tool().spec();
         assert_eq!((spec.rate.per_minute, spec.rate.per_hour), (20, 200));
         assert_eq!(spec.approval, Approval::UnlessAllowed, "MC-20");

@@ -344,10 +344,11 @@ mod tests {
         assert!(page.text().await.expect("a page").starts_with("You can close this page"));
     }
 
-    /// CA-32: a server that wants somebody to sign in says where; what comes of it is kept for the
-    /// gateway alone, and goes on when a token has run out, without anybody.
+    /// A server that wants somebody to sign in says where; what comes of it is kept for the gateway
+    /// alone, and goes on when a token has run out, without anybody.
+    /// Proves CA-32.
     #[tokio::test]
-    async fn ca_32_somebody_signs_in_once_and_the_gateway_goes_on() {
+    async fn somebody_signs_in_once_and_the_gateway_goes_on() {
         let (state, desk) = (Guarded::start().await, Desk::new().await);
         let file = desk.folder.path().join("logins/g.json");
         let config = config(&state, file.clone());

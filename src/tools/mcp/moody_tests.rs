@@ -29,10 +29,11 @@ fn reader(description: &str) -> Value {
     })
 }
 
-/// S16: a tool asks until somebody has answered for it; one that has changed is withheld, says so,
-/// and stands in the audit, until somebody has answered for it again, or it is as it was.
+/// A tool asks until somebody has answered for it; one that has changed is withheld, says so, and
+/// stands in the audit, until somebody has answered for it again, or it is as it was.
+/// Proves S16.
 #[tokio::test]
-async fn s16_a_tool_that_has_changed_is_withheld_until_somebody_answers_for_it() {
+async fn a_tool_that_has_changed_is_withheld_until_somebody_answers_for_it() {
     let desk = Desk::new().await;
     let config = desk.moody(&json!([reader("Reads."), tool("echo")]));
     let spec = async |name: &str| {
@@ -72,10 +73,11 @@ async fn s16_a_tool_that_has_changed_is_withheld_until_somebody_answers_for_it()
     assert_eq!((facts.len(), facts[0].person.as_str()), (2, "ann"));
 }
 
-/// S16: a tool that would be called like another, also like one that is gone, is withheld until
-/// somebody answers for it; and never is it called so: leave for the other is none for it.
+/// A tool that would be called like another, also like one that is gone, is withheld until somebody
+/// answers for it; and never is it called so: leave for the other is none for it.
+/// Proves S16.
 #[tokio::test]
-async fn s16_no_tool_takes_the_place_of_another() {
+async fn no_tool_takes_the_place_of_another() {
     let desk = Desk::new().await;
     let config = desk.moody(&json!([tool("echo-all"), tool("other")]));
     let specs = async || {
@@ -97,9 +99,10 @@ async fn s16_no_tool_takes_the_place_of_another() {
     assert!(both.contains(&taken.name) && !both.contains(&"m_echo_all".to_owned()), "{both:?}");
 }
 
-/// S16: a definition that would fill the prompt is left out, and a long description is cut.
+/// A definition that would fill the prompt is left out, and a long description is cut.
+/// Proves S16.
 #[tokio::test]
-async fn s16_what_a_server_says_of_a_tool_is_not_endless() {
+async fn what_a_server_says_of_a_tool_is_not_endless() {
     let desk = Desk::new().await;
     let mut huge = reader("x");
     huge["name"] = "huge".into();
@@ -143,9 +146,10 @@ async fn names(told: &mut UnboundedReceiver<Found>) -> Vec<String> {
     tools.iter().map(|tool| tool.spec().name).collect()
 }
 
-/// IC-52: a server's new tool is there when the server says so.
+/// A server's new tool is there when the server says so.
+/// Proves IC-52.
 #[tokio::test]
-async fn ic_52_a_tool_that_a_server_adds_is_listed_at_once() {
+async fn a_tool_that_a_server_adds_is_listed_at_once() {
     let desk = Desk::new().await;
     let server = desk.server(desk.moody(&json!([tool("grow")])));
     let (mut told, _stop) = watched(Supervisor::over(server.clone()));
@@ -155,10 +159,11 @@ async fn ic_52_a_tool_that_a_server_adds_is_listed_at_once() {
     assert_eq!(desk.heard().iter().filter(|m| m["method"] == "initialize").count(), 1);
 }
 
-/// CA-32: a server that has died is there again soon; a call whose answer was lost is not made
-/// again, and is said to be unknown; one that does no harm is.
+/// A server that has died is there again soon; a call whose answer was lost is not made again, and
+/// is said to be unknown; one that does no harm is.
+/// Proves CA-32.
 #[tokio::test]
-async fn ca_32_a_server_that_has_died_is_connected_again() {
+async fn a_server_that_has_died_is_connected_again() {
     let desk = Desk::new().await;
     let server = desk.server(desk.moody(&json!([tool("die"), tool("echo")])));
     let (mut told, _stop) = watched(Supervisor::over(server.clone()));
@@ -172,9 +177,10 @@ async fn ca_32_a_server_that_has_died_is_connected_again() {
     assert_eq!(run(&tools, "m_echo", json!({})).await.expect("a result"), "{}");
 }
 
-/// CA-40: what does no harm is tried again, and nobody hears of it.
+/// What does no harm is tried again, and nobody hears of it.
+/// Proves CA-40.
 #[tokio::test]
-async fn ca_40_a_call_that_does_no_harm_is_made_again() {
+async fn a_call_that_does_no_harm_is_made_again() {
     let desk = Desk::new().await;
     let mut die = tool("die");
     die["annotations"] = json!({ "readOnlyHint": true });
@@ -209,9 +215,10 @@ async fn a_call_during_an_outage_says_so() {
     assert_eq!(run(&tools, "m_echo", json!({})).await.expect("a result"), "{}");
 }
 
-/// MC-48: how far a call is can be seen; who stops it lets the server know.
+/// How far a call is can be seen; who stops it lets the server know.
+/// Proves MC-48.
 #[tokio::test]
-async fn mc_48_a_call_tells_its_progress_and_is_cancelled_at_the_server() {
+async fn a_call_tells_its_progress_and_is_cancelled_at_the_server() {
     let desk = Desk::new().await;
     let tools = desk.tools(desk.moody(&json!([tool("slow"), tool("echo")]))).await.expect("tools");
     let place = Place::new();

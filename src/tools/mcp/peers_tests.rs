@@ -75,9 +75,10 @@ async fn uses_the_peer(tools: &[Arc<dyn Tool>]) {
     assert_eq!(*progress.borrow(), "⏳ `py_slow` 1/2");
 }
 
-/// CA-31, on the official SDK, by each generation of the protocol
+/// On the official SDK, by each generation of the protocol.
+/// Proves CA-31.
 #[tokio::test]
-async fn ca_31_the_official_server_is_used_over_stdio() {
+async fn the_official_server_is_used_over_stdio() {
     let Some(python) = python() else { return };
     for (protocol, spoken) in
         [(Protocol::Initialize, "2025-11-25"), (Protocol::Discover, "2026-07-28")]
@@ -92,8 +93,9 @@ async fn ca_31_the_official_server_is_used_over_stdio() {
 }
 
 /// And what reaches nobody has not run: nobody is asked whether it has.
+/// Proves CA-31.
 #[tokio::test]
-async fn ca_31_the_official_server_is_used_over_http() {
+async fn the_official_server_is_used_over_http() {
     let Some(python) = python() else { return };
     let port = ReservedPort::new();
     let mut command = Command::new(python);
@@ -142,7 +144,8 @@ async fn uses_everything(tools: &[Arc<dyn Tool>]) {
     assert_eq!(*progress.borrow(), "⏳ `all_trigger_long_running_operation` 4/4");
 }
 
-/// CA-31, CA-33: every kind of content, over stdio and HTTP.
+/// Every kind of content, over stdio and HTTP.
+/// Proves CA-31, CA-33.
 #[tokio::test]
 async fn other_peoples_server_everything_is_used() {
     let Some(entry) = theirs("server-everything") else { return };

@@ -103,8 +103,8 @@ fn called(name: &str) -> Result<Value, Value> {
     }
 }
 
-/// CA-31, CV-04, IC-40 … IC-42: what a server says of its harmlessness counts when somebody has
-/// answered for it.
+/// What a server says of its harmlessness counts when somebody has answered for it.
+/// Proves CA-31, CV-04, IC-40 … IC-42.
 #[tokio::test]
 async fn the_tools_of_a_server_are_listed_over_all_pages() {
     let (fake, url) = Fake::start().await;
@@ -136,10 +136,11 @@ async fn the_tools_of_a_server_are_listed_over_all_pages() {
     assert_eq!(fake.sent("initialize").len(), 2, "one session for all of it");
 }
 
-/// CA-32: three tries where a server may come back, with one and two seconds between them; one
-/// where it does not know who asks, or does not know what is asked for.
+/// Three tries where a server may come back, with one and two seconds between them; one where it
+/// does not know who asks, or does not know what is asked for.
+/// Proves CA-32.
 #[tokio::test]
-async fn ca_32_a_server_that_fails_is_tried_three_times() {
+async fn a_server_that_fails_is_tried_three_times() {
     for (status, tries) in [
         (StatusCode::SERVICE_UNAVAILABLE, 3),
         (StatusCode::UNAUTHORIZED, 1),
@@ -164,7 +165,7 @@ async fn ca_32_a_server_that_fails_is_tried_three_times() {
     }
 }
 
-/// CA-33
+/// Proves CA-33.
 #[tokio::test]
 async fn a_result_is_all_of_its_content() {
     let (fake, url) = Fake::start().await;

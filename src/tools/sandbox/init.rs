@@ -127,8 +127,9 @@ fn code(status: WaitStatus) -> i32 {
 mod tests {
     use super::*;
 
+    /// Proves S7.
     #[test]
-    fn s7_too_many_and_too_large_are_found() {
+    fn too_many_and_too_large_are_found() {
         let limits = Limits { processes: 2, total_bytes: 10 * MIB, ..Limits::COMMAND };
         assert_eq!(excess(limits, &[1, 2]), None);
         assert!(excess(limits, &[1, 2, 3]).unwrap().contains("2 processes"));

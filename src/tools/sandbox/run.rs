@@ -134,8 +134,9 @@ pub async fn keeping(
 mod tests {
     use super::*;
 
+    /// Proves MC-23.
     #[test]
-    fn mc_23_a_stream_without_end_takes_no_memory_without_end() {
+    fn a_stream_without_end_takes_no_memory_without_end() {
         let mut stream = Stream::default();
         for _ in 0..400 {
             stream.take(&vec![b'y'; 64 * 1024]);

@@ -167,8 +167,9 @@ fn condition(argument: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompCondit
 mod tests {
     use super::*;
 
+    /// Proves S7.
     #[test]
-    fn s7_the_filter_fits_into_the_kernel_and_closes_what_it_names() {
+    fn the_filter_fits_into_the_kernel_and_closes_what_it_names() {
         for reach in [Reach::Program, Reach::Reader] {
             let rules = rules(reach).unwrap();
             assert!(CLOSED.iter().all(|call| !rules.contains_key(call)));

@@ -224,9 +224,10 @@ mod tests {
         assert!(command("../letters", "scripts/a.py").is_err());
     }
 
-    /// S3: whoever allows a script has seen it, and what runs is that one, on these files.
+    /// Whoever allows a script has seen it, and what runs is that one, on these files.
+    /// Proves S3.
     #[tokio::test]
-    async fn s3_a_decision_is_bound_to_the_script_as_it_was_shown() {
+    async fn a_decision_is_bound_to_the_script_as_it_was_shown() {
         let (place, home) = (Place::new(), tempfile::tempdir().unwrap());
         let script = home.path().join("letters/scripts/a.py");
         fs::create_dir_all(script.parent().unwrap()).unwrap();

@@ -67,7 +67,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 mod tests {
     use super::*;
 
-    /// S8
+    /// Proves S8.
     #[test]
     fn only_the_public_internet_is_public() {
         let public = "1.1.1.1 8.8.8.8 93.184.216.34 100.63.255.255 100.128.0.1 172.15.255.255 \

@@ -309,7 +309,8 @@ mod tests {
         outside.send(Ask::get(url.parse().unwrap(), 1000)).await
     }
 
-    /// S8: each of these is refused before anything is sent.
+    /// Each of these is refused before anything is sent.
+    /// Proves S8.
     #[tokio::test]
     async fn a_hundred_and_fifty_ways_inside_are_closed() {
         let outside = outside(&[]);
@@ -336,7 +337,8 @@ mod tests {
         assert_eq!(server.asked(), ["GET /page"]);
     }
 
-    /// S8: what is named with a port is that one place; the rest of its host stays closed.
+    /// What is named with a port is that one place; the rest of its host stays closed.
+    /// Proves S8.
     #[tokio::test]
     async fn a_named_port_opens_no_other() {
         let (server, other) =
@@ -369,8 +371,9 @@ mod tests {
         }
     }
 
-    /// S8: a name is looked up once, and refused where one of its addresses leads inside; where it
-    /// is named, what was looked up is what is connected to.
+    /// A name is looked up once, and refused where one of its addresses leads inside; where it is
+    /// named, what was looked up is what is connected to.
+    /// Proves S8.
     #[tokio::test]
     async fn a_name_that_leads_inside_is_refused_by_its_addresses() {
         let server = fakes::web::FakeWeb::start().await;
@@ -400,8 +403,9 @@ mod tests {
         assert_eq!(*house.asked.lock().unwrap(), ["inside.example", "inside.example"]);
     }
 
-    /// S8: a public door that leads inside. `localhost` stands for the inside, the address for
-    /// what may be asked.
+    /// A public door that leads inside. `localhost` stands for the inside, the address for what may
+    /// be asked.
+    /// Proves S8.
     #[tokio::test]
     async fn a_redirect_inside_is_refused() {
         let server = fakes::web::FakeWeb::start().await;

@@ -197,9 +197,10 @@ mod tests {
         format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\n")
     }
 
-    /// S8: named or not, a host that stands inside is not reached, however it is written.
+    /// Named or not, a host that stands inside is not reached, however it is written.
+    /// Proves S8.
     #[tokio::test]
-    async fn s8_only_named_hosts_of_the_public_internet_are_reached() {
+    async fn only_named_hosts_of_the_public_internet_are_reached() {
         let all = egress(&["*", "*:*"], &[]);
         for place in [
             "localhost:443",

@@ -66,7 +66,8 @@ mod tests {
     use fakes::web::FakeWeb;
     use serde_json::json;
 
-    /// S8: the operator's own search service is asked by the search, and by no other tool.
+    /// The operator's own search service is asked by the search, and by no other tool.
+    /// Proves S8.
     #[tokio::test]
     async fn a_search_service_inside_is_open_to_the_search_alone() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());

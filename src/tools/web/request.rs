@@ -149,7 +149,8 @@ mod tests {
         HttpRequest { outside: Outside::new(["127.0.0.1".to_owned()].into()).unwrap() }
     }
 
-    /// IC-48, with its limits.
+    /// Within its limits.
+    /// Proves IC-48.
     #[tokio::test]
     async fn a_request_is_sent_as_it_was_written() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
@@ -182,8 +183,9 @@ mod tests {
     }
 
     /// Below 400 is a success; a network that fails is told as such.
+    /// Proves CV-05, CV-06.
     #[tokio::test]
-    async fn cv_05_cv_06_the_status_says_whether_it_worked() {
+    async fn the_status_says_whether_it_worked() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         let found = place.runs(&tool(), json!({ "url": format!("{}/echo", server.url()) })).await;
         let text = found.unwrap().text;

@@ -194,7 +194,8 @@ mod tests {
         WebSearch::new(outside, sandbox, kinds.iter().map(|kind| provider(server, *kind)).collect())
     }
 
-    /// MC-22: each service is asked in its own words and understood.
+    /// Each service is asked in its own words and understood.
+    /// Proves MC-22.
     #[tokio::test]
     async fn every_service_with_an_interface_is_understood() {
         let mut place = Place::new();
@@ -213,7 +214,8 @@ mod tests {
         }
     }
 
-    /// MC-22: the first answers 500, the second is used; the answer is kept.
+    /// The first answers 500, the second is used; the answer is kept.
+    /// Proves MC-22.
     #[tokio::test]
     async fn the_next_is_asked_when_one_fails() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
@@ -235,7 +237,8 @@ mod tests {
         assert_eq!(server.asked().len(), 6, "and is not kept for ever");
     }
 
-    /// MC-22: one that hangs is not waited for until the time of the call is over.
+    /// One that hangs is not waited for until the time of the call is over.
+    /// Proves MC-22.
     #[tokio::test]
     async fn the_next_is_asked_when_one_hangs() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());

@@ -303,13 +303,13 @@ async fn fault_matrix(on: On) {
     }
 }
 
-/// M1 … M10
+/// Proves M1 … M10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite() {
     fault_matrix(On::Sqlite).await;
 }
 
-/// M1 … M10
+/// Proves M1 … M10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_postgres() {
     fault_matrix(On::Postgres).await;

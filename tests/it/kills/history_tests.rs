@@ -134,8 +134,9 @@ fn a_good_run_contradicts_nothing() {
     assert_eq!(broken(run_again), [""; 0]);
 }
 
+/// Proves I1.
 #[test]
-fn i1_notices_a_lost_a_doubled_and_an_unanswered_message() {
+fn a_lost_a_doubled_and_an_unanswered_message_are_noticed() {
     assert_eq!(broken(|h| h.written.push("30".into())), ["I1"]);
     assert_eq!(broken(|h| h.journal[7].event = said("10")), ["I1", "I2"]);
     assert_eq!(broken(|h| drop(h.journal.pop())), ["I1"]);
@@ -150,8 +151,9 @@ fn i1_notices_a_lost_a_doubled_and_an_unanswered_message() {
     assert_eq!(broken(failed), [""; 0], "a visible failure is an answer");
 }
 
+/// Proves I2.
 #[test]
-fn i2_notices_what_is_out_of_order() {
+fn messages_out_of_order_are_noticed() {
     assert_eq!(broken(|h| h.written.reverse()), ["I2"]);
     assert_eq!(broken(|h| h.journal[8].seq = 11), ["I2"]);
     assert_eq!(broken(|h| h.outbox[1].sent_at = 9), ["I2"]);
@@ -159,14 +161,16 @@ fn i2_notices_what_is_out_of_order() {
     assert_eq!(broken(|h| h.shown.reverse()), ["I2"]);
 }
 
+/// Proves I3, I7.
 #[test]
-fn i3_and_i7_notice_fences_that_nobody_gave_out_or_that_were_passed() {
+fn fences_that_nobody_issued_or_that_were_passed_are_noticed() {
     assert_eq!(broken(|h| h.fence = 2), ["I3"]);
     assert_eq!(broken(|h| h.journal[8].fence = 1), ["I7"]);
 }
 
+/// Proves I4.
 #[test]
-fn i4_notices_a_second_run_that_nobody_asked_for() {
+fn a_second_run_that_nobody_asked_for_is_noticed() {
     assert_eq!(broken(|h| h.launches = BTreeMap::from([("A".into(), 2)])), ["I4"]);
     let thrice = |h: &mut History| {
         run_again(h);
@@ -177,8 +181,9 @@ fn i4_notices_a_second_run_that_nobody_asked_for() {
     assert_eq!(broken(unwritten), ["I4"]);
 }
 
+/// Proves I5.
 #[test]
-fn i5_notices_a_run_without_its_leave() {
+fn a_run_without_its_approval_is_noticed() {
     assert_eq!(broken(|h| h.approvers = vec!["501".into()]), ["I5"], "by somebody else");
     let late = |h: &mut History| h.decided = BTreeMap::from([("a1".into(), (9, 9))]);
     assert_eq!(broken(late), ["I5"], "too late");
@@ -202,8 +207,9 @@ fn i5_notices_a_run_without_its_leave() {
     assert_eq!(broken(again), ["I5"], "run again without being asked");
 }
 
+/// Proves I6.
 #[test]
-fn i6_notices_what_is_shown_twice_or_never() {
+fn messages_shown_twice_or_never_are_noticed() {
     assert_eq!(broken(|h| h.shown.push("Bye.".into())), ["I2", "I6"]);
     assert_eq!(broken(|h| drop(h.shown.pop())), ["I2", "I6"]);
     assert_eq!(broken(|h| h.shown.push("What?".into())), ["I6"], "nobody knows where it is from");
@@ -212,8 +218,9 @@ fn i6_notices_what_is_shown_twice_or_never() {
     assert_eq!(broken(|h| h.outbox[3].status = "waiting".into()), ["I6"]);
 }
 
+/// Proves I8, I9.
 #[test]
-fn i8_and_i9_notice_a_held_lease_and_a_broken_database() {
+fn a_held_lease_and_a_broken_database_are_noticed() {
     assert_eq!(broken(|h| h.held[0].lease = true), ["I8"]);
     assert_eq!(broken(|h| h.held[0].ready = true), ["I8"]);
     assert_eq!(broken(|h| h.integrity = "row 1 missing from index".into()), ["I9"]);

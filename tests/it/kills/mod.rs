@@ -26,13 +26,13 @@ const BEATS: [&str; 3] = ["heartbeat/", "sweep/", "hold duty/"];
 /// Where the world has seen it and the journal has not: each time counts.
 const UNWRITTEN: [&str; 2] = ["end/before commit", "tool/after run"];
 
-/// I1–I9, R2, R3, T6, M1
+/// Proves I1 … I9, R2, R3, T6, M1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_death_at_any_point_costs_nothing_on_sqlite() {
     die_everywhere(On::Sqlite).await;
 }
 
-/// I1–I9, R2, R3, T6, M1
+/// Proves I1 … I9, R2, R3, T6, M1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_death_at_any_point_costs_nothing_on_postgres() {
     die_everywhere(On::Postgres).await;

@@ -4,9 +4,9 @@ use fakes::telegram::{FakeTelegram, TOKEN};
 
 use crate::process::{On, Site, eventually};
 
-/// R7
+/// Proves R7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn r7_a_death_while_a_reminder_fires_costs_nothing() {
+async fn a_death_while_a_reminder_fires_costs_nothing() {
     let points = ["tick/before commit#1", "tick/after commit#1"];
     for on in [On::Sqlite, On::Postgres] {
         for point in points {

@@ -3,11 +3,13 @@
 use countersign::{
     journal::event::Event,
     llm::scripted::{call, say},
+    texts::Language,
 };
+use insta::{allow_duplicates, assert_snapshot};
 use serde_json::json;
 use std::{fs, path::PathBuf, sync::Arc};
 
-use crate::{sandbox::sandbox, story, world::World};
+use crate::{sandbox::sandbox, shown::stable, story, world::World};
 
 fn workspace(world: &mut World) -> PathBuf {
     let folder = world.config.data_dir.join("shared");
@@ -48,12 +50,15 @@ story! {
             }
             world.model_will(call("shell", json!({ "command": command })));
             world.ann_says("go on").await;
-            assert!(world.last().contains("[Allow once]"), "{command}: {}", world.last());
+            let allow = format!("[{}]", Language::English.words().allow_once);
+            assert!(world.last().contains(&allow), "{}", world.last());
             fs::write(folder.join(file), "all:\n\techo CHANGED > /workspace/CHANGED\n").unwrap();
             world.model_will(say("Then not."));
             world.ann_presses("Allow once").await;
             let result = world.results().await.pop().unwrap();
-            assert!(result.contains("not the one that was shown"), "{command}: {result}");
+            allow_duplicates! {
+                assert_snapshot!(stable(&result), @"Denied: the call is not the one that was shown for approval. Make it again if it is needed.");
+            }
             assert!(!folder.join("CHANGED").exists(), "{command}");
         }
     }

@@ -6,9 +6,10 @@ use countersign::{
     journal::event::{Decider, Event},
     llm::scripted::{Gate, call, calls, say, wait},
 };
+use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 async fn asked(world: &mut World) {
     world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -17,7 +18,8 @@ async fn asked(world: &mut World) {
 }
 
 story! {
-    /// A14, A3: every step of a story is a new process; two presses run once.
+    /// Every step of a story is a new process; two presses run once.
+    /// Proves A14, A3.
     async fn an_approval_outlives_a_restart_and_a_second_press(world: &mut World) {
         asked(world).await;
         world.model_will(say("Done."));
@@ -31,27 +33,35 @@ story! {
 }
 
 story! {
-    /// A10: the model reads the denial and its reason.
+    /// The model reads the denial and its reason.
+    /// Proves A10.
     async fn a_denial_is_told_to_the_model(world: &mut World) {
         asked(world).await;
         world.model_will(say("Then not."));
         world.ann_says("/deny it is the only copy").await;
         assert_eq!(world.deletions(), 0);
         assert_eq!(world.results().await, ["Denied by Ann: it is the only copy"]);
-        assert!(world.shown().contains("🚫 Denied by Ann."), "{}", world.shown());
-        assert!(world.shown().contains("Then not."));
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `a.txt` … 🚫 Denied by Ann.
+        Denied.
+        Then not.
+        ");
     }
 }
 
 story! {
-    /// A9: a message is never a decision; it waits, and is read after the decision.
+    /// A message is never a decision; it waits, and is read after the decision.
+    /// Proves A9.
     async fn a_message_while_a_question_is_open_waits(world: &mut World) {
         asked(world).await;
         world.ann_says("allow").await;
         world.ann_says("do it").await;
         assert_eq!(world.deletions(), 0);
-        let reminders = world.shown().matches("still waiting for a decision").count();
-        assert_eq!(reminders, 2, "once for each message that came later");
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        I am still waiting for a decision on the question above. I have noted your message and read it after that. /stop withdraws the question.
+        I am still waiting for a decision on the question above. I have noted your message and read it after that. /stop withdraws the question.
+        ");
         world.model_will(say("Done, and I have read your messages."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.deletions(), 1);
@@ -61,7 +71,8 @@ story! {
 }
 
 story! {
-    /// A5, MC-43: nobody in time is a no, to the second, and the model is told.
+    /// Nobody in time is a no, to the second, and the model is told.
+    /// Proves A5, MC-43.
     async fn a_question_expires(world: &mut World) {
         asked(world).await;
         world.model_will(say("Nobody answered."));
@@ -78,19 +89,21 @@ story! {
 }
 
 story! {
-    /// A5, S4, never too late: a press after the end, before the sweep, does not count.
+    /// Never too late: a press after the end, before the sweep, does not count.
+    /// Proves A5, S4.
     async fn a_press_after_the_end_does_not_count(world: &mut World) {
         asked(world).await;
         world.clock.advance(TimeDelta::minutes(31));
         world.model_will(say("Too late."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.deletions(), 0);
-        assert!(world.room.toasts()[0].starts_with("Too late"));
+        assert_snapshot!(stable(&world.room.toasts()[0]), @"Too late: the question had expired, which counts as denied.");
     }
 }
 
 story! {
-    /// S2: another person's press changes nothing and is refused in private.
+    /// Another person's press changes nothing and is refused in private.
+    /// Proves S2.
     async fn only_the_requester_decides(world: &mut World) {
         asked(world).await;
         world.bob_presses("Allow once").await;
@@ -122,7 +135,8 @@ async fn asked_again(world: &mut World) {
 }
 
 story! {
-    /// A7: two questions of one reply, decided apart and in any order.
+    /// Two questions of one reply, decided apart and in any order.
+    /// Proves A7.
     async fn two_questions_are_decided_apart(world: &mut World) {
         world.model_will(calls(vec![
             ("delete".into(), json!({ "path": "a.txt" })),
@@ -154,7 +168,8 @@ story! {
 }
 
 story! {
-    /// A1: only the right token, on the right message, decides.
+    /// Only the right token, on the right message, decides.
+    /// Proves A1.
     async fn a_made_up_button_decides_nothing(world: &mut World) {
         asked(world).await;
         for data in ["", "a", "1aAAAAAAAAAAAAAAAAAAAAAAa", "💥"] {
@@ -176,7 +191,8 @@ story! {
 }
 
 story! {
-    /// A1: `callback_data` is at most 64 bytes and holds nothing but the token and the choice.
+    /// `callback_data` is at most 64 bytes and holds nothing but the token and the choice.
+    /// Proves A1.
     async fn a_button_carries_a_random_token_only(world: &mut World) {
         asked(world).await;
         let messages = world.room.messages();
@@ -188,28 +204,31 @@ story! {
 }
 
 story! {
-    /// CV-07: what the model says about approval counts for nothing.
+    /// What the model says about approval counts for nothing.
+    /// Proves CV-07.
     async fn an_approval_by_the_model_is_ignored(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt", "approved": true })));
         world.ann_says("delete a.txt").await;
         assert_eq!(world.deletions(), 0);
-        assert!(world.last().contains("[Allow once]"));
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
 story! {
-    /// CV-21: nobody is asked about a call that cannot run.
+    /// Nobody is asked about a call that cannot run.
+    /// Proves CV-21.
     async fn a_call_that_does_not_fit_asks_nobody(world: &mut World) {
         world.model_will(call("delete", json!({ "file": 1 })));
         world.model_will(say("I made a mistake."));
         world.ann_says("delete a.txt").await;
         assert_eq!(world.last(), "I made a mistake.");
-        assert!(world.results().await[0].starts_with("Invalid parameters"));
+        assert_snapshot!(stable(&world.results().await[0]), @"Invalid parameters: Missing 'path' parameter");
     }
 }
 
 story! {
-    /// A8, S18: the question shows exactly what will run; nothing in it acts as formatting.
+    /// The question shows exactly what will run; nothing in it acts as formatting.
+    /// Proves A8, S18.
     async fn a_question_shows_the_arguments_and_a_diff(world: &mut World) {
         world.model_will(call("write_file", json!({ "path": "a.txt", "content": "one\ntwo\n" })));
         world.ann_says("write").await;
@@ -222,8 +241,29 @@ story! {
         world.ann_says("change it").await;
         let messages = world.room.messages();
         let question = &messages.last().unwrap().text;
-        assert!(question.contains("-two"), "{question}");
-        assert!(question.contains("+2"), "{question}");
+        assert_snapshot!(stable(&question), @r"
+        Allow **apply\_patch**?
+        Replaces old\_string by new\_string in a file of the workspace\. The file must have been read with read\_file before\, and old\_string must match exactly\, including w
+
+        path: `a.txt`
+        old\_string: `two`
+        new\_string:
+        ````
+        2‹U+202E›‹U+200B›``` **bold**
+        ````
+
+        ````diff
+        --- a/a.txt
+        +++ b/a.txt
+        @@ -1,2 +1,2 @@
+         one
+        -two
+        +2‹U+202E›‹U+200B›``` **bold**
+        ````
+
+        apply\_patch changes something\, and no rule allows it\.
+        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         assert!(!question.contains(['\u{202e}', '\u{200b}']), "{question}");
         world.model_will(say("Changed."));
         world.ann_presses("Allow once").await;
@@ -232,7 +272,8 @@ story! {
 }
 
 story! {
-    /// S2: who speaks while the model thinks does not become the one who may decide.
+    /// Who speaks while the model thinks does not become the one who may decide.
+    /// Proves S2.
     async fn a_later_speaker_does_not_become_the_requester(world: &mut World) {
         let gate = Gate::new();
         world.model_will(wait(&gate));
@@ -258,7 +299,8 @@ story! {
 }
 
 story! {
-    /// S3: leave for the conversation is the requester's, and never answers a rule that asks.
+    /// Leave for the conversation is the requester's, and never answers a rule that asks.
+    /// Proves S3.
     async fn leave_for_the_conversation_is_narrow(world: &mut World) {
         let rule = "[{ tool = 'delete', arg_pattern = '^secrets/', action = 'ask' }]";
         let variables = [("COUNTERSIGN__GUARD__RULES".to_owned(), rule.to_owned())];
@@ -270,7 +312,7 @@ story! {
 
         world.model_will(call("delete", json!({ "path": "secrets/key" })));
         world.ann_says("delete the key").await;
-        assert!(world.last().ends_with("[Allow once] [Deny]"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         world.model_will(say("Then not."));
         world.ann_presses("Deny").await;
 
@@ -281,7 +323,8 @@ story! {
 }
 
 story! {
-    /// A8: two long questions do not get between each other's parts.
+    /// Two long questions do not get between each other's parts.
+    /// Proves A8.
     async fn long_questions_stand_one_after_the_other(world: &mut World) {
         let long = "one line of a long text\n".repeat(400);
         let file = |name: &str| ("write_file".to_owned(), json!({ "path": name, "content": &long }));
@@ -302,7 +345,8 @@ story! {
 }
 
 story! {
-    /// A8, S18: what is acted upon is shown whole, however it is dressed up.
+    /// What is acted upon is shown whole, however it is dressed up.
+    /// Proves A8, S18.
     async fn a_question_never_hides_the_path(world: &mut World) {
         let path = format!("notes/`{}`.md", "x".repeat(90));
         world.model_will(call("write_file", json!({ "path": path, "content": "a\nb" })));
@@ -313,7 +357,8 @@ story! {
 }
 
 story! {
-    /// A8: what does not fit into the question comes as a file, and decides nothing.
+    /// What does not fit into the question comes as a file, and decides nothing.
+    /// Proves A8.
     async fn everything_can_be_shown(world: &mut World) {
         let content = "many words ".repeat(300);
         world.model_will(call("delete", json!({ "path": "a.txt", "why": content })));
@@ -330,7 +375,8 @@ story! {
 }
 
 story! {
-    /// A10: a reply to a question denies that one, with its reason.
+    /// A reply to a question denies that one, with its reason.
+    /// Proves A10.
     async fn a_reply_names_its_question(world: &mut World) {
         world.model_will(calls(vec![
             ("delete".into(), json!({ "path": "a.txt" })),
@@ -347,7 +393,11 @@ story! {
         let deny = reply_to(world.said("/deny the first stays"), "0");
         world.happens("1", deny).await;
         assert_eq!(world.results().await, ["Denied by Ann: the first stays"]);
-        assert!(world.room.messages()[0].text.contains("Denied by Ann"));
+        assert_snapshot!(stable(&world.room.messages()[0].text), @"
+        Allow **delete**? `a.txt`
+
+        🚫 Denied by Ann.
+        ");
         assert!(!world.room.messages()[1].buttons.is_empty());
     }
 }
@@ -369,8 +419,9 @@ async fn copied(world: &World, copies: usize) {
 }
 
 story! {
-    /// R7: approvals that expire together are expired together, however many there are, and one that
+    /// Approvals that expire together are expired together, however many there are, and one that
     /// cannot be read affects only itself.
+    /// Proves R7.
     async fn one_sweep_expires_everything_that_is_due(world: &mut World) {
         asked(world).await;
         copied(world, 600).await;

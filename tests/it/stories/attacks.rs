@@ -255,7 +255,8 @@ fn there_are_enough_attacks_of_every_family() {
 const SHELL: Subject = Subject::Command("command");
 
 story! {
-    /// S1, S2, S3, CV-07, MC-42: no attack of any family has an effect that nobody allowed.
+    /// No attack of any family has an effect that nobody allowed.
+    /// Proves S1 … S3, CV-07, MC-42.
     async fn no_attack_takes_effect_unasked(world: &mut World) {
         for family in FAMILIES {
             assert_eq!(through(world, SHELL, family).await, Vec::<String>::new(), "{family}");

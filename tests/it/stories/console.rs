@@ -8,6 +8,7 @@ use countersign::{
     llm::scripted::{call, say},
     store::{journal, outbox, subscriptions::Topic},
 };
+use insta::{allow_duplicates, assert_snapshot};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::json;
 
@@ -15,7 +16,7 @@ use super::{
     mcp::{Moody, tool},
     webhooks::subscribe,
 };
-use crate::{api::Served, story, tools::Page, world::World};
+use crate::{api::Served, shown::visible, story, tools::Page, world::World};
 
 /// Somebody in front of the console.
 struct Operator<'a> {
@@ -80,8 +81,9 @@ async fn settles(world: &World) {
     world.settle(&app).await;
 }
 
-/// S10: without a session 401, with the role below 403, with it neither; a viewer cannot
-/// press, and nobody at another site's bidding.
+/// Without a session 401, with the role below 403, with it neither; a viewer cannot press, and
+/// nobody at another site's bidding.
+/// Proves S10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_page_takes_its_role_and_no_less() {
     let mut world = World::on_sqlite();
@@ -125,7 +127,15 @@ async fn every_page_takes_its_role_and_no_less() {
             let owner = served.session("owner").await;
             let answer = ask(Some(owner), "https://evil.example").await.unwrap();
             assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{title}");
-            assert!(answer.text().await.unwrap().contains("not come from a page of this server"));
+            let refused = answer.text().await.unwrap();
+            allow_duplicates! {
+                assert_snapshot!(visible(&refused), @"
+                Forbidden · Countersign
+                Forbidden
+                This request does not come from a page of this server.
+                To the console · To the chat
+                ");
+            }
         }
     }
     let answer = served.request(Method::DELETE, "/console/rules").send().await.unwrap();
@@ -133,8 +143,9 @@ async fn every_page_takes_its_role_and_no_less() {
 }
 
 story! {
-    /// A13: a question with its exact arguments is decided in the console; it goes from the
-    /// inbox, runs once, and stands in the history and the audit.
+    /// A question with its exact arguments is decided in the console; it goes from the inbox, runs
+    /// once, and stands in the history and the audit.
+    /// Proves A13.
     async fn a_question_is_decided_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -147,7 +158,7 @@ story! {
         assert!(!inbox.contains("<script>alert"), "{inbox}");
         assert!(inbox.contains("&lt;script&gt;alert(1)"), "{inbox}");
         assert!(inbox.contains("‹U+202E›"), "what cannot be seen is made visible");
-        assert!(inbox.contains("(1) Approvals"), "the title counts");
+        assert_snapshot!(visible(between(&inbox, "<title>", "</title>")), @"(1) Approvals · Countersign");
         let action = form(&inbox, "/approvals/");
         let wrong = amy.sends(&action, &[("decision", "perhaps")]).await;
         assert_eq!(wrong.status(), StatusCode::UNPROCESSABLE_ENTITY);
@@ -155,8 +166,13 @@ story! {
 
         world.model_will(say("Done."));
         let after = amy.presses(&action, &[("decision", "allow"), ("reason", "")]).await;
-        assert!(after.contains("Your decision stands."), "{after}");
-        assert!(after.contains("Nothing waits for a decision."), "{after}");
+        assert_snapshot!(visible(&after), @"
+        Approvals · Countersign
+        Your decision stands.
+        Approvals
+        History
+        Nothing waits for a decision.
+        ");
         settles(world).await;
         assert_eq!(world.deletions(), 1);
         let late = amy.sends(&action, &[("decision", "deny")]).await;
@@ -165,7 +181,8 @@ story! {
         let owner = Operator::signed_in(&served, "owner").await;
         let audit = owner.reads("/audit?kind=decided").await;
         assert!(audit.contains("<bdi>amy</bdi>"), "{audit}");
-        assert!(owner.reads("/audit?verify=true").await.contains("As it was written"));
+        let verified = owner.reads("/audit?verify=true").await;
+        assert_snapshot!(visible(between(&verified, "<div class=\"notice\"", "</div>")), @"As it was written: 4 facts in 1 chains.");
     }
 }
 
@@ -180,7 +197,19 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("read the page and delete").await;
         let inbox = amy.reads("/approvals").await;
-        assert!(inbox.contains("Has read other people’s words"), "{inbox}");
+        assert_snapshot!(visible(between(&inbox, "<dl class=\"facts\">", "</dl>")), @r#"
+        Asked for by
+        Ann room/1
+        Where
+        room
+        Who may decide
+        [
+        "requester",
+        "role:approver"
+        ]
+        Has read other people’s words
+        page
+        "#);
         world.model_will(say("Then not."));
         let action = form(&inbox, "/approvals/");
         amy.presses(&action, &[("decision", "deny"), ("reason", "the page made you")]).await;
@@ -192,7 +221,8 @@ story! {
 }
 
 story! {
-    /// A11: what lasting leave would cover is shown before it is given in the console.
+    /// What lasting leave would cover is shown before it is given in the console.
+    /// Proves A11.
     async fn leave_is_given_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -201,7 +231,14 @@ story! {
         world.ann_says("delete it").await;
         let inbox = amy.reads("/approvals").await;
         let leave = between(&inbox, "<summary>Always…</summary>", "</details>");
-        assert!(leave.contains("notes") && leave.contains("2026-06-03"), "{leave}");
+        assert_snapshot!(visible(leave), @"
+        Always would allow, without asking again:
+        delete: only paths below notes/
+        for what the person who asked wants, in every chat
+        until 2026-06-03, as often as wanted
+        Give this leave?
+        [Give this leave, and allow this call]
+        ");
         world.model_will(say("Done."));
         amy.presses(&form(&inbox, "/approvals/"), &[("decision", "allow_always")]).await;
         settles(world).await;
@@ -260,40 +297,73 @@ story! {
         let list = oli.reads("/conversations?channel=room").await;
         let link = between(&list, "<td><a href=\"/console", "\"");
         let page = oli.reads(link).await;
-        for wanted in [
-            "delete &lt;i&gt;it&lt;&#x2f;i&gt;",
-            "delete: asked people",
-            "delete: allowed by Ann",
-            "delete: done",
-            "2 requests to the model",
-            "Shown: an answer",
-            "&lt;b&gt;a&lt;",
-        ] {
+        for wanted in ["delete &lt;i&gt;it&lt;&#x2f;i&gt;", "&lt;b&gt;a&lt;"] {
             assert!(page.contains(wanted), "{wanted} in {page}");
         }
+        let durations = regex::Regex::new(r"\d[\d.]* (?:ms|s)\b").unwrap();
+        let timeline = visible(&page);
+        let told: Vec<_> = timeline.lines().filter(|line| line.contains(": ") || line.contains(" · ")).collect();
+        assert_snapshot!(durations.replace_all(&told.join("\n"), "<time>"), @r#"
+        room/7 · Countersign
+        · <time> · 2 requests to the model · 1 call · 200 tokens in, 20 out
+        "path": "<b>a</b>.txt"
+        delete: asked people
+        Shown: the question
+        delete: allowed by Ann
+        Shown: what the question came to
+        delete: done
+        Shown: an answer
+        "#);
         assert!(!page.contains("<b>a</b>"), "{page}");
     }
 }
 
 story! {
-    /// MC-07, MC-52: tools are turned off and moved between tiers.
+    /// Tools are turned off and moved between tiers.
+    /// Proves MC-07, MC-52.
     async fn tools_are_set_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
         let oli = Operator::signed_in(&served, "oli").await;
         let vic = Operator::signed_in(&served, "vic").await;
         let shell = between(&vic.reads("/tools").await, "<code>shell</code>", "</tr>").to_owned();
-        assert!(shell.contains("Unavailable: this story has none."), "{shell}");
+        assert_snapshot!(visible(&shell), @"
+        | Runs a command with /bin/sh in a sandbox without network. It starts in /workspace, the folder of this conversation, and can write there and in /tmp, which is gone afterwards. Nothing goes on running when the command has ended. The result is JSON: exitCode, stdout, stderr, timedOut. Unavailable: this story has none. | at most once |
+        extension
+        |
+        on
+        ");
         for (reader, sets) in [(&vic, false), (&oli, true)] {
             let page = reader.reads("/tools").await;
             assert_eq!(page.contains("<button name=\"enabled\""), sets, "a viewer has no buttons");
         }
         let row = |page: &str| between(page, "<code>rare</code>", "</tr>").to_owned();
-        assert!(row(&oli.reads("/tools").await).contains("<span class=\"tag\">extension</span>"));
+        assert_snapshot!(visible(&row(&oli.reads("/tools").await)), @"
+        | Is seldom needed | read only |
+        extension
+        [To core rare]
+        |
+        on
+        [Turn off rare]
+        ");
         let page = oli.presses("/tools/rare", &[("tier", "core")]).await;
-        assert!(row(&page).contains("<span class=\"tag\">core</span>"), "{page}");
+        assert_snapshot!(visible(&row(&page)), @"
+        | Is seldom needed | read only |
+        core
+        [To extension rare]
+        |
+        on
+        [Turn off rare]
+        ");
         let page = oli.presses("/tools/rare", &[("enabled", "false")]).await;
-        assert!(row(&page).contains(">off<"), "{page}");
+        assert_snapshot!(visible(&row(&page)), @"
+        | Is seldom needed | read only |
+        core
+        [To extension rare]
+        |
+        off
+        [Turn on rare]
+        ");
         assert_eq!(oli.sends("/tools/nothing", &[("tier", "core")]).await.status(), StatusCode::NOT_FOUND);
         assert!(oli.reads("/settings").await.contains("tool set"), "who changed what is shown");
     }
@@ -306,7 +376,16 @@ story! {
         let served = Served::of(world).await;
         let owner = Operator::signed_in(&served, "owner").await;
         let tried = "/rules?tool=delete&agent=default&arguments=%7B%22path%22%3A%22a.txt%22%7D";
-        assert!(owner.reads(tried).await.contains("The guard asks."));
+        let verdict = |page: &str| {
+            visible(between(page, "<div role=\"status\" class=\"stack\">", "</div>"))
+        };
+        let alert = "<p class=\"notice bad\"";
+        assert_snapshot!(verdict(&owner.reads(tried).await), @"
+        asks Nothing was run.
+        The guard asks.
+        why delete changes something, and no rule allows it.
+        rule none matches
+        ");
         let rule = [
             ("name", "never <delete>"),
             ("tool", "delete"),
@@ -315,21 +394,33 @@ story! {
         ];
         let page = owner.presses("/rules", &rule).await;
         assert!(page.contains("never &lt;delete&gt;"), "{page}");
-        assert!(owner.reads(tried).await.contains("The guard refuses."));
+        assert_snapshot!(verdict(&owner.reads(tried).await), @"
+        refuses Nothing was run.
+        The guard refuses.
+        why Denied: the rule “never <delete>” forbids this call of delete. Do not try again.
+        rule never <delete> (database), which forbids
+        severity high
+        ");
         let again = owner.sends("/rules", &rule).await;
         assert_eq!(again.status(), StatusCode::CONFLICT);
         let late =
             [("name", "late"), ("tool", "*"), ("severity", "high"), ("action", "allow")];
         let page = owner.presses("/rules", &late).await;
-        assert!(page.contains("Decided before by never &lt;delete&gt;"), "{page}");
+        let late = between(&page, "<bdi>late</bdi>", "</tr>");
+        assert_snapshot!(visible(between(late, "<p class=\"quiet\">", "</p>")), @"Decided before by never <delete>, where both match: a higher priority or severity changes that.");
         owner.presses("/rules/late", &[("then", "remove")]).await;
         owner.presses("/rules/never%20%3Cdelete%3E", &[("then", "off")]).await;
-        assert!(owner.reads(tried).await.contains("The guard asks."));
-        assert!(!owner.reads("/rules").await.contains("not a security boundary"));
+        assert_snapshot!(verdict(&owner.reads(tried).await), @"
+        asks Nothing was run.
+        The guard asks.
+        why delete changes something, and no rule allows it.
+        rule none matches
+        ");
+        assert!(!owner.reads("/rules").await.contains(alert));
         owner.presses("/rules/never%20%3Cdelete%3E", &[("then", "remove")]).await;
         assert!(!owner.reads("/rules").await.contains("never &lt;delete&gt;"));
         let nonsense = owner.reads("/rules?tool=delete&arguments=%7Bx").await;
-        assert!(nonsense.contains("The arguments are no JSON"), "{nonsense}");
+        assert_snapshot!(visible(between(&nonsense, alert, "</p>")), @"The arguments are no JSON: key must be a string at line 1 column 2.");
     }
 }
 
@@ -342,7 +433,7 @@ story! {
         let served = Served::of(world).await;
         let owner = Operator::signed_in(&served, "owner").await;
         let page = owner.reads("/rules").await;
-        assert!(page.contains("not a security boundary"), "{page}");
+        assert_snapshot!(visible(between(&page, "<p class=\"notice bad\"", "</p>")), @r#"guard.default is "allow", and `shell` is available: every command runs that no rule knows. The shipped rules catch accidents and known tricks; they are not a security boundary. Set guard.default to "ask", or add a rule that asks about `shell`."#);
     }
 }
 
@@ -359,18 +450,29 @@ story! {
         let letters = owner.reads("/dead-letters").await;
         assert!(letters.contains("&lt;i&gt;too long"), "{letters}");
         let action = form(&letters, "/dead-letters/");
-        assert!(owner.presses(&action, &[("then", "drop")]).await.contains("There is none."));
+        assert_snapshot!(visible(&owner.presses(&action, &[("then", "drop")]).await), @"
+        Dead letters · Countersign
+        Dropped. It is not tried again.
+        Dead letters
+        What could not be shown: refused by the platform, or sent to a chat that is gone.
+        Since | Channel | What | Problem | Tries | Do
+        There is none.
+        ");
 
         let eve = [("channel", "room"), ("person", "<eve>"), ("role", "viewer")];
         assert!(owner.presses("/people", &eve).await.contains("&lt;eve&gt;"));
-        assert!(owner.presses("/people", &eve[..2]).await.contains("Nobody yet."));
+        let people = owner.presses("/people", &eve[..2]).await;
+        assert_snapshot!(visible(between(&people, "<tbody>", "</tbody>")), @"Nobody yet.");
         let nowhere = [("channel", "nowhere"), ("person", "5"), ("role", "viewer")];
         assert_eq!(owner.sends("/people", &nowhere).await.status(), StatusCode::NOT_FOUND);
         let code = owner.presses("/pairing-codes", &[("channel", "room"), ("hours", "2")]).await;
-        assert!(code.contains("It is shown only now."), "{code}");
+        let (_, offer) = code.split_once("<p class=\"code\">").expect("a code");
+        assert_snapshot!(visible(between(offer, "</p>", "</section>")), @"It lets in one person who sends it to the bot, as member (a visitor of a widget only as a member), until 2026-05-04 12:00:00 UTC. It is shown only now.");
 
-        assert!(owner.presses("/panic", &[("halt", "on")]).await.contains("All tools are halted"));
-        assert!(!owner.presses("/panic", &[("halt", "off")]).await.contains("All tools are halted"));
+        let halted = owner.presses("/panic", &[("halt", "on")]).await;
+        assert_snapshot!(visible(between(&halted, "<p class=\"banner\"", "</p>")), @"All tools are halted, by owner, since 2026-05-04 10:00:00.");
+        let lifted = owner.presses("/panic", &[("halt", "off")]).await;
+        assert!(!lifted.contains("<p class=\"banner\""), "{lifted}");
         let audit = owner.reads("/audit?person=owner").await;
         for kind in ["letter dropped", "role set", "shown out", "pairing offered"] {
             assert!(audit.contains(kind), "{kind} in {audit}");
@@ -420,11 +522,11 @@ story! {
         shows(world, &served, file).await;
         for (page, wanted) in [
             ("/grants", "notes"),
-            ("/people", "Make a pairing code"),
+            ("/people", "action=\"/console/pairing-codes\""),
             ("/schedules", "every 1h"),
             ("/artifacts", ".pdf"),
             ("/webhooks", "turn.finished"),
-            ("/channels", "thinks with"),
+            ("/channels", "<summary><strong>default</strong>"),
             ("/usage?days=7", "<rect"),
             ("/usage?days=7", "<bdi>default</bdi>"),
             ("/audit", "delete"),
@@ -440,36 +542,74 @@ story! {
         let answer = owner.looks(&format!("/artifacts{link}")).await;
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "its bytes were never there");
         let grant = form(&owner.reads("/grants").await, "/grants/");
-        assert!(owner.presses(&grant, &[]).await.contains("There is none."));
+        let table = |page: &str| visible(between(page, "<tbody>", "</tbody>"));
+        assert_snapshot!(table(&owner.presses(&grant, &[]).await), @"There is none.");
         let later = form(&owner.reads("/schedules").await, "/schedules/");
-        assert!(owner.presses(&later, &[("then", "pause")]).await.contains("paused"));
-        assert!(owner.presses(&later, &[("then", "delete")]).await.contains("Nothing is to come."));
+        assert_snapshot!(table(&owner.presses(&later, &[("then", "pause")]).await), @"
+        2026-05-04 11:00:00 | Reminder: <script>x</script> | every 1h UTC | Ann | paused |
+        [Resume] [Delete]
+        ");
+        assert_snapshot!(table(&owner.presses(&later, &[("then", "delete")]).await), @"Nothing is to come.");
         world.tampers("UPDATE notices SET status = 'dead' WHERE topic = 'approval.asked'").await;
         let dead = form(&owner.reads("/webhooks?status=dead").await, "/webhooks/");
-        assert!(owner.presses(&dead, &[("then", "replay")]).await.contains("It is tried once more."));
+        let replayed = owner.presses(&dead, &[("then", "replay")]).await;
+        assert_snapshot!(visible(between(&replayed, "<p class=\"notice\"", "</p>")), @"It is tried once more.");
         let again = owner.sends(&dead, &[("then", "drop")]).await;
         assert_eq!(again.status(), StatusCode::NOT_FOUND, "it is not dead any more");
     }
 }
 
 story! {
-    /// S16: an operator reads what a server says of its tool, and answers for it; a viewer sees
-    /// nothing to press.
-    async fn s16_an_operator_answers_for_a_tool_in_the_console(world: &mut World) {
+    /// An operator reads what a server says of its tool, and answers for it; a viewer sees nothing
+    /// to press.
+    /// Proves S16.
+    async fn an_operator_answers_for_a_tool_in_the_console(world: &mut World) {
         staffed(world);
         Moody::with(world, &json!([tool("echo")]));
         let served = Served::of(world).await;
         world.config.mcp.clear();
         let page = Operator::signed_in(&served, "vic").await.reads("/tools").await;
-        assert!(!page.contains("Answer for it"), "{page}");
+        assert!(!page.contains("action=\"/console/mcp-servers/"), "{page}");
         let oli = Operator::signed_in(&served, "oli").await;
         let page = oli.reads("/tools").await;
-        assert!(page.contains("as first seen") && page.contains("readOnlyHint"), "{page}");
+        let pin = |page: &str| {
+            visible(between(page, "<th scope=\"row\"><code>echo</code></th>", "</tr>"))
+        };
+        assert_snapshot!(pin(&page), @r#"
+        m |
+        All of it
+        {
+        "annotations": {
+        "readOnlyHint": true
+        },
+        "description": null,
+        "inputSchema": {
+        "type": "object"
+        },
+        "name": "echo"
+        }
+        | as first seen
+        [Answer for it echo]
+        "#);
         let digest = between(&page, "name=\"digest\" value=\"", "\"");
         let trust = "/mcp-servers/m/trust";
         let wrong = oli.sends(trust, &[("tool", "echo"), ("digest", "other")]).await;
         assert_eq!(wrong.status(), StatusCode::CONFLICT);
         let page = oli.presses(trust, &[("tool", "echo"), ("digest", digest)]).await;
-        assert!(page.contains("trusted by oli"), "{page}");
+        assert_snapshot!(pin(&page), @r#"
+        m |
+        All of it
+        {
+        "annotations": {
+        "readOnlyHint": true
+        },
+        "description": null,
+        "inputSchema": {
+        "type": "object"
+        },
+        "name": "echo"
+        }
+        | trusted by oli
+        "#);
     }
 }

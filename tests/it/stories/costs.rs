@@ -7,10 +7,11 @@ use countersign::{
     llm::scripted::{call, say},
     tools::{Context, Output, Tool, ToolError},
 };
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::{api::Served, story, world::World};
+use crate::{api::Served, shown::stable, story, world::World};
 
 /// Scans sheets, a thousandth each.
 struct Scan;
@@ -41,9 +42,10 @@ impl Tool for Scan {
 }
 
 story! {
-    /// IC-06, IC-17: what a call costs depends on its arguments, and is counted without drift; one
-    /// for which the day's money is not enough does not run, one for which it is just enough does.
-    async fn ic_06_ic_17_what_calls_cost_is_counted_to_the_millionth(world: &mut World) {
+    /// What a call costs depends on its arguments, and is counted without drift; one for which the
+    /// day's money is not enough does not run, one for which it is just enough does.
+    /// Proves IC-06, IC-17.
+    async fn what_calls_cost_is_counted_to_the_millionth(world: &mut World) {
         world.tools = vec![Arc::new(Scan)];
         world.config.limits.person.cost = Some(0.01);
         for sheets in [4, 3, 2, 2, 1] {
@@ -52,7 +54,7 @@ story! {
         world.ann_says("scan them").await;
         let results = world.results().await;
         assert_eq!(results[..3], ["scanned", "scanned", "scanned"]);
-        assert!(results[3].starts_with("Action budget exhausted: today's money"), "{results:?}");
+        assert_snapshot!(stable(&results[3]), @"Action budget exhausted: today's money is not enough for this call. Try again in 14 h. Go on without it, or say so.");
         assert_eq!(results[4], "scanned");
         let served = Served::of(world).await;
         let token = served.token("books", Role::Operator).await;
@@ -64,9 +66,10 @@ story! {
 }
 
 story! {
-    /// IC-18: what a tool keeps beside its result no model reads; it stands in the journal without
+    /// What a tool keeps beside its result no model reads; it stands in the journal without
     /// secrets, and is bounded.
-    async fn ic_18_what_is_kept_beside_a_result_no_model_reads(world: &mut World) {
+    /// Proves IC-18.
+    async fn what_is_kept_beside_a_result_no_model_reads(world: &mut World) {
         world.tools = vec![Arc::new(Scan)];
         world.model_will(call("scan", json!({ "sheets": 1 })));
         world.model_will(say("Done."));

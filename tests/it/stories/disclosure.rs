@@ -10,10 +10,11 @@ use countersign::{
     llm::scripted::{call, say},
     tools::{Context, Output, Tool, ToolError},
 };
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 fn tools(prompt: &Prompt) -> Vec<&str> {
     prompt.tools.iter().map(|tool| tool.name.as_str()).collect()
@@ -27,7 +28,8 @@ fn directory(prompt: &Prompt) -> String {
 }
 
 story! {
-    /// MC-05, MC-10, MC-11, MC-12: an enabled tool stays, over messages, restarts and approvals.
+    /// An enabled tool stays, over messages, restarts and approvals.
+    /// Proves MC-05, MC-10 … MC-12.
     async fn an_enabled_tool_stays_for_the_conversation(world: &mut World) {
         world.model_will(call("enable_tool", json!({ "names": ["rare"] })));
         world.model_will(call("rare", json!({})));
@@ -51,7 +53,8 @@ story! {
 }
 
 story! {
-    /// T2: a call to a listed tool enables it and runs.
+    /// A call to a listed tool enables it and runs.
+    /// Proves T2.
     async fn a_call_to_a_listed_tool_enables_it(world: &mut World) {
         world.model_will(call("rare", json!({})));
         world.model_will(say("Rare indeed."));
@@ -62,22 +65,23 @@ story! {
 }
 
 story! {
-    /// T2: an unknown name is a short error with near names; a failed enable leaves no trace.
+    /// An unknown name is a short error with near names; a failed enable leaves no trace.
+    /// Proves T2.
     async fn an_unknown_tool_is_a_short_error(world: &mut World) {
         world.model_will(call("enable_tool", json!({ "names": ["rare", "rarer_still"] })));
         world.model_will(call("read_any_file", json!({ "path": "a" })));
         world.model_will(say("I was mistaken."));
         world.ann_says("try").await;
         let results = world.results().await;
-        assert!(results[0].starts_with("There is no tool `rarer_still`"), "{results:?}");
-        assert!(results[1].contains("read_file"), "{results:?}");
+        assert_snapshot!(stable(&results[0]), @"There is no tool `rarer_still`. Close to it: rare.");
+        assert_snapshot!(stable(&results[1]), @"There is no tool `read_any_file`. Close to it: read_file, send_file.");
         assert!(!tools(&world.prompts()[1]).contains(&"rare"));
     }
 }
 
 story! {
-    /// CA-17, CA-19: a misspelt name is the tool that it is like; what is judged, shown and run is
-    /// that tool.
+    /// A misspelt name is the tool that it is like; what is judged, shown and run is that tool.
+    /// Proves CA-17, CA-19.
     async fn a_misspelt_tool_is_the_one_that_is_meant(world: &mut World) {
         world.model_will(call("Delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
@@ -125,8 +129,9 @@ async fn has(world: &mut World, tools: &[&str], mcp: &[&str]) -> Vec<String> {
 }
 
 story! {
-    /// MC-04: nothing named: all tools of servers; some named: only those; built-in tools named: all
-    /// tools of servers still. MC-09: what the agent does not have cannot be enabled or called.
+    /// Nothing named: all tools of servers; some named: only those; built-in tools named: all tools
+    /// of servers still. What the agent does not have cannot be enabled or called.
+    /// Proves MC-04, MC-09.
     async fn an_agent_has_the_tools_that_it_is_bound_to(world: &mut World) {
         let served = ["zoo_feed", "zoo_open", "mail_send"];
         world.tools = served.map(|name| Arc::new(Served(name)) as Arc<dyn Tool>).into();
@@ -165,7 +170,11 @@ story! {
         world.ann_says("really?").await;
 
         let results = world.results().await;
-        assert!(results[0].contains("- mail_send: Lets mail do send"), "{results:?}");
+        assert_snapshot!(stable(&results[0]), @"
+        2 of 99 tools, the best first:
+        - mail_send: Lets mail do send
+        - http_request: Sends one HTTP request to an interface of the public web and shows status, headers and body of the (url, method?, headers?, body?)
+        ");
         assert_eq!(results[2], "mail_send ran");
         let prompts = world.prompts();
         assert!(directory(&prompts[0]).contains("There are 81 tools of servers: mail (1), zoo (80)."));
@@ -177,7 +186,8 @@ story! {
 }
 
 story! {
-    /// MC-08: all schemas at once.
+    /// All schemas at once.
+    /// Proves MC-08.
     async fn a_legacy_agent_has_every_schema_in_its_prompt(world: &mut World) {
         world.config.agents[0].disclosure = Disclosure::Legacy;
         world.model_will(call("rare", json!({})));
@@ -192,7 +202,8 @@ story! {
 }
 
 story! {
-    /// MC-13, MC-14: a skill comes into the history; the system prompt stays as it was.
+    /// A skill comes into the history; the system prompt stays as it was.
+    /// Proves MC-13, MC-14.
     async fn a_skill_is_loaded_into_the_history(world: &mut World) {
         let folder = world.config.data_dir.join("skills/letters");
         std::fs::create_dir_all(&folder).unwrap();

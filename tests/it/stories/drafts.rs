@@ -196,29 +196,31 @@ async fn others_while_it_grows(world: &mut World, group: Box<dyn Group>) {
 }
 
 story! {
-    /// R3: a placeholder that comes later than its answer replaces nothing, and is replaced by
-    /// nothing.
+    /// A placeholder that comes later than its answer replaces nothing, and is replaced by nothing.
+    /// Proves R3.
     async fn a_late_placeholder_is_deleted_on_telegram(world: &mut World) {
         a_late_placeholder(world, OnTelegram::start().await).await;
     }
 }
 
 story! {
-    /// R3: the same where messages have a nonce.
+    /// The same where messages have a nonce.
+    /// Proves R3.
     async fn a_late_placeholder_is_deleted_on_discord(world: &mut World) {
         a_late_placeholder(world, OnDiscord::start().await).await;
     }
 }
 
 story! {
-    /// R3: only the answer of the turn replaces the message in which it grew.
+    /// Only the answer of the turn replaces the message in which it grew.
+    /// Proves R3.
     async fn a_reminder_leaves_a_growing_answer_alone_on_telegram(world: &mut World) {
         others_while_it_grows(world, OnTelegram::start().await).await;
     }
 }
 
 story! {
-    /// R3
+    /// Proves R3.
     async fn a_reminder_leaves_a_growing_answer_alone_on_discord(world: &mut World) {
         others_while_it_grows(world, OnDiscord::start().await).await;
     }

@@ -4,6 +4,7 @@ use countersign::{
     journal::role::Role,
     llm::scripted::{call, say},
 };
+use insta::assert_snapshot;
 use regex::Regex;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -68,7 +69,11 @@ story! {
         world.model_will(say("Gone."));
         let press = world.press("Allow once");
         world.happens_at(World::group(), ("1", &[]), press).await;
-        assert!(world.shown().contains("Allowed by Ann"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Noted, Ann: my cat is called Whiskers. Anna will know.
+        Allow **delete**? `Ann.txt` … ✅ Allowed by Ann.
+        Gone.
+        ");
         for (id, shelf, by) in [(1, "id", r#"{"id":"2","name":"Bob"}"#), (2, "''", r#"{"id":"1","name":"Ann"}"#)] {
             world.tampers(&format!(
                 "INSERT INTO memories (id, agent, shelf, path, content, by_whom, taint, call, changed_at) \
@@ -95,8 +100,8 @@ story! {
 }
 
 story! {
-    /// CA-36: what was made of a picture for the model goes with whoever sent it, also where
-    /// others talk.
+    /// What was made of a picture for the model goes with whoever sent it, also where others talk.
+    /// Proves CA-36.
     async fn pictures_go_with_whoever_sent_them(world: &mut World) {
         world.config.models[0].vision = Some(true);
         world.model.opens_its_eyes();

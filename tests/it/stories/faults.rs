@@ -13,6 +13,7 @@ use countersign::{
     },
     tools::{Context, Output, Tool, ToolError},
 };
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::{
     sync::{
@@ -23,7 +24,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 /// Must not run twice, sends a file, and meets a database that fails from its end on.
 struct Export {
@@ -136,7 +137,8 @@ async fn exports_once(world: &mut World, fault: Fault) {
 }
 
 story! {
-    /// R3, I4: the result of a call is kept until the database takes it.
+    /// The result of a call is kept until the database takes it.
+    /// Proves R3, I4.
     async fn a_result_is_recorded_once_the_database_takes_it(world: &mut World) {
         let refusal = Refusal::of(world, "tool_finished", 1.0).await;
         exports_once(world, Fault::RefusesResult(refusal)).await;
@@ -144,15 +146,16 @@ story! {
 }
 
 story! {
-    /// R3, I4: a commit whose answer was lost is found in the journal: nothing is recorded or sent
-    /// twice.
+    /// A commit whose answer was lost is found in the journal: nothing is recorded or sent twice.
+    /// Proves R3, I4.
     async fn a_commit_whose_answer_was_lost_is_not_repeated(world: &mut World) {
         exports_once(world, Fault::LosesAnswer).await;
     }
 }
 
 story! {
-    /// M2: the model is asked once, however long its answer waits for the database.
+    /// The model is asked once, however long its answer waits for the database.
+    /// Proves M2.
     async fn a_reply_is_recorded_once_the_database_takes_it(world: &mut World) {
         let refusal = Refusal::of(world, "replied", 1.0).await;
         refusal.begins().await;
@@ -164,8 +167,9 @@ story! {
 }
 
 story! {
-    /// M2: a conversation that cannot be advanced is tried again ever more seldom; then its people
-    /// are told.
+    /// A conversation that cannot be advanced is tried again ever more seldom; then its people are
+    /// told.
+    /// Proves M2.
     async fn a_turn_that_keeps_failing_ends_in_a_visible_failure(world: &mut World) {
         let app = world.node().await;
         let said = world.said("hello");
@@ -180,13 +184,14 @@ story! {
             world.clock.advance(TimeDelta::seconds(40));
         }
         world.settle(&app).await;
-        assert!(world.shown().contains("Something went wrong on my side"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"Something went wrong on my side, and I could not finish. … Reference: `<digest>`");
         assert_eq!(app.worker.advance_ready().await.unwrap(), 0, "and that was the end of it");
     }
 }
 
 story! {
-    /// M2: a NUL in what a model made up is no reason to say nothing; a call with one is refused.
+    /// A NUL in what a model made up is no reason to say nothing; a call with one is refused.
+    /// Proves M2.
     async fn a_nul_is_refused_and_stops_nothing(world: &mut World) {
         world.model_will(call("no\0such", json!({})));
         world.model_will(call("delete", json!({ "path": "a\0b.txt" })));
@@ -195,14 +200,15 @@ story! {
         assert_eq!(world.last(), "I cannot.");
         assert_eq!(world.deletions(), 0);
         let results = world.results().await;
-        assert!(results[0].contains("There is no tool `nosuch`"), "{results:?}");
-        assert!(results[1].contains("NUL"), "{results:?}");
+        assert_snapshot!(stable(&results[0]), @"There is no tool `nosuch`.");
+        assert_snapshot!(stable(&results[1]), @"Invalid parameters: The arguments contain a NUL character (U+0000)");
     }
 }
 
 story! {
-    /// I7, R4: after the database's clock has jumped, a node claims neither its own running turns
-    /// nor those of another node that has had no time to renew its leases.
+    /// After the database's clock has jumped, a node claims neither its own running turns nor those
+    /// of another node that has had no time to renew its leases.
+    /// Proves I7, R4.
     async fn a_jump_of_the_clock_starts_no_second_turn(world: &mut World) {
         let gate = Gate::new();
         world.model_will(wait(&gate));
@@ -230,7 +236,8 @@ story! {
 }
 
 story! {
-    /// R4: a lease that nobody renews expires all the same.
+    /// A lease that nobody renews expires all the same.
+    /// Proves R4.
     async fn what_a_dead_node_left_is_claimed(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
         let said = world.said("hello");
@@ -281,7 +288,8 @@ async fn lease_until(world: &World) -> String {
 }
 
 story! {
-    /// O3: a node that stops keeps the leases of the turns that it lets end.
+    /// A node that stops keeps the leases of the turns that it lets end.
+    /// Proves O3.
     async fn a_node_that_stops_keeps_its_leases(world: &mut World) {
         world.config.store.lease = "3s".into();
         let (begun, end) = (Arc::<Notify>::default(), Arc::<Notify>::default());
@@ -315,7 +323,8 @@ story! {
 }
 
 story! {
-    /// A12: a call does not begin after a halt that was being written when it was judged.
+    /// A call does not begin after a halt that was being written when it was judged.
+    /// Proves A12.
     async fn no_call_begins_beside_a_halt(world: &mut World) {
         let app = world.node().await;
         let said = world.said("go");
@@ -357,11 +366,12 @@ story! {
 }
 
 story! {
-    /// O6: a lease that is too short to be renewed in time is refused, and why is said.
+    /// A lease that is too short to be renewed in time is refused, and why is said.
+    /// Proves O6.
     async fn a_lease_that_is_too_short_is_refused(world: &mut World) {
         world.config.store.lease = "500ms".into();
         let opened = countersign::app::database::open_store(&world.config).await;
         let problem = opened.err().expect("it is refused").to_string();
-        assert!(problem.contains("store.lease is 500ms") && problem.contains("at least"), "{problem}");
+        assert_snapshot!(stable(&problem), @"store.lease is 500ms, but a lease must last at least 1 s: it is renewed three times as often, and a short delay must not let another node take over");
     }
 }

@@ -13,6 +13,7 @@ use countersign::{
         maintenance::{self, Round},
     },
 };
+use insta::assert_snapshot;
 use serde_json::json;
 use std::{collections::BTreeSet, fs::File, time::SystemTime};
 
@@ -138,8 +139,9 @@ story! {
 }
 
 story! {
-    /// S13: conversations of one person that run side by side count together, and when the day is
-    /// used up it is for all of them.
+    /// Conversations of one person that run side by side count together, and when the day is used
+    /// up it is for all of them.
+    /// Proves S13.
     async fn the_limits_of_a_day_hold_for_conversations_side_by_side(world: &mut World) {
         world.config.limits.person.messages = Some(6);
         let topic = |n: usize| Place {
@@ -171,8 +173,9 @@ story! {
 }
 
 story! {
-    /// S13: what is under way in another conversation counts: with one message left, one of two that
-    /// are said at the same time is answered.
+    /// What is under way in another conversation counts: with one message left, one of two that are
+    /// said at the same time is answered.
+    /// Proves S13.
     async fn two_conversations_do_not_share_the_last_message(world: &mut World) {
         world.config.limits.person.messages = Some(1);
         let gate = Gate::new();
@@ -192,7 +195,10 @@ story! {
         advanced.unwrap();
         world.settle(&app).await;
         assert_eq!(world.prompts().len(), 1);
-        assert!(world.shown().contains("Yes."), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        I cannot go on today: the messages that you may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
+        Yes.
+        ");
         assert_eq!(world.rows_of("reservations").await, [""; 0]);
     }
 }

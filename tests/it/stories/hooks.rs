@@ -6,11 +6,13 @@ use countersign::{
     journal::event::{Event, Point},
     llm::ModelError,
     llm::scripted::{Gate, call, fail, say, wait},
+    texts::stopped_by_hook,
 };
+use insta::{allow_duplicates, assert_snapshot};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 pub(super) fn hook(name: &str, on: Point, act: Action) -> HookEntry {
     HookEntry {
@@ -56,7 +58,16 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
         let question = world.room.messages().last().unwrap().text.replace('\\', "");
-        assert!(question.contains("`safe/a.txt`") && question.contains("moved to safe/"), "{question}");
+        assert_snapshot!(stable(&question), @"
+        Allow **delete**?
+        Deletes a file
+
+        path: `safe/a.txt`
+
+        delete changes something, and no rule allows it.
+        moved to safe/
+        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.results().await, ["deleted safe/a.txt"]);
@@ -92,13 +103,15 @@ story! {
             world.ann_says("delete a.txt").await;
             assert_eq!((world.deletions(), world.last().as_str()), (0, "Not today."), "{then}");
             let result = world.results().await.pop().unwrap();
-            assert!(result.contains("Stopped by the hook \u{201c}gate\u{201d}"), "{then}: {result}");
+            assert!(result.starts_with(&stopped_by_hook("gate", "")), "{result}");
 
             let go_on = Some(OnFailure::GoOn);
             world.config.hooks = vec![HookEntry { on_failure: go_on, ..program }];
             world.model_will(call("delete", json!({ "path": "a.txt" })));
             world.ann_says("delete a.txt").await;
-            assert!(world.last().contains("[Allow once]"), "{then}: {}", world.last());
+            allow_duplicates! {
+                assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+            }
             world.ann_says("/stop").await;
         }
         let child = std::fs::read_to_string(&marks).unwrap();
@@ -159,7 +172,8 @@ story! {
 }
 
 story! {
-    /// MC-46: `before_llm` may stop the turn, and may redact what the model sees.
+    /// `before_llm` may stop the turn, and may redact what the model sees.
+    /// Proves MC-46.
     async fn a_prompt_is_checked_and_redacted(world: &mut World) {
         let text = Some("we do not talk about that".to_owned());
         world.config.hooks = vec![
@@ -174,7 +188,7 @@ story! {
             },
         ];
         world.ann_says("tell me about Project X").await;
-        assert!(world.shown().contains("we do not talk about that"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"Stopped by the hook “topics”: we do not talk about that … Reference: `<digest>`");
         assert_eq!(world.prompts().len(), 0);
         assert_eq!(hooked(world).await, 1, "what stopped it stands in the journal");
         world.model_will(say("I see no card."));
@@ -185,7 +199,8 @@ story! {
 }
 
 story! {
-    /// MC-46: `after_llm`, `after_tool`, `on_error`: what is shown and read is what the hooks leave.
+    /// `after_llm`, `after_tool`, `on_error`: what is shown and read is what the hooks leave.
+    /// Proves MC-46.
     async fn replies_results_and_errors_are_changed(world: &mut World) {
         let text = |text: &str| Some(text.to_owned());
         world.config.hooks = vec![
@@ -209,7 +224,7 @@ story! {
         let shown = world.room.messages().last().unwrap().text.clone();
         assert_eq!(shown, "d*** it.\n\nMade by a machine.");
         let result = world.results().await.remove(0);
-        assert!(result.contains("withheld") && result.contains("nobody may know"), "{result}");
+        assert_snapshot!(stable(&result), @"The call has run, but its result is withheld. Stopped by the hook “vault”: nobody may know");
         assert!(!result.contains("indeed"));
         world.model_will(fail(ModelError::Rejected("no".into())));
         world.ann_says("again").await;
@@ -219,8 +234,9 @@ story! {
 }
 
 story! {
-    /// S7: a program of a hook sees neither our data nor the network, and writes only in a
-    /// folder of its own, which it finds again; where it cannot be confined it does not run.
+    /// A program of a hook sees neither our data nor the network, and writes only in a folder of
+    /// its own, which it finds again; where it cannot be confined it does not run.
+    /// Proves S7.
     async fn a_hooks_program_is_confined(world: &mut World) {
         let data = world.config.data_dir.display().to_string();
         std::fs::write(world.config.data_dir.join("secret"), "x").unwrap();
@@ -238,7 +254,7 @@ story! {
         world.model_will(say("Not today."));
         world.ann_says("delete a.txt").await;
         let refused = world.results().await.pop().unwrap();
-        assert!(refused.contains("Stopped by the hook"), "{refused}");
+        assert_snapshot!(stable(&refused), @"Stopped by the hook “gate”: a check that has to be passed could not be made");
 
         world.sandbox = std::sync::Arc::new(crate::sandbox::sandbox().await);
         for n in 0..2 {

@@ -1,9 +1,10 @@
 //! The bot speaks the language of its people.
 
 use countersign::llm::scripted::{call, say};
+use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 story! {
     /// Fixed texts come in the language of the person's client; where it does not tell, in the one
@@ -11,21 +12,23 @@ story! {
     async fn a_person_is_spoken_to_in_their_language(world: &mut World) {
         world.language = Some("de-AT".into());
         world.ann_says("/status").await;
-        assert_eq!(world.last(), "Keine Frage ist offen.");
+        assert_snapshot!(world.last(), @"Keine Frage ist offen.");
         world.language = None;
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("lösch a.txt").await;
-        let question = world.last();
-        assert!(question.starts_with("**delete** erlauben?"), "{question}");
-        let buttons = "[Einmal erlauben] [In dieser Unterhaltung erlauben] [Immer…] [Ablehnen]";
-        assert!(question.ends_with(buttons), "{question}");
+        assert_snapshot!(world.last(), @"**delete** erlauben? … Im Auftrag von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`. [Einmal erlauben] [In dieser Unterhaltung erlauben] [Immer…] [Ablehnen]");
         world.language = Some("es".into());
         world.model_will(say("Hecho."));
         world.ann_says("y ahora?").await;
-        assert!(world.last().starts_with("Sigo esperando una decisión"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Sigo esperando una decisión sobre la pregunta de arriba. He anotado tu mensaje y lo leeré después. /stop retira la pregunta.");
         world.language = Some("zh-hans".into());
         world.ann_says("/stop").await;
-        assert!(world.shown().contains("已停止。"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Keine Frage ist offen.
+        **delete** erlauben? `a.txt` … Ann 已撤回。
+        Sigo esperando una decisión sobre la pregunta de arriba. He anotado tu mensaje y lo leeré después. /stop retira la pregunta.
+        已停止。
+        ");
     }
 }
 
@@ -35,7 +38,7 @@ story! {
         world.allow = vec![];
         world.language = Some("de".into());
         world.ann_says("hallo").await;
-        assert!(world.last().starts_with("Ich kenne dich noch nicht."), "{}", world.last());
+        assert_snapshot!(world.last(), @"Ich kenne dich noch nicht. Bitte die Betreiberin oder den Betreiber um einen Code und schick ihn mir, oder lass deine Kennung `1` in `allow` eintragen.");
     }
 }
 
@@ -47,7 +50,15 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("lösch a.txt").await;
         let question = world.room.messages().last().unwrap().text.clone();
-        assert!(question.contains("verändert etwas"), "{question}");
+        assert_snapshot!(stable(&question), @r"
+        **delete** erlauben?
+        Deletes a file
+
+        path: `a.txt`
+
+        delete verändert etwas\, und keine Regel erlaubt es\.
+        Im Auftrag von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`.
+        ");
         world.language = Some("es".into());
         world.bob_presses("Einmal erlauben").await;
         world.language = Some("zh".into());
@@ -55,12 +66,15 @@ story! {
         world.ann_presses("Ablehnen").await;
         let decides = ["Solo puede decidirlo quien lo pidió.", "已拒绝。"];
         assert_eq!(world.room.toasts(), decides);
-        assert!(world.shown().contains("Abgelehnt von Ann."), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        **delete** erlauben? `a.txt` … 🚫 Abgelehnt von Ann.
+        Fertig.
+        ");
         world.language = Some("de".into());
         world.ann_says("/grants").await;
-        assert_eq!(world.last(), "Nichts ist auf Dauer erlaubt.");
+        assert_snapshot!(world.last(), @"Nichts ist auf Dauer erlaubt.");
         world.ann_says("/panic").await;
-        assert_eq!(world.last(), "Das darf nur, wem dieser Bot gehört.");
+        assert_snapshot!(world.last(), @"Das darf nur, wem dieser Bot gehört.");
     }
 }
 
@@ -72,23 +86,32 @@ story! {
         world.model_will(say("Hallo."));
         world.ann_says("hallo").await;
         world.ann_says("und?").await;
-        assert!(world.last().starts_with("Das war mir zu schnell"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Das war mir zu schnell: Deine letzte Nachricht habe ich nicht gelesen. Schreib in 61 s wieder.");
     }
 }
 
 story! {
-    /// S13: what a day may use, too, and why no rule can judge a command.
+    /// What a day may use, too, and why no rule can judge a command.
+    /// Proves S13.
     async fn reasons_are_told_in_the_language_of_their_people(world: &mut World) {
         world.language = Some("de".into());
         world.guard("{ rules = [{ tool = 'delete', action = 'allow', fields = { weight = 'x' } }] }");
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("lösch etwas").await;
         let question = world.room.messages().last().unwrap().text.clone();
-        assert!(question.contains("fehlt oder ist vorher nicht bekannt"), "{question}");
+        assert_snapshot!(stable(&question), @r"
+        **delete** erlauben?
+        Deletes a file
+
+        path: `a.txt`
+
+        Die Regel „rule 1“ kann nicht ausgewertet werden\: was sie betrachtet\, fehlt oder ist vorher nicht bekannt\.
+        Im Auftrag von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`.
+        ");
         world.ann_says("/stop").await;
         world.config.limits.person.messages = Some(1);
         world.language = Some("zh".into());
         world.ann_says("你好").await;
-        assert!(world.last().starts_with("今天我无法继续：你每天可用的消息额度已用完。"), "{}", world.last());
+        assert_snapshot!(world.last(), @"今天我无法继续：你每天可用的消息额度已用完。14 h 后（UTC 午夜）恢复，或等运营者提高额度。 … 参考编号：`<digest>`");
     }
 }

@@ -5,9 +5,10 @@ use countersign::{
     journal::event::{Event, Outcome},
     llm::scripted::{Gate, call, calls, say, wait},
 };
+use insta::{allow_duplicates, assert_snapshot};
 use serde_json::json;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 async fn asks_to_delete(world: &mut World, path: &str) {
     world.model_will(call("delete", json!({ "path": path })));
@@ -20,17 +21,33 @@ async fn leave_is_given(world: &mut World) {
     world.ann_presses("Always…").await;
     assert_eq!(world.deletions(), 0, "it was shown, not given");
     let question = world.room.messages().last().unwrap().text.clone();
-    assert!(question.contains("only paths below `notes/`"), "{question}");
-    assert!(question.contains("until 2026-06-03"), "{question}");
-    assert!(world.last().ends_with("[Give] [Back] [Deny]"), "{}", world.last());
+    assert_snapshot!(stable(&question), @r"
+    Allow **delete**?
+    Deletes a file
+
+    path: `notes/a.txt`
+
+    delete changes something\, and no rule allows it\.
+    Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+
+    **Always** would allow, without asking again:
+
+    - delete: only paths below `notes/`
+    - for what the person who asked wants, in every chat
+    - until 2026-06-03, as often as wanted
+
+    Give this leave?
+    ");
+    assert_snapshot!(world.last(), @"Allow **delete**? … Give this leave? [Give] [Back] [Deny]");
     world.model_will(say("Done."));
     world.ann_presses("Give").await;
     assert_eq!(world.deletions(), 1);
 }
 
 story! {
-    /// A11, IC-27: leave is shown before it is given, covers what was shown, for that person, in
-    /// every chat; and nothing beside it.
+    /// Leave is shown before it is given, covers what was shown, for that person, in every chat;
+    /// and nothing beside it.
+    /// Proves A11, IC-27.
     async fn leave_covers_what_was_shown(world: &mut World) {
         leave_is_given(world).await;
         world.model_will(say("That too."));
@@ -53,41 +70,52 @@ story! {
 }
 
 story! {
-    /// A11: revoked by the button on the settled question, effective at once.
+    /// Revoked by the button on the settled question, effective at once.
+    /// Proves A11.
     async fn leave_is_revoked_by_its_button(world: &mut World) {
         leave_is_given(world).await;
         world.bob_presses("Revoke").await;
-        assert_eq!(world.room.toasts().last().unwrap(), "You may not revoke this leave.");
+        assert_snapshot!(stable(world.room.toasts().last().unwrap()), @"You may not revoke this leave.");
         world.ann_presses("Revoke").await;
-        assert_eq!(world.room.toasts().last().unwrap(), "Revoked: I ask again from now on.");
-        assert!(world.shown().contains("revoked by Ann"), "{}", world.shown());
-        assert!(!world.shown().contains("[Revoke]"), "{}", world.shown());
+        assert_snapshot!(stable(world.room.toasts().last().unwrap()), @"Revoked: I ask again from now on.");
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `notes/a.txt` … ✅ Allowed by Ann. Leave for later calls was revoked by Ann.
+        Done.
+        ");
         asks_to_delete(world, "notes/b.txt").await;
         assert_eq!(world.deletions(), 1, "it asks again");
     }
 }
 
 story! {
-    /// A11: listed and revoked by typing; leave for whom it is not is neither shown nor touched.
+    /// Listed and revoked by typing; leave for whom it is not is neither shown nor touched.
+    /// Proves A11.
     async fn leave_is_listed_and_revoked_by_typing(world: &mut World) {
         leave_is_given(world).await;
         world.bob_says("/grants").await;
-        assert_eq!(world.last(), "Nothing is allowed for longer.");
+        assert_snapshot!(world.last(), @"Nothing is allowed for longer.");
         world.ann_says("/grants").await;
         let list = world.room.messages().last().unwrap().text.clone();
-        assert!(list.contains("only paths below `notes/`; for `room/1`"), "{list}");
+        assert_snapshot!(stable(&list), @"
+        Allowed without asking:
+
+        - `<code>` delete: only paths below `notes/`; for `room/1`, until 2026-06-03, as often as wanted, given by Ann
+
+        `/grants revoke <code>` takes one back, by its code.
+        ");
         let code = list.split("- `").nth(1).unwrap()[..8].to_owned();
         world.bob_says(&format!("/grants revoke {code}")).await;
-        assert_eq!(world.last(), "This leave does not hold any more.");
+        assert_snapshot!(world.last(), @"This leave does not hold any more.");
         world.ann_says(&format!("/grants revoke {code}")).await;
-        assert_eq!(world.last(), "Revoked: I ask again from now on.");
+        assert_snapshot!(world.last(), @"Revoked: I ask again from now on.");
         asks_to_delete(world, "notes/b.txt").await;
         assert_eq!(world.deletions(), 1);
     }
 }
 
 story! {
-    /// A11: leave ends with its time and its uses; two calls of one reply do not share the last use.
+    /// Leave ends with its time and its uses; two calls of one reply do not share the last use.
+    /// Proves A11.
     async fn leave_ends_by_itself(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;
         world.model_will(say("Done."));
@@ -110,7 +138,8 @@ story! {
 }
 
 story! {
-    /// A11: back is no decision; and leave for everybody is the owner's to give.
+    /// Back is no decision; and leave for everybody is the owner's to give.
+    /// Proves A11.
     async fn back_decides_nothing(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;
         let before = world.last();
@@ -118,14 +147,15 @@ story! {
         world.ann_presses("Back").await;
         assert_eq!((world.last(), world.deletions()), (before, 0));
         world.ann_says("/always yes bot").await;
-        assert_eq!(world.last(), "Only the owner of this bot may do that.");
+        assert_snapshot!(world.last(), @"Only the owner of this bot may do that.");
         assert_eq!(world.deletions(), 0);
     }
 }
 
 story! {
-    /// A11, A13: leave for everybody in a group is for who may decide for everybody there; else
-    /// the one whom a friend must watch would be free of them.
+    /// Leave for everybody in a group is for who may decide for everybody there; else the one whom
+    /// a friend must watch would be free of them.
+    /// Proves A11, A13.
     async fn leave_for_others_needs_a_say_over_others(world: &mut World) {
         for approvers in ["requester", "others"] {
             world.guard(&format!("{{ approvers = '{approvers}' }}"));
@@ -135,7 +165,9 @@ story! {
             let decider = if approvers == "others" { "2" } else { "1" };
             let typed = world.said("/always yes conversation");
             world.happens_at(World::group(), (decider, &["admin"]), typed).await;
-            assert!(world.last().starts_with("Leave for everybody here"), "{}", world.last());
+            allow_duplicates! {
+                assert_snapshot!(world.last(), @"Leave for everybody here is for somebody to give who may decide for everybody here. Leave it out, and it holds for the person who asked.");
+            }
             assert_eq!(world.deletions(), 0);
             world.model_will(say("Then not."));
             let typed = world.said("/deny");
@@ -153,39 +185,45 @@ story! {
 }
 
 story! {
-    /// A11, S18: a leave is listed and shown; none is offered that would hold a secret.
+    /// A leave is listed and shown; none is offered that would hold a secret.
+    /// Proves A11, S18.
     async fn no_leave_holds_a_secret(world: &mut World) {
         let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
         asks_to_delete(world, &format!("{token}/a.txt")).await;
         assert!(!world.shown().contains(&token), "{}", world.shown());
-        assert!(!world.last().contains("Always"), "{}", world.last());
-        assert!(world.last().contains("Allow in this conversation"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Deny]");
     }
 }
 
 story! {
-    /// A12: the owner's `/panic` denies what is open everywhere, visibly, and no tool begins on any
-    /// node until it is lifted.
+    /// The owner's `/panic` denies what is open everywhere, visibly, and no tool begins on any node
+    /// until it is lifted.
+    /// Proves A12.
     async fn panic_halts_everything(world: &mut World) {
         asks_to_delete(world, "a.txt").await;
         world.model_will(call("delete", json!({ "path": "b.txt" })));
         let said = world.said("delete b.txt");
         world.happens_at(World::group(), ("2", &[]), said).await;
         world.ann_says("/panic").await;
-        assert_eq!(world.last(), "Only the owner of this bot may do that.");
+        assert_snapshot!(world.last(), @"Only the owner of this bot may do that.");
 
         world.make_owner("1").await;
         world.model_will(say("One."));
         world.model_will(say("Two."));
         world.ann_says("/panic").await;
-        assert!(world.shown().contains("Questions denied: 2"), "{}", world.shown());
-        assert_eq!(world.shown().matches("🚫 Denied by Ann.").count(), 2, "{}", world.shown());
+        let shown = world.shown();
+        assert_snapshot!(shown.lines().take(4).collect::<Vec<_>>().join("\n"), @"
+        Allow **delete**? `a.txt` … 🚫 Denied by Ann.
+        Allow **delete**? `b.txt` … 🚫 Denied by Ann.
+        Only the owner of this bot may do that.
+        All tools are halted, on every node. Questions denied: 2. /panic off lifts it.
+        ");
 
         world.model_will(call("get_current_datetime", json!({})));
         world.model_will(say("I may not."));
         world.bob_says("what time is it?").await;
         let results = world.results().await;
-        assert!(results.last().unwrap().contains("halted all tools"), "{results:?}");
+        assert_snapshot!(stable(results.last().unwrap()), @"Denied: the owner has halted all tools. Do not try again; tell the person.");
 
         world.ann_says("/panic off").await;
         asks_to_delete(world, "c.txt").await;
@@ -196,7 +234,8 @@ story! {
 }
 
 story! {
-    /// A12: a question that another node puts while the halt is on its way is denied too.
+    /// A question that another node puts while the halt is on its way is denied too.
+    /// Proves A12.
     async fn a_question_asked_during_the_halt_is_denied(world: &mut World) {
         world.make_owner("1").await;
         let gate = Gate::new();
@@ -226,7 +265,8 @@ story! {
 }
 
 story! {
-    /// S18: who is asked without end does not read any more.
+    /// Who is asked without end does not read any more.
+    /// Proves S18.
     async fn questions_are_limited_by_the_hour(world: &mut World) {
         let all = (0..70).map(|n| ("delete".to_owned(), json!({ "path": format!("{n}") })));
         world.model_will(calls(all.collect()));
@@ -234,6 +274,6 @@ story! {
         let questions = world.room.messages().iter().filter(|m| !m.buttons.is_empty()).count();
         assert_eq!(questions, 60);
         assert_eq!(world.results().await.len(), 10);
-        assert!(world.results().await[0].contains("60 questions"));
+        assert_snapshot!(stable(&world.results().await[0]), @"Denied: people were asked 60 questions here within an hour, the most there may be. Tell the person, and go on when they say so.");
     }
 }

@@ -52,10 +52,10 @@ fn count(arguments: &str) -> countersign::llm::scripted::Step {
 }
 
 story! {
-    /// CA-04, CA-22, CA-41: what a tool has given is given again for the same arguments, in any
-    /// order, over restarts, for this conversation; a failure is not, and what the tool does not
-    /// declare is not.
-    async fn ca_04_ca_22_ca_41_a_result_is_used_again(world: &mut World) {
+    /// What a tool has given is given again for the same arguments, in any order, over restarts,
+    /// for this conversation; a failure is not, and what the tool does not declare is not.
+    /// Proves CA-04, CA-22, CA-41.
+    async fn a_result_is_used_again(world: &mut World) {
         let runs = Count::with(world, |spec| ToolSpec { cache: true, ..spec });
         for arguments in
             [r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, r#"{"a":1}"#, r#"{"fail":1}"#, r#"{"fail":1}"#]
@@ -81,9 +81,10 @@ story! {
 }
 
 story! {
-    /// CA-04, T6: what changes something runs each time that it is called, whatever it declares, and
-    /// is written down before, though it never asks: cut off, it is put to somebody.
-    async fn ca_04_what_changes_something_runs_each_time(world: &mut World) {
+    /// What changes something runs each time that it is called, whatever it declares, and is
+    /// written down before, though it never asks: cut off, it is put to somebody.
+    /// Proves CA-04, T6.
+    async fn what_changes_something_runs_each_time(world: &mut World) {
         let runs = Count::with(world, |spec| {
             ToolSpec { cache: true, effect: EffectClass::AtMostOnce, ..spec }
         });
@@ -115,8 +116,9 @@ impl Tool for Meeting {
 }
 
 story! {
-    /// MC-47, T7: calls that depend on nothing run at the same time: three of a second take a second.
-    async fn mc_47_t7_calls_of_one_reply_run_together(world: &mut World) {
+    /// Calls that depend on nothing run at the same time: three of a second take a second.
+    /// Proves MC-47, T7.
+    async fn calls_of_one_reply_run_together(world: &mut World) {
         world.tools = vec![Arc::new(Meeting(tokio::sync::Barrier::new(3)))];
         world.model_will(calls((0..3).map(|n| ("meeting".into(), json!({ "n": n }))).collect()));
         world.model_will(say("We have met."));
@@ -126,9 +128,10 @@ story! {
 }
 
 story! {
-    /// CA-02: the result is the answer, and the model is asked once; where the call failed, the
-    /// model says what now.
-    async fn ca_02_a_result_can_be_the_answer(world: &mut World) {
+    /// The result is the answer, and the model is asked once; where the call failed, the model says
+    /// what now.
+    /// Proves CA-02.
+    async fn a_result_can_be_the_answer(world: &mut World) {
         Count::with(world, |spec| ToolSpec { result_as_answer: true, ..spec });
         world.model_will(calls(vec![
             ("count".into(), json!({})), ("get_current_datetime".into(), json!({})),
@@ -145,9 +148,10 @@ story! {
 }
 
 story! {
-    /// MC-01, CA-15: a call takes its steps in their order: asked for, asked about, decided, begun,
-    /// ended, read by the model.
-    async fn mc_01_ca_15_a_call_takes_its_steps_in_order(world: &mut World) {
+    /// A call takes its steps in their order: asked for, asked about, decided, begun, ended, read
+    /// by the model.
+    /// Proves MC-01, CA-15.
+    async fn a_call_takes_its_steps_in_order(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.model_will(say("It is gone."));
         world.ann_says("delete a.txt").await;

@@ -14,10 +14,11 @@ use countersign::{
     },
     texts::Language,
 };
+use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::{api::Served, story, world::World};
+use crate::{api::Served, shown::stable, story, world::World};
 
 async fn asked_in_group(world: &mut World) {
     drop(world.node().await);
@@ -67,8 +68,9 @@ async fn links(world: &World, person: &'static str, code: String) {
 }
 
 story! {
-    /// A13: two accounts of one person are one of two; an account that nobody knows to be somebody
+    /// Two accounts of one person are one of two; an account that nobody knows to be somebody
     /// else's cannot allow.
+    /// Proves A13.
     async fn two_accounts_of_one_person_count_once(world: &mut World) {
         world.guard("{ approvers = { who = ['members'], needed = 2 } }");
         asked_in_group(world).await;
@@ -76,17 +78,23 @@ story! {
         world.happens_at(World::group(), ("1", &[]), press).await;
         let (came, text) = in_the_console(world, "ann", Choice::Once).await;
         assert_eq!(came, Came::Refused);
-        assert!(text.contains("/link"), "{text}");
+        assert_snapshot!(stable(&text), @"This request needs different people to decide, so your accounts must be linked first. Send /link to the bot on the channel where it was asked, and then send the code from this account.");
 
         world.ann_says("/link").await;
         let code = code(world);
         links(world, "ann", code.clone()).await;
         assert_eq!(in_the_console(world, "ann", Choice::Once).await.0, Came::Done);
         assert_eq!(world.deletions(), 0, "that was Ann again");
-        assert!(world.shown().contains("1 of 2: Ann"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? … 1 of 2: Ann [Allow once] [Deny]
+        Your code is `<code>`. It works once, for 10 minutes. From your other account, send `/link <code>` to the bot in a private chat. Both accounts then count as one person. Don't give the code to anyone.
+        ");
         world.clock.advance(TimeDelta::seconds(3));
         in_the_console(world, "ann", Choice::Once).await;
-        assert!(world.shown().contains("0 of 2"), "both votes are taken back: {}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? … 0 of 2 [Allow once] [Deny]
+        Your code is `<code>`. It works once, for 10 minutes. From your other account, send `/link <code>` to the bot in a private chat. Both accounts then count as one person. Don't give the code to anyone.
+        ");
         world.clock.advance(TimeDelta::seconds(3));
         in_the_console(world, "ann", Choice::Once).await;
         world.model_will(say("Done."));
@@ -97,7 +105,8 @@ story! {
 }
 
 story! {
-    /// A13: the requester does not decide by another account, linked or not; to deny is always safe.
+    /// The requester does not decide by another account, linked or not; to deny is always safe.
+    /// Proves A13.
     async fn the_requester_is_not_somebody_else_in_the_console(world: &mut World) {
         world.guard("{ approvers = { who = ['role:approver'], but_requester = true } }");
         asked_in_group(world).await;
@@ -107,7 +116,7 @@ story! {
         links(world, "ann", own).await;
         let (came, text) = in_the_console(world, "ann", Choice::Once).await;
         assert_eq!(came, Came::Refused);
-        assert!(text.contains("somebody else"), "{text}");
+        assert_snapshot!(stable(&text), @"You may not decide this: somebody else than the person who asked for it has to.");
         assert_eq!(world.deletions(), 0);
 
         let private = Place { chat: "8".into(), thread: None, kind: PlaceKind::Private };
@@ -131,31 +140,38 @@ story! {
     async fn a_code_links_two_accounts(world: &mut World) {
         let said = world.said("/link");
         world.happens_at(World::group(), ("1", &[]), said).await;
-        assert!(world.last().contains("private chat"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Others can read along here. Send /link in a private chat with the bot.");
         world.ann_says("/link").await;
         let own = code(world);
         world.ann_says(&format!("/link {own}")).await;
-        assert!(world.last().contains("from this account"), "{}", world.last());
+        assert_snapshot!(world.last(), @"This code is from this account. Send it from your other account.");
         world.ann_says("/link").await;
         let other = code(world);
         let private = Place { chat: "8".into(), thread: None, kind: PlaceKind::Private };
         world.clock.advance(TimeDelta::minutes(11));
         let said = world.said(&format!("/link {other}"));
         world.happens_at(private.clone(), ("2", &[]), said).await;
-        assert!(world.last().contains("expired"), "{}", world.last());
+        assert_snapshot!(world.last(), @"This code doesn't work, or it has expired. Send /link from your other account to get a new one.");
         world.ann_says("/link").await;
         let third = code(world);
-        for answer in ["linked to Ann on room", "expired"] {
+        let mut answers = vec![];
+        for _ in 0..2 {
             let said = world.said(&format!("/link {}", third.to_lowercase()));
             world.happens_at(private.clone(), ("2", &[]), said).await;
-            assert!(world.last().contains(answer), "{}", world.last());
+            answers.push(world.last());
         }
         assert_eq!(world.rows_of("identities").await.len(), 2);
         assert!(world.rows_of("audit").await.iter().any(|row| row.contains("linked")));
-        for answer in ["no longer linked", "isn't linked"] {
+        for _ in 0..2 {
             world.ann_says("/link off").await;
-            assert!(world.last().contains(answer), "{}", world.last());
+            answers.push(world.last());
         }
+        assert_snapshot!(answers.join("\n"), @"
+        This account is now linked to Ann on room: both count as one person. If that isn't you, send /link off.
+        This code doesn't work, or it has expired. Send /link from your other account to get a new one.
+        This account is no longer linked.
+        This account isn't linked.
+        ");
     }
 }
 

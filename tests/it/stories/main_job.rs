@@ -4,12 +4,14 @@ use countersign::llm::{
     ModelError,
     scripted::{call, calls, fail, say},
 };
+use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 story! {
-    /// The whole main job: MC-45, MC-55, A4.
+    /// The whole main job.
+    /// Proves MC-45, MC-55, A4.
     async fn a_report_is_written_after_a_press_and_arrives_as_a_file(world: &mut World) {
         let report = "# Rivers\n\nThey flow.";
         world.model_will(call("write_file", json!({ "path": "notes/a.md", "content": report })));
@@ -18,8 +20,7 @@ story! {
 
         world.ann_says("write a report about rivers").await;
         let question = world.last();
-        assert!(question.starts_with("Allow **write\\_file**?"), "{question}");
-        assert!(question.contains("[Allow once] [Allow in this conversation]"), "{question}");
+        assert_snapshot!(stable(&question), @r"Allow **write\_file**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny] [Show everything]");
         world.ann_presses("Allow once").await;
 
         let messages = world.room.messages();
@@ -27,8 +28,13 @@ story! {
         let [(first_page, png), (name, pdf)] = &files[..] else { panic!("{}", world.shown()) };
         assert_eq!((first_page.as_str(), name.as_str()), ("rivers.png", "rivers.pdf"));
         assert!(png.starts_with(b"\x89PNG") && pdf.starts_with(b"%PDF"));
-        assert!(world.last().starts_with("Here it is."), "{}", world.shown());
-        assert!(world.shown().contains("✅ Allowed by Ann."), "{}", world.shown());
+        assert_snapshot!(world.last(), @"Here it is.");
+        assert_snapshot!(world.shown(), @r"
+        Allow **write\_file**? `notes/a.md` … ✅ Allowed by Ann.
+        …📎 rivers.png
+        …📎 rivers.pdf
+        Here it is.
+        ");
     }
 }
 
@@ -46,7 +52,8 @@ story! {
 }
 
 story! {
-    /// MC-51: one failing tool does not end the turn.
+    /// One failing tool does not end the turn.
+    /// Proves MC-51.
     async fn a_failing_call_is_told_to_the_model(world: &mut World) {
         world.model_will(call("read_file", json!({ "path": "missing.txt" })));
         world.model_will(say("There is no such file."));
@@ -57,7 +64,8 @@ story! {
 }
 
 story! {
-    /// MC-47: the calls of one reply that may run do, though another waits for a person.
+    /// The calls of one reply that may run do, though another waits for a person.
+    /// Proves MC-47.
     async fn a_call_that_waits_holds_no_other_up(world: &mut World) {
         world.model_will(calls(vec![
             ("delete".into(), json!({ "path": "a.txt" })),
@@ -72,11 +80,12 @@ story! {
 }
 
 story! {
-    /// M2: what cannot be answered is said, once, and the next message works again.
+    /// What cannot be answered is said, once, and the next message works again.
+    /// Proves M2.
     async fn a_model_that_is_down_is_told_to_the_person(world: &mut World) {
         world.model_will(fail(ModelError::Retry { after: None, reason: "overloaded".into() }));
         world.ann_says("hello").await;
-        assert!(world.last().starts_with("I could not reach the language model"));
+        assert_snapshot!(world.last(), @"I could not reach the language model, after several tries. Please write again in a while. … Reference: `<digest>`");
         world.model_will(say("Hello again."));
         world.ann_says("hello?").await;
         assert_eq!(world.last(), "Hello again.");
@@ -84,7 +93,8 @@ story! {
 }
 
 story! {
-    /// T1: each request begins with the one before it.
+    /// Each request begins with the one before it.
+    /// Proves T1.
     async fn a_prompt_begins_with_the_last_one(world: &mut World) {
         world.model_will(call("get_current_datetime", json!({})));
         world.model_will(say("It is ten."));

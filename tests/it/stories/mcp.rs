@@ -10,11 +10,12 @@ use countersign::{
     },
     llm::scripted::{call, say},
 };
+use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 
-use crate::{api::Served, process::eventually, story, world::World};
+use crate::{api::Served, process::eventually, shown::stable, story, world::World};
 
 /// A server of the world, which does on purpose what good ones do by accident.
 pub(super) struct Moody {
@@ -46,27 +47,29 @@ pub(super) fn tool(name: &str) -> Value {
 }
 
 story! {
-    /// S1, S16, I4: a tool that calls itself harmless is asked about all the same; when its server
-    /// dies over it, nobody knows whether it ran: it is not run again until a person says so.
-    async fn s16_a_call_whose_answer_was_lost_is_asked_about(world: &mut World) {
+    /// A tool that calls itself harmless is asked about all the same; when its server dies over it,
+    /// nobody knows whether it ran: it is not run again until a person says so.
+    /// Proves S16, S1, I4.
+    async fn a_call_whose_answer_was_lost_is_asked_about(world: &mut World) {
         let server = Moody::with(world, &json!([tool("die")]));
         world.model_will(call("m_die", json!({})));
         world.ann_says("die").await;
-        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"Allow **m\_die**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.ann_presses("Allow once").await;
-        assert!(world.last().contains("Run it again?"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"**m\_die** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
         assert_eq!(server.heard("tools/call"), 1);
         world.model_will(say("I leave it."));
         world.ann_presses("Skip").await;
         assert_eq!(world.last(), "I leave it.");
         assert_eq!(server.heard("tools/call"), 1);
-        assert!(world.results().await[0].contains("outcome is unknown"));
+        assert_snapshot!(stable(&world.results().await[0]), @"The call was interrupted and its outcome is unknown. The person chose not to run it again: check the state before you rely on it.");
     }
 }
 
 story! {
-    /// MC-48: how far a call is stands in the chat; `/stop` ends it at the server too.
-    async fn mc_48_how_far_a_call_is_stands_in_the_chat(world: &mut World) {
+    /// How far a call is stands in the chat; `/stop` ends it at the server too.
+    /// Proves MC-48.
+    async fn how_far_a_call_is_stands_in_the_chat(world: &mut World) {
         world.room.limits.drafts = Some(Duration::from_millis(1));
         let server = Moody::with(world, &json!([tool("slow")]));
         world.model_will(call("m_slow", json!({})));
@@ -80,7 +83,7 @@ story! {
         while world.room.drafts().is_empty() {
             world.room.moves().await;
         }
-        assert_eq!(world.room.drafts()[0], "⏳ `m_slow` 1/3 · the \\*first\\*");
+        assert_snapshot!(stable(&world.room.drafts()[0]), @r"⏳ `m_slow` 1/3 · the \*first\*");
         let stop = world.said("/stop");
         world.takes(&app, "1", stop).await;
         turn.await.unwrap();
@@ -90,9 +93,10 @@ story! {
 }
 
 story! {
-    /// MC-02, MC-03: what a server offers is there without being named anywhere, beside what comes
-    /// with the program and the skills.
-    async fn mc_02_mc_03_what_a_server_offers_is_there(world: &mut World) {
+    /// What a server offers is there without being named anywhere, beside what comes with the
+    /// program and the skills.
+    /// Proves MC-02, MC-03.
+    async fn what_a_server_offers_is_there(world: &mut World) {
         Moody::with(world, &json!([tool("echo")]));
         let skill = world.config.data_dir.join("skills/letters");
         std::fs::create_dir_all(&skill).unwrap();
@@ -164,9 +168,17 @@ story! {
             "name": { "type": "string", "maxLength": 5 },
         });
         let (server, call) = UnderWay::asks(world, &fields).await;
-        assert!(world.last().ends_with("[red] [green] [No answer]"), "{}", world.last());
+        assert_snapshot!(world.last(), @"The tool server **m** asks you: … What you answer goes to that server. Never tell it a password or a key. [red] [green] [No answer]");
         let shown = world.room.messages().last().unwrap().text.clone();
-        assert!(shown.contains("The \\*shirt\\*") && shown.contains("Never tell it"), "{shown}");
+        assert_snapshot!(stable(&shown), @r"
+        The tool server **m** asks you:
+
+        The \*shirt\*
+
+        **colour**
+
+        What you answer goes to that server. Never tell it a password or a key.
+        ");
         // Nobody else answers for Ann, and no word of hers is taken for one that fits no button.
         let press = world.press("green");
         world.takes(&call.app, "2", press).await;
@@ -184,7 +196,15 @@ story! {
         let given = json!({ "action": "accept", "content": { "colour": "green", "name": "Ann" } });
         let result: Value = serde_json::from_str(&world.results().await[0]).unwrap();
         assert_eq!(result, given);
-        assert!(world.shown().contains("Ann answered: green"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @r"
+        Allow **m\_order**? `The *shirt*` … ✅ Allowed by Ann.
+        The tool server **m** asks you: … ✅ Ann answered: green
+        The tool server **m** asks you: … ✅ Ann answered: much too long
+        Your answer is on its way.
+        The tool server **m** asks you: … ✅ Ann answered: Ann
+        Your answer is on its way.
+        Ordered.
+        ");
         assert_eq!(server.heard("tools/call"), 1);
         let said = world.journal().await.into_iter();
         let said = said.filter(|entry| matches!(entry.event, Event::Said { .. })).count();
@@ -201,22 +221,28 @@ story! {
         world.takes(&call.app, "1", press).await;
         world.model_will(say("Then not."));
         call.ends(world).await;
-        assert!(world.results().await[0].contains("\"decline\""));
-        assert!(world.results().await[0].contains("got no answer: The *shirt*"));
+        assert_snapshot!(stable(&world.results().await[0]), @r#"
+        {"action": "decline"}
+        [The server asked, and got no answer: The *shirt*]
+        "#);
         let call = UnderWay::asks_again(world, &json!({})).await;
-        assert!(world.last().ends_with("[Confirm] [No answer]"));
+        assert_snapshot!(world.last(), @"The tool server **m** asks you: … What you answer goes to that server. Never tell it a password or a key. [Confirm] [No answer]");
         world.clock.advance(TimeDelta::minutes(11));
         approvals::sweep(&call.app.gateway).await.unwrap();
         world.model_will(say("Well."));
         call.ends(world).await;
-        assert!(world.results().await[1].contains("\"cancel\""));
+        assert_snapshot!(stable(&world.results().await[1]), @r#"
+        {"action": "cancel"}
+        [The server asked, and got no answer: The *shirt*]
+        "#);
     }
 }
 
 story! {
-    /// I4: `/stop` takes the question back, and ends the call at the server. A node that dies
-    /// with the question open leaves a call of which nobody knows whether it ran; its question is
-    /// withdrawn, and a press on it counts for nothing.
+    /// `/stop` takes the question back, and ends the call at the server. A node that dies with the
+    /// question open leaves a call of which nobody knows whether it ran; its question is withdrawn,
+    /// and a press on it counts for nothing.
+    /// Proves I4.
     async fn a_question_ends_with_its_call(world: &mut World) {
         let (server, call) = UnderWay::asks(world, &json!({ "sure": { "type": "boolean" } })).await;
         let late = world.press("Yes");
@@ -234,13 +260,14 @@ story! {
         call.app.gateway.store.release_all().await.unwrap();
         let next = world.node().await;
         world.settle(&next).await;
-        assert!(world.last().contains("Run it again?"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"**m\_order** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
         assert!(world.press_if_there("Yes").is_none(), "{}", world.shown());
     }
 }
 
 story! {
-    /// O5: a node that stops takes the question back: what is said next is a message again.
+    /// A node that stops takes the question back: what is said next is a message again.
+    /// Proves O5.
     async fn a_stop_takes_the_question_back(world: &mut World) {
         let (_, call) = UnderWay::asks(world, &json!({ "name": { "type": "string" } })).await;
         call.app.gateway.stop.cancel();
@@ -248,7 +275,10 @@ story! {
         let next = world.node().await;
         world.model_will(say("Then not."));
         world.settle(&next).await;
-        assert!(world.results().await[0].contains("\"cancel\""));
+        assert_snapshot!(stable(&world.results().await[0]), @r#"
+        {"action": "cancel"}
+        [The server asked, and got no answer: The *shirt*]
+        "#);
         assert!(world.press_if_there("No answer").is_none(), "{}", world.shown());
         world.model_will(say("The hotel, too."));
         world.ann_says("and book the hotel").await;
@@ -269,14 +299,15 @@ story! {
         let order = world.said("order it");
         world.happens(&visitor, order).await;
         assert_eq!(world.last(), "Nobody said.");
-        assert!(!world.shown().contains("asks you"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"Nobody said.");
     }
 }
 
 story! {
-    /// S16: who answers for a tool through the API names what they have read of it; that, and who
-    /// it was, stands in the audit.
-    async fn s16_somebody_answers_for_a_tool_as_they_read_it(world: &mut World) {
+    /// Who answers for a tool through the API names what they have read of it; that, and who it
+    /// was, stands in the audit.
+    /// Proves S16.
+    async fn somebody_answers_for_a_tool_as_they_read_it(world: &mut World) {
         Moody::with(world, &json!([tool("echo")]));
         let served = Served::of(world).await;
         world.config.mcp.clear();

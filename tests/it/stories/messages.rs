@@ -8,10 +8,11 @@ use countersign::{
     gateway::{Queue, deliver},
     llm::scripted::{Gate, call, say, wait},
 };
+use insta::assert_snapshot;
 use serde_json::json;
 use std::time::Duration;
 
-use crate::{room::Fault, story, world::World};
+use crate::{room::Fault, shown::stable, story, world::World};
 
 pub(super) fn with_file(world: &mut World, text: &str, (id, name): (&str, &str)) -> What {
     let mut what = world.said(text);
@@ -49,8 +50,9 @@ fn group() -> Place {
 }
 
 story! {
-    /// S13: a file lies in the workspace before the model hears of it; two of one name beside each
+    /// A file lies in the workspace before the model hears of it; two of one name beside each
     /// other.
+    /// Proves S13.
     async fn a_file_reaches_the_model_and_its_tools(world: &mut World) {
         world.room.has_file("f1", "one,two\n");
         world.room.has_file("f2", "three\n");
@@ -66,12 +68,13 @@ story! {
         world.happens("1", what).await;
         let prompts = world.prompts();
         assert_eq!(read(&prompts[1]).last(), Some(&"[file: inbox/a.csv, text/csv, 6 bytes]"));
-        assert!(world.results().await[0].starts_with("a.csv (6B) goes to"));
+        assert_snapshot!(stable(&world.results().await[0]), @"a.csv (6B) goes to the people here as an attachment. They need no link.");
     }
 }
 
 story! {
-    /// S13, M2: whoever comes after a crash fetches; what is gone for good is said to both.
+    /// Whoever comes after a crash fetches; what is gone for good is said to both.
+    /// Proves S13, M2.
     async fn a_file_outlives_a_crash_and_a_lost_one_is_told(world: &mut World) {
         let app = world.node().await;
         let there = with_file(world, "this", ("f1", "a.txt"));
@@ -85,18 +88,22 @@ story! {
         world.settle(&app).await;
         let shown = world.shown();
         let (told, answer) = shown.split_once('\n').expect("two messages");
-        assert!(told.starts_with("I could not fetch the file b"), "{told}");
+        assert_snapshot!(stable(told), @r"I could not fetch the file b‹U\+202E›\.txt from the platform. Please send it again.");
         assert_eq!(answer, "I see one.");
         let prompts = world.prompts();
         let said = read(&prompts[0]);
         assert_eq!(said[0], "this\n[file: inbox/a.txt, text/plain, 5 bytes]");
-        assert!(said[1].contains("not here: the platform does not give it out any more"));
+        assert_snapshot!(stable(said[1]), @"
+        and this
+        [file: b‹U+202E›.txt, not here: the platform does not give it out any more]
+        ");
     }
 }
 
 story! {
-    /// M9: an album, and a paste that the client cut, are one turn, across a restart as well; a
-    /// plain message does not wait.
+    /// An album, and a paste that the client cut, are one turn, across a restart as well; a plain
+    /// message does not wait.
+    /// Proves M9.
     async fn what_belongs_together_is_one_turn(world: &mut World) {
         for (first, second) in [("x".repeat(4_000), "the end".to_owned()), ("1".into(), "2".into())] {
             let (first, second) = match first.len() {
@@ -139,8 +146,9 @@ async fn meanwhile(world: &mut World, (said, then): (What, What), answer: &str) 
 }
 
 story! {
-    /// M9: a message that follows quickly is thought about together with the one before, which did
-    /// not wait for it.
+    /// A message that follows quickly is thought about together with the one before, which did not
+    /// wait for it.
+    /// Proves M9.
     async fn two_quick_messages_are_one_turn(world: &mut World) {
         let both = (world.said("one"), world.said("two"));
         meanwhile(world, both, "Both.").await;
@@ -181,15 +189,19 @@ story! {
         world.ann_says("delete a.txt").await;
         world.model_will(say("Instead."));
         world.ann_says("no, tell me a joke").await;
-        assert!(world.shown().contains("Withdrawn by Ann."), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `a.txt` … Withdrawn by Ann.
+        Instead.
+        ");
         assert_eq!(world.last(), "Instead.");
         assert_eq!(world.deletions(), 0);
     }
 }
 
 story! {
-    /// M12: in a group the answer names the message that it is for, in its first part; privately it
-    /// does not.
+    /// In a group the answer names the message that it is for, in its first part; privately it does
+    /// not.
+    /// Proves M12.
     async fn an_answer_in_a_group_names_what_it_answers(world: &mut World) {
         let app = world.node().await;
         let asked = world.said("hello");
@@ -221,7 +233,8 @@ story! {
 }
 
 story! {
-    /// M8, R3: an answer grows in a message of its own, which becomes the answer.
+    /// An answer grows in a message of its own, which becomes the answer.
+    /// Proves M8, R3.
     async fn an_answer_grows_where_it_will_stand(world: &mut World) {
         world.room.limits.drafts = Some(Duration::from_millis(1));
         let gate = Gate::new();
@@ -247,8 +260,8 @@ story! {
 }
 
 story! {
-    /// M11: typing is shown again and again while the agent works, and not while it waits for a
-    /// person.
+    /// Typing is shown again and again while the agent works, and not while it waits for a person.
+    /// Proves M11.
     async fn typing_is_shown_while_the_agent_works(world: &mut World) {
         world.room.limits.typing_for = Some(Duration::from_millis(2));
         let gate = Gate::new();
@@ -271,13 +284,14 @@ story! {
         let until_asked = world.room.typing();
         let asked = app.worker.advance_ready().await.unwrap();
         assert_eq!((asked, world.room.typing()), (0, until_asked), "nobody works on it");
-        assert!(world.last().contains("[Deny]"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
 story! {
-    /// M9: an album and a cut paste count as one message, however many may be written; all of an
-    /// album is taken or none, and the next message counts again.
+    /// An album and a cut paste count as one message, however many may be written; all of an album
+    /// is taken or none, and the next message counts again.
+    /// Proves M9.
     async fn what_belongs_together_counts_once(world: &mut World) {
         world.config.limits.messages_per_minute = 2;
         let app = world.node().await;
@@ -297,13 +311,17 @@ story! {
         let prompts = world.prompts();
         let said = read(&prompts[0]);
         assert_eq!((said.len(), said[3], said[6]), (7, "4", "the end"));
-        assert!(world.shown().contains("That was too fast for me"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        That was too fast for me: I have not read your last message. Write again in 31 s.
+        Seen.
+        ");
     }
 }
 
 story! {
-    /// S4: who changes what they asked for takes back the question that came of it, visibly; the
-    /// agent reads what they want now. Other people's edits, and of other messages, do not.
+    /// Who changes what they asked for takes back the question that came of it, visibly; the agent
+    /// reads what they want now. Other people's edits, and of other messages, do not.
+    /// Proves S4.
     async fn an_edit_takes_the_question_back(world: &mut World) {
         world.model_will(say("Hello."));
         let before = world.said("hello");
@@ -314,24 +332,32 @@ story! {
         let (other, stolen) = (edit_of(&before, "hi"), edit_of(&asked, "delete all"));
         world.happens("1", other).await;
         world.happens("2", stolen).await;
-        assert!(!world.shown().contains("Superseded"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Hello.
+        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        ");
         let press = world.press("Allow once");
         world.model_will(say("Then not."));
         let edited = edit_of(&asked, "keep a.txt");
         world.happens("1", edited).await;
-        assert!(world.shown().contains("Superseded: Ann changed the request."), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Hello.
+        Allow **delete**? `a.txt` … Superseded: Ann changed the request.
+        Then not.
+        ");
         assert_eq!(world.last(), "Then not.");
         let prompts = world.prompts();
         let said = read(prompts.last().unwrap());
         assert_eq!(said.last(), Some(&"(I have changed my earlier message to:) keep a.txt"));
         world.happens("1", press).await;
         assert_eq!(world.deletions(), 0);
-        assert!(world.room.toasts()[0].starts_with("The request was changed"), "{:?}", world.room.toasts());
+        assert_snapshot!(stable(&world.room.toasts()[0]), @"The request was changed; this question does not count any more.");
     }
 }
 
 story! {
-    /// A2: an acknowledgement that the platform does not take is tried again, and not for ever.
+    /// An acknowledgement that the platform does not take is tried again, and not for ever.
+    /// Proves A2.
     async fn a_failed_acknowledgement_is_tried_again(world: &mut World) {
         let at_once = || SendError::Retry { after: Some(Duration::ZERO), reason: "busy".into() };
         for (failures, shown) in [(2, 1), (9, 1)] {
@@ -346,7 +372,8 @@ story! {
 }
 
 story! {
-    /// R3: the message in which an answer grew becomes the answer, after a crash too.
+    /// The message in which an answer grew becomes the answer, after a crash too.
+    /// Proves R3.
     async fn an_answer_takes_its_draft_over(world: &mut World) {
         let app = world.node().await;
         let said = world.said("hello");
@@ -372,8 +399,9 @@ story! {
 }
 
 story! {
-    /// M10: where the bot was shown out nothing waits any more, and nobody is told; when it is back
-    /// it works again.
+    /// Where the bot was shown out nothing waits any more, and nobody is told; when it is back it
+    /// works again.
+    /// Proves M10.
     async fn a_place_that_shows_the_bot_out_is_left_alone(world: &mut World) {
         let busy = SendError::Retry { after: None, reason: "busy".into() };
         world.room.fails_next(Fault::Before(busy));
@@ -390,8 +418,9 @@ story! {
 }
 
 story! {
-    /// M4, M6: the chats that the platform puts off wait, every thread of them; another chat is
-    /// answered at once, be there five hundred that wait.
+    /// The chats that the platform puts off wait, every thread of them; another chat is answered at
+    /// once, be there five hundred that wait.
+    /// Proves M4, M6.
     async fn chats_that_wait_delay_no_other(world: &mut World) {
         let app = world.node().await;
         for number in 0..500 {
@@ -408,18 +437,23 @@ story! {
         let said = world.said("/status");
         world.takes(&app, "1", said).await;
         assert_eq!(deliver::deliver_ready(&app.gateway).await.unwrap(), 1, "only the new one");
-        assert_eq!(world.shown(), "No question is open.");
+        assert_snapshot!(world.shown(), @"No question is open.");
     }
 }
 
 story! {
-    /// M5: what a command answers fits, too, however long it is.
+    /// What a command answers fits, too, however long it is.
+    /// Proves M5.
     async fn a_long_answer_to_a_command_comes_in_parts(world: &mut World) {
         world.room.limits.text = 200;
         world.ann_says("/help").await;
         let shown = world.room.messages();
         assert!(shown.len() > 2, "{}", world.shown());
         assert!(shown.iter().all(|message| message.text.chars().count() <= 200));
-        assert!(shown.last().unwrap().text.contains("/whoami"), "{}", world.shown());
+        assert_snapshot!(stable(&shown.last().unwrap().text), @"
+        - /status says what I am waiting for
+        - /model shows the language models, and switches to one
+        - /whoami shows how I know you
+        ");
     }
 }

@@ -163,8 +163,9 @@ story! {
 }
 
 story! {
-    /// O2: metrics are for this machine, or for who has the token.
-    async fn o2_metrics_are_not_for_everybody(world: &mut World) {
+    /// Metrics are for this machine, or for who has the token.
+    /// Proves O2.
+    async fn metrics_are_not_for_everybody(world: &mut World) {
         let proxied = [("x-forwarded-for", "203.0.113.7".to_owned())];
         assert_eq!(get(world, "/metrics", &[]).await.0, StatusCode::OK);
         assert_eq!(get(world, "/metrics", &proxied).await.0, StatusCode::NOT_FOUND);

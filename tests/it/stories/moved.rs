@@ -5,9 +5,15 @@ use countersign::{
     journal::event::{Decider, Event},
     llm::scripted::{call, say},
 };
+use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{room::Fault, story, world::World};
+use crate::{
+    room::Fault,
+    shown::{line, stable},
+    story,
+    world::World,
+};
 
 fn private() -> Place {
     Place { chat: "1".into(), thread: None, kind: PlaceKind::Private }
@@ -33,8 +39,9 @@ fn undeliverable(entries: Vec<countersign::journal::event::Entry>) -> usize {
 }
 
 story! {
-    /// A6: shown out of the group, the bot asks the one who may decide in their private chat; the
+    /// Shown out of the group, the bot asks the one who may decide in their private chat; the
     /// decision counts there.
+    /// Proves A6.
     async fn the_question_follows_the_approver(world: &mut World) {
         ann_is_known(world).await;
         asked_in_group(world).await;
@@ -42,32 +49,43 @@ story! {
         let messages = world.room.messages();
         let last = messages.last().unwrap();
         assert_eq!(last.chat, "1");
-        assert!(messages[messages.len() - 2].text.contains("I ask you here"), "{}", world.shown());
+        assert_snapshot!(stable(&messages[messages.len() - 2].text), @"I cannot show this question where it was asked any more, so I ask you here.");
         world.model_will(say("Done."));
         let press = world.press("Allow once");
         world.happens_at(World::group(), ("1", &[]), press.clone()).await;
         assert_eq!(world.deletions(), 0, "not from where it stood before");
         world.happens_at(private(), ("1", &[]), press).await;
         assert_eq!(world.deletions(), 1);
-        assert!(world.shown().contains("✅ Allowed by Ann."), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Hello.
+        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        I cannot show this question where it was asked any more, so I ask you here.
+        Allow **delete**? `a.txt` … ✅ Allowed by Ann.
+        Done.
+        ");
     }
 }
 
 story! {
-    /// A6: where nobody can be asked, that is a no, with its reason.
+    /// Where nobody can be asked, that is a no, with its reason.
+    /// Proves A6.
     async fn without_a_private_chat_it_is_denied(world: &mut World) {
         asked_in_group(world).await;
         world.model_will(say("I could not ask."));
         world.happens_at(World::group(), ("3", &[]), What::Expelled).await;
         assert_eq!(undeliverable(world.journal_at(World::group()).await), 1);
         assert_eq!(world.deletions(), 0);
-        assert!(world.shown().contains("could not be shown to anybody"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `a.txt` … 🚫 Denied: it could not be shown to anybody who may decide.
+        I could not ask.
+        ");
     }
 }
 
 story! {
-    /// A6: a topic that is closed, or a person who has blocked the bot: the platform refuses the
+    /// A topic that is closed, or a person who has blocked the bot: the platform refuses the
     /// question, which moves once, and if nobody takes it there either, is denied.
+    /// Proves A6.
     async fn a_refused_question_moves_once(world: &mut World) {
         ann_is_known(world).await;
         for _ in 0..2 {
@@ -84,7 +102,8 @@ story! {
 }
 
 story! {
-    /// A8: when a part of a question is refused, its buttons are never shown alone.
+    /// When a part of a question is refused, its buttons are never shown alone.
+    /// Proves A8.
     async fn buttons_do_not_stand_alone(world: &mut World) {
         let why = "many words ".repeat(130);
         let fields = json!({ "path": "a.txt", "b": why, "c": why, "d": why, "e": why });
@@ -99,7 +118,8 @@ story! {
 }
 
 story! {
-    /// A6: the message is deleted: what became of the question is said anew.
+    /// The message is deleted: what became of the question is said anew.
+    /// Proves A6.
     async fn a_deleted_question_ends_in_a_new_message(world: &mut World) {
         asked_in_group(world).await;
         let before = world.room.messages().len();
@@ -108,13 +128,18 @@ story! {
         let allow = world.said("/allow");
         world.happens_at(World::group(), ("1", &[]), allow).await;
         assert_eq!(world.deletions(), 1);
-        let new: Vec<_> = world.room.messages().split_off(before);
-        assert!(new.iter().any(|m| m.text.contains("✅ Allowed by Ann.")), "{}", world.shown());
+        let new: Vec<_> = world.room.messages()[before..].iter().map(line).collect();
+        assert_snapshot!(new.join("\n"), @"
+        Allowed.
+        Done.
+        Allow **delete**? `a.txt` … ✅ Allowed by Ann.
+        ");
     }
 }
 
 story! {
-    /// A6, M9: the group becomes a supergroup: the question is asked there again, and works.
+    /// The group becomes a supergroup: the question is asked there again, and works.
+    /// Proves A6, M9.
     async fn a_question_moves_with_its_chat(world: &mut World) {
         asked_in_group(world).await;
         let old = world.press("Allow once");
@@ -132,8 +157,9 @@ story! {
 }
 
 story! {
-    /// A6, A13: where administrators decide, the one whom the platform calls so is asked alone; the
-    /// press counts by what they are in the group, for as long as they are that.
+    /// Where administrators decide, the one whom the platform calls so is asked alone; the press
+    /// counts by what they are in the group, for as long as they are that.
+    /// Proves A6, A13.
     async fn an_administrator_is_asked_alone(world: &mut World) {
         world.guard("{ approvers = 'admins' }");
         world.allow = vec!["*".into()];

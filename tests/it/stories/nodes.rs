@@ -6,12 +6,14 @@ use countersign::{
     llm::scripted::{Gate, call, say, wait},
 };
 use futures::future::join_all;
+use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{story, world::World};
 
 story! {
-    /// I3, R4: two nodes race for one conversation; a hundred presses at once run it once.
+    /// Two nodes race for one conversation; a hundred presses at once run it once.
+    /// Proves I3, R4.
     async fn two_nodes_race_for_one_conversation(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -99,12 +101,13 @@ story! {
         let (advanced, ()) = tokio::join!(advancing, meanwhile);
         advanced.unwrap();
         world.settle(&app).await;
-        assert_eq!(world.shown(), "Stopped.");
+        assert_snapshot!(world.shown(), @"Stopped.");
     }
 }
 
 story! {
-    /// T6, I4: what must not run twice and was cut off is put to the person.
+    /// What must not run twice and was cut off is put to the person.
+    /// Proves T6, I4.
     async fn a_call_that_was_cut_off_is_put_to_the_person(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
@@ -117,7 +120,11 @@ story! {
         world.happens("1", What::Unsupported { message: "x".into(), content: "sticker".into() }).await;
         let again = world.node().await;
         world.settle(&again).await;
-        assert!(world.shown().contains("was interrupted. Run it again?"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `a.txt` … ✅ Allowed by Ann.
+        I cannot take in a sticker yet. Please write it as text.
+        **delete** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]
+        ");
         assert_eq!(world.deletions(), 0);
         world.ann_presses("Skip").await;
         assert_eq!(world.deletions(), 0);

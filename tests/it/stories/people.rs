@@ -7,9 +7,10 @@ use countersign::{
     llm::scripted::say,
     store::pairing::{self, Makes, Offer},
 };
+use insta::assert_snapshot;
 use std::collections::BTreeMap;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 async fn offer(world: &World, code: &str) {
     let (code, until) = (code.to_owned(), "2026-05-05T10:00:00Z".parse().unwrap());
@@ -27,17 +28,18 @@ async fn offer(world: &World, code: &str) {
 }
 
 story! {
-    /// S5: a stranger reaches no model; a pairing code lets one person in, once.
+    /// A stranger reaches no model; a pairing code lets one person in, once.
+    /// Proves S5.
     async fn a_pairing_code_works_once(world: &mut World) {
         world.allow = vec![];
         world.ann_says("hello").await;
-        assert!(world.last().starts_with("I do not know you yet."), "{}", world.last());
+        assert_snapshot!(world.last(), @"I do not know you yet. Ask the operator for a pairing code and send it to me, or have your id `1` added to `allow`.");
         let code = new_code();
         offer(world, &code).await;
         world.ann_says(&format!("/start {code}")).await;
-        assert!(world.last().starts_with("Welcome!"));
+        assert_snapshot!(world.last(), @"Welcome! You can talk to me now. /help says how.");
         world.bob_says(&code).await;
-        assert!(world.last().starts_with("That code is not valid."));
+        assert_snapshot!(world.last(), @"That code is not valid. Ask the operator for a new one.");
         world.model_will(say("Hello Ann."));
         world.ann_says("hello").await;
         assert_eq!(world.last(), "Hello Ann.");
@@ -58,7 +60,7 @@ story! {
             assert_eq!(world.room.messages().len(), shown);
         }
         let answer = &world.room.messages()[0];
-        assert!(answer.text.starts_with("I do not know you yet."), "{}", answer.text);
+        assert_snapshot!(stable(&answer.text), @"I do not know you yet. Ask the operator for a pairing code and send it to me, or have your id `3` added to `allow`.");
         assert_eq!(answer.reply_to.as_deref(), Some("i:5:9:token"));
     }
 }
@@ -73,10 +75,10 @@ story! {
             world.ann_says(&new_code()).await;
         }
         world.ann_says(&code).await;
-        assert!(world.last().starts_with("Too many wrong codes."));
+        assert_snapshot!(world.last(), @"Too many wrong codes. Try again in 15 minutes.");
         world.clock.advance(chrono::TimeDelta::minutes(16));
         world.ann_says(&code).await;
-        assert!(world.last().starts_with("Welcome!"));
+        assert_snapshot!(world.last(), @"Welcome! You can talk to me now. /help says how.");
     }
 }
 
@@ -89,21 +91,26 @@ story! {
         world.manners.roles = BTreeMap::from([("admin".into(), Role::Operator)]);
         world.roles = vec!["admin".into()];
         world.ann_says("/whoami").await;
-        assert!(world.last().starts_with("I do not know you yet."), "{}", world.last());
-        for (person, welcome) in [("1", "Welcome! You are the first"), ("2", "Welcome! You can")] {
+        assert_snapshot!(world.last(), @"I do not know you yet. Ask the operator for a pairing code and send it to me, or have your id `1` added to `allow`.");
+        let mut welcomes = vec![];
+        for person in ["1", "2"] {
             let code = new_code();
             offer(world, &code).await;
             let what = world.said(&code);
             world.happens(person, what).await;
-            assert!(world.last().starts_with(welcome), "{}", world.last());
+            welcomes.push(world.last());
         }
+        assert_snapshot!(welcomes.join("\n"), @"
+        Welcome! You are the first here, so you are my owner. /help says how to talk to me.
+        Welcome! You can talk to me now. /help says how.
+        ");
         world.ann_says("/whoami").await;
-        assert_eq!(world.last(), "You are Ann (`1`) on `room`, owner.");
+        assert_snapshot!(world.last(), @"You are Ann (`1`) on `room`, owner.");
         world.bob_says("/whoami").await;
-        assert_eq!(world.last(), "You are Bob (`2`) on `room`, operator.");
+        assert_snapshot!(world.last(), @"You are Bob (`2`) on `room`, operator.");
         world.roles = vec![];
         world.bob_says("/whoami").await;
-        assert_eq!(world.last(), "You are Bob (`2`) on `room`, member.");
+        assert_snapshot!(world.last(), @"You are Bob (`2`) on `room`, member.");
     }
 }
 
@@ -111,17 +118,17 @@ story! {
     /// `/model` shows what there is; an operator switches, and the choice outlives `/new`.
     async fn an_operator_chooses_the_model(world: &mut World) {
         world.bob_says("/model").await;
-        assert!(world.last().starts_with("This conversation uses `main`. There are: `"));
+        assert_snapshot!(world.last(), @"This conversation uses `main`. There are: `main`. `/model NAME` switches.");
         let other = world.config.models[0].id.clone();
         world.bob_says(&format!("/model {other}")).await;
-        assert_eq!(world.last(), "For that you need the role `operator`. /whoami shows yours.");
+        assert_snapshot!(world.last(), @"For that you need the role `operator`. /whoami shows yours.");
         world.manners.roles = BTreeMap::from([("1".into(), Role::Operator)]);
         world.ann_says("/model nothing").await;
-        assert!(world.last().starts_with("There is no model nothing."), "{}", world.last());
+        assert_snapshot!(world.last(), @"There is no model nothing. There are: `main`.");
         world.ann_says(&format!("/model {other}")).await;
-        assert_eq!(world.last(), format!("From now on this conversation uses `{other}`."));
+        assert_snapshot!(world.last(), @"From now on this conversation uses `main`.");
         world.ann_says("/new").await;
         world.ann_says("/model").await;
-        assert!(world.last().starts_with(&format!("This conversation uses `{other}`.")));
+        assert_snapshot!(world.last(), @"This conversation uses `main`. There are: `main`. `/model NAME` switches.");
     }
 }

@@ -2,6 +2,7 @@
 
 use channels::{Place, What};
 use countersign::llm::scripted::{call, say};
+use insta::assert_snapshot;
 use serde_json::json;
 
 use super::messages::with_file;
@@ -65,9 +66,10 @@ story! {
 }
 
 story! {
-    /// A1, A2: two open questions in one group: each is pressed, or typed for, by whoever asked;
-    /// another may not, and the other's question stays as it is. Files and answers come to the
-    /// group and reply to who asked.
+    /// Two open questions in one group: each is pressed, or typed for, by whoever asked; another
+    /// may not, and the other's question stays as it is. Files and answers come to the group and
+    /// reply to who asked.
+    /// Proves A1, A2.
     async fn questions_of_two_people_do_not_mix(world: &mut World) {
         world.manners.per_person = true;
         world.tools = vec![];
@@ -84,7 +86,12 @@ story! {
         world.model_will(say("Ann's is gone."));
         says(world, "1", "/allow").await;
         assert_eq!(world.deletions(), 1);
-        assert!(world.shown().contains("Ann's is gone."), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `anns.txt` … ✅ Allowed by Ann.
+        Allow **delete**? … Asked for by Bob. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        Allowed.
+        Ann's is gone.
+        ");
         assert!(world.press_if_there("Allow once").is_some(), "Bob's is open");
 
         world.model_will(say("Bob's is gone."));
@@ -96,8 +103,9 @@ story! {
 }
 
 story! {
-    /// A13: somebody else decides, by a button or by typing, although the question stands in a
+    /// Somebody else decides, by a button or by typing, although the question stands in a
     /// conversation that is not theirs.
+    /// Proves A13.
     async fn another_decides_in_a_conversation_that_is_not_theirs(world: &mut World) {
         world.manners.per_person = true;
         world.guard("{ approvers = 'others' }");
@@ -150,8 +158,9 @@ story! {
 }
 
 story! {
-    /// A6: a group that goes on under another id takes each person's conversation with it, and
-    /// their open questions.
+    /// A group that goes on under another id takes each person's conversation with it, and their
+    /// open questions.
+    /// Proves A6.
     async fn own_conversations_move_with_the_group(world: &mut World) {
         world.manners.per_person = true;
         world.model_will(say("Noted."));

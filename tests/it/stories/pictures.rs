@@ -11,10 +11,11 @@ use countersign::{
     journal::event::{Event, Point},
     llm::scripted::{call, say},
 };
+use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{hooks::hook, messages::with_file};
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
 const CHART: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/chart.png");
@@ -43,8 +44,9 @@ fn jpeg(picture: &Picture) -> Vec<u8> {
 }
 
 story! {
-    /// CA-36, T1, S1: a picture that somebody sends is before the model's eyes, the same in each
-    /// further request of any node; what it may say is other people's words. No row carries it.
+    /// A picture that somebody sends is before the model's eyes, the same in each further request
+    /// of any node; what it may say is other people's words. No row carries it.
+    /// Proves CA-36, T1, S1.
     async fn a_picture_that_is_sent_is_seen_and_taints(world: &mut World) {
         open_eyes(world);
         world.config.guard.rules = vec![RuleEntry::of("*", Verdict::Allow)];
@@ -52,7 +54,16 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         sends(world, "what is this?", "a.jpg").await;
         let question = world.room.messages().pop().unwrap().text;
-        assert!(question.contains("has read what others wrote"), "{question}");
+        assert_snapshot!(stable(&question), @r"
+        Allow **delete**?
+        Deletes a file
+
+        path: `a.txt`
+
+        delete acts on the outside\.
+        ⚠️ This conversation has read what others wrote\: picture inbox\/a\.jpg\. It may have been told to do this\.
+        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
         let prompts = world.prompts();
@@ -84,7 +95,8 @@ story! {
 }
 
 story! {
-    /// S14: what is damaged, or only called a picture, lies in the workspace; the talk goes on.
+    /// What is damaged, or only called a picture, lies in the workspace; the talk goes on.
+    /// Proves S14.
     async fn what_cannot_be_shown_stays_a_file(world: &mut World) {
         open_eyes(world);
         for (bytes, kind) in [(&PHOTO[..400], "image/jpeg"), (b"hello", "text/plain")] {
@@ -102,9 +114,10 @@ story! {
 }
 
 story! {
-    /// CA-36: a tool that is enabled by its first call puts a picture of the workspace before the
-    /// model, with what it wants to know; what is none is said.
-    async fn ca_36_the_model_looks_at_a_picture_of_the_workspace(world: &mut World) {
+    /// A tool that is enabled by its first call puts a picture of the workspace before the model,
+    /// with what it wants to know; what is none is said.
+    /// Proves CA-36.
+    async fn the_model_looks_at_a_picture_of_the_workspace(world: &mut World) {
         open_eyes(world);
         world.room.has_file("f", CHART);
         world.model_will(say("Seen."));
@@ -115,8 +128,8 @@ story! {
         world.ann_says("how many bars has it?").await;
         let prompt = world.prompts().pop().unwrap();
         let results = world.results().await;
-        assert_eq!(results[0], "inbox/c.png follows as a picture. How many bars?");
-        assert!(results[1].starts_with("Not found"), "{results:?}");
+        assert_snapshot!(stable(&results[0]), @"inbox/c.png follows as a picture. How many bars?");
+        assert_snapshot!(stable(&results[1]), @"Not found: inbox/none.png. list_dir shows what there is");
         let shown = pictures(&prompt);
         assert_eq!((shown.len(), shown[0].path.as_str()), (1, "inbox/c.png"));
         assert!(jpeg(shown[0]).starts_with(b"\xff\xd8\xff"));
@@ -128,7 +141,8 @@ story! {
 }
 
 story! {
-    /// MC-46: what a hook withholds is not shown to the model either.
+    /// What a hook withholds is not shown to the model either.
+    /// Proves MC-46.
     async fn a_hook_withholds_a_picture(world: &mut World) {
         open_eyes(world);
         world.room.has_file("f", CHART);
@@ -140,7 +154,7 @@ story! {
         world.config.hooks = vec![HookEntry { pattern, text, ..withholds }];
         world.model_will(call("look_at", json!({ "path": "inbox/c.png" }))).will(say("I may not."));
         world.ann_says("look at it").await;
-        assert!(world.results().await[0].contains("nobody may see it"));
+        assert_snapshot!(stable(&world.results().await[0]), @"The call has run, but its result is withheld. Stopped by the hook “discreet”: nobody may see it");
         assert!(pictures(&world.prompts().pop().unwrap()).is_empty());
     }
 }
@@ -160,6 +174,11 @@ story! {
         assert_eq!(pictures(&prompts[1]).len(), 1, "whoever summarises sees it");
         assert!(pictures(&prompts[2]).is_empty());
         let Message::User { text } = &prompts[2].messages[0] else { panic!("{:?}", prompts[2]) };
-        assert!(text.contains("It was a street.\n(The pictures of that part are not shown"), "{text}");
+        assert_snapshot!(stable(&text), @"
+        <summary of the conversation so far>
+        It was a street.
+        (The pictures of that part are not shown any more; `look_at` shows them again.)
+        </summary>
+        ");
     }
 }

@@ -14,10 +14,11 @@ use countersign::{
     worker::scheduler,
 };
 use futures::future::join_all;
+use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::{api::Served, story, tools::Page, world::World};
+use crate::{api::Served, shown::stable, story, tools::Page, world::World};
 
 /// How each call of a tool ended.
 async fn ends(world: &World) -> Vec<(Outcome, String)> {
@@ -44,49 +45,73 @@ async fn ann_schedules(world: &mut World, tool: &str, arguments: Value) {
 }
 
 story! {
-    /// MC-39: it comes when it is due, not before, once, word for word, and nobody is asked.
-    async fn mc_39_a_reminder_comes_once(world: &mut World) {
+    /// It comes when it is due, not before, once, word for word, and nobody is asked.
+    /// Proves MC-39.
+    async fn a_reminder_comes_once(world: &mut World) {
         let arguments = json!({ "text": "Take the **tea** out", "in": "20 minutes" });
         ann_schedules(world, "remind", arguments).await;
         world.time_passes(TimeDelta::seconds(20 * 60 - 1)).await;
         assert_eq!(world.shown(), "Noted.", "never early");
         world.time_passes(TimeDelta::seconds(1)).await;
-        assert_eq!(world.shown(), "Noted.\n⏰ Take the **tea** out");
+        assert_snapshot!(world.shown(), @"
+        Noted.
+        ⏰ Take the **tea** out
+        ");
         world.time_passes(TimeDelta::days(3)).await;
-        assert_eq!(world.shown(), "Noted.\n⏰ Take the **tea** out");
+        assert_snapshot!(world.shown(), @"
+        Noted.
+        ⏰ Take the **tea** out
+        ");
     }
 }
 
 story! {
-    /// MC-39: by the wall clock of a person, whose zone is kept; what was missed while nothing ran
-    /// comes once, and says when it was due.
-    async fn mc_39_a_calendar_of_another_zone(world: &mut World) {
+    /// By the wall clock of a person, whose zone is kept; what was missed while nothing ran comes
+    /// once, and says when it was due.
+    /// Proves MC-39.
+    async fn a_calendar_of_another_zone(world: &mut World) {
         let arguments = json!({ "text": "Stand up", "cron": "0 9 * * *", "timezone": "asia/tokyo" });
         ann_schedules(world, "remind", arguments).await;
         // It is 19:00 in Tokyo.
         world.time_passes(TimeDelta::hours(14)).await;
         world.time_passes(TimeDelta::hours(24)).await;
-        assert_eq!(world.shown(), "Noted.\n⏰ Stand up\n⏰ Stand up");
+        assert_snapshot!(world.shown(), @"
+        Noted.
+        ⏰ Stand up
+        ⏰ Stand up
+        ");
         world.time_passes(TimeDelta::hours(24 * 5 + 1)).await;
         let last = "⏰ Stand up … This was due at 2026-05-07 09:00.";
         assert_eq!(world.shown(), format!("Noted.\n⏰ Stand up\n⏰ Stand up\n{last}"));
         world.time_passes(TimeDelta::hours(23)).await;
-        assert_eq!(world.last(), "⏰ Stand up", "and goes on as before");
+        assert_snapshot!(world.last(), @"⏰ Stand up");
         ann_schedules(world, "remind", json!({ "text": "Sleep", "at": "2026-05-12T22:00" })).await;
         let text = &ends(world).await.pop().unwrap().1;
-        assert!(text.contains("22:00:00 (Asia/Tokyo, UTC+09:00), once"), "{text}");
+        assert_snapshot!(stable(&text), @r#"<code>: reminder "Sleep" of Ann, next Tuesday 2026-05-12 22:00:00 (Asia/Tokyo, UTC+09:00), once"#);
     }
 }
 
 story! {
-    /// MC-39: a task of the agent is asked about, runs as a turn of its own in the chat of its
-    /// origin, on behalf of who made it; [SILENT] shows nothing.
-    async fn mc_39_a_task_runs_where_it_was_made(world: &mut World) {
+    /// A task of the agent is asked about, runs as a turn of its own in the chat of its origin, on
+    /// behalf of who made it; [SILENT] shows nothing.
+    /// Proves MC-39.
+    async fn a_task_runs_where_it_was_made(world: &mut World) {
         let arguments = json!({ "text": "look at the mail", "every": "1h" });
         world.model_will(call("schedule", arguments));
         world.ann_says("look every hour").await;
-        assert!(world.last().contains("[Allow once]"), "{}", world.last());
-        assert!(world.room.messages().last().unwrap().text.contains("every 1h"));
+        assert_snapshot!(world.last(), @"Allow **schedule**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last_text(), @r"
+        Allow **schedule**?
+        Schedules a task that you do later \(cron\)\, once or again and again\, such as a weekly report\.
+
+        text: `look at the mail`
+        every: `1h`
+
+        next Monday 2026-05-04 11:00:00 (UTC, UTC+00:00), every 1h
+
+        schedule changes something\, and no rule allows it\.
+        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         world.model_will(say("Noted."));
         world.ann_presses("Allow once").await;
 
@@ -100,7 +125,15 @@ story! {
         world.model_will(call("delete", json!({ "path": "spam" })));
         world.time_passes(TimeDelta::hours(1)).await;
         let question = world.room.messages().pop().unwrap().text;
-        assert!(question.contains("Asked for by Ann"), "{question}");
+        assert_snapshot!(stable(&question), @r"
+        Allow **delete**?
+        Deletes a file
+
+        path: `spam`
+
+        delete changes something\, and no rule allows it\.
+        Asked for by Ann. Open until 2026-05-04 12:30 UTC, code `<code>`.
+        ");
         // As long as the question is open, no other turn begins.
         world.time_passes(TimeDelta::hours(1) - TimeDelta::minutes(40)).await;
         world.model_will(say("One went."));
@@ -119,21 +152,25 @@ story! {
     async fn what_was_scheduled_ends_with_the_welcome(world: &mut World) {
         ann_schedules(world, "remind", json!({ "text": "Tea", "every": "1h" })).await;
         world.time_passes(TimeDelta::hours(1)).await;
-        assert_eq!(world.last(), "⏰ Tea");
+        assert_snapshot!(world.last(), @"⏰ Tea");
         let allow = std::mem::replace(&mut world.allow, vec!["2".into()]);
         world.time_passes(TimeDelta::hours(2)).await;
         world.allow = allow;
         world.time_passes(TimeDelta::hours(2)).await;
-        assert_eq!(world.shown(), "Noted.\n⏰ Tea");
+        assert_snapshot!(world.shown(), @"
+        Noted.
+        ⏰ Tea
+        ");
         ann_schedules(world, "list_schedules", json!({})).await;
         let listed = ends(world).await.pop().unwrap().1;
-        assert!(listed.contains("paused"), "{listed}");
+        assert_snapshot!(stable(&listed), @r#"<code>: reminder "Tea" of Ann, paused, was next Monday 2026-05-04 14:00:00 (UTC, UTC+00:00), every 1h"#);
     }
 }
 
 story! {
-    /// MC-39: the same twice is one; there is a list, a pause, an end; only so many, not too often.
-    async fn mc_39_they_are_listed_paused_resumed_and_deleted(world: &mut World) {
+    /// The same twice is one; there is a list, a pause, an end; only so many, not too often.
+    /// Proves MC-39.
+    async fn schedules_are_listed_paused_resumed_and_deleted(world: &mut World) {
         world.config.limits.messages_per_minute = 0;
         world.config.schedules.per_conversation = 2;
         let tea = || json!({ "text": "Tea", "every": "1h" });
@@ -143,9 +180,9 @@ story! {
         ann_schedules(world, "remind", json!({ "text": "Too many", "in": "1h" })).await;
         ann_schedules(world, "remind", json!({ "text": "Too often", "every": "59s" })).await;
         let made: Vec<_> = ends(world).await;
-        assert!(made[1].1.starts_with("It is there already"), "{made:?}");
-        assert!(made[3].1.contains("2 are scheduled"), "{made:?}");
-        assert!(made[4].1.contains("too often"), "{made:?}");
+        assert_snapshot!(stable(&made[1].1), @r#"It is there already: <code>: reminder "Tea" of Ann, next Monday 2026-05-04 11:00:00 (UTC, UTC+00:00), every 1h"#);
+        assert_snapshot!(stable(&made[3].1), @"2 are scheduled in this conversation, the most there may be: delete one first (list_schedules, change_schedule)");
+        assert_snapshot!(stable(&made[4].1), @"Invalid parameters: that is too often: 1m is the shortest interval here");
         assert_eq!(made.iter().map(|end| end.0).filter(|end| *end == Outcome::Failed).count(), 2);
         let id = made[0].1.split(':').next().unwrap().to_owned();
 
@@ -159,19 +196,21 @@ story! {
         ann_schedules(world, "change_schedule", change("resume")).await;
         assert_eq!(world.last(), "Noted.", "it goes on with its next time");
         world.time_passes(TimeDelta::hours(1)).await;
-        assert_eq!(world.last(), "⏰ Tea");
+        assert_snapshot!(world.last(), @"⏰ Tea");
         ann_schedules(world, "change_schedule", change("delete")).await;
         world.time_passes(TimeDelta::hours(2)).await;
         assert_eq!(world.last(), "Noted.");
         ann_schedules(world, "change_schedule", change("resume")).await;
         let (outcome, text) = ends(world).await.pop().unwrap();
-        assert!(outcome == Outcome::Failed && text.contains("list_schedules"), "{text}");
+        assert!(outcome == Outcome::Failed, "{text}");
+        assert_snapshot!(stable(&text), @r#"Invalid parameters: nothing with the id "<code>" is scheduled here: list_schedules tells the ids"#);
     }
 }
 
 story! {
-    /// MC-39: nobody sees or changes what another conversation has scheduled.
-    async fn mc_39_another_chat_has_its_own(world: &mut World) {
+    /// Nobody sees or changes what another conversation has scheduled.
+    /// Proves MC-39.
+    async fn another_chat_has_its_own_schedules(world: &mut World) {
         ann_schedules(world, "remind", json!({ "text": "Secret", "in": "1h" })).await;
         let id = ends(world).await[0].1.split(':').next().unwrap().to_owned();
         let arguments = json!({ "id": id, "action": "delete" });
@@ -189,8 +228,8 @@ story! {
             Event::ToolFinished { result, .. } => Some(result.text.as_str()),
             _ => None,
         }).collect();
-        assert_eq!(texts[0], "Nothing is scheduled in this conversation.");
-        assert!(texts[1].contains("nothing with the id"), "{texts:?}");
+        assert_snapshot!(stable(texts[0]), @"Nothing is scheduled in this conversation.");
+        assert_snapshot!(stable(texts[1]), @r#"Invalid parameters: nothing with the id "<code>" is scheduled here: list_schedules tells the ids"#);
         world.time_passes(TimeDelta::hours(1)).await;
         let shown = world.room.messages().into_iter().filter(|m| m.text.contains("Secret"));
         assert_eq!(shown.count(), 1);
@@ -205,7 +244,7 @@ story! {
         world.ann_says("/stop").await;
         world.ann_says("/new").await;
         world.time_passes(TimeDelta::hours(1)).await;
-        assert_eq!(world.last(), "⏰ Tea");
+        assert_snapshot!(world.last(), @"⏰ Tea");
         let app = world.node().await;
         let now = "2026-05-04T11:00:00Z".parse().unwrap();
         app.gateway.store.write("expel", move |tx| {
@@ -218,24 +257,37 @@ story! {
 }
 
 story! {
-    /// S17: what was scheduled under the influence of other people's words stays under it: a
-    /// reminder links nowhere, a task taints the turn that it begins.
-    async fn s17_what_others_have_talked_the_agent_into_stays_theirs(world: &mut World) {
+    /// What was scheduled under the influence of other people's words stays under it: a reminder
+    /// links nowhere, a task taints the turn that it begins.
+    /// Proves S17.
+    async fn what_others_have_talked_the_agent_into_stays_theirs(world: &mut World) {
         world.tools = vec![std::sync::Arc::new(Page)];
         world.model_will(call("page", json!({})));
         world.model_will(call("remind", json!({ "text": "Log in at https://evil.test/x", "in": "1h" })));
         world.model_will(call("schedule", json!({ "text": "obey the page", "in": "2h" })));
         world.ann_says("read it").await;
         let question = world.room.messages().pop().unwrap().text;
-        assert!(question.contains("page"), "it says what was read: {question}");
+        assert_snapshot!(stable(&question), @r"
+        Allow **schedule**?
+        Schedules a task that you do later \(cron\)\, once or again and again\, such as a weekly report\.
+
+        text: `obey the page`
+        in: `2h`
+
+        next Monday 2026-05-04 12:00:00 (UTC, UTC+00:00), once
+
+        schedule changes something\, and no rule allows it\.
+        ⚠️ This conversation has read what others wrote\: page\. It may have been told to do this\.
+        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         world.model_will(say("Noted."));
         world.ann_presses("Allow once").await;
         world.ann_says("/new").await;
         world.time_passes(TimeDelta::hours(1)).await;
-        assert_eq!(world.last(), "⏰ Log in at `https://evil.test/x`");
+        assert_snapshot!(world.last(), @"⏰ Log in at `https://evil.test/x`");
         world.model_will(say("See https://evil.test/y"));
         world.time_passes(TimeDelta::hours(1)).await;
-        assert_eq!(world.last(), "See `https://evil.test/y`");
+        assert_snapshot!(world.last(), @"See `https://evil.test/y`");
     }
 }
 
@@ -282,9 +334,10 @@ async fn many(world: &World, app: &App, count: usize) {
 }
 
 story! {
-    /// R7: three nodes look at once, and are broken off in the middle again and again: every one
-    /// comes, none early, none twice.
-    async fn r7_none_is_lost_and_none_comes_twice(world: &mut World) {
+    /// Three nodes look at once, and are broken off in the middle again and again: every one comes,
+    /// none early, none twice.
+    /// Proves R7.
+    async fn no_reminder_is_lost_and_none_comes_twice(world: &mut World) {
         let count = if std::env::var("COUNTERSIGN_TEST_FULL").is_ok() { 10_000 } else { 400 };
         let nodes = [world.node().await, world.node().await, world.node().await];
         many(world, &nodes[0], count).await;
@@ -339,7 +392,7 @@ story! {
         world.time_passes(TimeDelta::minutes(59)).await;
         assert_eq!(world.shown(), "Noted.", "what was missed does not come");
         world.time_passes(TimeDelta::minutes(1)).await;
-        assert!(world.last().contains("Stretch"), "{}", world.shown());
+        assert_snapshot!(world.last(), @"⏰ Stretch");
         let delete = async || served.ask(&token, (Method::DELETE, &path), None).await.0;
         assert_eq!(delete().await, StatusCode::NO_CONTENT);
         assert_eq!(delete().await, StatusCode::NOT_FOUND);

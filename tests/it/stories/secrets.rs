@@ -14,10 +14,11 @@ use countersign::{
     store::subscriptions::Topic,
     telemetry,
 };
+use insta::assert_snapshot;
 use serde_json::json;
 use std::{collections::BTreeMap, path::Path, process::Command};
 
-use crate::{api::Served, story, world::World};
+use crate::{api::Served, shown::stable, story, world::World};
 
 const CANARY: &str = "canary-4f9c2b7e51aa";
 
@@ -133,8 +134,9 @@ fn leaks(text: &str) -> bool {
 }
 
 story! {
-    /// S11: eighteen places are searched for a canary that the model, a file and a person spread.
-    async fn s11_a_canary_of_the_configuration_reaches_nobody(world: &mut World) {
+    /// Eighteen places are searched for a canary that the model, a file and a person spread.
+    /// Proves S11.
+    async fn a_canary_of_the_configuration_reaches_nobody(world: &mut World) {
         world.config.models[0].api_key = Some(Secret::Plain(CANARY.into()));
         listens(world);
         lives(world).await;
@@ -179,7 +181,13 @@ story! {
         world.ann_presses("Allow once").await;
         let texts: Vec<_> = world.room.messages().into_iter().map(|m| m.text).collect();
         let shown = texts.join("\n");
-        assert!(shown.contains("[redacted: GitHub token]"), "{shown}");
+        assert_snapshot!(stable(&shown), @"
+        Allow **delete**? `[redacted: GitHub token]`
+
+        ✅ Allowed by Ann.
+        …
+        Done.
+        ");
         assert!(!shown.contains(path), "{shown}");
         assert_eq!(world.deletions(), 1);
         let made = world.rows_of("events").await.join("\n");
@@ -198,10 +206,11 @@ fn a_result_may_keep_what_only_looks_like_a_secret() {
     assert_eq!(Config::default().redaction.results, Results::All);
 }
 
-/// S11, O1: nor does what a panic says, in the log of a gateway or without one. Both are made to
-/// panic in a process of their own.
+/// Nor does what a panic says, in the log of a gateway or without one. Both are made to panic in a
+/// process of their own.
+/// Proves S11, O1.
 #[test]
-fn s11_a_panic_tells_no_secret() {
+fn a_panic_tells_no_secret() {
     const AS: &str = "COUNTERSIGN_TEST_PANICS";
     if let Ok(way) = std::env::var(AS) {
         let secrets = [CANARY.to_owned()].into();
@@ -215,7 +224,7 @@ fn s11_a_panic_tells_no_secret() {
     }
     for way in ["in a log", "without one"] {
         let ran = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "stories::secrets::s11_a_panic_tells_no_secret", "--nocapture"])
+            .args(["--exact", "stories::secrets::a_panic_tells_no_secret", "--nocapture"])
             .env(AS, way)
             .output()
             .unwrap();

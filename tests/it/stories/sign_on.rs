@@ -232,7 +232,8 @@ story! {
 }
 
 story! {
-    /// O3: a session lives as long as the mapping does, and half a day at most.
+    /// A session lives as long as the mapping does, and half a day at most.
+    /// Proves O3.
     async fn a_mapping_that_is_gone_ends_the_session(world: &mut World) {
         let roles = [("group:ops", Role::Operator), ("group:staff", Role::Viewer)];
         let issuer = believes(world, &roles).await;
@@ -255,7 +256,8 @@ story! {
     }
 }
 
-/// S10: the API lets sessions of an issuer in by their role, and no further.
+/// The API lets sessions of an issuer in by their role, and no further.
+/// Proves S10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_takes_the_role_of_the_issuer() {
     let mut world = World::on_sqlite();
@@ -312,7 +314,8 @@ async fn sign_ins_from_one_address_are_slowed_down() {
     browser.begins().await;
 }
 
-/// S11: the issuer's secret is among those that are kept out of everything.
+/// The issuer's secret is among those that are kept out of everything.
+/// Proves S11.
 #[test]
 fn the_secret_for_the_issuer_is_a_secret() {
     let mut config = Config::load(None, &BTreeMap::new()).unwrap();

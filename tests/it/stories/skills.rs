@@ -7,6 +7,7 @@ use countersign::{
     tools::skills::{folder, package::Package},
 };
 use fakes::web::FakeWeb;
+use insta::assert_snapshot;
 use renderers::{Format, markdown};
 use serde_json::{Value, json};
 use std::{
@@ -16,7 +17,7 @@ use std::{
 };
 
 use super::messages::with_file;
-use crate::{sandbox::sandbox, story, world::World};
+use crate::{sandbox::sandbox, shown::stable, story, world::World};
 
 const MAIN: &str = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.";
 
@@ -46,7 +47,8 @@ fn tools(prompt: &Prompt) -> Vec<&str> {
 }
 
 story! {
-    /// S16: what was installed is other people's word, until the operator vouches for it as it is.
+    /// What was installed is other people's word, until the operator vouches for it as it is.
+    /// Proves S16.
     async fn a_skill_from_elsewhere_taints_until_somebody_vouches_for_it(world: &mut World) {
         let mut package = Package::default();
         package.add("SKILL.md", MAIN.as_bytes(), false).unwrap();
@@ -66,9 +68,9 @@ story! {
 }
 
 story! {
-    /// MC-16: without `load_skill` the operator's own skills stand in the prompt; those of others do
-    /// not.
-    async fn mc_16_skills_can_stand_in_the_prompt(world: &mut World) {
+    /// Without `load_skill` the operator's own skills stand in the prompt; those of others do not.
+    /// Proves MC-16.
+    async fn skills_can_stand_in_the_prompt(world: &mut World) {
         world.config.skills.load_tool = false;
         lay(world, &[("SKILL.md", MAIN)]);
         let mut package = Package::default();
@@ -82,7 +84,7 @@ story! {
         assert!(prompt.system.contains("## Skill: letters\n---\nname: letters"));
         assert!(!prompt.system.contains("Begin with Yo") && !prompt.system.contains("## Skills"));
         assert!(!tools(&prompt).contains(&"load_skill"));
-        assert!(world.results().await[0].starts_with("There is no tool `load_skill`"));
+        assert_snapshot!(stable(&world.results().await[0]), @"There is no tool `load_skill`.");
     }
 }
 
@@ -93,7 +95,28 @@ story! {
         let create = json!({ "action": "create", "name": "letters", "content": MAIN });
         world.model_will(call("skill_manage", create));
         world.ann_says("remember how we write letters").await;
-        assert!(world.room.messages().last().unwrap().text.contains("Begin with Dear."));
+        assert_snapshot!(world.last_text(), @r"
+        Allow **skill\_manage**?
+        Creates\, edits or deletes a skill\: know\-how that later conversations can load\. Create begins with SKILL\.md\; edit writes one file of the skill\, also a new one\.
+
+        action: `create`
+        name: `letters`
+        content: 72 characters, SHA-256 `<digest>…`, see below
+
+        ```
+        ---
+        name: letters
+        description: How we write letters
+        ---
+        Begin with Dear.
+        ```
+
+        Not everything is shown here: “Show everything” sends all of it as a file.
+
+        skill\_manage asks every time\.
+        🔴 Severity\: high\.
+        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         world.ann_presses("Allow once").await;
         assert!(!skills_dir(world).join("letters").exists(), "Ann is a member like others");
         world.make_owner("1").await;
@@ -104,7 +127,15 @@ story! {
         world.ann_says("write one").await;
         let prompt = world.prompts().pop().unwrap();
         assert!(prompt.system.contains("- letters: How we write letters"));
-        assert!(world.results().await[1].contains("Begin with Dear."));
+        assert_snapshot!(stable(&world.results().await[1]), @r#"
+        <skill name="letters" file="SKILL.md">
+        ---
+        name: letters
+        description: How we write letters
+        ---
+        Begin with Dear.
+        </skill>
+        "#);
         assert_eq!(taint(world).await, ["load_skill letters"], "it is not the operator's word");
     }
 }
@@ -132,7 +163,7 @@ story! {
         world.model_will(call("read_file", json!({ "path": "made.txt" })));
         world.model_will(say("Made."));
         world.ann_says("make it").await;
-        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"Allow **run\_skill\_script**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         world.ann_presses("Allow once").await;
         let results = world.results().await;
         assert!(results[0].contains(r#""stdout":"forms\nkept\nFalse\n""#), "{results:?}");
@@ -157,9 +188,10 @@ async fn edits(world: &mut World, words: Value) -> String {
 }
 
 story! {
-    /// MC-33: no tool changes a Word document that is there already; the skill among the examples
-    /// does, in the sandbox, and leaves alone what it is not asked to change.
-    async fn mc_33_a_skill_changes_a_word_document(world: &mut World) {
+    /// No tool changes a Word document that is there already; the skill among the examples does, in
+    /// the sandbox, and leaves alone what it is not asked to change.
+    /// Proves MC-33.
+    async fn a_skill_changes_a_word_document(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
         let skill = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/skills/edit-docx");
         for name in ["SKILL.md", "scripts/edit.py"] {
@@ -208,9 +240,10 @@ async fn contained(world: &World) -> Vec<String> {
 }
 
 story! {
-    /// IC-29: what belongs into a container never runs in this process: it is in namespaces of its
-    /// own, and is not there where there is no sandbox, but for the reader of documents, whose own
+    /// What belongs into a container never runs in this process: it is in namespaces of its own,
+    /// and is not there where there is no sandbox, but for the reader of documents, whose own
     /// process can open nothing.
+    /// Proves IC-29.
     async fn a_container_tool_never_runs_in_the_main_process(world: &mut World) {
         assert_eq!(contained(world).await, ["extract_document"]);
         world.sandbox = Arc::new(sandbox().await);
@@ -239,9 +272,10 @@ async fn reaches(world: &mut World, skill: &str) -> String {
 }
 
 story! {
-    /// S7: what the operator names for a skill its scripts reach, and nothing else; those of other
+    /// What the operator names for a skill its scripts reach, and nothing else; those of other
     /// skills reach nothing, nor does what nobody answers for as it is now.
-    async fn s7_a_script_reaches_what_is_named_for_its_skill(world: &mut World) {
+    /// Proves S7.
+    async fn a_script_reaches_what_is_named_for_its_skill(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
         let server = FakeWeb::start().await;
         let place = server.url().trim_start_matches("http://").to_owned();
@@ -272,7 +306,7 @@ story! {
         package.add("scripts/reach.py", script.as_bytes(), false).unwrap();
         folder::put(&skills_dir(world), "letters", &package, "https://example.org/x").unwrap();
         let said = reaches(world, "letters").await;
-        assert!(said.contains("nobody answers for it as it is now"), "{said}");
+        assert_snapshot!(stable(&said), @"Not authorized: `letters` may reach hosts, but nobody answers for it as it is now: the operator does by `countersign skill vouch letters`");
         folder::vouch(&skills_dir(world), "letters").unwrap();
         assert!(reaches(world, "letters").await.contains("200 Connection established"));
         assert_eq!(server.asked().len(), 2);

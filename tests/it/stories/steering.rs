@@ -15,11 +15,12 @@ use countersign::{
     store::{journal, outbox},
     tools::{Context, Output, Tool, ToolError},
 };
+use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{api::Served, room::Fault, story, world::World};
+use crate::{api::Served, room::Fault, shown::stable, story, world::World};
 
 async fn asks_to_delete(world: &mut World, path: &str) {
     world.model_will(call("delete", json!({ "path": path })));
@@ -41,7 +42,7 @@ story! {
         world.model_will(say("It is forbidden."));
         world.ann_says("delete a.txt").await;
         assert_eq!(world.last(), "It is forbidden.");
-        assert!(world.results().await[0].contains("no deletes"), "{:?}", world.results().await);
+        assert_snapshot!(stable(&world.results().await[0]), @"Denied: the rule “no deletes” forbids this call of delete. Do not try again.");
 
         let supposed = json!({ "tool": "delete", "arguments": { "path": "b.txt" }, "channel": "room" });
         let (_, told) = served.ask(&owner, (Method::POST, "/guard/test"), Some(supposed)).await;
@@ -50,7 +51,7 @@ story! {
         let (status, _) = served.ask(&owner, (Method::DELETE, "/guard/rules/no%20deletes"), None).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
         asks_to_delete(world, "a.txt").await;
-        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
 
         let import = json!({ "format": "json", "text": document.to_string() });
         let (_, taken) = served.ask(&owner, (Method::POST, "/guard/import"), Some(import)).await;
@@ -73,15 +74,21 @@ story! {
         let unknown = json!({ "format": "yaml", "text": "rules:\n  - { tool: ShelExecuteTool, action: deny }" });
         let (status, problem) = served.ask(&owner, (Method::POST, "/guard/import"), Some(unknown)).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-        assert!(problem["detail"].as_str().unwrap().contains("ShellExecuteTool"), "{problem}");
-        for (rule, says) in [
-            (json!({ "tool": "delete", "action": "deny" }), "needs a name"),
-            (json!({ "name": "x", "tool": "x", "action": "deny", "arg_pattern": "(" }), "arg_pattern"),
+        assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"rule 1: no tool is called `ShelExecuteTool`: the rule would match nothing. Similar names: ShellExecuteTool, SendFileTool");
+        let mut details = vec![];
+        for rule in [
+            json!({ "tool": "delete", "action": "deny" }),
+            json!({ "name": "x", "tool": "x", "action": "deny", "arg_pattern": "(" }),
         ] {
             let (status, problem) = served.ask(&owner, (Method::POST, "/guard/rules"), Some(rule)).await;
             assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-            assert!(problem["detail"].as_str().unwrap().contains(says), "{problem}");
+            let detail = problem["detail"].as_str().unwrap();
+            details.push(detail.lines().next().unwrap().to_owned());
         }
+        assert_snapshot!(details.join("\n"), @"
+        a rule in the database needs a name
+        the rule “x”, arg_pattern: regex parse error:
+        ");
         for kind in ["rule_put", "rule_removed", "rules_imported"] {
             let facts = served.get(&owner, &format!("/audit?kind={kind}")).await;
             assert_eq!(facts["items"][0]["person"], "token:rules", "{kind}");
@@ -114,9 +121,10 @@ fn disclosed(world: &World) -> Vec<String> {
 }
 
 story! {
-    /// MC-07, MC-52: a tool is turned off, or moved to another tier, at the next turn and on all
-    /// nodes; the tools of a server go by their server.
-    async fn mc_52_tools_are_set_through_the_api(world: &mut World) {
+    /// A tool is turned off, or moved to another tier, at the next turn and on all nodes; the tools
+    /// of a server go by their server.
+    /// Proves MC-52, MC-07.
+    async fn tools_are_set_through_the_api(world: &mut World) {
         world.tools.push(Arc::new(OfServer));
         let url = "http://127.0.0.1:9/".parse().ok();
         let entry = json!({ "name": "files", "url": url.map(|u: url::Url| u.to_string()) });
@@ -166,9 +174,10 @@ story! {
     }
 }
 
-/// MC-53: nothing runs a tool but the agent.
+/// Nothing runs a tool but the agent.
+/// Proves MC-53.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn mc_53_no_address_runs_a_tool() {
+async fn no_address_runs_a_tool() {
     let world = World::on_sqlite();
     let served = Served::of(&world).await;
     let owner = served.token("owner", Role::Owner).await;
@@ -323,9 +332,10 @@ story! {
     }
 }
 
-/// I10, O1, S11: no secret of the configuration comes out of the settings, wherever it stands.
+/// No secret of the configuration comes out of the settings, wherever it stands.
+/// Proves O1, I10, S11.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o1_the_settings_show_no_secret() {
+async fn the_settings_show_no_secret() {
     let mut world = World::on_sqlite();
     let variables = [
         ("COUNTERSIGN__MODELS__0__ID", "main"),
@@ -433,7 +443,7 @@ story! {
         world.room.refuses(CheckError::Refused("401: Unauthorized".into()));
         let (status, found) = post(&ops, check).await;
         assert_eq!((status, &found["known"]), (StatusCode::OK, &json!(false)));
-        assert!(found["problem"].as_str().unwrap().contains("401"), "{found}");
+        assert_snapshot!(stable(found["problem"].as_str().unwrap()), @"the platform refuses the token (401: Unauthorized): is it right, and in force?");
         world.room.refuses(CheckError::Silent("timed out".into()));
         let (_, found) = post(&ops, check).await;
         assert_eq!(found["known"], json!(null), "a platform that is down knows as much as before");

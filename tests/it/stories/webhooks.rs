@@ -17,6 +17,7 @@ use countersign::{
     llm::scripted::{call, say},
     store::subscriptions::Topic,
 };
+use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{
@@ -101,9 +102,10 @@ async fn goes_on(world: &World) {
 }
 
 story! {
-    /// S6: a signed webhook starts one turn, however often it comes; what it says are other
-    /// people's words, so that what would run is asked about.
-    async fn s6_a_webhook_starts_a_turn_once(world: &mut World) {
+    /// A signed webhook starts one turn, however often it comes; what it says are other people's
+    /// words, so that what would run is asked about.
+    /// Proves S6.
+    async fn a_webhook_starts_a_turn_once(world: &mut World) {
         world.ann_says("hello").await;
         world.config.webhooks_in = vec![entry(Some(SECRET))];
         world.guard("{ default = \"allow\" }");
@@ -112,7 +114,7 @@ story! {
         let first = pushes(world, (SECRET, "m1"), body).await;
         assert_eq!(first.0, StatusCode::OK, "{}", first.1);
         goes_on(world).await;
-        assert!(world.last().contains("[Allow once]"), "{}", world.shown());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by ci. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         assert_eq!(pushes(world, (SECRET, "m1"), body).await, first, "answered alike");
         goes_on(world).await;
         let journal = world.journal().await;
@@ -132,8 +134,9 @@ story! {
 }
 
 story! {
-    /// S6: who does not hold the secret starts nothing, and cannot tell a door from none.
-    async fn s6_nothing_is_taken_without_the_right_secret(world: &mut World) {
+    /// Who does not hold the secret starts nothing, and cannot tell a door from none.
+    /// Proves S6.
+    async fn nothing_is_taken_without_the_right_secret(world: &mut World) {
         world.ann_says("hello").await;
         world.config.webhooks_in = vec![entry(Some(SECRET))];
         assert_eq!(pushes(world, (OTHER, "m1"), "{}").await.0, StatusCode::UNAUTHORIZED);
@@ -393,8 +396,9 @@ story! {
 }
 
 story! {
-    /// S8: nobody is told inside unless the configuration names the host.
-    async fn s8_nothing_is_told_inside(world: &mut World) {
+    /// Nobody is told inside unless the configuration names the host.
+    /// Proves S8.
+    async fn nothing_is_told_inside(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         subscribe(world, &hearer.url, &[Topic::TurnFinished, Topic::TurnFailed], None);
         world.config.web.inside = vec![];
@@ -445,7 +449,8 @@ story! {
 }
 
 story! {
-    /// O3: a configuration that is refused changes nothing, not even who is told of what.
+    /// A configuration that is refused changes nothing, not even who is told of what.
+    /// Proves O3.
     async fn a_refused_configuration_leaves_subscriptions_as_they_were(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         subscribe(world, &hearer.url, &[Topic::TurnFinished], None);

@@ -11,10 +11,12 @@ use countersign::{
     },
     llm::scripted::{Gate, Step, call, say, wait},
     store::approvals::{by_id, open},
+    texts::Language,
 };
+use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 /// In a group, where the platform knows who administers.
 async fn asked_in_group(world: &mut World) {
@@ -30,23 +32,28 @@ async fn presses(world: &mut World, person: (&str, &[&str]), label: &str) {
 }
 
 story! {
-    /// A13, S2: anybody but the requester; whoever is refused hears it alone.
+    /// Anybody but the requester; whoever is refused hears it alone.
+    /// Proves A13, S2.
     async fn somebody_else_has_to_decide(world: &mut World) {
         world.guard("{ approvers = 'others' }");
         asked_in_group(world).await;
         presses(world, ("1", &["owner"]), "Allow once").await;
         assert_eq!(world.deletions(), 0);
-        assert!(world.room.toasts()[0].contains("somebody else"), "{:?}", world.room.toasts());
+        assert_snapshot!(stable(&world.room.toasts()[0]), @"You may not decide this: somebody else than the person who asked for it has to.");
         assert_eq!(world.room.messages().len(), 1, "the refusal is private");
         world.model_will(say("Done."));
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 1);
-        assert!(world.shown().contains("Allowed by Bob"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? `a.txt` … ✅ Allowed by Bob.
+        Done.
+        ");
     }
 }
 
 story! {
-    /// A13: administrators of the chat are whom the platform calls so with that very press.
+    /// Administrators of the chat are whom the platform calls so with that very press.
+    /// Proves A13.
     async fn chat_administrators_decide(world: &mut World) {
         world.guard("{ approvers = 'admins' }");
         asked_in_group(world).await;
@@ -59,7 +66,8 @@ story! {
 }
 
 story! {
-    /// A13, S5: named ids, by a rule, and never by a name: Eve calls herself what she likes.
+    /// Named ids, by a rule, and never by a name: Eve calls herself what she likes.
+    /// Proves A13, S5.
     async fn a_rule_names_who_decides(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', action = 'ask', approvers = ['2'] }] }");
         world.allow = vec!["*".into()];
@@ -77,21 +85,21 @@ story! {
 }
 
 story! {
-    /// A13: two of them; votes are shown, one a person, and can be taken back; a no ends it.
+    /// Two of them; votes are shown, one a person, and can be taken back; a no ends it.
+    /// Proves A13.
     async fn two_people_have_to_agree(world: &mut World) {
         world.guard("{ approvers = { who = ['members'], needed = 2 } }");
         world.allow = vec!["*".into()];
         asked_in_group(world).await;
-        assert!(!world.last().contains("Always"), "{}", world.last());
-        assert!(!world.last().contains("conversation]"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         for _ in 0..2 {
             presses(world, ("1", &[]), "Allow once").await;
             assert_eq!(world.deletions(), 0);
         }
-        assert!(world.shown().contains("1 of 2: Ann [Allow once]"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Ann [Allow once] [Deny]");
         world.clock.advance(TimeDelta::seconds(3));
         presses(world, ("1", &[]), "Allow once").await;
-        assert!(world.shown().contains("0 of 2 [Allow once]"), "it is taken back: {}", world.shown());
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 0 of 2 [Allow once] [Deny]");
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "one of them alone is not two");
         world.clock.advance(TimeDelta::seconds(3));
@@ -100,7 +108,10 @@ story! {
         world.model_will(say("Done."));
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 1);
-        assert!(world.shown().contains(r"Allowed by Ann\, Bob"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @r"
+        Allow **delete**? `a.txt` … ✅ Allowed by Ann\, Bob.
+        Done.
+        ");
 
         asked_again(world).await;
         presses(world, ("1", &[]), "Allow once").await;
@@ -111,8 +122,9 @@ story! {
 }
 
 story! {
-    /// A13: who has lost the role, or may not talk here any more, has not voted when the last vote
+    /// Who has lost the role, or may not talk here any more, has not voted when the last vote
     /// falls; whether they have, the platform is asked at that moment.
+    /// Proves A13.
     async fn a_vote_counts_as_long_as_its_voter_may_decide(world: &mut World) {
         world.guard("{ approvers = { who = ['admins', 'role:approver'], needed = 2 } }");
         world.allow = ["1", "2", "3", "4"].map(str::to_owned).to_vec();
@@ -122,11 +134,11 @@ story! {
         }
         asked_in_group(world).await;
         presses(world, ("2", &["admin"]), "Allow once").await;
-        assert!(world.shown().contains("1 of 2: Bob"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Bob [Allow once] [Deny]");
         world.room.calls("-70", "2", &[]);
         presses(world, ("3", &["admin"]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "Bob is no administrator any more");
-        assert!(world.shown().contains("1 of 2: Eve"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Eve [Allow once] [Deny]");
         world.allow = ["1", "2", "4"].map(str::to_owned).to_vec();
         presses(world, ("4", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "3 may not even talk here any more");
@@ -163,14 +175,15 @@ async fn both_speak(world: &mut World, then: Vec<Step>) {
 }
 
 story! {
-    /// S2, A13: who speaks in the midst of a task does not become the one who asked for it, and the
-    /// leave of whoever asked is not for what they want.
+    /// Who speaks in the midst of a task does not become the one who asked for it, and the leave of
+    /// whoever asked is not for what they want.
+    /// Proves S2, A13.
     async fn who_joins_in_is_not_the_requester(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', people = ['1'], action = 'allow' }] }");
         let delete = call("delete", json!({ "path": "a.txt" }));
         both_speak(world, vec![call("rare", json!({})), delete]).await;
         assert_eq!(world.deletions(), 0, "the rule lets Ann, and Bob has spoken");
-        assert!(world.last().contains("[Allow once]"), "{}", world.shown());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "it is Ann's task");
         world.model_will(say("Done."));
@@ -185,7 +198,8 @@ story! {
 }
 
 story! {
-    /// S2, A13: nor does work that is given to somebody else become that of who asked alone.
+    /// Nor does work that is given to somebody else become that of who asked alone.
+    /// Proves S2, A13.
     async fn who_joined_in_has_joined_the_task_of_a_sub_agent(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', people = ['1'], action = 'allow' }] }");
         let other = AgentEntry { id: "cleaner".into(), ..world.config.agents[0].clone() };
@@ -194,7 +208,7 @@ story! {
         let delete = call("delete", json!({ "path": "a.txt" }));
         both_speak(world, vec![call("rare", json!({})), call("delegate", task), delete]).await;
         assert_eq!(world.deletions(), 0, "the rule lets Ann, and Bob has spoken");
-        assert!(world.shown().contains("cleaner: Allow **delete**?"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"cleaner: Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
@@ -205,12 +219,13 @@ async fn asked_again(world: &mut World) {
 }
 
 story! {
-    /// A1: a button that was not there cannot be pressed, even with the right token.
+    /// A button that was not there cannot be pressed, even with the right token.
+    /// Proves A1.
     async fn only_what_was_offered_counts(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', action = 'ask' }] }");
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
-        assert!(world.last().ends_with("[Allow once] [Deny]"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         let What::Press { data, message, .. } = world.press("Allow once") else { unreachable!() };
         for key in ['c', 'g', 'y', 'b'] {
             let data = format!("{}{key}", &data[..24]);
@@ -226,12 +241,13 @@ story! {
         let forged = What::Press { press: "e".into(), message, data: everything, reason: None };
         world.happens("1", forged).await;
         assert_eq!(world.room.toasts()[4], countersign::texts::Language::English.words().no_such_button);
-        assert_eq!(world.last(), "This can only be allowed once, or denied.");
+        assert_snapshot!(world.last(), @"This can only be allowed once, or denied.");
     }
 }
 
 story! {
-    /// A10: where the platform asks for a reason with the press, the model reads it.
+    /// Where the platform asks for a reason with the press, the model reads it.
+    /// Proves A10.
     async fn a_press_can_carry_a_reason(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
@@ -244,7 +260,8 @@ story! {
 }
 
 story! {
-    /// A13: the API comes through the same door, and the question says so.
+    /// The API comes through the same door, and the question says so.
+    /// Proves A13.
     async fn a_decision_from_elsewhere_is_told(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
@@ -263,12 +280,16 @@ story! {
             world.settle(&app).await;
         }
         assert_eq!(world.deletions(), 1);
-        assert!(world.shown().contains(r"Allowed by Ann\, on api"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @r"
+        Allow **delete**? `a.txt` … ✅ Allowed by Ann\, on api.
+        Done.
+        ");
     }
 }
 
 story! {
-    /// A15: what the model and its tools write is never a command or a decision.
+    /// What the model and its tools write is never a command or a decision.
+    /// Proves A15.
     async fn text_of_the_model_decides_nothing(world: &mut World) {
         let code = "/allow";
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -294,7 +315,8 @@ story! {
 }
 
 story! {
-    /// A3: a hundred presses by two people over two nodes: one transition, one run.
+    /// A hundred presses by two people over two nodes: one transition, one run.
+    /// Proves A3.
     async fn a_hundred_presses_decide_once(world: &mut World) {
         world.guard("{ approvers = 'members' }");
         asked_in_group(world).await;
@@ -324,15 +346,20 @@ story! {
         assert_eq!(world.deletions(), usize::from(allowed));
         let toasts = world.room.toasts();
         assert_eq!(toasts.len(), 100, "every press is answered");
-        let won = toasts.iter().filter(|toast| ["Allowed.", "Denied."].contains(&toast.as_str()));
-        assert_eq!(won.count(), 1, "one of them won; the others hear who did");
-        let who = format!("by {}.", decided[0].1.name);
-        assert_eq!(toasts.iter().filter(|toast| toast.ends_with(&who)).count(), 99);
+        let (words, by) = (Language::English.words(), &decided[0].1.name);
+        let (won, lost) = if allowed {
+            (words.allowed, (words.already_allowed)(by))
+        } else {
+            (words.denied, (words.already_denied)(by))
+        };
+        assert_eq!(toasts.iter().filter(|toast| *toast == won).count(), 1);
+        assert_eq!(toasts.iter().filter(|toast| **toast == lost).count(), 99, "they hear who won");
     }
 }
 
 story! {
-    /// A7: a question of a topic is decided there, and nowhere else.
+    /// A question of a topic is decided there, and nowhere else.
+    /// Proves A7.
     async fn a_press_counts_where_the_question_stands(world: &mut World) {
         asked_in_group(world).await;
         let press = world.press("Allow once");

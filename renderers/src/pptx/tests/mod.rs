@@ -286,7 +286,8 @@ fn an_empty_cell_is_no_higher_than_its_neighbours() {
     assert!(slide.contains(&format!("<a:endParaRPr {size}/>")), "{slide}");
 }
 
-/// MC-31: the words that the program adds are in the document's language.
+/// The words that the program adds are in the document's language.
+/// Proves MC-31.
 #[test]
 fn alerts_speak_the_language_of_the_document() {
     let (parts, _) = deck("---\nlang: zh\n---\n\n# T\n\n> [!IMPORTANT]\n> x\n");

