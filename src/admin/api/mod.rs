@@ -100,9 +100,17 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
         .merge(inventory::routes())
 }
 
+/// The OpenAPI document of this build, as `/openapi.json` serves it.
+pub fn openapi() -> Value {
+    document::complete(declared().get_openapi())
+}
+
+fn declared() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::with_openapi(document::begun()).nest(ROOT, resources())
+}
+
 pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
-    let (routes, declared) =
-        OpenApiRouter::with_openapi(document::begun()).nest(ROOT, resources()).split_for_parts();
+    let (routes, declared) = declared().split_for_parts();
     let document = document::complete(&declared);
     let locks = document::locks(&document);
     let api = Arc::new(Api { admin, document, locks });
