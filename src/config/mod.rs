@@ -3,7 +3,7 @@
 //!
 //! - [`secret`]: values that are never shown
 //! - [`environment`]: variables over the file; going live by variables alone
-//! - [`print`]: the configuration in force as a commented file, and the list of all keys ([`key`])
+//! - [`mod@print`]: the configuration in force as a commented file, and the list of all keys ([`key`])
 //! - [`example`]: every key with its default, commented out
 //! - [`schema`]: the same as a JSON schema
 //! - [`channels`], [`models`]: the entries of these lists

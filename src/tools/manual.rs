@@ -84,9 +84,9 @@ pub fn manual(
         .flat_map(|(path, text)| sections(text).into_iter().map(move |section| (*path, section)));
     let all: Vec<_> = all.collect();
     let named = all.iter().filter(|(_, section)| section.name.to_lowercase() == wanted);
-    let named: String = named
-        .map(|(path, Section { name, body, .. })| format!("# {name} ({path})\n{body}"))
-        .collect();
+    let named =
+        named.map(|(path, Section { name, body, .. })| format!("# {name} ({path})\n{body}"));
+    let named = named.collect::<Vec<_>>().concat();
     if !named.is_empty() {
         return Ok(bounded(named));
     }
@@ -119,14 +119,14 @@ fn title(text: &str) -> &str {
 /// The whole page, or, if it is too long, its beginning and the names of its sections.
 fn page(path: &str, text: &str) -> String {
     let sections = sections(text);
-    let whole: String = sections
-        .iter()
-        .map(|Section { level, name, body }| format!("{} {name}\n{body}", "#".repeat(*level)))
-        .collect();
+    let shown =
+        |Section { level, name, body }: &Section| format!("{} {name}\n{body}", "#".repeat(*level));
+    let whole = sections.iter().map(shown).collect::<Vec<_>>().concat();
     if whole.chars().count() <= ANSWER_CHARS {
         return whole;
     }
-    let names: String = sections.iter().map(|section| format!("- {}\n", section.name)).collect();
+    let names = sections.iter().map(|section| format!("- {}\n", section.name));
+    let names = names.collect::<Vec<_>>().concat();
     let names = format!("The page {path} is long. Ask for one of its sections:\n{names}\n");
     bounded(names + &whole)
 }

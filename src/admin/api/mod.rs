@@ -8,7 +8,7 @@
 //! - [`idempotency`]: a request is done once
 //! - [`document`]: the document, and a page for people
 //! - [`parts`]: what requests and answers are made of
-//! - [`approvals`], [`grants`], [`panic`], [`rules`], [`audit`]: countersigning
+//! - [`approvals`], [`grants`], [`mod@panic`], [`rules`], [`audit`]: countersigning
 //! - [`people`], [`conversations`], [`export`], [`schedules`], [`artifacts`]: who talks, and about what
 //! - [`dead_letters`], [`webhooks`]: what could not be shown; what other programs were told
 //! - [`channels`]: connected anew, asked whether their platform knows them

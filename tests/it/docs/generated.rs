@@ -1,6 +1,6 @@
 //! The parts of the reference that are written by the program.
 
-use clap::{ArgAction, Command};
+use clap::{Arg, ArgAction, Command};
 use countersign::{
     admin::{api, metrics::METRICS},
     agent::{
@@ -90,7 +90,7 @@ fn commands(cli: &Command) -> String {
 }
 
 /// Global options of the program itself are listed once; one of a command stands with it.
-fn is_own(command: &Command, argument: &clap::Arg) -> bool {
+fn is_own(command: &Command, argument: &Arg) -> bool {
     argument.get_id() == "agent" && command.get_name() == "skill"
 }
 
@@ -98,36 +98,33 @@ fn visible(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
 }
 
-fn arguments<'a>(arguments: impl Iterator<Item = &'a clap::Arg>) -> String {
-    let shown = arguments.filter(|argument| {
-        !argument.is_hide_set()
-            && !matches!(argument.get_action(), ArgAction::Help | ArgAction::HelpShort)
-            && !matches!(argument.get_action(), ArgAction::HelpLong | ArgAction::Version)
-    });
-    let rows: String = shown
-        .map(|argument| {
-            let values = argument.get_value_names().unwrap_or_default();
-            let value = values.iter().map(|name| format!(" {name}")).collect::<String>();
-            let takes = argument.get_action().takes_values();
-            let name = match (argument.get_long(), argument.get_short()) {
-                (Some(long), Some(short)) => format!("-{short}, --{long}"),
-                (Some(long), None) => format!("--{long}"),
-                (None, _) => value.trim().to_owned(),
-            };
-            let value = if takes && argument.get_long().is_some() { value } else { String::new() };
-            let defaults = argument.get_default_values().iter().map(|d| d.to_string_lossy());
-            let defaults: Vec<_> = defaults.filter(|default| !default.is_empty()).collect();
-            let default = match defaults.is_empty() || !takes {
-                true => String::new(),
-                false => format!(" Default: `{}`.", defaults.join(",")),
-            };
-            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-            let help = cell(help.trim_end_matches('.'));
-            let stop = if help.is_empty() { "" } else { "." };
-            format!("| `{name}{value}` | {help}{stop}{default} |\n")
-        })
-        .collect();
-    if rows.is_empty() { rows } else { table(&["Argument", "Meaning"]) + &rows }
+fn arguments<'a>(arguments: impl Iterator<Item = &'a Arg>) -> String {
+    use ArgAction::{Help, HelpLong, HelpShort, Version};
+    let is_shown = |argument: &&Arg| {
+        let is_builtin = matches!(argument.get_action(), Help | HelpLong | HelpShort | Version);
+        !is_builtin && !argument.is_hide_set()
+    };
+    let rows: Vec<_> = arguments.filter(is_shown).map(row).collect();
+    if rows.is_empty() { String::new() } else { table(&["Argument", "Meaning"]) + &rows.concat() }
+}
+
+fn row(argument: &Arg) -> String {
+    let takes = argument.get_action().takes_values();
+    let values = argument.get_value_names().unwrap_or_default();
+    let values: Vec<_> = values.iter().map(AsRef::as_ref).filter(|_| takes).collect();
+    let long = argument.get_long().map(|long| format!("--{long}"));
+    let short = argument.get_short().map(|short| format!("-{short}"));
+    let names: Vec<_> = short.into_iter().chain(long).collect();
+    let name = format!("{} {}", names.join(", "), values.join(" "));
+    let mut says = argument.get_help().map(ToString::to_string).unwrap_or_default();
+    if !says.is_empty() && !says.ends_with('.') {
+        says.push('.');
+    }
+    let defaults = argument.get_default_values().iter().map(|value| value.to_string_lossy());
+    for default in defaults.filter(|default| takes && !default.is_empty()) {
+        let _ = write!(says, " Default: `{default}`.");
+    }
+    format!("| `{}` | {} |\n", name.trim(), cell(says.trim()))
 }
 
 fn metrics() -> String {
