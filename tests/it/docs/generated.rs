@@ -174,8 +174,9 @@ async fn tools() -> String {
             Approval::UnlessAllowed => "unless allowed",
             Approval::Always => "always",
         };
-        let says = spec.description.lines().next().unwrap_or_default();
-        let _ = writeln!(text, "| `{}` | {tier} | {approval} | {} |", spec.name, cell(says));
+        // What a description shows of Markdown is no link of this page.
+        let says = spec.description.lines().next().unwrap_or_default().replace("](", "\\](");
+        let _ = writeln!(text, "| `{}` | {tier} | {approval} | {} |", spec.name, cell(&says));
     }
     text
 }
