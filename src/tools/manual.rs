@@ -109,7 +109,7 @@ fn contents() -> String {
 
 fn is_called((path, text): &Page, wanted: &str) -> bool {
     let last = path.rsplit('/').next().unwrap_or(path);
-    [*path, last].contains(&wanted) || title(text).to_lowercase() == *wanted
+    [*path, last, title(text)].iter().any(|name| name.to_lowercase() == *wanted)
 }
 
 fn title(text: &str) -> &str {
