@@ -1,5 +1,5 @@
 # Two stages, one binary, no root user.
-FROM rust:1.95-slim-bookworm AS build
+FROM rust:1.95.0-slim-bookworm AS build
 WORKDIR /build
 COPY . .
 RUN cargo build --release --locked --bin countersign

@@ -28,7 +28,7 @@ use crate::{
         backup::{self, Holds},
     },
     clock::{Clock as _, SystemClock},
-    config::{Config, print, schema},
+    config::{Config, example, print, schema},
     journal::role::Role,
     telemetry,
 };
@@ -127,6 +127,8 @@ enum ConfigCommand {
     Print,
     /// Print what may stand in it, as a JSON schema for editors
     Schema,
+    /// Print a file with every key, its description and its default, all commented out
+    Example,
 }
 
 #[derive(Debug, Subcommand)]
@@ -205,6 +207,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
         Command::Config { what: ConfigCommand::Schema } => {
             say(&serde_json::to_string_pretty(&schema::schema())?)
         }
+        Command::Config { what: ConfigCommand::Example } => say(example::example()?.trim_end()),
         Command::Backup { file } => back_up(&config, &file).await,
         Command::Restore { file } => restore(&config, &file).await,
         Command::Guard { what } => guard(&config, &variables, what).await,

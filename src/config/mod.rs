@@ -3,7 +3,8 @@
 //!
 //! - [`secret`]: values that are never shown
 //! - [`environment`]: variables over the file; going live by variables alone
-//! - [`print`]: the configuration in force as a commented file, and the table of all keys ([`key`])
+//! - [`mod@print`]: the configuration in force as a commented file, and the list of all keys ([`key`])
+//! - [`example`]: every key with its default, commented out
 //! - [`schema`]: the same as a JSON schema
 //! - [`channels`], [`models`]: the entries of these lists
 //! - [`admin`], [`oidc`]: what is served, to whom
@@ -15,6 +16,7 @@ pub mod admin;
 pub mod build;
 pub mod channels;
 pub mod environment;
+pub mod example;
 pub mod key;
 pub mod limits;
 mod mcp;

@@ -1,4 +1,4 @@
-//! The configuration in force as a commented file, and the table of all keys.
+//! The configuration in force as a commented file, and the list of all keys.
 
 use anyhow::Result;
 use std::fmt::Write as _;
@@ -386,14 +386,4 @@ pub fn commented(config: &Config) -> Result<String> {
         let _ = writeln!(text, "{line}");
     }
     Ok(text)
-}
-
-/// The README's table.
-pub fn table() -> String {
-    let mut text = String::from("| key | default | what it says |\n| --- | --- | --- |\n");
-    for Key { path, default, says } in keys() {
-        let default = if default.is_empty() { "–".to_owned() } else { format!("`{default}`") };
-        let _ = writeln!(text, "| `{path}` | {default} | {} |", says.replace('|', "\\|"));
-    }
-    text
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Config, key::Key, print::keys};
 
-/// JSON Schema, draft 2020-12; each key says what the README says of it.
+/// JSON Schema, draft 2020-12; each key with the description of the reference page.
 pub fn schema() -> Value {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);

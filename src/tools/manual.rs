@@ -1,44 +1,154 @@
-//! The gateway's own documentation, as the agent reads it to whoever asks.
+//! The documentation of this build, for the agent to read to people who ask about the bot.
 
 use super::custom::{Tier, tool};
 
-const README: &str = include_str!("../../README.md");
+/// Lines that a search shows.
+const FOUND_LINES: usize = 40;
+/// Characters of one answer. A longer page is read by its sections.
+const ANSWER_CHARS: usize = 12_000;
 
-/// What is shown at most of what a word was found in.
-const MOST_FOUND: usize = 40;
+/// A page of `docs/`: its path without the ending, and its Markdown.
+pub type Page = (&'static str, &'static str);
 
-/// About this gateway.
-///
-/// Setup, commands, configuration keys, guard rules, documents. Without a topic: its sections.
-#[tool(tier = Tier::Extension, cache = true)]
-pub fn manual(
-    /// A section by its heading, or a word to look for, such as a configuration key
-    topic: Option<String>,
-) -> Result<String, String> {
-    let all = sections(README);
-    let names = || all.iter().map(|(name, _)| ["- ", name, "\n"].concat()).collect::<String>();
-    let Some(topic) = topic.filter(|topic| !topic.trim().is_empty()) else {
-        return Ok(format!("The sections of the manual:\n{}", names()));
+macro_rules! pages {
+    ($($path:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!("../../docs/", $path, ".md")))),*]
     };
-    let wanted = topic.trim().to_lowercase();
-    if let Some((name, text)) = all.iter().find(|(name, _)| name.to_lowercase() == wanted) {
-        return Ok(format!("# {name}\n{text}"));
-    }
-    let found = all.iter().flat_map(|(name, text)| {
-        let says = |line: &&str| line.to_lowercase().contains(&wanted);
-        text.lines().filter(says).map(move |line| format!("{name}: {line}\n"))
-    });
-    let found: Vec<_> = found.take(MOST_FOUND).collect();
-    if found.is_empty() {
-        return Err(format!("The manual says nothing of that. Its sections:\n{}", names()));
-    }
-    Ok(found.concat())
 }
 
-/// By their headings; what looks like one in an example is none. Pictures are left out.
-fn sections(text: &str) -> Vec<(&str, String)> {
-    let mut sections = Vec::new();
-    let (mut name, mut body, mut fence) = ("Countersign", String::new(), None);
+/// All pages for people who use or run the gateway, in the order of `docs/SUMMARY.md`. Those under
+/// `development/` are left out.
+pub const PAGES: &[Page] = pages![
+    "README",
+    "getting-started/install",
+    "getting-started/telegram",
+    "getting-started/discord",
+    "getting-started/web-chat",
+    "getting-started/models",
+    "concepts/approvals",
+    "concepts/guard-rules",
+    "concepts/untrusted-content",
+    "concepts/sandbox",
+    "concepts/disclosure",
+    "concepts/memory",
+    "concepts/schedules",
+    "concepts/delegation",
+    "concepts/threat-model",
+    "guides/console",
+    "guides/mcp",
+    "guides/skills",
+    "guides/hooks",
+    "guides/webhooks",
+    "guides/oidc",
+    "guides/widget",
+    "guides/documents",
+    "guides/custom-tool",
+    "guides/reverse-proxy",
+    "guides/cluster",
+    "guides/backup",
+    "reference/configuration",
+    "reference/cli",
+    "reference/chat-commands",
+    "reference/api",
+    "reference/metrics",
+    "reference/events",
+    "reference/rules",
+    "reference/tools",
+    "operations/doctor",
+    "operations/monitoring",
+    "operations/upgrading",
+    "operations/retention",
+    "operations/erasure",
+    "operations/audit",
+    "operations/troubleshooting",
+];
+
+/// Documentation of this gateway.
+///
+/// Installation, chat commands, approvals, guard rules, configuration keys, documents, operation.
+/// Without a topic: the list of pages.
+#[tool(tier = Tier::Extension, cache = true)]
+pub fn manual(
+    /// A page or a section by its name, or a word to look for, such as a configuration key
+    topic: Option<String>,
+) -> Result<String, String> {
+    let Some(topic) = topic.filter(|topic| !topic.trim().is_empty()) else {
+        return Ok(contents());
+    };
+    let wanted = topic.trim().trim_end_matches(".md").to_lowercase();
+    if let Some((path, text)) = PAGES.iter().find(|page| is_called(page, &wanted)) {
+        return Ok(page(path, text));
+    }
+    let all = PAGES
+        .iter()
+        .flat_map(|(path, text)| sections(text).into_iter().map(move |section| (*path, section)));
+    let all: Vec<_> = all.collect();
+    let named = all.iter().filter(|(_, section)| section.name.to_lowercase() == wanted);
+    let named =
+        named.map(|(path, Section { name, body, .. })| format!("# {name} ({path})\n{body}"));
+    let named = named.collect::<Vec<_>>().concat();
+    if !named.is_empty() {
+        return Ok(bounded(named));
+    }
+    let lines = all.iter().flat_map(|(path, Section { name, body, .. })| {
+        let has_it = |line: &&str| line.to_lowercase().contains(&wanted);
+        body.lines().filter(has_it).map(move |line| format!("{path}, {name}: {line}\n"))
+    });
+    let found: String = lines.take(FOUND_LINES).collect();
+    if found.is_empty() {
+        return Err(format!("The manual has nothing about that.\n{}", contents()));
+    }
+    Ok(bounded(found))
+}
+
+fn contents() -> String {
+    let line = |(path, text): &Page| format!("- {path}: {}\n", title(text));
+    let lines: String = PAGES.iter().map(line).collect();
+    format!("The pages of the manual:\n{lines}")
+}
+
+fn is_called((path, text): &Page, wanted: &str) -> bool {
+    let last = path.rsplit('/').next().unwrap_or(path);
+    [*path, last, title(text)].iter().any(|name| name.to_lowercase() == *wanted)
+}
+
+fn title(text: &str) -> &str {
+    text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default()
+}
+
+/// The whole page, or, if it is too long, its beginning and the names of its sections.
+fn page(path: &str, text: &str) -> String {
+    let sections = sections(text);
+    let shown =
+        |Section { level, name, body }: &Section| format!("{} {name}\n{body}", "#".repeat(*level));
+    let whole = sections.iter().map(shown).collect::<Vec<_>>().concat();
+    if whole.chars().count() <= ANSWER_CHARS {
+        return whole;
+    }
+    let names = sections.iter().map(|section| format!("- {}\n", section.name));
+    let names = names.collect::<Vec<_>>().concat();
+    let names = format!("The page {path} is long. Ask for one of its sections:\n{names}\n");
+    bounded(names + &whole)
+}
+
+fn bounded(text: String) -> String {
+    match text.char_indices().nth(ANSWER_CHARS) {
+        None => text,
+        Some((end, _)) => format!("{}\n(cut: ask for a section or a word)", &text[..end]),
+    }
+}
+
+#[derive(Default)]
+struct Section {
+    level: usize,
+    name: String,
+    body: String,
+}
+
+/// By their headings; a line that looks like one in a code block is none. Pictures and comments are
+/// left out.
+fn sections(text: &str) -> Vec<Section> {
+    let (mut sections, mut current, mut fence) = (Vec::new(), Section::default(), None);
     for line in text.lines() {
         let ticks = line.len() - line.trim_start_matches('`').len();
         match fence {
@@ -46,20 +156,21 @@ fn sections(text: &str) -> Vec<(&str, String)> {
             Some(open) if ticks >= open => fence = None,
             _ => {}
         }
-        let heading = line.starts_with('#').then(|| line.trim_start_matches('#').trim());
-        match heading.filter(|_| fence.is_none()) {
-            Some(heading) => {
-                sections.push((std::mem::replace(&mut name, heading), std::mem::take(&mut body)));
+        let level = line.len() - line.trim_start_matches('#').len();
+        match line[level..].strip_prefix(' ').filter(|_| level > 0 && fence.is_none()) {
+            Some(name) => {
+                let next = Section { level, name: name.trim().to_owned(), body: String::new() };
+                sections.push(std::mem::replace(&mut current, next));
             }
-            None if line.starts_with("![") => {}
+            None if line.starts_with("![") || line.starts_with("<!--") => {}
             None => {
-                body += line;
-                body.push('\n');
+                current.body += line;
+                current.body.push('\n');
             }
         }
     }
-    sections.push((name, body));
-    sections.retain(|(_, body)| !body.trim().is_empty());
+    sections.push(current);
+    sections.retain(|section| !section.body.trim().is_empty());
     sections
 }
 
@@ -75,23 +186,38 @@ mod tests {
     /// Proves MC-38.
     #[test]
     fn the_agent_reads_our_documentation() {
-        let names = manual(None).expect("the sections");
-        for name in ["- Start", "- Go live", "- Rules of the guard", "- Documents"] {
+        let names = manual(None).expect("the pages");
+        for name in ["getting-started/install: ", "concepts/guard-rules: ", "guides/documents: "] {
             assert!(names.contains(name), "{name}: {names}");
         }
-        assert!(reads("rules of the guard").expect("a section").contains("pipes"));
+        assert!(reads("guard rules").expect("a title").contains("pipes"));
+        assert!(reads("guides/backup.md").expect("a path").starts_with("# "));
+        assert!(reads("Shell commands").expect("a section").contains("(concepts/guard-rules)"));
         let key = reads("guard.approval_timeout").expect("a key");
-        assert!(key.starts_with("Configure: | `guard.approval_timeout`"), "{key}");
-        assert!(reads("zebras").expect_err("nothing").contains("- Configure"));
-        assert_eq!(reads(" ").expect("the sections"), names);
+        assert!(
+            key.contains("reference/configuration, `[guard]`: | `guard.approval_timeout`"),
+            "{key}"
+        );
+        assert!(reads("zebras").expect_err("nothing").contains("reference/configuration"));
+        assert_eq!(reads(" ").expect("the pages"), names);
+    }
+
+    #[test]
+    fn an_answer_is_bounded_and_names_the_sections_of_a_long_page() {
+        for (path, _) in PAGES {
+            assert!(reads(path).expect("a page").chars().count() < ANSWER_CHARS + 100, "{path}");
+        }
+        let long = reads("reference/configuration").expect("a page");
+        assert!(long.contains("- `[guard]`\n") && long.ends_with("word)"), "{long}");
+        assert!(reads("e").expect("lines").lines().count() <= FOUND_LINES + 1);
     }
 
     #[test]
     fn what_looks_like_a_heading_in_an_example_is_none() {
-        let text = "# A\none\n````text\n```\n# B\n```\n# C\n````\n![p](q)\n## D\ntwo\n";
+        let text = "# A\none\n````text\n```\n# B\n```\n# C\n````\n![p](q)\n## D\ntwo\n#no\n";
         let read = sections(text);
-        let names: Vec<_> = read.iter().map(|(name, _)| *name).collect();
+        let names: Vec<_> = read.iter().map(|section| section.name.as_str()).collect();
         assert_eq!(names, ["A", "D"]);
-        assert!(read[0].1.contains("# C") && !read[0].1.contains("![p]"));
+        assert!(read[0].body.contains("# C") && !read[0].body.contains("![p]"));
     }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the README's gallery anew: `gallery.py COUNTERSIGN` writes docs/gallery-*.png.
+"""Draws the gallery of the documentation: `gallery.py COUNTERSIGN` writes docs/images/gallery-*.png.
 
 Each picture shows pages of files that `countersign render` makes of the corpus; those of Word,
 PowerPoint and Excel as LibreOffice lays them out. Needs libreoffice (writer, calc, impress, math),
@@ -74,7 +74,7 @@ def main(countersign):
             files = [(pages(countersign, ending, source, folder), number) for source, number in shown]
             picture = wall([page(pdf, number, height, part) for pdf, number in files])
             few = picture.quantize(96, dither=Image.Dither.NONE)
-            few.save(HERE / "docs" / f"gallery-{ending}.png", optimize=True)
+            few.save(HERE / "docs" / "images" / f"gallery-{ending}.png", optimize=True)
 
 
 if __name__ == "__main__":

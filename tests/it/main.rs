@@ -11,6 +11,7 @@ mod attack_corpus;
 mod config;
 mod custom_tools;
 mod discord_wires;
+mod docs;
 mod doctor;
 mod documents;
 mod fault_matrix;

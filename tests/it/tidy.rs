@@ -300,7 +300,7 @@ fn deny_toml_says_the_same_as_the_tests() {
 /// Each crate that nobody maintains is named in the docs, and none is named that is gone.
 #[test]
 fn the_docs_name_what_is_unmaintained() {
-    let text = fs::read_to_string(root().join("docs/dependencies.md")).unwrap();
+    let text = fs::read_to_string(root().join("docs/development/dependencies.md")).unwrap();
     let packages = packages();
     for line in text.lines().filter(|line| line.starts_with("| `")) {
         let mut words = line.trim_start_matches("| `").split(['`', ' ', '|']);

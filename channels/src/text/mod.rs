@@ -1,6 +1,6 @@
 //! Our Markdown: as formatting for the platforms, cut to fit, and foreign text made harmless in it.
 //!
-//! - [`format`]: Markdown → text and [`Span`]s
+//! - [`format()`]: Markdown → text and [`Span`]s
 //! - [`discord`]: Markdown → Discord's dialect of it
 //! - [`split`]: Markdown → parts, none of which is longer than a limit once it is formatted
 //! - [`Unit`]: what each platform counts

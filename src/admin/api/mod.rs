@@ -8,7 +8,7 @@
 //! - [`idempotency`]: a request is done once
 //! - [`document`]: the document, and a page for people
 //! - [`parts`]: what requests and answers are made of
-//! - [`approvals`], [`grants`], [`panic`], [`rules`], [`audit`]: countersigning
+//! - [`approvals`], [`grants`], [`mod@panic`], [`rules`], [`audit`]: countersigning
 //! - [`people`], [`conversations`], [`export`], [`schedules`], [`artifacts`]: who talks, and about what
 //! - [`dead_letters`], [`webhooks`]: what could not be shown; what other programs were told
 //! - [`channels`]: connected anew, asked whether their platform knows them
@@ -100,9 +100,17 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
         .merge(inventory::routes())
 }
 
+/// The OpenAPI document of this build, as `/openapi.json` serves it.
+pub fn openapi() -> Value {
+    document::complete(declared().get_openapi())
+}
+
+fn declared() -> OpenApiRouter<Arc<Admin>> {
+    OpenApiRouter::with_openapi(document::begun()).nest(ROOT, resources())
+}
+
 pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
-    let (routes, declared) =
-        OpenApiRouter::with_openapi(document::begun()).nest(ROOT, resources()).split_for_parts();
+    let (routes, declared) = declared().split_for_parts();
     let document = document::complete(&declared);
     let locks = document::locks(&document);
     let api = Arc::new(Api { admin, document, locks });

@@ -1,7 +1,7 @@
 //! Files of the workspace: `read_file`, `write_file`, `list_dir`, `apply_patch`, `detect_file_type`.
 //!
 //! - [`read`], [`page`]: a page of a file of any size, in constant memory
-//! - [`write`], [`patch`], [`edits`]: whole files, replacements, and what may be edited
+//! - [`mod@write`], [`patch`], [`edits`]: whole files, replacements, and what may be edited
 //! - [`ListDir`](list::ListDir): folders
 //! - [`kind`]: what a file is
 //! - [`diff`]: what a person is shown before an edit

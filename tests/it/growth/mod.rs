@@ -104,7 +104,7 @@ fn print(on: &str, size: Size, figures: &Figures) {
 
 /// The benchmark: prints the table.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes; README.md says how to run it"]
+#[ignore = "takes minutes; docs/development/benchmarks.md says how to run it"]
 async fn growth_is_measured() {
     for mut world in [World::on_sqlite(), World::on_postgres().await] {
         let on = if world.is_on_sqlite() { "SQLite" } else { "PostgreSQL" };

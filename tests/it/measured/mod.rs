@@ -322,7 +322,7 @@ fn print(rows: &[Row]) {
 
 /// The benchmark: prints the table.
 #[tokio::test]
-#[ignore = "takes a minute; README.md says how to run it"]
+#[ignore = "takes a minute; docs/development/benchmarks.md says how to run it"]
 async fn disclosure_is_measured() {
     let tasks = picking::tasks();
     assert!(tasks.len() >= 60);

@@ -1,5 +1,5 @@
 //! Attacks on approvals, egress, names, roles, sessions and sign-in: a table for each class, with the
-//! expected refusal. `docs/threat-model.md` counts them.
+//! expected refusal. `docs/concepts/threat-model.md` counts them.
 
 mod approvals;
 mod egress;

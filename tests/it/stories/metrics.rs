@@ -184,7 +184,7 @@ story! {
 fn dashboards_and_alerts_name_metrics_that_there_are() {
     let word = regex::Regex::new(r"\b(?:countersign|process)_[a-z_]+\b").unwrap();
     let known: BTreeSet<_> = METRICS.iter().map(|(name, ..)| *name).collect();
-    for file in ["docs/grafana.json", "docs/alerts.yaml"] {
+    for file in ["deploy/grafana.json", "deploy/alerts.yaml"] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         let text = std::fs::read_to_string(path).unwrap();
         let named: BTreeSet<_> = word.find_iter(&text).map(|found| found.as_str()).collect();

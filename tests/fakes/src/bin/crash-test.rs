@@ -1,5 +1,5 @@
 //! Kills the gateway at random while people use it, and checks that nothing is lost, shown twice,
-//! run twice or run without approval. `docs/crash-test.md` describes it.
+//! run twice or run without approval. `docs/development/crash-test.md` describes it.
 
 use fakes::crash::{Database, Options, Result, burst, check::Violation, report, run};
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
