@@ -212,7 +212,9 @@ story! {
         world.model_will(say("Two."));
         world.ann_says("/panic").await;
         let shown = world.shown();
-        assert_snapshot!(shown.lines().take(4).collect::<Vec<_>>().join("\n"), @"
+        // When the model's answers come is not determined.
+        let told: Vec<_> = shown.lines().filter(|line| !["One.", "Two."].contains(line)).collect();
+        assert_snapshot!(told.join("\n"), @"
         Allow **delete**? `a.txt` … 🚫 Denied by Ann.
         Allow **delete**? `b.txt` … 🚫 Denied by Ann.
         Only the owner of this bot may do that.
