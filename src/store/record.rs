@@ -149,23 +149,7 @@ async fn record(
         }
     }
     let count = change.events.len() as i64;
-    let only_at = if change.terms == Terms::Always { -1 } else { change.seen };
-    let allotted: Option<(i64,)> = sql!(
-        tx,
-        fetch_optional,
-        "
-        -- record: the fence is checked where the numbers are allotted
-        UPDATE conversations
-        SET last_seq = last_seq + $1
-        WHERE id = $2 AND lease_node = $3 AND fence = $4 AND ($5 < 0 OR last_seq = $5)
-        RETURNING last_seq",
-        count,
-        lease.conversation.as_str(),
-        lease.node.as_str(),
-        lease.fence,
-        only_at
-    );
-    let Some((last,)) = allotted else { return refused(tx, &lease).await };
+    let Some(last) = allot(tx, &lease, &change).await? else { return refused(tx, &lease).await };
     for grant in &change.spends {
         grants::spend(tx, grant, now).await?;
     }
@@ -197,6 +181,27 @@ async fn record(
         Terms::IfCurrentThenRest => rest(tx, lease, last).await,
         Terms::IfCurrent | Terms::Always => Ok(Recorded::Done),
     }
+}
+
+/// Takes the numbers of the events; the last one. `None`: the lease is lost, or there is news.
+async fn allot(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<Option<Seq>> {
+    let only_at = if change.terms == Terms::Always { -1 } else { change.seen };
+    let allotted: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- record: the fence is checked where the numbers are allotted
+        UPDATE conversations
+        SET last_seq = last_seq + $1
+        WHERE id = $2 AND lease_node = $3 AND fence = $4 AND ($5 < 0 OR last_seq = $5)
+        RETURNING last_seq",
+        change.events.len() as i64,
+        lease.conversation.as_str(),
+        lease.node.as_str(),
+        lease.fence,
+        only_at
+    );
+    Ok(allotted.map(|(last,)| last))
 }
 
 /// Whether an earlier attempt has recorded this change. Its lease's row is locked: an attempt whose

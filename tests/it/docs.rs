@@ -259,8 +259,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     let mut all = Vec::new();
     for line in text.lines() {
         let (mut current, mut word, mut quote) = (Vec::new(), None::<String>, None);
-        let mut letters = line.chars().peekable();
-        while let Some(letter) = letters.next() {
+        for letter in line.chars() {
             match (letter, quote) {
                 (c, Some(open)) if c == open => quote = None,
                 (c @ ('\'' | '"'), None) => {
@@ -360,10 +359,9 @@ async fn generated_parts_are_those_of_this_build() {
             let (name, after) = after.split_once(" -->\n").unwrap();
             let (_, after) = after.split_once("\n<!-- end of generated -->").unwrap();
             let part = parts.get(name).unwrap_or_else(|| panic!("there is no part {name}"));
-            wanted += &format!(
-                "{before}\n<!-- generated: {name} -->\n\n{}\n\n<!-- end of generated -->",
-                part.trim_end()
-            );
+            let part = part.trim_end();
+            let begin = format!("\n<!-- generated: {name} -->\n\n");
+            wanted.extend([before, &begin, part, "\n\n<!-- end of generated -->"]);
             seen.insert(name.to_owned());
             rest = after;
         }

@@ -360,7 +360,8 @@ async fn scans(world: &World, statements: BTreeSet<String>) -> Vec<String> {
     found
 }
 
-/// S13: what a statement costs does not depend on how many rows there are.
+/// What a statement costs does not depend on how many rows there are.
+/// Proves S13.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_statement_scans_a_table_that_grows() {
     let recorder = Recorder::default();

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
-use futures::{StreamExt as _, stream};
+use futures::future::join_all;
 
 use super::{expire, halt};
 use crate::{
@@ -42,9 +42,12 @@ pub async fn sweep(gateway: &Gateway) -> Result<usize> {
 }
 
 async fn expire_all(gateway: &Gateway, due: Vec<Approval>, now: DateTime<Utc>) -> usize {
-    let expiring = stream::iter(due).map(|approval| expire_one(gateway, approval, now));
-    let expired = expiring.buffer_unordered(AT_ONCE);
-    expired.filter(|expired| std::future::ready(*expired)).count().await
+    let (mut due, mut count) = (due.into_iter().peekable(), 0);
+    while due.peek().is_some() {
+        let expiring = due.by_ref().take(AT_ONCE).map(|due| expire_one(gateway, due, now));
+        count += join_all(expiring).await.into_iter().filter(|expired| *expired).count();
+    }
+    count
 }
 
 /// Returns whether it was this call that settled the approval.

@@ -7,7 +7,7 @@ use countersign::{
         catalog::{Approval, Tier},
         rules,
     },
-    app::{App, Given},
+    app::{App, Overrides},
     config::{Config, example, print},
 };
 use std::{
@@ -165,7 +165,7 @@ async fn tools() -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut config = Config::load(None, &BTreeMap::new()).unwrap();
     folder.path().clone_into(&mut config.data_dir);
-    let app = App::open(&config, &BTreeMap::new(), Given::default()).await.unwrap();
+    let app = App::open(&config, &BTreeMap::new(), Overrides::default()).await.unwrap();
     let mut text = table(&["Tool", "Tier", "Approval", "What it does"]);
     for spec in app.worker.toolbox.specs() {
         let tier = if spec.tier == Tier::Core { "core" } else { "extension" };

@@ -3,6 +3,8 @@
 //! `tests/run -E 'test(growth_is_measured)' --run-ignored all --no-capture` generates it and prints the
 //! table, on both databases; with `--release` the figures are those of a release.
 
+#![expect(clippy::print_stdout, reason = "the table is what this is run for")]
+
 mod generate;
 
 use chrono::TimeDelta;

@@ -241,7 +241,7 @@ story! {
         world.ann_says("change it").await;
         let messages = world.room.messages();
         let question = &messages.last().unwrap().text;
-        assert_snapshot!(stable(&question), @r"
+        assert_snapshot!(stable(question), @r"
         Allow **apply\_patch**?
         Replaces old\_string by new\_string in a file of the workspace\. The file must have been read with read\_file before\, and old\_string must match exactly\, including w
 

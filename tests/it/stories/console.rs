@@ -541,22 +541,28 @@ story! {
         let link = between(&gone, "<a href=\"/console/artifacts", "\"");
         let answer = owner.looks(&format!("/artifacts{link}")).await;
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "its bytes were never there");
-        let grant = form(&owner.reads("/grants").await, "/grants/");
-        let table = |page: &str| visible(between(page, "<tbody>", "</tbody>"));
-        assert_snapshot!(table(&owner.presses(&grant, &[]).await), @"There is none.");
-        let later = form(&owner.reads("/schedules").await, "/schedules/");
-        assert_snapshot!(table(&owner.presses(&later, &[("then", "pause")]).await), @"
-        2026-05-04 11:00:00 | Reminder: <script>x</script> | every 1h UTC | Ann | paused |
-        [Resume] [Delete]
-        ");
-        assert_snapshot!(table(&owner.presses(&later, &[("then", "delete")]).await), @"Nothing is to come.");
-        world.tampers("UPDATE notices SET status = 'dead' WHERE topic = 'approval.asked'").await;
-        let dead = form(&owner.reads("/webhooks?status=dead").await, "/webhooks/");
-        let replayed = owner.presses(&dead, &[("then", "replay")]).await;
-        assert_snapshot!(visible(between(&replayed, "<p class=\"notice\"", "</p>")), @"It is tried once more.");
-        let again = owner.sends(&dead, &[("then", "drop")]).await;
-        assert_eq!(again.status(), StatusCode::NOT_FOUND, "it is not dead any more");
+        every_button_works(world, &owner).await;
     }
+}
+
+/// Presses the buttons of the pages: a grant is revoked, a schedule paused and deleted, a webhook
+/// sent once more.
+async fn every_button_works(world: &World, owner: &Operator<'_>) {
+    let grant = form(&owner.reads("/grants").await, "/grants/");
+    let table = |page: &str| visible(between(page, "<tbody>", "</tbody>"));
+    assert_snapshot!(table(&owner.presses(&grant, &[]).await), @"There is none.");
+    let later = form(&owner.reads("/schedules").await, "/schedules/");
+    assert_snapshot!(table(&owner.presses(&later, &[("then", "pause")]).await), @"
+    2026-05-04 11:00:00 | Reminder: <script>x</script> | every 1h UTC | Ann | paused |
+    [Resume] [Delete]
+    ");
+    assert_snapshot!(table(&owner.presses(&later, &[("then", "delete")]).await), @"Nothing is to come.");
+    world.tampers("UPDATE notices SET status = 'dead' WHERE topic = 'approval.asked'").await;
+    let dead = form(&owner.reads("/webhooks?status=dead").await, "/webhooks/");
+    let replayed = owner.presses(&dead, &[("then", "replay")]).await;
+    assert_snapshot!(visible(between(&replayed, "<p class=\"notice\"", "</p>")), @"It is tried once more.");
+    let again = owner.sends(&dead, &[("then", "drop")]).await;
+    assert_eq!(again.status(), StatusCode::NOT_FOUND, "it is not dead any more");
 }
 
 story! {

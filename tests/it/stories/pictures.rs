@@ -174,7 +174,7 @@ story! {
         assert_eq!(pictures(&prompts[1]).len(), 1, "whoever summarises sees it");
         assert!(pictures(&prompts[2]).is_empty());
         let Message::User { text } = &prompts[2].messages[0] else { panic!("{:?}", prompts[2]) };
-        assert_snapshot!(stable(&text), @"
+        assert_snapshot!(stable(text), @"
         <summary of the conversation so far>
         It was a street.
         (The pictures of that part are not shown any more; `look_at` shows them again.)

@@ -87,7 +87,7 @@ story! {
         assert_snapshot!(world.last(), @"⏰ Stand up");
         ann_schedules(world, "remind", json!({ "text": "Sleep", "at": "2026-05-12T22:00" })).await;
         let text = &ends(world).await.pop().unwrap().1;
-        assert_snapshot!(stable(&text), @r#"<code>: reminder "Sleep" of Ann, next Tuesday 2026-05-12 22:00:00 (Asia/Tokyo, UTC+09:00), once"#);
+        assert_snapshot!(stable(text), @r#"<code>: reminder "Sleep" of Ann, next Tuesday 2026-05-12 22:00:00 (Asia/Tokyo, UTC+09:00), once"#);
     }
 }
 

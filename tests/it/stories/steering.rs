@@ -67,33 +67,45 @@ story! {
         let first = json!({ "tool": "*", "action": "allow", "severity": "critical", "priority": 1 });
         let (_, placed) = served.ask(&owner, (Method::PUT, "/guard/rules/late"), Some(first)).await;
         assert_eq!(placed.get("shadowed_by"), None, "{placed}");
-        let yaml = "approval-timeout: 60\nrules:\n  - { tool: SqlQueryTool, action: deny }";
-        let import = json!({ "format": "yaml", "text": yaml });
-        let (_, taken) = served.ask(&owner, (Method::POST, "/guard/import"), Some(import)).await;
-        assert_eq!((&taken["rules"], taken["notes"].as_array().map(Vec::len)), (&json!(1), Some(2)), "{taken}");
-        let unknown = json!({ "format": "yaml", "text": "rules:\n  - { tool: ShelExecuteTool, action: deny }" });
-        let (status, problem) = served.ask(&owner, (Method::POST, "/guard/import"), Some(unknown)).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-        assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"rule 1: no tool is called `ShelExecuteTool`: the rule would match nothing. Similar names: ShellExecuteTool, SendFileTool");
-        let mut details = vec![];
-        for rule in [
-            json!({ "tool": "delete", "action": "deny" }),
-            json!({ "name": "x", "tool": "x", "action": "deny", "arg_pattern": "(" }),
-        ] {
-            let (status, problem) = served.ask(&owner, (Method::POST, "/guard/rules"), Some(rule)).await;
-            assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-            let detail = problem["detail"].as_str().unwrap();
-            details.push(detail.lines().next().unwrap().to_owned());
-        }
-        assert_snapshot!(details.join("\n"), @"
-        a rule in the database needs a name
-        the rule “x”, arg_pattern: regex parse error:
-        ");
+        what_cannot_be_used_is_refused(&served, &owner).await;
         for kind in ["rule_put", "rule_removed", "rules_imported"] {
             let facts = served.get(&owner, &format!("/audit?kind={kind}")).await;
             assert_eq!(facts["items"][0]["person"], "token:rules", "{kind}");
         }
     }
+}
+
+/// Imports a document with notes, and sends documents and rules that cannot be used.
+async fn what_cannot_be_used_is_refused(served: &Served, owner: &str) {
+    let yaml = "approval-timeout: 60\nrules:\n  - { tool: SqlQueryTool, action: deny }";
+    let import = json!({ "format": "yaml", "text": yaml });
+    let (_, taken) = served.ask(&owner, (Method::POST, "/guard/import"), Some(import)).await;
+    assert_eq!(
+        (&taken["rules"], taken["notes"].as_array().map(Vec::len)),
+        (&json!(1), Some(2)),
+        "{taken}"
+    );
+    let unknown =
+        json!({ "format": "yaml", "text": "rules:\n  - { tool: ShelExecuteTool, action: deny }" });
+    let (status, problem) =
+        served.ask(&owner, (Method::POST, "/guard/import"), Some(unknown)).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"rule 1: no tool is called `ShelExecuteTool`: the rule would match nothing. Similar names: ShellExecuteTool, SendFileTool");
+    let mut details = vec![];
+    for rule in [
+        json!({ "tool": "delete", "action": "deny" }),
+        json!({ "name": "x", "tool": "x", "action": "deny", "arg_pattern": "(" }),
+    ] {
+        let (status, problem) =
+            served.ask(&owner, (Method::POST, "/guard/rules"), Some(rule)).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+        let detail = problem["detail"].as_str().unwrap();
+        details.push(detail.lines().next().unwrap().to_owned());
+    }
+    assert_snapshot!(details.join("\n"), @"
+    a rule in the database needs a name
+    the rule “x”, arg_pattern: regex parse error:
+    ");
 }
 
 /// A tool of a server.
