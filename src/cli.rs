@@ -155,7 +155,7 @@ enum GuardCommand {
         #[arg(long)]
         tainted: bool,
     },
-    /// Name the shipped rules, which `guard.off` turns off
+    /// Name the shipped rules, which `guard.disabled_rules` turns off
     List,
     /// Take rules into the database, in force at once on all nodes
     Import {
@@ -260,7 +260,8 @@ async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<
         specs.iter().filter_map(|s| Some(format!("; `{}`: {}", s.name, s.unavailable.as_ref()?)));
     let usable = specs.iter().filter(|spec| spec.unavailable.is_none()).count();
     let warnings = app.worker.policy_warnings().await?;
-    let warnings = warnings.into_iter().map(|warning| format!("\n  warning   {warning}"));
+    let warnings = config.renamed.iter().cloned().chain(warnings);
+    let warnings = warnings.map(|warning| format!("\n  warning   {warning}"));
     say(&format!(
         "The configuration is good and the database answers.\n  models    {}\n  agents    {}\n  channels  {}\n  tools     {usable} of {}{}\n  sandbox   {}{}",
         list(config.models.iter().map(|m| m.id.as_str()).collect()),

@@ -7,7 +7,7 @@ docs/guides/hooks.md describes:
     [[hooks]]
     name = "office hours"
     on = "before_tool"
-    do = "run"
+    action = "run"
     tool = "http_request"
     command = ["/usr/local/bin/office_hours.py"]
 """

@@ -62,11 +62,11 @@ fn model_of(config: &Config, agent: &str) -> String {
 }
 
 fn manners(entry: &ChannelEntry) -> Result<Manners> {
-    let settle =
-        build::duration(&entry.settle).with_context(|| format!("channels.{}.settle", entry.id))?;
+    let settle = build::duration(&entry.debounce)
+        .with_context(|| format!("channels.{}.debounce", entry.id))?;
     let owners = entry.owners.iter().map(|id| (id.clone(), Role::Owner));
     let roles = entry.roles.clone().into_iter().chain(owners).collect();
-    Ok(Manners { queue: entry.queue, settle, roles, per_person: entry.per_person })
+    Ok(Manners { queue: entry.while_busy, settle, roles, per_person: entry.per_person })
 }
 
 /// Where people have written to this bot in private: Discord does not tell.
@@ -118,9 +118,9 @@ fn telegram(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Resul
                 url: entry.webhook_url.clone().context("webhook_url is missing")?,
                 secret: secret.reveal(variables).context("webhook_secret")?,
                 before: entry
-                    .webhook_secret_before
+                    .previous_webhook_secret
                     .as_ref()
-                    .map(|secret| secret.reveal(variables).context("webhook_secret_before"))
+                    .map(|secret| secret.reveal(variables).context("previous_webhook_secret"))
                     .transpose()?,
             }
         }

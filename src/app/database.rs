@@ -13,13 +13,13 @@ use crate::{
 /// Opens the database that the configuration names, without the keys for secrets: only a gateway needs
 /// them.
 pub async fn open_store(config: &Config) -> Result<Store> {
-    let lease = build::duration(&config.store.lease).context("store.lease")?;
-    let lease = lease.to_std().context("store.lease")?;
+    let lease = build::duration(&config.store.lease_duration).context("store.lease_duration")?;
+    let lease = lease.to_std().context("store.lease_duration")?;
     ensure!(
         lease >= SHORTEST_LEASE,
-        "store.lease is {}, but a lease must last at least {} s: it is renewed three times as often, \
+        "store.lease_duration is {}, but a lease must last at least {} s: it is renewed three times as often, \
          and a short delay must not let another node take over",
-        config.store.lease,
+        config.store.lease_duration,
         SHORTEST_LEASE.as_secs()
     );
     modes::create_folder(&config.data_dir)?;

@@ -106,7 +106,10 @@ pub async fn run(
     match Config::load(file, variables) {
         Err(problem) => report.add(Found::Fault, "configuration", format!("{problem:#}")),
         Ok(config) => {
-            report.add(Found::Fine, "configuration", "every key is known");
+            match config.renamed.as_slice() {
+                [] => report.add(Found::Fine, "configuration", "every key is known"),
+                renamed => report.add(Found::Warning, "configuration", renamed.join("; ")),
+            }
             secrets = app::secrets(&config, variables);
             telemetry::hide(&secrets);
             look(&mut report, &config, variables).await;

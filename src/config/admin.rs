@@ -20,7 +20,7 @@ pub struct AdminConfig {
     pub public_url: Option<url::Url>,
     pub metrics_token: Option<Secret>,
     pub otlp_url: Option<url::Url>,
-    pub proxies: Vec<String>,
+    pub trusted_proxies: Vec<String>,
     pub hosts: Vec<String>,
     pub oidc: OidcSection,
 }
@@ -32,7 +32,7 @@ impl Default for AdminConfig {
             public_url: None,
             metrics_token: None,
             otlp_url: None,
-            proxies: Vec::new(),
+            trusted_proxies: Vec::new(),
             hosts: Vec::new(),
             oidc: OidcSection::default(),
         }
@@ -57,7 +57,7 @@ pub(super) const KEYS: &[Key] = &[
         "Where traces go by OTLP, as http://127.0.0.1:4318/v1/traces; in builds with `--features otel`",
     ),
     key(
-        "admin.proxies",
+        "admin.trusted_proxies",
         "[]",
         "Addresses and networks of proxies, as 127.0.0.1 or 10.0.0.0/8, whose X-Forwarded-For says \
          who asks, where rates are counted by address; of nobody else it is believed",
@@ -77,6 +77,6 @@ impl AdminConfig {
     }
 
     pub fn proxies(&self) -> Result<Proxies> {
-        Proxies::from_list(&self.proxies).context("admin.proxies")
+        Proxies::from_list(&self.trusted_proxies).context("admin.trusted_proxies")
     }
 }

@@ -24,14 +24,16 @@ use crate::{
 pub fn policy(guard: &GuardConfig) -> Result<Policy> {
     let approval_for =
         duration(&guard.approval_timeout).with_context(|| "guard.approval_timeout")?;
-    if let Some(name) = guard.off.iter().find(|name| !rules::is_shipped(name)) {
-        bail!("guard.off: there is no shipped rule `{name}`; `countersign guard list` names them");
+    if let Some(name) = guard.disabled_rules.iter().find(|name| !rules::is_shipped(name)) {
+        bail!(
+            "guard.disabled_rules: there is no shipped rule `{name}`; `countersign guard list` names them"
+        );
     }
-    let mut all = rules::shipped(&guard.off);
+    let mut all = rules::shipped(&guard.disabled_rules);
     all.extend(rules::compile(&guard.rules, Origin::Configuration).context("guard.rules")?);
     Ok(Policy {
         default: guard.default,
-        tainted: guard.tainted,
+        tainted: guard.untrusted_content,
         rules: all,
         link_hosts: guard.link_hosts.clone(),
         approval_for,
@@ -172,7 +174,7 @@ fn act(entry: &HookEntry) -> Result<Act> {
     let check = |pattern| -> Result<Check> {
         Ok(Check { pattern, argument: entry.argument.clone(), text: text()? })
     };
-    Ok(match entry.act {
+    Ok(match entry.action {
         Action::Redact => {
             let text = entry.text.clone().unwrap_or_else(|| "…".into());
             Act::Redact { pattern, text }

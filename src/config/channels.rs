@@ -21,7 +21,7 @@ pub struct ChannelEntry {
     pub mode: ChannelMode,
     pub webhook_url: Option<url::Url>,
     pub webhook_secret: Option<Secret>,
-    pub webhook_secret_before: Option<Secret>,
+    pub previous_webhook_secret: Option<Secret>,
     pub public_key: Option<String>,
     pub ca_file: Option<PathBuf>,
     #[serde(default)]
@@ -35,9 +35,9 @@ pub struct ChannelEntry {
     #[serde(default)]
     pub per_person: bool,
     #[serde(default)]
-    pub queue: Queue,
-    #[serde(default = "default_settle")]
-    pub settle: String,
+    pub while_busy: Queue,
+    #[serde(default = "default_debounce")]
+    pub debounce: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -117,7 +117,7 @@ fn is_public_key(key: &str) -> bool {
     key.trim().len() == 64 && key.trim().bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-pub(super) fn default_settle() -> String {
+pub(super) fn default_debounce() -> String {
     "1s".into()
 }
 

@@ -7,7 +7,8 @@ use toml::{Table, Value};
 use super::{
     AgentEntry, ChannelEntry, ChannelKind, ChannelMode, MemoryOf, ModelEntry, ProviderName, Queue,
     ToolCallStyle,
-    channels::{default_agent as usual_agent, default_settle},
+    channels::{default_agent as usual_agent, default_debounce},
+    renamed,
 };
 use crate::agent::disclosure::Disclosure;
 
@@ -98,7 +99,7 @@ pub fn overlay(table: &mut Table, variables: &BTreeMap<String, String>) -> Resul
                 _ => bail!("{name}: `{key}` is a value, not a section"),
             };
         }
-        place.insert(last.clone(), value(text));
+        place.insert(renamed::present_name(&path, last).to_owned(), value(text));
     }
     Ok(())
 }
@@ -172,7 +173,7 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         mode: ChannelMode::Poll,
         webhook_url: None,
         webhook_secret: None,
-        webhook_secret_before: None,
+        previous_webhook_secret: None,
         public_key: None,
         ca_file: None,
         origins: Vec::new(),
@@ -180,8 +181,8 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         // The name in the link that the operator gets.
         owners: vec!["owner".into()],
         roles: BTreeMap::new(),
-        queue: Queue::default(),
+        while_busy: Queue::default(),
         per_person: false,
-        settle: default_settle(),
+        debounce: default_debounce(),
     }
 }

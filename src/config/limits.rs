@@ -58,7 +58,7 @@ pub struct RedactionConfig {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuditConfig {
-    pub keep: Option<String>,
+    pub retention: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -66,8 +66,7 @@ pub struct AuditConfig {
 pub struct HookEntry {
     pub name: String,
     pub on: Point,
-    #[serde(rename = "do")]
-    pub act: Action,
+    pub action: Action,
     pub tool: Option<String>,
     pub argument: Option<String>,
     pub pattern: Option<String>,

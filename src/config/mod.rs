@@ -10,6 +10,7 @@
 //! - [`admin`], [`oidc`]: what is served, to whom
 //! - [`limits`]: hooks, limits, redaction, audit
 //! - [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
+//! - [`renamed`]: old names of keys
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
 
 pub mod admin;
@@ -23,6 +24,7 @@ mod mcp;
 pub mod models;
 pub mod oidc;
 pub mod print;
+mod renamed;
 pub mod retention;
 pub mod schedules;
 pub mod schema;
@@ -60,6 +62,9 @@ pub struct Config {
     /// Where it was read.
     #[serde(skip)]
     pub file: PathBuf,
+    /// Which keys have their old names there.
+    #[serde(skip)]
+    pub renamed: Vec<String>,
     pub data_dir: PathBuf,
     pub store: StoreConfig,
     pub admin: AdminConfig,
@@ -124,7 +129,7 @@ pub struct StoreConfig {
     pub url: Option<String>,
     pub durability: Durability,
     /// How long a node that died holds its conversations: at least 6 s.
-    pub lease: String,
+    pub lease_duration: String,
     /// 32 random bytes in base64; encrypts the tokens of MCP logins and the gateway's signing keys.
     pub encryption_key: Option<Secret>,
     /// Still decrypts what the key before has encrypted.
@@ -136,7 +141,7 @@ impl Default for StoreConfig {
         Self {
             url: None,
             durability: Durability::default(),
-            lease: "15s".into(),
+            lease_duration: "15s".into(),
             encryption_key: None,
             previous_encryption_key: None,
         }
@@ -186,9 +191,9 @@ pub struct GuardConfig {
     pub default: Action,
     pub approval_timeout: String,
     pub approvers: Approvers,
-    pub tainted: Action,
+    pub untrusted_content: Action,
     pub link_hosts: Vec<String>,
-    pub off: Vec<String>,
+    pub disabled_rules: Vec<String>,
     pub rules: Vec<RuleEntry>,
 }
 
@@ -196,6 +201,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             file: DEFAULT_FILE.into(),
+            renamed: Vec::new(),
             data_dir: "./data".into(),
             store: StoreConfig::default(),
             admin: AdminConfig::default(),
@@ -227,9 +233,9 @@ impl Default for GuardConfig {
             default: Action::Ask,
             approval_timeout: "30m".into(),
             approvers: Approvers::default(),
-            tainted: Action::Ask,
+            untrusted_content: Action::Ask,
             link_hosts: Vec::new(),
-            off: Vec::new(),
+            disabled_rules: Vec::new(),
             rules: Vec::new(),
         }
     }
@@ -249,6 +255,7 @@ impl Config {
     /// Reads the file (the default one may be missing) and what `variables` lay over it.
     pub fn load(file: Option<&Path>, variables: &BTreeMap<String, String>) -> Result<Self> {
         let mut table = read(file)?;
+        let renamed = renamed::rename(&mut table)?;
         environment::go_live(&mut table, variables);
         environment::overlay(&mut table, variables)?;
         let mut config: Self = serde_path_to_error::deserialize(toml::Value::Table(table))
@@ -257,6 +264,7 @@ impl Config {
                 anyhow::anyhow!("configuration: {path}: {}", problem.into_inner().message())
             })?;
         config.file = file.map_or(config.file, Path::to_owned);
+        config.renamed = renamed;
         config.complete().check()
     }
 
@@ -314,7 +322,7 @@ impl Config {
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let models = self.models.iter().filter_map(|model| model.api_key.as_ref());
         let channels = self.channels.iter().flat_map(|c| {
-            [c.token.as_ref(), c.webhook_secret.as_ref(), c.webhook_secret_before.as_ref()]
+            [c.token.as_ref(), c.webhook_secret.as_ref(), c.previous_webhook_secret.as_ref()]
         });
         let mcp = self.mcp.iter().flat_map(McpEntry::secrets);
         models

@@ -101,7 +101,8 @@ pub fn issuer(config: &Config, variables: &BTreeMap<String, String>) -> Result<O
     };
     let issuer = IssuerUrl::new(issuer.clone()).context("admin.oidc.issuer")?;
     let own = issuer.url().host_str().map(str::to_owned);
-    let named = config.web.inside.iter().cloned().chain(own).map(|host| host.to_lowercase());
+    let named =
+        config.web.allowed_private_hosts.iter().cloned().chain(own).map(|host| host.to_lowercase());
     let secret = section.client_secret.as_ref().map(|secret| secret.reveal(variables));
     let secret = secret.transpose().context("admin.oidc.client_secret")?;
     let lower = |claim: &String| match claim.strip_prefix("email:") {

@@ -27,7 +27,7 @@ const FIRST: &[Key] = &[
         "full survives a power cut, normal a crash of the process (SQLite)",
     ),
     key(
-        "store.lease",
+        "store.lease_duration",
         "15s",
         "How long a node that died holds its conversations, at least 6 s; a live node renews its leases three times as often",
     ),
@@ -64,13 +64,17 @@ const KEYS: &[Key] = &[
          platform_role:<id>, a list of these, or { who = [], needed = 2, but_requester = true }",
     ),
     key(
-        "guard.tainted",
+        "guard.untrusted_content",
         "ask",
         "allow, ask or deny: calls that change or tell something, after other people's words were \
          read (pages, servers' answers, foreign files), where no rule names the tool",
     ),
     key("guard.link_hosts", "[]", "Hosts that replies may link to after such words were read"),
-    key("guard.off", "[]", "Shipped rules that are turned off, by name; [\"*\"] for all"),
+    key(
+        "guard.disabled_rules",
+        "[]",
+        "Shipped rules that are turned off, by name; [\"*\"] for all",
+    ),
     key("guard.rules.name", "rule N", "What the rule is called in questions"),
     key("guard.rules.tool", "", "Tool name; * and ? match"),
     key(
@@ -139,7 +143,7 @@ const KEYS: &[Key] = &[
         "What tools return: all that looks like a secret is blanked out, or own: only the secrets of this configuration",
     ),
     key(
-        "audit.keep",
+        "audit.retention",
         "for ever",
         "How long audit rows (once sealed) and days of the account are kept, as in 400d",
     ),
@@ -153,7 +157,7 @@ const KEYS: &[Key] = &[
     ),
     key("skills.hosts", "{}", "By skill, hosts that its scripts reach, as shell.hosts"),
     key("schedules.timezone", "UTC", "IANA name of the time zone for whoever names none"),
-    key("schedules.shortest", "1m", "The shortest interval (s, m, h, d)"),
+    key("schedules.min_interval", "1m", "The shortest interval (s, m, h, d)"),
     key(
         "schedules.per_conversation",
         "50",
@@ -217,7 +221,7 @@ const KEYS: &[Key] = &[
     ),
     key("channels.webhook_secret", "", "What the platform shows with each request, as a secret"),
     key(
-        "channels.webhook_secret_before",
+        "channels.previous_webhook_secret",
         "",
         "Telegram: the secret before it, taken too for as long as it stands here",
     ),
@@ -251,13 +255,13 @@ const KEYS: &[Key] = &[
         "Whether in groups each person has a conversation of their own with the bot",
     ),
     key(
-        "channels.queue",
+        "channels.while_busy",
         "collect",
         "A message during a turn: collect reads it after the step at hand, steer thinks anew with \
          it, interrupt stops the turn",
     ),
     key(
-        "channels.settle",
+        "channels.debounce",
         "1s",
         "What follows so quickly is read together; an album and a cut paste wait so long",
     ),
@@ -283,7 +287,7 @@ const KEYS: &[Key] = &[
     key("hooks.name", "", "What the hook is called in the journal and in logs"),
     key("hooks.on", "", "before_llm, after_llm, before_tool, after_tool or on_error"),
     key(
-        "hooks.do",
+        "hooks.action",
         "",
         "redact, inject, validate, filter, annotate, or run a program; in the order of the file",
     ),
@@ -310,7 +314,7 @@ const KEYS: &[Key] = &[
         "What happens when the program fails: stop or go_on",
     ),
     key(
-        "web.inside",
+        "web.allowed_private_hosts",
         "[]",
         "Hosts that the agent may ask although they are not on the public internet, or single places of them as host:port",
     ),
@@ -329,7 +333,11 @@ const KEYS: &[Key] = &[
         "standard (Standard Webhooks), github, gitlab, stripe or slack",
     ),
     key("webhooks_in.secret", "", "What the sender signs with, as a secret; without it, no route"),
-    key("webhooks_in.secret_before", "", "The one before it, taken too as long as it stands here"),
+    key(
+        "webhooks_in.previous_secret",
+        "",
+        "The one before it, taken too as long as it stands here",
+    ),
     key("webhooks_in.channel", "", "The id of a channel"),
     key("webhooks_in.chat", "", "The chat of the conversation in which a turn starts"),
     key("webhooks_in.thread", "", "The topic or thread in it"),
@@ -344,7 +352,7 @@ const KEYS: &[Key] = &[
     key(
         "webhooks_out.url",
         "",
-        "Who is told; a host that is not on the internet must stand in web.inside",
+        "Who is told; a host that is not on the internet must stand in web.allowed_private_hosts",
     ),
     key(
         "webhooks_out.secret",
@@ -352,7 +360,7 @@ const KEYS: &[Key] = &[
         "What is signed with, by Standard Webhooks: whsec_…, as a secret",
     ),
     key(
-        "webhooks_out.secret_before",
+        "webhooks_out.previous_secret",
         "",
         "The one before it, which signs too as long as it stands here",
     ),

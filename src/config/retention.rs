@@ -89,11 +89,11 @@ pub fn retention(config: &Config) -> Result<Retention> {
         conversations: conversations.map(|text| long("conversations", text)).transpose()?,
         audit: config
             .audit
-            .keep
+            .retention
             .as_deref()
             .map(build::duration)
             .transpose()
-            .context("audit.keep")?,
+            .context("audit.retention")?,
     };
     ensure!(
         kept.deliveries >= TimeDelta::days(2),

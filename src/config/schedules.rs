@@ -11,13 +11,13 @@ use crate::tools::schedule::Terms;
 #[serde(deny_unknown_fields, default)]
 pub struct SchedulesSection {
     pub timezone: String,
-    pub shortest: String,
+    pub min_interval: String,
     pub per_conversation: usize,
 }
 
 impl Default for SchedulesSection {
     fn default() -> Self {
-        Self { timezone: "UTC".into(), shortest: "1m".into(), per_conversation: 50 }
+        Self { timezone: "UTC".into(), min_interval: "1m".into(), per_conversation: 50 }
     }
 }
 
@@ -28,7 +28,7 @@ impl SchedulesSection {
             zone: zone
                 .map_err(|_| anyhow!("there is no time zone `{}`", self.timezone))
                 .context("schedules.timezone")?,
-            shortest: build::duration(&self.shortest).context("schedules.shortest")?,
+            shortest: build::duration(&self.min_interval).context("schedules.min_interval")?,
             per_conversation: self.per_conversation,
         })
     }

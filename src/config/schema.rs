@@ -46,7 +46,7 @@ mod tests {
         }
         let validator = jsonschema::validator_for(&schema).unwrap();
         let good = json!({
-            "store": { "url": "postgres://x", "lease": "15s" },
+            "store": { "url": "postgres://x", "lease_duration": "15s" },
             "models": [{ "id": "main", "provider": "openai", "api_key": { "env": "KEY" } }],
             "guard": { "rules": [{ "tool": "*", "action": "ask", "approvers": ["admins"] }] },
         });

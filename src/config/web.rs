@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebSection {
-    pub inside: Vec<String>,
+    pub allowed_private_hosts: Vec<String>,
     pub search: Vec<SearchEntry>,
 }
 
@@ -36,7 +36,7 @@ pub struct SearchEntry {
 impl Default for WebSection {
     fn default() -> Self {
         let keyless = SearchEntry { provider: Kind::Duckduckgo, key: None, url: None, price: 0.0 };
-        Self { inside: Vec::new(), search: vec![keyless] }
+        Self { allowed_private_hosts: Vec::new(), search: vec![keyless] }
     }
 }
 
@@ -59,7 +59,7 @@ impl WebSection {
 
     /// Places that may be asked although they are inside.
     pub fn inside(&self) -> BTreeSet<String> {
-        self.inside.iter().map(|host| host.to_lowercase()).collect()
+        self.allowed_private_hosts.iter().map(|host| host.to_lowercase()).collect()
     }
 
     /// The keys, for whoever hides secrets.

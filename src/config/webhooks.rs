@@ -25,7 +25,7 @@ pub struct WebhookInEntry {
     #[serde(default)]
     pub verify: Verify,
     pub secret: Option<Secret>,
-    pub secret_before: Option<Secret>,
+    pub previous_secret: Option<Secret>,
     pub channel: String,
     pub chat: String,
     pub thread: Option<String>,
@@ -42,7 +42,7 @@ pub struct WebhookOutEntry {
     pub name: String,
     pub url: url::Url,
     pub secret: Secret,
-    pub secret_before: Option<Secret>,
+    pub previous_secret: Option<Secret>,
     pub topics: Vec<Topic>,
     pub role: Option<Role>,
 }
@@ -53,7 +53,7 @@ pub fn subscriptions(
     variables: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, Subscription>> {
     let subscription = |entry: &WebhookOutEntry| {
-        let secrets = [&Some(entry.secret.clone()), &entry.secret_before];
+        let secrets = [&Some(entry.secret.clone()), &entry.previous_secret];
         let keys = keys(Verify::Standard, secrets, variables)
             .with_context(|| format!("webhooks_out.{}", entry.name))?;
         let (url, topics) = (entry.url.clone(), entry.topics.clone());
@@ -74,7 +74,7 @@ pub fn inlets(
     let mut inlets = BTreeMap::new();
     for entry in &config.webhooks_in {
         let at = || format!("webhooks_in.{}", entry.name);
-        let keys = keys(entry.verify, [&entry.secret, &entry.secret_before], variables);
+        let keys = keys(entry.verify, [&entry.secret, &entry.previous_secret], variables);
         let keys = keys.with_context(at)?;
         if entry.secret.is_none() {
             tracing::warn!(webhook.name = entry.name, "it has no secret, so it is not taken");
@@ -100,9 +100,9 @@ impl Config {
 
     /// What webhooks are signed with.
     pub fn webhook_secrets(&self) -> impl Iterator<Item = &Secret> {
-        let taken = self.webhooks_in.iter().flat_map(|hook| [&hook.secret, &hook.secret_before]);
+        let taken = self.webhooks_in.iter().flat_map(|hook| [&hook.secret, &hook.previous_secret]);
         let told = self.webhooks_out.iter();
-        let told = told.flat_map(|hook| [Some(&hook.secret), hook.secret_before.as_ref()]);
+        let told = told.flat_map(|hook| [Some(&hook.secret), hook.previous_secret.as_ref()]);
         taken.map(Option::as_ref).chain(told).flatten()
     }
 }
@@ -124,7 +124,7 @@ pub(super) fn keys(
     secrets: [&Option<Secret>; 2],
     variables: &BTreeMap<String, String>,
 ) -> Result<Vec<Key>> {
-    let named = ["secret", "secret_before"].into_iter().zip(secrets);
+    let named = ["secret", "previous_secret"].into_iter().zip(secrets);
     let named = named.filter_map(|(name, secret)| Some((name, secret.as_ref()?)));
     let key = |(name, secret): (&'static str, &Secret)| {
         let text = secret.reveal(variables).context(name)?;

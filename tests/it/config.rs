@@ -30,6 +30,50 @@ fn an_unknown_key_is_refused_by_name() {
     }
 }
 
+/// The names that keys had in an earlier release still work, in the file and as variables. A file with
+/// both names of a key is refused.
+#[test]
+fn a_configuration_of_an_earlier_release_loads() {
+    let text = include_str!("../releases/0017.toml");
+    let config = load(text, &[]).unwrap();
+    assert_snapshot!(config.renamed.join("\n"), @"
+    admin.proxies is now called admin.trusted_proxies
+    audit.keep is now called audit.retention
+    channels.queue is now called channels.while_busy
+    channels.settle is now called channels.debounce
+    channels.webhook_secret_before is now called channels.previous_webhook_secret
+    guard.off is now called guard.disabled_rules
+    guard.tainted is now called guard.untrusted_content
+    hooks.do is now called hooks.action
+    schedules.shortest is now called schedules.min_interval
+    store.lease is now called store.lease_duration
+    web.inside is now called web.allowed_private_hosts
+    webhooks_in.secret_before is now called webhooks_in.previous_secret
+    webhooks_out.secret_before is now called webhooks_out.previous_secret
+    ");
+    assert_eq!(
+        (config.store.lease_duration.as_str(), config.schedules.min_interval.as_str()),
+        ("20s", "5m")
+    );
+    assert_eq!(config.guard.disabled_rules, ["delete files"]);
+    assert_eq!(config.channels[0].debounce, "2s");
+    assert!(config.channels[0].previous_webhook_secret.is_some());
+    assert!(config.webhooks_in[0].previous_secret.is_some());
+    let variables = [
+        ("COUNTERSIGN__STORE__LEASE", "30s"),
+        ("COUNTERSIGN__CHANNELS__0__SETTLE", "3s"),
+        ("COUNTERSIGN__WEB__ALLOWED_PRIVATE_HOSTS", "[]"),
+    ];
+    let config = load(text, &variables).unwrap();
+    assert_eq!(
+        (config.store.lease_duration.as_str(), config.channels[0].debounce.as_str()),
+        ("30s", "3s")
+    );
+    assert!(config.web.allowed_private_hosts.is_empty());
+    let problem = load("[store]\nlease = \"20s\"\nlease_duration = \"30s\"", &[]).unwrap_err();
+    assert_snapshot!(format!("{problem:#}"), @"configuration: store.lease is the old name of store.lease_duration: set only one");
+}
+
 #[test]
 fn the_contract_of_the_issue_loads() {
     let text = r#"
@@ -188,7 +232,7 @@ fn every_key_is_described() {
             let path = format!("{section}{name}");
             let known = print::keys().any(|key| path == key.path)
                 || path.contains(".api_key.")
-                || path.contains(".secret")
+                || path.contains("secret.")
                 || path.contains(".token.")
                 || path.contains(".env.");
             assert!(known, "{path} is not in config::print::keys()");
@@ -257,13 +301,13 @@ const FULL: &str = r#"
     per_hour = 1
     max_usage_count = 1
     [audit]
-    keep = "400d"
+    retention = "400d"
     [retention]
     conversations = "400d"
     [[hooks]]
     name = "n"
     on = "before_tool"
-    do = "run"
+    action = "run"
     tool = "t"
     argument = "a"
     pattern = "p"
@@ -275,7 +319,7 @@ const FULL: &str = r#"
     [[webhooks_in]]
     name = "i"
     secret = { env = "S" }
-    secret_before = { env = "S" }
+    previous_secret = { env = "S" }
     channel = "t"
     chat = "1"
     thread = "2"
@@ -284,7 +328,7 @@ const FULL: &str = r#"
     name = "o"
     url = "https://example.org"
     secret = { env = "S" }
-    secret_before = { env = "S" }
+    previous_secret = { env = "S" }
     topics = ["approval.asked"]
     role = "operator"
 "#;

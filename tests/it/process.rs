@@ -96,7 +96,7 @@ impl Site {
     /// What all gateways here have in common comes first; `more` follows.
     pub fn configure(&self, listen: &str, more: &str) {
         let text = format!(
-            "data_dir = \"data\"\n[store]\nurl = {:?}\nlease = \"1s\"\n[admin]\nlisten = {listen:?}\n{more}",
+            "data_dir = \"data\"\n[store]\nurl = {:?}\nlease_duration = \"1s\"\n[admin]\nlisten = {listen:?}\n{more}",
             self.url()
         );
         fs::write(self.path("countersign.toml"), text).unwrap();

@@ -160,7 +160,7 @@ async fn an_old_secret_is_dead_once_the_reload_is_answered() {
     let models = wires.model.clone();
     let secrets = |wires: &mut Wires, secret: &str, before: Option<&str>| {
         std::fs::write(wires.site.path("ci.key"), secret).unwrap();
-        let before = before.map(|before| format!("secret_before = {before:?}\n"));
+        let before = before.map(|before| format!("previous_secret = {before:?}\n"));
         wires.model = format!(
             "{models}[[webhooks_in]]\nname = \"ci\"\nchannel = \"web\"\nchat = \"ann\"\n\
              secret = {{ file = \"ci.key\" }}\n{}",

@@ -58,7 +58,7 @@ story! {
     /// A lease that another has taken over records nothing, not even a row of the outbox.
     /// Proves I7.
     async fn an_old_fence_records_nothing(world: &mut World) {
-        world.config.store.lease = "1s".into();
+        world.config.store.lease_duration = "1s".into();
         let (one, two) = (world.node().await.gateway.store.clone(), world.node().await.gateway.store.clone());
         begin(&one, "1").await;
         let old = one.claim(1, now()).await.unwrap().pop().unwrap().lease;

@@ -561,7 +561,7 @@ async fn an_update_that_cannot_be_read_is_kept() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_goes_on_at_once_after_a_kill_on_sqlite() {
     let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    wires.site.variable("COUNTERSIGN__STORE__LEASE", "1h");
+    wires.site.variable("COUNTERSIGN__STORE__LEASE_DURATION", "1h");
     let late = Fault::SlowHeaders { turn: llm::text("Too late."), by: Duration::from_mins(5) };
     wires.llm.will(late);
     let mut running = wires.start(By::Poll).await;

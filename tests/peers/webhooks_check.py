@@ -34,18 +34,18 @@ data_dir = "data"
 [admin]
 listen = "127.0.0.1:{port}"
 [web]
-inside = ["127.0.0.1"]
+allowed_private_hosts = ["127.0.0.1"]
 [[webhooks_in]]
 name = "ci"
 secret = "{SECRET}"
-secret_before = "{BEFORE}"
+previous_secret = "{BEFORE}"
 channel = "web"
 chat = "owner"
 [[webhooks_out]]
 name = "ops"
 url = "http://127.0.0.1:{out_port}/hook"
 secret = "{SECRET}"
-secret_before = "{BEFORE}"
+previous_secret = "{BEFORE}"
 topics = ["turn.finished", "turn.failed"]
 """)
 server = http.server.HTTPServer(("127.0.0.1", out_port), Hearer)

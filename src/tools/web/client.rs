@@ -182,7 +182,9 @@ impl Outside {
         }
         let port = url.port_or_known_default().unwrap_or(0);
         if port < FIRST_FREE_PORT && !matches!(port, 80 | 443) {
-            return refused("nothing of the web answers at that port, unless web.inside names it");
+            return refused(
+                "nothing of the web answers at that port, unless web.allowed_private_hosts names it",
+            );
         }
         if self.is_named(url) {
             return Ok(());
@@ -222,7 +224,7 @@ fn client(names: Arc<dyn Resolve>) -> Result<reqwest::Client, reqwest::Error> {
 }
 
 const INSIDE: &str = "it does not stand on the public internet. The operator can name hosts that \
-                      may be asked all the same (web.inside)";
+                      may be asked all the same (web.allowed_private_hosts)";
 
 /// Names that no public server has, however they are looked up here.
 fn is_inside(name: &str) -> bool {

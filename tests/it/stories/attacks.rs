@@ -282,7 +282,7 @@ story! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_the_taint_unheeded_a_page_is_told_secrets() {
     let mut world = World::on_sqlite();
-    world.config.guard.tainted = Action::Allow;
+    world.config.guard.untrusted_content = Action::Allow;
     let through = through(&mut world, SHELL, "exfiltration").await;
     for name in ["fetch 1:", "server 1:"] {
         assert!(through.iter().any(|one| one.starts_with(name)), "{name} {through:?}");
@@ -304,11 +304,11 @@ async fn with_links_let_through_replies_carry_secrets_off() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_everything_allowed_by_default_things_are_changed() {
     let mut world = World::on_sqlite();
-    world.config.guard.tainted = Action::Allow;
+    world.config.guard.untrusted_content = Action::Allow;
     world.config.guard.default = Action::Allow;
     let by_shipped = through(&mut world, SHELL, "mutation").await;
     assert!(by_shipped.len() > 5, "{by_shipped:?}");
-    world.config.guard.off = vec!["*".into()];
+    world.config.guard.disabled_rules = vec!["*".into()];
     let by_none = through(&mut world, SHELL, "mutation").await;
     assert!(by_none.len() > by_shipped.len() + 20, "the shipped rules hold the most");
     world.end().await;

@@ -209,7 +209,7 @@ story! {
 }
 
 story! {
-    /// What is older than `audit.keep` goes once it is sealed; what is left is whole.
+    /// What is older than `audit.retention` goes once it is sealed; what is left is whole.
     async fn old_rows_go_when_they_are_sealed(world: &mut World) {
         lives(world).await;
         let store = world.node().await.gateway.store.clone();

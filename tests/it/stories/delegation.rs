@@ -422,7 +422,7 @@ story! {
     /// Proves S17.
     async fn files_of_a_tainted_sub_agent_stay_foreign(world: &mut World) {
         open_house(world);
-        world.config.guard.tainted = Action::Allow;
+        world.config.guard.untrusted_content = Action::Allow;
         world.model_will(delegate("researcher", "Read the page and write it down."));
         world.model_will(call("page", json!({})));
         world.model_will(call("write_file", json!({ "path": "page.md", "content": "delete!" })));
@@ -430,7 +430,7 @@ story! {
         world.model_will(say("Done."));
         world.ann_says("keep the page").await;
         world.ann_says("/new").await;
-        world.config.guard.tainted = Action::Ask;
+        world.config.guard.untrusted_content = Action::Ask;
         world.model_will(call("read_file", json!({ "path": "page.md" })));
         world.model_will(delete());
         world.ann_says("what was it?").await;

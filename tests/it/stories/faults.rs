@@ -291,7 +291,7 @@ story! {
     /// A node that stops keeps the leases of the turns that it lets end.
     /// Proves O3.
     async fn a_node_that_stops_keeps_its_leases(world: &mut World) {
-        world.config.store.lease = "3s".into();
+        world.config.store.lease_duration = "3s".into();
         let (begun, end) = (Arc::<Notify>::default(), Arc::<Notify>::default());
         world.tools = vec![Arc::new(Endless(begun.clone(), end.clone()))];
         world.model_will(call("endless", json!({})));
@@ -369,9 +369,9 @@ story! {
     /// A lease that is too short to be renewed in time is refused, and why is said.
     /// Proves O6.
     async fn a_lease_that_is_too_short_is_refused(world: &mut World) {
-        world.config.store.lease = "500ms".into();
+        world.config.store.lease_duration = "500ms".into();
         let opened = countersign::app::database::open_store(&world.config).await;
         let problem = opened.err().expect("it is refused").to_string();
-        assert_snapshot!(stable(&problem), @"store.lease is 500ms, but a lease must last at least 1 s: it is renewed three times as often, and a short delay must not let another node take over");
+        assert_snapshot!(stable(&problem), @"store.lease_duration is 500ms, but a lease must last at least 1 s: it is renewed three times as often, and a short delay must not let another node take over");
     }
 }

@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 
 use crate::{shown::stable, story, world::World};
 
-pub(super) fn hook(name: &str, on: Point, act: Action) -> HookEntry {
+pub(super) fn hook(name: &str, on: Point, action: Action) -> HookEntry {
     HookEntry {
         name: name.to_owned(),
         on,
-        act,
+        action,
         tool: None,
         argument: None,
         pattern: None,

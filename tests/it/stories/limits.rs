@@ -229,7 +229,7 @@ story! {
 story! {
     /// The account is kept as long as the audit is.
     async fn old_days_leave_the_account(world: &mut World) {
-        world.config.audit.keep = Some("15d".into());
+        world.config.audit.retention = Some("15d".into());
         for _ in 0..2 {
             world.model_will(say("Yes."));
             world.ann_says("hello").await;

@@ -37,7 +37,7 @@ async fn lives(world: &mut World) {
             .map(|on| HookEntry {
                 name: format!("{on:?}"),
                 on,
-                act: Do::Run,
+                action: Do::Run,
                 tool: None,
                 argument: None,
                 pattern: None,
@@ -73,7 +73,7 @@ fn listens(world: &mut World) {
         name: "ops".into(),
         url: "http://127.0.0.1:9/".parse().unwrap(),
         secret: Secret::Plain("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".into()),
-        secret_before: None,
+        previous_secret: None,
         topics: vec![Topic::ApprovalAsked, Topic::ApprovalDecided, Topic::TurnFailed],
         role: None,
     }];

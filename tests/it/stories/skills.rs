@@ -279,7 +279,7 @@ story! {
         world.sandbox = Arc::new(sandbox().await);
         let server = FakeWeb::start().await;
         let place = server.url().trim_start_matches("http://").to_owned();
-        world.config.web.inside = vec!["127.0.0.1".into()];
+        world.config.web.allowed_private_hosts = vec!["127.0.0.1".into()];
         world.config.skills.hosts = [("letters".to_owned(), vec![place.clone()])].into();
         let script = format!(
             "import socket\nfor place in ['{place}', 'example.org:443']:\n\

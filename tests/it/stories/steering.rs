@@ -431,7 +431,7 @@ story! {
     /// A channel is connected anew on whichever node listens there, and its platform is
     /// asked whether it knows the token; by operators, and for the audit.
     async fn a_channel_is_connected_anew_and_checked(world: &mut World) {
-        world.config.store.lease = "1s".into();
+        world.config.store.lease_duration = "1s".into();
         let listens = node_alone(world).await;
         listens.start();
         world.room.is_listened_to().await;

@@ -39,7 +39,7 @@ pub fn entry(secret: Option<&str>) -> WebhookInEntry {
         name: "ci".into(),
         verify: Verify::Standard,
         secret: secret.map(|secret| Secret::Plain(secret.into())),
-        secret_before: None,
+        previous_secret: None,
         channel: "room".into(),
         chat: "7".into(),
         thread: None,
@@ -158,7 +158,7 @@ story! {
         assert_eq!(pushes(world, (SECRET, "m4"), "{}").await, unknown);
         assert_eq!(unknown.0, StatusCode::NOT_FOUND);
         // While keys change, both are taken; then the old one is dead.
-        let both = WebhookInEntry { secret_before: entry(Some(SECRET)).secret, ..entry(Some(OTHER)) };
+        let both = WebhookInEntry { previous_secret: entry(Some(SECRET)).secret, ..entry(Some(OTHER)) };
         world.config.webhooks_in = vec![both];
         assert_eq!(pushes(world, (SECRET, "m5"), "{}").await.0, StatusCode::OK);
         assert_eq!(pushes(world, (OTHER, "m6"), "{}").await.0, StatusCode::OK);
@@ -208,12 +208,12 @@ async fn a_webhook_that_cannot_work_is_refused_by_name() {
 
 /// Who is told, at a server that stands inside, which the configuration names.
 pub fn subscribe(world: &mut World, url: &str, topics: &[Topic], role: Option<Role>) {
-    world.config.web.inside = vec!["127.0.0.1".into()];
+    world.config.web.allowed_private_hosts = vec!["127.0.0.1".into()];
     world.config.webhooks_out = vec![WebhookOutEntry {
         name: "ops".into(),
         url: url.parse().unwrap(),
         secret: Secret::Plain(SECRET.into()),
-        secret_before: Some(Secret::Plain(OTHER.into())),
+        previous_secret: Some(Secret::Plain(OTHER.into())),
         topics: topics.to_vec(),
         role,
     }];
@@ -401,13 +401,13 @@ story! {
     async fn nothing_is_told_inside(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         subscribe(world, &hearer.url, &[Topic::TurnFinished, Topic::TurnFailed], None);
-        world.config.web.inside = vec![];
+        world.config.web.allowed_private_hosts = vec![];
         world.model_will(say("Hello."));
         world.ann_says("hello").await;
         assert_eq!(tells(world).await, 1);
         assert!(hearer.told().is_empty());
         let tries = world.rows_of("notice_tries").await.join("\n");
-        assert!(tries.contains("web.inside"), "{tries}");
+        assert!(tries.contains("web.allowed_private_hosts"), "{tries}");
     }
 }
 

@@ -222,7 +222,7 @@ fn configuration([url, model, platform, tools]: [&str; 4]) -> String {
         r#"data_dir = "data"
 [store]
 url = "{url}"
-lease = "{lease}s"
+lease_duration = "{lease}s"
 [admin]
 listen = "127.0.0.1:0"
 [limits]

@@ -1,0 +1,62 @@
+//! Keys that had another name in an earlier release: the old name still works.
+
+use anyhow::{Result, bail};
+use toml::{Table, Value};
+
+/// A key that has a new name, within a section or the entries of a list.
+struct Renamed {
+    section: &'static str,
+    old: &'static str,
+    new: &'static str,
+}
+
+const fn renamed(section: &'static str, old: &'static str, new: &'static str) -> Renamed {
+    Renamed { section, old, new }
+}
+
+const RENAMED: [Renamed; 13] = [
+    renamed("store", "lease", "lease_duration"),
+    renamed("admin", "proxies", "trusted_proxies"),
+    renamed("guard", "tainted", "untrusted_content"),
+    renamed("guard", "off", "disabled_rules"),
+    renamed("audit", "keep", "retention"),
+    renamed("schedules", "shortest", "min_interval"),
+    renamed("channels", "queue", "while_busy"),
+    renamed("channels", "settle", "debounce"),
+    renamed("channels", "webhook_secret_before", "previous_webhook_secret"),
+    renamed("hooks", "do", "action"),
+    renamed("web", "inside", "allowed_private_hosts"),
+    renamed("webhooks_in", "secret_before", "previous_secret"),
+    renamed("webhooks_out", "secret_before", "previous_secret"),
+];
+
+/// Gives the keys of a file their present names. Returns a notice for each old name.
+pub(super) fn rename(file: &mut Table) -> Result<Vec<String>> {
+    let mut notices = Vec::new();
+    for Renamed { section, old, new } in &RENAMED {
+        let entries = match file.get_mut(*section) {
+            Some(Value::Table(table)) => vec![table],
+            Some(Value::Array(list)) => list.iter_mut().filter_map(Value::as_table_mut).collect(),
+            _ => continue,
+        };
+        for entry in entries {
+            let Some(value) = entry.remove(*old) else { continue };
+            if entry.insert((*new).to_owned(), value).is_some() {
+                bail!(
+                    "configuration: {section}.{old} is the old name of {section}.{new}: set only one"
+                );
+            }
+            notices.push(format!("{section}.{old} is now called {section}.{new}"));
+        }
+    }
+    notices.sort_unstable();
+    notices.dedup();
+    Ok(notices)
+}
+
+/// The present name of the last key of a path, as in `["channels", "0", "settle"]`.
+pub(super) fn present_name<'a>(path: &[String], last: &'a str) -> &'a str {
+    let section = path.first().map_or("", String::as_str);
+    let found = RENAMED.iter().find(|renamed| renamed.section == section && renamed.old == last);
+    found.map_or(last, |renamed| renamed.new)
+}
