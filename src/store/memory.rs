@@ -6,9 +6,8 @@
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
-use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Tx, at, db::sql, embeddings, memory_scope::MemoryScope};
+use super::{Tx, at, db::sql, embeddings, memory_scope::MemoryScope, memory_words::words};
 use crate::journal::{event::Speaker, ids::CallId};
 
 /// The longest memory.
@@ -17,7 +16,6 @@ pub const MAX_BYTES: usize = 64 * 1024;
 pub const MOST: usize = 1_000;
 /// The words of a search that are looked for.
 const TERMS: usize = 16;
-const WORD_CHARS: usize = 64;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
@@ -386,31 +384,4 @@ fn postgres_phrase(words: &[String]) -> String {
 
 fn goes_on(words: &[String]) -> bool {
     words.last().is_some_and(|word| word.len() > 2)
-}
-
-/// In lower case, of letters and digits only: nothing in them has a meaning to a database.
-pub fn words(text: &str) -> Vec<String> {
-    let lower: String = text.to_lowercase().chars().flat_map(apart).collect();
-    let cut = lower.unicode_words().flat_map(|word| word.split(|c: char| !c.is_alphanumeric()));
-    let words = cut.filter(|word| !word.is_empty());
-    words.map(|word| word.chars().take(WORD_CHARS).collect()).collect()
-}
-
-/// Katakana are written without spaces, but Unicode takes a run of them for one word.
-fn apart(c: char) -> impl Iterator<Item = char> {
-    let space = matches!(c, '\u{30a1}'..='\u{30fa}' | '\u{30fc}').then_some(' ');
-    std::iter::once(c).chain(space)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_cut_the_same_for_both_databases() {
-        assert_eq!(words("Ann's bees, 3.5 kg!"), ["ann", "s", "bees", "3", "5", "kg"]);
-        assert_eq!(words("我喜欢蜂蜜 ok"), ["我", "喜", "欢", "蜂", "蜜", "ok"]);
-        assert_eq!(words("カタ"), ["カ", "タ"]);
-        assert!(words("'\"*:() <-> NEAR(\\").iter().all(|word| word == "near"));
-    }
 }

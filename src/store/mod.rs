@@ -79,6 +79,7 @@ pub mod lists;
 pub mod mcp_tools;
 pub mod memory;
 pub mod memory_scope;
+mod memory_words;
 mod mentions;
 pub mod modes;
 mod oldest_release;

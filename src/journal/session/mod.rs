@@ -3,6 +3,7 @@
 
 pub mod delegation;
 pub mod messages;
+mod open_call;
 pub mod result_cache;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -11,13 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     event::{
-        Asks, Attachment, Call, Decider, Decision, Did, Entry, Event, Outcome, Point, Seq, Speaker,
+        Attachment, Call, Decider, Decision, Did, Entry, Event, Outcome, Point, Seq, Speaker,
         ToolResult, Usage,
     },
     grant::Standing,
-    ids::{ApprovalId, CallId},
+    ids::CallId,
 };
 use messages::SentFile;
+pub use open_call::{CallState, OpenCall};
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Session {
@@ -116,39 +118,6 @@ pub enum Item {
         seq: Seq,
         view: Attachment,
     },
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OpenCall {
-    pub call: Call,
-    pub state: CallState,
-}
-
-/// ```text
-/// New ──► Asked ──► Decided ──► Started ──► Ended
-///  │                              ▲ │
-///  └──────────────────────────────┘ └──► Asked (the outcome is unknown) ──► Decided
-/// New, Decided ──► Delegated ──► Ended
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallState {
-    New,
-    Asked {
-        approval: ApprovalId,
-        asks: Asks,
-        digest: String,
-    },
-    Decided {
-        asks: Asks,
-        digest: String,
-        decision: Decision,
-        by: Decider,
-    },
-    Started,
-    /// Sub-agents are at it.
-    Delegated,
-    Ended,
 }
 
 const MAY_HAVE_RUN: &str = "It had begun: whether it took effect is unknown.";
@@ -405,6 +374,7 @@ fn skills_in(item: Item) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::event::Asks;
     use proptest::prelude::*;
     use serde_json::json;
 
