@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::history::{
-    Asks, Chat, Choice, History, Moment, Question, Request, Run, Shown, Tag, tags,
+    Asks, Chat, Choice, History, Moment, Question, Request, Run, Said, Shown, Tag, tags,
 };
 
 /// How long the result of a finished call may need to be stored. A kill within that time after the
@@ -106,13 +106,13 @@ pub fn violations(history: &History) -> Vec<Violation> {
     let runs = by_tag(&history.runs);
     for chat in &history.chats {
         let mut found = Found { violations: &mut violations, chat: chat.number };
-        every_message_is_answered(chat, &mut found);
+        every_message_is_answered(history, chat, &mut found);
         nothing_is_shown_twice(chat, &mut found);
         answers_stand_in_their_own_chat_in_order(chat, &mut found);
         for (tag, runs) in runs.range(first_of(chat)..=last_of(chat)) {
             each_run_was_allowed(*tag, runs, chat, &mut found);
         }
-        allowed_calls_have_run(chat, &runs, &mut found);
+        allowed_calls_have_run(history, chat, &runs, &mut found);
         unknown_outcomes_have_a_cause(history, chat, &runs, &mut found);
     }
     let other = |kind, detail| Violation { kind, chat: None, detail };
@@ -142,17 +142,31 @@ fn last_of(chat: &Chat) -> Tag {
     Tag { chat: chat.number, message: u32::MAX, edited: true }
 }
 
-/// I1: an answer, or a failure notice below it.
-fn every_message_is_answered(chat: &Chat, found: &mut Found<'_>) {
+/// I1: an answer, or a failure notice below it. An edited message needs an answer to its new version,
+/// unless the model had read the old one before the edit.
+fn every_message_is_answered(history: &History, chat: &Chat, found: &mut Found<'_>) {
     let answered: BTreeSet<Tag> = chat.shown.iter().flat_map(Shown::answers).collect();
     let last_failure =
         chat.shown.iter().rev().find(|shown| shown.is_failure()).map(|shown| shown.message);
     for said in chat.said.iter().filter(|said| !said.replaced) {
         let failed = last_failure.is_some_and(|failure| failure > said.message);
-        if !answered.contains(&said.tag) && !failed {
+        let original = said.tag.original();
+        let was_read =
+            || history.prompts.iter().any(|p| p.at < said.at && p.tags.contains(&original));
+        let is_answered =
+            answered.contains(&said.tag) || (answered.contains(&original) && was_read());
+        if !is_answered && !failed {
             found.add(Kind::Lost, format!("{} was not answered", said.tag));
         }
     }
+}
+
+/// The versions of a message of which the answer counts: the last one, and the one before it if the
+/// model had read that before the edit.
+fn versions(history: &History, said: &Said) -> impl Iterator<Item = Tag> {
+    let original = said.tag.original();
+    let was_read = history.prompts.iter().any(|p| p.at < said.at && p.tags.contains(&original));
+    std::iter::once(said.tag).chain(was_read.then_some(original))
 }
 
 /// I6: one answer per message, one question per call and per consent to run it again.
@@ -236,7 +250,12 @@ fn each_run_was_allowed(tag: Tag, runs: &[&Run], chat: &Chat, found: &mut Found<
 }
 
 /// I1: an approval leads to a run, or to a question about its outcome.
-fn allowed_calls_have_run(chat: &Chat, runs: &BTreeMap<Tag, Vec<&Run>>, found: &mut Found<'_>) {
+fn allowed_calls_have_run(
+    history: &History,
+    chat: &Chat,
+    runs: &BTreeMap<Tag, Vec<&Run>>,
+    found: &mut Found<'_>,
+) {
     let retried: BTreeSet<Tag> =
         chat.questions.iter().filter(|q| q.asks == Asks::Retry).map(|q| q.tag).collect();
     for question in chat.questions.iter().filter(|q| q.asks == Asks::Allow) {
@@ -247,7 +266,9 @@ fn allowed_calls_have_run(chat: &Chat, runs: &BTreeMap<Tag, Vec<&Run>>, found: &
     }
     let failed = chat.shown.iter().any(Shown::is_failure);
     for said in chat.said.iter().filter(|said| said.request == Request::Note && !said.replaced) {
-        if !failed && !runs.contains_key(&said.tag) && !retried.contains(&said.tag) {
+        let ran =
+            versions(history, said).any(|tag| runs.contains_key(&tag) || retried.contains(&tag));
+        if !failed && !ran {
             found.add(Kind::Lost, format!("{} never ran", said.tag));
         }
     }

@@ -128,6 +128,11 @@ fn an_edited_message_needs_an_answer_to_its_new_version_only() {
         h.chats[0].shown[0] = shown(11, answer_to(&[tag(1)]));
     };
     assert_eq!(found(lost), [Kind::Lost]);
+    let read_before = |h: &mut History| {
+        lost(h);
+        h.prompts[0].at = at(0);
+    };
+    assert_eq!(found(read_before), NONE, "the answer was on its way when the message was edited");
 }
 
 #[test]

@@ -24,6 +24,11 @@ impl fmt::Display for Tag {
 }
 
 impl Tag {
+    /// The message before it was edited.
+    pub fn original(self) -> Self {
+        Self { edited: false, ..self }
+    }
+
     fn parse(word: &str) -> Option<Self> {
         let (chat, rest) = word.strip_prefix('c')?.split_once('m')?;
         let (message, edited) = rest.strip_suffix('e').map_or((rest, false), |m| (m, true));
@@ -91,7 +96,8 @@ pub struct Said {
     pub request: Request,
     /// The platform's id of the message.
     pub message: i64,
-    /// Whether the person has edited it since: only the new version must be answered.
+    /// Whether the person has edited it since. Then the new version must be answered, unless the
+    /// model had read the old one before the edit.
     pub replaced: bool,
 }
 

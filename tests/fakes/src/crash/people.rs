@@ -138,7 +138,9 @@ impl Talk {
         let failure = shown.iter().rev().find(|shown| shown.is_failure());
         let failure = failure.map_or(0, |shown| shown.message);
         let before = self.open.len();
-        self.open.retain(|(tag, message)| !answered.contains(tag) && *message > failure);
+        // The answer to the old version of a message may have been on its way when it was edited.
+        let is_open = |tag: &Tag| !answered.contains(tag) && !answered.contains(&tag.original());
+        self.open.retain(|(tag, message)| is_open(tag) && *message > failure);
         for _ in self.open.len()..before {
             self.record.answered.add();
             self.writes_at = self.writes_at.max(self.record.now() + random.millis(50, 600));
@@ -218,7 +220,12 @@ impl Talk {
         self.record.pressed.add();
     }
 
+    /// Edits a message, unless its answer is already shown: such an edit is read with the next
+    /// message only.
     fn edit(&mut self, tag: Tag, message: i64, request: Request) {
+        if self.open.iter().all(|(open, _)| *open != tag) {
+            return;
+        }
         let new = Tag { edited: true, ..tag };
         let said = Said { at: self.record.now(), tag: new, request, message, replaced: false };
         self.record.in_chat(self.number, |chat| {
