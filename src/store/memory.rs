@@ -1,8 +1,8 @@
-//! What agents remember, on shelves, and the search through it.
+//! The agents' memories by scope, and full-text search.
 //!
-//! A search finds words, cut by Unicode's rules: letters of scripts without spaces are words of
-//! their own, and what is asked for as one is looked for as a phrase. SQLite looks them up with
-//! FTS5, PostgreSQL with a `tsvector`; neither cuts words by itself, so that both find the same.
+//! Words are split by Unicode's rules: letters of scripts without spaces are words of their own,
+//! and a query of several such letters is searched as a phrase. SQLite searches with FTS5,
+//! PostgreSQL with a `tsvector`; neither splits words itself, so that both find the same.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -11,11 +11,11 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::{Tx, at, db::sql, embeddings, memory_scope::MemoryScope};
 use crate::journal::{event::Speaker, ids::CallId};
 
-/// The longest memory.
+/// The maximum size of a memory.
 pub const MAX_BYTES: usize = 64 * 1024;
-/// The memories that lie on one shelf.
+/// The maximum number of memories per scope.
 pub const MOST: usize = 1_000;
-/// The words of a search that are looked for.
+/// The maximum number of words in a search.
 const TERMS: usize = 16;
 const WORD_CHARS: usize = 64;
 
@@ -23,14 +23,15 @@ const WORD_CHARS: usize = 64;
 pub struct Memory {
     pub path: String,
     pub content: String,
-    /// On whose behalf it was written last.
+    /// The person on whose behalf it was last written.
     pub by: Speaker,
-    /// Where other people's words came from that had been read when it was written.
+    /// The sources of untrusted content that had been read when it was written.
     pub taint: Vec<String>,
     pub changed_at: DateTime<Utc>,
 }
 
-/// What is written, and by which call: one that is run again after a crash changes nothing more.
+/// What to write, and the call that writes it: repeating the call after a crash has no further
+/// effect.
 #[derive(Debug, Clone)]
 pub struct Note {
     pub path: String,
@@ -43,9 +44,9 @@ pub struct Note {
 #[derive(Debug, Clone)]
 pub enum Write {
     Whole(String),
-    /// Below what stands there.
+    /// Appends to the existing text.
     More(String),
-    /// One place of it.
+    /// Replaces one occurrence of a text.
     Instead {
         old: String,
         new: String,
@@ -54,12 +55,12 @@ pub enum Write {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
-    /// So long is it now.
+    /// The resulting length.
     Done {
         size_bytes: usize,
     },
     Missing,
-    /// What was to be replaced stands there so often.
+    /// How often the text to replace occurs.
     Found(usize),
     TooLong,
     Full,
@@ -87,7 +88,7 @@ pub async fn recall(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<
     row.map(memory).transpose()
 }
 
-/// Everything on a shelf without its content, what was changed last first.
+/// All memories of a scope without their content, most recently changed first.
 pub async fn list(tx: &mut Tx<'_>, shelf: &MemoryScope) -> Result<Vec<Memory>> {
     let rows: Vec<Row> = sql!(
         tx,
@@ -111,7 +112,7 @@ pub async fn write(
 ) -> Result<Written> {
     let is_new = match note.what {
         Write::Instead { .. } => false,
-        Write::Whole(_) | Write::More(_) => lay(tx, shelf, note, now).await?,
+        Write::Whole(_) | Write::More(_) => ensure(tx, shelf, note, now).await?,
     };
     if is_new && list(tx, shelf).await?.len() > MOST {
         forget(tx, shelf, &note.path).await?;
@@ -120,7 +121,7 @@ pub async fn write(
     let Some((id, call)) = locked(tx, shelf, &note.path).await? else {
         return Ok(Written::Missing);
     };
-    let old = recall(tx, shelf, &note.path).await?.context("it was just locked")?;
+    let old = recall(tx, shelf, &note.path).await?.context("the row was just locked")?;
     if call == note.call.as_str() {
         return Ok(Written::Done { size_bytes: old.content.len() });
     }
@@ -157,8 +158,8 @@ fn written(old: &str, what: &Write) -> Result<String, Written> {
     if content.len() > MAX_BYTES { Err(Written::TooLong) } else { Ok(content) }
 }
 
-/// An empty place for it, if there is none.
-async fn lay(
+/// Inserts an empty memory, if there is none.
+async fn ensure(
     tx: &mut Tx<'_>,
     shelf: &MemoryScope,
     note: &Note,
@@ -183,7 +184,7 @@ async fn lay(
     Ok(laid > 0)
 }
 
-/// Its id and the call that wrote it last; others who would write it wait for this transaction.
+/// The memory's id and the call that last wrote it. Locks the row.
 async fn locked(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<Option<(i64, String)>> {
     let found = sql!(
         tx,
@@ -255,7 +256,7 @@ async fn drop_words(tx: &mut Tx<'_>, id: i64) -> Result<()> {
     Ok(())
 }
 
-/// Whether it was there.
+/// Deletes a memory. Returns whether it existed.
 pub async fn forget(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<bool> {
     let gone: Option<(i64,)> = sql!(
         tx,
@@ -275,7 +276,8 @@ pub async fn forget(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<
     Ok(gone.is_some())
 }
 
-/// Takes from all shelves of that scope what was written for whom the pattern describes.
+/// Deletes from all scopes with this key the memories that were written for the person that the
+/// pattern matches.
 pub(super) async fn clear(tx: &mut Tx<'_>, scope: &str, by: &str) -> Result<()> {
     let gone: Vec<(i64,)> = sql!(
         tx,
@@ -294,7 +296,7 @@ pub(super) async fn clear(tx: &mut Tx<'_>, scope: &str, by: &str) -> Result<()> 
     Ok(())
 }
 
-/// Changes what lies on the shelves of that scope.
+/// Rewrites the memories of all scopes with this key.
 pub(super) async fn rewrite(
     tx: &mut Tx<'_>,
     scope: &str,
@@ -339,7 +341,7 @@ macro_rules! search {
     };
 }
 
-/// Those that have any of the words, the best first.
+/// The memories that contain any of the words, best match first.
 pub async fn search(
     tx: &mut Tx<'_>,
     shelf: &MemoryScope,
@@ -374,7 +376,7 @@ pub async fn search(
     rows.into_iter().map(memory).collect()
 }
 
-/// The last word may go on: `bee` finds `bees`.
+/// The last word matches as a prefix: `bee` finds `bees`.
 fn sqlite_phrase(words: &[String]) -> String {
     format!("\"{}\"{}", words.join(" "), if goes_on(words) { "*" } else { "" })
 }
@@ -388,16 +390,16 @@ fn goes_on(words: &[String]) -> bool {
     words.last().is_some_and(|word| word.len() > 2)
 }
 
-/// In lower case, of letters and digits only: nothing in them has a meaning to a database.
+/// Splits into lower-case words of letters and digits, which have no special meaning in a query.
 pub fn words(text: &str) -> Vec<String> {
-    let lower: String = text.to_lowercase().chars().flat_map(apart).collect();
+    let lower: String = text.to_lowercase().chars().flat_map(split_katakana).collect();
     let cut = lower.unicode_words().flat_map(|word| word.split(|c: char| !c.is_alphanumeric()));
     let words = cut.filter(|word| !word.is_empty());
     words.map(|word| word.chars().take(WORD_CHARS).collect()).collect()
 }
 
-/// Katakana are written without spaces, but Unicode takes a run of them for one word.
-fn apart(c: char) -> impl Iterator<Item = char> {
+/// Katakana are written without spaces, but Unicode treats a run of them as one word.
+fn split_katakana(c: char) -> impl Iterator<Item = char> {
     let space = matches!(c, '\u{30a1}'..='\u{30fa}' | '\u{30fc}').then_some(' ');
     std::iter::once(c).chain(space)
 }
