@@ -38,7 +38,7 @@ pub struct GrantView {
     pub owner: String,
     pub given_by: PersonView,
     pub expires_at: DateTime<Utc>,
-    /// Absent: as often as wanted
+    /// Absent: unlimited uses
     pub uses_left: Option<i64>,
 }
 
