@@ -20,7 +20,11 @@ pub struct Unread {
 }
 
 /// All memories of a scope, most recently changed first.
-pub async fn of_shelf(tx: &mut Tx<'_>, shelf: &MemoryScope, model: &str) -> Result<Vec<Placed>> {
+pub async fn of_scope(
+    tx: &mut Tx<'_>,
+    memory_scope: &MemoryScope,
+    model: &str,
+) -> Result<Vec<Placed>> {
     let rows: Vec<(String, Option<String>)> = sql!(
         tx,
         fetch_all,
@@ -30,8 +34,8 @@ pub async fn of_shelf(tx: &mut Tx<'_>, shelf: &MemoryScope, model: &str) -> Resu
         LEFT JOIN memory_vectors v ON v.memory = m.id AND v.model = $3
         WHERE m.agent = $1 AND m.shelf = $2
         ORDER BY m.changed_at DESC, m.path",
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         model
     );
     let placed = |(path, vector): (String, Option<String>)| Placed {
@@ -44,7 +48,7 @@ pub async fn of_shelf(tx: &mut Tx<'_>, shelf: &MemoryScope, model: &str) -> Resu
 /// Up to `most` memories without an embedding of this model.
 pub async fn unread(
     tx: &mut Tx<'_>,
-    shelf: &MemoryScope,
+    memory_scope: &MemoryScope,
     model: &str,
     most: usize,
 ) -> Result<Vec<Unread>> {
@@ -59,8 +63,8 @@ pub async fn unread(
         )
         ORDER BY m.changed_at DESC, m.path
         LIMIT $4",
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         model,
         most as i64
     );

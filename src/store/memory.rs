@@ -73,7 +73,11 @@ fn memory((path, content, by, taint, changed_ms): Row) -> Result<Memory> {
     Ok(Memory { path, content, by, taint, changed_at: at(changed_ms) })
 }
 
-pub async fn recall(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<Option<Memory>> {
+pub async fn recall(
+    tx: &mut Tx<'_>,
+    memory_scope: &MemoryScope,
+    path: &str,
+) -> Result<Option<Memory>> {
     let row: Option<Row> = sql!(
         tx,
         fetch_optional,
@@ -81,15 +85,15 @@ pub async fn recall(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<
         -- recall
         SELECT path, content, by_whom, taint, changed_at FROM memories
         WHERE agent = $1 AND shelf = $2 AND path = $3",
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         path
     );
     row.map(memory).transpose()
 }
 
 /// All memories of a scope without their content, most recently changed first.
-pub async fn list(tx: &mut Tx<'_>, shelf: &MemoryScope) -> Result<Vec<Memory>> {
+pub async fn list(tx: &mut Tx<'_>, memory_scope: &MemoryScope) -> Result<Vec<Memory>> {
     let rows: Vec<Row> = sql!(
         tx,
         fetch_all,
@@ -98,30 +102,30 @@ pub async fn list(tx: &mut Tx<'_>, shelf: &MemoryScope) -> Result<Vec<Memory>> {
         SELECT path, '', by_whom, taint, changed_at FROM memories
         WHERE agent = $1 AND shelf = $2
         ORDER BY changed_at DESC, path",
-        shelf.agent.as_str(),
-        shelf.scope.as_str()
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str()
     );
     rows.into_iter().map(memory).collect()
 }
 
 pub async fn write(
     tx: &mut Tx<'_>,
-    shelf: &MemoryScope,
+    memory_scope: &MemoryScope,
     note: &Note,
     now: DateTime<Utc>,
 ) -> Result<Written> {
     let is_new = match note.what {
         Write::Instead { .. } => false,
-        Write::Whole(_) | Write::More(_) => ensure(tx, shelf, note, now).await?,
+        Write::Whole(_) | Write::More(_) => ensure(tx, memory_scope, note, now).await?,
     };
-    if is_new && list(tx, shelf).await?.len() > MOST {
-        forget(tx, shelf, &note.path).await?;
+    if is_new && list(tx, memory_scope).await?.len() > MOST {
+        forget(tx, memory_scope, &note.path).await?;
         return Ok(Written::Full);
     }
-    let Some((id, call)) = locked(tx, shelf, &note.path).await? else {
+    let Some((id, call)) = locked(tx, memory_scope, &note.path).await? else {
         return Ok(Written::Missing);
     };
-    let old = recall(tx, shelf, &note.path).await?.context("the row was just locked")?;
+    let old = recall(tx, memory_scope, &note.path).await?.context("the row was just locked")?;
     if call == note.call.as_str() {
         return Ok(Written::Done { size_bytes: old.content.len() });
     }
@@ -129,7 +133,7 @@ pub async fn write(
         Ok(content) => content,
         Err(refused) => {
             if is_new {
-                forget(tx, shelf, &note.path).await?;
+                forget(tx, memory_scope, &note.path).await?;
             }
             return Ok(refused);
         }
@@ -161,7 +165,7 @@ fn written(old: &str, what: &Write) -> Result<String, Written> {
 /// Inserts an empty memory, if there is none.
 async fn ensure(
     tx: &mut Tx<'_>,
-    shelf: &MemoryScope,
+    memory_scope: &MemoryScope,
     note: &Note,
     now: DateTime<Utc>,
 ) -> Result<bool> {
@@ -175,8 +179,8 @@ async fn ensure(
         VALUES ($1, $2, $3, $4, '', $5, '[]', '', $6)
         ON CONFLICT (agent, shelf, path) DO NOTHING",
         (uuid::Uuid::new_v4().as_u128() >> 65) as i64,
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         note.path.as_str(),
         serde_json::to_string(&note.by)?,
         now.timestamp_millis()
@@ -185,7 +189,11 @@ async fn ensure(
 }
 
 /// The memory's id and the call that last wrote it. Locks the row.
-async fn locked(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<Option<(i64, String)>> {
+async fn locked(
+    tx: &mut Tx<'_>,
+    memory_scope: &MemoryScope,
+    path: &str,
+) -> Result<Option<(i64, String)>> {
     let found = sql!(
         tx,
         fetch_optional,
@@ -195,8 +203,8 @@ async fn locked(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<Opti
         SET changed_at = changed_at
         WHERE agent = $1 AND shelf = $2 AND path = $3
         RETURNING id, call",
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         path
     );
     Ok(found)
@@ -257,7 +265,7 @@ async fn drop_words(tx: &mut Tx<'_>, id: i64) -> Result<()> {
 }
 
 /// Deletes a memory. Returns whether it existed.
-pub async fn forget(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<bool> {
+pub async fn forget(tx: &mut Tx<'_>, memory_scope: &MemoryScope, path: &str) -> Result<bool> {
     let gone: Option<(i64,)> = sql!(
         tx,
         fetch_optional,
@@ -266,8 +274,8 @@ pub async fn forget(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<
         DELETE FROM memories
         WHERE agent = $1 AND shelf = $2 AND path = $3
         RETURNING id",
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         path
     );
     if let Some((id,)) = gone {
@@ -344,7 +352,7 @@ macro_rules! search {
 /// The memories that contain any of the words, best match first.
 pub async fn search(
     tx: &mut Tx<'_>,
-    shelf: &MemoryScope,
+    memory_scope: &MemoryScope,
     query: &str,
     most: usize,
 ) -> Result<Vec<Memory>> {
@@ -368,8 +376,8 @@ pub async fn search(
         tx,
         fetch_all,
         search,
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         wanted.as_str(),
         most as i64
     );

@@ -59,7 +59,8 @@ impl Worker {
         let store = &self.gateway.store;
         let version =
             store.read(|tx| Box::pin(async move { tool_settings::version(tx).await })).await?;
-        let kept = self.shelf.kept.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        let kept =
+            self.agent_cache.kept.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
         if let Some(kept) = kept.filter(|k| k.version == version && Arc::ptr_eq(&k.from, &from)) {
             return Ok(kept.arranged);
         }
@@ -68,7 +69,11 @@ impl Worker {
         let arranged =
             if settings.is_empty() { from.clone() } else { Arc::new(arrange(&from, &settings)) };
         let kept = Kept { version, from, arranged: arranged.clone() };
-        self.shelf.kept.write().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), kept);
+        self.agent_cache
+            .kept
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id.to_owned(), kept);
         Ok(arranged)
     }
 

@@ -260,7 +260,8 @@ async fn ask_program(
     if question.len() > program.max_bytes {
         return Err(format!("the input has {} bytes, more than max_bytes", question.len()));
     }
-    let answer = run(worker.walls.command(hook, program)?, program, question.as_bytes()).await?;
+    let answer =
+        run(worker.hook_sandbox.command(hook, program)?, program, question.as_bytes()).await?;
     if answer.trim_ascii().is_empty() {
         return Ok(Answer::default());
     }

@@ -18,7 +18,7 @@ const NAMED: usize = 30;
 
 impl Worker {
     /// A private chat has one memory for all its threads; in groups, each conversation has its own.
-    pub(super) fn shelf(&self, agent: &str, claimed: &Claimed) -> MemoryScope {
+    pub(super) fn memory_scope(&self, agent: &str, claimed: &Claimed) -> MemoryScope {
         let scope = match claimed.place.kind {
             _ if self.shared_memory.contains(agent) => String::new(),
             PlaceKind::Private => format!("{}/{}", claimed.channel, claimed.place.chat),
@@ -35,10 +35,13 @@ pub(super) async fn recollect(turn: &Turn<'_>) -> Result<Option<Event>> {
     if turn.session.memory.is_some() || !turn.session.has_just_begun() {
         return Ok(None);
     }
-    let shelf = turn.worker.shelf(&turn.agent.id, turn.claimed);
+    let memory_scope = turn.worker.memory_scope(&turn.agent.id, turn.claimed);
     let read = turn.worker.gateway.store.read(move |tx| {
         Box::pin(async move {
-            Ok((memory::recall(tx, &shelf, MAIN).await?, memory::list(tx, &shelf).await?))
+            Ok((
+                memory::recall(tx, &memory_scope, MAIN).await?,
+                memory::list(tx, &memory_scope).await?,
+            ))
         })
     });
     let (main, all) = read.await?;

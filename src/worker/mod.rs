@@ -95,10 +95,10 @@ pub struct Worker {
     pub shared_memory: BTreeSet<String>,
     pub rules: RuleBook,
     pub fetching: fetch::FetchBudget,
-    pub shelf: agent_cache::AgentCache,
+    pub agent_cache: agent_cache::AgentCache,
     pub hooks: Vec<Hook>,
     /// The sandbox settings for the programs of hooks.
-    pub walls: HookSandbox,
+    pub hook_sandbox: HookSandbox,
     pub redactor: Redactor,
     pub limits: Limits,
     /// How long each kind of data is kept.

@@ -156,7 +156,7 @@ impl Turn<'_> {
             call,
             person: self.requester(),
             artifacts: worker.gateway.artifacts.clone(),
-            shelf: worker.shelf(&self.agent.id, self.claimed),
+            shelf: worker.memory_scope(&self.agent.id, self.claimed),
             seen: self.session.seen.clone(),
             taint: self.session.taint.clone(),
             now: worker.gateway.clock.now(),

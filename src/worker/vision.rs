@@ -25,7 +25,7 @@ pub(super) async fn at(
         return None;
     }
     let _turn = turn.worker.fetching.eyes.acquire().await.expect("never closed");
-    let (sandbox, artifacts) = (&turn.worker.walls.sandbox, &turn.worker.gateway.artifacts);
+    let (sandbox, artifacts) = (&turn.worker.hook_sandbox.sandbox, &turn.worker.gateway.artifacts);
     view_image::view(sandbox, path, bytes.to_vec(), artifacts)
         .await
         .inspect_err(|why| tracing::info!(%why, "could not prepare a picture for the model"))
