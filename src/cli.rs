@@ -37,10 +37,10 @@ use crate::{
 #[derive(Debug, Parser)]
 #[command(name = "countersign", version)]
 pub struct Cli {
-    /// Configuration file [default: countersign.toml, if it is there]
+    /// Configuration file [default: countersign.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What to log, as in `info` or `countersign=debug,warn`
+    /// Log filter, for example `info` or `countersign=debug,warn`
     #[arg(
         long,
         global = true,
@@ -56,66 +56,66 @@ pub struct Cli {
 enum Command {
     /// Run the gateway (the default)
     Serve,
-    /// Talk to the agent right here
+    /// Talk to the agent in the terminal
     Chat,
-    /// Check the configuration and reach the database, then say what would run
+    /// Check the configuration and the database, and print a summary
     Check,
-    /// Look whether everything is there that a gateway needs, and say what to do
+    /// Check that everything the gateway needs is in place, and suggest fixes
     Doctor(doctor::Doctor),
-    /// Bring the database's tables up to date
+    /// Migrate the tables of the database
     Migrate,
-    /// The configuration
+    /// Show the configuration
     Config {
         #[command(subcommand)]
         what: ConfigCommand,
     },
-    /// Write everything that is remembered into one file, while the gateway runs
+    /// Back up all data into one file; the gateway may be running
     Backup {
-        /// The file to write, a tar archive
+        /// The file to write (tar)
         file: PathBuf,
     },
-    /// Put a backup where this configuration wants its data, on a machine that has none
+    /// Restore a backup into an empty data folder
     Restore {
-        /// The file that `backup` wrote
+        /// A file written by `backup`
         file: PathBuf,
     },
-    /// The guard's rules
+    /// Manage and test guard rules
     Guard {
         #[command(subcommand)]
         what: GuardCommand,
     },
-    /// Make a document out of a Markdown, CSV or JSON file
+    /// Render a document from a Markdown, CSV or JSON file
     Render(render::Render),
-    /// What was judged, decided and run
+    /// Inspect the audit log
     Audit {
         #[command(subcommand)]
         what: audit::AuditCommand,
     },
-    /// Tools of other people's servers
+    /// Manage tools of MCP servers
     Mcp {
         #[command(subcommand)]
         what: mcp::McpCommand,
     },
-    /// Know-how for the agents
+    /// Manage agent skills
     Skill(skill::Skill),
-    /// What the gateway starts itself as, to read a document or to run a program in the sandbox
+    /// Internal: reads a document or runs a program in the sandbox
     #[command(hide = true)]
     Confine {
         #[arg(long)]
         job: String,
     },
-    /// Print a one-time link that signs in to the web chat; or, with --api, a token for programs
+    /// Print a one-time sign-in link for the web chat or, with --api, an API token
     Token(token::Token),
-    /// Print a pairing code that lets one person talk to the bots
+    /// Print a pairing code that gives one person access to the bot
     Pair {
-        /// Only on this channel [default: any]
+        /// Only valid on this channel [default: any]
         #[arg(long)]
         channel: Option<String>,
-        /// What the code makes of that person: viewer, member, approver, operator or owner [default:
-        /// member, or owner as long as nobody is]
+        /// The role that the code gives: viewer, member, approver, operator or owner [default:
+        /// member, or owner as long as there is none]
         #[arg(long, value_parser = pair::role)]
         role: Option<Role>,
-        /// How many hours the code works
+        /// How many hours the code is valid
         #[arg(long, default_value_t = 24)]
         hours: u32,
     },
@@ -123,9 +123,9 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
-    /// Print what is in force, with a comment for each key and without secrets
+    /// Print the current configuration with a comment for each key, without secrets
     Print,
-    /// Print what may stand in it, as a JSON schema for editors
+    /// Print a JSON schema of the configuration, for editors
     Schema,
     /// Print a file with every key, its description and its default, all commented out
     Example,
@@ -133,9 +133,9 @@ enum ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 enum GuardCommand {
-    /// Say what the guard would do with a call, which rule decides, and why
+    /// Show what the guard would do with a call, which rule decides, and why
     Test {
-        /// The tool's name, as in `shell`
+        /// The name of the tool, for example `shell`
         tool: String,
         /// The call's arguments, as JSON: '{"command":"rm -rf x"}'
         arguments: String,
@@ -148,26 +148,26 @@ enum GuardCommand {
         /// The numeric id of the person on whose behalf the agent acts
         #[arg(long, default_value = "0")]
         person: String,
-        /// That person's role
+        /// The role of that person
         #[arg(long)]
         role: Option<String>,
-        /// Suppose that the conversation has read other people's words
+        /// Assume that the conversation contains untrusted content
         #[arg(long)]
         tainted: bool,
     },
-    /// Name the shipped rules, which `guard.disabled_rules` turns off
+    /// List the shipped rules, which `guard.disabled_rules` disables
     List,
-    /// Take rules into the database, in force at once on all nodes
+    /// Import rules into the database; they take effect immediately on all nodes
     Import {
-        /// .toml or .json as `guard export` writes them, or .yaml of MateClaw
+        /// A .toml or .json file as written by `guard export`, or a .yaml file of MateClaw
         file: PathBuf,
-        /// Instead of those that are there, rather than besides them
+        /// Replace all existing rules instead of adding to them
         #[arg(long)]
         replace: bool,
     },
     /// Print the rules of the database as one TOML document
     Export,
-    /// Take a rule out of the database
+    /// Delete a rule from the database
     Remove {
         /// The rule's name, as `guard export` shows it
         name: String,
@@ -175,7 +175,7 @@ enum GuardCommand {
 }
 
 impl Cli {
-    /// What is to be done in the sandbox, if that is what this process is for.
+    /// The job to run in the sandbox, if this process was started for that.
     pub fn confined(&self) -> Option<&str> {
         match &self.command {
             Some(Command::Confine { job }) => Some(job),
@@ -184,7 +184,7 @@ impl Cli {
     }
 }
 
-/// Runs what the command line says.
+/// Runs the command.
 pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
     telemetry::tell_panics();
     if let Some(Command::Doctor(wish)) = &cli.command {
@@ -195,8 +195,10 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
     let _traces = telemetry::start(&cli.log, &secrets, config.admin.otlp_url.as_ref())?;
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => Box::pin(serve::run(cli.config, config, variables)).await,
-        Command::Confine { .. } => anyhow::bail!("only `main` confines, before anything else runs"),
-        Command::Doctor(_) => unreachable!("it loads the configuration itself"),
+        Command::Confine { .. } => {
+            anyhow::bail!("only `main` runs sandbox jobs, before anything else")
+        }
+        Command::Doctor(_) => unreachable!("this command loads the configuration itself"),
         Command::Chat => chat(config, &variables).await,
         Command::Check => check(&config, &variables).await,
         Command::Migrate => {
@@ -232,7 +234,8 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
     }
 }
 
-/// The configuration without its secrets, also where somebody has written them into a text.
+/// Prints the configuration without its secrets, including secrets that were written into other
+/// texts.
 pub fn printed(config: &Config, variables: &BTreeMap<String, String>) -> Result<String> {
     let secrets = app::secrets(config, variables);
     let redactor = Redactor::new(secrets.iter().map(String::as_str));
@@ -243,7 +246,7 @@ async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()
     let mut signals = Signals::heard()?;
     let talk = app::terminal::open(config, variables).await?;
     let (app, terminal) = (&talk.app, &talk.terminal);
-    say("Write to the agent; /help says how, /file PATH sends a file, Ctrl-C ends it.\n")?;
+    say("Write to the agent. /help shows the commands, /file PATH sends a file, Ctrl-C quits.\n")?;
     app.start();
     tokio::select! {
         _ = signals.next() => {}
@@ -263,7 +266,8 @@ async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<
     let warnings = config.renamed.iter().cloned().chain(warnings);
     let warnings = warnings.map(|warning| format!("\n  warning   {warning}"));
     say(&format!(
-        "The configuration is good and the database answers.\n  models    {}\n  agents    {}\n  channels  {}\n  tools     {usable} of {}{}\n  sandbox   {}{}",
+        "The configuration is valid and the database answers.\n  models    {}\n  agents    {}\n  \
+            channels  {}\n  tools     {usable} of {}{}\n  sandbox   {}{}",
         list(config.models.iter().map(|m| m.id.as_str()).collect()),
         list(config.agents.iter().map(|a| a.id.as_str()).collect()),
         list(config.channels.iter().map(|c| c.id.as_str()).collect()),
@@ -277,19 +281,19 @@ async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<
 async fn back_up(config: &Config, file: &Path) -> Result<()> {
     let file_name = file.display();
     match backup::back_up(config, file).await? {
-        Holds::Everything => say(&format!("{file_name} holds the database and all files.")),
+        Holds::Everything => say(&format!("{file_name} contains the database and all files.")),
         Holds::OnlyFiles => say(&format!(
-            "{file_name} holds the files only. The database is PostgreSQL: dump it before the \
-             files, with pg_dump, so that no artifact is missing."
+            "{file_name} contains only the files. The database is PostgreSQL: dump it with pg_dump \
+                before the files, so that no artifact is missing."
         )),
     }
 }
 
 async fn restore(config: &Config, file: &Path) -> Result<()> {
     match backup::restore(config, file).await? {
-        Holds::Everything => say("The database and all files are in place. Start the gateway."),
+        Holds::Everything => say("The database and all files were restored. Start the gateway."),
         Holds::OnlyFiles => say(
-            "The files are in place. Restore the database with pg_restore, then start the gateway.",
+            "The files were restored. Restore the database with pg_restore, then start the gateway.",
         ),
     }
 }
@@ -302,7 +306,8 @@ async fn guard(
     let open = || App::open(config, variables, Overrides::default());
     match what {
         GuardCommand::Test { tool, arguments, agent, channel, person, role, tainted } => {
-            let arguments = serde_json::from_str(&arguments).context("the arguments")?;
+            let arguments = serde_json::from_str(&arguments)
+                .context("the arguments must be JSON, for example '{\"command\":\"rm -rf x\"}'")?;
             let supposed = Supposed { tool, arguments, agent, channel, person, role, tainted };
             say(&rules::explain(&open().await?.worker, supposed).await?.to_string())
         }
@@ -317,7 +322,7 @@ async fn guard(
             let by = (COMMAND_LINE, SystemClock.now());
             let store = &app.worker.gateway.store;
             let count = rules::take_in(store, read.document, replace, by).await?;
-            say(&format!("{count} rules are in force."))?;
+            say(&format!("{count} rules were imported and are active."))?;
             read.notes.iter().try_for_each(|note| say(&format!("  note: {note}")))
         }
         GuardCommand::Export => {
@@ -329,14 +334,14 @@ async fn guard(
             let by = (COMMAND_LINE, SystemClock.now());
             let removed = rules::remove(&store, name.clone(), by).await?;
             anyhow::ensure!(removed, "there is no rule `{name}` in the database");
-            say("It is removed.")
+            say("The rule was deleted.")
         }
     }
 }
 
-/// Who changes rules from here.
+/// The author of changes made on the command line.
 const COMMAND_LINE: &str = "command line";
-/// Whoever has the command line.
+/// The role of the command line.
 const OPERATOR: &str = "operator";
 
 fn say(text: &str) -> Result<()> {

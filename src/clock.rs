@@ -1,8 +1,9 @@
-//! The time, as a value that is passed in: nothing else asks the machine.
+//! The clock, which is passed in: no other code reads the machine's time.
 //!
-//! The clock of the process never steps back. Where nodes share a database, it follows that one's
-//! clock ([`follow`]), so that deadlines mean the same on each node; otherwise it follows the
-//! machine's. It jumps ahead at once, and waits for what it is ahead of by going at half the speed.
+//! The clock of a process is monotonic. If several nodes share a database, it follows the
+//! database's clock ([`follow`]), so that deadlines mean the same on each node; otherwise it
+//! follows the machine's. It jumps ahead immediately. When it is ahead, it runs at half the speed
+//! until it is correct.
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -16,7 +17,7 @@ use tokio::sync::watch;
 pub trait Clock: Send + Sync {
     fn now(&self) -> DateTime<Utc>;
 
-    /// Returns when `now` has reached that instant.
+    /// Returns when `now` has reached `instant`.
     async fn sleep_until(&self, instant: DateTime<Utc>);
 }
 
@@ -25,20 +26,19 @@ pub trait Clock: Send + Sync {
 pub struct SystemClock;
 
 impl SystemClock {
-    /// What the machine's own clock says, which may step back.
+    /// The machine's clock, which may step back.
     pub fn wall() -> DateTime<Utc> {
-        #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
+        #[expect(clippy::disallowed_methods, reason = "the only place that reads the time")]
         Utc::now()
     }
 }
 
-/// How long an answer of the shared clock may take to count: half of it is how wrong it may be.
+/// The maximum round trip for a reading of the shared clock, whose error is at most half of it.
 const PRECISE_WITHIN: Duration = Duration::from_millis(500);
-/// A long wait looks at the clock in between: it may have jumped ahead.
+/// A long wait checks the clock in between, because it may have jumped ahead.
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
 
-/// Lets the clock of this process follow one that all nodes share, which said `time` between those
-/// two instants.
+/// Synchronises this process with the shared clock, which returned `time` between the two instants.
 pub fn follow(time: DateTime<Utc>, asked_at: Instant, answered_at: Instant) {
     let took = answered_at.saturating_duration_since(asked_at);
     let reading = Reading { at: asked_at + took / 2, time };
@@ -48,7 +48,7 @@ pub fn follow(time: DateTime<Utc>, asked_at: Instant, answered_at: Instant) {
     }
 }
 
-/// A time, and the instant of the monotonic clock at which it was so.
+/// A time, and the corresponding instant of the monotonic clock.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     at: Instant,
@@ -63,9 +63,9 @@ impl Reading {
 
 #[derive(Debug)]
 struct Progress {
-    /// What the clock has said last.
+    /// The last time that the clock returned.
     last: Option<Reading>,
-    /// What the shared clock has said last.
+    /// The last reading of the shared clock.
     shared: Option<Reading>,
 }
 
@@ -101,7 +101,7 @@ impl Clock for SystemClock {
         while let Ok(left) = (instant - self.now()).to_std()
             && !left.is_zero()
         {
-            #[expect(clippy::disallowed_methods, reason = "the one place that waits for a time")]
+            #[expect(clippy::disallowed_methods, reason = "the only place that waits for a time")]
             tokio::time::sleep(left.min(LOOKS_EVERY)).await;
         }
     }
@@ -155,10 +155,11 @@ mod tests {
         let (mut clock, start) = (Progress { last: None, shared: None }, Instant::now());
         assert_eq!(clock.now(start, at(1_000)), at(1_000));
         assert_eq!(clock.now(after(start, 10), at(1_010)), at(1_010));
-        // It steps back by 100 seconds: a lease of 15 still ends, after 30.
+        // The machine's clock steps back by 100 seconds: a lease of 15 seconds still ends, after
+        // 30.
         assert_eq!(clock.now(after(start, 20), at(920)), at(1_015));
         assert_eq!(clock.now(after(start, 40), at(940)), at(1_025));
-        // In twice the time it is where the machine is, and goes with it from there.
+        // After twice the time it agrees with the machine's clock and follows it from there.
         assert_eq!(clock.now(after(start, 210), at(1_110)), at(1_110));
         assert_eq!(clock.now(after(start, 211), at(1_111)), at(1_111));
         assert_eq!(clock.now(after(start, 212), at(5_000)), at(5_000), "it jumps ahead");

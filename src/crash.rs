@@ -1,5 +1,5 @@
-//! Named places at which a test lets the process die, as a power cut would, and checks that it turns
-//! off, to see that they are what holds. Not in release builds.
+//! Named crash points at which a test kills the process, as a power failure would, and security
+//! checks that a test can disable to prove that they enforce the rule. Not in release builds.
 
 use std::time::Duration;
 
@@ -23,19 +23,19 @@ mod armed {
     });
     static PASSED: AtomicUsize = AtomicUsize::new(0);
 
-    /// `COUNTERSIGN_CRASH_LOG=file`: a line `name/place` for each point as it is passed.
+    /// `COUNTERSIGN_CRASH_LOG=file`: a line `name/place` for each point that is passed.
     static LOG: LazyLock<Option<File>> = LazyLock::new(|| {
         let path = variable("COUNTERSIGN_CRASH_LOG")?;
         OpenOptions::new().create(true).append(true).open(path).ok()
     });
 
-    /// `COUNTERSIGN_FAULT=name`: the check of that name is not made.
+    /// `COUNTERSIGN_FAULT=name`: the check with this name is disabled.
     static FAULT: LazyLock<Option<String>> = LazyLock::new(|| variable("COUNTERSIGN_FAULT"));
 
-    /// The transactions whose next answers are lost.
+    /// The transactions whose next responses are lost.
     pub static LOST_ANSWERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
 
-    /// How far the database's clock is ahead of itself.
+    /// How far the database's clock is moved ahead.
     pub static CLOCK_SKEW_MS: AtomicI64 = AtomicI64::new(0);
 
     pub fn planted(fault: &str) -> bool {
@@ -63,11 +63,11 @@ mod armed {
     }
 }
 
-/// The shortest lease: tests that kill processes do not wait longer than they have to.
+/// The shortest lease, so that tests that kill processes need not wait long.
 pub const SHORTEST_LEASE: Duration =
     Duration::from_secs(if cfg!(debug_assertions) { 1 } else { 6 });
 
-/// Whether a test has turned this check off.
+/// Whether a test has disabled this check.
 #[cfg(debug_assertions)]
 pub fn planted(fault: &str) -> bool {
     armed::planted(fault)
@@ -79,14 +79,14 @@ pub fn planted(_fault: &str) -> bool {
     false
 }
 
-/// The next transaction of that name is committed, and its caller is told that it failed, as when a
+/// Commits the next transaction with this name, but reports a failure to its caller, as when a
 /// connection is lost.
 #[cfg(debug_assertions)]
 pub fn lose_next_answer(name: &'static str) {
     armed::LOST_ANSWERS.lock().expect("no test panics here").insert(name);
 }
 
-/// Whether a test asked for the answer to this transaction to be lost.
+/// Whether a test asked for the response to this transaction to be lost.
 #[cfg(debug_assertions)]
 pub fn loses_answer(name: &str) -> bool {
     armed::LOST_ANSWERS.lock().expect("no test panics here").remove(name)
@@ -98,7 +98,7 @@ pub fn loses_answer(_name: &str) -> bool {
     false
 }
 
-/// Moves the clock of every database that this process has open, as a suspended machine does.
+/// Moves the clock of every database that this process has open, as when a machine is suspended.
 #[cfg(debug_assertions)]
 pub fn move_database_clock(by_ms: i64) {
     armed::CLOCK_SKEW_MS.fetch_add(by_ms, std::sync::atomic::Ordering::SeqCst);
@@ -110,18 +110,18 @@ pub fn clock_skew_ms() -> i64 {
     armed::CLOCK_SKEW_MS.load(std::sync::atomic::Ordering::SeqCst)
 }
 
-/// Not at all, in a release build.
+/// Never, in a release build.
 #[cfg(not(debug_assertions))]
 pub fn clock_skew_ms() -> i64 {
     0
 }
 
-/// Dies here if a test asked for it.
+/// Kills the process here if a test asked for it.
 #[cfg(debug_assertions)]
 pub fn point(name: &str, place: &str) {
     armed::point(name, place);
 }
 
-/// Nothing, in a release build.
+/// Does nothing in a release build.
 #[cfg(not(debug_assertions))]
 pub fn point(_name: &str, _place: &str) {}

@@ -1,9 +1,10 @@
-//! Encryption at rest with ChaCha20-Poly1305 (RFC 8439), for the few secrets that the gateway itself
-//! stores: tokens of MCP logins, and keys with which it signs.
+//! Encryption at rest with ChaCha20-Poly1305 (RFC 8439), for the few secrets that the gateway
+//! itself stores: tokens of MCP logins, and signing keys.
 //!
 //! A value is stored as `enc1:` and the base64 of nonce, ciphertext and tag. Its purpose is
-//! authenticated with it, so that a value cannot be put in another's place. Without a key, values are
-//! stored as they are; those that were stored before a key was configured are still read.
+//! authenticated with it, so that a value cannot replace one with another purpose. Without a key,
+//! values are stored unencrypted; values that were stored before a key was configured can still be
+//! read.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -34,14 +35,14 @@ impl Encryption {
             let bytes = STANDARD.decode(key.expose_secret()).ok();
             let bytes = bytes.filter(|bytes| bytes.len() == KEY_BYTES);
             let bytes =
-                bytes.context("not 32 bytes in base64; `openssl rand -base64 32` makes one")?;
+                bytes.context("not 32 bytes in base64; `openssl rand -base64 32` creates a key")?;
             let key = UnboundKey::new(&CHACHA20_POLY1305, &bytes).ok();
             key.map(LessSafeKey::new).context("the key was refused")
         });
         Ok(Self(Arc::new(keys.collect::<Result<_>>()?)))
     }
 
-    /// The value as it is to be stored.
+    /// Encrypts a value for storage.
     pub fn seal(&self, purpose: &str, value: &str) -> Result<String> {
         let Some(key) = self.0.first() else { return Ok(value.to_owned()) };
         let mut nonce = [0; NONCE_LEN];
@@ -53,7 +54,7 @@ impl Encryption {
         Ok(format!("{PREFIX}{}", STANDARD.encode([&nonce[..], &bytes].concat())))
     }
 
-    /// The value that was stored.
+    /// Decrypts a stored value.
     pub fn open(&self, purpose: &str, stored: &str) -> Result<String> {
         let Some(sealed) = stored.strip_prefix(PREFIX) else { return Ok(stored.to_owned()) };
         ensure!(!self.0.is_empty(), "it is encrypted, and store.encryption_key is not set");
@@ -66,12 +67,12 @@ impl Encryption {
             }
         }
         bail!(
-            "it is encrypted with another key, or damaged; give the earlier key as \
-             store.previous_encryption_key"
+            "it is encrypted with another key, or damaged; set the earlier key as \
+                store.previous_encryption_key"
         )
     }
 
-    /// Whether a stored value is to be stored again, because it is not encrypted with the current
+    /// Whether a stored value has to be stored again, because it is not encrypted with the current
     /// key.
     pub fn is_outdated(&self, purpose: &str, stored: &str) -> bool {
         let Some(current) = self.0.first() else { return false };
@@ -106,7 +107,7 @@ mod tests {
             let mut changed = first.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).unwrap();
-            // The last character of base64 has bits that say nothing.
+            // The last character of base64 has unused bits.
             assert!(one.open("p", &changed).is_err() || at + 4 > first.len(), "{at}");
         }
         assert!(one.open("p", PREFIX).is_err());

@@ -1,17 +1,17 @@
 //! Countersign: a gateway between chat platforms and an LLM agent that can act.
 //!
-//! > A channel turns what happened into an **Incoming**; the gateway writes it down as an
-//! > **Event**; the events fold into a **Session**; the agent, which is pure, looks at the session
-//! > and names the next **Effect**; the worker does it and writes down what came of it as the next
-//! > **Event**, or puts an **Outgoing** into the outbox; a channel shows it.
+//! > A channel turns an update into an **Incoming**; the gateway records it as an **Event**; the >
+//! events fold into a **Session**; the agent, which is pure, looks at the session and names the >
+//! next **Effect**; the worker carries it out and records the result as the next **Event**, or puts
+//! > an **Outgoing** into the outbox; a channel sends it.
 //!
-//! Dependencies run one way; a folder may use what stands to its left:
+//! Dependencies run one way; a folder may use the folders to its left:
 //!
 //! ```text
 //! channels renderers | clock crash tls encryption journal texts | agent | store | llm | tools | gateway | worker | admin | config | telemetry | app | cli
 //! ```
 
-// `#[tool]` names this crate as others do.
+// `#[tool]` refers to this crate by its external name.
 extern crate self as countersign;
 
 pub mod admin;

@@ -1,4 +1,4 @@
-//! The one binary.
+//! The `countersign` binary.
 
 use clap::Parser as _;
 use countersign::{
@@ -8,17 +8,17 @@ use countersign::{
 
 fn main() -> anyhow::Result<()> {
     let cli = Cli::parse();
-    // Alone in its process: what it takes from itself, later threads would not have lost.
+    // The process has a single thread here, so that restrictions apply to all later threads.
     if let Some(job) = cli.confined() {
         std::process::exit(confine::run(job));
     }
-    // Two providers of cryptography are compiled in by dependencies; one is named, here.
+    // Two cryptography providers are compiled in through dependencies, so one has to be selected.
     rustls::crypto::ring::default_provider().install_default().ok();
     let variables = std::env::vars().collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ran = runtime.block_on(cli::run(cli, variables));
-    // A file that is still being read or written is not waited for: the call is written down as
-    // open, and made again.
+    // Does not wait for files that are being read or written: the call is recorded as started, and
+    // is repeated.
     runtime.shutdown_background();
     ran
 }

@@ -4,9 +4,9 @@ use rustls::{ClientConfig, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use std::sync::{Arc, OnceLock};
 
-/// Begins an HTTP client that trusts the system's certificate authorities. These are read once per
-/// process: parsing them takes longer than anything else at the start, and without a configuration
-/// of ours each client does it again. If they cannot be read, building the client says why.
+/// Builds an HTTP client that trusts the system's certificate authorities. They are read once per
+/// process, because parsing them takes longer than anything else at startup and each client would
+/// otherwise do it. If they cannot be read, building the client reports why.
 pub fn client_builder() -> reqwest::ClientBuilder {
     static SHARED: OnceLock<Option<ClientConfig>> = OnceLock::new();
     match SHARED.get_or_init(|| read().ok()) {

@@ -1,70 +1,75 @@
-//! Failures of a channel, named by what the caller does next.
+//! Errors of a channel, named by what the caller does next.
 
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why something could not be shown.
+/// Why something could not be sent.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum SendError {
-    /// Nothing was shown: send the same again, not before `after` where the platform named a time.
+    /// Nothing was shown: repeat the same request, not before `after` if the platform named a time.
     #[error("try again{}: {reason}", after.map(|a| format!(" in {} s", a.as_secs())).unwrap_or_default())]
     Retry { after: Option<Duration>, reason: String },
-    /// The same, and until then for everything that this bot sends anywhere. Only Discord says so:
-    /// Telegram's 429 does not tell the chat's limit from the bot's, so that it holds the chat, and
-    /// each other chat is told for itself.
-    #[error("nothing for {} s: {reason}", .after.as_secs())]
+    /// Like `Retry`, and until then nothing may be sent by this bot anywhere. Only Discord says so:
+    /// Telegram's 429 does not distinguish the chat's limit from the bot's, so it only pauses the
+    /// chat, and other chats get their own response.
+    #[error("paused for {} s: {reason}", .after.as_secs())]
     Paused { after: Duration, reason: String },
-    /// The chat cannot be written to any more (blocked, kicked, deleted): never try again.
+    /// The chat can no longer be written to (blocked, kicked, deleted): do not retry.
     #[error("the chat is gone: {0}")]
     Gone(String),
     /// The chat has a new id (a group became a supergroup): send there.
     #[error("the chat moved to {chat}")]
     Moved { chat: String },
-    /// The platform refuses this content for good: another try changes nothing.
-    #[error("refused by the platform: {0}")]
+    /// The platform rejects this content permanently: a retry would not help.
+    #[error("rejected by the platform: {0}")]
     Rejected(String),
-    /// The request was written and no answer came: it may or may not be shown.
-    #[error("no answer, the outcome is unknown: {0}")]
+    /// The request was sent and no response arrived: it may or may not be shown.
+    #[error("no response, the outcome is unknown: {0}")]
     Unknown(String),
 }
 
-/// What this platform never takes.
+/// An error for content that this platform never accepts.
 pub(crate) fn rejected(reason: &str) -> SendError {
     SendError::Rejected(reason.to_owned())
 }
 
-/// Why listening ended for good. What passes by itself is waited for inside `listen`.
+/// Why listening ended permanently. Temporary problems are waited out inside `listen`.
 #[derive(Debug, Error)]
 pub enum ListenError {
-    /// The platform does not know the token; a person has to replace it.
-    #[error("the platform refuses the token of channel `{channel}`: check it, then restart")]
+    /// The platform rejects the token; a person has to replace it.
+    #[error(
+        "the platform rejects the token of channel `{channel}`: check it, then reconnect the \
+        channel or restart"
+    )]
     Unauthorized { channel: String },
-    /// The gateway is stopping: nothing takes what arrives.
-    #[error("nothing takes incoming events any more")]
+    /// The gateway is shutting down: nothing receives events.
+    #[error("nothing receives incoming events any more")]
     Closed,
 }
 
-/// What to answer to a pushed request that was not taken.
+/// The response to a pushed request that was not accepted.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum WebhookError {
-    /// This channel takes no pushed requests: answer 404.
+    /// This channel accepts no pushed requests: respond 404.
     #[error("this channel has no webhook")]
     Absent,
-    /// The secret is missing or wrong: answer 401 and say no more.
+    /// The secret is missing or wrong: respond 401 without details.
     #[error("not signed by the platform")]
     Forbidden,
-    /// Signed, but not to be read: answer 400.
-    #[error("cannot be read: {0}")]
+    /// Signed, but not valid: respond 400.
+    #[error("cannot be parsed: {0}")]
     Malformed(String),
 }
 
-/// Why a platform does not say that it knows us.
+/// Why the platform did not accept the account.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum CheckError {
-    /// It does not know the token: a person has to replace it.
-    #[error("the platform refuses the token ({0}): is it right, and in force?")]
+    /// It rejects the token: a person has to replace it.
+    #[error(
+        "the platform rejects the token ({0}): check that it is correct and has not been revoked"
+    )]
     Refused(String),
-    /// It may know us, and does not answer so now: wait, or look at the way to it.
-    #[error("the platform does not answer as it should: {0}")]
+    /// It does not answer now: wait, or check the network.
+    #[error("the platform does not answer correctly: {0}")]
     Silent(String),
 }

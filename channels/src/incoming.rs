@@ -1,4 +1,4 @@
-//! What a platform told us, before anybody has decided what it means.
+//! Events of a platform, before any decision about them.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -14,17 +14,17 @@ pub struct Incoming {
     /// When it happened, by the platform's clock.
     pub at: DateTime<Utc>,
     pub place: Place,
-    /// Who did it; channel posts and service events have nobody.
+    /// The author; channel posts and service events have none.
     pub person: Option<Person>,
     pub what: What,
 }
 
-/// Where something happened or is to be shown.
+/// A place on a platform.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// The platform's numeric chat id, as text.
     pub chat: String,
-    /// A topic or thread of that chat; a conversation of its own.
+    /// A topic or thread of that chat, which is a conversation of its own.
     pub thread: Option<String>,
     pub kind: PlaceKind,
 }
@@ -36,18 +36,19 @@ pub enum PlaceKind {
     Group,
 }
 
-/// A person as the platform names them. Only `id` is identity; the rest can be changed at will.
+/// A person as named by the platform. Only `id` establishes identity; the rest can be changed at
+/// will.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
     /// The platform's numeric id, as text.
     pub id: String,
     /// The name to show.
     pub name: String,
-    /// IETF language tag of the person's client, if it told.
+    /// The IETF language tag of the person's client, if known.
     pub language: Option<String>,
     pub is_bot: bool,
-    /// What the platform says they are in that place: `owner`, `admin`, Discord's role ids. Known
-    /// for presses and commands in groups; a stale answer is at most a minute old.
+    /// The person's roles in that place: `owner`, `admin`, Discord's role ids. Set for presses and
+    /// for commands in groups; at most a minute old.
     #[serde(default)]
     pub roles: Vec<String>,
 }
@@ -55,8 +56,8 @@ pub struct Person {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum What {
-    /// A message. `addressed` says that it is meant for the bot: a private chat, a mention, a
-    /// reply to the bot, a command. Messages that share an `album` are one thing to the person.
+    /// A message. `addressed` says that it is meant for the bot: a private chat, a mention, a reply
+    /// to the bot, a command. Messages with the same `album` are one for the person.
     Text {
         message: String,
         text: String,
@@ -66,38 +67,39 @@ pub enum What {
         files: Vec<FileRef>,
         #[serde(default)]
         album: Option<String>,
-        /// Whose words stand in it besides the person's own: forwarded, answered, made by a bot.
+        /// The author of text in the message that is not the person's own: forwarded, quoted, made
+        /// by a bot.
         #[serde(default)]
         foreign: Option<String>,
     },
-    /// The person changed a message that they had sent.
+    /// The person edited a message that they had sent.
     Edited {
         message: String,
         text: String,
         addressed: bool,
     },
-    /// A button: what the platform wants acknowledged, the message it stands on, what it carries;
-    /// and the reason that the person gave with it, where the platform asked for one.
+    /// A button press: the id to acknowledge, the message of the button, the button's data; and the
+    /// reason that the person gave, if the platform asked for one.
     Press {
         press: String,
         message: String,
         data: String,
         reason: Option<String>,
     },
-    /// The bot was let into the place, or is shown out of it (kicked, blocked): until it is back,
-    /// nothing can be shown there.
+    /// The bot was added to the place, or removed from it (kicked, blocked): until it is back,
+    /// nothing can be sent there.
     Admitted,
     Expelled,
-    /// Something that the agent cannot take in yet, by the platform's name for it.
+    /// Content that is not supported, by the platform's name for it.
     Unsupported {
         message: String,
         content: String,
     },
-    /// The chat goes on under another id.
+    /// The chat continues under a new id.
     Moved {
         to: String,
     },
-    /// What this program could not read, as it came: kept and counted, never lost.
+    /// An event that could not be parsed, in its raw form: stored and counted, never lost.
     Unparsed {
         raw: String,
     },
@@ -113,11 +115,12 @@ pub struct FileRef {
 }
 
 impl FileRef {
-    /// What a sender is told of a file that is not fetched because its bytes belie it.
-    pub(crate) const BELIED: &str = "the file's content is not of the kind that it says it is";
+    /// What the sender is told about a file that is not fetched because its contents do not match
+    /// its type.
+    pub(crate) const BELIED: &str = "the file's content does not match its declared type";
 
-    /// Whether it is declared as a picture, a sound, a film or a PDF, and surely is none. Which kind
-    /// of picture it is, people's programs often get wrong themselves.
+    /// Whether the file is declared as an image, audio, video or PDF and certainly is none. The
+    /// exact image format is not checked, because clients often get it wrong.
     pub(crate) fn belies(&self, bytes: &[u8]) -> bool {
         let begins = |with: &[&[u8]]| with.iter().any(|magic| bytes.starts_with(magic));
         let boxed = bytes.get(4..8) == Some(b"ftyp");
@@ -145,22 +148,22 @@ impl FileRef {
     }
 }
 
-/// Events that are to be committed together with the position behind them.
+/// Events that are committed together with the position after them.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     pub incomings: Vec<Incoming>,
-    /// Where to listen from after a restart, once this batch is committed: in the channel's own
-    /// words, which nobody else reads.
+    /// The position to resume from after a restart, once this batch is committed; in the channel's
+    /// own format.
     pub position: Option<String>,
 }
 
-/// Hands batches to whoever writes them down.
+/// Passes batches to the gateway.
 #[derive(Clone)]
 pub struct Intake {
     batches: mpsc::Sender<(Batch, oneshot::Sender<()>)>,
 }
 
-/// The other end of an [`Intake`]: each batch with the sender that says "committed".
+/// The receiver of an [`Intake`]: each batch with a sender that confirms the commit.
 pub type Batches = mpsc::Receiver<(Batch, oneshot::Sender<()>)>;
 
 impl Intake {
@@ -169,8 +172,8 @@ impl Intake {
         (Self { batches }, receiver)
     }
 
-    /// Returns once the batch is in the database. Whoever drops the acknowledgement did not commit:
-    /// the platform must then be left to deliver the same again.
+    /// Returns once the batch is in the database. If the confirmation is dropped, the batch was not
+    /// committed and must not be acknowledged to the platform.
     pub async fn commit(&self, batch: Batch) -> Result<(), ListenError> {
         let (committed, wait) = oneshot::channel();
         self.batches.send((batch, committed)).await.map_err(|_| ListenError::Closed)?;

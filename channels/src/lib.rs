@@ -1,11 +1,11 @@
-//! Chat platforms: what happened comes in as [`Incoming`], what is to be shown goes out as
-//! [`Outgoing`]. A channel translates, nothing more.
+//! Chat platforms: events come in as [`Incoming`], messages go out as [`Outgoing`]. A channel only
+//! translates.
 //!
-//! - [`incoming`]: what a platform told us
-//! - [`outgoing`]: what a platform is to show
+//! - [`incoming`]: events of a platform
+//! - [`outgoing`]: messages to show on a platform
 //! - [`limits`]: what a channel can show, and how an `Outgoing` is degraded to fit
-//! - [`text`]: our Markdown in each platform's dialect, and cutting long texts at good places
-//! - [`error`]: failures, named by what the caller does next
+//! - [`text`]: our Markdown in each platform's dialect, and splitting of long texts
+//! - [`error`]: errors, named by what the caller does next
 //! - [`discord`], [`telegram`], [`terminal`], [`web`]: a module per platform
 
 pub mod discord;
@@ -28,19 +28,20 @@ pub use limits::Limits;
 pub use outgoing::{Choice, Outgoing, Receipt, Shipment};
 pub use text::Unit;
 
-/// One connected bot account. Six methods are every platform's; `roles` and `check` are for those
-/// that have more to tell.
+/// One connected bot account. Six methods apply to every platform; `roles` and `check` are for
+/// those that support them.
 #[async_trait]
 pub trait Channel: Send + Sync {
-    /// The id from the configuration; part of every key that the channel's events carry.
+    /// The id from the configuration; part of the key of each event.
     fn id(&self) -> &str;
 
-    /// What this platform can show and take.
+    /// What this platform can show and accept.
     fn limits(&self) -> &Limits;
 
-    /// Receives until `stop`. `from` is the position that was committed last; the platform is told
-    /// to forget an event only after [`Intake::commit`] has returned. A platform that is down is
-    /// waited for; only what needs a person (a revoked token) ends it with an error.
+    /// Receives events until `stop`. `from` is the position that was committed last. An event is
+    /// acknowledged to the platform only after [`Intake::commit`] has returned. An unavailable
+    /// platform is waited for; only a problem that a person has to fix (a revoked token) is
+    /// returned as an error.
     async fn listen(
         &self,
         intake: Intake,
@@ -48,30 +49,30 @@ pub trait Channel: Send + Sync {
         stop: CancellationToken,
     ) -> Result<(), ListenError>;
 
-    /// Translates one pushed request, after checking that the platform sent it. The caller commits
-    /// what it gets before it answers 200.
+    /// Translates a pushed request, after verifying that the platform sent it. The caller commits
+    /// the result before it responds 200.
     async fn webhook(&self, request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError>;
 
-    /// Shows one thing, or, where the shipment carries a receipt, edits what that names.
+    /// Sends one message or, if the shipment has a receipt, edits that message.
     async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError>;
 
-    /// The bytes of a file that a person sent.
+    /// The contents of a file that a person sent.
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError>;
 
-    /// What the platform says that somebody is in a place, as in [`Person::roles`]. Nothing where it
-    /// has no roles, or does not answer; a stale answer is at most a minute old.
+    /// A person's roles in a place, as in [`Person::roles`]. Empty if the platform has no roles or
+    /// does not answer; at most a minute old.
     async fn roles(&self, _place: &Place, _person: &str) -> Vec<String> {
         Vec::new()
     }
 
-    /// Asks the platform whether it knows this account, now. There is nobody to ask where people
-    /// talk with the gateway itself.
+    /// Checks whether the platform accepts this account now. Channels without a platform always
+    /// succeed.
     async fn check(&self) -> Result<(), CheckError> {
         Ok(())
     }
 }
 
-/// A request that a platform pushed to us, as the web server received it.
+/// A request that a platform pushed, as received by the web server.
 #[derive(Debug, Clone)]
 pub struct WebhookRequest {
     /// Header names in lower case.
@@ -80,7 +81,7 @@ pub struct WebhookRequest {
 }
 
 impl WebhookRequest {
-    /// The first header of that (lower-case) name.
+    /// The first header with this (lower-case) name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }

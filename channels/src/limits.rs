@@ -7,44 +7,43 @@ use crate::{
     text::{self, Unit},
 };
 
-/// What one platform can show and take.
+/// What one platform can show and accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest text of one message, in `unit`s, counted after Markdown has become formatting.
+    /// The maximum length of a message, in `unit`s, counted after Markdown has become formatting.
     pub text: usize,
-    /// The longest caption of a file.
+    /// The maximum length of a file's caption.
     pub caption: usize,
     pub unit: Unit,
-    /// The largest file that can be sent.
+    /// The maximum size of a file that can be sent.
     pub upload_bytes: u64,
-    /// Buttons under a message; without them a question names the commands to type.
+    /// Whether messages can have buttons; otherwise an approval lists the commands to type.
     pub buttons: bool,
-    /// How the platform tells a repeated send from a new one.
+    /// How the platform recognises a repeated send.
     pub repeat: Repeat,
-    /// How long "is typing" stands before it has to be said again; `None` where it cannot be shown.
+    /// How long a typing indicator is shown before it has to be repeated; `None` if there is none.
     pub typing_for: Option<Duration>,
-    /// How often unfinished text may be shown as it grows; `None` where it is not.
+    /// How often a draft may be updated; `None` if drafts are not shown.
     pub drafts: Option<Duration>,
-    /// Whether it is shown in private chats by the platform's own means. Elsewhere, and without
-    /// them, a draft is the edit of a message.
+    /// Whether private chats have native drafts. Elsewhere a draft is the edit of a message.
     pub own_drafts: bool,
     /// Whether a press can ask for a reason by itself (a modal). Elsewhere people reply.
     pub reasons: bool,
-    /// Whether a file that is a picture is shown as one.
+    /// Whether pictures are shown inline.
     pub pictures: bool,
-    /// How many pictures can stand together as an album; 1 where there are none.
+    /// The maximum number of pictures in an album; 1 if there are no albums.
     pub album: usize,
-    /// How often the platform may be written to.
+    /// The platform's rate limits.
     pub paces: Paces,
 }
 
-/// So many messages in any window of that length; `None` is as many as one likes.
+/// Rate limits as a number of messages per time window; `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Paces {
-    /// To a private chat, and to a group.
+    /// For a private chat, and for a group.
     pub private: Option<Pace>,
     pub group: Option<Pace>,
-    /// To all chats together.
+    /// For all chats together.
     pub bot: Option<Pace>,
 }
 
@@ -54,19 +53,20 @@ pub struct Pace {
     pub within: Duration,
 }
 
-/// What to do about a send whose outcome is unknown.
+/// How to repeat a send whose outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
-    /// Send again under the same key: the platform drops the second (Discord, the web chat).
+    /// Send again with the same key, and the platform drops the duplicate (Discord, the web chat).
     NativeKey,
-    /// Send a placeholder first and edit the content in: an edit can be repeated (Telegram, Slack).
+    /// Send a placeholder first and edit the content in, since an edit can be repeated (Telegram,
+    /// Slack).
     EditInPlace,
 }
 
 impl Outgoing {
-    /// What really can be shown, in order: long texts in several parts, a caption that is too long
-    /// as a text behind the file, a question without buttons as a text that names the commands.
-    /// Nothing at all where the channel has no way to show it (drafts, typing).
+    /// The messages that can actually be shown, in order: long texts are split, a caption that is
+    /// too long becomes a text after the file, an approval without buttons becomes a text that
+    /// lists the commands. Empty if the channel cannot show it (drafts, typing).
     pub fn degrade(self, limits: &Limits) -> Vec<Outgoing> {
         match self {
             Self::Text { markdown, reply_to } => texts(&markdown, reply_to, limits),
@@ -97,7 +97,7 @@ fn texts(markdown: &str, reply_to: Option<String>, limits: &Limits) -> Vec<Outgo
     parts.into_iter().zip(replies).map(text).collect()
 }
 
-/// The buttons stand under the last part, where the reading ends.
+/// The buttons are attached to the last part.
 fn asked(question: Outgoing, limits: &Limits) -> Vec<Outgoing> {
     let Outgoing::Question { markdown, approval, mut choices, reply_to } = question else {
         return vec![question];
@@ -115,7 +115,7 @@ fn asked(question: Outgoing, limits: &Limits) -> Vec<Outgoing> {
     shown
 }
 
-/// An edit shows one message: what does not fit follows it.
+/// An edit shows one message: the remaining parts follow it.
 fn ended(settled: Outgoing, limits: &Limits) -> Vec<Outgoing> {
     let Outgoing::Settled { markdown, approval, choices } = settled else { return vec![settled] };
     let (first, rest) = text::split_off(&markdown, limits.text, limits.unit);
@@ -138,17 +138,17 @@ fn captioned(file: Outgoing, limits: &Limits) -> Vec<Outgoing> {
     shown
 }
 
-/// A draft is one message: its end is what is new.
+/// A draft is one message, which shows the end of the text.
 fn newest(markdown: &str, limits: &Limits) -> Vec<Outgoing> {
     let last = text::split(markdown, limits.text, limits.unit).pop();
     last.map(|markdown| Outgoing::Draft { markdown }).into_iter().collect()
 }
 
-/// How much of an approval's id a person has to type.
+/// How many characters of an approval's id a person has to type.
 const CODE_CHARS: usize = 8;
 
 fn with_commands(markdown: &str, approval: &str, choices: &[Choice]) -> String {
-    // The end of the id: what begins it is the same for all of one minute.
+    // The end of the id, because the beginning is the same for all ids of one minute.
     let start = approval.len().saturating_sub(CODE_CHARS);
     let code = approval.get(start..).unwrap_or(approval);
     let line = |choice: &Choice| {
@@ -164,7 +164,7 @@ fn with_commands(markdown: &str, approval: &str, choices: &[Choice]) -> String {
     format!("{markdown}\n\nTo answer, type:\n\n{lines}")
 }
 
-/// The command that does what a button with this key does.
+/// The command that is equivalent to a button with this key.
 fn command(key: char) -> Option<&'static str> {
     match key {
         'a' | 'r' => Some("allow"),
@@ -179,9 +179,7 @@ fn too_large(name: &str, size_bytes: u64, limits: &Limits, caption: Option<&str>
     let name = text::escape(&text::neutralise(name));
     let (size, most) = (megabytes(size_bytes), megabytes(limits.upload_bytes));
     let caption = caption.map(|caption| format!("\n\n{caption}")).unwrap_or_default();
-    format!(
-        "The file {name} cannot be sent here: it has {size}, and at most {most} can be sent.{caption}"
-    )
+    format!("The file {name} can't be sent here: it has {size}, and the limit is {most}.{caption}")
 }
 
 /// Rounded up, so that a size above a limit never reads like the limit.

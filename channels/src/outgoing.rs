@@ -1,12 +1,12 @@
-//! What a platform is to show. A new thing to show is a new variant here, never a new method.
+//! Messages to show on a platform. A new kind of message is a new variant here, never a new method.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::incoming::Place;
 
-/// One thing to show. Text is Markdown (CommonMark, tables, strikethrough); each channel
-/// translates it into its own dialect.
+/// One message. Text is Markdown (CommonMark, tables, strikethrough), which each channel translates
+/// into its own dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outgoing {
@@ -22,7 +22,7 @@ pub enum Outgoing {
         #[serde(default)]
         reply_to: Option<String>,
     },
-    /// What a question becomes once it is decided: an edit, with what can still be pressed.
+    /// A settled approval: an edit, with the buttons that can still be pressed.
     Settled {
         markdown: String,
         #[serde(default)]
@@ -30,31 +30,32 @@ pub enum Outgoing {
         #[serde(default)]
         choices: Vec<Choice>,
     },
-    /// A file as the platform's own kind of attachment; its bytes travel in the [`Shipment`].
+    /// A file as a native attachment; its contents are in the [`Shipment`].
     File {
         name: String,
         media_type: String,
         size_bytes: u64,
-        /// SHA-256 of the bytes, in hex: how the artifact store finds them.
+        /// SHA-256 of the contents, in hex, by which the artifact store finds them.
         digest: String,
         caption: Option<String>,
         #[serde(default)]
         reply_to: Option<String>,
     },
-    /// What stands in a message until its content is edited in, on platforms without a native key.
+    /// The content of a message until its real content is edited in, on platforms without
+    /// idempotency keys.
     Placeholder {
         reply_to: Option<String>,
     },
-    /// What the model has written so far; the newest replaces all before it.
+    /// The model's text so far; each draft replaces the previous one.
     Draft {
         markdown: String,
     },
-    /// Deletes the message that the receipt names: one of ours that came too late. A channel that
-    /// cannot delete refuses it, and the message stays as it is.
+    /// Deletes the message of the receipt: one of ours that came too late. A channel that cannot
+    /// delete returns an error, and the message is kept.
     Removal,
-    /// "is typing"
+    /// The typing indicator.
     Typing,
-    /// The private answer to a press. An empty text only stops the button's spinner.
+    /// An ephemeral reply to a press. An empty text only stops the button's spinner.
     Toast {
         press: String,
         text: String,
@@ -63,7 +64,7 @@ pub enum Outgoing {
 }
 
 impl Outgoing {
-    /// The message that this answers.
+    /// The message that this replies to.
     pub fn reply_to(&self) -> Option<&str> {
         match self {
             Self::Text { reply_to, .. }
@@ -74,19 +75,19 @@ impl Outgoing {
         }
     }
 
-    /// What the later parts of an answer answer: nothing, but for those to a command of the
-    /// platform's own kind (`i:…`), which are shown to whom the first is shown.
+    /// What further parts of an answer reply to: nothing, except for native commands (`i:…`), whose
+    /// answers share the visibility of the first part.
     pub(crate) fn behind(answered: &str) -> Option<String> {
         answered.strip_prefix("i:").map(|call| format!("f:{call}"))
     }
 
-    /// Whether it is a picture that platforms show as such; none of them takes an SVG.
+    /// Whether it is an image that platforms show inline; none of them supports SVG.
     pub fn is_picture(&self) -> bool {
         let shown = ["image/jpeg", "image/png", "image/webp"];
         matches!(self, Self::File { media_type, .. } if shown.contains(&media_type.as_str()))
     }
 
-    /// Of a file; 0 for anything else.
+    /// The size of a file; 0 for anything else.
     pub fn size_bytes(&self) -> u64 {
         match self {
             Self::File { size_bytes, .. } => *size_bytes,
@@ -108,42 +109,42 @@ impl Outgoing {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     pub label: String,
-    /// One character, the last of the button's data; a capital one stands for its label.
+    /// One character, the last of the button's data; an upper-case one stands for its label.
     pub key: char,
 }
 
 impl Choice {
-    /// Denies, after the platform has asked for the reason: the press comes with key `d` then.
+    /// Denies, after the platform has asked for the reason: the press then has the key `d`.
     pub const WITH_REASON: char = 'w';
 }
 
-/// One thing on its way to one place.
+/// A message that is being sent to one place.
 #[derive(Debug, Clone)]
 pub struct Shipment {
-    /// The outbox row's id: the platform's idempotency key, where it knows one.
+    /// The outbox row's id, used as the platform's idempotency key where supported.
     pub key: String,
     pub place: Place,
     pub what: Outgoing,
-    /// What an earlier send of this (or of the message to edit) left: then this is an edit.
+    /// The receipt of an earlier send (or of the message to edit): if set, this is an edit.
     pub receipt: Option<Receipt>,
-    /// The bytes of a [`Outgoing::File`].
+    /// The contents of an [`Outgoing::File`].
     pub bytes: Option<Bytes>,
-    /// The further pictures of the album that this one begins, where the channel shows albums.
+    /// The further pictures of an album, if the channel supports albums.
     pub album: Vec<Shipment>,
-    /// What the buttons of a [`Outgoing::Question`] carry in front of their choice's key:
-    /// version char, kind char, 22 characters of base64url. Random, and known to nobody else.
+    /// The prefix of the data of an [`Outgoing::Question`]'s buttons: version char, kind char, 22
+    /// characters of base64url. Random and secret.
     pub token: Option<String>,
 }
 
-/// Where a sent thing stands, so that it can be edited.
+/// The location of a sent message, so that it can be edited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The platform's id of the message; empty where there is none.
+    /// The platform's id of the message; empty if there is none.
     pub message: String,
 }
 
 impl Receipt {
-    /// Of what leaves no message behind, or none that is known.
+    /// The receipt of something that leaves no message, or an unknown one.
     pub fn nowhere() -> Self {
         Self { message: String::new() }
     }

@@ -1,4 +1,4 @@
-//! The terminal: a developer talks to the agent line by line. Questions name the commands to type;
+//! The terminal: a developer talks to the agent line by line. Approvals list the commands to type;
 //! files are saved into a folder and named.
 
 use async_trait::async_trait;
@@ -22,24 +22,24 @@ use crate::{
     text,
 };
 
-/// What goes in front of a path to send a file: `/file notes.txt what is this?`.
+/// The prefix for sending a file: `/file notes.txt what is this?`.
 const FILE: &str = "/file ";
 
-/// One terminal with one person in front of it.
+/// A terminal with one person.
 pub struct Terminal {
     id: String,
     person: Person,
     limits: Limits,
     lines: tokio::sync::Mutex<mpsc::Receiver<String>>,
     output: Mutex<Output>,
-    /// Where files are saved that the agent sends.
+    /// The folder in which files of the agent are saved.
     folder: PathBuf,
     ended: CancellationToken,
 }
 
 struct Output {
     to: Box<dyn Write + Send>,
-    /// What was shown already: a send that is repeated shows nothing twice.
+    /// The keys that were shown: a repeated send shows nothing twice.
     shown: HashSet<String>,
 }
 
@@ -81,12 +81,12 @@ impl Terminal {
         }
     }
 
-    /// Cancelled when there is nothing more to read.
+    /// Cancelled when the input has ended.
     pub fn ended(&self) -> CancellationToken {
         self.ended.clone()
     }
 
-    /// The one conversation there is.
+    /// The only conversation.
     pub fn place() -> Place {
         Place { chat: "terminal".to_owned(), thread: None, kind: PlaceKind::Private }
     }
@@ -101,7 +101,7 @@ impl Terminal {
         };
         Incoming {
             key: number.to_string(),
-            // Nobody reads the platform's time, and a channel has no clock.
+            // Not used by anything, and a channel has no clock.
             at: DateTime::UNIX_EPOCH,
             place: Self::place(),
             person: Some(self.person.clone()),
@@ -122,7 +122,7 @@ impl Terminal {
         if output.shown.contains(key) {
             return Ok(());
         }
-        // What others have written must not steer the terminal.
+        // Text of others must not contain terminal control sequences.
         let text: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
         writeln!(output.to, "{text}\n")
             .and_then(|()| output.to.flush())
@@ -146,7 +146,7 @@ fn file_of(path: &str) -> FileRef {
     FileRef { id: path.to_owned(), name, media_type: None, size_bytes: None }
 }
 
-/// The name alone, in the folder; with a number, if something else has it.
+/// The file name within the folder; with a number if a different file has that name.
 fn free_path(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     let plain = name.rsplit(['/', '\\']).next().filter(|name| !matches!(*name, "" | "." | ".."));
     let plain = plain.unwrap_or("file");
@@ -170,7 +170,7 @@ impl Channel for Terminal {
         &self.limits
     }
 
-    /// The position is how many lines were read, over all starts: so each line has its own key.
+    /// The position is the number of lines read over all starts, so that each line has its own key.
     async fn listen(
         &self,
         intake: Intake,

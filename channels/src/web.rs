@@ -1,4 +1,4 @@
-//! The web chat: what is shown goes to the open pages, what is said comes from the admin server.
+//! The web chat: messages are shown on the open pages, and input comes from the admin server.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     limits::{Paces, Repeat},
 };
 
-/// How many shown things a slow page may lag behind before it has to read its history again.
+/// How many messages a slow page may lag behind before it has to read its history again.
 const BACKLOG: usize = 256;
 
 /// The web chat of one gateway.
@@ -25,16 +25,16 @@ pub struct Web {
     hub: broadcast::Sender<WebShown>,
 }
 
-/// One thing that was shown.
+/// A message that was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebShown {
     pub chat: String,
-    /// The outbox row: a page that has this key already replaces what it shows under it.
+    /// The outbox row: a page replaces what it shows under the same key.
     pub key: String,
-    /// The key of an earlier thing that this one replaces.
+    /// The key of an earlier message that this one replaces.
     pub replaces: Option<String>,
     pub what: Outgoing,
-    /// What the buttons of a question carry in front of their choice's key.
+    /// The prefix of the data of an approval's buttons.
     pub token: Option<String>,
 }
 
@@ -59,17 +59,17 @@ impl Web {
         Self { id: id.into(), origins: Vec::new(), limits, hub }
     }
 
-    /// The same, in pages of these sites (`https://shop.example`), for their visitors.
+    /// A web chat embedded in pages of these sites (`https://shop.example`), for their visitors.
     pub fn embedded(self, origins: Vec<String>) -> Self {
         Self { origins, ..self }
     }
 
-    /// The sites that may show it in their pages.
+    /// The sites that may embed it.
     pub fn origins(&self) -> &[String] {
         &self.origins
     }
 
-    /// All that is shown from now on, in every chat.
+    /// Everything that is shown from now on, in every chat.
     pub fn subscribe(&self) -> broadcast::Receiver<WebShown> {
         self.hub.subscribe()
     }
@@ -99,7 +99,7 @@ impl Channel for Web {
         Err(WebhookError::Absent)
     }
 
-    /// Succeeds for all that is shown: a page that is not open reads what it missed out of its history.
+    /// Always succeeds: a page that is not open reads what it missed from its history.
     async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
         if matches!(shipment.what, Outgoing::Removal) {
             return Err(rejected("a page keeps what it shows"));
@@ -111,7 +111,7 @@ impl Channel for Web {
             what: shipment.what.clone(),
             token: shipment.token.clone(),
         };
-        // Without an open page there is nobody to tell, and that is no failure.
+        // If no page is open there is nobody to notify, which is not an error.
         self.hub.send(shown).ok();
         Ok(Receipt { message: shipment.key.clone() })
     }

@@ -1,4 +1,4 @@
-//! The page, and what a person writes and presses on it.
+//! The page of the web chat, and the messages and button presses that it sends.
 
 use axum::{
     Json,
@@ -29,7 +29,7 @@ use crate::{
     texts::Language,
 };
 
-/// The longest message, in characters.
+/// The maximum length of a message, in characters.
 const TEXT_CHARS: usize = 100_000;
 
 const CHAT: &str = include_str!("web/chat.html");
@@ -64,19 +64,19 @@ pub async fn page(
     Ok(Html(drawn(&admin, language::of(&headers), door)).into_response())
 }
 
-/// How the chat is reached.
+/// How the chat is embedded.
 pub enum Door<'a> {
-    /// By somebody who is signed in, and may open the console or not.
+    /// For a person who is signed in, with a link to the console if they may open it.
     Signed { person: &'a str, steers: bool },
-    /// In a frame of another site; below which path it asks.
+    /// In a frame of another site; the path prefix of its requests.
     Frame(&'a str),
 }
 
-/// The chat, as that door shows it.
+/// Renders the chat.
 pub fn drawn(admin: &Admin, language: Language, door: Door<'_>) -> String {
     let words = &language.words().page;
     let script = serde_json::to_string(&words.script).unwrap_or_default();
-    // A frame of another site gets the focus from that site alone.
+    // In a frame of another site, only that site sets the focus.
     let (person, base, who, console, focus) = match door {
         Door::Signed { person, steers: true } => (person, "", WHO, CONSOLE, FOCUS),
         Door::Signed { person, steers: false } => (person, "", WHO, "", FOCUS),
@@ -113,12 +113,12 @@ pub async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
 
 #[derive(Deserialize)]
 pub struct Message {
-    /// Made by the page: the same message sent twice is taken once.
+    /// Created by the page, so that a message that is sent twice is stored once.
     id: String,
     text: String,
 }
 
-/// Answers once the message is in the database.
+/// Responds once the message is in the database.
 pub async fn say(
     State(admin): State<Arc<Admin>>,
     talker: Participant,
@@ -131,7 +131,11 @@ pub async fn say(
         Batch { incomings: vec![incoming(&admin, &talker, &headers, message)?], position: None };
     if let Err(problem) = gateway::receive::receive(&admin.gateway, channel, batch).await {
         let problem = format!("{problem:#}");
-        tracing::error!(channel.id = channel, problem, "not taken, the page may try again");
+        tracing::error!(
+            channel.id = channel,
+            problem,
+            "could not store a message; the page may retry"
+        );
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, NOT_SAVED));
     }
     admin.changed.send(talker.speaker.id).ok();
@@ -183,7 +187,7 @@ pub struct Pressed {
     key: char,
 }
 
-/// Decides by a button; the answer says the true state.
+/// Decides by a button. The response reflects the actual state of the approval.
 pub async fn press(
     State(admin): State<Arc<Admin>>,
     talker: Participant,

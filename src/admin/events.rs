@@ -1,8 +1,8 @@
-//! What an open page is told, as it happens: first the past, then what is new.
+//! The event stream of an open page: first the past, then what is new.
 //!
-//! What counts is read from the database; the hub of the web channel says when to look, and carries
-//! what is not recorded (growing text, "is typing"). As another node may have delivered, the page's
-//! stream looks by itself too.
+//! Recorded messages are read from the database. The hub of the web channel says when to read, and
+//! carries what is not recorded (growing text, typing indicators). Since another node may have
+//! delivered a message, the stream also polls.
 
 use anyhow::Result;
 use axum::{
@@ -29,9 +29,9 @@ use super::{
     timeline::{Shown, Timeline},
 };
 
-/// How often a page looks by itself.
+/// How often a page polls.
 const LOOKS_EVERY: Duration = Duration::from_secs(2);
-/// A word through an idle line, so that no proxy closes it.
+/// The interval of keep-alive messages, so that proxies keep the connection open.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 
 pub async fn events(
@@ -42,7 +42,7 @@ pub async fn events(
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut page = Page {
         timeline: Timeline::new(&talker.channel, &talker.speaker.id),
-        // Listening begins before the past is read: nothing falls between.
+        // Subscribe before the past is read, so that nothing is missed.
         shown: talker.web.subscribe(),
         changed: admin.changed.subscribe(),
         looks,
@@ -59,7 +59,7 @@ pub async fn events(
     });
     let stream = stream.take_until(admin.stop.clone().cancelled_owned());
     let sse = Sse::new(stream).keep_alive(KeepAlive::new().interval(ALIVE_EVERY));
-    // Proxies that collect an answer before they pass it on are told not to.
+    // Tells proxies not to buffer the response.
     Ok(([("x-accel-buffering", "no")], sse).into_response())
 }
 
@@ -84,7 +84,7 @@ impl Page {
         Ok(())
     }
 
-    /// Waits for the next thing to tell; `None` ends the stream.
+    /// Waits for the next event; `None` ends the stream.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.out.pop_front() {
@@ -137,7 +137,8 @@ impl Page {
         }
     }
 
-    /// Reads what is new. What is in no database (a word to a stranger) is told as it is.
+    /// Reads what is new. Messages that are not in the database (a reply to a stranger) are sent as
+    /// they are.
     async fn look(&mut self, mut heard: Vec<WebShown>) {
         loop {
             let items = match self.timeline.news(&self.admin.gateway.store).await {
@@ -164,8 +165,8 @@ impl Page {
         }
     }
 
-    /// What the hub has after a look that found an answer. Growing text is stale by then: its final
-    /// form is that answer.
+    /// Takes what the hub has after an answer was found. Growing text is outdated then, because the
+    /// answer is its final form.
     fn drain(&mut self) -> Vec<WebShown> {
         let mut rows = Vec::new();
         while let Ok(shown) = self.shown.try_recv() {
@@ -182,7 +183,7 @@ impl Page {
     }
 }
 
-/// The page keeps what it has, and looks again.
+/// The page keeps what it has and polls again.
 fn troubled(problem: &anyhow::Error) {
-    tracing::warn!(problem = format!("{problem:#}"), "an open page could not look for news");
+    tracing::warn!(problem = format!("{problem:#}"), "could not poll for an open page");
 }

@@ -1,4 +1,4 @@
-//! Downloads: only what was shown in the person's own conversation.
+//! Downloads: only files that were sent in the person's own conversation.
 
 use axum::{
     body::Bytes,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::store::{history, journal};
 
-/// A file, where it stands in a chat.
+/// A file in a chat.
 #[derive(Deserialize)]
 pub struct Named {
     digest: String,
@@ -36,7 +36,7 @@ pub async fn download(
     let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_FILE);
     let media_type = shown(&admin, &talker, &digest, &name).await?.ok_or_else(none)?;
     let bytes = admin.gateway.artifacts.read(&digest).await.map_err(|problem| {
-        tracing::error!(problem = format!("{problem:#}"), "an artifact cannot be read");
+        tracing::error!(problem = format!("{problem:#}"), "could not read an artifact");
         Problem::new(StatusCode::GONE, FILE_GONE)
     })?;
     let mut response = attached(&name, bytes);
@@ -46,19 +46,19 @@ pub async fn download(
     Ok(response)
 }
 
-/// Bytes that a browser saves under that name.
+/// A download under the given name.
 pub fn attached(name: &str, bytes: Bytes) -> Response {
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (CONTENT_DISPOSITION, attachment(name)),
-        // Should a browser show it all the same, it can do nothing.
+        // Even if a browser displays it, it can do nothing.
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; sandbox")),
         (CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
     ];
     (headers, bytes).into_response()
 }
 
-/// The media type of a file that this person was shown under that name.
+/// The media type of a file that was sent to this person under this name.
 async fn shown(
     admin: &Admin,
     talker: &Participant,

@@ -1,4 +1,4 @@
-//! For operators: does the process live, can it work.
+//! Liveness and readiness probes.
 
 use axum::{
     Json,
@@ -11,15 +11,15 @@ use std::{sync::Arc, time::Duration};
 
 use super::Admin;
 
-/// The database answers within this, or it counts as down.
+/// The database counts as down if it does not answer within this time.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
-/// The process lives.
+/// Liveness: the process responds.
 pub async fn alive() -> &'static str {
     "ok"
 }
 
-/// What is sent here will be taken.
+/// Readiness: the gateway can accept work.
 pub async fn ready(State(admin): State<Arc<Admin>>) -> Response {
     let database = match tokio::time::timeout(ANSWERS_WITHIN, admin.gateway.store.ping()).await {
         Ok(Ok(())) => "ok",

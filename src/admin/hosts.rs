@@ -1,5 +1,5 @@
-//! Under which names this gateway answers. A page of somebody else's whose name leads to this
-//! machine (DNS rebinding) sends its own name as `Host`, and is refused.
+//! Validates the `Host` header. With DNS rebinding, a page of another site whose name resolves to
+//! this machine sends its own name as `Host`, and is rejected.
 
 use axum::{
     extract::{Request, State},
@@ -15,7 +15,7 @@ use std::{
 
 use super::{Admin, problem::Problem};
 
-/// The names that are answered to.
+/// The host names that are accepted.
 #[derive(Debug, Clone, Default)]
 pub struct Hosts {
     /// In lower case, without ports.
@@ -34,7 +34,7 @@ impl Hosts {
         Self { names: public.into_iter().chain(more).collect(), listen: Some(listen.ip()) }
     }
 
-    /// Loopback, `listen`, `public_url` and what the configuration names besides.
+    /// Accepts loopback, `listen`, `public_url` and the configured hosts.
     fn admit(&self, host: &str) -> bool {
         let Ok(authority) = host.parse::<Authority>() else { return false };
         let name = authority.host().trim_end_matches('.').to_lowercase();
@@ -46,23 +46,23 @@ impl Hosts {
         }
         let Ok(address) = name.trim_matches(['[', ']']).parse::<IpAddr>() else { return false };
         let address = address.to_canonical();
-        // An address is no name that somebody could make lead here; where all of the machine's are
-        // listened to, each of them is ours.
+        // An address is not a name that an attacker could point here; when listening on all
+        // addresses of the machine, each of them is accepted.
         address.is_loopback()
             || self.listen.is_some_and(|own| own.is_unspecified() || own.to_canonical() == address)
     }
 }
 
-const REFUSED: &str = "This gateway does not answer to that name. Its operator sets \
-    `admin.public_url` to the address under which it is reached, or names the host in `admin.hosts`.";
+const REFUSED: &str = "This gateway does not serve this host name. Set `admin.public_url` to the \
+    public URL, or add the host to `admin.hosts`.";
 
-/// Asked by probes that know an address only; carries nothing.
+/// Used by probes that know an address only; the responses contain no data.
 const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
-/// Checked by a signature or by the site that a page is in, and reached through names of their own;
-/// and files that are the same for everybody.
+/// Authenticated by a signature or by the embedding site, and reached through other names; and
+/// static files.
 const OPEN: [&str; 5] = ["/assets/", "/channels/", "/hooks/", "/widget/", "/widget.js"];
 
-/// Refuses requests to names that are not this gateway's.
+/// Rejects requests for other host names.
 pub async fn known_only(State(admin): State<Arc<Admin>>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let is_free = HEALTH.contains(&path) || OPEN.iter().any(|start| path.starts_with(start));

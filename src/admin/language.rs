@@ -1,24 +1,24 @@
-//! What a browser asks to be spoken to in.
+//! Parses `Accept-Language`.
 
 use axum::http::{HeaderMap, header::ACCEPT_LANGUAGE};
 
 use crate::texts::Language;
 
-/// Of the languages that the browser wants, the one that it wants most of those that we speak.
+/// The supported language that the browser prefers most.
 pub fn of(headers: &HeaderMap) -> Language {
     wanted(headers).unwrap_or_default()
 }
 
-/// The same; `None` where it wants none of them.
+/// The same; `None` if none is supported.
 pub fn wanted(headers: &HeaderMap) -> Option<Language> {
     let lines = headers.get_all(ACCEPT_LANGUAGE).into_iter().filter_map(|line| line.to_str().ok());
     let mut wanted: Vec<_> = lines.flat_map(|line| line.split(',')).filter_map(range).collect();
-    // Stable: of two that are wanted as much, the first counts.
+    // Stable: among equal preferences, the first counts.
     wanted.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     wanted.into_iter().map(|(_, language)| language).next()
 }
 
-/// `de-AT;q=0.8`
+/// Parses `de-AT;q=0.8`.
 fn range(range: &str) -> Option<(f32, Language)> {
     let (tag, weight) = range.split_once(';').unwrap_or((range, "q=1"));
     let weight: f32 = weight.trim().strip_prefix("q=")?.trim().parse().ok()?;

@@ -1,5 +1,5 @@
-//! Markdown as HTML that cannot act: raw HTML is shown, not run; links lead to the web or to mail,
-//! nowhere else; images become links, so that nothing is fetched by being shown.
+//! Renders Markdown as safe HTML: raw HTML is shown as text, links lead to the web or to mail only,
+//! and images become links, so that displaying them fetches nothing.
 
 use comrak::{
     Arena, Node, Options, format_html,
@@ -19,8 +19,8 @@ pub fn from_markdown(markdown: &str) -> String {
         tame(&arena, node);
     }
     let mut html = String::new();
-    format_html(root, &options, &mut html).expect("a String takes all that is written");
-    // Everything else that looks like this is escaped, so only the tags of links are met.
+    format_html(root, &options, &mut html).expect("writing to a String cannot fail");
+    // Everything else that looks like this is escaped, so only the tags of links match.
     html.replace("<a href=\"", "<a target=\"_blank\" rel=\"noopener noreferrer\" href=\"")
 }
 
@@ -31,7 +31,7 @@ fn options() -> Options<'static> {
     options.extension.autolink = true;
     options.extension.tasklist = true;
     options.render.escape = true;
-    // In a chat, a line that ends has ended.
+    // In a chat, line breaks are kept.
     options.render.hardbreaks = true;
     options
 }
@@ -77,7 +77,7 @@ fn leads_outside(url: &str) -> bool {
     parsed.is_ok_and(|url| matches!(url.scheme(), "http" | "https" | "mailto"))
 }
 
-/// Text in a page or in an attribute of it.
+/// Escapes text for a page or an attribute.
 pub fn escape(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
         match c {
@@ -92,7 +92,7 @@ pub fn escape(text: &str) -> String {
     })
 }
 
-/// A page in that language: first its words, then what they and the page are to be filled with.
+/// Renders a page in a language: first its texts, then the values of the texts and the page.
 pub fn page(page: &str, words: &Page, values: &[(&str, &str)]) -> String {
     let said = serde_json::to_value(words).unwrap_or_default();
     let kept: Vec<_> = values.iter().map(|(name, _)| (*name, format!("{{{{{name}}}}}"))).collect();
@@ -103,15 +103,14 @@ pub fn page(page: &str, words: &Page, values: &[(&str, &str)]) -> String {
     fill(&fill(page, &words), values)
 }
 
-/// A page in front of the chat: its title and what else its head has, then, from its heading on, what
-/// it says.
+/// Renders a page in front of the chat: its title and head, then its contents from the heading on.
 pub fn door(inner: &str, words: &Page, values: &[(&str, &str)]) -> String {
     let (title, content) = inner.split_at(inner.find("<h1>").unwrap_or_default());
     let whole = DOOR.replacen("<!-- title -->\n", title, 1);
     page(&whole.replacen("<!-- content -->\n", content, 1), words, values)
 }
 
-/// Fills the `{{names}}` of a page. What is filled in is escaped, and not looked at again.
+/// Fills the `{{names}}` of a page. Values are escaped and not expanded again.
 pub fn fill(page: &str, values: &[(&str, &str)]) -> String {
     let mut pieces = page.split("{{");
     let mut out = pieces.next().unwrap_or_default().to_owned();
@@ -156,7 +155,7 @@ mod tests {
         }
     }
 
-    /// The first tag that is not one of the few that we write, or that carries what it should not.
+    /// The first tag that is not one of the few that we write, or that has an unexpected attribute.
     fn acts(html: &str) -> Option<String> {
         let tag = regex::Regex::new("<[^>]*>").unwrap();
         let harmless = regex::Regex::new(

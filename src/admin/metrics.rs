@@ -1,4 +1,4 @@
-//! What Prometheus reads: counted since the start, and how things stand.
+//! Prometheus metrics: counters since the start, and gauges.
 
 use anyhow::Result;
 use axum::{
@@ -23,9 +23,9 @@ use crate::{
     worker::{session_cache::EVENTS_READ, think::LLM_SECONDS},
 };
 
-/// How often what was measured is put into its buckets, also if nobody reads it.
+/// How often measurements are aggregated into buckets, even if nobody scrapes them.
 const KEEP_EVERY: Duration = Duration::from_secs(10);
-/// From a quick tool to a question that stands for a day.
+/// From a fast tool to an approval that is open for a day.
 const BUCKETS: &[f64] =
     &[0.05, 0.25, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0, 7_200.0, 86_400.0];
 const OUTBOX: &str = "countersign_outbox_waiting";
@@ -47,49 +47,49 @@ pub enum Kind {
     Process,
 }
 
-/// Everything that is shown: name, kind, what it says.
+/// All metrics: name, kind, description.
 pub const METRICS: &[(&str, Kind, &str)] = &[
     (committed_metrics::TURNS, Kind::Counter, "Turns that have ended"),
-    (committed_metrics::STEPS, Kind::Counter, "Answers of models"),
-    (committed_metrics::TOOL_CALLS, Kind::Counter, "Calls of tools that have ended"),
-    (committed_metrics::TOOL_SECONDS, Kind::Histogram, "How long calls of tools took"),
-    (committed_metrics::ASKED, Kind::Counter, "Questions put to people"),
-    (committed_metrics::APPROVALS, Kind::Counter, "Questions that have ended"),
-    (committed_metrics::APPROVAL_SECONDS, Kind::Histogram, "How long questions stood"),
-    (committed_metrics::SENDS, Kind::Counter, "Tries to show something on a platform"),
+    (committed_metrics::STEPS, Kind::Counter, "Model replies"),
+    (committed_metrics::TOOL_CALLS, Kind::Counter, "Tool calls that have ended"),
+    (committed_metrics::TOOL_SECONDS, Kind::Histogram, "Duration of tool calls"),
+    (committed_metrics::ASKED, Kind::Counter, "Approvals requested"),
+    (committed_metrics::APPROVALS, Kind::Counter, "Approvals settled"),
+    (committed_metrics::APPROVAL_SECONDS, Kind::Histogram, "Time until approvals were settled"),
+    (committed_metrics::SENDS, Kind::Counter, "Attempts to send a message to a platform"),
     (
         committed_metrics::UNPARSED,
         Kind::Counter,
-        "Updates set aside: they could not be read or stored",
+        "Updates set aside because they could not be parsed or stored",
     ),
-    (UNREADABLE_ROWS, Kind::Counter, "Rows set aside: this release cannot read them"),
-    (committed_metrics::WEBHOOKS_IN, Kind::Counter, "Webhooks of other programs that have come"),
-    (committed_metrics::WEBHOOKS_OUT, Kind::Counter, "Tries to tell other programs"),
-    (committed_metrics::LLM_TOKENS, Kind::Counter, "Tokens, as providers count them"),
+    (UNREADABLE_ROWS, Kind::Counter, "Rows set aside because this release cannot read them"),
+    (committed_metrics::WEBHOOKS_IN, Kind::Counter, "Incoming webhooks"),
+    (committed_metrics::WEBHOOKS_OUT, Kind::Counter, "Attempts to deliver a webhook"),
+    (committed_metrics::LLM_TOKENS, Kind::Counter, "Tokens, as reported by providers"),
     (
         committed_metrics::LLM_COST,
         Kind::Counter,
-        "Millionths of your currency, by the prices of the models",
+        "Cost in millionths of your currency, at the configured prices",
     ),
     (EVENTS_READ, Kind::Counter, "Events read to bring sessions up to date"),
-    (LLM_SECONDS, Kind::Histogram, "How long models took to answer"),
-    (OUTBOX, Kind::Gauge, "What waits to be shown"),
-    (OUTBOX_AGE, Kind::Gauge, "How long the oldest of it has waited"),
-    (PENDING, Kind::Gauge, "Questions that nobody has answered yet"),
-    (PENDING_AGE, Kind::Gauge, "How long the oldest of them has stood"),
-    (NOTICES, Kind::Gauge, "What other programs are to be told"),
-    (NOTICES_AGE, Kind::Gauge, "How long the oldest of it has waited"),
-    (NOTICES_DEAD, Kind::Gauge, "What other programs never took, and nobody has settled"),
-    (LEASES, Kind::Gauge, "Leases that all nodes hold"),
-    (READY, Kind::Gauge, "Conversations that wait for a node"),
+    (LLM_SECONDS, Kind::Histogram, "Duration of model requests"),
+    (OUTBOX, Kind::Gauge, "Messages waiting in the outbox"),
+    (OUTBOX_AGE, Kind::Gauge, "Age of the oldest message waiting in the outbox"),
+    (PENDING, Kind::Gauge, "Open approvals"),
+    (PENDING_AGE, Kind::Gauge, "Age of the oldest open approval"),
+    (NOTICES, Kind::Gauge, "Webhook deliveries waiting"),
+    (NOTICES_AGE, Kind::Gauge, "Age of the oldest waiting webhook delivery"),
+    (NOTICES_DEAD, Kind::Gauge, "Dead webhook deliveries that were not replayed or dropped"),
+    (LEASES, Kind::Gauge, "Leases held by all nodes"),
+    (READY, Kind::Gauge, "Conversations waiting for a node"),
     (CHANNEL_UP, Kind::Gauge, "1 while this node listens on the channel"),
-    (SUSPENDED, Kind::Gauge, "1 while the platform of a channel cannot be sent to"),
-    ("process_resident_memory_bytes", Kind::Process, "Memory in use"),
-    ("process_open_fds", Kind::Process, "Open files and sockets"),
-    ("process_cpu_seconds_total", Kind::Process, "Time of all cores"),
+    (SUSPENDED, Kind::Gauge, "1 while sending to the platform of a channel is suspended"),
+    ("process_resident_memory_bytes", Kind::Process, "Resident memory"),
+    ("process_open_fds", Kind::Process, "Open file descriptors"),
+    ("process_cpu_seconds_total", Kind::Process, "CPU time of all cores"),
 ];
 
-/// What a counter says from the first moment on, so that a first time can be seen as a change.
+/// Label values that are initialised with 0, so that the first increment is visible as a change.
 const OUTCOMES: &[(&str, &[&str])] = &[
     (committed_metrics::TURNS, &["finished", "failed", "stopped"]),
     (committed_metrics::TOOL_CALLS, &["done", "failed", "denied", "withdrawn"]),
@@ -102,14 +102,14 @@ const OUTCOMES: &[(&str, &[&str])] = &[
     (committed_metrics::WEBHOOKS_OUT, &["sent", "failed", "dead"]),
 ];
 
-/// One for the process.
+/// One recorder per process.
 fn handle() -> &'static PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     HANDLE.get_or_init(|| {
         let builder = PrometheusBuilder::new().set_buckets(BUCKETS).expect("there are some");
         let recorder = builder.build_recorder();
         let handle = recorder.handle();
-        metrics::set_global_recorder(recorder).expect("nobody else has set one");
+        metrics::set_global_recorder(recorder).expect("no other recorder is set");
         for (name, kind, says) in METRICS {
             match kind {
                 Kind::Counter => metrics::describe_counter!(*name, *says),
@@ -122,7 +122,7 @@ fn handle() -> &'static PrometheusHandle {
     })
 }
 
-/// From here on it is counted.
+/// Initialises the counters.
 pub fn begin(gateway: &Gateway) {
     handle();
     for (name, outcomes) in OUTCOMES {
@@ -141,14 +141,15 @@ pub fn begin(gateway: &Gateway) {
     }
 }
 
-/// Keeps what is measured small, until the stop.
+/// Aggregates measurements until shutdown.
 pub async fn keep(gateway: Arc<Gateway>) {
     while tokio::time::timeout(KEEP_EVERY, gateway.stop.cancelled()).await.is_err() {
         handle().run_upkeep();
     }
 }
 
-/// For whoever asks from this machine; from elsewhere, or through a proxy, with the token.
+/// Serves the metrics to this machine; other machines, and requests through a proxy, need the
+/// token.
 pub async fn metrics(
     State(admin): State<Arc<Admin>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -192,14 +193,14 @@ fn show(figures: &Gauges) {
     metrics::gauge!(LEASES, "kind" => "duty").set(figures.duties as f64);
 }
 
-/// As the system tells it.
+/// Process metrics from the operating system.
 fn process() -> Result<String> {
     let pages = std::fs::read_to_string("/proc/self/statm")?;
     let pages: u64 = pages.split(' ').nth(1).unwrap_or_default().parse()?;
     let memory = pages * rustix::param::page_size() as u64;
     let files = std::fs::read_dir("/proc/self/fd")?.count();
     let stat = std::fs::read_to_string("/proc/self/stat")?;
-    // Behind the program's name, which may hold blanks.
+    // After the program's name, which may contain spaces.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let ticks: u64 = fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
     let cpu = ticks as f64 / rustix::param::clock_ticks_per_second() as f64;

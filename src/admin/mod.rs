@@ -1,25 +1,25 @@
-//! Shows and steers: the only place with axum. The web chat, sign-in, the API, webhooks, health.
+//! The HTTP server, and the only user of axum: web chat, sign-in, console, API, webhooks, health.
 //!
-//! - [`api`]: for programs
-//! - [`web_session`]: a one-time link becomes a session; whose session a request carries
-//! - [`oidc`], [`oidc_provider`]: signing in through the operator's issuer, and what that says
-//! - [`chat`]: the page, what a person writes and presses on it
-//! - [`participant`]: whoever is in a web chat
-//! - [`widget`], [`visitor`]: the web chat in pages of other sites, and who looks at it there
-//! - [`events`]: what an open page is told, as it happens
+//! - [`api`]: the API
+//! - [`web_session`]: signing in with a one-time link; browser sessions
+//! - [`oidc`], [`oidc_provider`]: signing in with an OpenID provider
+//! - [`chat`]: the page of the web chat, its messages and button presses
+//! - [`participant`]: a person in a web chat
+//! - [`widget`], [`visitor`]: the web chat in pages of other sites, and its visitors
+//! - [`events`]: the event stream of an open page
 //! - [`timeline`]: a conversation as the page shows it
-//! - [`files`]: downloads of what was shown
-//! - [`console`]: pages for operators, over the same functions
-//! - [`language`]: what a browser asks to be spoken to in
-//! - [`hosts`]: under which names it answers
-//! - [`markdown_html`]: Markdown as HTML that cannot act
-//! - [`security_headers`]: what every request passes and every answer carries
-//! - [`rate_limit`]: how often an address may do something
-//! - [`rules`]: guard rules, asked and changed
-//! - [`reload`]: the configuration is read again
-//! - [`webhooks`], [`health`]: for platforms and for operators
-//! - [`metrics`]: for Prometheus
-//! - [`problem`]: what a request is told that cannot be served
+//! - [`files`]: downloads of files that were sent
+//! - [`console`]: pages for operators, built on the functions of the API
+//! - [`language`]: parses `Accept-Language`
+//! - [`hosts`]: validates the `Host` header
+//! - [`markdown_html`]: renders Markdown as safe HTML
+//! - [`security_headers`]: checks of requests, and headers of all responses
+//! - [`rate_limit`]: rate limits by client address
+//! - [`rules`]: guard rules
+//! - [`reload`]: reloads the configuration
+//! - [`webhooks`], [`health`]: requests from platforms, and probes
+//! - [`metrics`]: Prometheus metrics
+//! - [`problem`]: error responses
 
 pub mod api;
 pub mod chat;
@@ -77,48 +77,48 @@ use crate::{
     worker::Worker,
 };
 
-/// The largest request body.
+/// The maximum size of a request body.
 const BODY_BYTES: usize = 1024 * 1024;
-/// How long requests under way may take to end after `stop`.
+/// How long running requests may take to finish after `stop`.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
-/// What the web server serves from.
+/// The state of the HTTP server.
 pub struct Admin {
     pub gateway: Arc<Gateway>,
     pub worker: Arc<Worker>,
-    /// The configuration, without its secrets.
+    /// The configuration, without secrets.
     pub configured: Value,
-    /// The web channels by their id; the first that is not for other sites is served at `/`.
+    /// The web channels by id; the first one that is not a widget is served at `/`.
     pub webs: BTreeMap<String, Arc<Web>>,
-    /// The name that the page gives the bot.
+    /// The bot's name on the pages.
     pub bot: String,
-    /// The demo model answers: the page says so.
+    /// Whether the demo model answers, in which case the page says so.
     pub demo: bool,
-    /// Tells the open pages of a person that something of theirs has changed.
+    /// Notifies the open pages of a person of a change.
     changed: broadcast::Sender<String>,
-    /// Where webhooks come in, by name.
+    /// The incoming webhooks, by name.
     inlets: BTreeMap<String, Inlet>,
-    /// Who is told of questions, and may answer them.
+    /// The subscriptions, which may decide approvals.
     subscriptions: BTreeMap<String, Subscription>,
-    /// What opens `/metrics` to other machines.
+    /// Allows other machines to read `/metrics`.
     metrics_token: Option<SecretString>,
     reloads: Option<Reloads>,
     visits: visitor::Visits,
-    /// Links that were wrong.
+    /// Limits invalid sign-in links.
     wrong: rate_limit::AddressLimit,
-    /// Who may say from where somebody comes.
+    /// The trusted proxies.
     proxies: rate_limit::Proxies,
-    /// Under which names requests may come.
+    /// The accepted host names.
     hosts: hosts::Hosts,
-    /// Who else may say who somebody is.
+    /// The OpenID provider.
     issuer: Option<oidc_provider::Issuer>,
-    /// Sign-ins that have begun there.
+    /// Limits sign-ins with the OpenID provider.
     begun: rate_limit::AddressLimit,
     stop: CancellationToken,
 }
 
 impl Admin {
-    /// `demo` says that the agent answers from a script, without a language model.
+    /// `demo`: the agent answers from a script, without a language model.
     pub fn new(worker: Arc<Worker>, webs: BTreeMap<String, Arc<Web>>, demo: bool) -> Self {
         let gateway = worker.gateway.clone();
         let (changed, _) = broadcast::channel(64);
@@ -148,59 +148,59 @@ impl Admin {
         }
     }
 
-    /// The same, showing that configuration.
+    /// Sets the configuration to show.
     pub fn configured(self, configured: Value) -> Self {
         Self { configured, ..self }
     }
 
-    /// A list of the configuration.
+    /// A list from the configuration.
     fn section<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>> {
         let section = self.configured.get(name).cloned().unwrap_or_else(|| json!([]));
         serde_json::from_value(section).with_context(|| format!("the configuration of {name}"))
     }
 
-    /// Takes secrets out of what is shown.
+    /// Redacts secrets in everything that is shown.
     pub fn redactor(&self) -> &Redactor {
         &self.worker.redactor
     }
 
-    /// The same with doors for webhooks.
+    /// Sets the incoming webhooks.
     pub fn taking(self, inlets: BTreeMap<String, Inlet>, teller: &Teller) -> Self {
         let subscriptions = teller.subscriptions.clone();
         Self { inlets, subscriptions, ..self }
     }
 
-    /// The same with metrics for whoever has the token.
+    /// Sets the token for metrics.
     pub fn measured(self, metrics_token: Option<SecretString>) -> Self {
         Self { metrics_token, ..self }
     }
 
-    /// The same, believing that issuer.
+    /// Sets the OpenID provider.
     pub fn believing(self, issuer: Option<oidc_provider::Issuer>) -> Self {
         Self { issuer, ..self }
     }
 
-    /// The same, behind these.
+    /// Sets the trusted proxies.
     pub fn behind(self, proxies: rate_limit::Proxies) -> Self {
         Self { proxies, ..self }
     }
 
-    /// The same, answering to these names besides those of this machine.
+    /// Sets the accepted host names, besides those of this machine.
     pub fn answering_to(self, hosts: hosts::Hosts) -> Self {
         Self { hosts, ..self }
     }
 
-    /// The role that hangs on what the issuer has said.
+    /// The role that depends on the claims of the OpenID provider.
     fn vouched(&self, session: &Session) -> Option<Role> {
         self.issuer.as_ref()?.role(session.claims.as_deref()?)
     }
 
-    /// The same, for an owner to have the configuration read again.
+    /// Allows owners to reload the configuration.
     pub fn reloading(self, reloads: Option<Reloads>) -> Self {
         Self { reloads, ..self }
     }
 
-    /// The same under another name.
+    /// Sets the bot's name.
     pub fn named(self, bot: impl Into<String>) -> Self {
         Self { bot: bot.into(), ..self }
     }
@@ -214,12 +214,12 @@ impl Admin {
     }
 }
 
-/// The one conversation that a person has with the web chat.
+/// The only conversation of a person in the web chat.
 fn place_of(person: &str) -> Place {
     Place { chat: person.to_owned(), thread: None, kind: PlaceKind::Private }
 }
 
-/// Serves until `stop`; then lets requests under way come to their end.
+/// Serves until `stop`, then lets running requests finish.
 pub async fn serve(
     admin: Arc<Admin>,
     listener: TcpListener,
@@ -230,13 +230,13 @@ pub async fn serve(
     let app = router(admin).into_make_service_with_connect_info::<SocketAddr>();
     let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
         stopped.cancelled().await;
-        // Open pages listen for ever: they are told to go.
+        // Event streams of open pages never end by themselves.
         ended.cancel();
     });
     tokio::select! {
         served = serving.into_future() => served.context("serving HTTP"),
         () = too_late(&stop) => {
-            tracing::warn!("HTTP requests that had not ended were cut off");
+            tracing::warn!("HTTP requests that did not finish in time were aborted");
             Ok(())
         }
     }
@@ -247,7 +247,7 @@ async fn too_late(stop: &CancellationToken) {
     let _ = tokio::time::timeout(ENDS_WITHIN, std::future::pending::<()>()).await;
 }
 
-/// What the pages of a chat ask.
+/// The requests of a chat page.
 fn talks() -> Router<Arc<Admin>> {
     Router::new()
         .route("/chat/events", get(events::events))
@@ -257,7 +257,7 @@ fn talks() -> Router<Arc<Admin>> {
 }
 
 fn router(admin: Arc<Admin>) -> Router {
-    // What a browser sends: it must come from our own pages.
+    // Requests of browsers, which must come from our own pages.
     let pages = Router::new()
         .route("/", get(chat::page))
         .route("/assets/{name}", get(chat::asset))

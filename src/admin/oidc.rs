@@ -1,4 +1,4 @@
-//! Signing in through the operator's issuer: sent there, sent back, signed in for half a day.
+//! Signing in with an OpenID provider: redirect, callback, and a session for half a day.
 
 use anyhow::Result;
 use axum::{
@@ -28,14 +28,14 @@ use crate::{
     texts::Page,
 };
 
-/// Where the issuer sends people back to, below the address in sign-in links.
+/// The path of the callback.
 pub const BACK: &str = "/sign-in/oidc/callback";
-/// So many sign-ins from one address within a minute, then it waits.
+/// The maximum number of sign-ins per minute from one address.
 pub const BEGUN_A_MINUTE: u32 = 20;
 const COOKIE_NAME: &str = "countersign_sign_in";
 /// How long signing in may take.
 const BEGUN_FOR: TimeDelta = TimeDelta::minutes(10);
-/// Then the issuer is asked again who is in which group.
+/// After that, the provider is asked again for group memberships.
 const SESSION_FOR: TimeDelta = TimeDelta::hours(12);
 
 const SIGNED_IN: &str = include_str!("web/signed_in.html");
@@ -68,7 +68,7 @@ pub async fn begin(
     Ok(([(SET_COOKIE, cookie)], Redirect::to(there.as_str())).into_response())
 }
 
-/// What the issuer sends back.
+/// The query of the callback.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct Back {
@@ -77,7 +77,7 @@ pub struct Back {
     error: Option<String>,
 }
 
-/// Only the browser that has begun can end it, once.
+/// Only the browser that began the sign-in can complete it, once.
 pub async fn end(
     State(admin): State<Arc<Admin>>,
     headers: HeaderMap,
@@ -90,7 +90,7 @@ pub async fn end(
         Some(secret) if has_begun(&admin, secret.clone()).await? => {
             known(&admin, issuer, &secret, back).await
         }
-        _ => Err(Trouble::Refused("this browser has begun no such sign-in".to_owned())),
+        _ => Err(Trouble::Refused("this browser did not begin such a sign-in".to_owned())),
     };
     let session = match ended {
         Ok(session) => session,
@@ -103,7 +103,7 @@ pub async fn end(
         (SET_COOKIE, session_cookie(&token, SESSION_FOR, is_secure(issuer))),
         (SET_COOKIE, begun_cookie(issuer, "", TimeDelta::zero())),
     ];
-    // A strict cookie goes along only where our own page leads.
+    // A strict cookie is sent only when navigating from our own page.
     let page = markdown_html::door(SIGNED_IN, words, &[("bot", &admin.bot), ("to", to)]);
     Ok((AppendHeaders(cookies), Html(page)).into_response())
 }
@@ -120,13 +120,13 @@ fn is_secure(issuer: &Issuer) -> bool {
     issuer.back.url().scheme() == "https"
 }
 
-/// The issuer leads back here from another site: a strict cookie would stay away.
+/// Not strict, because the callback is a navigation from another site.
 fn begun_cookie(issuer: &Issuer, secret: &str, lasts: TimeDelta) -> String {
     let (age, secure) = (lasts.num_seconds(), if is_secure(issuer) { "; Secure" } else { "" });
     format!("{COOKIE_NAME}={secret}; HttpOnly; SameSite=Lax; Path={BACK}; Max-Age={age}{secure}")
 }
 
-/// Uses it up.
+/// Redeems the secret of the sign-in.
 async fn has_begun(admin: &Admin, secret: String) -> Result<bool> {
     let (store, now) = (&admin.gateway.store, admin.gateway.clock.now());
     let begun = store.write("end to sign in", move |tx| {
@@ -144,7 +144,7 @@ async fn known(
 ) -> Result<Session, Trouble> {
     if let Some(error) = back.error {
         let error = channels::text::neutralise(&error);
-        return Err(Trouble::Refused(format!("the issuer says {error}")));
+        return Err(Trouble::Refused(format!("the provider returned {error}")));
     }
     issuer.end(secret, back.code, admin.gateway.clock.now()).await
 }
@@ -167,7 +167,7 @@ async fn begin_session(admin: &Admin, session: Session, role: Option<Role>) -> R
 }
 
 fn not_signed_in(admin: &Admin, words: &Page, trouble: &Trouble) -> Response {
-    tracing::warn!(problem = trouble.to_string(), "nobody was signed in");
+    tracing::warn!(problem = trouble.to_string(), "sign-in failed");
     let (status, text) = match trouble {
         Trouble::Silent(_) => (StatusCode::BAD_GATEWAY, words.sign_on.issuer_silent),
         Trouble::Refused(_) => (StatusCode::FORBIDDEN, words.sign_on.sign_in_failed),

@@ -1,9 +1,8 @@
-//! The operator's own issuer (OpenID Connect): where somebody is sent to sign in, and what is
-//! believed of what comes back. It is asked for its addresses and keys at each sign-in, so that
-//! neither grows old here.
+//! The OpenID provider: the redirect to it, and the verification of its response. Its endpoints and
+//! keys are fetched for each sign-in, so that they are never outdated.
 //!
-//! A sign-in that has begun is a secret in the cookie of the browser. State, nonce and the verifier
-//! of PKCE are derived from it; the database has its hash, so that it ends once, on whichever node.
+//! A sign-in in progress is a secret in a cookie of the browser. State, nonce and the PKCE verifier
+//! are derived from it. The database stores its hash, so that it completes once, on any node.
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
@@ -35,41 +34,41 @@ use crate::{
     },
 };
 
-/// More than this an issuer has no need to say.
+/// The maximum size of a response.
 const ANSWER_BYTES: usize = 1024 * 1024;
-/// The longest name that is shown.
+/// The maximum length of a displayed name.
 const NAME_CHARS: usize = 100;
 
-/// Whose word counts, and for what.
+/// The configuration of the provider.
 pub struct Issuer {
     pub issuer: IssuerUrl,
     pub client_id: ClientId,
     pub client_secret: Option<ClientSecret>,
-    /// What is asked for besides `openid`.
+    /// The scopes to request besides `openid`.
     pub scopes: Vec<Scope>,
     pub groups_claim: String,
-    /// By `sub:…`, `email:…` in lower case, or `group:…`.
+    /// Roles by `sub:…`, `email:…` in lower case, or `group:…`.
     pub roles: BTreeMap<String, Role>,
-    /// Where it sends people back to.
+    /// The callback URL.
     pub back: RedirectUrl,
     pub outside: Outside,
 }
 
-/// Why nobody is signed in.
+/// Why a sign-in failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// It may answer in a moment.
-    #[error("the issuer does not answer: {0}")]
+    /// The provider may answer in a moment.
+    #[error("the provider does not answer: {0}")]
     Silent(String),
-    /// Something is not as it must be.
+    /// A response is not valid.
     #[error("{0}")]
     Refused(String),
-    /// Nothing that it says of them is mapped to a role.
+    /// None of the claims maps to a role.
     #[error("{0} has no role")]
     Unmapped(String),
 }
 
-/// What else an ID token says.
+/// Further claims of an ID token.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct More {
     #[serde(flatten)]
@@ -86,7 +85,7 @@ type Fields = IdTokenFields<
     CoreJwsSigningAlgorithm,
 >;
 
-/// The library's client, with those claims.
+/// The library's client with those claims.
 type Asked = Client<
     More,
     CoreAuthDisplay,
@@ -108,7 +107,7 @@ type Asked = Client<
 >;
 
 impl Issuer {
-    /// Where the browser with that secret is to go.
+    /// The URL to which the browser with this secret is redirected.
     pub async fn begin(&self, secret: &str) -> Result<Url, Trouble> {
         let flow = AuthenticationFlow::<CoreResponseType>::AuthorizationCode;
         let challenge = PkceCodeChallenge::from_code_verifier_sha256(&verifier(secret));
@@ -119,7 +118,7 @@ impl Issuer {
         Ok(request.set_pkce_challenge(challenge).url().0)
     }
 
-    /// Who has come back with that code to the browser with that secret.
+    /// The person who returned with this code to the browser with this secret.
     pub async fn end(
         &self,
         secret: &str,
@@ -133,23 +132,26 @@ impl Issuer {
             RequestTokenError::Request(problem) => Trouble::Silent(problem.to_string()),
             other => refused(other),
         })?;
-        let token = answer.id_token().ok_or_else(|| refused("it gave no ID token"))?;
+        let token =
+            answer.id_token().ok_or_else(|| refused("the response contains no ID token"))?;
         let believes = client.id_token_verifier().set_time_fn(move || now);
         let claims = token.claims(&believes, &nonce(secret)).map_err(refused)?;
         self.session(claims)
     }
 
-    /// The highest role that hangs on what it has said.
+    /// The highest role that the claims map to.
     pub fn role(&self, claims: &[String]) -> Option<Role> {
         claims.iter().filter_map(|claim| self.roles.get(claim)).max().copied()
     }
 
-    /// What it says of its addresses and keys.
+    /// The provider's endpoints and keys.
     pub async fn discover(&self) -> Result<CoreProviderMetadata, Trouble> {
         let asked = CoreProviderMetadata::discover_async(self.issuer.clone(), self).await;
         asked.map_err(|error| match error {
             DiscoveryError::Request(problem) => Trouble::Silent(problem.to_string()),
-            DiscoveryError::Response(status, ..) => Trouble::Silent(format!("it says {status}")),
+            DiscoveryError::Response(status, ..) => {
+                Trouble::Silent(format!("the response has the status {status}"))
+            }
             other => refused(other),
         })
     }
@@ -163,7 +165,9 @@ impl Issuer {
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, ToolError> {
         let (head, body) = request.into_parts();
         let url = head.uri.to_string().parse();
-        let url = url.map_err(|_| ToolError::ExternalService("it names no address".to_owned()))?;
+        let url = url.map_err(|_| {
+            ToolError::ExternalService("the metadata contains no such endpoint".to_owned())
+        })?;
         let ask = Ask {
             method: head.method,
             url,
@@ -180,7 +184,7 @@ impl Issuer {
     fn session(&self, claims: &IdTokenClaims<More, CoreGenderClaim>) -> Result<Session, Trouble> {
         let sub = claims.subject().as_str();
         let person = format!("oidc:{sub}");
-        // What its owner may have written there by themselves is nobody's address.
+        // An unverified address may have been entered by anybody.
         let email = claims.email().filter(|_| claims.email_verified() == Some(true));
         let email = email.map(|email| email.as_str().to_owned());
         let user = claims.preferred_username().map(|user| user.as_str().to_owned());
@@ -203,7 +207,7 @@ impl Issuer {
     }
 }
 
-/// For the library.
+/// The HTTP client for the library.
 impl<'c> AsyncHttpClient<'c> for Issuer {
     type Error = ToolError;
     type Future = BoxFuture<'c, Result<HttpResponse, ToolError>>;
@@ -217,17 +221,17 @@ fn refused(why: impl ToString) -> Trouble {
     Trouble::Refused(channels::text::neutralise(&why.to_string()))
 }
 
-/// What the issuer is to bring back, so that it is known whose sign-in ends.
+/// The state, which identifies the sign-in.
 pub fn state(secret: &str) -> String {
     derived("state", secret)
 }
 
-/// What must stand in the ID token.
+/// The nonce that the ID token must contain.
 fn nonce(secret: &str) -> Nonce {
     Nonce::new(derived("nonce", secret))
 }
 
-/// What only the browser that began can show with the code.
+/// The PKCE verifier, which only the browser that began the sign-in can present.
 fn verifier(secret: &str) -> PkceCodeVerifier {
     PkceCodeVerifier::new(derived("verifier", secret))
 }

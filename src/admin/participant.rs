@@ -1,5 +1,5 @@
-//! Whoever talks in a web chat: somebody who is signed in, in the first one; a visitor of another
-//! site, in the one that this site shows.
+//! A person in a web chat: signed in, in the first web channel, or a visitor of another site, in
+//! the web channel for that site.
 
 use anyhow::Result;
 use axum::{
@@ -21,24 +21,24 @@ use super::{
 };
 use crate::{journal::event::Speaker, store::people::Session};
 
-/// Somebody, and the chat that they are in.
+/// A person, and their chat.
 pub struct Participant {
     pub channel: String,
     pub web: Arc<Web>,
     pub speaker: Speaker,
     pass: Pass,
-    /// From where, if they are a visitor.
+    /// The address of a visitor.
     from: Option<IpAddr>,
 }
 
-/// What lets them in.
+/// What grants access.
 enum Pass {
     Session(Signed),
     Visit(Visit),
 }
 
 impl Participant {
-    /// Whether what let them in has not ended meanwhile.
+    /// Whether the access is still valid.
     pub async fn is_still_let_in(&self, admin: &Admin) -> Result<bool> {
         match &self.pass {
             Pass::Session(signed) => signed.is_still_valid(admin).await,
@@ -46,7 +46,7 @@ impl Participant {
         }
     }
 
-    /// Holds a page open, if there is room for it: visitors are many, and cost them nothing.
+    /// Registers an open page, if the limit for visitors allows it.
     pub fn open(&self, admin: &Admin) -> Result<Option<Opened>, Problem> {
         let enter = |from| admin.visits.open.enter(from).ok_or_else(too_fast);
         self.from.map(enter).transpose()
@@ -80,7 +80,7 @@ fn too_fast() -> Problem {
     Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST)
 }
 
-/// Visitors come by a path that names their chat.
+/// The paths of visitors name their chat.
 impl FromRequestParts<Arc<Admin>> for Participant {
     type Rejection = Problem;
 

@@ -1,5 +1,4 @@
-//! What a request is told that cannot be served: a status and a sentence that says what to do, as
-//! RFC 9457 has it.
+//! Error responses as problem details (RFC 9457): a status and a sentence that says what to do.
 
 use axum::{
     body::Body,
@@ -17,7 +16,7 @@ use std::any::Any;
 use super::language;
 use crate::texts::{Language, Page};
 
-/// Which sentence of the page's words it is.
+/// Selects a text of the page.
 pub type Says = fn(&Page) -> &'static str;
 
 pub const TOO_LONG: Says = |page| page.too_long;
@@ -32,24 +31,24 @@ pub const FILE_GONE: Says = |page| page.file_gone;
 pub const TOO_FAST: Says = |page| page.too_fast;
 pub const FOREIGN: Says = |page| page.foreign;
 
-/// The media type of a problem.
+/// The media type of problem details.
 pub const PROBLEM: &str = "application/problem+json";
 
-/// An answer that is no success.
+/// An error response.
 #[derive(Debug, Clone)]
 pub struct Problem {
     status: StatusCode,
     text: Text,
 }
 
-/// What is said of it.
+/// The text of an error.
 #[derive(Debug, Clone)]
 pub enum Text {
     Says(Says),
-    /// In English: to a program.
+    /// In English, for programs.
     Messages(String),
     SignedOut,
-    /// What the log knows it by.
+    /// An internal error, with the reference of its log entry.
     Broken(String),
 }
 
@@ -80,12 +79,12 @@ impl Problem {
         Self { status: StatusCode::UNAUTHORIZED, text: Text::SignedOut }
     }
 
-    /// The request can be read, and cannot be done as it is.
+    /// The request is well-formed but cannot be carried out.
     pub fn unfit(text: impl Into<Text>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, text)
     }
 
-    /// It does not go with how things stand.
+    /// The request conflicts with the current state.
     pub fn conflict(text: impl Into<Text>) -> Self {
         Self::new(StatusCode::CONFLICT, text)
     }
@@ -94,12 +93,12 @@ impl Problem {
         self.status
     }
 
-    /// As JSON, in English.
+    /// The JSON body, in English.
     pub fn body(&self) -> String {
         self.told(Language::default())
     }
 
-    /// What to do about it, in a sentence.
+    /// What to do about it, in one sentence.
     pub fn detail(&self, language: Language) -> String {
         let page = &language.words().page;
         match &self.text {
@@ -126,11 +125,11 @@ impl Problem {
     }
 }
 
-/// Logged here, once; the person gets a reference to that line.
+/// Logged here, once; the person gets a reference to the log entry.
 impl From<anyhow::Error> for Problem {
     fn from(problem: anyhow::Error) -> Self {
         let reference = uuid::Uuid::new_v4().simple().to_string()[..8].to_owned();
-        tracing::error!(reference, problem = format!("{problem:#}"), "a request failed");
+        tracing::error!(reference, problem = format!("{problem:#}"), "request failed");
         Self { status: StatusCode::INTERNAL_SERVER_ERROR, text: Text::Broken(reference) }
     }
 }
@@ -167,7 +166,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Says what went wrong in the language that the browser asks for.
+/// Translates errors into the language that the browser accepts.
 pub async fn in_their_language(request: Request, next: Next) -> Response {
     let language = language::of(request.headers());
     let mut response = next.run(request).await;
@@ -181,7 +180,7 @@ pub async fn no_such_page() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE)
 }
 
-/// A panic is a fault of ours, and ends one request only.
+/// A panic is an internal error and ends only its request.
 pub fn panicked(panic: Box<dyn Any + Send>) -> Response {
     let words = panic.downcast_ref::<String>().map(String::as_str);
     let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");

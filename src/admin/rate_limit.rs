@@ -1,6 +1,5 @@
-//! How often an address may do something within a minute, and how much it has open: counted in
-//! memory, on each node by itself.
-//! And which address it is.
+//! Rate limits per client address, and limits on open connections; counted in memory, on each node.
+//! Also determines the client address behind proxies.
 
 use anyhow::{Context as _, Result};
 use axum::http::HeaderMap;
@@ -12,10 +11,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The most addresses remembered; a flood from more of them forgets the oldest minute.
+/// The maximum number of addresses; beyond it, the oldest minute is dropped.
 const ADDRESSES: usize = 10_000;
 
-/// What is counted, by address.
+/// Counts by address.
 #[derive(Debug)]
 pub struct AddressLimit {
     most: u32,
@@ -23,7 +22,7 @@ pub struct AddressLimit {
 }
 
 impl AddressLimit {
-    /// So often within a minute, then that address waits.
+    /// A limit per minute.
     pub fn of(most: u32) -> Self {
         Self { most, counts: Mutex::default() }
     }
@@ -52,7 +51,7 @@ impl AddressLimit {
         entry.1 += 1;
     }
 
-    /// Counts it, if there is room for it.
+    /// Counts a request, if it is within the limit.
     pub fn takes(&self, address: IpAddr, now: DateTime<Utc>) -> bool {
         let takes = !self.is_over(address, now);
         if takes {
@@ -62,7 +61,7 @@ impl AddressLimit {
     }
 }
 
-/// Whoever has one address of IPv6 has all that begin with the same 64 bits.
+/// An IPv6 client usually has a whole /64 network.
 fn whole(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -70,7 +69,7 @@ fn whole(address: IpAddr) -> IpAddr {
     }
 }
 
-/// How much an address has open at once, on this node.
+/// The number of open connections per address, on this node.
 #[derive(Debug)]
 pub struct Open {
     most: usize,
@@ -82,7 +81,7 @@ impl Open {
         Self { most, counts: Arc::default() }
     }
 
-    /// One more, until it is dropped; `None` where that is too much.
+    /// Registers a connection until dropped; `None` if there are too many.
     pub fn enter(&self, address: IpAddr) -> Option<Opened> {
         let address = whole(address);
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +94,7 @@ impl Open {
     }
 }
 
-/// One that is open.
+/// An open connection.
 #[derive(Debug)]
 pub struct Opened {
     counts: Arc<Mutex<HashMap<IpAddr, usize>>>,
@@ -112,17 +111,19 @@ impl Drop for Opened {
     }
 }
 
-/// Proxies whose word is believed on who asks. Only those that the configuration names: whoever runs a
-/// program on this machine could otherwise choose an address for each try.
+/// Trusted proxies, whose `X-Forwarded-For` is believed. Only configured ones count: otherwise a
+/// local program could choose an address for each attempt.
 #[derive(Debug, Default)]
 pub struct Proxies(Vec<IpNet>);
 
 impl Proxies {
-    /// Networks, or single addresses.
+    /// Parses networks and addresses.
     pub fn from_list(list: &[String]) -> Result<Self> {
         let net = |text: &String| {
             let net = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
-            net.with_context(|| format!("`{text}` is no network, as 10.0.0.0/8, and no address"))
+            net.with_context(|| {
+                format!("`{text}` is neither a network such as 10.0.0.0/8 nor an address")
+            })
         };
         list.iter().map(net).collect::<Result<_>>().map(Self)
     }
@@ -131,7 +132,7 @@ impl Proxies {
         self.0.iter().any(|net| net.contains(&address))
     }
 
-    /// Who asks: whom the last of them names in `X-Forwarded-For`, and who is none of them.
+    /// The client address: the last one in `X-Forwarded-For` that is not a trusted proxy.
     pub fn address(&self, peer: SocketAddr, headers: &HeaderMap) -> IpAddr {
         let lines = headers.get_all("x-forwarded-for").into_iter();
         let named: Vec<_> = lines.flat_map(|line| line.as_bytes().split(|b| *b == b',')).collect();

@@ -1,4 +1,4 @@
-//! The configuration is read again: asked for here, done by whoever runs the gateway.
+//! Requests to reload the configuration, carried out by the main loop of the gateway.
 
 use anyhow::{Context as _, Result, anyhow};
 use tokio::sync::{mpsc, oneshot};
@@ -6,21 +6,21 @@ use tokio::sync::{mpsc, oneshot};
 use super::Admin;
 use crate::store::audit::Fact;
 
-/// To read the configuration again.
+/// A request to reload the configuration.
 #[derive(Debug)]
 pub struct Reload {
-    /// For the audit, of who applies it; `None` only asks what would change.
+    /// The audit record of the person who applies it; `None` only asks what would change.
     pub fact: Option<Fact>,
-    /// What changes, a line each, or why nothing does.
+    /// The changes, one per line, or why there are none.
     pub answer: oneshot::Sender<Result<Vec<String>>>,
 }
 
-/// Where whoever runs the gateway is asked.
+/// The channel for reload requests.
 pub type Reloads = mpsc::Sender<Reload>;
 
-/// Asks, and waits for what came of it.
+/// Requests a reload and waits for its result.
 pub async fn ask(admin: &Admin, fact: Option<Fact>) -> Result<Vec<String>> {
-    let nobody = || anyhow!("this process cannot read its configuration again");
+    let nobody = || anyhow!("this process cannot reload its configuration");
     let (answer, answered) = oneshot::channel();
     let reloads = admin.reloads.as_ref().with_context(nobody)?;
     reloads.send(Reload { fact, answer }).await.map_err(|_| nobody())?;

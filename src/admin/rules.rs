@@ -1,4 +1,5 @@
-//! Guard rules for operators: asked, read in, changed, written out. What is changed is in the audit.
+//! Guard rules for operators: testing, importing, changing and exporting. Changes are recorded in
+//! the audit.
 
 use anyhow::{Result, bail, ensure};
 use chrono::{DateTime, Utc};
@@ -29,7 +30,7 @@ use crate::{
     worker::Worker,
 };
 
-/// A call that somebody wants judged, and its circumstances.
+/// A call to judge, and its circumstances.
 #[derive(Debug, Clone, Default)]
 pub struct Supposed {
     pub tool: String,
@@ -47,20 +48,21 @@ pub struct Explained {
     /// runs, asks, waits or refuses
     pub does: &'static str,
     pub why: Option<String>,
-    /// The rule that decides, if one matches, where it stands, and what it says
+    /// The rule that decides, if one matches, its origin and its action
     pub rule: Option<String>,
     pub origin: Option<Origin>,
     pub action: Option<Action>,
     pub severity: Severity,
-    /// The program of a shell command that it is about
+    /// The program of a shell command that the rule applies to
     pub program: Option<String>,
     /// What could not be evaluated
     pub unclear: Option<String>,
-    /// What else there is to know about the call
+    /// Further notes about the call
     pub notes: Vec<String>,
 }
 
-/// What the guard would do with the call, which rule decides, and why: by the same code.
+/// What the guard would do with the call, which rule decides, and why, determined by the same code
+/// that judges calls.
 pub async fn explain(worker: &Worker, supposed: Supposed) -> Result<Explained> {
     let agent = worker.agent(&supposed.agent).await?;
     let arguments = worker.toolbox.tidied(&supposed.tool, supposed.arguments);
@@ -72,14 +74,14 @@ pub async fn explain(worker: &Worker, supposed: Supposed) -> Result<Explained> {
             let tool = &supposed.tool;
             let note = match found {
                 Found::Unavailable { why } => format!("`{tool}` cannot be used: {why}"),
-                _ => format!("There is no tool `{tool}` now"),
+                _ => format!("There is currently no tool `{tool}`"),
             };
-            notes.push(format!("{note}; judged as one that acts."));
+            notes.push(format!("{note}; judged as a tool with side effects."));
             &unknown
         }
     };
     if let Err(problem) = agent.catalog.check(spec, &arguments) {
-        notes.push(format!("It would not be judged at all: {problem}."));
+        notes.push(format!("The guard would not judge this call: {problem}."));
     }
     let (_, document) = export(&worker.gateway.store).await?;
     let scene = GuardContext {
@@ -143,7 +145,7 @@ impl fmt::Display for Explained {
     }
 }
 
-/// A tool of which nothing is known but its name; the shell is one where it cannot be confined.
+/// A tool of which only the name is known; for a shell without sandbox.
 fn acting(name: &str) -> ToolSpec {
     ToolSpec {
         effect: EffectClass::AtMostOnce,
@@ -154,7 +156,7 @@ fn acting(name: &str) -> ToolSpec {
     }
 }
 
-/// The shipped rules, what each does and how grave it is.
+/// The shipped rules with their actions and severities.
 pub fn shipped_names() -> String {
     let told = shipped(&[]).into_iter().map(|rule| {
         let does = if rule.action == Action::Deny { "forbids" } else { "asks" };
@@ -168,20 +170,20 @@ pub async fn export(store: &Store) -> Result<(i64, RuleDocument)> {
     store.read(|tx| Box::pin(async move { stored::all(tx).await })).await
 }
 
-/// The names of all tools that a rule may be about.
+/// The names of all tools that a rule can apply to.
 pub fn tool_names(worker: &Worker) -> Vec<String> {
     let own = disclosure::TOOLS.into_iter().chain(delegation::TOOLS).map(str::to_owned);
     worker.toolbox.specs().into_iter().map(|spec| spec.name).chain(own).collect()
 }
 
-/// Reads a document: TOML, JSON or MateClaw's YAML. What cannot be used is refused with its name.
+/// Parses a document in TOML, JSON or MateClaw's YAML. Invalid rules are reported by name.
 pub fn read(form: &str, text: &str, tools: &[String]) -> Result<Imported> {
     let own = |document| Imported { document, notes: Vec::new() };
     let mut imported = match form {
         "toml" => own(toml::from_str(text)?),
         "json" => own(serde_json::from_str(text)?),
         "yaml" | "yml" => rule_import::mateclaw(text, tools)?,
-        _ => bail!("rules are read from toml, json, yaml"),
+        _ => bail!("rules can be in the formats toml, json and yaml"),
     };
     let rules = &mut imported.document.rules;
     for (entry, number) in rules.iter_mut().zip(1..) {
@@ -191,23 +193,23 @@ pub fn read(form: &str, text: &str, tools: &[String]) -> Result<Imported> {
     Ok(imported)
 }
 
-/// Which rules of the database come before that one and decide otherwise.
+/// The rules of the database that take precedence over this one and decide differently.
 pub async fn shadowing(store: &Store, name: &str) -> Result<Vec<String>> {
     let (_, document) = export(store).await?;
     Ok(rules::shadowing(&document.rules, name))
 }
 
-/// Whether the rule can be used.
+/// Validates a rule.
 pub fn check(rule: &RuleEntry) -> Result<()> {
     let name = rule.name.as_deref().unwrap_or_default();
     ensure!(!name.trim().is_empty(), "a rule in the database needs a name");
-    // One that is turned off is checked too.
+    // Disabled rules are validated as well.
     let enabled = RuleEntry { enabled: true, ..rule.clone() };
     compile(&[enabled], Origin::Database)?;
     Ok(())
 }
 
-/// Takes in a document, adding to what there is or instead of it; how many rules that were.
+/// Imports a document, adding to the existing rules or replacing them. Returns the number of rules.
 pub async fn take_in(
     store: &Store,
     document: RuleDocument,
@@ -235,16 +237,16 @@ pub async fn take_in(
     Ok(count)
 }
 
-/// What a rule is put over.
+/// What a stored rule may replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
     /// Nothing: its name must be free.
     New,
-    /// The one of its name, if there is one.
+    /// A rule with the same name, if there is one.
     Any,
 }
 
-/// Adds or changes a rule. `false`: its name is taken.
+/// Adds or changes a rule. Returns `false` if its name is taken.
 pub async fn put(
     store: &Store,
     entry: RuleEntry,
@@ -269,7 +271,7 @@ pub async fn put(
         .await
 }
 
-/// Whether there was a rule of that name.
+/// Deletes a rule. Returns whether it existed.
 pub async fn remove(store: &Store, name: String, (by, now): (&str, DateTime<Utc>)) -> Result<bool> {
     let by = by.to_owned();
     store

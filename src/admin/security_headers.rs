@@ -1,4 +1,4 @@
-//! What every request passes and every answer carries.
+//! Checks of all requests, and security headers of all responses.
 
 use axum::{
     extract::Request,
@@ -18,11 +18,11 @@ use super::problem::{FOREIGN, Problem};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// On an answer: other sites may show it in a frame, as far as its policy says.
+/// Marks a response that other sites may show in a frame, as far as its policy allows.
 #[derive(Debug, Clone, Copy)]
 pub struct Framed;
 
-/// The same for a page that these sites may show in a frame; its files it fetches by itself.
+/// The policy of a page that these sites may show in a frame; it fetches its files itself.
 pub fn policy_in(origins: &[String]) -> String {
     let framed = format!("frame-ancestors {}", origins.join(" "));
     POLICY
@@ -30,7 +30,7 @@ pub fn policy_in(origins: &[String]) -> String {
         .replace("img-src 'self'", "img-src 'self' blob:")
 }
 
-/// Sets what every answer carries, unless the answer says something stricter itself.
+/// Sets the headers of all responses, unless the response has stricter ones.
 pub async fn secure(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let defaults = [
@@ -52,7 +52,7 @@ pub async fn secure(request: Request, next: Next) -> Response {
     response
 }
 
-/// Refuses what another site made a browser send.
+/// Rejects requests that another site made a browser send.
 pub async fn own_pages_only(request: Request, next: Next) -> Response {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if reads || is_own(request.headers()) {
@@ -61,8 +61,8 @@ pub async fn own_pages_only(request: Request, next: Next) -> Response {
     Problem::new(StatusCode::FORBIDDEN, FOREIGN).into_response()
 }
 
-/// Browsers name the site that a request comes from; who names none is no browser, and carries no
-/// cookie that it was not given on purpose.
+/// Browsers name the site that a request comes from. A client that does not is not a browser, and
+/// sends only cookies that it was given on purpose.
 pub fn is_own(headers: &HeaderMap) -> bool {
     let text = |name: HeaderName| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
     if let Some(site) = text(HeaderName::from_static("sec-fetch-site")) {

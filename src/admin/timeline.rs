@@ -1,4 +1,4 @@
-//! A conversation as the page shows it: what was said and what was shown, in one order.
+//! A conversation as the page shows it: received and sent messages in one order.
 
 use anyhow::Result;
 use channels::{Choice, Outgoing, text};
@@ -19,12 +19,12 @@ use crate::{
     },
 };
 
-/// How much of the past a page shows at first, in rows of the outbox.
+/// How many outbox rows of the past a page shows initially.
 const PAST: usize = 400;
-/// How many rows are read to see what is new.
+/// How many rows are read to find new ones.
 const FRESH: usize = 50;
 
-/// One thing in its place.
+/// An item of the timeline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Item {
     pub id: String,
@@ -38,7 +38,7 @@ pub struct Item {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Shown {
-    /// `message` is the id that the page made.
+    /// `message` is the id that the page created.
     Said {
         text: String,
         message: String,
@@ -51,7 +51,7 @@ pub enum Shown {
         approval: String,
         choices: Vec<Choice>,
     },
-    /// Replaces the question of the same id.
+    /// Replaces the approval with the same id.
     Settled {
         html: String,
     },
@@ -64,22 +64,22 @@ pub enum Shown {
     },
 }
 
-/// What one page has been told, and what it has not.
+/// What one page has, and what it lacks.
 pub struct Timeline {
     channel: String,
     person: String,
     conversation: Option<ConversationId>,
-    /// What is shown already: its place and time, and the edit that it is in.
+    /// The rows that are shown: their place and time, and the edit that they have.
     shown: HashMap<String, Known>,
     heard: Seq,
-    /// There is more of the past than is shown.
+    /// Whether older messages are not shown.
     pub begins_late: bool,
 }
 
 struct Known {
     order: String,
     at: DateTime<Utc>,
-    /// The newest edit that the page has.
+    /// The latest edit that the page has.
     edit: String,
 }
 
@@ -100,7 +100,7 @@ impl Timeline {
         self.shown.contains_key(id)
     }
 
-    /// What has come or changed since the last time; all of it, the first time.
+    /// What is new or changed since the last call; everything, the first time.
     pub async fn news(&mut self, store: &Store) -> Result<Vec<Item>> {
         let first = self.conversation.is_none();
         let Some(conversation) = self.find(store).await? else { return Ok(Vec::new()) };
@@ -153,7 +153,7 @@ impl Timeline {
         items
     }
 
-    /// The row as the page shows it, if that is new to the page.
+    /// The row as the page shows it, if it is new to the page.
     fn show(&mut self, row: ShownRow) -> Option<Item> {
         if let Some(edited) = &row.edits {
             return self.edit(edited.as_str(), &row.id, row.what);
@@ -168,7 +168,8 @@ impl Timeline {
         Some(Item { id, order, at: row.created_at, what })
     }
 
-    /// An edit keeps the place of what it edits. What is older than the page, the page has not.
+    /// An edit is shown in the place of the edited row. The page ignores edits of rows that it does
+    /// not have.
     fn edit(&mut self, edited: &str, edit: &OutboxId, what: Outgoing) -> Option<Item> {
         let known = self.shown.get_mut(edited).filter(|k| k.edit.as_str() < edit.as_str())?;
         edit.as_str().clone_into(&mut known.edit);
@@ -184,7 +185,7 @@ async fn rows(store: &Store, conversation: &ConversationId, most: usize) -> Resu
     read.await
 }
 
-/// What was said comes before what was shown in answer to it; ids sort in the order of their making.
+/// Messages come before the replies to them; ids sort in order of creation.
 fn order(seq: Seq, rank: u8, id: &str) -> String {
     format!("{seq:019}.{rank}.{id}")
 }
@@ -194,7 +195,7 @@ fn shown(what: Outgoing) -> Option<Shown> {
         Outgoing::Text { markdown, .. } => {
             Shown::Text { html: markdown_html::from_markdown(&markdown) }
         }
-        // A settled question whose buttons stay is one, too.
+        // A settled approval with remaining buttons is shown as an approval.
         Outgoing::Question { markdown, approval, choices, .. }
         | Outgoing::Settled { markdown, approval: Some(approval), choices } => {
             Shown::Question { html: markdown_html::from_markdown(&markdown), approval, choices }

@@ -1,4 +1,4 @@
-//! Visitors, and the pass by which they are known again: who they are to us, until when, signed.
+//! Widget visitors, and the signed pass that identifies them: their id, and its expiry.
 
 use anyhow::Result;
 use axum::http::{HeaderMap, header::AUTHORIZATION};
@@ -20,21 +20,21 @@ use crate::{
     journal::event::{Speaker, VISITOR},
 };
 
-/// What the paths of visitors call their chat.
+/// The name of the chat in the paths of visitors.
 pub const CHANNEL: &str = "channel";
-/// Each visit lengthens it.
+/// Each visit extends it.
 pub const PASS_FOR: TimeDelta = TimeDelta::days(30);
 
-/// What is remembered of all visits: no more than how many there are at once.
+/// Limits for all visitors.
 pub struct Visits {
     key: OnceCell<Key>,
     /// New passes, by address.
     pub begun: AddressLimit,
-    /// Messages and presses, by address.
+    /// Messages and button presses, by address.
     pub did: AddressLimit,
-    /// Whatever else is asked for.
+    /// Other requests, by address.
     pub looked: AddressLimit,
-    /// Pages that are told what happens.
+    /// Open event streams, by address.
     pub open: Open,
 }
 
@@ -50,26 +50,26 @@ impl Default for Visits {
     }
 }
 
-/// Who a visitor is to us, and where.
+/// A visitor, and where they are.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Visit {
     pub channel: String,
     /// The site whose page they are on.
     pub origin: String,
     pub person: String,
-    /// In seconds.
+    /// In seconds since the Unix epoch.
     pub until: i64,
 }
 
 impl Visit {
-    /// Whether its time is not over, and that site may still show this chat.
+    /// Whether it has not expired, and the site may still show this chat.
     pub fn holds(&self, admin: &Admin) -> bool {
         let web = embedded(admin, &self.channel);
         let shown = web.is_some_and(|web| web.origins().contains(&self.origin));
         shown && admin.gateway.clock.now().timestamp() < self.until
     }
 
-    /// Named by the first letters of an id that says nothing of them.
+    /// Named by the first letters of an id that reveals nothing about them.
     pub fn speaker(&self, headers: &HeaderMap) -> Speaker {
         let id: String = self.person.chars().skip(VISITOR.len()).take(4).collect();
         let name = format!("{} {id}", language::of(headers).words().page.visitor);
@@ -87,12 +87,12 @@ impl Visit {
     }
 }
 
-/// The chat of that name, if other sites may show it.
+/// The chat with this name, if other sites may show it.
 pub fn embedded<'a>(admin: &'a Admin, channel: &str) -> Option<&'a Arc<Web>> {
     admin.webs.get(channel).filter(|web| !web.origins().is_empty())
 }
 
-/// The visit that a request shows a pass for, if it holds there.
+/// The visit that the pass of a request stands for, if it is valid.
 pub async fn visit(
     admin: &Admin,
     channel: &str,
@@ -107,7 +107,7 @@ pub async fn visit(
     Ok(visit.zip(embedded(admin, channel).cloned()))
 }
 
-/// The same on all nodes.
+/// The signing key, shared by all nodes.
 pub async fn key(admin: &Admin) -> Result<&Key> {
     let made = admin.visits.key.get_or_try_init(async || {
         let secret = admin.gateway.store.signing_key("visits", new_token()).await?;

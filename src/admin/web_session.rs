@@ -1,5 +1,5 @@
-//! Signing in: a one-time link becomes a session, once; whose session a request carries.
-//! [`super::oidc`] is the other way in.
+//! Signing in with a one-time link, and browser sessions. [`super::oidc`] is the other way to sign
+//! in.
 
 use anyhow::Result;
 use axum::{
@@ -23,7 +23,7 @@ use crate::{
 };
 
 const COOKIE_NAME: &str = "countersign_session";
-/// So many wrong links within a minute, then that address waits.
+/// The maximum number of invalid links per minute from one address.
 pub const WRONG_A_MINUTE: u32 = 10;
 const SESSION_FOR: TimeDelta = TimeDelta::days(30);
 
@@ -31,14 +31,14 @@ const SIGN_IN: &str = include_str!("web/sign_in.html");
 const SIGNED_OUT: &str = include_str!("web/signed_out.html");
 const ISSUER: &str = include_str!("web/issuer.html");
 
-/// Somebody who is signed in.
+/// A person who is signed in.
 pub struct Signed {
     pub session: Session,
     token: String,
 }
 
 impl Signed {
-    /// Whether the session has not ended meanwhile.
+    /// Whether the session is still valid.
     pub async fn is_still_valid(&self, admin: &Admin) -> Result<bool> {
         Ok(session_of(admin, &self.token).await?.is_some())
     }
@@ -54,7 +54,8 @@ impl FromRequestParts<Arc<Admin>> for Signed {
     }
 }
 
-/// Whose session that is. What an issuer has said counts only as long as a role hangs on it.
+/// The session with this token. A session from an OpenID provider counts only while its claims map
+/// to a role.
 pub async fn session_of(admin: &Admin, token: &str) -> Result<Option<Session>> {
     let (token, now) = (token.to_owned(), admin.gateway.clock.now());
     let store = &admin.gateway.store;
@@ -64,7 +65,7 @@ pub async fn session_of(admin: &Admin, token: &str) -> Result<Option<Session>> {
     Ok(session.filter(|one| one.claims.is_none() || admin.vouched(one).is_some()))
 }
 
-/// The session that a browser carries.
+/// The session cookie of a request.
 pub fn session_token(headers: &HeaderMap) -> Option<String> {
     cookie(headers, COOKIE_NAME)
 }
@@ -82,7 +83,7 @@ pub struct Token {
     token: String,
 }
 
-/// Uses nothing up: link previews and prefetching browsers come here too.
+/// Does not redeem the link, because link previews and prefetching browsers open it too.
 pub async fn page(
     State(admin): State<Arc<Admin>>,
     headers: HeaderMap,
@@ -90,12 +91,12 @@ pub async fn page(
 ) -> Response {
     let words = &language::of(&headers).words().page;
     let page = markdown_html::door(SIGN_IN, words, &[("bot", &admin.bot), ("token", &link.token)]);
-    // Under no-referrer a browser calls the origin of a form `null`, and the guard could not tell
-    // our own page from another's. This policy tells the origin to ourselves alone.
+    // With `no-referrer`, a browser sends `null` as the origin of a form, and our own page could
+    // not be told apart from others. This policy sends the origin to this server only.
     ([(REFERRER_POLICY, "same-origin")], Html(page)).into_response()
 }
 
-/// Uses the token up; from then on the cookie is the key.
+/// Redeems the link; from then on the cookie authenticates.
 pub async fn redeem(
     State(admin): State<Arc<Admin>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -104,7 +105,8 @@ pub async fn redeem(
 ) -> Result<Response, Problem> {
     let (now, address) = (admin.gateway.clock.now(), admin.proxies.address(peer, &headers));
     let words = &language::of(&headers).words().page;
-    // A right link lets in whatever others behind that address have tried: it cannot be guessed.
+    // A valid link is accepted whatever other clients behind the same address have tried, because
+    // it cannot be guessed.
     let session = if is_link(&admin, link.token.clone(), now).await? {
         exchange(&admin, link.token, now).await?
     } else {
@@ -115,7 +117,7 @@ pub async fn redeem(
             let page = told(&admin, StatusCode::TOO_MANY_REQUESTS, words, words.too_many_links);
             return Ok(([(RETRY_AFTER, "60")], page).into_response());
         }
-        tracing::warn!(%address, "a wrong sign-in");
+        tracing::warn!(%address, "invalid sign-in link");
         return Ok(told(&admin, StatusCode::FORBIDDEN, words, words.wrong_link));
     };
     let origin = headers.get(ORIGIN).and_then(|value| value.to_str().ok());
@@ -124,13 +126,13 @@ pub async fn redeem(
     Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response())
 }
 
-/// What the browser is to keep.
+/// The session cookie.
 pub fn session_cookie(session: &str, lasts: TimeDelta, is_secure: bool) -> String {
     let (age, secure) = (lasts.num_seconds(), if is_secure { "; Secure" } else { "" });
     format!("{COOKIE_NAME}={session}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}")
 }
 
-/// Whether that link works; only reads, so that wrong ones cost little.
+/// Whether the link is valid. Only reads, so that invalid links are cheap.
 async fn is_link(admin: &Admin, token: String, now: DateTime<Utc>) -> Result<bool> {
     let store = &admin.gateway.store;
     store.read(move |tx| Box::pin(async move { people::is_link(tx, &token, now).await })).await
@@ -161,7 +163,8 @@ pub fn new_token() -> String {
     hex::encode(bytes)
 }
 
-/// Ends the session everywhere, not only in this browser. A page without script is led to the door.
+/// Ends the session everywhere, not only in this browser. A page without script is redirected to
+/// the sign-in page.
 pub async fn sign_out(
     State(admin): State<Arc<Admin>>,
     headers: HeaderMap,
@@ -174,7 +177,7 @@ pub async fn sign_out(
             Box::pin(async move { people::revoke_session(tx, &token).await })
         })
         .await?;
-    // A page of that session is still open somewhere: it looks now.
+    // Other pages of the session check their access now.
     admin.changed.send(signed.session.person).ok();
     let cookie = [(SET_COOKIE, session_cookie("", TimeDelta::zero(), false))];
     let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -185,7 +188,7 @@ pub async fn sign_out(
     })
 }
 
-/// The page for who is not signed in: how to get a link, and what went wrong.
+/// The page for people who are not signed in: how to get a link, and what went wrong.
 pub fn told(admin: &Admin, status: StatusCode, words: &Page, text: &str) -> Response {
     let door = if admin.issuer.is_some() { ISSUER } else { "" };
     let page = SIGNED_OUT.replacen("<!-- issuer -->", door, 1);

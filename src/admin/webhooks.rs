@@ -1,4 +1,4 @@
-//! What platforms and other programs push to us: checked, committed, then answered.
+//! Requests that platforms and other programs push: verified, committed, then acknowledged.
 
 use axum::{
     Json,
@@ -25,8 +25,8 @@ use crate::gateway::{
     },
 };
 
-/// Who was told to stop takes in nothing more: what it knows as secrets may be of yesterday. Whoever
-/// pushes comes again.
+/// A gateway that is stopping accepts no more requests, since its secrets may be outdated. The
+/// sender will retry.
 pub async fn unless_stopped(
     State(admin): State<Arc<Admin>>,
     request: Request,
@@ -38,7 +38,7 @@ pub async fn unless_stopped(
     next.run(request).await
 }
 
-/// The answer has no body, but for a platform that asks whether we are there.
+/// The response has no body, except for a platform's verification request.
 pub async fn receive(
     State(admin): State<Arc<Admin>>,
     Path(id): Path<String>,
@@ -54,19 +54,19 @@ pub async fn receive(
     }
 }
 
-/// 200 only once it is committed. Who does not know the secret learns nothing: a channel without a
-/// webhook and a channel that does not exist look the same.
+/// Responds 200 only after the commit. A sender without the secret learns nothing: a channel
+/// without a webhook and a channel that does not exist look the same.
 async fn take(admin: &Admin, id: &str, request: &WebhookRequest) -> StatusCode {
     let Some(connected) = admin.gateway.channels.get(id) else { return StatusCode::NOT_FOUND };
     let incomings = match connected.channel.webhook(request).await {
         Ok(incomings) => incomings,
         Err(WebhookError::Absent) => return StatusCode::NOT_FOUND,
         Err(WebhookError::Forbidden) => {
-            tracing::warn!(channel.id = id, "a pushed request without the right secret");
+            tracing::warn!(channel.id = id, "pushed request with a wrong secret");
             return StatusCode::UNAUTHORIZED;
         }
         Err(WebhookError::Malformed(reason)) => {
-            tracing::warn!(channel.id = id, reason, "a pushed request that cannot be read");
+            tracing::warn!(channel.id = id, reason, "pushed request that cannot be parsed");
             return StatusCode::BAD_REQUEST;
         }
     };
@@ -75,7 +75,11 @@ async fn take(admin: &Admin, id: &str, request: &WebhookRequest) -> StatusCode {
         Ok(()) => StatusCode::OK,
         Err(problem) => {
             let problem = format!("{problem:#}");
-            tracing::error!(channel.id = id, problem, "not taken, will come again");
+            tracing::error!(
+                channel.id = id,
+                problem,
+                "could not store a pushed update; the platform will retry"
+            );
             StatusCode::SERVICE_UNAVAILABLE
         }
     }
@@ -87,8 +91,8 @@ fn pushed(headers: &HeaderMap, body: Bytes) -> WebhookRequest {
     WebhookRequest { headers: headers.collect(), body }
 }
 
-/// A webhook of another program. The same answer for what is new and for what has come before; the
-/// same for a name without a secret and for one that there is not.
+/// An incoming webhook. New and repeated requests get the same response, as do a wrong secret and
+/// an unknown name.
 pub async fn hook(
     State(admin): State<Arc<Admin>>,
     Path(name): Path<String>,
@@ -103,11 +107,11 @@ pub async fn hook(
         Taken::Yes => Json(json!({ "taken": true })).into_response(),
         Taken::Challenged(challenge) => Json(json!({ "challenge": challenge })).into_response(),
         Taken::Refused(refused) => {
-            tracing::warn!(webhook.name = name, reason = %refused, "a webhook was turned away");
+            tracing::warn!(webhook.name = name, reason = %refused, "webhook rejected");
             StatusCode::UNAUTHORIZED.into_response()
         }
         Taken::Unreadable(problem) => {
-            tracing::error!(webhook.name = name, problem, "its template does not fit");
+            tracing::error!(webhook.name = name, problem, "webhook template failed");
             StatusCode::UNPROCESSABLE_ENTITY.into_response()
         }
         Taken::TooFast(wait) => {
@@ -117,15 +121,15 @@ pub async fn hook(
     })
 }
 
-/// What the address of an answer carries besides its path.
+/// The query of a callback URL.
 #[derive(Debug, Deserialize)]
 pub struct Seal {
     until: i64,
     seal: String,
 }
 
-/// A question is decided by a program that was told of it. Only what is posted counts: who merely
-/// looks at an address decides nothing.
+/// A subscriber decides an approval with a callback URL. Only POST counts; opening the URL decides
+/// nothing.
 pub async fn answer(
     State(admin): State<Arc<Admin>>,
     Path((name, approval, choice)): Path<(String, String, Chosen)>,

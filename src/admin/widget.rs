@@ -1,8 +1,8 @@
-//! The web chat in pages of other sites, for visitors whom nobody knows.
+//! The web chat in pages of other sites, for anonymous visitors.
 //!
-//! A site that the channel's `origins` name gets a *pass* for each of its visitors: who they are to
-//! us, until when, signed. The page keeps it and hands it to the chat, which stands in a frame and
-//! shows it with every request; there is no cookie that another page could make a browser send.
+//! A site that the channel's `origins` lists gets a *pass* for each of its visitors: a signed id
+//! with an expiry. The page stores it and passes it to the chat, which runs in a frame and sends it
+//! with every request. There is no cookie that another page could make a browser send.
 
 use anyhow::Result;
 use axum::{
@@ -38,7 +38,7 @@ fn known<'a>(admin: &'a Admin, channel: &str) -> Result<&'a Arc<Web>, Problem> {
     embedded(admin, channel).ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT))
 }
 
-/// What a page of another site includes.
+/// The script that a page of another site includes.
 pub async fn script(headers: HeaderMap) -> Response {
     let words = &language::of(&headers).words().page;
     let said = json!({ "open": words.open_chat, "close": words.close_chat });
@@ -52,7 +52,7 @@ pub async fn script(headers: HeaderMap) -> Response {
     (headers, script).into_response()
 }
 
-/// The chat, in a frame of the sites that may show it, and of no other.
+/// The chat, which only the listed sites may show in a frame.
 pub async fn page(
     State(admin): State<Arc<Admin>>,
     Path(channel): Path<String>,
@@ -70,7 +70,7 @@ pub async fn page(
     Ok(response)
 }
 
-/// Gives a visitor a pass: the one that they had, for longer, or a new one.
+/// Issues a pass to a visitor, or extends theirs.
 pub async fn admit(
     State(admin): State<Arc<Admin>>,
     Path(channel): Path<String>,
@@ -96,7 +96,7 @@ pub async fn admit(
     Ok(shared(origin, Json(json!({ "pass": visit.sealed(key), "until": until }))))
 }
 
-/// What a browser asks before it lets a page of another site ask.
+/// The preflight request of a browser.
 pub async fn may_ask(
     State(admin): State<Arc<Admin>>,
     Path(channel): Path<String>,
@@ -111,12 +111,12 @@ pub async fn may_ask(
     Ok(shared(origin, (StatusCode::NO_CONTENT, allows)))
 }
 
-/// The site that asks, if it may show this chat.
+/// The requesting site, if it may show this chat.
 fn allowed(web: &Web, headers: &HeaderMap) -> Result<HeaderValue, Problem> {
     let origin =
         headers.get(ORIGIN).filter(|origin| web.origins().iter().any(|own| own == text(origin)));
     let refused =
-        "This site may not show the chat: its origin is not among the channel's `origins`.";
+        "This site may not show the chat: its origin is not listed in the channel's `origins`.";
     origin.cloned().ok_or_else(|| Problem::new(StatusCode::FORBIDDEN, refused))
 }
 
@@ -124,7 +124,7 @@ fn text(value: &HeaderValue) -> &str {
     value.to_str().unwrap_or_default()
 }
 
-/// An answer that scripts of this one site may read.
+/// A response that scripts of this site may read.
 fn shared(origin: HeaderValue, answer: impl IntoResponse) -> Response {
     let mut response = answer.into_response();
     response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);

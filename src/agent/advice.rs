@@ -1,11 +1,11 @@
-//! Settings of the guard that are weaker than they look, for operators.
+//! Warnings about guard settings that are weaker than they look, for operators.
 
 use super::{
     catalog::{Subject, ToolSpec},
     policy::{Action, Policy, Rule},
 };
 
-/// Warnings about a policy for these tools, each a sentence or two.
+/// The warnings about a policy and these tools, one or two sentences each.
 pub fn warnings(policy: &Policy, tools: &[ToolSpec]) -> Vec<String> {
     let is_shell = |tool: &&ToolSpec| {
         matches!(tool.subject, Some(Subject::Command(_))) && tool.unavailable.is_none()
@@ -16,12 +16,12 @@ pub fn warnings(policy: &Policy, tools: &[ToolSpec]) -> Vec<String> {
     unchecked.map(|tool| shell_warning(&tool.name)).collect()
 }
 
-/// What is said of a shell tool under `guard.default = "allow"`.
+/// The warning about a shell tool under `guard.default = "allow"`.
 pub fn shell_warning(tool: &str) -> String {
     format!(
-        "guard.default is \"allow\", and `{tool}` is available: every command runs that no rule \
-         knows. The shipped rules catch accidents and known tricks; they are not a security \
-         boundary. Set guard.default to \"ask\", or add a rule that asks about `{tool}`."
+        "guard.default is \"allow\", and `{tool}` is available: every command that no rule matches \
+            runs. The shipped rules catch accidents and known tricks; they are not a security \
+            boundary. Set guard.default to \"ask\", or add a rule that asks about `{tool}`."
     )
 }
 
@@ -48,7 +48,7 @@ mod tests {
     };
     use serde_json::json;
 
-    /// Finding 9: the shipped rules are no boundary where all else is allowed.
+    /// The shipped rules are no boundary if everything else is allowed.
     #[test]
     fn an_open_default_for_a_shell_is_warned_of() {
         let shell = ToolSpec {

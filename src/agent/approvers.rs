@@ -1,4 +1,5 @@
-//! Who may decide a question, as data: checked at every press, on what the platform vouches for.
+//! Who can decide an approval, as data. Checked for every vote, against roles that the platform
+//! reports.
 
 use anyhow::{Result, bail};
 use schemars::JsonSchema;
@@ -10,44 +11,44 @@ use crate::{
     texts::{Language, Messages},
 };
 
-/// Whose word counts, and how many of them have to agree.
+/// Whose votes count, and how many are needed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Approvers {
     /// Any of these.
     pub who: Vec<Who>,
-    /// So many different people have to say yes; one no is a no.
+    /// The number of different people who have to agree; one denial is enough to deny.
     pub needed: usize,
-    /// Not the one on whose behalf the agent acts, whatever else they are.
+    /// Excludes the requester, whatever other roles they have.
     pub but_requester: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
-    /// The person on whose behalf the agent acts, but for visitors: theirs is nobody's word.
+    /// The person on whose behalf the agent acts, except for visitors, who are not authenticated.
     Requester,
     /// Anybody who may talk to the bot in that place.
     Members,
-    /// Who administers the chat, by the platform's word.
+    /// Administrators of the chat, according to the platform.
     Admins,
     /// A numeric platform id, on any channel or on the one before a slash.
     Id(String),
-    /// A role that this bot has given, or one above it.
+    /// A role in this gateway, or a higher one.
     Role(Role),
     /// A role of the platform, by its id.
     PlatformRole(String),
 }
 
-/// Somebody who presses or types: nothing here can be chosen by themselves but the name.
+/// A person who votes. None of these values can be chosen by themselves except for the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Voter {
     pub speaker: Speaker,
     pub channel: String,
-    /// What this bot has made them.
+    /// Their role in this gateway.
     pub role: Option<Role>,
-    /// What the platform says they are in that place: `owner`, `admin`, ids of roles.
+    /// Their roles on the platform in that place: `owner`, `admin`, ids of roles.
     pub platform_roles: Vec<String>,
-    /// What they are spoken to in.
+    /// The language of replies to them.
     pub language: Language,
 }
 
@@ -58,7 +59,7 @@ impl Default for Approvers {
 }
 
 impl Approvers {
-    /// Whether that person's word counts on a question that the agent asks for `requester`.
+    /// Whether this person may decide an approval of `requester`.
     pub fn admit(&self, voter: &Voter, requester: &str) -> bool {
         if crash::planted("approvers") {
             return true;
@@ -71,19 +72,20 @@ impl Approvers {
             })
     }
 
-    /// Whether it matters that two accounts may be one person: several have to agree, or the
-    /// requester may not.
+    /// Whether it matters that two accounts may belong to one person: several people have to agree,
+    /// or the requester may not decide.
     pub fn counts_people(&self) -> bool {
         self.needed > 1 || self.but_requester
     }
 
-    /// Whether it rests on what only the platform knows.
+    /// Whether it depends on roles that only the platform knows.
     pub fn ask_the_platform(&self) -> bool {
         self.who.iter().any(|who| matches!(who, Who::Admins | Who::PlatformRole(_)))
     }
 
-    /// Whether their word counts whoever asks: others may not be let do by it what they would have
-    /// to be asked about, nor they themselves what another has to decide.
+    /// Whether this person may decide for every requester. Required for grants to everybody, which
+    /// would otherwise let others, or the person themselves, skip an approval that somebody else
+    /// has to give.
     pub fn admit_for_all(&self, voter: &Voter) -> bool {
         !self.but_requester && self.who.iter().any(|who| who.is(voter))
     }
@@ -98,7 +100,7 @@ impl Voter {
         self.role == Some(Role::Owner)
     }
 
-    /// Whether they run the chat that they are in.
+    /// Whether they administer the chat.
     pub fn administers(&self) -> bool {
         self.platform_roles.iter().any(|role| role == "owner" || role == "admin")
     }
@@ -128,7 +130,7 @@ impl Who {
                 Some(("role", name)) => match Role::parse(name) {
                     Some(role) => Self::Role(role),
                     None => bail!(
-                        "`{name}` is no role; there are viewer, member, approver, operator and owner"
+                        "`{name}` is not a role; use viewer, member, approver, operator or owner"
                     ),
                 },
                 Some(("platform_role", id)) if !id.is_empty() => Self::PlatformRole(id.into()),
@@ -139,8 +141,8 @@ impl Who {
                     Self::Id(text.into())
                 }
                 _ => bail!(
-                    "`{text}` names nobody; write requester, members, admins, others, a numeric \
-                     id, <channel>/<id>, role:<name> or platform_role:<id>"
+                    "`{text}` is not an approver; use requester, members, admins, others, a \
+                        numeric id, <channel>/<id>, role:<name> or platform_role:<id>"
                 ),
             },
         })
@@ -162,11 +164,11 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && !text.contains(char::is_whitespace)
 }
 
-/// As an operator writes it: a word, a list of words, or a table.
+/// As written in the configuration: a word, a list of words, or a table.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "write a word, a list of words, or { who = [\"admins\"], needed = 2, but_requester = true }"
+    expecting = "use a word, a list of words, or { who = [\"admins\"], needed = 2, but_requester = true }"
 )]
 enum Written {
     Word(String),
@@ -208,7 +210,7 @@ impl TryFrom<Written> for Approvers {
         }
         let named = who.iter().all(|who| matches!(who, Who::Id(_) | Who::Requester));
         if named && needed > who.len() {
-            bail!("nobody could decide: {needed} have to agree, and only {} are named", who.len());
+            bail!("nobody could decide: {needed} have to agree, but only {} are named", who.len());
         }
         Ok(Self { who, needed, but_requester })
     }
@@ -244,7 +246,7 @@ mod tests {
         }
     }
 
-    /// On ids and on what the platform and the bot vouch for; never on a name.
+    /// Decided by ids and by roles of the platform and the gateway, never by a name.
     /// Proves A13.
     #[test]
     fn whose_word_counts() {
@@ -280,7 +282,8 @@ mod tests {
         }
     }
 
-    /// What anybody on the internet asks for is not theirs to allow, unless members may.
+    /// An approval that an anonymous visitor requested cannot be decided by the visitor, unless
+    /// members may decide.
     /// Proves A13.
     #[test]
     fn a_visitor_does_not_decide_as_the_requester() {

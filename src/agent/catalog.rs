@@ -1,4 +1,4 @@
-//! What the agent can do: its tools and skills as data.
+//! The tools and skills of an agent, as data.
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
@@ -17,11 +17,11 @@ use super::{
 };
 use crate::texts;
 
-/// Everything there is to use: tools, checked and in their order, and skills.
+/// Validated tools in order, and skills.
 #[derive(Clone)]
 pub struct Catalog {
     tools: Vec<Listed>,
-    /// Why they cannot be used here, by name.
+    /// Unavailable tools by name, with the reasons.
     unavailable: BTreeMap<String, String>,
     skills: Vec<Skill>,
     pub(super) coworkers: Vec<Coworker>,
@@ -29,7 +29,7 @@ pub struct Catalog {
     enable_tool: ToolSpec,
     find_tool: ToolSpec,
     load_skill: ToolSpec,
-    /// Whether `load_skill` is there; without it the prompt holds the skills themselves.
+    /// Whether the agent has `load_skill`; otherwise the prompt contains the skills.
     loads_skills: bool,
     mode: Disclosure,
 }
@@ -40,21 +40,21 @@ struct Listed {
     arguments: Validator,
 }
 
-/// What a skill begins with.
+/// The main file of a skill.
 pub const MAIN_FILE: &str = "SKILL.md";
 
-/// Know-how, loaded by the model when it needs it.
+/// A skill, which the model loads when it needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
     pub name: String,
     pub description: String,
-    /// By path within the skill; `SKILL.md` is the main one.
+    /// By path within the skill; `SKILL.md` is the main file.
     pub files: BTreeMap<String, String>,
-    /// It is other people's word: to load it taints.
+    /// Whether it is untrusted content, so that loading it taints the conversation.
     pub foreign: bool,
 }
 
-/// An agent that others can give work to.
+/// An agent that others can delegate work to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coworker {
     pub id: String,
@@ -62,7 +62,7 @@ pub struct Coworker {
     pub description: String,
 }
 
-/// What a call's tool name stands for.
+/// What the tool name of a call refers to.
 #[derive(Debug, PartialEq)]
 pub enum Found<'a> {
     Tool(&'a ToolSpec),
@@ -72,18 +72,18 @@ pub enum Found<'a> {
     Unavailable {
         why: &'a str,
     },
-    /// At most three names that are close.
+    /// At most three similar names.
     Nothing {
         near: Vec<String>,
     },
 }
 
-/// Why a tool cannot be listed.
+/// Why a tool cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CatalogError {
-    #[error("two tools are called `{0}`")]
+    #[error("two tools have the name `{0}`")]
     Twice(String),
-    #[error("the parameters of `{tool}` are no JSON Schema: {problem}")]
+    #[error("the parameters of `{tool}` are not a valid JSON Schema: {problem}")]
     Schema { tool: String, problem: String },
 }
 
@@ -126,7 +126,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// The same, disclosed in this way.
+    /// Sets the disclosure mode.
     pub fn disclosing(mut self, mode: Disclosure) -> Self {
         if mode.is_at_once(self.extensions().count()) {
             for listed in &mut self.tools {
@@ -138,19 +138,19 @@ impl Catalog {
         self
     }
 
-    /// The same, with or without `load_skill`.
+    /// Sets whether skills are loaded by tool.
     pub fn loading_skills(mut self, by_tool: bool) -> Self {
         self.loads_skills = by_tool;
         self
     }
 
-    /// The same, with agents to delegate to, by whatever tools it has for that.
+    /// Adds agents to delegate to, and the tools for that.
     pub fn with_coworkers(mut self, coworkers: Vec<Coworker>) -> Self {
         self.coworkers = coworkers;
         self
     }
 
-    /// The same with these changes: what `change` does not keep is not there.
+    /// Applies `change` to all tools, and removes those for which it returns `false`.
     #[must_use]
     pub fn arranged(&self, mut change: impl FnMut(&mut ToolSpec) -> bool) -> Self {
         let mut arranged = self.clone();
@@ -174,7 +174,7 @@ impl Catalog {
         }
     }
 
-    /// The name of the tool that is meant; what is like none stays as it is.
+    /// The canonical name of the tool that is meant; an unknown name is returned unchanged.
     pub fn meant(&self, name: &str) -> String {
         let names = disclosure::TOOLS.into_iter().chain(self.names());
         let names = names.chain(self.unavailable.keys().map(String::as_str));
@@ -186,9 +186,9 @@ impl Catalog {
         self.tools.iter().map(|t| t.spec.name.as_str())
     }
 
-    /// What the prompt carries as schemas: the core tools, `enable_tool` with the directory, then
-    /// what was enabled, in that order. So neither what is enabled nor another directory changes
-    /// what stands before.
+    /// The tools whose schemas are in the prompt: the core tools, `enable_tool` with the tool
+    /// listing, then the enabled ones in that order. Enabling a tool or changing the listing
+    /// therefore leaves the beginning of the prompt unchanged.
     pub fn disclosed<'a>(&'a self, enabled: &'a [String]) -> Vec<&'a ToolSpec> {
         let mut specs = Vec::new();
         if self.loads_skills && !self.skills.is_empty() {
@@ -207,12 +207,12 @@ impl Catalog {
         specs
     }
 
-    /// The tools that are not in every prompt.
+    /// The tools whose schemas are not in every prompt.
     pub fn extensions(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().map(|t| &t.spec).filter(|s| s.tier == Tier::Extension)
     }
 
-    /// Whether there are too many of them for a line each.
+    /// Whether there are too many tools for a line each.
     pub fn is_large(&self) -> bool {
         self.extensions().nth(disclosure::LISTED).is_some()
     }
@@ -225,7 +225,7 @@ impl Catalog {
         self.loads_skills
     }
 
-    /// Whether the arguments fit the tool's schema; the error names the path.
+    /// Validates the arguments against the tool's schema; the error names the path.
     pub fn check(&self, spec: &ToolSpec, arguments: &Value) -> Result<(), String> {
         if !arguments.is_object() {
             return Err("Arguments must be a JSON object; what came could not be parsed".into());
@@ -236,7 +236,8 @@ impl Catalog {
         fits(&listed.arguments, arguments)
     }
 
-    /// The names that an `enable_tool` call asks for: all of them can be enabled, or none is.
+    /// The names that an `enable_tool` call requests. Either all of them can be enabled, or none
+    /// is.
     pub fn enabling(&self, arguments: &Value) -> Result<Vec<String>, String> {
         let wanted: Vec<_> =
             disclosure::names_in(arguments).iter().map(|name| self.meant(name)).collect();
@@ -253,7 +254,7 @@ impl Catalog {
         Ok(wanted.into_iter().filter(|n| self.extensions().any(|s| s.name == *n)).collect())
     }
 
-    /// What a `find_tool` call finds, the best first.
+    /// The tools that a `find_tool` call finds, best match first.
     pub fn finding(&self, arguments: &Value) -> Result<Vec<&ToolSpec>, String> {
         let query = disclosure::query_in(arguments);
         if query.is_empty() {
@@ -264,7 +265,7 @@ impl Catalog {
         Ok(found.map(|place| extensions[place]).collect())
     }
 
-    /// What a `load_skill` call asks for: the skill, and the text of its file.
+    /// The skill and file contents that a `load_skill` call requests.
     pub fn loading(&self, arguments: &Value) -> Result<(&Skill, String), String> {
         let text = |key: &str| arguments.get(key).and_then(Value::as_str);
         let name = text("name").or_else(|| text("skillName")).unwrap_or_default();
@@ -283,7 +284,7 @@ impl Catalog {
             format!("The skill `{name}` has no file `{file}`. It has: {}.", files(""))
         })?;
         let from = arguments.get("line").and_then(Value::as_u64).unwrap_or(1).max(1) as usize;
-        let (part, next) = stretch(content, from);
+        let (part, next) = lines_from(content, from);
         let line = if from > 1 { format!(" line=\"{from}\"") } else { String::new() };
         let mut text = format!("<skill name=\"{name}\" file=\"{file}\"{line}>\n{part}\n</skill>");
         if let Some(next) = next {
@@ -297,11 +298,11 @@ impl Catalog {
     }
 }
 
-/// So many characters of a skill's file are loaded at once.
+/// The maximum number of characters of a skill's file that are loaded at once.
 const LOADED_CHARS: usize = 16_000;
 
-/// The whole lines from that one on that are loaded at once, and the number of the next one.
-fn stretch(content: &str, from: usize) -> (String, Option<usize>) {
+/// The whole lines from `from` on that are loaded at once, and the number of the next line.
+fn lines_from(content: &str, from: usize) -> (String, Option<usize>) {
     let (mut text, mut left) = (String::new(), LOADED_CHARS);
     for (number, line) in (1..).zip(content.split_inclusive('\n')).skip(from - 1) {
         match left.checked_sub(line.chars().count()) {
@@ -324,8 +325,8 @@ impl std::fmt::Debug for Catalog {
     }
 }
 
-/// Whether the arguments fit the schema. What is wrong, and where: `/rows/0: Missing 'name'
-/// parameter`.
+/// Validates arguments against a schema. An error says what is wrong and where: `/rows/0: Missing
+/// 'name' parameter`.
 pub fn fits(schema: &Validator, arguments: &Value) -> Result<(), String> {
     if holds_nul(arguments) {
         return Err("The arguments contain a NUL character (U+0000)".into());
@@ -334,8 +335,8 @@ pub fn fits(schema: &Validator, arguments: &Value) -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
 }
 
-/// Whether there is a NUL in any text. It is shown as nothing and cannot be stored everywhere: a
-/// person would not see what runs.
+/// Whether any text contains a NUL character. It is invisible, so a person would not see what runs,
+/// and not all databases can store it.
 fn holds_nul(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
@@ -352,7 +353,7 @@ fn fault(error: &ValidationError<'_>) -> String {
         ValidationErrorKind::Required { property } => {
             format!("Missing '{}' parameter", property.as_str().unwrap_or_default())
         }
-        // Not endless, as it may quote what was sent.
+        // Truncated, because it may quote the arguments.
         _ => error.to_string().chars().take(300).collect(),
     };
     match error.instance_path().as_str() {

@@ -1,4 +1,4 @@
-//! When a dialogue has grown too long for the model, and where to cut it.
+//! When a dialogue has become too long for the model, and where to cut it.
 
 use super::limits::Budget;
 use crate::journal::{
@@ -6,42 +6,42 @@ use crate::journal::{
     session::{Item, Session},
 };
 
-/// How many of the newest items stay as they are.
+/// How many of the newest items are kept.
 const KEPT: usize = 6;
 
-/// What the model is told when it summarises.
+/// The instruction for a summary.
 pub const INSTRUCTION: &str = "Summarise the conversation so far for yourself: it will replace \
     what you see above. Keep every fact, decision, name, number, path and open task, and what \
     matters in pictures; leave out pleasantries and superseded drafts. Write plain prose or a list, \
     nothing else.";
 
-/// The event up to which to summarise, when the prompt is over its budget.
+/// The event up to which to summarise, if the prompt exceeds its budget.
 pub fn due(session: &Session, budget: &Budget) -> Option<Seq> {
     (estimated_tokens(session) > budget.context_tokens).then(|| cut(session)).flatten()
 }
 
-/// The event up to which a summary can stand for all: the newest items stay, a reply is never
-/// separated from what it answers to.
+/// The event up to which a summary can replace everything: the newest items are kept, and a reply
+/// is never separated from the message that it answers.
 pub fn cut(session: &Session) -> Option<Seq> {
     let place = session.items.len().checked_sub(KEPT.min(session.items.len() / 2))?;
     let upto = session.items.get(..place)?.last()?.seq();
     (upto > 0).then_some(upto)
 }
 
-/// Half of what stands up to `upto`, if there is less.
+/// Half of the dialogue up to `upto`, if it can be divided.
 pub fn less(session: &Session, upto: Seq) -> Option<Seq> {
     let old: Vec<_> = session.items.iter().map(Item::seq).filter(|seq| *seq <= upto).collect();
     old.get(old.len() / 2).copied().filter(|seq| 0 < *seq && *seq < upto)
 }
 
-/// Four characters to a token: good enough to decide, never used to bill.
+/// Four characters per token: sufficient for this decision, never used for billing.
 pub fn estimated_tokens(session: &Session) -> u64 {
     let bytes: usize = session.items.iter().map(size).sum();
     let pictures: usize = session.items.iter().map(|item| item.views().count()).sum();
     bytes as u64 / 4 + pictures as u64 * PICTURE_TOKENS
 }
 
-/// What vendors count for a picture of the size in which it is shown.
+/// The tokens that providers count for a picture of the size that is shown.
 const PICTURE_TOKENS: u64 = 1_600;
 
 fn size(item: &Item) -> usize {

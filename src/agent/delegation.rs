@@ -1,7 +1,7 @@
-//! Sub-agents: who there is to delegate to, and what a call orders of them.
+//! Sub-agents: the agents to delegate to, and the tasks that a call delegates.
 //!
-//! Such a call is judged like any other; when it may run, nothing runs: it begins conversations
-//! whose place is this one, and their answers end it.
+//! Such a call is judged like any other. When it is cleared, no tool runs: it starts conversations
+//! in the same place, whose answers end the call.
 
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -12,20 +12,20 @@ use crate::{
     texts,
 };
 
-/// Sub-agents of sub-agents of sub-agents; these do their work themselves.
+/// The maximum depth of sub-agents, which then have to do the work themselves.
 pub const DEPTH: u32 = 3;
-/// Tasks of one call.
+/// The maximum number of tasks in one call.
 pub const AT_ONCE: usize = 8;
-/// Those that may be at work for one conversation of people, at any depth.
+/// The maximum number of running sub-agents per conversation, at any depth.
 pub const AT_WORK: usize = 16;
-/// The longest answer of a sub-agent; the whole of a longer one is in a file.
+/// The maximum length of a sub-agent's answer; a longer one is stored in a file.
 pub const ANSWER_CHARS: usize = 4_000;
 
-/// What becomes of a call that may run.
+/// What a cleared call does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     Tasks(Vec<Task>),
-    /// It is answered at once.
+    /// Answered immediately.
     Told(String),
     Refused(String),
 }
@@ -33,10 +33,10 @@ pub enum Order {
 const DELEGATE: &str = "delegate";
 const ASK_COWORKER: &str = "ask_coworker";
 const LIST_AGENTS: &str = "list_agents";
-/// Names that no other tool may have.
+/// Reserved tool names.
 pub const TOOLS: [&str; 3] = [DELEGATE, ASK_COWORKER, LIST_AGENTS];
 
-/// What this call orders, if it is one of these. `depth` says how many agents stand above.
+/// The tasks of this call, if it is one of these tools. `depth` is the number of agents above.
 pub fn order(call: &Call, coworkers: &[Coworker], depth: u32) -> Option<Order> {
     if coworkers.is_empty() {
         return None;
@@ -60,7 +60,7 @@ pub fn order(call: &Call, coworkers: &[Coworker], depth: u32) -> Option<Order> {
     Some(tasks.map_or_else(Order::Refused, Order::Tasks))
 }
 
-/// In this spelling, and in those of other programs.
+/// Accepts our parameter names and those of other programs.
 fn task(asked: &Value, coworkers: &[Coworker]) -> Result<Task, String> {
     let text = |keys: &[&str]| {
         let found = keys.iter().find_map(|key| asked.get(key)?.as_str());
@@ -95,17 +95,17 @@ fn listed(coworkers: &[Coworker]) -> String {
     coworkers.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The tools with which an agent gives work to these, if there are any. They change nothing by themselves: what a
-/// sub-agent does is judged when it does it.
+/// The tools for delegating work to these agents, if there are any. They have no side effects
+/// themselves: what a sub-agent does is judged when it does it.
 pub fn specs(coworkers: &[Coworker]) -> Vec<ToolSpec> {
     if coworkers.is_empty() {
         return Vec::new();
     }
     let who = listed(coworkers);
     let text = |says: &str| json!({ "type": "string", "description": says });
-    let agent = text("Its name");
-    let task = text("What to do, with everything that the agent has to know for it");
-    let context = text("What is known already");
+    let agent = text("The name of the agent");
+    let task = text("What to do, with all information that the agent needs");
+    let context = text("What is already known");
     let delegate = json!({
         "type": "object",
         "properties": {
@@ -115,7 +115,7 @@ pub fn specs(coworkers: &[Coworker]) -> Vec<ToolSpec> {
             "tasks": {
                 "type": "array",
                 "maxItems": AT_ONCE,
-                "description": "Instead of one task, several, which are done side by side",
+                "description": "Several tasks instead of one, which run in parallel",
                 "items": {
                     "type": "object",
                     "properties": { "agent": agent, "task": task, "context": context },
@@ -128,7 +128,7 @@ pub fn specs(coworkers: &[Coworker]) -> Vec<ToolSpec> {
         "type": "object",
         "properties": {
             "coworker": agent,
-            "question": text("One question, complete in itself"),
+            "question": text("A complete, self-contained question"),
             "context": context,
         },
         "required": ["question"],
@@ -137,22 +137,22 @@ pub fn specs(coworkers: &[Coworker]) -> Vec<ToolSpec> {
         ToolSpec::read_only(
             DELEGATE,
             &format!(
-                "Gives work to another agent, which does it by itself in this workspace and \
-                 answers you. It knows nothing of this conversation. Agents:\n{who}"
+                "Delegates work to another agent, which works independently in this workspace and \
+                    returns its answer. It knows nothing about this conversation. Agents:\n{who}"
             ),
             delegate,
         ),
         ToolSpec::read_only(
             ASK_COWORKER,
             &format!(
-                "Asks another agent a question. It knows nothing of this conversation. Agents:\n\
-                 {who}"
+                "Asks another agent a question. It knows nothing about this conversation. \
+                    Agents:\n{who}"
             ),
             ask,
         ),
         ToolSpec::read_only(
             LIST_AGENTS,
-            "Lists the agents that can be given work.",
+            "Lists the agents that work can be delegated to.",
             json!({ "type": "object", "properties": {} }),
         ),
     ]
@@ -173,7 +173,7 @@ mod tests {
         order(&call, &coworkers(), depth)
     }
 
-    /// Names as models write them, in the spellings of other programs.
+    /// Names as models write them, and parameter names of other programs.
     /// Proves CA-34, CA-35.
     #[test]
     fn a_coworker_is_known_by_its_name_however_it_is_written() {
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(why, "Invalid parameters: Missing 'task' parameter");
     }
 
-    /// So deep and no deeper; several at once, but not any number.
+    /// The depth and the number of tasks are bounded.
     /// Proves MC-37.
     #[test]
     fn depth_and_number_are_bounded() {

@@ -1,9 +1,9 @@
-//! How the model comes to know of tools that are not in every prompt.
+//! How the model learns about tools whose schemas are not in every prompt.
 //!
-//! Up to [`LISTED`] of them stand in a directory, one line each; of more, the directory tells how
-//! many there are and where from, and `find_tool` searches them. `enable_tool` puts a schema into
-//! the prompt, behind all others and for as long as the conversation lasts. All three tools need
-//! no I/O: the catalogue is data.
+//! Up to [`LISTED`] tools are in the tool listing, one line each. If there are more, the listing
+//! has their numbers and sources, and `find_tool` searches them. `enable_tool` adds a schema to the
+//! prompt, after all others and until the end of the conversation. All three tools work without
+//! I/O, because the catalog is data.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,31 +14,31 @@ use super::spec::ToolSpec;
 pub const ENABLE_TOOL: &str = "enable_tool";
 pub const FIND_TOOL: &str = "find_tool";
 pub const LOAD_SKILL: &str = "load_skill";
-/// Names that no other tool may have.
+/// Reserved tool names.
 pub const TOOLS: [&str; 3] = [ENABLE_TOOL, FIND_TOOL, LOAD_SKILL];
 
-/// A directory of more tools than that has no line for each.
+/// The maximum number of tools that are listed individually.
 pub const LISTED: usize = 60;
-/// A small catalogue has no more tools than that.
+/// The maximum number of tools of a small catalog.
 const SMALL: usize = 20;
-/// How many tools a search finds at most.
+/// The maximum number of tools that a search finds.
 pub const FOUND: usize = 8;
 
 /// Which schemas are in the prompt from the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Disclosure {
-    /// Those of the core tools.
+    /// The core tools.
     #[default]
     Progressive,
-    /// All.
+    /// All tools.
     Legacy,
-    /// All, as long as there are few.
+    /// All tools, if there are few.
     Direct,
 }
 
 impl Disclosure {
-    /// Whether so many extension tools are in every prompt.
+    /// Whether this number of extension tools is in every prompt.
     pub fn is_at_once(self, extensions: usize) -> bool {
         match self {
             Self::Progressive => false,
@@ -48,7 +48,7 @@ impl Disclosure {
     }
 }
 
-/// `names: […]`, and the spellings of other programs: `toolName`, `name`.
+/// Parses `names: […]`, and the parameters of other programs: `toolName`, `name`.
 pub fn names_in(arguments: &Value) -> Vec<String> {
     let one = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
     match arguments.get("names") {
@@ -65,7 +65,7 @@ pub fn query_in(arguments: &Value) -> String {
     query.trim().to_owned()
 }
 
-/// Whether a search is to enable the best that it finds.
+/// Whether a search should enable the best match.
 pub fn enables(arguments: &Value) -> bool {
     arguments.get("enable").and_then(Value::as_bool) == Some(true)
 }
@@ -90,14 +90,14 @@ pub fn enable_tool() -> ToolSpec {
 pub fn find_tool() -> ToolSpec {
     ToolSpec::read_only(
         FIND_TOOL,
-        "Searches all tools that are not listed to you.",
+        "Searches all tools, including those that are not listed.",
         json!({
             "type": "object",
             "properties": {
-                "query": { "type": "string", "description": "What is to be done, to what, where" },
+                "query": { "type": "string", "description": "What to do, with what, where" },
                 "enable": {
                     "type": "boolean",
-                    "description": "Make the best one callable at once: when only one can be meant"
+                    "description": "Enable the best match immediately; use this if only one tool can be meant"
                 }
             },
             "required": ["query"]
@@ -108,14 +108,14 @@ pub fn find_tool() -> ToolSpec {
 pub fn load_skill() -> ToolSpec {
     ToolSpec::read_only(
         LOAD_SKILL,
-        "Loads know-how from the list of skills in your instructions. Load the skill before you \
-         begin a task that it describes.",
+        "Loads a skill from the list of skills in your instructions. Load the skill before you \
+            begin a task that it describes.",
         json!({
             "type": "object",
             "properties": {
                 "name": { "type": "string" },
-                "file": { "type": "string", "description": "A file that the skill mentions; SKILL.md if left out" },
-                "line": { "type": "integer", "description": "Where to go on in a long file" }
+                "file": { "type": "string", "description": "A file that the skill mentions; default SKILL.md" },
+                "line": { "type": "integer", "description": "The line at which to continue in a long file" }
             },
             "required": ["name"]
         }),

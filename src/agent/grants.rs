@@ -1,9 +1,9 @@
-//! Which calls a lasting leave covers, and what leave to propose for a call. Pure.
+//! Which calls a grant covers, and which grant to propose for a call. Pure.
 //!
-//! A leave is as narrow as the call can be described: the folder of its path, the origin of its
-//! address, the command itself. For a command that only looks (`git status`) it is the program, the
-//! subcommand and its options, with other operands. None is proposed that would let anything run
-//! whatever it is given: a shell, an interpreter, a script or build of the workspace.
+//! A grant is as narrow as the call can be described: the folder of its path, the origin of its
+//! URL, the command itself. For a read-only command (`git status`) it covers the program, the
+//! subcommand and its options, with any operands. No grant is proposed that would allow arbitrary
+//! code: for a shell, an interpreter, a script or build of the workspace.
 
 use url::Url;
 
@@ -17,10 +17,10 @@ use crate::journal::{
     session::Session,
 };
 
-/// A longer one could not be read at a glance before it is given.
+/// Longer subjects could not be reviewed at a glance.
 const LONGEST: usize = 200;
 
-/// The leave of the session by which that call runs, if there is one.
+/// The grant that covers this call, if there is one.
 pub fn covering<'s>(call: &Call, spec: &ToolSpec, session: &'s Session) -> Option<&'s Grant> {
     let subject = policy::subject(spec, &call.arguments);
     let grants = session.standing.grants.iter();
@@ -44,7 +44,7 @@ fn covers(covers: &Covers, spec: &ToolSpec, subject: Option<&str>) -> bool {
     }
 }
 
-/// What "always" would mean for that call; `None` where it must not be offered.
+/// What "always" would cover for this call; `None` if it must not be offered.
 pub fn propose(spec: &ToolSpec, call: &Call) -> Option<Covers> {
     let Some(kind) = &spec.subject else {
         return (!runs_anything(spec)).then_some(Covers::Everything);
@@ -69,7 +69,7 @@ pub fn propose(spec: &ToolSpec, call: &Call) -> Option<Covers> {
     }
 }
 
-/// Of an address that names no user: who reads `https://bank@evil` reads the wrong host.
+/// The origin of a URL without a user name, because `https://bank@evil` is easily misread.
 fn origin_of(address: &str) -> Option<String> {
     let url = Url::parse(address).ok()?;
     let plain = matches!(url.scheme(), "http" | "https")
@@ -78,12 +78,13 @@ fn origin_of(address: &str) -> Option<String> {
     plain.then(|| url.origin().ascii_serialization())
 }
 
-/// Whether the tool's name says nothing of what happens: leave for it is leave for all.
+/// Whether the tool's name says nothing about what happens, so that a grant for it would allow
+/// everything.
 pub fn runs_anything(spec: &ToolSpec) -> bool {
     const TELLING: &[&str] = &["cmd", "code", "command", "expression", "query", "script", "sql"];
     match &spec.subject {
         Some(Subject::Command(_)) => true,
-        // The address of a request does not say what is sent there.
+        // The URL of a request does not say what is sent there.
         Some(Subject::Text(_)) => spec.effect != EffectClass::ReadOnly,
         Some(Subject::Path(_)) => false,
         None => spec.parameters["properties"].as_object().is_some_and(|arguments| {
@@ -95,7 +96,8 @@ pub fn runs_anything(spec: &ToolSpec) -> bool {
 fn command(text: &str) -> Option<Covers> {
     let words = words(text)?;
     let program = words.first()?;
-    let looks = LOOKS.iter().find(|(name, _)| name == program).map(|(_, looks)| *looks);
+    let looks =
+        READ_ONLY_SUBCOMMANDS.iter().find(|(name, _)| name == program).map(|(_, looks)| *looks);
     match (looks, words.get(1)) {
         (Some(looks), Some(second)) if looks.contains(&second.as_str()) => {
             let options = words[2..].iter().filter(|word| word.starts_with('-'));
@@ -107,7 +109,8 @@ fn command(text: &str) -> Option<Covers> {
     }
 }
 
-/// The same program and subcommand, with no other options: an option may name what is to run.
+/// The same program and subcommand with no other options, since an option may name a program to
+/// run.
 fn is_like(words: &[String], begin: &[String]) -> bool {
     let (named, options) = begin.split_at(begin.len().min(2));
     words.strip_prefix(named).is_some_and(|rest| {
@@ -115,21 +118,21 @@ fn is_like(words: &[String], begin: &[String]) -> bool {
     })
 }
 
-/// The words of a command in which the shell would find nothing to do: no quotes, variables,
-/// globs, redirections, second commands.
+/// The words of a command without any shell syntax: no quotes, variables, globs, redirections or
+/// further commands.
 fn words(command: &str) -> Option<Vec<String>> {
     let plain = |c: char| c.is_ascii_alphanumeric() || " ._/:@,+%=-".contains(c);
     if !command.chars().all(plain) {
         return None;
     }
     let words: Vec<_> = command.split(' ').filter(|w| !w.is_empty()).map(str::to_owned).collect();
-    // `NAME=value program` sets a variable for it.
+    // `NAME=value program` sets a variable for the program.
     words.first().is_some_and(|first| !first.contains('=')).then_some(words)
 }
 
-/// Programs whose second word says what they do, and the words with which they only look. With
-/// others they run what the workspace holds, or change what no operand tells.
-const LOOKS: &[(&str, &[&str])] = &[
+/// Programs whose second word is a subcommand, and the subcommands that are read-only. Others run
+/// files of the workspace, or have effects that the operands do not show.
+const READ_ONLY_SUBCOMMANDS: &[(&str, &[&str])] = &[
     ("apt", &["list", "search", "show"]),
     ("brew", &["info", "list", "search"]),
     ("bundle", &[]),
@@ -150,7 +153,7 @@ const LOOKS: &[(&str, &[&str])] = &[
     ("yarn", &["info", "list"]),
 ];
 
-/// Shells, interpreters, and programs that start others: their name says nothing of what happens.
+/// Shells, interpreters and programs that start others, whose name says nothing about what happens.
 const RUN_ANYTHING: &[&str] = &[
     "ash",
     "at",
@@ -235,7 +238,7 @@ const RUN_ANYTHING: &[&str] = &[
 ];
 
 fn runs_what_it_is_given(program: &str) -> bool {
-    // What a path leads to can be written anew.
+    // The file at a path can be replaced.
     if program.contains('/') {
         return true;
     }
@@ -276,10 +279,10 @@ mod tests {
         (spec(Some(Subject::Text("url"))), call(json!({ "url": url })))
     }
 
-    /// What is proposed is as narrow as the call can be described.
+    /// A proposed grant is as narrow as the call can be described.
     /// Proves A11.
     #[test]
-    fn a_leave_is_proposed_from_the_call() {
+    fn a_grant_is_proposed_from_the_call() {
         let command =
             |words: &[&str]| Some(Covers::Command(words.iter().map(|&w| w.to_owned()).collect()));
         for ((spec, call), expected) in [
@@ -301,10 +304,10 @@ mod tests {
         }
     }
 
-    /// No lasting leave for what runs whatever it is given.
+    /// No grant for programs that run whatever they are given.
     /// Proves S3, A11.
     #[test]
-    fn no_leave_is_proposed_for_interpreters_and_shells() {
+    fn no_grant_is_proposed_for_interpreters_and_shells() {
         for command in [
             "./build.sh",
             "bin/ls",
@@ -345,16 +348,16 @@ mod tests {
         }
     }
 
-    /// A tool of a server that runs what it is given is a shell by another name.
+    /// A server's tool that runs what it is given is equivalent to a shell.
     /// Proves S3.
     #[test]
-    fn no_leave_is_proposed_for_tools_that_run_what_they_are_given() {
+    fn no_grant_is_proposed_for_tools_that_run_what_they_are_given() {
         for argument in ["command", "code", "SQL"] {
             let parameters = json!({ "type": "object", "properties": { argument: {} } });
             let spec = ToolSpec { parameters, ..spec(None) };
             assert_eq!(propose(&spec, &call(json!({}))), None, "{argument}");
         }
-        // Leave that was asked for a GET would be good for a DELETE.
+        // A grant that was given for a GET would also cover a DELETE.
         let (spec, call) = address("https://example.com/");
         let spec = ToolSpec { effect: EffectClass::AtMostOnce, ..spec };
         assert!(runs_anything(&spec) && propose(&spec, &call).is_none());
@@ -411,7 +414,7 @@ mod tests {
             assert!(!covered(log(), shell(outside)), "{outside}");
         }
         assert!(covered(Covers::Everything, (spec(None), call(json!({})))));
-        // A tool that has learned to say what it acts upon is asked about again.
+        // If a tool declares a subject later, its calls require approval again.
         assert!(!covered(Covers::Everything, path("a")));
         assert!(!covered(Covers::Exactly("a".into()), (spec(None), call(json!({})))));
     }

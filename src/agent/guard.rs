@@ -1,11 +1,12 @@
-//! The only place that can allow a call. Pure: judges the resolved name and the final arguments.
+//! The only place that can clear a call. Pure: judges the resolved name and the final arguments.
 //!
-//! Of a shell command every program is judged ([`super::shell`]), and the strictest verdict counts.
+//! For a shell command, each program is judged ([`super::shell`]), and the strictest verdict
+//! counts.
 //!
-//! A decision is bound to what was shown: the tool, its arguments, the folder they act in and the
-//! files that they name ([`digest_of`]). It is not bound to the policy's version: an edit of some
-//! other rule would void it for nothing. Instead the rules are asked again before a call runs that
-//! was allowed: one that forbids it by then is obeyed.
+//! A decision is bound to what was shown: the tool, its arguments, the folder they refer to and the
+//! files that they name ([`digest_of`]). It is not bound to the version of the policy, because a
+//! change of an unrelated rule would void it. Instead, the rules are evaluated again before an
+//! allowed call runs, and a new rule that denies it is respected.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -30,7 +31,7 @@ use crate::{
     texts::{self, Doubt, Messages},
 };
 
-/// A call that passed the guard. Only this module can make one.
+/// A call that passed the guard. Only this module can create one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cleared {
     call: Call,
@@ -42,7 +43,7 @@ impl Cleared {
         &self.call
     }
 
-    /// The lasting leave by which it runs: one use of it.
+    /// The grant that covers it, of which it takes one use.
     pub fn grant(&self) -> Option<&GrantId> {
         self.grant.as_ref()
     }
@@ -51,41 +52,41 @@ impl Cleared {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     Run(Cleared),
-    /// A person has to decide; `reason` says why they are asked.
+    /// A person has to decide; `reason` says why.
     Ask {
         asks: Asks,
         reason: String,
-        /// Whether an answer for more than this call would count.
+        /// Whether a permission for more than this call would count.
         lasting: bool,
         severity: Severity,
-        /// Who decides.
+        /// Who can decide.
         approvers: Approvers,
     },
-    /// A question is open.
+    /// An approval is open.
     Wait,
-    /// Not to run; the model reads why.
+    /// The call does not run; the model reads why.
     Refuse(String),
 }
 
-/// What the rules say of a call, and which of them decided.
+/// What the rules say about a call, and which of them decided.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ruling {
-    /// `None`: no rule matches.
+    /// `None` if no rule matches.
     pub action: Option<Action>,
     pub rule: Option<String>,
     pub origin: Option<Origin>,
     pub severity: Severity,
-    /// Whether that rule says of which tools it speaks.
+    /// Whether the rule names specific tools.
     pub names_tool: bool,
-    /// Whom that rule names to decide.
+    /// The approvers that the rule names.
     pub approvers: Option<Approvers>,
     /// Why it could not be evaluated.
     pub unclear: Option<Doubt>,
-    /// The program of a shell command that it is about.
+    /// The program of a shell command that it applies to.
     pub program: Option<String>,
 }
 
-/// What is to become of this call now.
+/// The verdict on a call.
 pub fn judge(
     open: &OpenCall,
     spec: &ToolSpec,
@@ -128,8 +129,8 @@ pub fn judge(
     }
 }
 
-/// The strictest of rule, tool and taint wins. A rule's leave only answers a tool that asks
-/// *unless allowed*; a person's leave for the conversation only does where no rule speaks.
+/// The strictest of rule, tool and taint applies. A rule that allows only counts for a tool that
+/// asks *unless allowed*; a permission for the conversation only counts if no rule matches.
 fn fresh(
     call: &Call,
     spec: &ToolSpec,
@@ -170,12 +171,12 @@ fn fresh(
         Approval::UnlessAllowed if !allowed => policy.default,
         _ => Action::Allow,
     };
-    // Leave of the one who asked is not for those who joined in.
+    // A permission of the requester does not cover people who joined in.
     let alone = session.joined.is_empty() || crash::planted("joined");
     let freed = alone && !grants::runs_anything(spec) && allowed_before(call, session);
     let tainted_says =
         if tainted && !(allowed && ruled.names_tool) { policy.tainted } else { Action::Allow };
-    // Leave for longer was given before these words were read.
+    // The grant was given before the untrusted content was read.
     let granted = || {
         let may = alone && lasting && tainted_says == Action::Allow;
         may.then(|| grants::covering(call, spec, session)).flatten()
@@ -192,7 +193,8 @@ fn fresh(
     }
 }
 
-/// Nothing begins; what had begun is not begun again, and nobody is told that it has not run.
+/// Nothing starts; a call that had started is not started again, and its result does not claim that
+/// it has not run.
 fn halted(open: &OpenCall) -> Verdict {
     match open.state {
         CallState::Asked { .. } | CallState::Delegated | CallState::Ended => Verdict::Wait,
@@ -203,7 +205,7 @@ fn halted(open: &OpenCall) -> Verdict {
     }
 }
 
-/// Does not run now; whether it did before stays unknown where that was asked about.
+/// The call does not run now. If its outcome was unknown, it remains unknown.
 fn unrun(asks: Asks, why: String) -> Verdict {
     Verdict::Refuse(match asks {
         Asks::Allow | Asks::Answer => why,
@@ -216,7 +218,7 @@ fn allowed_before(call: &Call, session: &Session) -> bool {
     session.allowed.contains(&(person.unwrap_or_default(), call.tool.clone()))
 }
 
-/// What the rules say, and which of them: for the verdict, for the trail, for whoever asks why.
+/// What the rules say, and which of them; for the verdict, the audit and explanations.
 pub fn ruling(
     call: &Call,
     spec: &ToolSpec,
@@ -239,14 +241,14 @@ pub fn ruling(
 fn ruling_for(judged: &Judged<'_>, policy: &Policy) -> Ruling {
     let rules = || policy.rules.iter().chain(judged.scene.stored.iter());
     let Some(script) = policy::script(judged.spec, judged.arguments) else {
-        return said(rules(), judged, None);
+        return ruling_of(rules(), judged, None);
     };
-    let programs = script.commands.iter().map(|command| said(rules(), judged, Some(command)));
+    let programs = script.commands.iter().map(|command| ruling_of(rules(), judged, Some(command)));
     stricter(programs.chain(script.unclear.map(Ruling::unclear)))
 }
 
 fn stricter(rulings: impl Iterator<Item = Ruling>) -> Ruling {
-    // What no rule knows stands between what one allows and what one asks about.
+    // A call that no rule matches ranks between one that is allowed and one that requires approval.
     let strictness = |ruling: &Ruling| match ruling.action {
         Some(Action::Allow) => 0,
         None => 1,
@@ -260,8 +262,8 @@ fn stricter(rulings: impl Iterator<Item = Ruling>) -> Ruling {
     strictest.unwrap_or_default()
 }
 
-/// What the rules say of one program, or of a call that starts none.
-fn said<'r>(
+/// The ruling for one program, or for a call that starts none.
+fn ruling_of<'r>(
     rules: impl Iterator<Item = &'r Rule>,
     judged: &Judged<'_>,
     command: Option<&Command>,
@@ -274,7 +276,7 @@ fn said<'r>(
         }
         match rule.matches(judged, command) {
             Match::No => {}
-            // One that cannot be evaluated asks, unless a later one denies.
+            // A rule that cannot be evaluated asks, unless a later one denies.
             Match::Yes if groups.contains_key(&group) && rule.action < Action::Deny => {
                 groups.entry(group).and_modify(|(_, settled)| *settled = true);
             }
@@ -311,7 +313,8 @@ impl Ruling {
         Self { action: Some(Action::Ask), unclear: Some(why), ..Self::default() }
     }
 
-    /// Of rulings that are as strict, one that names who decides speaks, then the graver one.
+    /// Among equally strict rulings, one that names approvers takes precedence, then the one with
+    /// the higher severity.
     fn weight(&self) -> (bool, Severity, bool) {
         (self.approvers.is_some(), self.severity, self.unclear.is_none())
     }
@@ -324,7 +327,7 @@ impl Ruling {
         self.rule.clone().unwrap_or_default()
     }
 
-    /// Why a person is asked.
+    /// Why an approval is required.
     pub fn reason(&self, words: &Messages) -> String {
         words.ruled(self.rule.as_deref(), self.unclear, self.program.as_deref())
     }
@@ -345,8 +348,8 @@ fn run(call: &Call) -> Verdict {
     Verdict::Run(Cleared { call: call.clone(), grant: None })
 }
 
-/// Binds a decision to exactly this tool with exactly these arguments, in this folder, with the
-/// files that it names as they were.
+/// Binds a decision to exactly this tool, these arguments, this folder and the current contents of
+/// the files that it names.
 pub fn digest_of(call: &Call, scene: &GuardContext) -> String {
     let files = scene.files.get(&call.id).cloned().unwrap_or_default();
     let bound = json!({
@@ -355,8 +358,8 @@ pub fn digest_of(call: &Call, scene: &GuardContext) -> String {
     hex::encode(Sha256::digest(canonical(&bound)))
 }
 
-/// The files that a call names, as paths of the workspace: the one that it acts upon, and those
-/// that a shell command reads.
+/// The files that a call names, as paths of the workspace: its subject, and the files that a shell
+/// command reads.
 pub fn files_named(spec: &ToolSpec, arguments: &Value) -> Named {
     match &spec.subject {
         Some(Subject::Command(name)) => {
@@ -371,7 +374,7 @@ pub fn files_named(spec: &ToolSpec, arguments: &Value) -> Named {
     }
 }
 
-/// JSON with its keys in order: the same value is always the same text.
+/// JSON with sorted keys, so that equal values have equal texts.
 pub fn canonical(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
@@ -443,7 +446,7 @@ mod tests {
         }
     }
 
-    /// The strictest of rule and tool wins.
+    /// The strictest of rule and tool applies.
     /// Proves IC-26 … IC-28, MC-42.
     #[test]
     fn rules_and_tools_are_weighed() {
@@ -471,7 +474,8 @@ mod tests {
         }
     }
 
-    /// A pattern sees the decoded, normalised subject: neither other arguments nor a detour count.
+    /// A pattern sees the decoded, normalised subject; other arguments or indirect paths do not
+    /// matter.
     #[test]
     fn a_pattern_cannot_be_tricked() {
         let allow = || vec![rule("*", Some("^notes/"), Action::Allow)];
@@ -489,7 +493,8 @@ mod tests {
         assert_eq!(verdict(allow(), Approval::UnlessAllowed, notes), "run");
     }
 
-    /// What cannot be evaluated asks, even where a later rule would allow; a later no stands.
+    /// A rule that cannot be evaluated asks, even if a later rule would allow; a later denial
+    /// counts.
     #[test]
     fn a_rule_that_cannot_be_evaluated_asks() {
         let unclear = || rule("*", Some("x"), Action::Allow);
@@ -509,7 +514,7 @@ mod tests {
         judge(&open, &spec, &Session::default(), &Policy::default(), &GuardContext::default())
     }
 
-    /// A decision is good for exactly what was shown.
+    /// A decision is valid for exactly what was shown.
     /// Proves A4, S3.
     #[test]
     fn a_decision_is_bound_to_what_was_shown() {
@@ -536,7 +541,7 @@ mod tests {
         );
     }
 
-    /// What was cut off runs again only where repeating is harmless.
+    /// An interrupted call is repeated automatically only if that is harmless.
     /// Proves T6.
     #[test]
     fn a_call_that_was_cut_off_is_put_to_the_person() {
@@ -552,7 +557,7 @@ mod tests {
         }
     }
 
-    /// Nobody is told that a call has not run of which that is unknown.
+    /// A call with an unknown outcome is never reported as not run.
     /// Proves T6, A12.
     #[test]
     fn what_may_have_run_is_told_so_when_it_may_not_run_again() {

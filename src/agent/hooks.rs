@@ -1,5 +1,5 @@
-//! What an operator has done before and after thinking and acting: data, and the ready-made actions.
-//! A hook may change, remark or stop; nothing that it can say allows a call.
+//! Hooks of the operator before and after model requests and tool calls: data, and the built-in
+//! actions. A hook may change, annotate or stop; nothing in its answer can allow a call.
 
 use globset::GlobMatcher;
 use regex::Regex;
@@ -15,13 +15,13 @@ use crate::journal::event::{Did, Point};
 pub struct Hook {
     pub name: String,
     pub on: Point,
-    /// Only for these tools; absent is all.
+    /// Only for these tools; `None` means all.
     pub tool: Option<GlobMatcher>,
     pub act: Act,
     pub on_failure: OnFailure,
 }
 
-/// What happens when a hook fails or takes too long.
+/// What happens when a hook fails or times out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
@@ -31,13 +31,14 @@ pub enum OnFailure {
 
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// Puts `text` where the pattern matches; without one, redacts what looks like a secret.
+    /// Replaces what the pattern matches with `text`; without a pattern, redacts what looks like a
+    /// secret.
     Redact { pattern: Option<Regex>, text: String },
-    /// Tells the model something, or sets an argument.
+    /// Adds text for the model, or sets an argument.
     Inject { argument: Option<String>, text: String },
-    /// Stops, unless the pattern matches.
+    /// Stops unless the pattern matches.
     Validate(Check),
-    /// Stops, if the pattern matches; without one, always.
+    /// Stops if the pattern matches; without a pattern, always.
     Filter(Check),
     /// Adds a remark.
     Annotate { text: String },
@@ -45,11 +46,11 @@ pub enum Act {
     Run(Program),
 }
 
-/// A pattern, what it is matched against, and what is said where that stops.
+/// A pattern, what it is matched against, and the reason that is given when it stops.
 #[derive(Debug, Clone)]
 pub struct Check {
     pub pattern: Option<Regex>,
-    /// Of a call; absent is every text in its arguments.
+    /// The argument of a call; `None` means every text in its arguments.
     pub argument: Option<String>,
     pub text: String,
 }
@@ -57,33 +58,35 @@ pub struct Check {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub command: Vec<String>,
-    /// Whether it is kept from our data, from the network, and from writing elsewhere.
+    /// Whether it runs in the sandbox: without the gateway's data, network access, or writing
+    /// elsewhere.
     pub sandbox: bool,
     pub timeout: Duration,
-    /// Of what it is given, and of what it answers.
+    /// The maximum size of its input and of its output.
     pub max_bytes: usize,
 }
 
 /// What a hook is asked about.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Matter {
-    /// What is new to the model, what it replied, what a tool returned, why a turn failed.
+    /// Depending on the point: the new messages, the reply, the result, or the reason for a
+    /// failure.
     pub text: String,
     pub tool: Option<String>,
     pub arguments: Option<Value>,
 }
 
-/// What a hook answers. There is no word for leave.
+/// The answer of a hook. It has no field that could allow a call.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Answer {
-    /// In the place of the reply, the result, the reason.
+    /// Replaces the reply, the result or the reason.
     pub text: Option<String>,
-    /// In the place of the call's arguments.
+    /// Replaces the call's arguments.
     pub arguments: Option<Map<String, Value>>,
-    /// For the model before it thinks, for the person who is asked, or below the text.
+    /// A note for the model, for the approver, or below the text.
     pub note: Option<String>,
-    /// Why it may not go on.
+    /// The reason to stop.
     pub stop: Option<String>,
 }
 
@@ -96,16 +99,16 @@ impl Hook {
             }
     }
 
-    /// Whether it has to be asked, and its answer kept. What only redacts a prompt does so to every
-    /// prompt alike.
+    /// Whether it has to be asked and its answer recorded. A hook that only redacts the prompt
+    /// applies to every prompt in the same way.
     pub fn is_asked(&self) -> bool {
         !(self.on == Point::BeforeLlm && matches!(self.act, Act::Redact { .. }))
     }
 
-    /// The answer of a ready-made action; a program has to be asked elsewhere.
+    /// The answer of a built-in action; a program has to be asked elsewhere.
     pub fn answer(&self, matter: &Matter, redactor: &Redactor) -> Option<Answer> {
         let nothing = Answer::default;
-        // The call is made: its arguments only matter before it.
+        // After the call, its arguments no longer matter.
         let of_a_call = matter.arguments.as_ref().filter(|_| self.on == Point::BeforeTool);
         Some(match &self.act {
             Act::Redact { pattern, text } => {
@@ -132,7 +135,7 @@ impl Hook {
         })
     }
 
-    /// The prompt's text as this hook leaves it.
+    /// The prompt's text as redacted by this hook.
     pub fn cleaned(&self, text: &str, redactor: &Redactor) -> Option<String> {
         match &self.act {
             Act::Redact { pattern, text: mark } if self.on == Point::BeforeLlm => {
@@ -182,14 +185,14 @@ fn any_text(value: &Value, pattern: &Regex) -> bool {
 }
 
 impl Matter {
-    /// Lets an answer take effect; one that has no meaning at that point is refused.
+    /// Applies an answer; a field that has no meaning at this point is an error.
     pub fn take(&mut self, on: Point, answer: Answer) -> Result<Did, String> {
         let Answer { text, arguments, note, stop } = answer;
         if text.is_some() && matches!(on, Point::BeforeLlm | Point::BeforeTool) {
-            return Err("it answers with `text`, which nothing can take the place of here".into());
+            return Err("its answer has `text`, which cannot replace anything here".into());
         }
         if arguments.is_some() && on != Point::BeforeTool {
-            return Err("it answers with `arguments`, but the call is made".into());
+            return Err("its answer has `arguments`, but the call was already made".into());
         }
         let changed = text.is_some() || arguments.is_some();
         if let Some(text) = text {
@@ -275,7 +278,8 @@ mod tests {
         }
     }
 
-    /// A hook cannot allow: there is no word for it, and an answer that has one is refused.
+    /// A hook cannot allow: there is no field for it, and an answer with an unknown field is
+    /// rejected.
     #[test]
     fn a_hook_cannot_allow() {
         for answer in [r#"{"allow": true}"#, r#"{"decision": "once"}"#, r#"{"arguments": []}"#] {

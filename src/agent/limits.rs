@@ -1,4 +1,4 @@
-//! What a turn, a day, a person may use.
+//! Limits per turn, per day and per person.
 
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use std::time::Duration;
@@ -15,21 +15,21 @@ use crate::{
     texts::{self, Messages, UsedUp},
 };
 
-/// So often the same call may give the same result in one turn; then it is not run again, and
-/// whoever makes it all the same ends the turn.
+/// How often the same call may give the same result in one turn. After that it is not run again,
+/// and if the model repeats it, the turn ends.
 pub const SAME: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Requests to the model.
     pub steps: u32,
-    /// Input and output together, as the provider counts them.
+    /// Input and output together, as reported by the provider.
     pub tokens: u64,
-    /// From the message to the end of the turn, without the time a person took to decide.
+    /// From the message to the end of the turn, without the time that people take to decide.
     pub time: TimeDelta,
-    /// The longest answer.
+    /// The maximum length of an answer.
     pub output_tokens: u32,
-    /// The prompt is summarised when it is estimated to be longer.
+    /// The prompt is summarised when its estimated length exceeds this.
     pub context_tokens: u64,
 }
 
@@ -45,7 +45,7 @@ impl Default for Budget {
     }
 }
 
-/// Why this turn may not go on, as the person is told.
+/// Why this turn has to end, as text for the person.
 pub fn exhausted(session: &Session, budget: &Budget, scene: &GuardContext) -> Option<String> {
     let (turn, words) = (&session.turn, scene.language.words());
     if turn.steps >= budget.steps {
@@ -58,17 +58,17 @@ pub fn exhausted(session: &Session, budget: &Budget, scene: &GuardContext) -> Op
     (scene.now - since - turn.waited > budget.time).then(|| words.out_of_time(budget.time))
 }
 
-/// How a call stands to those before it in its turn.
+/// How a call relates to earlier calls of its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeated {
     No,
-    /// It gave the same result again and again: the model is told.
+    /// It gave the same result repeatedly: the model is told.
     Enough,
-    /// The model was told, and makes it once more.
+    /// The model was told, and repeats it.
     Told,
 }
 
-/// Whether the turn goes in circles with this call.
+/// Whether the turn repeats itself with this call.
 pub fn repeated(session: &Session, call: &Call) -> Repeated {
     let told = texts::repeated(&call.tool, SAME);
     let mut last: Option<&str> = None;
@@ -85,7 +85,7 @@ pub fn repeated(session: &Session, call: &Call) -> Repeated {
     if same >= SAME { Repeated::Enough } else { Repeated::No }
 }
 
-/// What the very same call gave in this turn, the newest first.
+/// The results of identical calls in this turn, newest first.
 fn results_before<'a>(session: &'a Session, call: &'a Call) -> impl Iterator<Item = &'a str> {
     let turn = session.items.iter().rev().take_while(|item| !matches!(item, Item::Said { .. }));
     turn.filter_map(|item| match item {
@@ -97,8 +97,9 @@ fn results_before<'a>(session: &'a Session, call: &'a Call) -> impl Iterator<Ite
     .filter_map(|(_, result)| result.as_deref())
 }
 
-/// Why a call does not run that the conversation has had often enough, as the model is told.
-pub fn worn_out(session: &Session, spec: &ToolSpec, call: &Call) -> Option<String> {
+/// Why a call does not run whose tool has reached its limit in this conversation, as text for the
+/// model.
+pub fn usage_exhausted(session: &Session, spec: &ToolSpec, call: &Call) -> Option<String> {
     if repeated(session, call) != Repeated::No {
         return Some(texts::repeated(&call.tool, SAME));
     }
@@ -111,8 +112,8 @@ pub fn worn_out(session: &Session, spec: &ToolSpec, call: &Call) -> Option<Strin
         .then(|| texts::used_often_enough(&call.tool, most))
 }
 
-/// Why the turn ends, if the model makes a call of which it was told that it leads nowhere.
-pub fn circling(session: &Session, words: &Messages) -> Option<String> {
+/// Why the turn ends, if the model repeats a call that it was told is useless.
+pub fn looping(session: &Session, words: &Messages) -> Option<String> {
     if session.open_calls().any(|open| open.state != CallState::New) {
         return None;
     }
@@ -122,8 +123,8 @@ pub fn circling(session: &Session, words: &Messages) -> Option<String> {
         .map(|open| (words.circles)(&open.call.tool))
 }
 
-/// How long until one more call is within both windows. `calls` are instants in milliseconds, in
-/// order; those that no window sees any more are taken out.
+/// How long until one more call is within both windows. `calls` are sorted instants in
+/// milliseconds; those outside both windows are removed.
 pub fn room(calls: &mut Vec<i64>, rate: Rate, now: DateTime<Utc>) -> Result<(), Duration> {
     let now = now.timestamp_millis();
     calls.retain(|at| *at > now - HOUR_MS);
@@ -132,8 +133,8 @@ pub fn room(calls: &mut Vec<i64>, rate: Rate, now: DateTime<Utc>) -> Result<(), 
     minute.max(hour).map_or(Ok(()), Err)
 }
 
-/// Whether that many calls more leave both windows at most a quarter full: what conversations beside
-/// this one have under way is not among them.
+/// Whether this many more calls leave both windows at most a quarter full. Concurrent calls of
+/// other conversations are not included.
 pub fn far_from(calls: &[i64], rate: Rate, more: usize, now: DateTime<Utc>) -> bool {
     let now = now.timestamp_millis();
     let within = |window| calls.iter().filter(|at| **at > now - window).count() + more;
@@ -146,16 +147,16 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 fn wait(calls: &[i64], limit: u32, window: i64, now: i64) -> Option<Duration> {
     let frees = match (limit as usize).checked_sub(1) {
-        // Nothing is ever allowed; the window is as good an answer as any.
+        // No call is ever allowed; the length of the window is an arbitrary answer.
         None => now + window,
         Some(others) => *calls.iter().rev().nth(others)? + window,
     };
-    // Whoever moves the clock back waits no longer than the window.
+    // If the clock is set back, the wait is at most the window.
     let wait = (frees - now).min(window);
     u64::try_from(wait).ok().filter(|ms| *ms > 0).map(Duration::from_millis)
 }
 
-/// What a UTC day may cost; absent is unlimited.
+/// The budget of a UTC day; `None` is unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Daily {
     pub messages: Option<u64>,
@@ -164,7 +165,7 @@ pub struct Daily {
     pub tool_ms: Option<u64>,
 }
 
-/// What a day has cost so far.
+/// The usage of the day so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
     pub messages: u64,
@@ -178,7 +179,7 @@ impl Daily {
         *self != Self::default()
     }
 
-    /// What of it is used up; the time of tools only counts where one is to run.
+    /// Which part is used up. The time for tools counts only if a tool is to run.
     pub fn used_up(&self, spent: &Spent) -> Option<UsedUp> {
         let over = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
         if over(self.messages, spent.messages) {
@@ -201,12 +202,13 @@ pub fn until_tomorrow(now: DateTime<Utc>) -> TimeDelta {
     tomorrow.and_time(NaiveTime::MIN).and_utc() - now
 }
 
-/// What a model costs, in millionths of a currency unit per token: the price of a million in units.
+/// The price of a model, in millionths of a currency unit per token, which equals units per million
+/// tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Price {
     pub input: f64,
     pub output: f64,
-    /// Of input that the provider had in its cache.
+    /// Of cached input tokens.
     pub cached: f64,
 }
 
@@ -288,7 +290,7 @@ mod tests {
         Call { id: id.into(), model_id: id.into(), tool: "look".into(), arguments }
     }
 
-    /// A turn in which the model calls and reads these results.
+    /// A turn in which the model calls a tool and reads these results.
     fn turn(results: &[&str]) -> Session {
         let by = Speaker { id: "1".into(), name: "Ann".into() };
         let mut events = vec![Event::Said { by, text: "go".into(), message: "m".into() }];

@@ -1,25 +1,25 @@
 //! Decides: pure functions of (session, policy, now). No I/O, no clock.
 //!
-//! - [`next`]: the next effect; read this first
-//! - [`guard`]: whether a call may run; the only place that can allow one
-//! - [`policy`]: what runs, what asks whom, what is forbidden, as data
-//! - [`advice`]: settings that are weaker than they look
-//! - [`approvers`]: who may decide a question
-//! - [`rules`]: rules as they are written, and the set that comes with the program
+//! - [`next`]: the next effect; start reading here
+//! - [`guard`]: whether a call may run; the only place that can clear one
+//! - [`policy`]: rules, defaults and approvers, as data
+//! - [`advice`]: warnings about weak settings
+//! - [`approvers`]: who can decide an approval
+//! - [`rules`]: rules as written, and the shipped rules
 //! - [`rule_import`]: rules of other programs
-//! - [`shell`]: command lines as the programs that they start
-//! - [`named_files`]: which files they read
-//! - [`taint`]: what other people's words have to do with it
-//! - [`grants`]: which calls a lasting leave covers
-//! - [`delegation`]: work for other agents
-//! - [`spec`]: what a tool tells about itself; [`catalog`]: the tools and skills there are
-//! - [`disclosure`], [`tool_listing`], [`search`]: how the model comes to know of them
-//! - [`naming`]: which tool a name means
-//! - [`prompt`]: what the model is given
+//! - [`shell`]: parses command lines into the programs that they start
+//! - [`named_files`]: the files that command lines read
+//! - [`taint`]: what happens after untrusted content was read
+//! - [`grants`]: which calls a grant covers
+//! - [`delegation`]: delegating work to sub-agents
+//! - [`spec`]: the properties of a tool; [`catalog`]: tools and skills
+//! - [`disclosure`], [`tool_listing`], [`search`]: how the model learns about them
+//! - [`naming`]: tool names
+//! - [`prompt`]: the prompt
 //! - [`compact`], [`limits`]: when to summarise, when to stop
-//! - [`hooks`]: what an operator has done before and after thinking and acting, as data
+//! - [`hooks`]: hooks of the operator, as data
 //! - [`redact`]: finds secrets in texts
-//! - [`schedule_rule`]: when something that was scheduled is due
+//! - [`schedule_rule`]: when a schedule is due
 //! - [`paths`]: workspace paths as rules and tools see them
 
 pub mod advice;
@@ -52,11 +52,11 @@ use catalog::Catalog;
 use limits::Budget;
 use policy::Policy;
 
-/// Everything that decides besides the session: one agent as it is configured.
+/// The configuration of one agent: everything that determines decisions besides the session.
 #[derive(Debug, Clone)]
 pub struct Agent {
     pub id: String,
-    /// Which model thinks.
+    /// The model's id.
     pub model: String,
     pub system_prompt: String,
     pub catalog: Catalog,

@@ -1,7 +1,7 @@
-//! Which files of the workspace a shell command line reads, as far as its text tells: a decision is
-//! bound to what they hold.
+//! Which files of the workspace a shell command line reads, as far as its text shows. A decision is
+//! bound to their contents.
 //!
-//! What cannot be told is not left out: then the whole workspace is bound.
+//! If the files cannot be determined, the decision is bound to the whole workspace.
 
 use std::collections::BTreeSet;
 
@@ -10,23 +10,23 @@ use super::{
     shell::{self, Command, Word},
 };
 
-/// What a command line reads.
+/// The files that a command line reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Named {
-    /// Paths of the workspace. There need not be a file.
+    /// Paths of the workspace. The files need not exist.
     pub paths: BTreeSet<String>,
-    /// Those among them that run as scripts of a shell: what they read is to be added.
+    /// Those among them that run as shell scripts, whose files have to be added.
     pub scripts: BTreeSet<String>,
     /// The folders that it may be in when it reads them; the workspace itself is the empty path.
     pub folders: BTreeSet<String>,
-    /// It reads files that it does not name.
+    /// Whether it reads files that it does not name.
     pub everything: bool,
 }
 
 const SHELLS: &[&str] =
     &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", ".", "source"];
 
-/// Programs that run what they find in a folder, or load what a script of theirs names.
+/// Programs that run what they find in a folder, or load what a script names.
 const RUN_FOLDERS: &[&str] = &[
     "ansible-playbook",
     "ant",
@@ -102,22 +102,22 @@ const RUN_FOLDERS: &[&str] = &[
     "yarn",
 ];
 
-/// Variables that say where a shell or a program looks for what it runs.
+/// Variables that determine where a shell or a program looks for programs.
 const LOOKUP_VARIABLES: &[&str] =
     &["BASH_ENV", "CDPATH", "ENV", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PYTHONPATH"];
 
-/// Programs of which no operand is a file that they read.
+/// Programs that read no file that is named by an operand.
 const READ_NOTHING: &[&str] = &[
     "=", "[", "echo", "exit", "export", "false", "kill", "mkdir", "printf", "return", "sleep",
     "test", "true", "unset",
 ];
 
-/// Repeats commands, or runs them later: with `cd` among them, they are in more folders than the
-/// text names.
+/// Keywords that repeat commands or run them later: combined with `cd`, the commands run in more
+/// folders than the text names.
 const REPEATS: &[&str] = &["for", "while", "until", "select", "function", "trap"];
 
 impl Named {
-    /// What a command line reads that starts in these folders.
+    /// The files read by a command line that starts in these folders.
     pub fn of(text: &str, folders: &BTreeSet<String>) -> Self {
         let script = shell::parse(text);
         let mut named = Self { folders: folders.clone(), ..Self::default() };
@@ -134,10 +134,10 @@ impl Named {
         Self::of(text, &BTreeSet::from([String::new()]))
     }
 
-    /// Adds what a script reads, which starts where this is.
+    /// Adds the files of a script that starts in the same folder.
     pub fn add(&mut self, script: &str) {
         let more = Self::of(script, &self.folders);
-        // A script that is sourced leaves its caller where it went.
+        // A sourced script changes the folder of its caller.
         self.everything |= more.everything || more.folders != self.folders;
         self.paths.extend(more.paths);
         self.scripts.extend(more.scripts);
@@ -147,7 +147,7 @@ impl Named {
         self.paths.is_empty() && !self.everything
     }
 
-    /// Follows one `cd` with a plain operand; where more than that goes on, anything may be read.
+    /// Follows one `cd` with a plain operand; in more complex cases, any file may be read.
     fn enter(&mut self, text: &str, commands: &[Command]) {
         let enters = |command: &&Command| {
             matches!(command.likely_name(), Some("cd" | "chdir" | "pushd" | "popd"))
@@ -169,7 +169,7 @@ impl Named {
                 let into = |before: &String| join(before, &folder);
                 self.folders.extend(self.folders.clone().iter().map(into));
             }
-            // Outside of the workspace there is nothing of it to be read.
+            // Files outside of the workspace do not matter.
             None if plain.is_some_and(|word| is_elsewhere(&word.text)) && !repeats => {}
             None => self.everything = true,
         }
@@ -193,7 +193,7 @@ impl Named {
         }
     }
 
-    /// The file that a shell is told to run: its first operand.
+    /// The script that a shell runs: its first operand.
     fn shell(&mut self, command: &Command) {
         let mut words = command.words.iter().skip(1);
         while let Some(word) = words.next() {
@@ -204,7 +204,7 @@ impl Named {
             let text = word.text.as_str();
             let is_option = text.len() > 1 && text.starts_with(['-', '+']) && text != "--";
             match text {
-                // What follows has been parsed as commands of its own.
+                // The argument was parsed as commands.
                 _ if is_option && !text.starts_with("--") && text.contains('c') => return,
                 _ if is_option && text.ends_with(['o', 'O']) => {
                     words.next();
@@ -228,7 +228,7 @@ impl Named {
         }
     }
 
-    /// A word may be a path, and so may be what it sets an option to.
+    /// A word may be a path, and so may be the value of an option.
     fn word(&mut self, word: &Word, reads: bool) {
         let value = word.text.split_once('=').map(|(_, value)| value);
         for part in [Some(word.text.as_str()), value].into_iter().flatten() {
@@ -246,7 +246,7 @@ impl Named {
         }
     }
 
-    /// The path in each of the folders; an absolute one is the same in all.
+    /// The path in each of the folders; an absolute path is the same in all.
     fn within(&self, written: &str, path: &str) -> Vec<String> {
         if written.starts_with('/') {
             return vec![path.to_owned()];
@@ -261,7 +261,7 @@ fn runs_a_folder(name: &str, command: &Command) -> bool {
         "find" => words().any(|word| word.starts_with("-exec") || word.starts_with("-ok")),
         "env" | "sudo" => words().any(|word| word.starts_with("-C") || word.starts_with("--chdir")),
         "=" => words().next().is_some_and(|name| LOOKUP_VARIABLES.contains(&name)),
-        // An interpreter that runs what another program says.
+        // An interpreter that runs the output of another program.
         "|" => true,
         _ => RUN_FOLDERS.contains(&name) || name.starts_with("python3."),
     }

@@ -1,18 +1,18 @@
-//! What tools are called, and which one a name means that a model has written.
+//! Tool names: sanitising, de-duplication, and fuzzy lookup of misspelt names.
 
 use std::collections::BTreeSet;
 
-/// The longest name that every vendor takes.
+/// The maximum length that all providers accept.
 pub const NAME_CHARS: usize = 64;
 
-/// Names that are more alike than this are one, misspelt.
+/// Names with a higher similarity are treated as misspellings of one name.
 const ALIKE: f64 = 0.85;
 
-/// What tools of ours are called elsewhere.
+/// Names of our tools in other programs.
 const ELSEWHERE: [(&str, &str); 2] =
     [("memory_read", "memory_recall"), ("memory_write", "memory_store")];
 
-/// `readFile` → `read_file`; what is left are ASCII letters, digits and single `_`.
+/// Converts `readFile` to `read_file`; only ASCII letters, digits and single `_` remain.
 pub fn sanitise(name: &str) -> String {
     let mut clean = String::new();
     let mut before = ' ';
@@ -31,7 +31,7 @@ pub fn sanitise(name: &str) -> String {
     clean.trim_matches('_').to_owned()
 }
 
-/// The name, cut to fit, with a number if it is taken.
+/// The name, truncated, with a number if it is taken.
 pub fn free(name: &str, taken: &mut BTreeSet<String>) -> String {
     let cut = |chars: usize| name.chars().take(chars).collect::<String>();
     let mut free = cut(NAME_CHARS).trim_matches('_').to_owned();
@@ -44,18 +44,18 @@ pub fn free(name: &str, taken: &mut BTreeSet<String>) -> String {
     free
 }
 
-/// What a tool of a server is called here: the two names, cut to fit. Several may come to the same.
+/// The name of a server's tool: the two names combined and truncated. Several may have the same.
 pub fn of_server(server: &str, tool: &str) -> String {
     let name = format!("{}_{}", sanitise(server), sanitise(tool));
     name.chars().take(NAME_CHARS).collect::<String>().trim_matches('_').to_owned()
 }
 
-/// The one of these names that is meant: itself, the same but for its spelling, or the one that is
-/// by far most like it. Where two are as like, nobody guesses.
+/// The name that is meant: an exact match, one that differs only in its notation, or by far the
+/// most similar one. A tie has no result.
 pub fn meant<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let clean: String = sanitise(wanted).chars().take(NAME_CHARS).collect();
     let exact = |name: &str| name == wanted || name == clean;
-    // `DocxRenderTool.renderDocx` is its last part.
+    // `DocxRenderTool.renderDocx` stands for its last part.
     let last = sanitise(wanted.rsplit('.').next().unwrap_or_default());
     let named = names.clone().find(|name| exact(name));
     if let Some(name) = named.or_else(|| names.clone().find(|name| *name == last)) {
@@ -88,9 +88,9 @@ pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<Strin
     scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Twice the letters that both have in the same order, over all letters.
+/// Twice the number of common letters in the same order, divided by all letters.
 fn likeness(a: &str, b: &str) -> f64 {
-    // Less than the shorter name they cannot have in common.
+    // An upper bound: the common letters cannot exceed the shorter name.
     let all = a.len() + b.len();
     let most = 2 * a.len().min(b.len());
     if all == 0 || most as f64 / all as f64 <= ALIKE {
@@ -139,7 +139,8 @@ mod tests {
         assert_eq!(free("_", &mut taken), "__2");
     }
 
-    /// Exact on the plain name before anything else. Then what is alike by strictly more than 0.85.
+    /// An exact match of the sanitised name comes first, then similarity of strictly more than
+    /// 0.85.
     /// Proves CA-17, CA-19.
     #[test]
     fn a_misspelt_name_is_understood_and_a_vague_one_is_not() {
@@ -150,12 +151,12 @@ mod tests {
         assert_eq!(meant("web_serch"), Some("web_search"));
         assert_eq!(meant("dele"), None);
         assert_eq!(meant(""), None);
-        // 2 · 17 of 40 letters is 0.85 and not more.
+        // 2 · 17 of 40 letters is 0.85, which is not more.
         assert_eq!(meant("abcdefghijklmnopqrstuvw"), None);
         assert_eq!(meant("abcdefghijklmnopqrstu"), Some("abcdefghijklmnopq"));
     }
 
-    /// The sources' own spellings.
+    /// The notations of other programs.
     /// Proves MC-27 … MC-31.
     #[test]
     fn a_tool_is_known_by_the_names_of_the_sources() {
@@ -171,7 +172,7 @@ mod tests {
         }
     }
 
-    /// The best wins; of two that are as like none is guessed.
+    /// The best match wins; a tie has no result.
     /// Proves CA-19.
     #[test]
     fn the_best_of_several_is_meant_and_a_tie_is_no_answer() {
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(meant("read_pages_o", names.into_iter()), Some("read_pages_of"));
     }
 
-    /// What another program's agents call the memory is ours.
+    /// The memory tools' names in another program refer to ours.
     /// Proves IC-49.
     #[test]
     fn a_tool_is_known_by_what_it_is_called_elsewhere() {

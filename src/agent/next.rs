@@ -1,8 +1,8 @@
-//! The next thing to do: a pure function of the session, the agent and the time.
+//! The next effect: a pure function of the session, the agent and the time.
 //!
-//! A turn goes round: think → judge each call → run, ask or refuse → think … until a reply makes
-//! no calls. Nothing here waits: where a person has to decide, the answer is [`Effect::Rest`], and
-//! the decision is an event that asks this function again.
+//! A turn is a loop: ask the model → judge each call → run, ask or refuse → ask the model … until a
+//! reply makes no calls. Nothing waits here: if a person has to decide, the result is
+//! [`Effect::Rest`], and the decision is an event after which this function is called again.
 
 use std::collections::BTreeSet;
 
@@ -29,30 +29,30 @@ use crate::{
     texts,
 };
 
-/// Imperative: what the worker does next, recording what came of it.
+/// What the worker does next, recording the result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Nothing, until something happens.
+    /// Nothing, until an event arrives.
     Rest,
-    /// Fetch what came with the messages.
+    /// Fetch files that came with messages.
     Fetch(Vec<SentFile>),
     /// Ask the model.
     Think,
-    /// Summarise what stands up to this event.
+    /// Summarise everything up to this event.
     Compact { upto: Seq },
-    /// Run these side by side.
+    /// Run these calls concurrently.
     Run(Vec<Cleared>),
-    /// Begin sub-agents for these.
+    /// Start sub-agents for these calls.
     Delegate(Vec<(Cleared, Vec<Task>)>),
-    /// Put these questions to the people of the place.
+    /// Request these approvals.
     Ask(Vec<Question>),
-    /// Record what needs no doing: refusals, enabled tools, loaded skills.
+    /// Record events that need no action: refusals, enabled tools, loaded skills.
     Settle(Vec<Event>),
-    /// Tell the person that a question is open.
+    /// Remind the person that an approval is open.
     Remind,
-    /// Say this to the person: it is the result of a tool that answers by itself.
+    /// Send this to the person: the result of a tool that answers directly.
     Answer(String),
-    /// Give the turn up, and say why.
+    /// Fail the turn with this reason.
     Fail(String),
 }
 
@@ -60,23 +60,23 @@ pub enum Effect {
 pub struct Question {
     pub call: Call,
     pub asks: Asks,
-    /// Why a person is asked.
+    /// Why an approval is required.
     pub reason: String,
-    /// Whether leave for more than this call is offered, where its tool lets it.
+    /// Whether a permission for more than this call is offered, if the tool supports it.
     pub lasting: bool,
     pub approvers: Approvers,
     pub severity: Severity,
 }
 
-/// `running` are the calls that this worker runs right now; a started call that is not among them
-/// was left behind by a crash.
+/// `running` are the calls that this worker is running. A started call that is not among them was
+/// interrupted by a crash.
 pub fn next(
     session: &Session,
     agent: &Agent,
     running: &BTreeSet<CallId>,
     scene: &GuardContext,
 ) -> Effect {
-    if let Some(reason) = limits::circling(session, scene.language.words()) {
+    if let Some(reason) = limits::looping(session, scene.language.words()) {
         return Effect::Fail(reason);
     }
     let plan = Plan::of(session, agent, running, scene);
@@ -114,7 +114,7 @@ pub fn next(
     }
 }
 
-/// The result of a tool whose results are answers, unless more was said meanwhile.
+/// The result of a tool whose results are answers, unless messages have arrived since.
 fn answer(session: &Session, agent: &Agent) -> Option<String> {
     let answers = |call: &Call| match agent.catalog.find(&call.tool) {
         Found::Tool(spec) => spec.result_as_answer && session.done.contains(&call.id),
@@ -124,13 +124,13 @@ fn answer(session: &Session, agent: &Agent) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The call that gave already what this one would give. What changes anything runs each time.
+/// An earlier call with the same result. Calls with side effects always run.
 fn done_before(session: &Session, spec: &ToolSpec, call: &Call) -> Option<CallId> {
     let keeps = spec.cache && spec.effect == EffectClass::ReadOnly;
     session.done_before(call).filter(|_| keeps).cloned()
 }
 
-/// A message is never taken for a decision: it waits, and the person is told once what for.
+/// A message is never taken for a decision: it waits, and the person is reminded once.
 fn while_waiting(session: &Session, scene: &GuardContext) -> Effect {
     let asked_here = session.open_calls().any(|c| matches!(c.state, CallState::Asked { .. }));
     let asked = asked_here || scene.asked_below;
@@ -140,7 +140,7 @@ fn while_waiting(session: &Session, scene: &GuardContext) -> Effect {
     Effect::Rest
 }
 
-/// What is to become of the open calls, sorted.
+/// The verdicts on the open calls, by kind.
 #[derive(Default)]
 struct Plan {
     settle: Vec<Event>,
@@ -200,7 +200,7 @@ impl Plan {
             if let Err(problem) = agent.catalog.check(spec, &call.arguments) {
                 return self.settle.push(failed(call, format!("Invalid parameters: {problem}")));
             }
-            if let Some(text) = limits::worn_out(session, spec, call) {
+            if let Some(text) = limits::usage_exhausted(session, spec, call) {
                 return self.settle.push(ended(call, Outcome::Denied, text));
             }
         }
@@ -225,7 +225,7 @@ impl Plan {
         }
     }
 
-    /// Whether a call that is settled here, and not by a tool, may take effect.
+    /// Whether a call that is handled here, and not by a tool, may take effect.
     fn is_cleared(
         &mut self,
         (open, spec): (&OpenCall, &ToolSpec),
@@ -242,7 +242,7 @@ impl Plan {
         }
     }
 
-    /// What becomes of a call that does not run now.
+    /// Handles a call that does not run now.
     fn hold(&mut self, call: &Call, verdict: Verdict) {
         match verdict {
             Verdict::Ask { asks, reason, lasting, approvers, severity } => {
@@ -255,8 +255,8 @@ impl Plan {
     }
 }
 
-/// A tool may be gone for a while (its server is down). What waits for a person goes on waiting;
-/// what had begun is not said to have failed.
+/// A tool may be unavailable for a while, because its server is down. Calls that wait for a person
+/// keep waiting, and calls that had started are not reported as failed.
 fn missing(open: &OpenCall, why: String) -> Option<Event> {
     let text = match open.state {
         CallState::Asked { .. } | CallState::Delegated | CallState::Ended => return None,
@@ -269,7 +269,7 @@ fn missing(open: &OpenCall, why: String) -> Option<Event> {
     Some(failed(&open.call, text))
 }
 
-/// Enabling all or nothing: a failed call leaves no trace but its message.
+/// All or nothing: a failed call has no effect besides its message.
 fn enable(call: &Call, agent: &Agent) -> Vec<Event> {
     match agent.catalog.enabling(&call.arguments) {
         Ok(names) => {
@@ -280,7 +280,7 @@ fn enable(call: &Call, agent: &Agent) -> Vec<Event> {
     }
 }
 
-/// What is found can be enabled by its name; on request the best one is at once.
+/// Tools that were found can be enabled by name; on request, the best match is enabled immediately.
 fn find(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
     let found = match agent.catalog.finding(&call.arguments) {
         Ok(found) => found,
@@ -297,7 +297,7 @@ fn find(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
     }
 }
 
-/// What others have written taints whoever reads it, as everything does that others have written.
+/// An untrusted skill taints the conversation, like any untrusted content.
 fn load_skill(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
     let (skill, text) = match agent.catalog.loading(&call.arguments) {
         Ok(found) => found,
@@ -338,7 +338,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// With so many extension tools.
+    /// An agent with this number of extension tools.
     fn agent_with(extensions: usize) -> Agent {
         let tool = |name: &str, tier| {
             let parameters = json!({ "type": "object", "properties": {} });
@@ -367,7 +367,7 @@ mod tests {
         }
     }
 
-    /// A journal that the loop itself writes: what `next` asks for is recorded as done.
+    /// A journal that is written as the loop would: each effect is recorded as done.
     struct Run {
         agent: Agent,
         journal: Vec<Entry>,
@@ -410,7 +410,8 @@ mod tests {
             self.record(Event::Said { by, text: text.into(), message: "m".into() });
         }
 
-        /// Does the effects until there is nothing to do; the model calls these, one a step.
+        /// Carries out effects until there is nothing to do; the model makes these calls, one per
+        /// step.
         fn goes(&mut self, calls: &mut Vec<&str>) -> Effect {
             for _ in 0..100 {
                 match next(&self.session, &self.agent, &BTreeSet::new(), &GuardContext::default()) {
@@ -462,8 +463,8 @@ mod tests {
         assert!(matches!(given_up, Effect::Fail(reason) if reason.contains("5 steps")));
     }
 
-    /// What the loop itself settles goes through the guard like any other call. Without a rule it
-    /// is not asked about.
+    /// Calls that are handled here go through the guard like any other. Without a rule they need no
+    /// approval.
     /// Proves MC-01, MC-42.
     #[test]
     fn rules_speak_of_enabling_finding_and_loading() {
@@ -524,9 +525,8 @@ mod tests {
     }
 
     proptest! {
-        /// Request n+1 has request n as its prefix, but for tools that were enabled, which are
-        /// appended and stay; only a compaction begins the dialogue anew, behind the skills that
-        /// were loaded.
+        /// Request n+1 has request n as its prefix, except for enabled tools, which are appended
+        /// and kept. Only a compaction starts a new prefix, after the loaded skills.
         /// Proves T1, MC-11, MC-12, MC-15.
         #[test]
         fn a_request_begins_with_the_one_before(
@@ -576,8 +576,8 @@ mod tests {
         }
     }
 
-    /// Whatever is called or enabled, only what exists comes into the prompt, and a failure leaves
-    /// nothing there.
+    /// Whatever is called or enabled, only existing tools get into the prompt, and a failure adds
+    /// nothing.
     /// Proves MC-12, T2.
     #[test]
     fn a_failed_enable_or_search_leaves_no_trace() {
@@ -590,7 +590,7 @@ mod tests {
         }
     }
 
-    /// What was allowed runs although its tool has gone out of sight since.
+    /// An allowed call runs although its tool has become unlisted since.
     /// Proves T3.
     #[test]
     fn what_was_allowed_runs_although_its_tool_is_out_of_sight() {

@@ -1,12 +1,12 @@
-//! Paths of the workspace, in the one spelling that rules, records and files share.
+//! Paths of the workspace, in the one notation that rules, records and files share.
 
 use thiserror::Error;
 
-/// What the agent takes the workspace for. Results name files beneath it, so that they are
-/// absolute and yet tell nothing of the machine; an argument may repeat them.
+/// The path of the workspace as the agent sees it. Results contain absolute paths below it, which
+/// reveal nothing about the machine and can be used as arguments.
 pub const ROOT: &str = "/workspace";
 
-/// Longer than any path that is meant honestly; keeps messages and rows short.
+/// Longer than any legitimate path; keeps messages and rows short.
 const MAX_BYTES: usize = 1024;
 
 /// A path that leads, or might lead, out of the workspace.
@@ -14,8 +14,8 @@ const MAX_BYTES: usize = 1024;
 #[error("Path not allowed: {0}")]
 pub struct PathRefused(pub String);
 
-/// The path relative to the workspace, without `.` and doubled slashes; the workspace itself is
-/// `.`. Refused: `..`, absolute paths outside [`ROOT`], backslashes, control characters.
+/// The path relative to the workspace, without `.` and repeated slashes; the workspace itself is
+/// `.`. Rejects `..`, absolute paths outside [`ROOT`], backslashes and control characters.
 pub fn normalise(path: &str) -> Result<String, PathRefused> {
     let refused = || PathRefused(shown(path));
     let odd = |c: char| c == '\\' || c.is_control();
@@ -33,7 +33,7 @@ pub fn normalise(path: &str) -> Result<String, PathRefused> {
     Ok(if parts.is_empty() { ".".to_owned() } else { parts.join("/") })
 }
 
-/// A normalised path as results name it.
+/// A normalised path as shown in results.
 pub fn absolute(normalised: &str) -> String {
     match normalised {
         "." => ROOT.to_owned(),
@@ -49,7 +49,7 @@ fn relative(path: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
-/// Without what could break a line or a terminal, and not endless.
+/// Truncated, and without characters that could break a line or a terminal.
 fn shown(path: &str) -> String {
     let mut text: String =
         path.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();

@@ -1,9 +1,9 @@
-//! What runs, what asks whom, what is forbidden: data.
+//! The policy: rules, defaults and approvers, as data.
 //!
-//! Of the rules of one source and one severity, the first that matches speaks: by priority, then
-//! in their order. Of what these say, over all severities and sources, the strictest stands; so
-//! neither a leave in the configuration nor one in the database takes back what the shipped set
-//! forbids (which is turned off by name).
+//! Among the rules of one source and one severity, the first that matches decides, by priority,
+//! then in order. Of these decisions, over all severities and sources, the strictest applies. A
+//! rule that allows, in the configuration or the database, therefore does not override a denial of
+//! the shipped rules, which are disabled by name.
 
 use chrono::{DateTime, Datelike as _, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
@@ -25,18 +25,18 @@ use crate::texts::{Doubt, Messages};
 
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// For tools that ask unless they are allowed, where no rule matches.
+    /// For tools that ask unless allowed, if no rule matches.
     pub default: Action,
-    /// For outward and changing calls of a conversation that has read other people's words, where
-    /// no rule names them.
+    /// For calls with side effects, or to the outside, of a conversation that has read untrusted
+    /// content, if no rule names the tool.
     pub tainted: Action,
-    /// Of the shipped set and of the configuration; those of the database come with the [`GuardContext`].
+    /// The shipped and configured rules; those of the database are in the [`GuardContext`].
     pub rules: Vec<Rule>,
     /// Hosts that replies of a tainted conversation may link to.
     pub link_hosts: Vec<String>,
-    /// How long a question stands before it counts as denied.
+    /// How long an approval stays open before it counts as denied.
     pub approval_for: TimeDelta,
-    /// Who decides, where the rule that asks names nobody.
+    /// The approvers, if the rule names none.
     pub approvers: Approvers,
 }
 
@@ -61,24 +61,24 @@ pub struct GuardContext {
     /// The requester's role.
     pub role: Option<String>,
     pub now: DateTime<Utc>,
-    /// What its people are spoken to in.
+    /// The language of the conversation.
     pub language: crate::texts::Language,
-    /// The rules of the database, as they are at this moment.
+    /// The current rules of the database.
     pub stored: std::sync::Arc<Vec<Rule>>,
     /// The conversation's folder, by a name that is the same on every node.
     pub folder: String,
-    /// The files that decided calls name, as they are at this moment.
+    /// The current digests of the files that decided calls name.
     pub files: BTreeMap<crate::journal::ids::CallId, Files>,
-    /// How many agents stand above this one.
+    /// The number of agents above this one.
     pub depth: u32,
     /// Whether a sub-agent waits for a decision.
     pub asked_below: bool,
 }
 
-/// Path → SHA-256; empty for a file that is not there.
+/// Path → SHA-256; empty for a file that does not exist.
 pub type Files = BTreeMap<String, String>;
 
-/// In the order of their strictness.
+/// In ascending order of strictness.
 #[derive(
     Debug,
     Clone,
@@ -123,12 +123,12 @@ pub enum Severity {
     #[default]
     Medium,
     High,
-    /// Nobody's leave for more than this one call is taken.
+    /// No permission for more than one call is accepted.
     Critical,
 }
 
 impl Severity {
-    /// For the question, where it is graver than usual.
+    /// The line in the approval, if the severity is high.
     pub fn told(self, words: &Messages) -> Option<String> {
         match self {
             Self::Low | Self::Medium => None,
@@ -138,7 +138,7 @@ impl Severity {
     }
 }
 
-/// Where a rule stands.
+/// Where a rule is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -149,33 +149,33 @@ pub enum Origin {
 
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// What the rule calls itself in questions and logs.
+    /// The name in approvals and logs.
     pub name: String,
     pub origin: Origin,
     pub severity: Severity,
-    /// The higher speaks first.
+    /// The highest priority decides first.
     pub priority: i32,
     pub tool: GlobSet,
-    /// Whether `tool` says more than "any".
+    /// Whether `tool` is more specific than "any".
     pub names_tool: bool,
-    /// Matched against the decoded subject of the call, never against raw JSON; of a shell command,
-    /// against each program that it starts, with its arguments.
+    /// Matched against the decoded subject of the call, never against raw JSON; for a shell
+    /// command, against each program that it starts, with its arguments.
     pub argument: Option<Regex>,
     pub fields: Vec<FieldPattern>,
     /// The program that a shell command starts.
     pub command: Option<GlobSet>,
-    /// Each is matched, as a whole, by one of the program's arguments.
+    /// Each has to match one whole argument of the program.
     pub words: Vec<Regex>,
     pub when: Conditions,
     pub action: Action,
-    /// Who decides what this rule asks.
+    /// The approvers for calls that this rule asks about.
     pub approvers: Option<Approvers>,
 }
 
 /// A pattern for one decoded argument.
 #[derive(Debug, Clone)]
 pub struct FieldPattern {
-    /// JSON pointer.
+    /// A JSON pointer.
     pub pointer: String,
     pub pattern: TextPattern,
 }
@@ -195,7 +195,7 @@ impl TextPattern {
     }
 }
 
-/// Where, for whom and when a rule holds; what is empty says nothing.
+/// Where, for whom and when a rule applies; empty fields match everything.
 #[derive(Debug, Clone, Default)]
 pub struct Conditions {
     pub agents: Vec<String>,
@@ -205,23 +205,23 @@ pub struct Conditions {
     pub times: Vec<Hours>,
 }
 
-/// On these days of the week, from … until, in a zone.
+/// Days of the week and a time range, in a time zone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hours {
     /// Monday first.
     pub days: [bool; 7],
     pub from: NaiveTime,
-    /// Not after `from`: on the next day.
+    /// If not after `from`, on the next day.
     pub until: NaiveTime,
     pub zone: Tz,
 }
 
-/// What a rule says of a call.
+/// Whether a rule matches a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
     No,
     Yes,
-    /// It names the tool, but cannot be evaluated: that asks.
+    /// It names the tool but cannot be evaluated, which requires approval.
     Unclear,
 }
 
@@ -266,7 +266,7 @@ impl Rule {
         }
     }
 
-    /// A guess may forbid, but not allow; and what it does not match, it might yet become.
+    /// A guess may deny but not allow; a guess that does not match might still become a match.
     fn command_matches(&self, command: &Command) -> Match {
         let allows = self.action == Action::Allow;
         if let Some(programs) = &self.command {
@@ -292,8 +292,8 @@ impl Rule {
         }
     }
 
-    /// An argument that the tool does not have is a fault of the rule; one that is left out, or a
-    /// list of which not all match a leave, is none.
+    /// An argument that the tool does not have is an error in the rule. An omitted argument, or a
+    /// list that an allowing rule matches only in part, is not.
     fn fields_match(&self, call: &Judged<'_>) -> Match {
         self.fields.iter().fold(Match::Yes, |so_far, field| {
             so_far.and(|| {
@@ -318,7 +318,7 @@ impl Rule {
     }
 }
 
-/// Whether the tool has an argument of that name.
+/// Whether the tool has an argument with this name.
 fn knows(spec: &ToolSpec, pointer: &str) -> bool {
     let name = pointer.trim_start_matches('/').split('/').next().unwrap_or_default();
     spec.parameters["properties"].get(name).is_some()
@@ -369,8 +369,8 @@ impl Hours {
     }
 }
 
-/// What the call acts upon, as a rule sees it: paths are normalised first, so that `notes/../x`
-/// is no note.
+/// The subject of the call, as rules see it: paths are normalised first, so that `notes/../x` does
+/// not match `notes/`.
 pub fn subject(spec: &ToolSpec, arguments: &Value) -> Option<String> {
     match spec.subject.as_ref()? {
         Subject::Path(name) => paths::normalise(arguments.get(name)?.as_str()?).ok(),
@@ -380,7 +380,7 @@ pub fn subject(spec: &ToolSpec, arguments: &Value) -> Option<String> {
     }
 }
 
-/// What a shell tool would start; `None` for other tools.
+/// The programs that a shell tool would start; `None` for other tools.
 pub fn script(spec: &ToolSpec, arguments: &Value) -> Option<Script> {
     let Some(Subject::Command(name)) = &spec.subject else { return None };
     let text = arguments.get(name).and_then(Value::as_str);

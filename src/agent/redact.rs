@@ -1,5 +1,5 @@
-//! Finds secrets in texts and puts a mark in their place: those of the configuration, however they
-//! are written, and what looks like the usual kinds of key.
+//! Redacts secrets in texts: those of the configuration in any encoding, and what looks like a
+//! common kind of key.
 
 use base64::{
     Engine,
@@ -18,22 +18,22 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-/// A shorter secret would blank out ordinary words.
+/// Shorter secrets would redact ordinary words.
 const SHORTEST: usize = 6;
 
-/// What stands where a secret of the configuration stood.
+/// Replaces a secret of the configuration.
 const OWN: &str = "…";
 
-/// Knows the secrets of the configuration.
+/// Redacts the secrets of the configuration.
 #[derive(Clone, Default)]
 pub struct Redactor {
     own: Option<Regex>,
-    /// The same secrets spelled out: letter by letter, backwards, in other case.
+    /// Patterns for the same secrets spelled out: letter by letter, backwards, in a different case.
     spelled: Arc<[Regex]>,
     results: Results,
 }
 
-/// What is redacted in the results of tools.
+/// What is redacted in tool results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Results {
@@ -51,8 +51,8 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// A kind of secret: what it is called, and how it looks. `keep` is what stands before it and stays,
-/// `tail` what stands behind it and stays.
+/// A kind of secret: its name and pattern. `keep` is text before it that is kept, `tail` text after
+/// it.
 struct Shape {
     name: &'static str,
     looks: Regex,
@@ -87,7 +87,7 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     .into()
 });
 
-/// Names of fields whose value is a secret whatever it looks like.
+/// Names of fields whose value is always a secret.
 static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
     let names = r"(?i)^.*(password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|(access|auth|bot|refresh)[_-]?token)$|^(token|authorization|pwd)$";
     Regex::new(names).expect("tested")
@@ -99,7 +99,7 @@ impl Redactor {
         let spelled = secrets.iter().filter_map(|secret| spelled(secret)).collect();
         let written: BTreeSet<String> =
             secrets.into_iter().filter(|s| s.len() >= SHORTEST).flat_map(ways).collect();
-        // Longer ones first: one may be a part of another.
+        // Longest first, because one may be part of another.
         let mut written: Vec<_> = written.into_iter().collect();
         written.sort_by_key(|way| std::cmp::Reverse(way.len()));
         let own = (!written.is_empty()).then(|| {
@@ -113,7 +113,7 @@ impl Redactor {
         Self { results, ..self }
     }
 
-    /// A tool's result as it may be read.
+    /// Redacts a tool's result.
     pub fn result(&self, text: String) -> String {
         let clean = match self.results {
             Results::All => self.text(&text),
@@ -125,7 +125,7 @@ impl Redactor {
         }
     }
 
-    /// Without the secrets of the configuration.
+    /// Redacts the secrets of the configuration.
     pub fn own<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match &self.own {
             Some(own) => own.replace_all(text, OWN),
@@ -133,8 +133,8 @@ impl Redactor {
         }
     }
 
-    /// What a model says, without the secrets of the configuration, also where it spells them: with
-    /// blanks between the letters, backwards, in other case.
+    /// Redacts the secrets of the configuration in a model's text, including those that it spells
+    /// out: with spaces between the letters, backwards, in a different case.
     pub fn reply<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.spelled.iter().fold(self.own(text), |text, spelled| {
             match spelled.replace_all(&text, OWN) {
@@ -144,7 +144,7 @@ impl Redactor {
         })
     }
 
-    /// Without these, and without anything that looks like a secret.
+    /// Redacts these, and everything that looks like a secret.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         SHAPES.iter().fold(self.own(text), |text, shape| match shape.without(&text) {
             Cow::Borrowed(_) => text,
@@ -152,7 +152,7 @@ impl Redactor {
         })
     }
 
-    /// The same for every text in it; a field that is called a secret is one.
+    /// The same for all texts in the value; a field with the name of a secret is one.
     pub fn value(&self, value: &Value) -> Value {
         mapped(value, &|name, text| match name {
             Some(name) if SECRET_NAME.is_match(name) => "[redacted: secret]".to_owned(),
@@ -160,7 +160,7 @@ impl Redactor {
         })
     }
 
-    /// Only without the secrets of the configuration.
+    /// Redacts only the secrets of the configuration.
     pub fn own_value(&self, value: &Value) -> Value {
         match self.own {
             Some(_) => mapped(value, &|_, text| self.own(text).into_owned()),
@@ -168,8 +168,8 @@ impl Redactor {
         }
     }
 
-    /// For an approval request: nothing is hidden but secrets of the configuration, and of each of
-    /// these it is said how long it is.
+    /// For an approval request: redacts only secrets of the configuration, and shows the length of
+    /// each.
     pub fn marked(&self, text: &str) -> String {
         let Some(own) = &self.own else { return text.to_owned() };
         let mark =
@@ -177,7 +177,7 @@ impl Redactor {
         own.replace_all(text, mark).into_owned()
     }
 
-    /// The same for every text in it.
+    /// The same for all texts in the value.
     pub fn marked_value(&self, value: &Value) -> Value {
         mapped(value, &|_, text| self.marked(text))
     }
@@ -196,8 +196,8 @@ impl Shape {
     }
 }
 
-/// The value with every text replaced; `change` is told the field that holds it. Names of fields are
-/// texts, too.
+/// Replaces all texts in the value, including names of fields; `change` receives the name of the
+/// field.
 pub fn mapped(value: &Value, change: &dyn Fn(Option<&str>, &str) -> String) -> Value {
     fn walk(
         value: &Value,
@@ -221,11 +221,11 @@ pub fn mapped(value: &Value, change: &dyn Fn(Option<&str>, &str) -> String) -> V
     walk(value, None, change)
 }
 
-/// A shorter secret, spelled, is found in ordinary words; a longer one would make a giant pattern, and
-/// nobody spells it.
+/// A shorter secret, spelled out, would match ordinary words; a longer one would need a huge
+/// pattern, and nobody spells it out.
 const SPELLED_CHARS: RangeInclusive<usize> = 8..=256;
 
-/// A secret with anything between its letters that is drawn as nothing, forwards or backwards.
+/// A secret with any invisible characters between its letters, forwards or backwards.
 fn spelled(secret: &str) -> Option<Regex> {
     let letters: Vec<char> = secret.chars().filter(|c| !c.is_whitespace()).collect();
     if !SPELLED_CHARS.contains(&letters.len()) {
@@ -241,7 +241,7 @@ fn spaced<'l>(letters: impl Iterator<Item = &'l char>) -> String {
 
 const BLANKS: &str = r"[ \t\r\n\u{a0}\u{ad}\u{200b}-\u{200d}\u{2060}\u{feff}]*";
 
-/// The ways in which a secret may be written, as patterns.
+/// The encodings of a secret, as patterns.
 fn ways(secret: &str) -> Vec<String> {
     let bytes = secret.as_bytes();
     let json = Value::from(secret).to_string();
@@ -268,8 +268,8 @@ fn percent(bytes: &[u8], kept: &str) -> String {
     })
 }
 
-/// The characters that base64 shows for these bytes, whatever stands around them, when `shift`
-/// bytes of its group of three stand before them.
+/// The base64 characters that are fully determined by these bytes, if `shift` bytes of the group of
+/// three precede them.
 fn within_base64(engine: &impl Engine, bytes: &[u8], shift: usize) -> String {
     let whole = engine.encode([&vec![0; shift], bytes].concat());
     let first = (shift * 8).div_ceil(6);
@@ -284,7 +284,7 @@ mod tests {
 
     const CANARY: &str = "c4nary/Secret+\"1\"=";
 
-    /// Plain, in base64 at every place of a longer text, in hex, in URLs, in JSON.
+    /// Plain, in base64 at any offset, in hex, in URLs, in JSON.
     /// Proves S11.
     #[test]
     fn an_own_secret_is_found_however_it_is_written() {
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(redactor.own("bot123456:abcdef-longer/abc"), "bot…/abc");
     }
 
-    /// The usual kinds of key. All of these are made up.
+    /// Common kinds of keys. All of these are made up.
     /// Proves S11.
     #[test]
     fn what_looks_like_a_secret_is_redacted() {

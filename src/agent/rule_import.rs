@@ -1,4 +1,4 @@
-//! Imports the rules of other programs, with our names for their tools.
+//! Imports the rules of other programs, mapping their tool names to ours.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use saphyr::{LoadableYamlNode as _, Yaml};
@@ -12,10 +12,9 @@ use super::{
 /// A tool of another program.
 struct Alias {
     theirs: &'static str,
-    /// A pattern for the tools that do the same here.
+    /// A pattern for our tools with the same function.
     ours: &'static str,
-    /// Tools that come near to it, which a rule that asks or denies is about too. A rule that allows
-    /// is not.
+    /// Similar tools, to which rules that ask or deny apply as well. Rules that allow do not.
     near: &'static [&'static str],
 }
 
@@ -70,31 +69,32 @@ const ALIASES: &[Alias] = &[
     alias("load_skill", "load_skill"),
 ];
 
-/// What was read, and what the person who imports it should know.
+/// The imported rules, and notes for the person who imports them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Imported {
     pub document: RuleDocument,
-    /// Settings that were not taken over, and rules that match no tool now.
+    /// Settings that were not imported, and rules that match no current tool.
     pub notes: Vec<String>,
 }
 
-/// Reads MateClaw's `mateclaw.tool.guard`, whole or from any of these keys on. Its default policy
-/// becomes the last rule, which applies where no other does. `tools` are the names of the tools that
-/// there are now: a rule for a tool that neither program has is refused, as it would match nothing.
+/// Parses MateClaw's `mateclaw.tool.guard`, complete or starting at any of these keys. Its default
+/// policy becomes the last rule, which applies if no other does. `tools` are the names of the
+/// current tools: a rule for a tool that neither program has is an error, because it would match
+/// nothing.
 pub fn mateclaw(text: &str, tools: &[String]) -> Result<Imported> {
-    let documents = Yaml::load_from_str(text).context("this is no YAML")?;
+    let documents = Yaml::load_from_str(text).context("the document is not YAML")?;
     let mut node = documents.first().context("the document is empty")?;
     for key in ["mateclaw", "tool", "guard"] {
         node = node.as_mapping_get(key).unwrap_or(node);
     }
-    let mapping = node.as_mapping().context("the guard is no mapping")?;
+    let mapping = node.as_mapping().context("the guard is not a mapping")?;
     let mut imported = Imported::default();
     let mut default = None;
     for (key, value) in mapping {
         match key.as_str().unwrap_or_default() {
             "enabled" => ensure!(
                 value.as_bool() == Some(true),
-                "enabled: a guard that is turned off has no rules to take over"
+                "enabled: a disabled guard has no rules to import"
             ),
             "default-policy" => default = Some(action(value).context("default-policy")?),
             "approval-timeout" => imported.notes.push(
@@ -102,7 +102,7 @@ pub fn mateclaw(text: &str, tools: &[String]) -> Result<Imported> {
                     .to_owned(),
             ),
             "rules" => {
-                let rules = value.as_sequence().context("rules is no list")?;
+                let rules = value.as_sequence().context("rules is not a list")?;
                 for (rule, number) in rules.iter().zip(1..) {
                     let mut entry =
                         entry(rule, number).with_context(|| format!("rule {number}"))?;
@@ -112,7 +112,7 @@ pub fn mateclaw(text: &str, tools: &[String]) -> Result<Imported> {
                     imported.document.rules.push(entry);
                 }
             }
-            other => bail!("the key `{other}` is not known"),
+            other => bail!("the key `{other}` is unknown"),
         }
     }
     if let Some(action) = default {
@@ -124,14 +124,14 @@ pub fn mateclaw(text: &str, tools: &[String]) -> Result<Imported> {
 }
 
 fn entry(rule: &Yaml<'_>, number: usize) -> Result<RuleEntry> {
-    let mapping = rule.as_mapping().context("is no mapping")?;
+    let mapping = rule.as_mapping().context("is not a mapping")?;
     let mut entry = RuleEntry::of("", Action::Ask);
     entry.name = Some(format!("mateclaw {number}"));
     let mut acts = false;
     for (key, value) in mapping {
         let key = key.as_str().unwrap_or_default();
         let text =
-            || value.as_str().map(str::to_owned).with_context(|| format!("{key} is no text"));
+            || value.as_str().map(str::to_owned).with_context(|| format!("{key} is not a text"));
         match key {
             "name" => entry.name = Some(text()?),
             "tool" => entry.tool = text()?,
@@ -140,7 +140,7 @@ fn entry(rule: &Yaml<'_>, number: usize) -> Result<RuleEntry> {
                 entry.action = action(value)?;
                 acts = true;
             }
-            other => bail!("the key `{other}` is not known"),
+            other => bail!("the key `{other}` is unknown"),
         }
     }
     ensure!(!entry.tool.is_empty() && acts, "a rule needs a tool and an action");
@@ -152,7 +152,7 @@ fn action(value: &Yaml<'_>) -> Result<Action> {
         "allow" => Ok(Action::Allow),
         "require_approval" | "ask" => Ok(Action::Ask),
         "deny" => Ok(Action::Deny),
-        other => bail!("`{other}` is no action: allow, require_approval or deny"),
+        other => bail!("`{other}` is not an action: use allow, require_approval or deny"),
     }
 }
 
@@ -162,7 +162,7 @@ struct Ours {
     note: Option<String>,
 }
 
-/// Our tools for the one that a rule names. `DocxRenderTool.renderDocx` is its last part.
+/// Our tools for the one that a rule names. `DocxRenderTool.renderDocx` stands for its last part.
 fn ours(entry: &RuleEntry, tools: &[String]) -> Result<Ours> {
     let name = entry.tool.as_str();
     let find = |name: &str| ALIASES.iter().find(|alias| alias.theirs == name);
@@ -171,7 +171,7 @@ fn ours(entry: &RuleEntry, tools: &[String]) -> Result<Ours> {
         return Ok(alias.ours(entry.action, tools));
     }
     if last.starts_with("wiki_") {
-        // Their wiki is a server's here, whose name stands before the tool's.
+        // Their wiki is an MCP server here, whose name precedes the tool's.
         let pattern = format!("*{last}");
         return Ok(Ours { note: unmatched(last, &pattern, tools), pattern });
     }
@@ -183,9 +183,9 @@ fn ours(entry: &RuleEntry, tools: &[String]) -> Result<Ours> {
     let known = ALIASES.iter().map(|alias| alias.theirs);
     let near = naming::near(name, known.chain(tools.iter().map(String::as_str)));
     match near.as_slice() {
-        [] => bail!("no tool is called `{name}`: the rule would match nothing"),
+        [] => bail!("there is no tool `{name}`: the rule would match nothing"),
         near => bail!(
-            "no tool is called `{name}`: the rule would match nothing. Similar names: {}",
+            "there is no tool `{name}`: the rule would match nothing. Similar names: {}",
             near.join(", ")
         ),
     }
@@ -206,18 +206,18 @@ impl Alias {
     }
 }
 
-/// Says that a pattern matches no tool now. A server that is connected later may have one.
+/// A note if a pattern matches no current tool; a server that is connected later may have one.
 fn unmatched(theirs: &str, pattern: &str, tools: &[String]) -> Option<String> {
     let matcher = globset::Glob::new(pattern).ok()?.compile_matcher();
     let matches = tools.iter().any(|tool| matcher.is_match(tool));
-    (!matches).then(|| format!("{theirs}: no tool matches `{pattern}` now"))
+    (!matches).then(|| format!("{theirs}: no current tool matches `{pattern}`"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The example of MateClaw's document.
+    /// The example of MateClaw's documentation.
     const SAMPLE: &str = r#"
 mateclaw:
   tool:
@@ -273,7 +273,7 @@ mateclaw:
         mateclaw(text, &tools())
     }
 
-    /// The sample loads, in our tools' names.
+    /// The example loads, with our tool names.
     /// Proves MC-42.
     #[test]
     fn mateclaws_example_loads() {
@@ -294,7 +294,7 @@ mateclaw:
         assert_eq!(read(one).unwrap().document.rules[0].tool, "shell");
     }
 
-    /// The table of MateClaw's document.
+    /// The table of MateClaw's documentation.
     const THEIRS: [&str; 27] = [
         "DateTimeTool",
         "WebSearchTool",
@@ -325,8 +325,7 @@ mateclaw:
         "load_skill",
     ];
 
-    /// A rule about any tool of theirs is about a tool of ours, or it is said that there is none
-    /// now.
+    /// A rule for any of their tools applies to one of ours, or a note says that there is none.
     /// Proves MC-42.
     #[test]
     fn every_tool_of_theirs_has_a_name_here() {
@@ -347,9 +346,10 @@ mateclaw:
         }
     }
 
-    /// A rule that allows is about the very tool; one that denies is about what comes near to it.
+    /// A rule that allows applies to exactly that tool; one that denies applies to similar tools as
+    /// well.
     #[test]
-    fn leave_is_not_widened() {
+    fn permissions_are_not_widened() {
         let about = |action: &str| {
             let text = format!("rules:\n  - {{ tool: BrowserUseTool, action: {action} }}");
             read(&text).unwrap().document.rules[0].tool.clone()
@@ -358,7 +358,7 @@ mateclaw:
         assert_eq!(about("deny"), "{*browser*,web_fetch,http_request}");
     }
 
-    /// A rule that would match nothing is refused, with the names that may have been meant.
+    /// A rule that would match nothing is an error that suggests similar names.
     /// Proves MC-42.
     #[test]
     fn a_name_that_nobody_knows_is_refused() {
@@ -378,7 +378,7 @@ mateclaw:
         }
     }
 
-    /// A setting that is not taken over is said to be so.
+    /// A setting that is not imported is reported.
     /// Proves MC-43.
     #[test]
     fn settings_that_are_not_imported_are_reported() {

@@ -1,5 +1,4 @@
-//! Rules as they are written, in the configuration, in the database and in documents; and the set
-//! that comes with the program.
+//! Rules as written in the configuration, the database and documents; and the shipped rules.
 
 use chrono::NaiveTime;
 use chrono_tz::Tz;
@@ -16,7 +15,7 @@ use super::{
     policy::{Action, Conditions, FieldPattern, Hours, Origin, Rule, Severity, TextPattern},
 };
 
-/// A rule as it is written.
+/// A rule as written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleEntry {
@@ -53,7 +52,7 @@ pub struct RuleEntry {
 }
 
 impl RuleEntry {
-    /// Of all calls of these tools.
+    /// A rule for all calls of these tools.
     pub fn of(tool: &str, action: Action) -> Self {
         Self {
             name: None,
@@ -80,7 +79,7 @@ fn yes() -> bool {
     true
 }
 
-/// A regular expression, or a glob.
+/// A regular expression or a glob.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(untagged)]
 pub enum Pattern {
@@ -88,7 +87,7 @@ pub enum Pattern {
     Glob { glob: String },
 }
 
-/// Many rules as one document.
+/// Several rules as one document.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleDocument {
@@ -96,7 +95,7 @@ pub struct RuleDocument {
     pub rules: Vec<RuleEntry>,
 }
 
-/// What is wrong with a rule: which, where, why.
+/// An invalid rule: which one, which key, why.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error("the rule \u{201c}{rule}\u{201d}, {key}: {problem}")]
 pub struct Unusable {
@@ -105,7 +104,7 @@ pub struct Unusable {
     pub problem: String,
 }
 
-/// The enabled ones of these, in the order in which they speak. `origin` tells where they stand.
+/// Compiles the enabled rules in order of precedence. `origin` says where they are defined.
 pub fn compile(entries: &[RuleEntry], origin: Origin) -> Result<Vec<Rule>, Unusable> {
     let numbered = entries.iter().zip(1..);
     let mut rules = numbered
@@ -116,8 +115,8 @@ pub fn compile(entries: &[RuleEntry], origin: Origin) -> Result<Vec<Rule>, Unusa
     Ok(rules)
 }
 
-/// The rules that come before the one of that name and decide otherwise about calls that both may
-/// match: of one severity, the first rule that matches decides.
+/// The rules that come before the named one and decide differently about calls that both may match:
+/// within one severity, the first matching rule decides.
 pub fn shadowing(entries: &[RuleEntry], name: &str) -> Vec<String> {
     let mut ordered: Vec<_> = entries.iter().filter(|entry| entry.enabled).collect();
     ordered.sort_by_key(|entry| std::cmp::Reverse(entry.priority));
@@ -131,7 +130,7 @@ pub fn shadowing(entries: &[RuleEntry], name: &str) -> Vec<String> {
     before.filter_map(|other| other.name.clone()).collect()
 }
 
-/// Whether a call may match both rules. What only patterns of arguments keep apart counts as one.
+/// Whether a call may match both rules. Patterns for arguments are not compared.
 fn may_meet(one: &RuleEntry, other: &RuleEntry) -> bool {
     let is_glob = |text: &str| text.contains(['*', '?', '[', '{']);
     let matches = |glob: &str, text: &str| {
@@ -152,13 +151,13 @@ fn may_meet(one: &RuleEntry, other: &RuleEntry) -> bool {
         && share(&one.roles, &other.roles)
 }
 
-/// The set that comes with the program, without those that are turned off.
+/// The shipped rules, without the disabled ones.
 pub fn shipped(off: &[String]) -> Vec<Rule> {
     let is_off = |rule: &Rule| off.iter().any(|name| *name == rule.name || name == "*");
     SHIPPED.iter().filter(|rule| !is_off(rule)).cloned().collect()
 }
 
-/// Whether the shipped set has a rule of that name.
+/// Whether there is a shipped rule with this name.
 pub fn is_shipped(name: &str) -> bool {
     name == "*" || SHIPPED.iter().any(|rule| rule.name == name)
 }
@@ -183,7 +182,8 @@ fn rule(entry: &RuleEntry, number: usize, origin: Origin) -> Result<Rule, Unusab
     let argument = entry.arg_pattern.as_deref().map(regex).transpose();
     let times = entry.times.iter().map(|text| hours(text)).collect::<Result<_, _>>();
     if let Some(id) = entry.people.iter().find(|id| !is_id(id)) {
-        let problem = format!("`{id}` is no id; people are named by their platform's number");
+        let problem =
+            format!("`{id}` is not an id; people are identified by the platform's number");
         return Err(wrong("people")(problem));
     }
     Ok(Rule {
@@ -209,7 +209,7 @@ fn rule(entry: &RuleEntry, number: usize, origin: Origin) -> Result<Rule, Unusab
     })
 }
 
-/// A name can be changed by whoever bears it; a number cannot.
+/// A name can be changed by its bearer; a number cannot.
 fn is_id(id: &str) -> bool {
     !id.is_empty() && id.chars().all(|c| c.is_ascii_digit())
 }
@@ -237,14 +237,14 @@ fn globs(patterns: &[String]) -> Result<GlobSet, String> {
     set.build().map_err(|problem| problem.to_string())
 }
 
-/// `to.address` and `/to/address` are the same.
+/// `to.address` and `/to/address` are equivalent.
 fn pointer(path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("/{}", path.replace('.', "/")) }
 }
 
-/// `mon-fri 09:00-17:00 Europe/Berlin`; without a zone, UTC; without days, every day.
+/// Parses `mon-fri 09:00-17:00 Europe/Berlin`. The default zone is UTC, the default days are all.
 fn hours(text: &str) -> Result<Hours, String> {
-    let wrong = || format!("`{text}` is no time; write `mon-fri 09:00-17:00 Europe/Berlin`");
+    let wrong = || format!("`{text}` is not a time range; use `mon-fri 09:00-17:00 Europe/Berlin`");
     let mut parts = text.split_whitespace().peekable();
     let first = parts.next_if(|part| !part.starts_with(|c: char| c.is_ascii_digit()));
     let days = first.map_or(Some([true; 7]), days).ok_or_else(wrong)?;
@@ -260,7 +260,7 @@ fn hours(text: &str) -> Result<Hours, String> {
     Ok(Hours { days, from: time(from)?, until: time(until)?, zone })
 }
 
-/// `mon,wed` or `fri-sun`.
+/// Parses `mon,wed` or `fri-sun`.
 fn days(text: &str) -> Option<[bool; 7]> {
     let day = |name: &str| {
         let names = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];

@@ -1,11 +1,10 @@
-//! When something that was scheduled is due: once, at intervals, or by the calendar of a time zone.
+//! When a schedule is due: once, at intervals, or by a calendar in a time zone.
 //!
-//! Where clocks are changed, a wall-clock time may be missing or come twice. A single time that is
-//! missing is refused, with the reason; of one that comes twice the earlier is meant. A calendar
-//! that names a missing time is due when the clocks have just been changed, and one that names a
-//! time that comes twice is due at the earlier one only, while one that says *every* minute or hour
-//! goes on through both. What was missed while nothing ran is made up for once, however often it
-//! would have been due.
+//! When clocks change, a wall-clock time may be missing or occur twice. A one-time schedule at a
+//! missing time is rejected with the reason; if the time occurs twice, the earlier one is used. A
+//! calendar with a missing time is due right after the change, and one with a time that occurs
+//! twice is due at the earlier one only. A calendar for *every* minute or hour continues through
+//! both. Occurrences that were missed while nothing ran are caught up once, whatever their number.
 
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone as _, Utc};
 use chrono_tz::Tz;
@@ -15,7 +14,7 @@ use croner::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How it goes on after the first time.
+/// How it continues after the first time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
@@ -24,24 +23,24 @@ pub enum Rule {
     Cron { pattern: String, zone: String },
 }
 
-/// When, in the words of a call; one of them is given.
+/// The time in the arguments of a call, of which one is given.
 #[derive(Debug, Clone, Default)]
 pub struct Wish {
     /// A wall-clock time, or an instant with its offset.
     pub at: Option<String>,
-    /// After how long.
+    /// After this duration.
     pub after: Option<String>,
     pub every: Option<String>,
     pub cron: Option<String>,
 }
 
-/// The occurrences of a calendar that are looked at to find its shortest interval.
+/// The number of occurrences of a calendar that are examined to find its shortest interval.
 const LOOKED_AT: usize = 100;
 
-/// Farther off, nobody means it.
+/// Later times are certainly mistakes.
 const FARTHEST: TimeDelta = TimeDelta::days(10 * 366);
 
-/// The rule, and when it is due first; or what is wrong, for the model.
+/// The rule and the first due time, or what is wrong, for the model.
 pub fn plan(
     wish: &Wish,
     (zone, shortest): (Tz, TimeDelta),
@@ -64,18 +63,19 @@ pub fn plan(
             by_calendar(cron, (zone, shortest), now)?
         }
         _ => {
-            return Err("give one of at, after, every and cron (every may have at, for its first \
-                        time)"
-                .into());
+            return Err(
+                "give one of at, after, every and cron (every may have at, for its first time)"
+                    .into(),
+            );
         }
     };
     if due <= now {
         let due = due.with_timezone(&zone).to_rfc3339();
         let now = now.with_timezone(&zone).to_rfc3339();
-        return Err(format!("{due} is over: it is {now}"));
+        return Err(format!("{due} is in the past: it is {now}"));
     }
     if due - now > FARTHEST {
-        return Err("that is more than ten years off".into());
+        return Err("that is more than ten years away".into());
     }
     Ok((rule, due))
 }
@@ -99,7 +99,7 @@ impl Rule {
         }
     }
 
-    /// In words that the model can read.
+    /// A description for the model.
     pub fn told(&self) -> String {
         match self {
             Self::Once => "once".to_owned(),
@@ -115,7 +115,7 @@ impl Rule {
 fn parsed(pattern: &str) -> Result<Cron, String> {
     let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
     let wrong =
-        |why| format!("`{pattern}` is no cron pattern (minute hour day month weekday): {why}");
+        |why| format!("`{pattern}` is not a cron pattern (minute hour day month weekday): {why}");
     parser.parse(pattern).map_err(wrong)
 }
 
@@ -136,7 +136,7 @@ fn by_calendar(
         due = due.or(Some(next.with_timezone(&Utc)));
         last = next;
     }
-    let due = due.ok_or_else(|| format!("`{pattern}` never comes"))?;
+    let due = due.ok_or_else(|| format!("`{pattern}` never occurs"))?;
     Ok((Rule::Cron { pattern, zone: zone.name().to_owned() }, due))
 }
 
@@ -145,11 +145,11 @@ fn long_enough(interval: TimeDelta, shortest: TimeDelta) -> Result<(), String> {
         return Ok(());
     }
     let shortest = humantime::format_duration(shortest.to_std().unwrap_or_default());
-    Err(format!("that is too often: {shortest} is the shortest interval here"))
+    Err(format!("that is too often: the shortest interval is {shortest}"))
 }
 
 fn duration(text: &str) -> Result<TimeDelta, String> {
-    let wrong = || format!("`{text}` is no duration: write 90s, 20m, 2h or 1day 12h");
+    let wrong = || format!("`{text}` is not a duration: use 90s, 20m, 2h or 1day 12h");
     let text = text.trim().to_lowercase();
     let found = humantime::parse_duration(text.trim_start_matches("in ")).map_err(|_| wrong())?;
     let found = TimeDelta::from_std(found).map_err(|_| wrong())?;
@@ -168,13 +168,13 @@ fn instant(text: &str, zone: Tz) -> Result<DateTime<Utc>, String> {
     let forms = ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"];
     let local = forms.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok());
     let local = local
-        .ok_or_else(|| format!("`{text}` is no time: write 2026-05-04T18:00, in the time zone"))?;
+        .ok_or_else(|| format!("`{text}` is not a time: use 2026-05-04T18:00, in the time zone"))?;
     match zone.from_local_datetime(&local) {
         LocalResult::Single(instant) | LocalResult::Ambiguous(instant, _) => {
             Ok(instant.with_timezone(&Utc))
         }
         LocalResult::None => Err(format!(
-            "{local} does not exist in {}: the clocks are put forward then. Give another time",
+            "{local} does not exist in {}, because the clocks go forward then. Use another time",
             zone.name()
         )),
     }
@@ -200,7 +200,7 @@ mod tests {
         Wish { at: Some(time.into()), ..Wish::default() }
     }
 
-    /// The next times of a calendar, as the wall clock of Berlin shows them.
+    /// The next times of a calendar, as wall-clock times of Berlin.
     fn times(pattern: &str, now: &str, count: usize) -> Vec<String> {
         let (rule, first) = planned(cron(pattern), now).unwrap();
         let mut times = vec![first];
@@ -264,7 +264,7 @@ mod tests {
         assert!(plan(&cron("0 * * * *"), hourly, utc(MAY)).is_ok());
     }
 
-    /// The clocks are put forward: 02:00 … 02:59 is missing on 29 March 2026.
+    /// The clocks go forward: 02:00 … 02:59 is missing on 29 March 2026.
     /// Proves MC-39.
     #[test]
     fn a_time_that_summer_time_skips_is_refused_or_moved() {
@@ -282,7 +282,7 @@ mod tests {
         );
     }
 
-    /// The clocks are put back: 02:00 … 02:59 comes twice on 25 October 2026.
+    /// The clocks go back: 02:00 … 02:59 occurs twice on 25 October 2026.
     /// Proves MC-39.
     #[test]
     fn a_time_that_comes_twice_is_due_the_first_time() {

@@ -1,29 +1,29 @@
 //! Finds tools by words: BM25 over names, descriptions and parameters.
 //!
-//! A crate for it brings a stemmer and stop words for each language, and one field where there are
-//! three here; what is left of it without those are these few lines.
+//! Existing crates include a stemmer and stop words for each language, and support one field where
+//! three are needed here; what remains is short.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::spec::ToolSpec;
 
-/// How much a word counts by where it stands.
+/// The weight of a word by field.
 const NAME: f64 = 3.0;
 const DESCRIPTION: f64 = 1.0;
 const PARAMETERS: f64 = 0.5;
 
-/// How soon a word that is repeated counts no more, and how much long texts are held back.
+/// How quickly repetitions of a word stop counting, and how strongly long texts are penalised.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// Words of a question that say nothing about a tool, though few tools may have them.
+/// Words of a query that say nothing about a tool, even if few tools contain them.
 const SAY_NOTHING: [&str; 24] = [
     "a", "an", "and", "are", "at", "by", "can", "do", "for", "from", "how", "i", "in", "is", "it",
     "of", "on", "that", "the", "to", "tool", "what", "who", "with",
 ];
 
-/// The words of all tools, and how often each stands where.
+/// The words of all tools, with their frequency by field.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
     /// Word → (document, weight).
@@ -54,7 +54,7 @@ impl Index {
         index
     }
 
-    /// The documents that have any of these words, the best first, by their place.
+    /// The positions of documents that contain any of these words, best match first.
     pub fn find(&self, query: &str) -> Vec<usize> {
         let count = self.lengths.len() as f64;
         let usual = (self.lengths.iter().sum::<f64>() / count.max(1.0)).max(1.0);
@@ -78,7 +78,7 @@ impl Index {
     }
 }
 
-/// The names of the parameters, and what is said about them.
+/// The names and descriptions of the parameters.
 fn described(schema: &Value) -> String {
     let mut text = String::new();
     for (name, about) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
@@ -90,8 +90,9 @@ fn described(schema: &Value) -> String {
     text
 }
 
-/// `createIssues`, `create_issue` and "creating an issue" have the same words. Where no spaces part
-/// words (Chinese, Japanese, and in effect Korean), two neighbouring characters are one.
+/// `createIssues`, `create_issue` and "creating an issue" yield the same words. In scripts without
+/// spaces between words (Chinese, Japanese and, in effect, Korean), two neighbouring characters are
+/// a word.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut run): (String, Vec<char>) = (String::new(), Vec::new());
@@ -128,7 +129,7 @@ fn pairs(run: &[char]) -> Vec<String> {
     }
 }
 
-/// English endings off, so that "issues" finds "issue". Not linguistics: both sides lose the same.
+/// Removes English endings, so that "issues" finds "issue". Applied to both sides.
 fn stem(word: &str) -> String {
     if word.len() <= 3 || word.ends_with("ss") || !word.is_ascii() {
         return word.to_owned();

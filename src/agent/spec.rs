@@ -1,4 +1,4 @@
-//! What a tool tells about itself, as data.
+//! The properties of a tool, as data.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,46 +6,46 @@ use serde_json::Value;
 use std::{collections::BTreeMap, time::Duration};
 use utoipa::ToSchema;
 
-/// What a tool tells about itself.
+/// The properties of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     /// `snake_case`, at most 64 characters, unique.
     pub name: String,
-    /// For the model; its first line stands in the directory of extension tools.
+    /// For the model; the first line is shown in the listing of extension tools.
     pub description: String,
     /// JSON Schema (2020-12) of the arguments, an object.
     pub parameters: Value,
     pub effect: EffectClass,
     pub tier: Tier,
     pub source: Source,
-    /// When a person is asked, before any rule has spoken.
+    /// When approval is required, unless a rule decides.
     pub approval: Approval,
-    /// The argument that says what is acted upon; guard rules match on it.
+    /// The argument that is the subject; guard rules match on it.
     pub subject: Option<Subject>,
     pub timeout: Duration,
     pub rate: Rate,
-    /// How often it may run in one conversation.
+    /// The maximum number of runs in one conversation.
     pub max_usage_count: Option<u32>,
-    /// Its results are other people's words: they taint the session.
+    /// Its results are untrusted content and taint the session.
     pub untrusted: bool,
-    /// It tells somebody outside something, though it changes nothing: it fetches an address.
+    /// It contacts the outside although it has no side effects, for example by fetching a URL.
     pub outward: bool,
-    /// The same arguments give the same result for as long as a conversation lasts.
+    /// The same arguments give the same result for the whole conversation.
     pub cache: bool,
-    /// Its result is the answer to the person; the model does not read it first.
+    /// Its result is sent to the person as the answer, without the model reading it first.
     pub result_as_answer: bool,
     pub domain: Domain,
-    /// What it reads of the environment.
+    /// The environment variables that it reads.
     pub env: Vec<Variable>,
-    /// Why it cannot be used here; then no agent is offered it.
+    /// Why it is unavailable; then no agent has it.
     pub unavailable: Option<String>,
 }
 
-/// A variable of the environment that a tool reads.
+/// An environment variable that a tool reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
-    /// What it is where it is not set. Without one the tool needs it, and its value is a secret.
+    /// The default. Without one the tool requires the variable, and its value is a secret.
     pub default: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Variable {
         Self { name: name.to_owned(), default: Some(default.to_owned()) }
     }
 
-    /// Its value, where it has one: nothing but blanks is none.
+    /// Its value, if it has one that is not blank.
     pub fn value(&self, environment: &BTreeMap<String, String>) -> Option<String> {
         let set = environment.get(&self.name).filter(|value| !value.trim().is_empty());
         set.or(self.default.as_ref()).cloned()
@@ -70,7 +70,7 @@ impl Variable {
 pub enum Tier {
     /// Its schema is in every prompt.
     Core,
-    /// One line in the directory until `enable_tool`.
+    /// One line in the tool listing until `enable_tool`.
     Extension,
 }
 
@@ -83,24 +83,24 @@ pub enum Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval {
     Never,
-    /// Asked, unless a rule or an earlier decision allows it.
+    /// Required, unless a rule or an earlier decision allows the call.
     UnlessAllowed,
-    /// Asked every time.
+    /// Required every time.
     Always,
 }
 
-/// The argument that a call is about.
+/// The argument that a call acts on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// A path in the workspace: normalised before a rule sees it.
+    /// A path in the workspace, which is normalised before rules see it.
     Path(&'static str),
-    /// A shell command: parsed, and every program that it starts judged.
+    /// A shell command, which is parsed and judged by program.
     Command(&'static str),
     /// Any other text.
     Text(&'static str),
 }
 
-/// Calls per person.
+/// The rate limit per person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     pub per_minute: u32,
@@ -114,7 +114,7 @@ impl Default for Rate {
 }
 
 impl ToolSpec {
-    /// A core tool that changes nothing, with the usual limits; the rest is set by field.
+    /// A core tool without side effects and with default limits; other properties are set by field.
     pub fn read_only(name: &str, description: &str, parameters: Value) -> Self {
         Self {
             name: name.to_owned(),
@@ -138,7 +138,7 @@ impl ToolSpec {
         }
     }
 
-    /// Whether a call changes more than its result says: what may run twice and never asks does not.
+    /// Whether a call has side effects. A tool that may run twice and never asks has none.
     pub fn changes_something(&self) -> bool {
         match self.effect {
             EffectClass::ReadOnly => false,
@@ -148,23 +148,23 @@ impl ToolSpec {
     }
 }
 
-/// Where a tool does its work.
+/// Where a tool runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Domain {
     /// In this process.
     Orchestrator,
-    /// In a process of its own within the sandbox; without one, not at all.
+    /// In a separate process in the sandbox; without a sandbox, not at all.
     Container,
 }
 
-/// What a second run would do.
+/// The effect of a second run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectClass {
-    /// Changes nothing.
+    /// No side effects.
     ReadOnly,
-    /// Changes something; twice is the same as once.
+    /// The same as of one run.
     Idempotent,
     /// Must not run twice.
     AtMostOnce,

@@ -1,13 +1,13 @@
-//! What other people's words in a conversation have to do with what it may do.
+//! Untrusted content in a conversation, and its consequences.
 //!
-//! Words of a web page, a server or a mail may be orders to the agent. Once a conversation has read
-//! such (`Event::Tainted`, until `/new`), whatever it tells the outside or changes is asked about,
-//! unless a rule names it; what was allowed for the conversation before that is void.
+//! Text of a web page, a server or a mail may contain instructions for the agent. Once a
+//! conversation has read untrusted content (`Event::Tainted`, until `/new`), every call with side
+//! effects or to the outside requires approval, unless a rule names the tool. Permissions for the
+//! conversation that were given before are void.
 //!
-//! Not other people's words are: what people write to the bot, as they may talk to it; files of the
-//! workspace, as the agent wrote them, unless it did so while it was under the influence. What
-//! people send as a file may be anybody's. Not the outside is this very chat: a tool that never asks, and only shows
-//! something here.
+//! Trusted are messages of people who may talk to the bot, and files of the workspace that the
+//! agent wrote, unless it wrote them while tainted. Files that people send are untrusted. This chat
+//! is not the outside: a tool that only shows something here never requires approval.
 
 use comrak::{
     Arena, Options,
@@ -26,14 +26,14 @@ use crate::{
     texts::Messages,
 };
 
-/// Where long results are kept, which may be anybody's words.
+/// The folder of long results, which may contain untrusted content.
 const KEPT_RESULTS: &str = ".countersign";
-/// Where documents of the web are put.
+/// The folder of downloaded documents.
 const DOWNLOADS: &str = "downloads";
-/// Where files are laid that people send.
+/// The folder of files that people send.
 pub const INBOX: &str = "inbox";
 
-/// Where the words of this call's result come from, if they are other people's.
+/// The source of this call's result, if it is untrusted content.
 pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String> {
     let about = policy::subject(spec, &call.arguments);
     let foreign = match (&spec.subject, &spec.source) {
@@ -43,7 +43,7 @@ pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String>
         }
         _ => true,
     };
-    // A shell may read any file there is.
+    // A shell may read any file.
     let through_shell = matches!(spec.subject, Some(Subject::Command(_))) && session.has_foreign();
     (foreign || through_shell).then(|| match about {
         Some(about) => format!("{} {about}", call.tool),
@@ -56,24 +56,24 @@ fn is_anybodys(path: &str) -> bool {
     [KEPT_RESULTS, DOWNLOADS, INBOX].contains(&folder)
 }
 
-/// Whether that is a file in one of those folders. The folders themselves have names of ours.
+/// Whether this is a file in one of those folders. The folders' own names are ours.
 pub fn is_anybodys_file(path: &str) -> bool {
     let inner = path.split_once('/').is_some_and(|(_, inner)| !inner.is_empty());
     inner && is_anybodys(path)
 }
 
-/// Whether a tainted conversation has to ask before it uses this tool.
+/// Whether a tainted conversation needs approval for this tool.
 pub fn concerns(spec: &ToolSpec, session: &Session) -> bool {
     let tainted = !session.taint.is_empty() && !crash::planted("taint");
     tainted && (spec.outward || spec.changes_something())
 }
 
-/// What the question says about it.
+/// The note about it in the approval.
 pub fn told(session: &Session, words: &Messages) -> String {
     words.tainted(&session.taint)
 }
 
-/// What a reader or a platform may take for an address, with or without a scheme.
+/// What a reader or a platform may recognise as a URL, with or without a scheme.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = concat!(
         r"(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.)\S+",
@@ -83,8 +83,8 @@ static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("a literal")
 });
 
-/// A reply of a tainted conversation: what it links to is shown as code, which nobody loads by
-/// looking at it, except on these hosts. An address can carry off what the conversation knows.
+/// Defuses a reply of a tainted conversation: links are shown as code, so that no client loads
+/// them, except for these hosts. A URL could leak what the conversation knows.
 pub fn defused(markdown: &str, hosts: &[String]) -> String {
     let mut options = Options::default();
     options.extension.strikethrough = true;
@@ -101,7 +101,7 @@ pub fn defused(markdown: &str, hosts: &[String]) -> String {
     }
 }
 
-/// Whether there was anything to defuse.
+/// Returns whether there was anything to defuse.
 fn defuse<'a>(arena: &'a Arena<'a>, node: Node<'a>, hosts: &[String]) -> bool {
     let code = |literal: &str| {
         let literal = literal.replace('`', "'");
@@ -159,7 +159,7 @@ fn is_safe(address: &str, hosts: &[String]) -> bool {
 mod tests {
     use super::*;
 
-    /// No reply of a tainted conversation makes a client load an address.
+    /// No reply of a tainted conversation makes a client load a URL.
     /// Proves S1.
     #[test]
     fn links_and_pictures_are_defused() {

@@ -1,4 +1,4 @@
-//! The tools that are not in every prompt, as the model reads of them.
+//! The listing of tools whose schemas are not in every prompt.
 
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -9,14 +9,14 @@ use super::{
     spec::{Source, ToolSpec},
 };
 
-/// Of what a tool says about itself, in a line.
+/// The maximum length of a tool's line.
 const LINE_CHARS: usize = 100;
-/// Servers whose tools are counted one by one; what the others have is counted together.
+/// The maximum number of servers whose tools are counted separately; the others are combined.
 const COUNTED: usize = 40;
 
-/// The tools that `enable_tool` enables, as its argument describes them. There, in front of the
-/// instructions, a provider does not read them anew when one has been enabled; and what an argument
-/// is may be told at any length, where what a tool does may not.
+/// The listing in the description of `enable_tool`'s argument. There, before the instructions, it
+/// stays in the provider's cache when a tool is enabled; and the description of an argument may
+/// have any length, unlike that of a tool.
 pub fn directory(catalog: &Catalog) -> String {
     let (own, served): (Vec<_>, Vec<_>) =
         catalog.extensions().partition(|spec| spec.source == Source::Builtin);
@@ -47,7 +47,7 @@ pub fn directory(catalog: &Catalog) -> String {
 const THESE: &str = "Of these tools:";
 const FOUND: &str = "Of what `find_tool` finds, or of the list below.";
 
-/// What a search has found: enough to choose, and to enable.
+/// The result of a search: enough to choose and to enable.
 pub fn told(catalog: &Catalog, found: &[&ToolSpec], enabled: &[String]) -> String {
     let all = catalog.extensions().count();
     if found.is_empty() {
@@ -67,7 +67,7 @@ pub fn told(catalog: &Catalog, found: &[&ToolSpec], enabled: &[String]) -> Strin
     text
 }
 
-/// `title`, and `labels?` where it can be left out.
+/// `title`, and `labels?` if it is optional.
 fn parameters(schema: &Value) -> Vec<String> {
     let required = schema.get("required").and_then(Value::as_array);
     let needed = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
@@ -101,7 +101,7 @@ fn by_server<'a>(specs: &[&'a ToolSpec]) -> BTreeMap<&'a str, Vec<&'a ToolSpec>>
     servers
 }
 
-/// The first line of what it says about itself, cut where a word ends.
+/// The first line of the description, cut at the end of a word.
 fn line(spec: &ToolSpec) -> &str {
     let line = spec.description.lines().next().unwrap_or_default();
     let Some((end, _)) = line.char_indices().nth(LINE_CHARS) else { return line };

@@ -1,4 +1,4 @@
-//! What stands in the prompt, and what is found.
+//! The listing in the prompt, and searching.
 
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn small() -> Vec<ToolSpec> {
     ]
 }
 
-/// Those, and so many of one more server.
+/// A catalog with these tools and more of one additional server.
 fn with(more: usize) -> Catalog {
     let mut specs = small();
     specs
@@ -47,7 +47,7 @@ fn schemas(catalog: &Catalog) -> Vec<String> {
     catalog.disclosed(&[]).iter().map(|spec| spec.name.clone()).collect()
 }
 
-/// The schema of a core tool; of an extension tool name, source and one line.
+/// The schema of a core tool; name, source and one line of an extension tool.
 /// Proves MC-05.
 #[test]
 fn the_directory_has_one_line_for_each_extension_tool() {
@@ -63,7 +63,7 @@ fn the_directory_has_one_line_for_each_extension_tool() {
     ");
 }
 
-/// What a server says about its tool does not fill the prompt.
+/// A server's description of its tool does not fill the prompt.
 /// Proves MC-05.
 #[test]
 fn a_line_is_short_and_ends_with_a_word() {
@@ -73,7 +73,7 @@ fn a_line_is_short_and_ends_with_a_word() {
     assert_eq!(line(&spec).chars().count(), LINE_CHARS);
 }
 
-/// Above sixty the directory says how many there are, and they are searched.
+/// If there are more than sixty, the listing has their number, and they can be searched.
 #[test]
 fn a_large_catalogue_is_counted_and_searched() {
     let catalog = with(57);
@@ -96,7 +96,7 @@ fn a_large_catalogue_is_counted_and_searched() {
     assert!(catalog.finding(&json!({ "query": "  " })).unwrap_err().contains("/query"));
 }
 
-/// Servers beyond the fortieth are counted together.
+/// Servers after the fortieth are combined.
 #[test]
 fn many_servers_do_not_fill_the_prompt() {
     let specs = (0..1000).map(|n| served(&format!("server{:03}", n / 5), &format!("t{n}"), "x"));
@@ -106,7 +106,7 @@ fn many_servers_do_not_fill_the_prompt() {
     assert!(said.len() < 1_500, "{said}");
 }
 
-/// Progressive is usual; legacy shows all that are listed; direct shows all of a small catalogue.
+/// Progressive is the default; legacy shows all listed tools; direct shows all of a small catalog.
 /// Proves MC-08, IC-14.
 #[test]
 fn the_disclosure_mode_decides_which_schemas_are_shown() {
@@ -123,7 +123,7 @@ fn the_disclosure_mode_decides_which_schemas_are_shown() {
     assert_eq!(directory(&with(1000).disclosing(Disclosure::Legacy)), "");
 }
 
-/// Only what the agent has can be enabled; the name may be misspelt.
+/// Only the agent's own tools can be enabled; names may be misspelt.
 /// Proves MC-09.
 #[test]
 fn enabling_is_within_what_the_agent_has() {
@@ -136,7 +136,7 @@ fn enabling_is_within_what_the_agent_has() {
     assert!(foreign.contains("github_create_issue"), "{foreign}");
 }
 
-/// A name in another spelling is the tool.
+/// A name in another notation refers to the tool.
 /// Proves CA-17.
 #[test]
 fn a_call_by_another_spelling_means_the_tool() {
@@ -153,7 +153,7 @@ fn a_call_by_another_spelling_means_the_tool() {
     assert_eq!(catalog.find("find_tool"), Found::Find);
 }
 
-/// A long file of a skill is loaded part by part, and nothing of it is lost.
+/// A long file of a skill is loaded in parts, and nothing is lost.
 /// Proves MC-13, T8.
 #[test]
 fn a_long_file_is_loaded_part_by_part() {

@@ -1,7 +1,7 @@
-//! Everything that is remembered, as one file, and back again.
+//! Backup of all data into one file, and restore.
 //!
-//! The database is copied first, the files after it: artifacts are never changed, so that whatever
-//! the copy names is among them.
+//! The database is copied first, then the files: artifacts never change, so all that the copy
+//! refers to are among them.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -18,34 +18,34 @@ use crate::{
     store::{backup, files, modes},
 };
 
-/// The folders of `data_dir` that belong to a backup.
+/// The folders of `data_dir` that are part of a backup.
 const FOLDERS: [&str; 4] = [ARTIFACTS, "workspaces", "skills", LOGINS];
 const ARTIFACTS: &str = "artifacts";
 const DATABASE: &str = "countersign.db";
 const CONTENTS: &str = "backup.json";
 const FORMAT: u32 = 1;
 
-/// What a backup says of itself, in its first entry.
+/// The first entry of a backup, which describes it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Contents {
     format: u32,
     version: String,
-    /// Without it, the database is PostgreSQL and was dumped apart.
+    /// `false` if the database is PostgreSQL, which has to be dumped separately.
     database: bool,
 }
 
-/// Whether the database is in the backup, or has to be dumped by PostgreSQL's own tools.
+/// Whether the backup contains the database, or it has to be dumped with PostgreSQL's own tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     Everything,
     OnlyFiles,
 }
 
-/// Writes a backup; the gateway may go on meanwhile.
+/// Writes a backup. The gateway may be running.
 pub async fn back_up(config: &Config, to: &Path) -> Result<Holds> {
-    ensure!(!to.exists(), "{} is there already", to.display());
+    ensure!(!to.exists(), "{} already exists", to.display());
     let folder = to.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Beside it: a rename makes it whole at once.
+    // In the same folder, so that a rename completes the file atomically.
     let scratch = Scratch::new(folder)?;
     let database = match backup::file_of(&config.store_url()) {
         Some(file) => {
@@ -65,23 +65,23 @@ pub async fn back_up(config: &Config, to: &Path) -> Result<Holds> {
     Ok(holds)
 }
 
-/// Puts a backup where the configuration wants its data. Nothing is touched before all of it has
-/// been unpacked and checked, and what is there is never written over.
+/// Restores a backup to the places that the configuration names. Everything is unpacked and checked
+/// first, and existing data is never overwritten.
 pub async fn restore(config: &Config, from: &Path) -> Result<Holds> {
     let data = &config.data_dir;
     for folder in FOLDERS {
-        ensure!(!data.join(folder).exists(), "{} is there already", data.join(folder).display());
+        ensure!(!data.join(folder).exists(), "{} already exists", data.join(folder).display());
     }
     modes::create_folder(data)?;
     let scratch = Scratch::new(data)?;
     let (archive, unpacked) = (from.to_owned(), scratch.0.clone());
     let contents = tokio::task::spawn_blocking(move || unpack(&archive, &unpacked))
         .await?
-        .with_context(|| format!("{} is no whole backup", from.display()))?;
+        .with_context(|| format!("{} is not a complete backup", from.display()))?;
     let place = backup::file_of(&config.store_url());
     match (&place, contents.database) {
         (Some(place), true) => {
-            ensure!(!place.exists(), "{} is there already", place.display());
+            ensure!(!place.exists(), "{} already exists", place.display());
             backup::check(&scratch.0.join(DATABASE)).await?;
             let own = fs::Permissions::from_mode(0o600);
             fs::set_permissions(scratch.0.join(DATABASE), own).context("closing the database")?;
@@ -98,7 +98,7 @@ pub async fn restore(config: &Config, from: &Path) -> Result<Holds> {
     Ok(if contents.database { Holds::Everything } else { Holds::OnlyFiles })
 }
 
-/// A folder that is gone with this value.
+/// A temporary folder, deleted when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -111,13 +111,13 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What remains is rubbish, and says so by its name.
+        // If this fails, the name shows that the folder is temporary.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
 fn pack(data: &Path, database: Option<&Path>, to: &Path) -> Result<()> {
-    // What people sent each other is nobody else's.
+    // Files that people send must not be readable by other users.
     let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     let mut archive = tar::Builder::new(BufWriter::new(file));
     archive.follow_symlinks(false);
@@ -138,7 +138,7 @@ fn pack(data: &Path, database: Option<&Path>, to: &Path) -> Result<()> {
     Ok(file.sync_all()?)
 }
 
-/// Files and folders only. What the agents delete while we read is left out.
+/// Adds files and folders only. Files that agents delete in the meantime are left out.
 fn add(archive: &mut tar::Builder<BufWriter<File>>, data: &Path, folder: &Path) -> Result<()> {
     archive.append_dir(folder, data.join(folder))?;
     for entry in fs::read_dir(data.join(folder))? {
@@ -152,7 +152,7 @@ fn add(archive: &mut tar::Builder<BufWriter<File>>, data: &Path, folder: &Path) 
                 Ok(file) => {
                     let (mut header, known) = (tar::Header::new_gnu(), file.metadata()?);
                     header.set_metadata(&known);
-                    // Exactly as long as announced, though an agent may write to it right now.
+                    // Exactly as long as announced, even if an agent is writing to it.
                     let bytes = file.chain(io::repeat(0)).take(known.len());
                     archive.append_data(&mut header, &path, bytes)?;
                 }
@@ -170,20 +170,27 @@ fn unpack(from: &Path, to: &Path) -> Result<Contents> {
     for entry in archive.entries()? {
         let mut entry = entry?;
         let kind = entry.header().entry_type();
-        ensure!(kind.is_file() || kind.is_dir(), "it holds something that is no file");
+        ensure!(
+            kind.is_file() || kind.is_dir(),
+            "it contains an entry that is neither a file nor a folder"
+        );
         let path = entry.path()?.into_owned();
         if path == Path::new(CONTENTS) {
             contents = Some(serde_json::from_reader(&mut entry)?);
             continue;
         }
-        ensure!(entry.unpack_in(to)?, "{} leads out of the backup", path.display());
+        ensure!(
+            entry.unpack_in(to)?,
+            "{} would be unpacked outside the target folder",
+            path.display()
+        );
         if kind.is_file() && path.starts_with(ARTIFACTS) {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let whole = files::digest_of(&fs::read(to.join(&path))?) == name;
             ensure!(whole || name.starts_with('.'), "artifact {name} is damaged in the backup");
         }
     }
-    let contents: Contents = contents.context("it is of another program")?;
+    let contents: Contents = contents.context("it was not written by Countersign")?;
     ensure!(contents.format == FORMAT, "it was written by version {}", contents.version);
     File::open(to)?.sync_all()?;
     Ok(contents)

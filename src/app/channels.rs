@@ -69,7 +69,7 @@ fn manners(entry: &ChannelEntry) -> Result<Manners> {
     Ok(Manners { queue: entry.while_busy, settle, roles, per_person: entry.per_person })
 }
 
-/// Where people have written to this bot in private: Discord does not tell.
+/// The private chats with people, which Discord does not list.
 async fn private_chats(store: &Store, channel: &str) -> Result<Vec<u64>> {
     let channel = channel.to_owned();
     let chats = store
@@ -78,7 +78,7 @@ async fn private_chats(store: &Store, channel: &str) -> Result<Vec<u64>> {
     Ok(chats.iter().filter_map(|chat| chat.parse().ok()).collect())
 }
 
-/// Whether the platform knows the account of that channel now.
+/// Checks whether the platform accepts the account of the channel.
 pub async fn check(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<()> {
     let channel: Box<dyn channels::Channel> = match entry.kind {
         ChannelKind::Telegram => Box::new(telegram(entry, variables)?),
@@ -88,10 +88,10 @@ pub async fn check(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -
     Ok(channel.check().await?)
 }
 
-/// How long a platform may take to tell a bot's name, where one can do without.
+/// The timeout for reading a bot's name where it is optional.
 const NAME_WITHIN: Duration = Duration::from_secs(5);
 
-/// The names of the bots on Telegram, of all channels or of one; not of those that do not tell.
+/// The names of the bots on Telegram, of all channels or of one, without those that do not answer.
 pub async fn telegram_names(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -134,7 +134,7 @@ fn telegram(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Resul
     }))
 }
 
-/// English for everybody, and each language for those who use it.
+/// English by default, and each language for its users.
 fn menus() -> Vec<Menu> {
     let menu = |language: Option<Language>| {
         let says = language.unwrap_or_default().words().menu;

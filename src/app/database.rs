@@ -1,4 +1,4 @@
-//! Opens the database: its lease, its lock, and the keys for what it stores in secret.
+//! Opens the database, with its lock and encryption keys.
 
 use anyhow::{Context as _, Result, ensure};
 use std::collections::BTreeMap;
@@ -10,15 +10,14 @@ use crate::{
     store::{Store, modes, process_lock::ProcessLock},
 };
 
-/// Opens the database that the configuration names, without the keys for secrets: only a gateway needs
-/// them.
+/// Opens the configured database without encryption keys, which only a gateway needs.
 pub async fn open_store(config: &Config) -> Result<Store> {
     let lease = build::duration(&config.store.lease_duration).context("store.lease_duration")?;
     let lease = lease.to_std().context("store.lease_duration")?;
     ensure!(
         lease >= SHORTEST_LEASE,
-        "store.lease_duration is {}, but a lease must last at least {} s: it is renewed three times as often, \
-         and a short delay must not let another node take over",
+        "store.lease_duration is {}, but must be at least {} s: leases are renewed three times as often, \
+            and a short delay must not let another node take over",
         config.store.lease_duration,
         SHORTEST_LEASE.as_secs()
     );
@@ -26,14 +25,14 @@ pub async fn open_store(config: &Config) -> Result<Store> {
     Store::open(&config.store_url(), config.store.durability, lease).await
 }
 
-/// The keys that encrypt what the gateway itself stores in secret.
+/// The keys that encrypt the secrets that the gateway stores.
 pub(super) fn encryption(
     config: &Config,
     variables: &BTreeMap<String, String>,
 ) -> Result<Encryption> {
     let key = |name: &'static str, key: &Option<Secret>| {
         let key = key.as_ref().map(|key| key.reveal(variables)).transpose().context(name)?;
-        // Each by itself, so that an error names the key.
+        // One at a time, so that an error names the key.
         Encryption::new(&key).context(name)?;
         anyhow::Ok(key)
     };
@@ -41,12 +40,13 @@ pub(super) fn encryption(
     let before = key("store.previous_encryption_key", &config.store.previous_encryption_key)?;
     ensure!(
         current.is_some() || before.is_none(),
-        "store.previous_encryption_key takes a store.encryption_key"
+        "store.previous_encryption_key requires store.encryption_key"
     );
     Encryption::new(current.iter().chain(&before))
 }
 
-/// Takes the right to run a gateway on that database, and releases what an earlier process held.
+/// Takes the lock for running a gateway on this database, and releases the leases of an earlier
+/// process.
 pub(super) async fn lock(config: &Config) -> Result<Option<ProcessLock>> {
     let lock = ProcessLock::take(&config.store_url())?;
     if let Some(lock) = &lock {

@@ -1,4 +1,4 @@
-//! Connects a Discord account, with our commands and words in every language.
+//! Connects a Discord account, with the commands in every language.
 
 use anyhow::{Context as _, Result, anyhow};
 use channels::discord::{self, Command, Discord, DiscordConfig, Roots, Worded};
@@ -9,9 +9,9 @@ use crate::{
     texts::{Language, MENU, Messages},
 };
 
-/// Commands whose answer concerns everybody in the place.
+/// Commands whose response is visible to everybody in the place.
 const PUBLIC: [&str; 3] = ["new", "stop", "panic"];
-/// Those behind which a text may be typed.
+/// Commands with a text argument.
 const TAKES: [(&str, &str); 1] = [("model", "name")];
 
 pub(super) fn connect(

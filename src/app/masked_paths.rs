@@ -1,10 +1,11 @@
-//! What programs of others do not see: what is ours, and what lets somebody in elsewhere.
+//! Paths that are hidden from sandboxed programs: the gateway's own files, and credentials in home
+//! folders.
 
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, secret::Secret};
 
-/// Where programs keep in somebody's home what they sign in with, and shells what was typed.
+/// Credentials and shell histories in home folders.
 const AT_HOME: [&str; 28] = [
     ".aws",
     ".azure",
@@ -36,7 +37,7 @@ const AT_HOME: [&str; 28] = [
     ".zsh_history",
 ];
 
-/// As far as they are there when a program starts.
+/// Those that exist when a program starts.
 pub(super) fn hidden(config: &Config) -> Vec<PathBuf> {
     let secrets = config.secrets().filter_map(|secret| match secret {
         Secret::File { file } => Some(file.clone()),
@@ -69,7 +70,7 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// The configuration, the files of its secrets, other agents' folders, the database.
+    /// The configuration, its secret files, other agents' folders and the database.
     /// Proves S16.
     #[test]
     fn what_is_ours_is_hidden_wherever_it_lies() {

@@ -1,10 +1,10 @@
-//! Builds everything from the configuration; the only place that knows all concrete types.
+//! Builds everything from the configuration. The only module that knows all concrete types.
 //!
-//! - [`channels`], [`models`], [`tools`]: each from its section of the configuration
+//! - [`channels`], [`models`], [`tools`]: built from their sections of the configuration
 //! - [`database`]: the store, its lock and its keys
-//! - [`terminal`]: a talk on the terminal
-//! - [`reload`]: another configuration takes over while the gateway runs
-//! - [`backup`]: everything that is remembered, as one file
+//! - [`terminal`]: a conversation in the terminal
+//! - [`reload`]: applies a new configuration at run time
+//! - [`backup`]: backup and restore
 
 pub mod backup;
 pub mod channels;
@@ -63,12 +63,11 @@ use crate::{
     },
 };
 
-/// How long a stop waits for turns to end by themselves; what has not ended by then goes on after
-/// the next start, or on another node. With what is left to do after it, a stop takes ten seconds
-/// at most.
+/// How long shutdown waits for running turns. Turns that have not ended continue after the next
+/// start, or on another node. Including what follows, shutdown takes at most ten seconds.
 const GRACE: Duration = Duration::from_secs(8);
 
-/// A gateway, whole.
+/// A complete gateway.
 pub struct App {
     pub gateway: Arc<Gateway>,
     pub worker: Arc<Worker>,
@@ -76,11 +75,11 @@ pub struct App {
     pub sandbox: Arc<Sandbox>,
     pub teller: Arc<Teller>,
     config: Config,
-    /// Over the servers of tools, from the start on.
+    /// The supervisors of MCP servers, from the start on.
     watches: Mutex<Vec<(String, Supervisor)>>,
 }
 
-/// What a test gives instead of what the configuration says.
+/// Overrides of the configuration by tests.
 #[derive(Default)]
 pub struct Overrides {
     pub clock: Option<Arc<dyn Clock>>,
@@ -88,12 +87,12 @@ pub struct Overrides {
     pub tools: Vec<Arc<dyn Tool>>,
     pub channels: BTreeMap<String, Connected>,
     pub sandbox: Option<Arc<Sandbox>>,
-    /// Whom the API asks to read the configuration again.
+    /// Receives requests of the API to reload the configuration.
     pub reloads: Option<Reloads>,
 }
 
 impl App {
-    /// Opens the database and builds everything; nothing runs yet.
+    /// Opens the database and builds everything, without starting anything.
     pub async fn open(
         config: &Config,
         variables: &BTreeMap<String, String>,
@@ -130,13 +129,13 @@ impl App {
             sessions: SessionCache::default(),
             workspaces: workspaces(config),
             hooks: build::hooks(&config.hooks)?,
-            walls: tools::hook_walls(config, &sandbox),
+            hook_sandbox: tools::hook_sandbox(config, &sandbox),
             limits: build::limits(config),
             retention: retention::retention(config)?,
             shared_memory: shared_memory(config),
             rules: RuleBook::default(),
             fetching: FetchBudget::default(),
-            shelf: AgentCache::default(),
+            agent_cache: AgentCache::default(),
         });
         let teller = teller(config, variables, &gateway)?;
         let admin = serves(config, variables, (&worker, webs, &teller))?;
@@ -145,12 +144,12 @@ impl App {
         let (config, watches) = (config.clone(), <_>::default());
         let app = Self { gateway, worker, admin, sandbox, teller, config, watches };
         tools::connect_mcp(&app, variables).await?;
-        // The last step that can fail: a configuration that is refused leaves all as it was.
+        // The last step that can fail: an invalid configuration changes nothing.
         app.gateway.store.subscribe(topics(&app.teller)).await?;
         Ok(app)
     }
 
-    /// Starts every loop but the web server.
+    /// Starts all loops except for the web server.
     pub fn start(&self) {
         self.gateway.start();
         self.worker.start();
@@ -161,17 +160,18 @@ impl App {
         tools::watch_mcp(self);
     }
 
-    /// Serves the web chat, health and webhooks until the stop.
+    /// Serves the web chat, API and webhooks until shutdown.
     pub fn serve(&self, listener: TcpListener) {
         let serving = admin::serve(self.admin.clone(), listener, self.gateway.stop.clone());
         self.gateway.tasks.spawn(async move {
             if let Err(problem) = serving.await {
-                tracing::error!(problem = format!("{problem:#}"), "the web server ended");
+                tracing::error!(problem = format!("{problem:#}"), "the web server failed");
             }
         });
     }
 
-    /// Intake ends, as another takes over; what has begun comes to its end, however long it takes.
+    /// Stops intake, because another app takes over, and lets running work finish, however long it
+    /// takes.
     async fn drain(&self) -> Result<()> {
         let store = &self.gateway.store;
         self.gateway.stop.cancel();
@@ -181,7 +181,7 @@ impl App {
         store.release_all().await
     }
 
-    /// Keeps the leases of what has begun until the last task has ended.
+    /// Renews the leases of running work until the last task has ended.
     async fn beat_until_idle(&self) {
         let (tasks, store) = (&self.gateway.tasks, &self.gateway.store);
         while tokio::time::timeout(store.heartbeat_every(), tasks.wait()).await.is_err() {
@@ -191,18 +191,18 @@ impl App {
         }
     }
 
-    /// Intake ends, turns end or are left for later, leases are given back.
+    /// Stops intake, lets turns end or leaves them for later, and releases leases.
     pub async fn stop(&self) -> Result<()> {
         self.gateway.stop.cancel();
         self.gateway.tasks.close();
         if tokio::time::timeout(GRACE, self.beat_until_idle()).await.is_err() {
-            tracing::warn!(tasks = self.gateway.tasks.len(), "left for the next start");
+            tracing::warn!(tasks = self.gateway.tasks.len(), "work remains for the next start");
         }
         self.gateway.store.release_all().await
     }
 }
 
-/// What the web server serves from.
+/// Builds the HTTP server.
 fn serves(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -218,25 +218,25 @@ fn serves(
         .believing(oidc::issuer(config, variables)?))
 }
 
-/// What each subscription wants to be told.
+/// The topics of each subscription.
 fn topics(teller: &Teller) -> Vec<(String, Vec<Topic>)> {
     let subscriptions = teller.subscriptions.iter();
     subscriptions.map(|(name, one)| (name.clone(), one.topics.clone())).collect()
 }
 
-/// Tells other programs what happens.
+/// Builds the sender of webhook deliveries.
 fn teller(
     config: &Config,
     variables: &BTreeMap<String, String>,
     gateway: &Arc<Gateway>,
 ) -> Result<Arc<Teller>> {
     let subscriptions = webhooks::subscriptions(config, variables)?;
-    let outside = Outside::new(config.web.inside()).context("the client for webhooks")?;
+    let outside = Outside::new(config.web.inside()).context("the HTTP client for webhooks")?;
     let (gateway, base) = (gateway.clone(), config.web_url());
     Ok(Arc::new(Teller { gateway, subscriptions, outside, base }))
 }
 
-/// The tools whose things lie in the database.
+/// The tools that store data in the database.
 fn stored(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -252,7 +252,7 @@ fn stored(
     Ok(tools)
 }
 
-/// The agents, with the tools that there are now.
+/// Builds the agents with the current tools.
 fn agents(config: &Config, toolbox: &Toolbox) -> Result<BTreeMap<String, Arc<Agent>>> {
     let agent = |entry: &AgentEntry| -> Result<_> {
         let skills = tools::skills(config, entry)?;
@@ -279,7 +279,7 @@ fn agents(config: &Config, toolbox: &Toolbox) -> Result<BTreeMap<String, Arc<Age
         .collect()
 }
 
-/// Lets the agents see tools that have come since the start.
+/// Updates the agents after tools were added or removed.
 fn refresh_agents(worker: &Worker, config: &Config) -> Result<()> {
     let agents = agents(config, &worker.toolbox)?;
     *worker.agents.write().unwrap_or_else(PoisonError::into_inner) = agents;
@@ -302,8 +302,8 @@ fn metrics_token(
     config.admin.metrics_token.as_ref().map(|token| token.reveal(variables)).transpose()
 }
 
-/// The tools in their box. What they need of the environment is hidden like the configuration's
-/// secrets.
+/// Builds the toolbox. Variables that the tools need are redacted like the secrets of the
+/// configuration.
 fn toolbox(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -322,7 +322,7 @@ fn toolbox(
     Ok(toolbox)
 }
 
-/// The tools that cannot be used here, each with the reason.
+/// The tools that are unavailable, with the reasons.
 pub fn unavailable(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -333,7 +333,7 @@ pub fn unavailable(
     Ok(specs.filter_map(|spec| Some((spec.name, spec.unavailable?))).collect())
 }
 
-/// All tools but those of servers.
+/// All tools except for those of MCP servers.
 fn tools_of(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -356,7 +356,7 @@ fn shared_memory(config: &Config) -> BTreeSet<String> {
     shared.map(|agent| agent.id.clone()).collect()
 }
 
-/// The configuration as it may be shown: no password, wherever it stands.
+/// The configuration for display, without any password.
 fn shown(config: &Config) -> Result<Value> {
     let without = |_: Option<&str>, text: &str| match url::Url::parse(text) {
         Ok(url) if url.password().is_some() || url.query().is_some() => {
@@ -367,7 +367,7 @@ fn shown(config: &Config) -> Result<Value> {
     Ok(redact::mapped(&serde_json::to_value(config)?, &without))
 }
 
-/// Every secret that the configuration names: what logs must not show.
+/// All secrets of the configuration, which logs must not contain.
 pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSet<String> {
     use secrecy::ExposeSecret as _;
     config

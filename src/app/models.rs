@@ -1,4 +1,4 @@
-//! Builds the configured models, each patient with what passes.
+//! Builds the configured models, with retries and fallbacks.
 
 use anyhow::{Context as _, Result};
 use std::{collections::BTreeMap, sync::Arc};
@@ -17,7 +17,7 @@ use crate::{
 
 type Models = BTreeMap<String, Arc<dyn Model>>;
 
-/// Those in `given` are not built. Each is followed by its fallbacks.
+/// Builds all models except for those in `given`, each with its fallbacks.
 pub fn build(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -39,7 +39,7 @@ pub fn build(
     Ok(models)
 }
 
-/// Each by itself, and asked once: whether it answers now.
+/// Builds each model without retries or fallbacks, to check whether it answers now.
 pub fn alone(config: &Config, variables: &BTreeMap<String, String>) -> Result<Models> {
     let once = Patience { attempts: 1, ..Patience::default() };
     let alone = |entry: &ModelEntry| {
@@ -49,8 +49,7 @@ pub fn alone(config: &Config, variables: &BTreeMap<String, String>) -> Result<Mo
     config.models.iter().map(alone).collect()
 }
 
-/// The model that makes vectors, where one is named: at the vendor of a configured one, and the name
-/// that its vectors are kept under.
+/// The embedding model, if one is configured, and the name under which its vectors are stored.
 pub fn embeddings(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -67,8 +66,8 @@ pub fn embeddings(
         _ => None,
     };
     let remote = remote.context(
-        "memory.embeddings: name a model of OpenAI, Gemini or Ollama by its id, and what its \
-         vendor calls the one that makes vectors: main/text-embedding-3-small",
+        "memory.embeddings: give the id of a model of OpenAI, Gemini or Ollama and the provider's \
+            name of an embedding model: main/text-embedding-3-small",
     )?;
     Ok(Some((name.clone(), remote)))
 }
@@ -84,7 +83,7 @@ fn model(
     })
 }
 
-/// `None`: it needs no vendor.
+/// `None` for a model without a provider.
 fn remote(entry: &ModelEntry, variables: &BTreeMap<String, String>) -> Result<Option<RemoteModel>> {
     let provider = match entry.provider {
         ProviderName::Demo => return Ok(None),

@@ -1,6 +1,6 @@
-//! A gateway whose configuration can be read again while it runs (SIGHUP, or the API): another
-//! [`App`] is opened beside the one that runs. Only when all of it stands does it take over; the one
-//! before takes in nothing more and ends what it has begun, as a node would that goes.
+//! A gateway whose configuration can be reloaded at run time (SIGHUP or the API). A second [`App`]
+//! is opened beside the running one and takes over only when it is complete. The previous one stops
+//! intake and finishes its work, like a node that shuts down.
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
@@ -23,10 +23,10 @@ use crate::{
     telemetry,
 };
 
-/// What another process would have to be started for: turns that still run remember there.
+/// Keys that require a restart, because running turns depend on them.
 const FIXED: [&str; 2] = ["data_dir", "store."];
 
-/// The gateway that runs, and how to come to another.
+/// The running gateway, and how to build another one.
 pub struct Serving {
     pub app: App,
     config: Config,
@@ -36,14 +36,14 @@ pub struct Serving {
     listener: net::TcpListener,
     reloads: mpsc::Receiver<Reload>,
     asks: mpsc::Sender<Reload>,
-    /// Those before, as long as they have something to end.
+    /// Previous apps that are still finishing their work.
     before: TaskTracker,
-    /// Of the process: a reload keeps it.
+    /// The process lock, which a reload keeps.
     lock: Option<ProcessLock>,
 }
 
 impl Serving {
-    /// `file` is where `config` came from.
+    /// `file` is the path from which `config` was read.
     pub async fn start(
         file: Option<PathBuf>,
         mut config: Config,
@@ -51,7 +51,7 @@ impl Serving {
     ) -> Result<Self> {
         let lock = super::lock(&config).await?;
         let listener = bind(&config)?;
-        // With port 0 the system chooses one; sign-in links and the greeting name it.
+        // With port 0 the system chooses the port; sign-in links and the greeting contain it.
         config.admin.listen = listener.local_addr()?;
         let (asks, reloads) = mpsc::channel(1);
         let app = open(&config, &variables, (&listener, &asks)).await?;
@@ -59,20 +59,20 @@ impl Serving {
         Ok(Self { app, config, secrets, file, variables, listener, reloads, asks, before, lock })
     }
 
-    /// The configuration in force, with the address that the web server listens on.
+    /// The current configuration, with the actual address of the web server.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Does what it is asked through the API; never returns.
+    /// Handles requests of the API; never returns.
     pub async fn heed(&mut self) {
         while let Some(Reload { fact, answer }) = self.reloads.recv().await {
             let _ = answer.send(self.reload(fact).await);
         }
     }
 
-    /// Reads the configuration again; what changes, a line each. It is applied if `fact` says for
-    /// whom: whole, or, after an error, not at all.
+    /// Reloads the configuration, and returns the changes, one per line. It is applied only if
+    /// `fact` records who requested it. After an error, nothing changes.
     pub async fn reload(&mut self, fact: Option<Fact>) -> Result<Vec<String>> {
         let mut config = Config::load(self.file.as_deref(), &self.variables)?;
         let (listen, bound) = (&mut config.admin.listen, self.config.admin.listen);
@@ -82,7 +82,7 @@ impl Serving {
         let mut changes = changes(&self.config, &config)?;
         let secrets = secrets(&config, &self.variables);
         if secrets != self.secrets {
-            changes.push("secrets: others than before".to_owned());
+            changes.push("secrets: changed".to_owned());
         }
         let fixed = |key: &str| changes.iter().any(|change| change.starts_with(key));
         if let Some(key) = FIXED.into_iter().find(|key| fixed(key)) {
@@ -98,11 +98,14 @@ impl Serving {
         let app = open(&config, &self.variables, (&listener, &self.asks)).await?;
         (self.config, self.secrets, self.listener) = (config, secrets, listener);
         let before = mem::replace(&mut self.app, app);
-        // Now, not when it gets to it: what it was told as secrets opens nothing from here on.
+        // Immediately, so that removed secrets no longer authenticate anything.
         before.gateway.stop.cancel();
         self.before.spawn(async move {
             if let Err(problem) = before.drain().await {
-                tracing::warn!(problem = format!("{problem:#}"), "its leases lapse");
+                tracing::warn!(
+                    problem = format!("{problem:#}"),
+                    "could not release leases; they will expire"
+                );
             }
         });
         let (gateway, now) = (&self.app.gateway, self.app.gateway.clock.now());
@@ -112,11 +115,11 @@ impl Serving {
             Box::pin(async move { audit::append(tx, audit::ADMIN, vec![fact], now).await })
         });
         told.await?;
-        tracing::info!(changes = changes.join("; "), "the configuration was read again");
+        tracing::info!(changes = changes.join("; "), "configuration reloaded");
         Ok(changes)
     }
 
-    /// As [`App::stop`], of those before too.
+    /// Like [`App::stop`], including previous apps.
     pub async fn stop(self) -> Result<()> {
         self.before.close();
         let (stopped, _) =
@@ -126,7 +129,7 @@ impl Serving {
     }
 }
 
-/// Builds it, and only then lets it begin.
+/// Builds an app completely before starting it.
 async fn open(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -134,7 +137,8 @@ async fn open(
 ) -> Result<App> {
     let given = Overrides { reloads: Some(asks.clone()), ..Overrides::default() };
     let listener = TcpListener::from_std(listener.try_clone()?)?;
-    // What fails fails before: from here on the one that ran before is replaced.
+    // Everything that can fail happens before this point; from here on the previous app is
+    // replaced.
     let app = App::open(config, variables, given).await?;
     app.start();
     app.serve(listener);
@@ -143,13 +147,13 @@ async fn open(
 
 fn bind(config: &Config) -> Result<net::TcpListener> {
     let listener = net::TcpListener::bind(config.admin.listen).with_context(|| {
-        format!("admin.listen: cannot open {}: is another gateway running?", config.admin.listen)
+        format!("admin.listen: cannot open {}; is another gateway running?", config.admin.listen)
     })?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
 
-/// `key: before → after`, without secrets.
+/// Describes changes as `key: before → after`, without secrets.
 fn changes(before: &Config, after: &Config) -> Result<Vec<String>> {
     let mut changes = Vec::new();
     compare("", Some(&shown(before)?), Some(&shown(after)?), &mut changes);
@@ -174,7 +178,7 @@ fn compare(key: &str, before: Option<&Value>, after: Option<&Value>, changes: &m
     }
 }
 
-/// A table by its keys; a list of tables by their names, or their places where they have none.
+/// A table by its keys; a list of tables by their names, or by their positions if they have none.
 fn by_name(value: &Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(table) => Some(table.clone()),
@@ -193,6 +197,7 @@ fn by_name(value: &Value) -> Option<Map<String, Value>> {
 mod tests {
     use super::*;
 
+    /// Changes are reported by key.
     /// Proves O3.
     #[test]
     fn what_changes_is_said_key_by_key() {

@@ -1,5 +1,5 @@
-//! A developer talks to the agent on the terminal, in a database of its own: a gateway that runs
-//! beside it knows nothing of this channel.
+//! A conversation with the agent in the terminal, for developers, with its own database: a running
+//! gateway does not know this channel.
 
 use anyhow::Result;
 use channels::terminal::Terminal;
@@ -20,23 +20,23 @@ use crate::{
 
 const ID: &str = "terminal";
 
-/// A talk on the terminal, and what it needs.
+/// A conversation in the terminal.
 pub struct Talk {
     pub app: App,
     pub terminal: Arc<Terminal>,
     _lock: Option<ProcessLock>,
 }
 
-/// Opens everything with the terminal as the only channel. Whoever sits there is the owner.
+/// Opens everything with the terminal as the only channel, whose user is the owner.
 pub async fn open(mut config: Config, variables: &BTreeMap<String, String>) -> Result<Talk> {
     config.store.url = Some(format!("sqlite://{}", config.data_dir.join("terminal.db").display()));
     let lock = super::lock(&config).await?;
     config.channels.clear();
     let (typed, lines) = mpsc::channel(16);
-    // Not a task: a read of the terminal ends with the process, or never.
+    // Not a task, because a read of the terminal cannot be cancelled.
     std::thread::spawn(move || {
         let lines = io::stdin().lock().split(b'\n').map_while(Result::ok);
-        // Bytes that are no text do not end the talk.
+        // Invalid UTF-8 does not end the conversation.
         let mut lines = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
         lines.all(|line| typed.blocking_send(line).is_ok())
     });
@@ -57,7 +57,7 @@ pub async fn open(mut config: Config, variables: &BTreeMap<String, String>) -> R
     Ok(Talk { app, terminal, _lock: lock })
 }
 
-/// Returns when there is nothing more to read, and all of it is answered.
+/// Returns when the input has ended and everything is answered.
 pub async fn all_is_said(app: &App, terminal: &Terminal) -> Result<()> {
     terminal.ended().cancelled().await;
     let store = &app.gateway.store;

@@ -31,16 +31,15 @@ use crate::{
     worker::{Worker, hooks::HookSandbox},
 };
 
-/// How soon a skill that was installed is there.
+/// How often new skills are looked for.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
-/// Takes in the tools of every server that answers; the others are tried again once all has
-/// started.
+/// Loads the tools of all servers that answer; the others are retried after the start.
 pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>) -> Result<()> {
     let (config, gateway) = (&app.config, &app.gateway);
     let watch = |entry: &McpEntry| -> Result<_> {
-        let walls = walls(entry, config, &app.sandbox);
-        let server = server((entry, config), variables, walls);
+        let sandbox = server_sandbox(entry, config, &app.sandbox);
+        let server = server((entry, config), variables, sandbox);
         let server = server.with_context(|| format!("mcp.{}", entry.name))?;
         let server = Server::new(server, gateway.store.clone(), gateway.clock.clone());
         app.worker.toolbox.servers.add(server.clone());
@@ -60,7 +59,7 @@ pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>)
     refresh_agents(&app.worker, config)
 }
 
-/// Goes on watching over all servers.
+/// Supervises all servers.
 pub(super) fn watch_mcp(app: &App) {
     let watches = std::mem::take(&mut *app.watches.lock().unwrap_or_else(PoisonError::into_inner));
     for (name, watch) in watches {
@@ -69,31 +68,41 @@ pub(super) fn watch_mcp(app: &App) {
             if take(&worker, &name, found)
                 && let Err(problem) = refresh_agents(&worker, &config)
             {
-                tracing::error!(problem = format!("{problem:#}"), "agents keep their tools");
+                tracing::error!(
+                    problem = format!("{problem:#}"),
+                    "could not update the agents' tools"
+                );
             }
         };
         app.gateway.tasks.spawn(watch.keep(app.gateway.stop.clone(), tell));
     }
 }
 
-/// Whether there are other tools now.
+/// Returns whether the tools have changed.
 fn take(worker: &Worker, name: &str, found: Found) -> bool {
     let tools = match found {
         Ok(tools) => tools,
         Err(problem) => {
-            tracing::warn!(mcp.server = name, problem = %problem, "it is tried again");
+            tracing::warn!(
+                mcp.server = name, problem = %problem,
+                "could not load the tools of a server, will retry"
+            );
             return false;
         }
     };
     let (unfit, changed) = worker.toolbox.serve(name, tools);
     for problem in unfit {
-        tracing::warn!(mcp.server = name, problem = %problem, "a tool is left out");
+        tracing::warn!(mcp.server = name, problem = %problem, "skipped a tool");
     }
     changed
 }
 
-/// What is around a local server, unless the configuration says that nothing is to be.
-pub fn walls(entry: &McpEntry, config: &Config, sandbox: &Arc<Sandbox>) -> Option<ServerSandbox> {
+/// The sandbox settings of a local server, unless it is configured without a sandbox.
+pub fn server_sandbox(
+    entry: &McpEntry,
+    config: &Config,
+    sandbox: &Arc<Sandbox>,
+) -> Option<ServerSandbox> {
     (entry.sandbox && entry.command.is_some()).then(|| ServerSandbox {
         sandbox: sandbox.clone(),
         home: absolute(&config.data_dir).join("mcp").join(&entry.name),
@@ -103,11 +112,11 @@ pub fn walls(entry: &McpEntry, config: &Config, sandbox: &Arc<Sandbox>) -> Optio
     })
 }
 
-/// What is around the programs of hooks; said at once where there is nothing to build it of.
-pub(super) fn hook_walls(config: &Config, sandbox: &Arc<Sandbox>) -> HookSandbox {
+/// The sandbox settings of hooks, with a warning if no sandbox is available.
+pub(super) fn hook_sandbox(config: &Config, sandbox: &Arc<Sandbox>) -> HookSandbox {
     let confined = config.hooks.iter().any(|hook| hook.command.is_some() && hook.sandbox);
     if let Some(why) = sandbox.missing().filter(|_| confined) {
-        tracing::warn!(why, "programs of hooks cannot be confined and so do not run");
+        tracing::warn!(why, "hook programs will not run: no sandbox is available");
     }
     HookSandbox {
         sandbox: sandbox.clone(),
@@ -119,7 +128,7 @@ pub(super) fn hook_walls(config: &Config, sandbox: &Arc<Sandbox>) -> HookSandbox
 pub fn server(
     (entry, config): (&McpEntry, &Config),
     variables: &BTreeMap<String, String>,
-    walls: Option<ServerSandbox>,
+    sandbox: Option<ServerSandbox>,
 ) -> Result<McpConfig> {
     let env = entry
         .env
@@ -149,20 +158,20 @@ pub fn server(
         oauth,
         login: login(entry, config, variables)?,
         headers: BTreeMap::new(),
-        walls,
+        sandbox,
     })
 }
 
-/// `look_at`, where there is a model that sees.
+/// The `look_at` tool, if a model supports images.
 pub(super) fn eyes(config: &Config, sandbox: &Arc<Sandbox>) -> Option<Arc<dyn Tool>> {
     let sees = config.models.iter().any(ModelEntry::sees);
     sees.then(|| Arc::new(LookAt { sandbox: sandbox.clone() }) as Arc<dyn Tool>)
 }
 
-/// Where what came of signing in to servers lies.
+/// The folder with the credentials of MCP logins.
 pub(super) const LOGINS: &str = "mcp_logins";
 
-/// For a remote server that has no token of another kind.
+/// For a remote server without another kind of token.
 fn login(
     entry: &McpEntry,
     config: &Config,
@@ -173,7 +182,7 @@ fn login(
         return Ok(None);
     }
     let server = format!("{}\n{}", entry.name, url);
-    // No other server gets its tokens, however alike the names are.
+    // Servers with similar names must not share a file.
     let digest = &files::digest_of(server.as_bytes())[..12];
     let name = format!("{}-{digest}.json", sanitise(&entry.name));
     let secret = entry.client_secret.as_ref().map(|secret| secret.reveal(variables));
@@ -186,7 +195,7 @@ fn login(
     }))
 }
 
-/// Where commands of the shell may go.
+/// The network access of shell commands.
 pub(super) fn way(config: &Config) -> Result<Way> {
     if config.shell.hosts.is_empty() {
         return Ok(Way::default());
@@ -194,7 +203,7 @@ pub(super) fn way(config: &Config) -> Result<Way> {
     Ok(Way(Some(egress(config, &config.shell.hosts).context("shell.hosts")?)))
 }
 
-/// Where scripts of skills may go.
+/// The network access of skill scripts.
 pub(super) fn ways(config: &Config) -> Result<skills::Ways> {
     let way = |(skill, hosts): (&String, &Vec<String>)| {
         let egress = egress(config, hosts).with_context(|| format!("skills.hosts.{skill}"))?;
@@ -207,12 +216,12 @@ fn egress(config: &Config, hosts: &[String]) -> Result<Arc<Egress>> {
     Ok(Arc::new(Egress::to(hosts, Outside::new(config.web.inside())?)?))
 }
 
-/// Where each agent has its skills.
+/// The skill folders of each agent.
 pub(super) fn folders(config: &Config) -> skills::Folders {
     config.agents.iter().map(|agent| (agent.id.clone(), config.skills_dir(agent))).collect()
 }
 
-/// The skills of an agent. One that cannot be used is left out, with a warning.
+/// The skills of an agent. Invalid ones are skipped with a warning.
 pub(super) fn skills(config: &Config, agent: &AgentEntry) -> Result<Vec<Skill>> {
     let folder = config.skills_dir(agent);
     if agent.skills_dir.is_some() {
@@ -221,8 +230,8 @@ pub(super) fn skills(config: &Config, agent: &AgentEntry) -> Result<Vec<Skill>> 
     Ok(folder::all(&folder).into_iter().map(|kept| kept.skill).collect())
 }
 
-/// Skills come and go while the gateway runs; so each time the prompts of all conversations change
-/// once. Another node, or the command line, may have written them.
+/// Reloads skills that were added or removed at run time, by this node, another one or the command
+/// line. Each change alters the prompts of all conversations once.
 pub(super) async fn watch_skills(worker: Arc<Worker>, config: Config) {
     let folders = folders(&config);
     let look = move || -> Vec<_> { folders.values().map(|place| folder::state(place)).collect() };
@@ -232,7 +241,10 @@ pub(super) async fn watch_skills(worker: Arc<Worker>, config: Config) {
         if state != known {
             known = state;
             if let Err(problem) = refresh_agents(&worker, &config) {
-                tracing::error!(problem = format!("{problem:#}"), "agents keep their skills");
+                tracing::error!(
+                    problem = format!("{problem:#}"),
+                    "could not update the agents' skills"
+                );
             }
         }
     }

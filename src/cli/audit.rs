@@ -1,4 +1,4 @@
-//! `countersign audit`: shows what was judged, decided and run, and whether that is what was written.
+//! `countersign audit`: prints and verifies the audit.
 
 use anyhow::{Result, bail};
 use chrono::{DateTime, Utc};
@@ -12,13 +12,13 @@ use crate::store::{
 
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {
-    /// Check every row; name those that were changed, moved or taken out
+    /// Verify all records and report those that were changed, moved or removed
     Verify {
-        /// The hash of a seal that an earlier check has printed: it must still be there
+        /// The hash of a seal that an earlier verification printed, which must still exist
         #[arg(long, value_name = "HASH")]
         seal: Option<String>,
     },
-    /// Print rows, the newest first
+    /// Print records, newest first
     Show {
         #[arg(long, default_value = "")]
         conversation: String,
@@ -30,7 +30,7 @@ pub enum AuditCommand {
         /// asked, decided, started, ran, refused, …
         #[arg(long, default_value = "")]
         kind: String,
-        /// As in 2026-05-04T10:00:00Z
+        /// For example 2026-05-04T10:00:00Z
         #[arg(long)]
         since: Option<DateTime<Utc>>,
         #[arg(long)]
@@ -40,7 +40,7 @@ pub enum AuditCommand {
     },
 }
 
-/// What to print; an error, if the audit is not as it was written.
+/// Returns the output, or an error if verification fails.
 pub async fn run(store: &Store, command: AuditCommand) -> Result<String> {
     match command {
         AuditCommand::Verify { seal } => verify(store, seal).await,
@@ -57,14 +57,15 @@ async fn verify(store: &Store, seal: Option<String>) -> Result<String> {
     if let Some(seal) = seal
         && !store.has_seal(&seal).await?
     {
-        verified.faults.push(format!("there is no seal {seal}: what it sealed was replaced"));
+        verified.faults.push(format!("there is no seal {seal}: the audit it sealed was replaced"));
     }
     if !verified.faults.is_empty() {
-        bail!("the audit is not as it was written:\n  {}", verified.faults.join("\n  "));
+        bail!("verification failed:\n  {}", verified.faults.join("\n  "));
     }
-    let mut text = format!("{} rows in {} chains are good.", verified.rows, verified.chains);
+    let mut text =
+        format!("Verified: {} records in {} chains, none altered.", verified.rows, verified.chains);
     if let Some((n, hash)) = verified.seal {
-        let _ = write!(text, "\nSeal {n} is {hash}; keep it elsewhere, for `--seal` next time.");
+        let _ = write!(text, "\nSeal {n} is {hash}. Store it elsewhere, for `--seal` next time.");
     }
     Ok(text)
 }

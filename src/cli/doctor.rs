@@ -1,5 +1,4 @@
-//! `countersign doctor`: whether everything is there that a gateway needs, and what to do where it
-//! is not.
+//! `countersign doctor`: checks that everything a gateway needs is in place, and suggests fixes.
 
 use anyhow::{Context as _, Result, ensure};
 use chrono::DateTime;
@@ -41,18 +40,18 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Ask the models, the platforms and the servers of tools too, with a tiny request each
+    /// Also contact the models, platforms and MCP servers, with one small request each
     #[arg(long)]
     live: bool,
 }
 
-/// Less than this on the disk is soon full.
+/// A disk with less free space than this is reported.
 const LOW_BYTES: u64 = 1024 * 1024 * 1024;
-/// A clock that is further from the database's makes questions end at other times than they say.
+/// A larger difference to the database's clock makes approvals expire at other times than shown.
 const SKEW_MS: i64 = 2_000;
-/// A database that takes longer is none.
+/// The database counts as unavailable if it takes longer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
-/// What scripts and signs documents may hold.
+/// Scripts and symbols that documents may contain.
 const SAMPLE: &str = "a ä Ω я 中 あ 한 ع א 😀";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +61,7 @@ enum Found {
     Fault,
 }
 
-/// One line each.
+/// One line per check.
 #[derive(Default)]
 struct Report {
     lines: Vec<(Found, String, String)>,
@@ -73,7 +72,7 @@ impl Report {
         self.lines.push((found, what.to_owned(), says.into()));
     }
 
-    /// What fails is a fault; otherwise there is something to say.
+    /// An error is a fault; otherwise the result says what was found.
     fn check(&mut self, what: &str, checked: Result<(Found, String)>) {
         match checked {
             Ok((found, says)) => self.add(found, what, says),
@@ -95,7 +94,7 @@ impl Report {
     }
 }
 
-/// Looks at everything, says it, and ends with a fault if there is one.
+/// Runs all checks and prints the report. Fails if there is a fault.
 pub async fn run(
     file: Option<&Path>,
     variables: &BTreeMap<String, String>,
@@ -107,7 +106,7 @@ pub async fn run(
         Err(problem) => report.add(Found::Fault, "configuration", format!("{problem:#}")),
         Ok(config) => {
             match config.renamed.as_slice() {
-                [] => report.add(Found::Fine, "configuration", "every key is known"),
+                [] => report.add(Found::Fine, "configuration", "all keys are valid"),
                 renamed => report.add(Found::Warning, "configuration", renamed.join("; ")),
             }
             secrets = app::secrets(&config, variables);
@@ -116,7 +115,7 @@ pub async fn run(
             if wish.live {
                 live(&mut report, &config, variables).await;
             } else {
-                let says = "models, platforms and servers of tools were not asked; --live does";
+                let says = "models, platforms and MCP servers were not contacted; use --live";
                 report.add(Found::Warning, "live", says);
             }
         }
@@ -124,7 +123,7 @@ pub async fn run(
     let redactor = Redactor::new(secrets.iter().map(String::as_str));
     say(redactor.own(report.shown().trim_end()).as_ref())?;
     let faults = report.lines.iter().filter(|(found, ..)| *found == Found::Fault).count();
-    ensure!(faults == 0, "{faults} of {} checks have failed", report.lines.len());
+    ensure!(faults == 0, "{faults} of {} checks failed", report.lines.len());
     Ok(())
 }
 
@@ -142,14 +141,17 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     }
     report.check("webhooks", webhook_secrets(config, variables));
     if let Some(issuer) = oidc::issuer(config, variables).transpose() {
-        let known = issuer.map(|_| (Found::Fine, "has what it takes to be asked".to_owned()));
+        let known = issuer.map(|_| (Found::Fine, "has its credentials".to_owned()));
         report.check("issuer", known);
     }
     let open = !config.admin.listen.ip().is_loopback() && config.admin.public_url.is_none();
     let (found, says) = if open {
-        (Found::Warning, "it is open to other machines: put a TLS proxy in front, set public_url")
+        (
+            Found::Warning,
+            "is open to other machines: put a TLS proxy in front of it and set public_url",
+        )
     } else {
-        (Found::Fine, "is this machine's, or behind a public_url")
+        (Found::Fine, "is only reachable from this machine, or behind a public_url")
     };
     report.add(found, "admin.listen", says);
 }
@@ -159,26 +161,26 @@ fn data_dir(config: &Config) -> Result<(Found, String)> {
     let shown = folder.display();
     modes::create_folder(folder)?;
     let file = folder.join(format!(".doctor-{}", uuid::Uuid::new_v4().simple()));
-    std::fs::write(&file, b"x").with_context(|| format!("{shown} cannot be written: chown it"))?;
-    std::fs::remove_file(&file).context("removing what was written")?;
+    std::fs::write(&file, b"x").with_context(|| format!("{shown} is not writable: chown it"))?;
+    std::fs::remove_file(&file).context("removing the test file")?;
     let disk = rustix::fs::statvfs(folder)?;
     let free = disk.f_bavail * disk.f_frsize;
     let open = modes::open_to_others(folder, backup::file_of(&config.store_url()).as_deref());
     if !open.is_empty() {
         let paths: Vec<_> = open.iter().map(|path| path.display().to_string()).collect();
         let paths = paths.join(" ");
-        let says = format!("others on this machine can read what is stored: chmod go= {paths}");
+        let says = format!("other users of this machine can read the data: chmod go= {paths}");
         return Ok((Found::Warning, says));
     }
-    let says = format!("{shown} can be written, {} MiB are free", free / 1024 / 1024);
+    let says = format!("{shown} is writable, {} MiB are free", free / 1024 / 1024);
     let found = if free < LOW_BYTES { Found::Warning } else { Found::Fine };
     Ok((found, says))
 }
 
 async fn database(config: &Config) -> Result<(Found, String)> {
-    let what_to_do =
-        "store.url: start the database, or correct the address; the tables are brought up to date";
-    // Who starts a gateway may start its database just now; who asks wants to know how it is.
+    let what_to_do = "store.url: start the database, or correct the address; its tables are migrated \
+            automatically";
+    // A gateway waits for its database at startup; this command reports the current state.
     Store::reach(&config.store_url(), ANSWERS_WITHIN).await.context(what_to_do)?;
     let store = app::database::open_store(config).await.context(what_to_do)?;
     if let Some(file) = backup::file_of(&config.store_url()) {
@@ -188,13 +190,18 @@ async fn database(config: &Config) -> Result<(Found, String)> {
     let skew = (theirs - SystemClock::wall().timestamp_millis()).abs();
     Ok(if skew > SKEW_MS {
         let at = DateTime::from_timestamp_millis(theirs).unwrap_or_default();
-        (Found::Warning, format!("its clock says {at}, {skew} ms from ours: let NTP set both"))
+        (
+            Found::Warning,
+            format!(
+                "its clock says {at}, {skew} ms from this machine's: synchronise both with NTP"
+            ),
+        )
     } else {
-        (Found::Fine, "answers, its tables are up to date and whole, its clock is ours".to_owned())
+        (Found::Fine, "answers, its tables are up to date and intact, its clock agrees".to_owned())
     })
 }
 
-/// The sandbox, and what is drawn in it.
+/// Checks the sandbox, and rendering in it.
 async fn confined(report: &mut Report) {
     let sandbox = match std::env::current_exe() {
         Ok(program) => Arc::new(Sandbox::probe(&program).await),
@@ -206,27 +213,29 @@ async fn confined(report: &mut Report) {
     report.add(Found::Fine, "sandbox", "works");
     let missing = Office::packages(Office::installed(&sandbox).as_ref());
     let (found, says) = if missing.is_empty() {
-        (Found::Fine, "are shown of Word, Excel and PowerPoint files too".to_owned())
+        (Found::Fine, "are also shown for Word, Excel and PowerPoint files".to_owned())
     } else {
         let install = missing.join(" ");
         let says = format!(
-            "are shown of PDFs only, or not of all Office files: apt-get install \
-             --no-install-recommends {install} fonts-liberation"
+            "are shown only for PDFs, or not for all Office files: apt-get install \
+                --no-install-recommends {install} fonts-liberation"
         );
         (Found::Warning, says)
     };
     report.add(found, "first pages", says);
 }
 
-/// Those that cannot be used, and why.
+/// Reports unavailable tools with the reasons.
 async fn tools(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Found, String)> {
     let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
-    let store = app::database::open_store(config).await.context("they are in the database")?;
+    let store = app::database::open_store(config)
+        .await
+        .context("the tools that are stored in the database")?;
     let missing = app::unavailable(config, variables, (&sandbox, &store))?;
     if missing.is_empty() {
-        return Ok((Found::Fine, "can all be used".to_owned()));
+        return Ok((Found::Fine, "are all available".to_owned()));
     }
-    let missing = missing.into_iter().map(|(tool, why)| format!("no `{tool}`: {why}"));
+    let missing = missing.into_iter().map(|(tool, why)| format!("`{tool}` is unavailable: {why}"));
     Ok((Found::Warning, missing.collect::<Vec<_>>().join("; ")))
 }
 
@@ -235,27 +244,27 @@ fn fonts(config: &Config) -> (Found, String) {
     let document = Document { blocks, ..Document::default() };
     let missing = fonts::for_document(&document, &config.documents.fonts()).missing(&document);
     if missing.is_empty() {
-        return (Found::Fine, "have every script that was looked for".to_owned());
+        return (Found::Fine, "cover all scripts that were checked".to_owned());
     }
     let missing: String = missing.into_iter().collect();
     let says = format!(
         "PDFs cannot show {missing}: install fonts-noto-core, fonts-noto-cjk and \
-         fonts-noto-color-emoji, or set documents.fonts"
+            fonts-noto-color-emoji, or set documents.fonts"
     );
     (Found::Warning, says)
 }
 
-/// The rules can be used, and the policy is not weaker than it looks.
+/// Checks that the rules are valid and the policy has no obvious weakness.
 fn guard(config: &Config) -> Result<(Found, String)> {
     let policy = build::policy(&config.guard)?;
     let shell = ToolSpec {
         subject: Some(Subject::Command("command")),
-        unavailable: (!config.shell.enabled).then(|| "it is turned off".to_owned()),
+        unavailable: (!config.shell.enabled).then(|| "is disabled".to_owned()),
         ..ToolSpec::read_only("shell", "", serde_json::json!({}))
     };
     let warnings = advice::warnings(&policy, &[shell]);
     Ok(if warnings.is_empty() {
-        (Found::Fine, "its rules can be used".to_owned())
+        (Found::Fine, "its rules are valid".to_owned())
     } else {
         (Found::Warning, warnings.join(" "))
     })
@@ -265,7 +274,7 @@ fn models(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Foun
     app::models::build(config, variables, &BTreeMap::new())?;
     let demo = config.models.iter().any(|model| model.provider == ProviderName::Demo);
     Ok(if demo {
-        (Found::Warning, "the demo model answers: set the key of a provider".to_owned())
+        (Found::Warning, "the demo model is answering: set a model API key".to_owned())
     } else {
         (Found::Fine, "have their keys".to_owned())
     })
@@ -285,13 +294,13 @@ fn webhook_secrets(
     let closed = config.webhooks_in.iter().filter(|entry| !taken.contains_key(&entry.name));
     let closed: Vec<_> = closed.map(|entry| entry.name.as_str()).collect();
     Ok(if closed.is_empty() {
-        (Found::Fine, format!("{} are taken, {} are told", taken.len(), told.len()))
+        (Found::Fine, format!("{} incoming, {} subscriptions", taken.len(), told.len()))
     } else {
-        (Found::Warning, format!("without a secret there is no route: {}", closed.join(", ")))
+        (Found::Warning, format!("no route without a secret: {}", closed.join(", ")))
     })
 }
 
-/// What costs a little, and needs the network: all of it at once.
+/// Checks that cost a little and need the network, all concurrently.
 async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String, String>) {
     let models = app::models::alone(config, variables).unwrap_or_default();
     let models = models.into_iter().map(|(id, model)| {
@@ -301,14 +310,14 @@ async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     let channels = config.channels.iter().filter(|entry| entry.token.is_some()).map(|entry| {
         let found = async {
             app::channels::check(entry, variables).await?;
-            Ok((Found::Fine, "the platform knows the token".to_owned()))
+            Ok((Found::Fine, "the platform accepts the token".to_owned()))
         };
         (format!("channel {}, live", entry.id), found.boxed())
     });
     let issuer = oidc::issuer(config, variables).ok().flatten().map(|issuer| {
         let found = async move {
             issuer.discover().await?;
-            Ok((Found::Fine, "tells its addresses and keys".to_owned()))
+            Ok((Found::Fine, "returned its endpoints and keys".to_owned()))
         };
         ("issuer, live".to_owned(), found.boxed())
     });
@@ -333,15 +342,15 @@ async fn answers(model: &dyn Model) -> Result<(Found, String)> {
     Ok((Found::Fine, "answers".to_owned()))
 }
 
-/// Whether a server of tools answers.
+/// Checks whether an MCP server answers.
 async fn served(
     entry: &McpEntry,
     config: &Config,
     variables: &BTreeMap<String, String>,
 ) -> Result<(Found, String)> {
     let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
-    let walls = app::tools::walls(entry, config, &sandbox);
-    let server = app::tools::server((entry, config), variables, walls)?;
+    let sandbox = app::tools::server_sandbox(entry, config, &sandbox);
+    let server = app::tools::server((entry, config), variables, sandbox)?;
     let (spoken, tools) = session::probe(&server).await?;
-    Ok((Found::Fine, format!("answers by {spoken}, with {tools} tools")))
+    Ok((Found::Fine, format!("answers with protocol {spoken} and {tools} tools")))
 }

@@ -1,4 +1,4 @@
-//! `countersign mcp login`: signs the gateway in to a server of tools.
+//! `countersign mcp login`: signs the gateway in to an MCP server.
 
 use anyhow::{Context as _, Result, bail};
 use std::{
@@ -11,10 +11,10 @@ use tokio::{net::TcpListener, time::timeout};
 use super::say;
 use crate::{app, config::Config, tools::mcp::login};
 
-/// How long a person has to sign in.
+/// The timeout for signing in.
 const WAITS_FOR: Duration = Duration::from_mins(10);
 
-/// Prints the address, and waits for the browser; or, for one on another machine, for what it shows
+/// Prints the URL and waits for the browser or, if that is on another machine, for the URL it shows
 /// in the end.
 pub async fn run(
     (config, variables): (&Config, &BTreeMap<String, String>),
@@ -22,14 +22,14 @@ pub async fn run(
     paste: bool,
 ) -> Result<()> {
     let Some(entry) = config.mcp.iter().find(|entry| entry.name == name) else {
-        bail!("there is no [[mcp]] called `{name}`");
+        bail!("there is no [[mcp]] with the name `{name}`");
     };
     let server = app::tools::server((entry, config), variables, None)?;
     if paste {
         let begun = login::begin(&server, login::NOWHERE).await?;
         say(&format!(
-            "Open this address, sign in, and paste here the address of the page that could not be \
-             shown in the end:\n\n{}\n",
+            "Open this URL and sign in. At the end the browser shows a page that it cannot load; \
+                paste its URL here:\n\n{}\n",
             begun.address()
         ))?;
         let line = tokio::task::spawn_blocking(|| {
@@ -38,14 +38,14 @@ pub async fn run(
         });
         begun.end(&server, line.await??.trim()).await?;
     } else {
-        let listener = TcpListener::bind("127.0.0.1:0").await.context("a port of this machine")?;
+        let listener = TcpListener::bind("127.0.0.1:0").await.context("opening a local port")?;
         let begun = login::begin(&server, &login::redirect(&listener)?).await?;
         say(&format!(
-            "Open this address in a browser on this machine (--paste for one elsewhere):\n\n{}\n",
+            "Open this URL in a browser on this machine (--paste for a browser elsewhere):\n\n{}\n",
             begun.address()
         ))?;
         let back = timeout(WAITS_FOR, begun.returned(&listener)).await;
-        begun.end(&server, &back.context("nobody has signed in within ten minutes")??).await?;
+        begun.end(&server, &back.context("nobody signed in within ten minutes")??).await?;
     }
-    say("Signed in. A gateway that runs connects within a minute.")
+    say("Signed in. A running gateway connects within a minute.")
 }

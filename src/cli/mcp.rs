@@ -1,4 +1,4 @@
-//! `countersign mcp`: shows what servers have said of their tools, answers for them, signs in.
+//! `countersign mcp`: lists tools of MCP servers, trusts them, signs in.
 
 use anyhow::{Result, bail};
 use clap::Subcommand;
@@ -17,28 +17,28 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
-    /// Name the tools that were ever seen, and how far each is trusted; show what has changed
+    /// List all tools that were ever seen, with their trust and changes
     List {
         /// Only those of this server
         server: Option<String>,
     },
-    /// Answer for a tool as it is now, or for all of a server: it is not withheld any more, and its
-    /// word counts where it says that it changes nothing
+    /// Trust a tool as it is now, or all tools of a server: it is no longer withheld, and its own
+    /// claim to be read-only is believed
     Trust {
         server: String,
-        /// Its name there, as `mcp list` shows it
+        /// The server's name for the tool, as shown by `mcp list`
         tool: Option<String>,
     },
-    /// Sign in to a remote server that wants to know on whose behalf it is asked
+    /// Sign in to a remote server that requires a user's authorisation
     Login {
         server: String,
-        /// The browser is on another machine: paste the address that it shows in the end
+        /// The browser is on another machine: paste the URL that it shows in the end
         #[arg(long)]
         paste: bool,
     },
 }
 
-/// Does it, and says what came of it.
+/// Runs the command and returns its output.
 pub async fn run(
     (config, variables): (&Config, &BTreeMap<String, String>),
     command: McpCommand,
@@ -58,7 +58,7 @@ async fn list(store: &Store, server: Option<String>) -> Result<String> {
     let mut pins = store.read(|tx| Box::pin(mcp_tools::all(tx))).await?;
     pins.retain(|pin| server.as_ref().is_none_or(|server| *server == pin.server));
     if pins.is_empty() {
-        return Ok("No tool was seen yet: start the gateway, so that it asks the servers.".into());
+        return Ok("No tools yet: start the gateway, so that it connects to the servers.".into());
     }
     Ok(pins.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
@@ -87,7 +87,7 @@ async fn trust(store: &Store, server: String, tool: Option<String>) -> Result<St
     });
     let trusted = trusted.await?;
     if trusted.is_empty() {
-        bail!("there is no such tool of `{server}`: `countersign mcp list` names those there are");
+        bail!("there is no such tool of `{server}`; `countersign mcp list` lists the tools");
     }
-    Ok(format!("Trusted as they are now, in force within ten seconds: {}.", trusted.join(", ")))
+    Ok(format!("Trusted as they are now, effective within ten seconds: {}.", trusted.join(", ")))
 }

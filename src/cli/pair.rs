@@ -1,4 +1,4 @@
-//! `countersign pair`: a code that lets one person in, and the link that sends it.
+//! `countersign pair`: creates a pairing code, and a link that sends it.
 
 use anyhow::{Result, ensure};
 use chrono::TimeDelta;
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// What is wanted of a code.
+/// The parameters of a new code.
 pub(super) struct Wish {
     pub channel: Option<String>,
     pub role: Option<Role>,
@@ -25,11 +25,11 @@ pub(super) struct Wish {
 }
 
 pub(super) fn role(text: &str) -> Result<Role, String> {
-    let known = "there are viewer, member, approver, operator and owner";
+    let known = "the roles are viewer, member, approver, operator and owner";
     Role::parse(text).ok_or_else(|| known.to_owned())
 }
 
-/// What to tell the operator, once the code counts.
+/// Creates the code and returns the instructions for the operator.
 pub(super) async fn offer(
     (config, variables): (&Config, &BTreeMap<String, String>),
     Wish { channel, role, hours }: Wish,
@@ -82,12 +82,13 @@ fn owned(config: &Config) -> Owned {
 fn becomes(makes: Makes) -> String {
     match makes {
         Makes::FirstOwner => {
-            "Nobody owns this gateway yet: who redeems it becomes its owner, who may do everything."
+            "This gateway has no owner yet: the person who redeems the code becomes its owner and \
+                can do everything."
                 .to_owned()
         }
         Makes::Role(role) => format!(
-            "Who redeems it becomes: {}. (--role says what else.) A visitor of a widget is never more \
-             than a member.",
+            "The person who redeems the code gets the role {}. Use --role for a different one. A \
+                visitor of a widget is always a member.",
             role.as_str()
         ),
     }

@@ -1,4 +1,4 @@
-//! `countersign render`: documents for people and scripts, with the house's look.
+//! `countersign render`: renders documents for people and scripts, with the configured branding.
 
 use anyhow::{Context as _, Result, bail};
 use renderers::{Format, Rendered};
@@ -23,29 +23,29 @@ use crate::{
     },
 };
 
-/// A picture larger than this is left out, as it is in the chat.
+/// Larger pictures are left out, as in the chat.
 const PICTURE_BYTES: u64 = 10 * 1024 * 1024;
 
-/// What need not be sent may be larger: a workbook with as many rows as there can be.
+/// Files that are not sent may be larger, such as a workbook with the maximum number of rows.
 const FILE_BYTES: usize = 65 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 pub struct Render {
     /// A Markdown, .csv, .tsv or .json file
     file: PathBuf,
-    /// docx, xlsx, pptx or pdf [default: what the output's name ends with]
+    /// docx, xlsx, pptx or pdf [default: from the output's extension]
     #[arg(long, value_parser = format)]
     to: Option<Format>,
-    /// Where the document goes [default: beside the source]
+    /// The output file [default: beside the source]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 fn format(name: &str) -> Result<Format, String> {
-    Format::of(name).ok_or_else(|| format!("{name} is no format; take docx, xlsx, pptx or pdf"))
+    Format::of(name).ok_or_else(|| format!("{name} is not a format; use docx, xlsx, pptx or pdf"))
 }
 
-/// Draws the file as the gateway would, in a confined process; says what was lost, a line each.
+/// Renders the file as the gateway would, in the sandbox. Returns what was lost, one line each.
 pub async fn run(config: &Config, wish: &Render) -> Result<Vec<String>> {
     let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
     let mut press = RenderPool::new(Arc::new(sandbox), config.documents.fonts());
@@ -56,7 +56,7 @@ pub async fn run(config: &Config, wish: &Render) -> Result<Vec<String>> {
 async fn run_on(press: &RenderPool, house: &Branding, wish: &Render) -> Result<Vec<String>> {
     let by_name = wish.output.as_deref().and_then(ending).and_then(|e| Format::of(&e));
     let Some(format) = wish.to.or(by_name) else {
-        bail!("say which format: --to pdf, docx, xlsx or pptx");
+        bail!("specify a format: --to pdf, docx, xlsx or pptx");
     };
     let output = wish.output.clone().unwrap_or_else(|| wish.file.with_extension(format.ending()));
     anyhow::ensure!(output != wish.file, "the document would overwrite its source");
@@ -101,7 +101,7 @@ fn ending(path: &Path) -> Option<String> {
     path.extension().map(|ending| ending.to_string_lossy().to_lowercase())
 }
 
-/// Pictures are files beside or below the source; nothing is fetched.
+/// Pictures must be files in the source's folder or below; nothing is fetched.
 fn pictures(urls: impl Iterator<Item = String>, folder: &Path) -> BTreeMap<String, Blob> {
     let read = |url: String| {
         let path = Path::new(&url);

@@ -1,4 +1,4 @@
-//! The gateway runs until it is told to stop.
+//! `countersign serve`: runs the gateway until it is stopped.
 
 use anyhow::Result;
 use std::{collections::BTreeMap, io::IsTerminal as _, path::PathBuf};
@@ -37,8 +37,8 @@ pub async fn run(
     serving.stop().await
 }
 
-/// A sign-in link, where it ends up before somebody's eyes. The output of a service is kept in logs:
-/// there it is printed only until somebody has signed in for the first time.
+/// The sign-in link to print. The output of a service is kept in logs, so it is printed there only
+/// until somebody has signed in for the first time.
 async fn link(config: &Config, store: &Store) -> Result<Option<String>> {
     let signed_in = store.read(|tx| Box::pin(web_sessions::has_anybody_signed_in(tx))).await?;
     if signed_in && !std::io::stdout().is_terminal() {
@@ -51,18 +51,18 @@ async fn read_again(serving: &mut Serving) {
     let by = Fact::new("configuration_reloaded", "").with("through", "SIGHUP");
     if let Err(problem) = serving.reload(Some(by)).await {
         let problem = format!("{problem:#}");
-        tracing::error!(problem, "the configuration was not read again; nothing has changed");
+        tracing::error!(problem, "could not reload the configuration; nothing has changed");
     }
 }
 
-/// What a signal asks for.
+/// The action that a signal requests.
 pub(super) enum Asked {
     End,
-    /// The terminal is gone, or the configuration is to be read again.
+    /// The terminal was closed, or the configuration is to be reloaded.
     HangUp,
 }
 
-/// What asks something of us. From the first moment on, so that none is lost and none kills.
+/// Handles signals from the start, so that none is lost and none kills the process.
 pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -93,13 +93,13 @@ fn greeting(config: &Config, link: Option<&str>) -> String {
     match link {
         Some(link) => lines.extend([
             format!("  Sign in    {link}"),
-            "             (works once, for an hour; `countersign token` prints another)".to_owned(),
+            "             (valid once, for an hour; `countersign token` prints another)".to_owned(),
         ]),
         None => lines.push("  Sign in    `countersign token` prints a link".to_owned()),
     }
     for channel in config.channels.iter().filter(|c| c.token.is_some()) {
         let id = &channel.id;
-        lines.push(format!("  {id:<10} listens; `countersign pair` lets somebody in"));
+        lines.push(format!("  {id:<10} connected; `countersign pair` creates a pairing code"));
     }
     if config.models.iter().any(|m| m.provider == ProviderName::Demo) {
         lines.push(NO_KEY.to_owned());

@@ -15,7 +15,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub struct Skill {
-    /// The id of the agent whose skills these are [default: the first]
+    /// The id of the agent [default: the first]
     #[arg(long, global = true)]
     agent: Option<String>,
     #[command(subcommand)]
@@ -24,45 +24,46 @@ pub struct Skill {
 
 #[derive(Debug, Subcommand)]
 enum SkillCommand {
-    /// Install the skills of a folder, a .zip file or a git repository; a running gateway sees them
+    /// Install the skills of a folder, a .zip file or a git repository; a running gateway picks
+    /// them up
     Install {
-        /// A path, or an address with https://, ssh:// or file://
+        /// A path, or a URL with https://, ssh:// or file://
         source: String,
-        /// Also if the scan has grave findings
+        /// Install despite severe findings
         #[arg(long)]
         force: bool,
     },
-    /// Name the skills that there are
+    /// List the installed skills
     List,
-    /// Say what in a skill deserves a look, without installing it
+    /// Scan a skill for suspicious contents, without installing it
     Scan {
-        /// A skill's name, or what `install` takes
+        /// The name of a skill, or a source as for `install`
         source: String,
     },
-    /// Answer for a skill as it is now: to load it does not taint conversations any more
+    /// Trust a skill as it is now: loading it no longer taints conversations
     Vouch { name: String },
     /// Remove a skill
     Remove { name: String },
 }
 
-/// What to print.
+/// Runs the command and returns its output.
 pub fn run(config: &Config, wish: Skill) -> Result<String> {
     let agent = match &wish.agent {
         None => config.agents.first(),
         Some(id) => config.agents.iter().find(|agent| agent.id == *id),
     };
-    let folder = config.skills_dir(agent.context("there is no agent of that id")?);
+    let folder = config.skills_dir(agent.context("there is no agent with this id")?);
     match wish.what {
         SkillCommand::Install { source, force } => install(&folder, &source, force),
         SkillCommand::List => Ok(list(&folder)),
         SkillCommand::Scan { source } => scan(&folder, &source),
         SkillCommand::Vouch { name } => {
             folder::vouch(&folder, &name)?;
-            Ok(format!("{name} counts as your own word until it is changed."))
+            Ok(format!("{name} is trusted until it changes."))
         }
         SkillCommand::Remove { name } => {
             folder::remove(&folder, &name)?;
-            Ok(format!("{name} is removed."))
+            Ok(format!("{name} was removed."))
         }
     }
 }
@@ -74,17 +75,20 @@ fn install(folder: &Path, source: &str, force: bool) -> Result<String> {
         let findings = scan::scan(skill);
         said.extend(findings.iter().map(|finding| line(name, finding)));
         if !force && findings.iter().any(|finding| finding.grave) {
-            bail!("{}\nNothing is installed. --force installs it all the same.", said.join("\n"));
+            bail!(
+                "{}\nNothing was installed. Use --force to install it nevertheless.",
+                said.join("\n")
+            );
         }
         if folder::find(folder, name).is_ok() {
-            bail!("a skill `{name}` is there already: remove it first");
+            bail!("there is already a skill `{name}`; remove it first");
         }
     }
     for (name, skill) in &skills {
         folder::put(folder, name, skill, source)?;
         said.push(format!(
-            "{name} is installed. To load it taints a conversation, as it is other people's word: \
-             read it, then `countersign skill vouch {name}`."
+            "{name} was installed. Loading it taints a conversation, because it is untrusted \
+                content: review it, then run `countersign skill vouch {name}`."
         ));
     }
     Ok(said.join("\n"))
@@ -100,7 +104,7 @@ fn package(folder: &Path, source: &str) -> Result<Package> {
     package.with_context(|| format!("reading {source}"))
 }
 
-/// What a skill is called that does not say so itself.
+/// The name of a skill that does not declare one.
 fn fallback(source: &str) -> String {
     let path = PathBuf::from(source.trim_end_matches('/').trim_end_matches(".git"));
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
@@ -111,7 +115,7 @@ fn list(folder: &Path) -> String {
         let whose = match (&kept.origin, kept.skill.foreign) {
             (None, _) => "your own".to_owned(),
             (Some(origin), true) => format!("from {}", origin.source),
-            (Some(origin), false) => format!("from {}, vouched for", origin.source),
+            (Some(origin), false) => format!("from {}, trusted", origin.source),
         };
         let mut text = format!("{} ({whose}): {}", kept.skill.name, kept.skill.description);
         for warning in kept.warnings {
@@ -134,11 +138,11 @@ fn scan(folder: &Path, source: &str) -> Result<String> {
         let mut front = front::parse(main).map_err(anyhow::Error::msg)?;
         let folder = fallback(source);
         if Path::new(source).is_dir() && skill == package && folder != name {
-            front.warnings.push(format!("its folder is called `{folder}`"));
+            front.warnings.push(format!("its folder is named `{folder}`"));
         }
         said.extend(front.warnings.iter().map(|warning| format!("{name}: warning: {warning}")));
         said.extend(scan::scan(&skill).iter().map(|finding| line(&name, finding)));
-        said.push(format!("{name}: {} files are scanned.", skill.files.len()));
+        said.push(format!("{name}: {} files scanned.", skill.files.len()));
     }
     Ok(said.join("\n"))
 }

@@ -1,4 +1,4 @@
-//! `countersign token`: lets a browser or a program in.
+//! `countersign token`: creates, lists and revokes sign-in links and API tokens.
 
 use anyhow::{Context as _, Result, ensure};
 use chrono::TimeDelta;
@@ -26,27 +26,27 @@ use crate::{
 pub struct Token {
     #[command(subcommand)]
     what: Option<TokenCommand>,
-    /// Who signs in
+    /// The person to sign in
     #[arg(long, default_value = "owner")]
     name: String,
-    /// A token for the API instead, of this name
+    /// Create an API token with this name instead
     #[arg(long, value_name = "NAME", requires = "role")]
     api: Option<String>,
-    /// What the token may do: viewer, approver, operator or owner
+    /// The role of the token: viewer, approver, operator or owner
     #[arg(long, value_parser = role, requires = "api")]
     role: Option<Role>,
-    /// The token ends after so many days [default: never]
+    /// The number of days until the token expires [default: never]
     #[arg(long, requires = "api", value_parser = clap::value_parser!(i64).range(1..=3650))]
     days: Option<i64>,
 }
 
 #[derive(Debug, Subcommand)]
 enum TokenCommand {
-    /// List web sessions, unused sign-in links and tokens of the API
+    /// List browser sessions, unused sign-in links and API tokens
     List,
-    /// End a session, a link or a token, at once
+    /// Revoke a session, a link or a token immediately
     Revoke {
-        /// Its id, as `token list` shows it; of a token also its name
+        /// The id, as shown by `token list`, or the name of a token
         #[arg(required_unless_present = "sessions_of")]
         which: Option<String>,
         /// All sessions and links of this person instead
@@ -57,10 +57,10 @@ enum TokenCommand {
 
 fn role(text: &str) -> Result<Role, String> {
     let known = Role::parse(text).filter(|role| *role != Role::Member);
-    known.ok_or_else(|| "there are viewer, approver, operator and owner".to_owned())
+    known.ok_or_else(|| "the roles are viewer, approver, operator and owner".to_owned())
 }
 
-/// What to print: the link, or the token.
+/// Returns the link or the token.
 pub async fn run(config: &Config, store: &Store, wish: Token) -> Result<String> {
     let Token { what, name, api, role, days } = wish;
     match what {
@@ -75,16 +75,20 @@ pub async fn run(config: &Config, store: &Store, wish: Token) -> Result<String> 
     }
     let Some(api) = api else { return sign_in_link(config, store, name).await };
     let role = role.context("--role says what the token may do")?;
-    ensure!(tokens::is_name(&api), "a name has 1 to 64 characters, and no space at its ends");
+    ensure!(
+        tokens::is_name(&api),
+        "a name must have 1 to 64 characters, without leading or trailing spaces"
+    );
     let now = SystemClock.now();
     let token = tokens::new(&api, role, days, (OPERATOR, now));
     let fact = Fact::new("token_created", OPERATOR);
     let secret = tokens::make(store, token, fact, now).await?;
-    secret
-        .with_context(|| format!("there is a token `{api}`; revoke it first, or take another name"))
+    secret.with_context(|| {
+        format!("there is already a token `{api}`; revoke it first, or choose another name")
+    })
 }
 
-/// A line for each thing that lets somebody in now.
+/// One line for each valid session, link and token.
 async fn list(store: &Store) -> Result<String> {
     let now = SystemClock.now();
     let (open, tokens) = store
@@ -108,7 +112,7 @@ async fn list(store: &Store) -> Result<String> {
         format!("{}  API token {:?}, {}, until {until}", token.id, token.name, token.role.as_str())
     });
     let lines: Vec<_> = open.chain(tokens).collect();
-    Ok(if lines.is_empty() { "There is none.".to_owned() } else { lines.join("\n") })
+    Ok(if lines.is_empty() { "None yet.".to_owned() } else { lines.join("\n") })
 }
 
 async fn end_sessions(store: &Store, person: String) -> Result<String> {
@@ -123,7 +127,7 @@ async fn end_sessions(store: &Store, person: String) -> Result<String> {
             })
         })
         .await?;
-    Ok(format!("{count} sessions and links of {person:?} have ended."))
+    Ok(format!("{count} sessions and links of {person:?} were revoked."))
 }
 
 async fn revoke(store: &Store, which: String) -> Result<String> {
@@ -136,7 +140,7 @@ async fn revoke(store: &Store, which: String) -> Result<String> {
                     let Some(person) = web_sessions::end(tx, &id).await? else { return Ok(None) };
                     let fact = Fact::new("session_ended", OPERATOR).with("whom", person.as_str());
                     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
-                    return Ok(Some(format!("The session or link of {person:?} has ended.")));
+                    return Ok(Some(format!("The session or link of {person:?} was revoked.")));
                 }
                 let id = api_tokens::id_of(tx, &which).await?.unwrap_or(which);
                 let Some(name) = api_tokens::revoke(tx, &id, OPERATOR, now).await? else {
@@ -144,14 +148,14 @@ async fn revoke(store: &Store, which: String) -> Result<String> {
                 };
                 let fact = Fact::new("token_revoked", OPERATOR).with("name", name.as_str());
                 audit::append(tx, audit::ADMIN, vec![fact], now).await?;
-                Ok(Some(format!("The token {name:?} is revoked.")))
+                Ok(Some(format!("The token {name:?} was revoked.")))
             })
         })
         .await?;
-    ended.with_context(|| format!("there is no session and no token {shown:?}: see `token list`"))
+    ended.with_context(|| format!("there is no session or token {shown:?}; see `token list`"))
 }
 
-/// The most of each kind that the list shows.
+/// The maximum number of each kind that is listed.
 const MOST_LISTED: usize = 1_000;
 
 pub async fn sign_in_link(config: &Config, store: &Store, name: String) -> Result<String> {

@@ -1,4 +1,4 @@
-//! What is served, where, and to whom.
+//! The section `admin`: what is served, where, and to whom.
 
 use anyhow::{Context as _, Result};
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use crate::admin::{hosts::Hosts, rate_limit::Proxies};
 #[serde(deny_unknown_fields, default)]
 pub struct AdminConfig {
     pub listen: SocketAddr,
-    /// The address in sign-in links, where it is not `listen`.
+    /// The address in sign-in links, if it differs from `listen`.
     pub public_url: Option<url::Url>,
     pub metrics_token: Option<Secret>,
     pub otlp_url: Option<url::Url>,
@@ -43,35 +43,37 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "admin.listen",
         "127.0.0.1:8642",
-        "Where the web chat, health and webhooks are served; with port 0 the system chooses one, which is printed at the start",
+        "The address of the web chat, API and webhooks; with port 0 the system chooses a port, \
+            which is printed at startup",
     ),
-    key("admin.public_url", "", "The address in sign-in links, if it is not `listen`"),
+    key("admin.public_url", "", "The public URL, for sign-in links, if it differs from `listen`"),
     key(
         "admin.metrics_token",
         "",
-        "What opens /metrics, as a secret; without it only this machine may read there",
+        "A token for /metrics, as a secret; without it only this machine can read them",
     ),
     key(
         "admin.otlp_url",
         "",
-        "Where traces go by OTLP, as http://127.0.0.1:4318/v1/traces; in builds with `--features otel`",
+        "The OTLP endpoint for traces, for example http://127.0.0.1:4318/v1/traces; requires a \
+            build with `--features otel`",
     ),
     key(
         "admin.trusted_proxies",
         "[]",
-        "Addresses and networks of proxies, as 127.0.0.1 or 10.0.0.0/8, whose X-Forwarded-For says \
-         who asks, where rates are counted by address; of nobody else it is believed",
+        "Addresses and networks of trusted proxies, for example 127.0.0.1 or 10.0.0.0/8, whose \
+            X-Forwarded-For is used for rate limits by client address; it is ignored from others",
     ),
     key(
         "admin.hosts",
         "[]",
-        "Names under which requests may come, besides this machine's, `listen` and `public_url`; \
-         others are refused",
+        "Additional host names for which requests are accepted, besides this machine's, `listen` \
+            and `public_url`; others are rejected",
     ),
 ];
 
 impl AdminConfig {
-    /// The names that requests may be for.
+    /// The accepted host names.
     pub fn hosts(&self) -> Hosts {
         Hosts::new(self.listen, self.public_url.as_ref(), &self.hosts)
     }

@@ -1,4 +1,4 @@
-//! From plain values to policies and budgets; an error names the key.
+//! Converts plain values to policies and budgets; errors name the key.
 
 use anyhow::{Context as _, Result, bail};
 use chrono::TimeDelta;
@@ -26,7 +26,7 @@ pub fn policy(guard: &GuardConfig) -> Result<Policy> {
         duration(&guard.approval_timeout).with_context(|| "guard.approval_timeout")?;
     if let Some(name) = guard.disabled_rules.iter().find(|name| !rules::is_shipped(name)) {
         bail!(
-            "guard.disabled_rules: there is no shipped rule `{name}`; `countersign guard list` names them"
+            "guard.disabled_rules: there is no shipped rule `{name}`; `countersign guard list` lists them"
         );
     }
     let mut all = rules::shipped(&guard.disabled_rules);
@@ -41,9 +41,9 @@ pub fn policy(guard: &GuardConfig) -> Result<Policy> {
     })
 }
 
-/// `90s`, `30m`, `12h`, `7d`.
+/// Parses `90s`, `30m`, `12h`, `7d`.
 pub fn duration(text: &str) -> Result<TimeDelta> {
-    let wrong = || format!("`{text}` is no duration; write 90s, 30m, 12h or 7d");
+    let wrong = || format!("`{text}` is not a duration; use 90s, 30m, 12h or 7d");
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit()).with_context(wrong)?;
     let (number, unit) = text.split_at(split);
@@ -70,7 +70,7 @@ pub fn budget(agent: &AgentEntry) -> Budget {
     }
 }
 
-/// Whom an agent can give work: all there are, where there are several.
+/// The agents to which work can be delegated: all, if there are several.
 pub fn coworkers(agents: &[AgentEntry]) -> Vec<Coworker> {
     let coworker =
         |a: &AgentEntry| Coworker { id: a.id.clone(), description: a.description.clone() };
@@ -96,7 +96,7 @@ pub fn limits(config: &Config) -> Limits {
     }
 }
 
-/// Money in millionths of its unit: what is counted is exact.
+/// Converts money to millionths, so that sums are exact.
 pub fn micros(money: f64) -> u64 {
     (money.max(0.0) * 1e6).round() as u64
 }
@@ -110,7 +110,7 @@ fn daily(entry: &DailyEntry) -> Daily {
     }
 }
 
-/// The tools, with the limits that the configuration sets; the last entry that matches stands.
+/// Applies the configured limits to the tools; the last matching entry applies.
 pub fn limited(limits: &LimitsConfig, mut specs: Vec<ToolSpec>) -> Result<Vec<ToolSpec>> {
     for entry in &limits.tools {
         let tool = Glob::new(&entry.tool).context("limits.tools.tool")?.compile_matcher();
@@ -123,8 +123,8 @@ pub fn limited(limits: &LimitsConfig, mut specs: Vec<ToolSpec>) -> Result<Vec<To
     Ok(specs)
 }
 
-/// The tools that the agent is bound to. To name built-in ones takes none of the servers' away, and
-/// the other way round.
+/// The tools that the agent is bound to. Naming built-in tools does not exclude tools of servers,
+/// and vice versa.
 pub fn bound(agent: &AgentEntry, mut specs: Vec<ToolSpec>) -> Result<Vec<ToolSpec>> {
     let own = patterns(&agent.tools).context("tools")?;
     let served = patterns(&agent.mcp).context("mcp")?;
@@ -152,10 +152,10 @@ pub fn hooks(entries: &[HookEntry]) -> Result<Vec<Hook>> {
 fn hook(entry: &HookEntry) -> Result<Hook> {
     let of_a_call = matches!(entry.on, Point::BeforeTool | Point::AfterTool);
     if entry.tool.is_some() && !of_a_call {
-        bail!("tool: only before_tool and after_tool are about one");
+        bail!("tool: is only valid for before_tool and after_tool");
     }
     if entry.argument.is_some() && entry.on != Point::BeforeTool {
-        bail!("argument: only before_tool has them");
+        bail!("argument: is only valid for before_tool");
     }
     let tool = entry.tool.as_deref().map(Glob::new).transpose().context("tool")?;
     let usual = if entry.on == Point::BeforeTool { OnFailure::Stop } else { OnFailure::GoOn };
@@ -184,10 +184,13 @@ fn act(entry: &HookEntry) -> Result<Act> {
                 Act::Inject { argument: entry.argument.clone(), text: text()? }
             }
             _ => {
-                bail!("do: inject tells the model (before_llm), or sets an argument (before_tool)")
+                bail!(
+                    "do: inject adds text for the model (before_llm), or sets an argument \
+                    (before_tool)"
+                )
             }
         },
-        Action::Annotate if entry.on == Point::BeforeLlm => bail!("do: inject is the word here"),
+        Action::Annotate if entry.on == Point::BeforeLlm => bail!("do: use inject here"),
         Action::Annotate => Act::Annotate { text: text()? },
         Action::Validate => Act::Validate(check(Some(pattern.context("pattern: is missing")?))?),
         Action::Filter => Act::Filter(check(pattern)?),
@@ -199,7 +202,7 @@ fn program(entry: &HookEntry) -> Result<Program> {
     let command = entry.command.clone().filter(|words| !words.is_empty());
     let timeout = duration(entry.timeout.as_deref().unwrap_or("5s")).context("timeout")?;
     if timeout > TimeDelta::minutes(1) {
-        bail!("timeout: a hook may take a minute at most");
+        bail!("timeout: must be at most one minute");
     }
     Ok(Program {
         command: command.context("command: is missing")?,

@@ -1,4 +1,4 @@
-//! One bot account: what the operator says of it.
+//! The entries of `[[channels]]`: one bot account each.
 
 use anyhow::{Result, bail};
 use schemars::JsonSchema;
@@ -57,15 +57,15 @@ pub enum ChannelMode {
 }
 
 impl ChannelEntry {
-    /// What a kind needs is there.
+    /// Checks that the keys are set that this kind of channel requires.
     pub(super) fn check(&self) -> Result<()> {
         if let (Some(giver), None) = (self.kind.gives_tokens(), &self.token) {
-            bail!("channels.{}.token: is missing; {giver} gives one", self.id);
+            bail!("channels.{}.token: is missing; get one from {giver}", self.id);
         }
         if self.public_key.as_ref().is_some_and(|key| !is_public_key(key)) {
             bail!(
-                "channels.{}.public_key: is not one; the developer portal shows it under \
-                 General Information, 64 hexadecimal digits",
+                "channels.{}.public_key: is not valid; the developer portal shows it under General \
+                    Information, as 64 hexadecimal digits",
                 self.id
             );
         }
@@ -76,22 +76,22 @@ impl ChannelEntry {
         self.check_origins()
     }
 
-    /// Sites by name, as browsers name them; and only where there is something to show.
+    /// Origins must be written as browsers send them, and only a web chat can be embedded.
     fn check_origins(&self) -> Result<()> {
         if !self.origins.is_empty() && self.kind != ChannelKind::Web {
             bail!("channels.{}.origins: only a channel of the kind web can be embedded", self.id);
         }
         match self.origins.iter().find(|origin| !is_origin(origin)) {
             Some(origin) => bail!(
-                "channels.{}.origins: `{origin}` is no origin; write https://shop.example, \
-                 without anything behind it",
+                "channels.{}.origins: `{origin}` is not an origin; use https://shop.example, \
+                    without a path",
                 self.id
             ),
             None => Ok(()),
         }
     }
 
-    /// Whether it is for whoever is signed in, not for visitors of other sites.
+    /// Whether it is for people who are signed in, not for visitors of other sites.
     pub fn is_own_chat(&self) -> bool {
         self.kind == ChannelKind::Web && self.origins.is_empty()
     }
@@ -103,7 +103,7 @@ fn is_origin(text: &str) -> bool {
 }
 
 impl ChannelKind {
-    /// Who gives out the tokens of this platform, if it has any.
+    /// Who issues the tokens of this platform, if it has any.
     fn gives_tokens(self) -> Option<&'static str> {
         match self {
             Self::Telegram => Some("@BotFather"),

@@ -1,4 +1,5 @@
-//! Environment variables over the file, and going live by variables alone.
+//! Environment variables that override the file, and well-known variables that enable models and
+//! channels without one.
 
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
@@ -12,10 +13,10 @@ use super::{
 };
 use crate::agent::disclosure::Disclosure;
 
-/// `COUNTERSIGN__SECTION__KEY`; a number is a place in a list, from 0.
+/// `COUNTERSIGN__SECTION__KEY`; a number is a position in a list, from 0.
 const PREFIX: &str = "COUNTERSIGN__";
 
-/// Provider, the variable that turns it on, the model it then uses.
+/// Provider, the variable that enables it, its default model.
 const PROVIDERS: [(&str, &str, &str); 4] = [
     ("openai", "OPENAI_API_KEY", "gpt-5"),
     ("anthropic", "ANTHROPIC_API_KEY", "claude-sonnet-4-5"),
@@ -23,12 +24,12 @@ const PROVIDERS: [(&str, &str, &str); 4] = [
     ("ollama", "OLLAMA_HOST", "qwen3"),
 ];
 
-/// Platform, the variable that turns it on.
+/// Platform, the variable that enables it.
 const PLATFORMS: [(&str, &str); 2] =
     [("telegram", "TELEGRAM_BOT_TOKEN"), ("discord", "DISCORD_BOT_TOKEN")];
 
-/// Where the file names no model or channel, the well-known variables do.
-pub fn go_live(table: &mut Table, variables: &BTreeMap<String, String>) {
+/// If the file names no model or channel, uses the well-known variables.
+pub fn from_well_known_variables(table: &mut Table, variables: &BTreeMap<String, String>) {
     let set = |name: &str| variables.get(name).is_some_and(|v| !v.trim().is_empty());
     if !table.contains_key("models")
         && let Some((provider, variable, model)) = PROVIDERS.iter().find(|p| set(p.1))
@@ -58,7 +59,7 @@ pub fn go_live(table: &mut Table, variables: &BTreeMap<String, String>) {
     }
 }
 
-/// A channel that is called like its platform.
+/// A channel named after its platform.
 fn channel(kind: &str, variable: &str) -> Value {
     Value::Table(Table::from_iter([
         ("id".to_owned(), Value::from(kind)),
@@ -71,7 +72,7 @@ fn by_variable(name: &str) -> Value {
     Value::Table(Table::from_iter([("env".to_owned(), Value::from(name))]))
 }
 
-/// Ollama's own variable may leave out the scheme and the port.
+/// Ollama's own variable may omit the scheme and the port.
 fn ollama_url(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
@@ -79,8 +80,8 @@ fn ollama_url(host: &str) -> String {
     if has_port { url } else { format!("{url}:11434") }
 }
 
-/// Lays every `COUNTERSIGN__…` variable over the table. A value is read as TOML where it is some,
-/// else as text.
+/// Overrides the table with `COUNTERSIGN__…` variables. A value is parsed as TOML if possible,
+/// otherwise as text.
 pub fn overlay(table: &mut Table, variables: &BTreeMap<String, String>) -> Result<()> {
     for (name, text) in variables {
         let Some(path) = name.strip_prefix(PREFIX) else { continue };
@@ -111,7 +112,7 @@ fn empty(next: Option<&&String>) -> Value {
     }
 }
 
-/// The table at that place of the list; one behind the end is added.
+/// The table at this position of the list; one after the end is appended.
 fn element<'a>(list: &'a mut Vec<Value>, index: &str) -> Option<&'a mut Table> {
     let index: usize = index.parse().ok()?;
     if index == list.len() {
@@ -162,7 +163,7 @@ pub(super) fn default_agent(model: &str) -> AgentEntry {
     }
 }
 
-/// Whoever is signed in may talk: the sign-in is the gate.
+/// Everybody who is signed in may talk, since signing in is restricted.
 pub(super) fn web(agent: String) -> ChannelEntry {
     ChannelEntry {
         id: "web".into(),
@@ -178,7 +179,7 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         ca_file: None,
         origins: Vec::new(),
         allow: vec!["*".into()],
-        // The name in the link that the operator gets.
+        // The name in the operator's sign-in link.
         owners: vec!["owner".into()],
         roles: BTreeMap::new(),
         while_busy: Queue::default(),

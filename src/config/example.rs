@@ -65,7 +65,7 @@ fn value(defaults: &Value, key: &Key) -> String {
         Some(real) => real.to_string(),
         None if key.default.is_empty() => String::new(),
         None if is_toml() => key.default.to_owned(),
-        // Words about a default, such as "the provider's", are no value.
+        // A description of a default, such as "the provider's", is not a value.
         None if key.default.contains([' ', '<', '_', '.', '\'']) => {
             format!("   # default: {}", key.default)
         }

@@ -1,6 +1,6 @@
-//! One key of the file.
+//! A configuration key.
 
-/// A key, what it is when left out, what it says.
+/// A key with its default and description.
 pub struct Key {
     pub path: &'static str,
     pub default: &'static str,

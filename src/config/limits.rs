@@ -30,7 +30,7 @@ impl Default for LimitsConfig {
     }
 }
 
-/// What a UTC day may cost.
+/// The budget of a UTC day.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DailyEntry {

@@ -1,4 +1,4 @@
-//! The entries of `[[mcp]]`: the servers of tools.
+//! The entries of `[[mcp]]`: MCP servers.
 
 use anyhow::{Result, bail};
 use schemars::JsonSchema;
@@ -44,7 +44,7 @@ impl McpEntry {
         self.env.values().chain(&self.bearer).chain(&self.client_secret)
     }
 
-    /// `github`, of `github_create_issue`.
+    /// The prefix of the tools' names: `github` for `github_create_issue`.
     pub(super) fn tools_begin_with(&self) -> String {
         sanitise(&self.name)
     }
@@ -52,23 +52,24 @@ impl McpEntry {
     pub(super) fn check(&self) -> Result<()> {
         if self.tools_begin_with().is_empty() {
             bail!(
-                "mcp.{}: its tools are called after it: the name needs a letter of a to z, or a digit",
+                "mcp.{}: the tools are prefixed with the name, so it needs a letter from a to z, \
+                    or a digit",
                 self.name
             );
         }
         if self.command.is_some() == self.url.is_some() {
-            bail!("mcp.{}: give either command or url", self.name);
+            bail!("mcp.{}: set either command or url", self.name);
         }
         let (id, secret) = (self.client_id.is_some(), self.client_secret.is_some());
         let whole = if self.token_url.is_some() { id && secret } else { id || !secret };
         if !whole {
-            bail!("mcp.{}: token_url, client_id and client_secret go together", self.name);
+            bail!("mcp.{}: token_url, client_id and client_secret must be set together", self.name);
         }
         if id && (self.url.is_none() || self.bearer.is_some()) {
-            bail!("mcp.{}: client_id is for a url without bearer", self.name);
+            bail!("mcp.{}: client_id requires a url and no bearer", self.name);
         }
         if self.token_url.is_some() && (self.url.is_none() || self.bearer.is_some()) {
-            bail!("mcp.{}: token_url is for a url without bearer", self.name);
+            bail!("mcp.{}: token_url requires a url and no bearer", self.name);
         }
         Ok(())
     }

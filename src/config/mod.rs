@@ -1,17 +1,19 @@
-//! What the operator decides: one TOML file, environment variables over it, a default for
-//! everything but secrets. Unknown keys are refused by name.
+//! The configuration: one TOML file, overridden by environment variables, with a default for
+//! everything but secrets. Unknown keys are rejected.
 //!
 //! - [`secret`]: values that are never shown
-//! - [`environment`]: variables over the file; going live by variables alone
-//! - [`mod@print`]: the configuration in force as a commented file, and the list of all keys ([`key`])
+//! - [`environment`]: environment variables
+//! - [`mod@print`]: the current configuration as a commented file, and the list of all keys
+//!   ([`key`])
 //! - [`example`]: every key with its default, commented out
-//! - [`schema`]: the same as a JSON schema
+//! - [`schema`]: the JSON schema
 //! - [`channels`], [`models`]: the entries of these lists
-//! - [`admin`], [`oidc`]: what is served, to whom
+//! - [`admin`], [`oidc`]: the HTTP server and signing in
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
+//! - [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these
+//!   names
 //! - [`renamed`]: old names of keys
-//! - [`build`]: from plain values to policies and budgets, with errors that name the key
+//! - [`build`]: converts plain values to policies and budgets, with errors that name the key
 
 pub mod admin;
 pub mod build;
@@ -53,16 +55,16 @@ pub use mcp::McpEntry;
 pub use models::{ModelEntry, ProviderName, ToolCallStyle};
 use secret::Secret;
 
-/// The file that is read when none is named and it is there.
+/// The file that is read by default, if it exists.
 pub const DEFAULT_FILE: &str = "countersign.toml";
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Where it was read.
+    /// The path of the file.
     #[serde(skip)]
     pub file: PathBuf,
-    /// Which keys have their old names there.
+    /// Notices about keys that have their old names in the file.
     #[serde(skip)]
     pub renamed: Vec<String>,
     pub data_dir: PathBuf,
@@ -104,7 +106,7 @@ impl Default for ShellConfig {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryConfig {
-    /// The id of a model, and what its vendor calls the one that makes vectors.
+    /// The id of a model, and its provider's name of the embedding model.
     pub embeddings: Option<String>,
     pub embeddings_price: f64,
 }
@@ -125,14 +127,14 @@ impl Default for SkillsConfig {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StoreConfig {
-    /// Below `data_dir` if absent.
+    /// In `data_dir` if absent.
     pub url: Option<String>,
     pub durability: Durability,
-    /// How long a node that died holds its conversations: at least 6 s.
+    /// How long the conversations of a dead node stay claimed: at least 6 s.
     pub lease_duration: String,
     /// 32 random bytes in base64; encrypts the tokens of MCP logins and the gateway's signing keys.
     pub encryption_key: Option<Secret>,
-    /// Still decrypts what the key before has encrypted.
+    /// The previous key, which still decrypts.
     pub previous_encryption_key: Option<Secret>,
 }
 
@@ -155,14 +157,14 @@ pub struct AgentEntry {
     pub model: String,
     #[serde(default = "default_prompt")]
     pub system_prompt: String,
-    /// For agents that may give it work.
+    /// For agents that may delegate work to it.
     #[serde(default)]
     pub description: String,
     pub workspace: Option<PathBuf>,
     pub skills_dir: Option<PathBuf>,
     #[serde(default)]
     pub disclosure: Disclosure,
-    /// What it has of the built-in tools, of the servers' tools: all, where nothing is named.
+    /// The built-in tools and the servers' tools that it has; empty means all.
     #[serde(default)]
     pub tools: Vec<String>,
     #[serde(default)]
@@ -176,7 +178,7 @@ pub struct AgentEntry {
     pub context_tokens: Option<u64>,
 }
 
-/// Who shares what an agent remembers.
+/// Who shares an agent's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryOf {
@@ -252,11 +254,11 @@ fn yes() -> bool {
 }
 
 impl Config {
-    /// Reads the file (the default one may be missing) and what `variables` lay over it.
+    /// Reads the file (the default one may be missing), overridden by `variables`.
     pub fn load(file: Option<&Path>, variables: &BTreeMap<String, String>) -> Result<Self> {
         let mut table = read(file)?;
         let renamed = renamed::rename(&mut table)?;
-        environment::go_live(&mut table, variables);
+        environment::from_well_known_variables(&mut table, variables);
         environment::overlay(&mut table, variables)?;
         let mut config: Self = serde_path_to_error::deserialize(toml::Value::Table(table))
             .map_err(|problem| {
@@ -268,7 +270,7 @@ impl Config {
         config.complete().check()
     }
 
-    /// What can be left out: a web chat, a default agent, the demo model.
+    /// Adds the defaults: a web chat, an agent, the demo model.
     fn complete(mut self) -> Self {
         if self.models.is_empty() {
             self.models.push(environment::demo());
@@ -283,7 +285,8 @@ impl Config {
         self
     }
 
-    /// Every name that is referred to exists, once; what a kind needs is there.
+    /// Checks that all names that are referred to exist and are unique, and that required keys are
+    /// set.
     fn check(self) -> Result<Self> {
         unique("models", self.models.iter().map(|m| &m.id))?;
         unique("agents", self.agents.iter().map(|a| &a.id))?;
@@ -318,7 +321,7 @@ impl Config {
         self.models.iter().any(|model| model.id == id)
     }
 
-    /// All that it names.
+    /// All secrets of the configuration.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let models = self.models.iter().filter_map(|model| model.api_key.as_ref());
         let channels = self.channels.iter().flat_map(|c| {
@@ -336,7 +339,7 @@ impl Config {
             .chain(&self.admin.oidc.client_secret)
     }
 
-    /// Where the agent has its skills.
+    /// The agent's skill folder.
     pub fn skills_dir(&self, agent: &AgentEntry) -> PathBuf {
         agent.skills_dir.clone().unwrap_or_else(|| self.data_dir.join("skills"))
     }
@@ -347,7 +350,7 @@ impl Config {
         })
     }
 
-    /// The address that a browser on this machine opens.
+    /// The URL that a browser on this machine opens.
     pub fn web_url(&self) -> String {
         match &self.admin.public_url {
             Some(url) => url.as_str().trim_end_matches('/').to_owned(),
@@ -368,7 +371,7 @@ fn read(file: Option<&Path>) -> Result<toml::Table> {
         }
     };
     text.parse().map_err(|problem: toml::de::Error| {
-        // Not the problem as a whole: it quotes the line, in which a secret may stand.
+        // Not the whole error, because it quotes the line, which may contain a secret.
         let line = problem.span().map_or(1, |span| text[..span.start].lines().count().max(1));
         anyhow::anyhow!("{}, line {line}: {}", path.display(), problem.message())
     })
@@ -379,7 +382,7 @@ fn unique<T: AsRef<str>>(section: &str, ids: impl Iterator<Item = T>) -> Result<
     for id in ids {
         let id = id.as_ref();
         if id.is_empty() || !seen.insert(id.to_owned()) {
-            bail!("{section}: `{id}` is empty or stands twice");
+            bail!("{section}: the id `{id}` is empty or used twice");
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The models that agents think with.
+//! The entries of `[[models]]`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,8 @@ pub struct ModelEntry {
 }
 
 impl ModelEntry {
-    /// Whether it is shown pictures. Nobody can tell of a model behind an address of one's own.
+    /// Whether it is shown pictures. Unknown for a model with its own base URL, so the default is
+    /// no.
     pub fn sees(&self) -> bool {
         let usually = match self.provider {
             ProviderName::Openai | ProviderName::Anthropic | ProviderName::Gemini => {

@@ -1,4 +1,4 @@
-//! The issuer through which operators sign in.
+//! The section `admin.oidc`: the OpenID provider with which operators sign in.
 
 use anyhow::{Context as _, Result, ensure};
 use openidconnect::{ClientId, ClientSecret, IssuerUrl, RedirectUrl, Scope};
@@ -19,7 +19,7 @@ use crate::{
     tools::web::client::Outside,
 };
 
-/// Without an issuer there is none of this.
+/// Without an issuer, nothing of this is used.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OidcSection {
@@ -48,18 +48,18 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "admin.oidc.issuer",
         "",
-        "Where operators sign in besides by links (OpenID Connect), as https://login.example; it \
-         sends them back to <admin.public_url>/sign-in/oidc/callback",
+        "The OpenID provider with which operators can sign in besides links, for example \
+            https://login.example; its callback URL is <admin.public_url>/sign-in/oidc/callback",
     ),
-    key("admin.oidc.client_id", "", "What the issuer calls this gateway"),
-    key("admin.oidc.client_secret", "", "With what it asks there, as a secret, if it has one"),
-    key("admin.oidc.scopes", "[\"email\"]", "What is asked for besides openid"),
-    key("admin.oidc.groups_claim", "groups", "Where the ID token says in which groups somebody is"),
+    key("admin.oidc.client_id", "", "The client id of this gateway"),
+    key("admin.oidc.client_secret", "", "The client secret, as a secret, if there is one"),
+    key("admin.oidc.scopes", "[\"email\"]", "The scopes to request besides openid"),
+    key("admin.oidc.groups_claim", "groups", "The claim of the ID token that contains the groups"),
     key(
         "admin.oidc.roles",
         "{}",
-        "group:<name>, email:<address> (a verified one) or sub:<id> to viewer, member, approver, \
-         operator or owner; nobody else is let in",
+        "Maps group:<name>, email:<address> (verified) or sub:<id> to viewer, member, approver, \
+            operator or owner; nobody else has access",
     ),
 ];
 
@@ -71,19 +71,22 @@ impl OidcSection {
             return Ok(());
         };
         let is_safe = Url::parse(issuer).is_ok_and(|url| url.scheme() == "https" || is_here(&url));
-        ensure!(is_safe, "admin.oidc.issuer: is no https address");
+        ensure!(is_safe, "admin.oidc.issuer: must be an https URL");
         ensure!(self.client_id.is_some(), "admin.oidc.client_id: is missing");
-        ensure!(!self.roles.is_empty(), "admin.oidc.roles: nobody would be let in");
+        ensure!(
+            !self.roles.is_empty(),
+            "admin.oidc.roles: must not be empty, because nobody would have access"
+        );
         let kinds = ["group:", "email:", "sub:"];
         let known = |claim: &&String| kinds.iter().any(|kind| claim.starts_with(kind));
         let odd = self.roles.keys().find(|claim| !known(claim));
         let odd = odd.map_or("", String::as_str);
-        ensure!(odd.is_empty(), "admin.oidc.roles: `{odd}` is no group:…, email:… or sub:…");
+        ensure!(odd.is_empty(), "admin.oidc.roles: `{odd}` is not group:…, email:… or sub:…");
         Ok(())
     }
 }
 
-/// Whether it is on this machine.
+/// Whether the URL is on this machine.
 fn is_here(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -93,7 +96,8 @@ fn is_here(url: &Url) -> bool {
     }
 }
 
-/// The issuer, if there is one: it may stand inside, as the operator has named it.
+/// The provider, if one is configured. It may be in a private network, because the operator chose
+/// it.
 pub fn issuer(config: &Config, variables: &BTreeMap<String, String>) -> Result<Option<Issuer>> {
     let section = &config.admin.oidc;
     let (Some(issuer), Some(client_id)) = (&section.issuer, &section.client_id) else {
@@ -117,7 +121,8 @@ pub fn issuer(config: &Config, variables: &BTreeMap<String, String>) -> Result<O
         groups_claim: section.groups_claim.clone(),
         roles: section.roles.iter().map(|(claim, role)| (lower(claim), *role)).collect(),
         back: RedirectUrl::new(format!("{}{}", config.web_url(), oidc::BACK))?,
-        outside: Outside::new(named.collect()).context("the client for the issuer")?,
+        outside: Outside::new(named.collect())
+            .context("the HTTP client for the OpenID provider")?,
     }))
 }
 

@@ -1,4 +1,4 @@
-//! The configuration in force as a commented file, and the list of all keys.
+//! The current configuration as a commented file, and the list of all keys.
 
 use anyhow::Result;
 use std::fmt::Write as _;
@@ -9,39 +9,41 @@ use super::{
     oidc, retention,
 };
 
-/// Every key there is, in the order of the file.
+/// All keys, in the order of the file.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
     FIRST.iter().chain(admin::KEYS).chain(oidc::KEYS).chain(retention::KEYS).chain(KEYS)
 }
 
 const FIRST: &[Key] = &[
-    key("data_dir", "./data", "Where the SQLite file, artifacts and workspaces are"),
+    key("data_dir", "./data", "The folder of the SQLite file, artifacts and workspaces"),
     key(
         "store.url",
         "sqlite://<data_dir>/countersign.db",
-        "Or postgres://user@host/db; several nodes may share one",
+        "Or postgres://user@host/db, which several nodes can share",
     ),
     key(
         "store.durability",
         "full",
-        "full survives a power cut, normal a crash of the process (SQLite)",
+        "full survives a power failure, normal a crash of the process (SQLite)",
     ),
     key(
         "store.lease_duration",
         "15s",
-        "How long a node that died holds its conversations, at least 6 s; a live node renews its leases three times as often",
+        "How long the conversations of a dead node stay claimed, at least 6 s; a live node renews \
+            its leases three times as often",
     ),
     key(
         "store.encryption_key",
         "",
         "Encrypts the tokens of MCP logins and the gateway's signing keys where they are stored: \
-         32 random bytes in base64 (`openssl rand -base64 32`); without it they are stored as they are, \
-         in files for the gateway's user alone and in the database",
+            32 random bytes in base64 (`openssl rand -base64 32`). Without it they are stored \
+            unencrypted, in private files and in the database",
     ),
     key(
         "store.previous_encryption_key",
         "",
-        "The key before: what it has encrypted is still read, and encrypted with the new key when it is next used",
+        "The previous key, for rotation: what it encrypted can still be read, and is encrypted \
+            with the new key when next used",
     ),
 ];
 
@@ -49,39 +51,40 @@ const KEYS: &[Key] = &[
     key(
         "guard.default",
         "ask",
-        "allow, ask or deny: for tools that change something, where no rule matches",
+        "allow, ask or deny: for tools with side effects, if no rule matches",
     ),
     key(
         "guard.approval_timeout",
         "30m",
-        "How long a question stands before it counts as denied (s, m, h, d)",
+        "How long an approval stays open before it counts as denied (s, m, h, d)",
     ),
     key(
         "guard.approvers",
         "requester",
-        "Who may decide: requester, members (who may talk there), others (members but the \
-         requester), admins (of the chat), a numeric id, <channel>/<id>, role:<name>, \
-         platform_role:<id>, a list of these, or { who = [], needed = 2, but_requester = true }",
+        "Who can decide: requester, members (who may talk there), others (members except for the \
+            requester), admins (of the chat), a numeric id, <channel>/<id>, role:<name>, \
+            platform_role:<id>, a list of these, or { who = [], needed = 2, but_requester = true \
+            }",
     ),
     key(
         "guard.untrusted_content",
         "ask",
-        "allow, ask or deny: calls that change or tell something, after other people's words were \
-         read (pages, servers' answers, foreign files), where no rule names the tool",
+        "allow, ask or deny: for calls with side effects after the conversation has read untrusted \
+            content (pages, servers' answers, received files), if no rule names the tool",
     ),
-    key("guard.link_hosts", "[]", "Hosts that replies may link to after such words were read"),
     key(
-        "guard.disabled_rules",
+        "guard.link_hosts",
         "[]",
-        "Shipped rules that are turned off, by name; [\"*\"] for all",
+        "Hosts that replies may link to after untrusted content was read",
     ),
-    key("guard.rules.name", "rule N", "What the rule is called in questions"),
+    key("guard.disabled_rules", "[]", "Names of shipped rules to disable; [\"*\"] for all"),
+    key("guard.rules.name", "rule N", "The name of the rule, shown in approvals"),
     key("guard.rules.tool", "", "Tool name; * and ? match"),
     key(
         "guard.rules.arg_pattern",
         "",
-        "Regular expression over what the call acts upon: its path; of a shell command, each \
-         program with its arguments",
+        "Regular expression for the subject of the call: its path or, for a shell command, each \
+            program with its arguments",
     ),
     key(
         "guard.rules.fields",
@@ -92,277 +95,273 @@ const KEYS: &[Key] = &[
     key(
         "guard.rules.words",
         "[]",
-        "Regular expressions; each must match the whole of one of the program's arguments",
+        "Regular expressions; each must match one whole argument of the program",
     ),
     key("guard.rules.severity", "medium", "low, medium, high or critical"),
-    key("guard.rules.priority", "0", "The higher speaks first among rules of one severity"),
-    key("guard.rules.enabled", "true", "false turns the rule off"),
+    key("guard.rules.priority", "0", "Among rules of one severity, the highest priority decides"),
+    key("guard.rules.enabled", "true", "false disables the rule"),
     key("guard.rules.agents", "[]", "Ids of agents; empty means all, here and below"),
     key("guard.rules.channels", "[]", "Ids of channels"),
     key("guard.rules.people", "[]", "The requester's numeric platform id"),
     key("guard.rules.roles", "[]", "The requester's role"),
-    key("guard.rules.times", "[]", "As in mon-fri 09:00-17:00 Europe/Berlin"),
+    key("guard.rules.times", "[]", "For example mon-fri 09:00-17:00 Europe/Berlin"),
     key("guard.rules.action", "", "allow, ask or deny"),
-    key("guard.rules.approvers", "guard.approvers", "Who decides what this rule asks"),
+    key("guard.rules.approvers", "guard.approvers", "Who can decide approvals of this rule"),
     key(
         "documents.fonts",
         "[]",
-        "Folders with fonts for PDFs, before `fonts` beside the program and the system's",
+        "Folders with fonts for PDFs, searched before `fonts` beside the program and the system's",
     ),
-    key("documents.color", "", "Colour of the theme `corporate`, as #0b3d62"),
+    key("documents.color", "", "Colour of the theme `corporate`, for example #0b3d62"),
     key(
         "documents.template",
         "",
-        "A .docx, .pptx or .xlsx file whose fonts, colours, page, header, footer and logo all documents take over",
+        "A .docx, .pptx or .xlsx file whose fonts, colours, page setup, header, footer and logo \
+            are used for all documents",
     ),
-    key("documents.logo", "", "Picture file that the theme `corporate` shows (PNG, JPEG, SVG)"),
+    key("documents.logo", "", "Logo of the theme `corporate` (PNG, JPEG, SVG)"),
     key(
         "limits.messages_per_minute",
         "30",
-        "How fast one person may write (0: as they like); what is faster is refused with a word",
+        "Messages that one person may send per minute (0 for unlimited); further ones are rejected \
+            with a notice",
     ),
-    key("limits.person.messages", "", "What one person may use in a UTC day: messages"),
+    key("limits.person.messages", "", "Daily budget per person (UTC): messages"),
     key("limits.person.tokens", "", "Tokens, input and output"),
-    key("limits.person.cost", "", "Money, by the prices of the models"),
-    key("limits.person.tool_minutes", "", "Time of tools"),
-    key("limits.conversation.messages", "", "The same for one conversation"),
+    key("limits.person.cost", "", "Money, at the configured prices"),
+    key("limits.person.tool_minutes", "", "Tool run time"),
+    key("limits.conversation.messages", "", "Daily budget per conversation: messages"),
     key("limits.conversation.tokens", "", "Tokens"),
     key("limits.conversation.cost", "", "Money"),
-    key("limits.conversation.tool_minutes", "", "Time of tools"),
-    key("limits.all.messages", "", "The same for everybody together"),
+    key("limits.conversation.tool_minutes", "", "Tool run time"),
+    key("limits.all.messages", "", "Daily budget of everybody together: messages"),
     key("limits.all.tokens", "", "Tokens"),
     key("limits.all.cost", "", "Money"),
-    key("limits.all.tool_minutes", "", "Time of tools"),
-    key("limits.tools.tool", "", "Tool name; * and ? match; the last entry that matches stands"),
-    key("limits.tools.per_minute", "60", "Calls for one person"),
-    key("limits.tools.per_hour", "1000", "Calls for one person"),
-    key("limits.tools.max_usage_count", "", "Calls in one conversation"),
+    key("limits.all.tool_minutes", "", "Tool run time"),
+    key("limits.tools.tool", "", "Tool name; * and ? match; the last matching entry applies"),
+    key("limits.tools.per_minute", "60", "Calls per person and minute"),
+    key("limits.tools.per_hour", "1000", "Calls per person and hour"),
+    key("limits.tools.max_usage_count", "", "Calls per conversation"),
     key(
         "redaction.results",
         "all",
-        "What tools return: all that looks like a secret is blanked out, or own: only the secrets of this configuration",
+        "What is redacted in tool results: all that looks like a secret, or own for the secrets of \
+            this configuration only",
     ),
     key(
         "audit.retention",
-        "for ever",
-        "How long audit rows (once sealed) and days of the account are kept, as in 400d",
+        "forever",
+        "How long audit records (once sealed) and days of the account are kept, for example 400d",
     ),
     key("shell.enabled", "true", "Whether agents may run commands, in the sandbox"),
-    key("shell.hosts", "[]", "Hosts that commands reach, by https, or host:port; * and ? match"),
+    key("shell.hosts", "[]", "Hosts that commands may reach by https, or host:port; * and ? match"),
     key(
         "skills.load_tool",
         "true",
-        "true: skills are listed, and read with load_skill; false: the operator's own stand in \
-         every prompt as a whole",
+        "true: skills are listed and loaded with load_skill; false: trusted skills are included in \
+            every prompt in full",
     ),
-    key("skills.hosts", "{}", "By skill, hosts that its scripts reach, as shell.hosts"),
-    key("schedules.timezone", "UTC", "IANA name of the time zone for whoever names none"),
-    key("schedules.min_interval", "1m", "The shortest interval (s, m, h, d)"),
+    key("skills.hosts", "{}", "Hosts that scripts may reach, by skill, as for shell.hosts"),
+    key("schedules.timezone", "UTC", "Default time zone (IANA name)"),
+    key("schedules.min_interval", "1m", "The minimum interval (s, m, h, d)"),
     key(
         "schedules.per_conversation",
         "50",
-        "Reminders and tasks that may wait in one conversation",
+        "Maximum number of active reminders and tasks per conversation",
     ),
-    key("models.id", "", "What agents call it"),
+    key("models.id", "", "The id that agents use"),
     key("models.provider", "", "openai, anthropic, gemini, ollama or demo"),
-    key("models.base_url", "the provider's", "For any compatible server"),
+    key("models.base_url", "the provider's", "For compatible servers"),
     key("models.api_key", "", "\"…\", { env = \"NAME\" } or { file = \"path\" }"),
-    key("models.model", "", "The provider's name for it"),
-    key("models.tools", "native", "native, or prompted for models without tool calls of their own"),
+    key("models.model", "", "The provider's name for the model"),
+    key("models.tools", "native", "native, or prompted for models without native tool calls"),
     key("models.vision", "the provider's", "Whether it is shown pictures"),
     key("models.temperature", "the provider's", "Sampling temperature"),
-    key(
-        "models.fallback",
-        "[]",
-        "Ids of the models that are asked, in this order, when this one does not answer",
-    ),
-    key("models.input_price", "0", "Of a million tokens, in your currency"),
-    key("models.output_price", "0", "Of a million tokens"),
-    key("models.cached_price", "input_price", "Of a million tokens that the provider had cached"),
-    key("agents.id", "", "What channels call it"),
+    key("models.fallback", "[]", "Ids of the models to use, in order, if this one does not answer"),
+    key("models.input_price", "0", "Per million tokens, in your currency"),
+    key("models.output_price", "0", "Per million tokens"),
+    key("models.cached_price", "input_price", "Per million cached tokens"),
+    key("agents.id", "", "The id that channels use"),
     key("agents.model", "", "The id of a model"),
-    key("agents.system_prompt", "a short one", "Who the agent is"),
-    key("agents.description", "", "What it is good at, for agents that may give it work"),
+    key("agents.system_prompt", "a short one", "The system prompt"),
+    key("agents.description", "", "What it is good at, for agents that may delegate work to it"),
     key(
         "agents.workspace",
         "a folder per conversation",
-        "One folder for all conversations of the agent; as a sub-agent it works in that of the \
-         conversation it works for",
+        "One folder for all conversations of the agent; a sub-agent works in the folder of the \
+            conversation that it works for",
     ),
-    key("agents.skills_dir", "<data_dir>/skills", "Folders with a SKILL.md each"),
+    key("agents.skills_dir", "<data_dir>/skills", "Folders with skills (a SKILL.md each)"),
     key(
         "agents.disclosure",
         "progressive",
-        "progressive: extension tools are found and enabled; legacy: all are in every prompt; \
-         direct: all, if they are no more than 20",
+        "progressive: extension tools are found and enabled when needed; legacy: all are in every \
+            prompt; direct: all, if there are at most 20",
     ),
     key("agents.tools", "[]", "The built-in tools that it has, * and ? match; [] for all"),
-    key("agents.mcp", "[]", "The servers, or single tools of theirs, that it has; [] for all"),
+    key("agents.mcp", "[]", "The MCP servers, or single tools of theirs, that it has; [] for all"),
     key(
         "agents.memory",
         "chat",
-        "chat: what is remembered stays in the chat; agent: all conversations of the agent share it",
+        "chat: memories belong to one chat; agent: all conversations of the agent share them",
     ),
-    key("agents.max_steps", "24", "Requests to the model in one turn"),
-    key("agents.max_tokens", "1000000", "Tokens in one turn, input and output"),
-    key("agents.max_minutes", "15", "Time of one turn, without waiting for people"),
-    key("agents.max_output_tokens", "8192", "The longest answer"),
-    key("agents.context_tokens", "100000", "A longer dialogue is summarised"),
+    key("agents.max_steps", "24", "Model requests per turn"),
+    key("agents.max_tokens", "1000000", "Tokens per turn, input and output"),
+    key("agents.max_minutes", "15", "Time per turn, not counting the wait for people"),
+    key("agents.max_output_tokens", "8192", "Maximum tokens of an answer"),
+    key("agents.context_tokens", "100000", "Tokens above which a dialogue is summarised"),
     key("channels.id", "", "Unique; part of stored keys, so do not rename it"),
     key("channels.kind", "", "telegram, discord or web"),
     key("channels.agent", "default", "The id of an agent"),
     key("channels.token", "", "The bot's token, as a secret"),
-    key("channels.api_url", "the platform's", "A local Bot API server, or a stand-in"),
+    key("channels.api_url", "the platform's", "A local Bot API server, or a test server"),
     key("channels.mode", "poll", "poll or webhook"),
-    key(
-        "channels.webhook_url",
-        "",
-        "Where the platform reaches <admin.listen>/channels/<id>/webhook",
-    ),
-    key("channels.webhook_secret", "", "What the platform shows with each request, as a secret"),
+    key("channels.webhook_url", "", "The public URL of <admin.listen>/channels/<id>/webhook"),
+    key("channels.webhook_secret", "", "The secret that the platform sends with each request"),
     key(
         "channels.previous_webhook_secret",
         "",
-        "Telegram: the secret before it, taken too for as long as it stands here",
+        "Telegram: the previous secret, still accepted while set (for rotation)",
     ),
     key(
         "channels.public_key",
         "",
-        "Discord: the application's key; with it, pushed interactions are taken at \
-         <admin.listen>/channels/<id>/webhook",
+        "Discord: the application's public key; with it, interactions are received at \
+            <admin.listen>/channels/<id>/webhook",
     ),
     key(
         "channels.ca_file",
         "",
-        "Discord: authorities (PEM) that may vouch for the platform besides the usual ones, for a proxy",
+        "Discord: additional certificate authorities (PEM) to trust, for a proxy",
     ),
-    key("channels.origins", "[]", "Web: sites that show this chat to their visitors, as a widget"),
+    key("channels.origins", "[]", "Web: origins of sites that may embed this chat as a widget"),
     key("channels.allow", "[]", "Numeric platform ids, or [\"*\"]; others need a pairing code"),
     key(
         "channels.owners",
         "[]",
-        "Ids of people who may do everything; where no channel names one, who redeems the first code",
+        "Ids of owners, who may do everything; if no channel names one, the first person to redeem \
+            a code becomes owner",
     ),
     key(
         "channels.roles",
         "{}",
-        "A person's or a platform role's id, or admin or owner of the chat, to viewer, member, \
-         approver, operator or owner",
+        "Maps ids of people or platform roles, or admin or owner of the chat, to viewer, member, \
+            approver, operator or owner",
     ),
-    key(
-        "channels.per_person",
-        "false",
-        "Whether in groups each person has a conversation of their own with the bot",
-    ),
+    key("channels.per_person", "false", "Whether each person has their own conversation in groups"),
     key(
         "channels.while_busy",
         "collect",
-        "A message during a turn: collect reads it after the step at hand, steer thinks anew with \
-         it, interrupt stops the turn",
+        "What happens to a message during a turn: collect reads it after the current step, steer \
+            restarts the model request with it, interrupt stops the turn",
     ),
     key(
         "channels.debounce",
         "1s",
-        "What follows so quickly is read together; an album and a cut paste wait so long",
+        "Messages that follow within this time are read together; also how long to wait for the \
+            rest of an album or a split paste",
     ),
-    key("mcp.name", "", "In front of its tools' names"),
+    key("mcp.name", "", "The prefix of its tools' names"),
     key("mcp.command", "", "Program and arguments of a local server"),
-    key("mcp.url", "", "Address of a remote server"),
-    key("mcp.env", "{}", "Variables of the local server, as secrets"),
+    key("mcp.url", "", "URL of a remote server"),
+    key("mcp.env", "{}", "Environment variables of the local server, as secrets"),
     key("mcp.bearer", "", "Token for the remote server, as a secret"),
-    key("mcp.token_url", "", "Where its token is got, by OAuth's client credentials"),
-    key("mcp.client_id", "", "Who asks for it, or signs in with `mcp login`"),
-    key("mcp.client_secret", "", "With what, as a secret"),
-    key("mcp.scopes", "[]", "For what; else what the server names"),
+    key("mcp.token_url", "", "The token endpoint for OAuth client credentials"),
+    key("mcp.client_id", "", "The client id for token_url, or for `mcp login`"),
+    key("mcp.client_secret", "", "The client secret, as a secret"),
+    key("mcp.scopes", "[]", "The OAuth scopes; by default those that the server names"),
     key("mcp.tier", "extension", "core: in every prompt; extension: after enable_tool"),
     key("mcp.protocol", "auto", "initialize, discover (from 2026-07-28 on), or auto"),
     key(
         "mcp.sandbox",
         "true",
-        "Whether the local server is confined: with network, writing only in its own folder",
+        "Whether the local server is sandboxed: with network access, able to write only to its own \
+            folder",
     ),
-    key("mcp.folders", "[]", "Folders that the confined server may write"),
-    key("memory.embeddings", "", "Model for search by meaning: <id of a model>/<vendor's name>"),
-    key("memory.embeddings_price", "0", "Its price of a million tokens"),
-    key("hooks.name", "", "What the hook is called in the journal and in logs"),
+    key("mcp.folders", "[]", "Folders that the sandboxed server may write to"),
+    key("memory.embeddings", "", "Model for semantic search: <id of a model>/<provider's name>"),
+    key("memory.embeddings_price", "0", "Its price per million tokens"),
+    key("hooks.name", "", "The name of the hook in the journal and in logs"),
     key("hooks.on", "", "before_llm, after_llm, before_tool, after_tool or on_error"),
     key(
         "hooks.action",
         "",
-        "redact, inject, validate, filter, annotate, or run a program; in the order of the file",
+        "redact, inject, validate, filter, annotate, or run a program; hooks run in the order of \
+            the file",
     ),
     key("hooks.tool", "every tool", "Tool name; * and ? match"),
-    key("hooks.argument", "", "before_tool: the argument that is checked or set"),
-    key("hooks.pattern", "", "Regular expression: what is redacted, must match, must not match"),
-    key("hooks.text", "", "What is put in, added, or said where it stops"),
+    key("hooks.argument", "", "before_tool: the argument to check or set"),
+    key("hooks.pattern", "", "Regular expression: what is redacted, must match, or must not match"),
+    key("hooks.text", "", "The text to insert or append, or the reason for stopping"),
     key(
         "hooks.command",
         "",
-        "run: program and arguments; JSON on its standard input, JSON from it",
+        "run: program and arguments; receives JSON on standard input and prints JSON",
     ),
     key(
         "hooks.sandbox",
         "true",
-        "Whether the program is confined: no network, writing only in a folder of its own, our data \
-         out of sight",
+        "Whether the program is sandboxed: no network, writing only to its own folder, the \
+            gateway's data hidden",
     ),
-    key("hooks.timeout", "5s", "How long the program may take, a minute at most"),
-    key("hooks.max_bytes", "262144", "The longest question to the program, and the longest answer"),
+    key("hooks.timeout", "5s", "Timeout of the program, at most one minute"),
+    key("hooks.max_bytes", "262144", "Maximum size of its input and of its output"),
     key(
         "hooks.on_failure",
         "stop for before_tool, else go_on",
-        "What happens when the program fails: stop or go_on",
+        "What happens if the program fails: stop or go_on",
     ),
     key(
         "web.allowed_private_hosts",
         "[]",
-        "Hosts that the agent may ask although they are not on the public internet, or single places of them as host:port",
+        "Private hosts that the agent may reach although they are not on the public internet (SSRF \
+            allowlist); host:port for a single port",
     ),
     key(
         "web.search.provider",
         "duckduckgo",
-        "serper, tavily, brave, searxng or duckduckgo; the next is asked where one fails",
+        "serper, tavily, brave, searxng or duckduckgo; the next one is used if one fails",
     ),
-    key("web.search.key", "", "Its key, as a secret"),
-    key("web.search.url", "the service's", "Where your SearXNG answers, with /search"),
-    key("web.search.price", "0", "What one search there costs"),
-    key("webhooks_in.name", "", "Taken at <admin.listen>/hooks/<name>"),
+    key("web.search.key", "", "Its API key, as a secret"),
+    key("web.search.url", "the service's", "The URL of your SearXNG, with /search"),
+    key("web.search.price", "0", "The price of one search"),
+    key("webhooks_in.name", "", "Received at <admin.listen>/hooks/<name>"),
     key(
         "webhooks_in.verify",
         "standard",
         "standard (Standard Webhooks), github, gitlab, stripe or slack",
     ),
-    key("webhooks_in.secret", "", "What the sender signs with, as a secret; without it, no route"),
+    key("webhooks_in.secret", "", "The signing secret; without it, the route does not exist"),
     key(
         "webhooks_in.previous_secret",
         "",
-        "The one before it, taken too as long as it stands here",
+        "The previous secret, still accepted while set (for rotation)",
     ),
     key("webhooks_in.channel", "", "The id of a channel"),
-    key("webhooks_in.chat", "", "The chat of the conversation in which a turn starts"),
+    key("webhooks_in.chat", "", "The chat in which a turn starts"),
     key("webhooks_in.thread", "", "The topic or thread in it"),
-    key("webhooks_in.group", "false", "Whether that chat is a group, if it is a new one"),
-    key("webhooks_in.person", "chat", "Numeric platform id of whoever the agent acts for"),
+    key("webhooks_in.group", "false", "Whether a new chat is a group"),
+    key(
+        "webhooks_in.person",
+        "chat",
+        "Numeric platform id of the person on whose behalf the agent acts",
+    ),
     key(
         "webhooks_in.template",
         "the payload as JSON",
-        "What the agent is told, as a Jinja template of payload, headers and name",
+        "The text for the agent, as a Jinja template of payload, headers and name",
     ),
-    key("webhooks_out.name", "", "What the subscription is called in the audit and in logs"),
+    key("webhooks_out.name", "", "The name of the subscription in the audit and in logs"),
     key(
         "webhooks_out.url",
         "",
-        "Who is told; a host that is not on the internet must stand in web.allowed_private_hosts",
+        "The URL of the receiver; a private host must be listed in web.allowed_private_hosts",
     ),
-    key(
-        "webhooks_out.secret",
-        "",
-        "What is signed with, by Standard Webhooks: whsec_…, as a secret",
-    ),
+    key("webhooks_out.secret", "", "The signing secret by Standard Webhooks: whsec_…, as a secret"),
     key(
         "webhooks_out.previous_secret",
         "",
-        "The one before it, which signs too as long as it stands here",
+        "The previous secret, which also signs while set (for rotation)",
     ),
     key(
         "webhooks_out.topics",
@@ -373,11 +372,11 @@ const KEYS: &[Key] = &[
     key(
         "webhooks_out.role",
         "",
-        "As what it may decide questions, at addresses that it is told; without it, it may not",
+        "The role with which it may decide approvals, through callback URLs; without it, it may not",
     ),
 ];
 
-/// The configuration as TOML, each key behind a comment that explains it. Secrets stay out.
+/// The configuration as TOML, with a comment for each key. Secrets are left out.
 pub fn commented(config: &Config) -> Result<String> {
     let mut text = String::new();
     let mut section = String::new();

@@ -47,26 +47,25 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "retention.deliveries",
         "7d",
-        "How long the ids of received updates are kept, by which one that comes again is known; at \
-         least 2d",
+        "Ids of received updates, by which duplicates are recognised; at least 2d",
     ),
-    key("retention.unparsed", "30d", "Updates that could not be read"),
+    key("retention.unparsed", "30d", "Updates that could not be parsed"),
     key(
         "retention.messages",
         "90d",
-        "Sent messages and dead letters, but for requests that are open or whose grant is in force; \
-         the web chat shows no older ones",
+        "Sent messages and dead letters; longer while their approval is open or its grant is \
+            valid. The web chat shows no older ones",
     ),
     key("retention.approvals", "90d", "Approvals after the decision, with their votes"),
     key("retention.grants", "90d", "Grants after their end"),
-    key("retention.tasks", "30d", "Conversations of sub-agents after their beginning"),
+    key("retention.tasks", "30d", "Conversations of sub-agents after they began"),
     key("retention.schedules", "30d", "Reminders and tasks after their end"),
-    key("retention.webhook_deliveries", "30d", "The log of what other programs were told"),
-    key("retention.artifacts", "7d", "Files that no conversation names; at least 1d"),
+    key("retention.webhook_deliveries", "30d", "The log of webhook deliveries"),
+    key("retention.artifacts", "7d", "Files that no conversation refers to; at least 1d"),
     key(
         "retention.conversations",
-        "for ever",
-        "Conversations with their journal, memory and files after the last event, as in 400d",
+        "forever",
+        "Conversations with their journal, memory and files after the last event, for example 400d",
     ),
 ];
 
@@ -97,11 +96,12 @@ pub fn retention(config: &Config) -> Result<Retention> {
     };
     ensure!(
         kept.deliveries >= TimeDelta::days(2),
-        "retention.deliveries: at least 2d, platforms deliver again for a day"
+        "retention.deliveries: must be at least 2d, because platforms deliver again for a day"
     );
     ensure!(
         kept.artifacts >= TimeDelta::days(1),
-        "retention.artifacts: at least 1d, files are stored before they are named"
+        "retention.artifacts: must be at least 1d, because files are stored before anything refers \
+            to them"
     );
     Ok(kept)
 }

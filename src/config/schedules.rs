@@ -1,4 +1,4 @@
-//! The section on what is scheduled.
+//! The section on schedules.
 
 use anyhow::{Context as _, Result, anyhow};
 use schemars::JsonSchema;

@@ -1,11 +1,11 @@
-//! The configuration as a JSON schema, for editors and for whoever writes one by a program.
+//! The configuration as a JSON schema, for editors and programs.
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::{Config, key::Key, print::keys};
 
-/// JSON Schema, draft 2020-12; each key with the description of the reference page.
+/// JSON Schema, draft 2020-12; each key has the description of the reference page.
 pub fn schema() -> Value {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
@@ -19,7 +19,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Where a key stands, through lists.
+/// The schema of a key, through lists.
 fn place_of<'a>(schema: &'a mut Value, key: &str) -> Option<&'a mut Map<String, Value>> {
     let mut place = schema;
     for name in key.split('.') {
@@ -35,7 +35,7 @@ fn place_of<'a>(schema: &'a mut Value, key: &str) -> Option<&'a mut Map<String, 
 mod tests {
     use super::*;
 
-    /// Every key is known to the schema, and a key that is not is refused.
+    /// The schema contains every key, and rejects unknown ones.
     /// Proves O3.
     #[test]
     fn the_schema_knows_every_key_and_no_other() {

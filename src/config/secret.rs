@@ -1,4 +1,4 @@
-//! Values that are never shown: given plainly, or by the variable or file that holds them.
+//! Values that are never shown: given directly, or by the variable or file that contains them.
 
 use anyhow::{Context as _, Result};
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub enum Secret {
 }
 
 impl Secret {
-    /// The value itself; the error names where it was looked for, never what was found.
+    /// The value. An error names where it was looked for, but not what was found.
     pub fn reveal(&self, variables: &BTreeMap<String, String>) -> Result<SecretString> {
         let value = match self {
             Self::Plain(value) => value.clone(),

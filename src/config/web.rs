@@ -1,4 +1,4 @@
-//! What the operator says of the web.
+//! The section `web`.
 
 use anyhow::{Context as _, Result};
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Where nothing is said: hosts on the public internet only, searched without a key.
+/// The default allows hosts on the public internet only, and searches without a key.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebSection {
@@ -47,7 +47,7 @@ impl WebSection {
             match entry.missing(variables) {
                 Some(variable) => {
                     let provider = entry.provider;
-                    tracing::warn!(?provider, variable, "it is not asked: its key is not set");
+                    tracing::warn!(?provider, variable, "search provider skipped: no API key");
                     missing.push(Variable::required(variable));
                 }
                 None => search
@@ -57,19 +57,19 @@ impl WebSection {
         Ok(WebConfig { inside: self.inside(), search, missing })
     }
 
-    /// Places that may be asked although they are inside.
+    /// Private hosts that may be reached.
     pub fn inside(&self) -> BTreeSet<String> {
         self.allowed_private_hosts.iter().map(|host| host.to_lowercase()).collect()
     }
 
-    /// The keys, for whoever hides secrets.
+    /// The keys, for redaction.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         self.search.iter().filter_map(|entry| entry.key.as_ref())
     }
 }
 
 impl SearchEntry {
-    /// The variable that is to hold its key, where it is not set.
+    /// The variable that should contain the key, if it is not set.
     fn missing(&self, variables: &BTreeMap<String, String>) -> Option<&str> {
         let Some(Secret::Env { env }) = &self.key else { return None };
         Variable::required(env).value(variables).is_none().then_some(env)
@@ -77,7 +77,7 @@ impl SearchEntry {
 
     fn build(&self, variables: &BTreeMap<String, String>) -> Result<Provider> {
         let usual = self.provider.usual_url();
-        let url = self.url.clone().or(usual).context("url: where is your SearXNG?")?;
+        let url = self.url.clone().or(usual).context("url: set the URL of your SearXNG")?;
         let key = self.key.as_ref().map(|key| key.reveal(variables).context("key")).transpose()?;
         let key: Option<SecretString> = key;
         anyhow::ensure!(key.is_some() || !self.provider.needs_key(), "key: is missing");

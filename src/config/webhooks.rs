@@ -1,4 +1,4 @@
-//! Webhooks that come in, and those that go out.
+//! Incoming webhooks and webhook subscriptions.
 
 use anyhow::{Context as _, Result};
 use channels::{Place, PlaceKind};
@@ -47,7 +47,7 @@ pub struct WebhookOutEntry {
     pub role: Option<Role>,
 }
 
-/// Who is told, by name.
+/// The subscriptions, by name.
 pub fn subscriptions(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -66,7 +66,7 @@ fn everything() -> String {
     "{{ payload | tojson(indent=2) }}".into()
 }
 
-/// The doors that are open, by name: one without a secret is none.
+/// The incoming webhooks, by name. Those without a secret are skipped.
 pub fn inlets(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -77,7 +77,7 @@ pub fn inlets(
         let keys = keys(entry.verify, [&entry.secret, &entry.previous_secret], variables);
         let keys = keys.with_context(at)?;
         if entry.secret.is_none() {
-            tracing::warn!(webhook.name = entry.name, "it has no secret, so it is not taken");
+            tracing::warn!(webhook.name = entry.name, "incoming webhook skipped: no secret");
             continue;
         }
         inlets.insert(entry.name.clone(), entry.inlet(keys).with_context(at)?);
@@ -86,7 +86,7 @@ pub fn inlets(
 }
 
 impl Config {
-    /// Names are there once, and what they name is there.
+    /// Names must be unique, and what they refer to must exist.
     pub(super) fn check_webhooks(&self) -> Result<()> {
         unique("webhooks_in", self.webhooks_in.iter().map(|hook| &hook.name))?;
         unique("webhooks_out", self.webhooks_out.iter().map(|hook| &hook.name))?;
@@ -98,7 +98,7 @@ impl Config {
         Ok(())
     }
 
-    /// What webhooks are signed with.
+    /// The signing secrets of webhooks.
     pub fn webhook_secrets(&self) -> impl Iterator<Item = &Secret> {
         let taken = self.webhooks_in.iter().flat_map(|hook| [&hook.secret, &hook.previous_secret]);
         let told = self.webhooks_out.iter();
@@ -118,7 +118,7 @@ impl WebhookInEntry {
     }
 }
 
-/// The secret in force and the one before it, as far as they are there.
+/// The current secret and the previous one, if set.
 pub(super) fn keys(
     verify: Verify,
     secrets: [&Option<Secret>; 2],
@@ -132,7 +132,8 @@ pub(super) fn keys(
         match verify {
             Verify::Standard => Key::standard(text).with_context(|| {
                 format!(
-                    "{name}: is none of Standard Webhooks: whsec_ and at least 16 bytes in base64"
+                    "{name}: must be a Standard Webhooks secret: whsec_ and at least 16 bytes in \
+                        base64"
                 )
             }),
             _ => Ok(Key::plain(text)),

@@ -1,16 +1,16 @@
-//! Pictures that wait together go out as an album, where the platform shows such.
+//! Combines consecutive pictures of the outbox into an album, on platforms that support albums.
 
 use anyhow::Result;
 use channels::{Channel, Outgoing, Receipt, SendError, Shipment};
 
 use super::{
     Gateway, outcome,
-    shipment::{passing, shipment},
+    shipment::{shipment, temporary},
 };
 use crate::{store::sending::Sending, texts::Language};
 
-/// Shows it together with the pictures behind it, if it is the first of any, and the platform takes
-/// them as an album.
+/// Sends a picture together with the pictures that follow it as one album, if there are any and the
+/// platform accepts them.
 pub(super) async fn show(
     gateway: &Gateway,
     channel: &dyn Channel,
@@ -21,13 +21,13 @@ pub(super) async fn show(
         return Ok(None);
     }
     let most = (limits.album, limits.upload_bytes);
-    let others = gateway.store.begin_album(first, most).await.map_err(passing)?;
+    let others = gateway.store.begin_album(first, most).await.map_err(temporary)?;
     if others.is_empty() {
         return Ok(None);
     }
     let sent = match packed(gateway, first, &others).await {
         Ok(album) => outcome::send(gateway, channel, first, &album).await,
-        Err(problem) => Err(passing(problem)),
+        Err(problem) => Err(temporary(problem)),
     };
     match sent {
         Ok(receipt) => {
@@ -37,9 +37,9 @@ pub(super) async fn show(
         }
         Err(SendError::Unknown(reason)) => Err(SendError::Unknown(reason)),
         Err(problem) => {
-            gateway.store.part_album(first, others).await.map_err(passing)?;
+            gateway.store.part_album(first, others).await.map_err(temporary)?;
             match problem {
-                // It does not like one of them: each for itself.
+                // The platform rejected one of the pictures, so each is sent on its own.
                 SendError::Rejected(_) => Ok(None),
                 other => Err(other),
             }
@@ -63,7 +63,7 @@ async fn one(gateway: &Gateway, sending: &Sending) -> Result<Shipment> {
     Ok(shipment)
 }
 
-/// M3: a picture that may be shown already says so where it is shown again.
+/// Marks a picture that may already have been shown as a possible duplicate.
 pub(super) async fn mark(gateway: &Gateway, sending: &mut Sending) -> Result<()> {
     if !sending.may_be_shown() {
         return Ok(());

@@ -1,15 +1,16 @@
-//! A circuit breaker per channel: a platform that cannot be reached, or that refuses the token, is
-//! not sent to until it works again, so that it takes up neither permits nor tries.
+//! A circuit breaker per channel. While a platform cannot be reached or rejects the token, nothing
+//! is sent to it, so that it uses up neither permits nor attempts.
 //!
 //! ```text
 //!            FAILURES in a row             the wait is over, and the
 //! closed ─────────────────────────► open ────── platform answers ─────► half-open ──┐
-//!   ▲                                ▲ └─ it does not: twice the wait ─┘ │          │
+//!   ▲                                ▲ └─ no answer: doubles the wait ─┘ │          │
 //!   │                                └──────────── the probe fails ──────┘          │
 //!   └────────────────────────── the platform answers a send ────────────────────────┘
 //! ```
-//! What is asked first is [`channels::Channel::check`], which shows nothing. Then a single row is
-//! sent, the probe. A refusal of one message is an answer: it says that the platform works.
+//! The first request is [`channels::Channel::check`], which shows nothing. Then a single row is
+//! sent as a probe. If the platform rejects one message, that is an answer: it shows that the
+//! platform works.
 
 use channels::{Receipt, SendError};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -20,22 +21,22 @@ use std::{
 
 use crate::journal::ids::OutboxId;
 
-/// 1 while nothing is sent on the channel but probes.
+/// The metric that is 1 while a channel is suspended, that is, only probes are sent.
 pub const SUSPENDED: &str = "countersign_channel_suspended";
 
-/// Failures in a row that open the breaker.
+/// Consecutive failures that open the breaker.
 const FAILURES: u32 = 3;
 const FIRST_WAIT: TimeDelta = TimeDelta::seconds(1);
 const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(1);
 
-/// The breakers of all channels of this node.
+/// The breakers of all channels on this node.
 #[derive(Debug, Default)]
 pub struct Breakers(Mutex<BTreeMap<String, Breaker>>);
 
 #[derive(Debug)]
 struct Breaker {
     state: State,
-    /// When the platform answered last.
+    /// When the platform last answered.
     worked_at: Option<DateTime<Utc>>,
 }
 
@@ -46,13 +47,13 @@ enum State {
     HalfOpen { wait: TimeDelta, probe: Option<OutboxId> },
 }
 
-/// What may be done on a channel now.
+/// What a channel may do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admits {
     Sends,
-    /// One row, whose outcome decides.
+    /// One row, whose outcome decides whether the breaker closes.
     Probe,
-    /// The platform is to be asked whether it answers.
+    /// A request that checks whether the platform answers.
     Check,
     Nothing,
 }
@@ -67,19 +68,19 @@ impl Breakers {
         }
     }
 
-    /// Whether sends are admitted as usual.
+    /// Whether rows are sent as usual.
     pub fn is_closed(&self, channel: &str) -> bool {
         let all = self.all();
         matches!(all.get(channel).map(|b| &b.state), None | Some(State::Closed { .. }))
     }
 
-    /// Whether the platform has answered since that time.
+    /// Whether the platform has answered since `time`.
     pub fn worked_since(&self, channel: &str, time: DateTime<Utc>) -> bool {
         let all = self.all();
         all.get(channel).and_then(|breaker| breaker.worked_at).is_some_and(|at| at >= time)
     }
 
-    /// The platform is being asked.
+    /// Records that a check is under way.
     pub fn begin_check(&self, channel: &str) {
         self.change(channel, |breaker| {
             if let State::Open { is_checking, .. } = &mut breaker.state {
@@ -88,7 +89,7 @@ impl Breakers {
         });
     }
 
-    /// It has answered, or not.
+    /// Records the result of a check.
     pub fn checked(&self, channel: &str, problem: Option<String>, now: DateTime<Utc>) {
         self.change(channel, |breaker| {
             let State::Open { wait, .. } = breaker.state else { return };
@@ -96,14 +97,14 @@ impl Breakers {
                 None => {
                     breaker.worked_at = Some(now);
                     breaker.state = State::HalfOpen { wait, probe: None };
-                    tracing::info!(channel.id = channel, "the platform answers, probing");
+                    tracing::info!(channel.id = channel, "the platform answers, sending a probe");
                 }
                 Some(problem) => breaker.open(channel, wait * 2, &problem, now),
             }
         });
     }
 
-    /// That row is the probe.
+    /// Records that this row is the probe.
     pub fn begin_probe(&self, channel: &str, id: &OutboxId) {
         self.change(channel, |breaker| {
             if let State::HalfOpen { probe: probe @ None, .. } = &mut breaker.state {
@@ -112,8 +113,8 @@ impl Breakers {
         });
     }
 
-    /// That row is not being sent any more: if it was a probe that the platform was never asked
-    /// about, another row may be.
+    /// Records that this row is no longer being sent. If it was the probe and never reached the
+    /// platform, another row may become the probe.
     pub fn end_probe(&self, channel: &str, id: &OutboxId) {
         self.change(channel, |breaker| {
             if let State::HalfOpen { probe, .. } = &mut breaker.state
@@ -124,7 +125,7 @@ impl Breakers {
         });
     }
 
-    /// What came of a send of that row.
+    /// Records the outcome of a send.
     pub fn observe(
         &self,
         channel: &str,
@@ -148,7 +149,7 @@ impl Breakers {
                 let wait = *wait * 2;
                 breaker.open(channel, wait, problem, now);
             }
-            // A send that began before.
+            // The send began before the breaker opened.
             State::Open { .. } | State::HalfOpen { .. } => {}
         });
     }
@@ -177,14 +178,14 @@ impl Breaker {
         let wait = wait.min(LONGEST_WAIT);
         self.state = State::Open { until: now + wait, wait, is_checking: false };
         let seconds = wait.num_seconds();
-        tracing::warn!(channel.id = channel, seconds, problem, "sending is suspended");
+        tracing::warn!(channel.id = channel, seconds, problem, "channel suspended");
         metrics::gauge!(SUSPENDED, "channel" => channel.to_owned()).set(1.0);
     }
 
     fn answered(&mut self, channel: &str, now: DateTime<Utc>) {
         self.worked_at = Some(now);
         if !matches!(self.state, State::Closed { .. }) {
-            tracing::info!(channel.id = channel, "sending is resumed");
+            tracing::info!(channel.id = channel, "channel resumed");
             metrics::gauge!(SUSPENDED, "channel" => channel.to_owned()).set(0.0);
         }
         self.state = State::Closed { failures: 0 };
@@ -207,8 +208,8 @@ mod tests {
         OutboxId(id.into())
     }
 
-    /// Failures in a row open it, each failed check doubles the wait, one answered probe closes it;
-    /// other channels do not notice.
+    /// Consecutive failures open the breaker, each failed check doubles the wait, one answered
+    /// probe closes it, and other channels are unaffected.
     /// Proves M6.
     #[test]
     fn failures_open_it_and_an_answered_probe_closes_it() {
@@ -238,8 +239,8 @@ mod tests {
         assert_eq!(breakers.admits("tg", at(now)), Admits::Sends);
     }
 
-    /// A probe that fails opens it again; one that was never sent leaves room for another; what
-    /// began before it was opened decides nothing by failing.
+    /// A failed probe reopens the breaker, a probe that was never sent makes room for another, and
+    /// failures of sends that began before it opened are ignored.
     #[test]
     fn only_the_probe_decides() {
         let breakers = Breakers::default();
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!(breakers.admits("tg", at(3)), Admits::Check);
     }
 
-    /// A platform that says no, or not yet, works.
+    /// A platform that rejects a message or asks to retry later works.
     /// Proves M4, M10.
     #[test]
     fn refusals_of_one_message_or_chat_do_not_open_it() {

@@ -1,5 +1,5 @@
-//! `/commands`: only what a person typed as a message of their own, never what a tool or the model
-//! wrote.
+//! Commands such as `/new`, accepted only as a message that a person typed, never from a tool or
+//! the model.
 
 use anyhow::Result;
 
@@ -20,56 +20,58 @@ use crate::{
     },
 };
 
-/// Does what the text commands, or takes it as the answer that a call under way waits for. `false`:
-/// it is neither, the agent reads it.
+/// Executes the command in the text, or takes the text as the answer to an open elicitation.
+/// Returns `false` if it is neither, so that the agent reads it.
 pub(super) async fn obey(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     conversation: &ConversationId,
     typed: &TypedMessage<'_>,
 ) -> Result<bool> {
     let (by, words) = (typed.by, typed.words());
     let Some((command, rest)) = split(typed.text) else {
-        let taken = approvals::elicitation::typed(tx, desk, conversation, typed).await?;
+        let taken = approvals::elicitation::typed(tx, context, conversation, typed).await?;
         let is_answer = taken.is_some();
         if let Some(markdown) = taken {
-            answer(tx, desk, conversation, (markdown, typed.answered())).await?;
+            answer(tx, context, conversation, (markdown, typed.answered())).await?;
         }
         return Ok(is_answer);
     };
     let markdown = match command.to_lowercase().as_str() {
         "start" | "help" => words.help.to_owned(),
-        "whoami" => words.whoami([&by.name, &by.id, &desk.channel, typed.role.as_str()]),
+        "whoami" => words.whoami([&by.name, &by.id, &context.channel, typed.role.as_str()]),
         "status" => {
             let open = (words.open_questions)(questions::pending(tx, conversation).await?.len());
             words.status(&open, &tasks::at_work(tx, conversation).await?)
         }
         "stop" => {
-            stop(tx, desk, conversation, by).await?;
+            stop(tx, context, conversation, by).await?;
             words.stopped.to_owned()
         }
         "new" => {
-            end_all(tx, desk, conversation, Event::Restarted { by: by.clone() }, by).await?;
+            end_all(tx, context, conversation, Event::Restarted { by: by.clone() }, by).await?;
             words.fresh.to_owned()
         }
         "grants" => {
-            let voter = typed.voter(&desk.channel);
-            approvals::lasting_grants::typed(tx, conversation, (rest, &voter), desk.now).await?
+            let voter = typed.voter(&context.channel);
+            approvals::lasting_grants::typed(tx, conversation, (rest, &voter), context.now).await?
         }
-        "link" => linking::typed(tx, desk, typed, rest).await?,
-        "panic" => approvals::halt::typed(tx, rest, &typed.voter(&desk.channel), desk.now).await?,
-        "model" => choose_model(tx, desk, conversation, typed, rest).await?,
+        "link" => linking::typed(tx, context, typed, rest).await?,
+        "panic" => {
+            approvals::halt::typed(tx, rest, &typed.voter(&context.channel), context.now).await?
+        }
+        "model" => choose_model(tx, context, conversation, typed, rest).await?,
         "allow" | "here" | "always" | "answer" | "deny" => {
             let choice = Choice::from_command(&command.to_lowercase(), rest);
-            decide_typed(tx, desk, conversation, typed, choice).await?
+            decide_typed(tx, context, conversation, typed, choice).await?
         }
         _ => return Ok(false),
     };
-    answer(tx, desk, conversation, (markdown, typed.answered())).await?;
+    answer(tx, context, conversation, (markdown, typed.answered())).await?;
     Ok(true)
 }
 
-/// `/command the rest`.
+/// Splits `/command rest`.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let line = text.strip_prefix('/').or_else(|| crash::planted("slash").then_some(text))?;
@@ -77,10 +79,10 @@ fn split(text: &str) -> Option<(&str, &str)> {
     Some((command, rest.trim()))
 }
 
-/// Shows the models, or switches to one.
+/// Lists the models, or switches to one.
 async fn choose_model(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     conversation: &ConversationId,
     typed: &TypedMessage<'_>,
     name: &str,
@@ -88,48 +90,48 @@ async fn choose_model(
     let words = typed.words();
     if name.is_empty() {
         let chosen = conversations::chosen_model(tx, conversation).await?;
-        let chosen = chosen.filter(|model| desk.models.contains(model));
-        return Ok(words.models(&chosen.unwrap_or_else(|| desk.model.clone()), &desk.models));
+        let chosen = chosen.filter(|model| context.models.contains(model));
+        return Ok(words.models(&chosen.unwrap_or_else(|| context.model.clone()), &context.models));
     }
     if typed.role < Role::Operator {
         return Ok((words.may_not)(Role::Operator.as_str()));
     }
-    let Some(model) = desk.models.iter().find(|model| *model == name) else {
-        return Ok(words.no_such_model(name, &desk.models));
+    let Some(model) = context.models.iter().find(|model| *model == name) else {
+        return Ok(words.no_such_model(name, &context.models));
     };
     let event = Event::ModelChosen { by: typed.by.clone(), model: model.clone() };
-    journal::append(tx, conversation, &event, desk.now).await?;
+    journal::append(tx, conversation, &event, context.now).await?;
     Ok((words.model_now)(model))
 }
 
-/// Ends the turn at hand, and every question of it.
+/// Ends the current turn and withdraws its approvals.
 pub(super) async fn stop(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     conversation: &ConversationId,
     by: &Speaker,
 ) -> Result<()> {
-    end_all(tx, desk, conversation, Event::Stopped { by: by.clone() }, by).await
+    end_all(tx, context, conversation, Event::Stopped { by: by.clone() }, by).await
 }
 
 async fn end_all(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     conversation: &ConversationId,
     event: Event,
     by: &Speaker,
 ) -> Result<()> {
-    journal::append(tx, conversation, &event, desk.now).await?;
-    tasks::stop(tx, conversation, by, desk.now).await?;
+    journal::append(tx, conversation, &event, context.now).await?;
+    tasks::stop(tx, conversation, by, context.now).await?;
     outbox::withdraw_answers(tx, conversation).await?;
-    approval_withdrawal::all(tx, conversation, (Status::Withdrawn, &by.name), desk.now).await
+    approval_withdrawal::all(tx, conversation, (Status::Withdrawn, &by.name), context.now).await
 }
 
-/// The question that the command names by the code in it, the one that it replies to, or the only
-/// one that is open and shown: in their own conversation, or else at that place.
+/// The approval that a command refers to: by the code in the command, by the message it replies to,
+/// or the only open one that was shown, first in the person's own conversation, then in this place.
 async fn decide_typed(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     conversation: &ConversationId,
     typed: &TypedMessage<'_>,
     (choice, code): (Choice, String),
@@ -152,8 +154,8 @@ async fn decide_typed(
     }
     match shown.as_slice() {
         [(one, _)] => {
-            let voter = typed.voter(&desk.channel);
-            Ok(approvals::decide(tx, one, choice, &voter, desk.now).await?.text)
+            let voter = typed.voter(&context.channel);
+            Ok(approvals::decide(tx, one, choice, &voter, context.now).await?.text)
         }
         [] if hidden > 0 => Ok(typed.words().not_shown_yet.to_owned()),
         [] => Ok(typed.words().nothing_pending.to_owned()),

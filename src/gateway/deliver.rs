@@ -1,10 +1,11 @@
-//! Sends what the outbox holds, in the order of each conversation.
+//! Sends the rows of the outbox, in order within each conversation.
 //!
-//! A send is repeated only where the platform cannot show it twice: under its native key, or, where
-//! there is none, as an edit of a placeholder that was sent and remembered first.
+//! A send is repeated only where the platform cannot show it twice: under the platform's
+//! idempotency key or, where it has none, as an edit of a placeholder that was sent and recorded
+//! first.
 //!
-//! Each channel has permits, a claim and a circuit breaker of its own: a platform that is slow or
-//! down delays no other.
+//! Each channel has its own permits, claim and circuit breaker, so that a slow or unavailable
+//! platform does not delay the others.
 
 use anyhow::Result;
 use channels::{Channel, Outgoing, Receipt, SendError, limits::Repeat};
@@ -17,7 +18,7 @@ use super::{
     Gateway, album, approvals,
     breaker::{Admits, Breakers},
     outcome,
-    shipment::{passing, removal, shipment},
+    shipment::{removal, shipment, temporary},
 };
 use crate::{
     journal::ids::OutboxId,
@@ -25,20 +26,21 @@ use crate::{
     texts::Language,
 };
 
-/// Sends under way at once on all channels together, shared out evenly.
+/// The maximum number of concurrent sends on all channels, shared evenly.
 const AT_ONCE: usize = 4_000;
-/// And on one channel: more than a bot has slow chats, so that the next one is answered at once.
+/// The maximum on one channel: more than the number of slow chats of a bot, so that other chats are
+/// still answered immediately.
 const AT_ONCE_ON_A_CHANNEL: usize = 1_000;
-/// Also where there are many channels.
+/// The minimum per channel, even with many channels.
 const AT_LEAST_ON_A_CHANNEL: usize = 64;
-/// The rows that one claim takes at most on a channel.
+/// The maximum number of rows of one channel that are claimed at once.
 const CLAIMED_AT_ONCE: usize = 64;
-/// How often rows for channels that are not configured are looked for, and how long they wait: a
+/// How often rows for channels that are not configured are looked for, and how long they wait: this
 /// node may not have the newest configuration yet.
 const SWEEPS_EVERY: TimeDelta = TimeDelta::hours(1);
 const UNKNOWN_FOR: TimeDelta = TimeDelta::days(7);
-/// How long the loop waits for news at most.
-const LOOKS_EVERY: Duration = Duration::from_millis(500);
+/// The longest time that the loop waits before it looks for new rows.
+const POLL_EVERY: Duration = Duration::from_millis(500);
 
 pub async fn deliver(gateway: Arc<Gateway>) {
     let lanes = Lanes::new(&gateway);
@@ -58,7 +60,7 @@ pub async fn deliver(gateway: Arc<Gateway>) {
         let claimed = gateway.store.claim_sends(plan.shares, gateway.clock.now()).await;
         let sendings = claimed.unwrap_or_else(|problem| {
             let problem = format!("{problem:#}");
-            tracing::error!(problem, "could not claim rows of the outbox");
+            tracing::error!(problem, "could not claim outbox rows");
             Vec::new()
         });
         if sendings.is_empty() {
@@ -79,7 +81,7 @@ pub async fn deliver(gateway: Arc<Gateway>) {
     }
 }
 
-/// Sends what can be sent now, once; how much that was.
+/// Sends all rows that can be sent now, once. Returns how many there were.
 pub async fn deliver_ready(gateway: &Gateway) -> Result<usize> {
     for channel in plan(gateway, |_| CLAIMED_AT_ONCE).checks {
         gateway.breakers.begin_check(&channel);
@@ -95,7 +97,8 @@ pub async fn deliver_ready(gateway: &Gateway) -> Result<usize> {
     Ok(futures::future::join_all(shipped).await.len())
 }
 
-/// Nobody claims rows of a channel that has been removed from the configuration.
+/// Gives up the rows of channels that were removed from the configuration, which no node would
+/// claim.
 async fn refuse_unknown(gateway: &Gateway) {
     let known: Vec<_> = gateway.channels.keys().cloned().collect();
     if known.is_empty() {
@@ -112,17 +115,17 @@ async fn refuse_unknown(gateway: &Gateway) {
     }
 }
 
-/// What may be claimed now, and which platforms are to be asked whether they answer.
+/// The channels to claim rows for, and the platforms to check.
 struct Plan {
     shares: Vec<Share>,
     checks: Vec<String>,
-    /// When to look again, if nothing happens meanwhile.
+    /// When to look again if nothing happens in the meantime.
     wait: Duration,
 }
 
 fn plan(gateway: &Gateway, free: impl Fn(&str) -> usize) -> Plan {
     let now = gateway.clock.now();
-    let mut plan = Plan { shares: Vec::new(), checks: Vec::new(), wait: LOOKS_EVERY };
+    let mut plan = Plan { shares: Vec::new(), checks: Vec::new(), wait: POLL_EVERY };
     for (channel, connected) in &gateway.channels {
         let most = match gateway.breakers.admits(channel, now) {
             Admits::Sends => free(channel).min(CLAIMED_AT_ONCE),
@@ -133,7 +136,7 @@ fn plan(gateway: &Gateway, free: impl Fn(&str) -> usize) -> Plan {
             }
             Admits::Nothing => 0,
         };
-        // What the bot may not send yet is not claimed: a backlog would only be put off again.
+        // Rows that the bot may not send yet are not claimed, since they would only be deferred.
         let most = match gateway.paces.room(channel, &connected.channel.limits().paces, now) {
             Ok(room) => most.min(room),
             Err(until) => {
@@ -146,25 +149,25 @@ fn plan(gateway: &Gateway, free: impl Fn(&str) -> usize) -> Plan {
     plan
 }
 
-/// Asks a platform whether it answers.
+/// Checks whether a platform answers.
 async fn check(gateway: &Gateway, channel: &str) {
     let Some(connected) = gateway.channels.get(channel) else { return };
     let checked = tokio::time::timeout(CHECK_FOR, connected.channel.check()).await;
     let problem = match checked {
         Ok(Ok(())) => None,
         Ok(Err(problem)) => Some(problem.to_string()),
-        Err(_) => Some("no answer".to_owned()),
+        Err(_) => Some("the platform did not answer a check".to_owned()),
     };
     gateway.breakers.checked(channel, problem, gateway.clock.now());
 }
 
-/// How long a platform has for that.
+/// The timeout of a check.
 const CHECK_FOR: Duration = Duration::from_secs(30);
 
 /// The permits of each channel.
 struct Lanes {
     permits: BTreeMap<String, Arc<Semaphore>>,
-    /// Rung when a channel that had no permit left has one again.
+    /// Notified when a channel that had no free permit has one.
     freed: Arc<Notify>,
 }
 
@@ -180,8 +183,8 @@ impl Lanes {
         self.permits.get(channel).map_or(0, |permits| permits.available_permits())
     }
 
-    /// A claim takes no more rows of a channel than it has permits, and this alone takes them: there
-    /// is one.
+    /// A claim takes at most as many rows of a channel as it has free permits, and this is the only
+    /// place that takes permits, so there is always one.
     async fn take(&self, gateway: &Gateway, sending: &Sending) -> Slot {
         let permits = self.permits.get(&sending.channel).cloned();
         let permit = match permits {
@@ -199,7 +202,7 @@ struct Permit {
     freed: Arc<Notify>,
 }
 
-/// The right to send one row, as long as it lives.
+/// The right to send one row; released when dropped.
 struct Slot {
     permit: Option<Permit>,
     breakers: Arc<Breakers>,
@@ -230,10 +233,10 @@ impl Drop for Slot {
 
 async fn ship(gateway: &Gateway, mut sending: Sending) {
     let Some(connected) = gateway.channels.get(&sending.channel) else { return };
-    if let Err(until) = in_time(gateway, connected.channel.as_ref(), &sending) {
+    if let Err(until) = admitted(gateway, connected.channel.as_ref(), &sending) {
         if let Err(problem) = gateway.store.put_off(&sending, until).await {
             let problem = format!("{problem:#}");
-            tracing::error!(outbox.id = %sending.id, problem, "could not put a send off");
+            tracing::error!(outbox.id = %sending.id, problem, "could not defer a send");
         }
         return;
     }
@@ -241,13 +244,14 @@ async fn ship(gateway: &Gateway, mut sending: Sending) {
     let sent = show(gateway, connected.channel.as_ref(), &mut sending).instrument(span).await;
     if let Err(problem) = outcome::settle(gateway, &sending, sent).await {
         let problem = format!("{problem:#}");
-        // The lease lapses and the row is sent once more, which the platform takes for the same.
-        tracing::error!(outbox.id = %sending.id, problem, "the end of a send was not recorded");
+        // The lease will expire and the row will be sent again with the same key, which the
+        // platform recognises as the same message.
+        tracing::error!(outbox.id = %sending.id, problem, "could not record the outcome of a send");
     }
 }
 
-/// Whether the platform takes this now; otherwise, when to try.
-fn in_time(
+/// Whether the rate limits allow this send now; otherwise, when to retry.
+fn admitted(
     gateway: &Gateway,
     channel: &dyn Channel,
     sending: &Sending,
@@ -256,13 +260,13 @@ fn in_time(
     gateway.paces.take(to, &channel.limits().paces, gateway.clock.now())
 }
 
-/// Sends, in two steps where the platform needs it.
+/// Sends a row, in two steps where the platform requires it.
 async fn show(
     gateway: &Gateway,
     channel: &dyn Channel,
     sending: &mut Sending,
 ) -> Result<Receipt, SendError> {
-    album::mark(gateway, sending).await.map_err(passing)?;
+    album::mark(gateway, sending).await.map_err(temporary)?;
     if let Some(receipt) = album::show(gateway, channel, sending).await? {
         return Ok(receipt);
     }
@@ -279,7 +283,7 @@ async fn show(
     let mut shipment = shipment(sending, sending.what.clone());
     if let Some(approval) = sending.what.approval() {
         let token = approvals::new_token();
-        gateway.store.mint_token(approval, &token).await.map_err(passing)?;
+        gateway.store.mint_token(approval, &token).await.map_err(temporary)?;
         shipment.token = Some(token);
     }
     if let Outgoing::File { digest, name, .. } = &sending.what {
@@ -296,7 +300,7 @@ async fn show(
     outcome::send(gateway, channel, sending, &shipment).await
 }
 
-/// Sends a placeholder and remembers it: from then on every try is an edit.
+/// Sends a placeholder and records it. From then on, every attempt is an edit.
 async fn place(
     gateway: &Gateway,
     channel: &dyn Channel,
@@ -305,18 +309,19 @@ async fn place(
     let reply_to = sending.what.reply_to().map(str::to_owned);
     let placeholder = shipment(sending, Outgoing::Placeholder { reply_to });
     let receipt = outcome::send(gateway, channel, sending, &placeholder).await?;
-    if !gateway.store.placed(sending, Some(&receipt)).await.map_err(passing)? {
+    if !gateway.store.placed(sending, Some(&receipt)).await.map_err(temporary)? {
         let stray = removal(sending.place.clone(), receipt);
-        // It stays if this fails: an empty message, as after a crash.
+        // If this fails, an empty message stays visible, as after a crash.
         let _ = channel.send(&stray).await;
-        return Err(passing(anyhow::anyhow!("another node sends this row by now")));
+        return Err(temporary(anyhow::anyhow!("another node is sending this row")));
     }
     sending.receipt = Some(receipt);
     Ok(())
 }
 
-/// Sends a text as it is: its placeholder got no answer, and must not be followed by one after
-/// another. That it may be shown is noted first; from then on a try says that it may be a duplicate.
+/// Sends a text directly, because the outcome of its placeholder is unknown and a second one must
+/// not follow it. The row is marked as possibly shown first, so that later attempts say that they
+/// may be duplicates.
 async fn show_once(
     gateway: &Gateway,
     channel: &dyn Channel,
@@ -327,18 +332,18 @@ async fn show_once(
     shipment.receipt = None;
     if may_be_shown {
         shipment.what = marked(channel, sending)?;
-    } else if !gateway.store.placed(sending, Some(&Receipt::nowhere())).await.map_err(passing)? {
-        return Err(passing(anyhow::anyhow!("another node sends this row by now")));
+    } else if !gateway.store.placed(sending, Some(&Receipt::nowhere())).await.map_err(temporary)? {
+        return Err(temporary(anyhow::anyhow!("another node is sending this row")));
     }
     let sent = outcome::send(gateway, channel, sending, &shipment).await;
     let surely_not = !matches!(sent, Ok(_) | Err(SendError::Unknown(_)));
     if surely_not && !may_be_shown {
-        gateway.store.placed(sending, None).await.map_err(passing)?;
+        gateway.store.placed(sending, None).await.map_err(temporary)?;
     }
     sent
 }
 
-/// M3: a text that may be shown already says so where it is shown again.
+/// Marks a text that may already have been shown as a possible duplicate.
 fn marked(channel: &dyn Channel, sending: &Sending) -> Result<Outgoing, SendError> {
     let mark = Language::of(Some(&sending.language)).words().perhaps_twice;
     let Outgoing::Text { markdown, reply_to } = &sending.what else {
@@ -349,6 +354,8 @@ fn marked(channel: &dyn Channel, sending: &Sending) -> Result<Outgoing, SendErro
         Outgoing::Text { markdown, reply_to: reply_to.clone() }.degrade(channel.limits());
     match (parts.pop(), parts.is_empty()) {
         (Some(one), true) => Ok(one),
-        _ => Err(SendError::Rejected("it may be shown, and has no room to say so".to_owned())),
+        _ => Err(SendError::Rejected(
+            "the message may already be shown, and has no room for the duplicate notice".to_owned(),
+        )),
     }
 }

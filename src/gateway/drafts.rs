@@ -1,8 +1,9 @@
-//! The answer as it grows, and "is typing". Losing any of it loses nothing.
+//! Drafts of the growing answer and the typing indicator. Neither is recorded, and losing them is
+//! harmless.
 //!
-//! Where the platform has drafts of its own, they are shown so. Elsewhere the answer grows in a
-//! message, which is remembered: the answer of the same turn takes it over, after a crash too. What
-//! arrives too late for that is deleted again: nothing ever replaces an older message.
+//! Platforms with native drafts show those. Elsewhere the answer grows in a message that is
+//! recorded, so that the final answer of the same turn replaces it, even after a crash. A draft
+//! that arrives too late for that is deleted; nothing ever replaces an older message.
 
 use channels::{Outgoing, PlaceKind, Receipt, SendError, Shipment};
 use std::{
@@ -21,27 +22,28 @@ use crate::{
     store::leases::{Claimed, Lease},
 };
 
-/// How long an answer waits for a draft that is on its way: one that came later would replace it.
+/// How long an answer waits for a draft that is being sent, since a draft that arrives later would
+/// replace the answer.
 const LAST_DRAFT: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
-/// How long to wait before each further try to delete a message.
+/// The delays before each further attempt to delete a message.
 const WAITS: [Duration; 3] =
     [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(8)];
 
-/// The answer of a turn.
+/// The answer of a turn while it is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Growing {
     /// The first event of the turn.
     pub turn: Seq,
-    /// What the message answers, in a group.
+    /// In a group, the message that is answered.
     pub reply_to: Option<String>,
 }
 
-/// What grows in one conversation.
+/// The draft of one conversation.
 pub struct Drafts<'g> {
     gateway: &'g Arc<Gateway>,
     claimed: &'g Claimed,
     growing: Growing,
-    /// Goes on although nobody waits for it: a message must not be sent and then forgotten.
+    /// Continues even if nobody waits for it: a message must not be sent and then forgotten.
     under_way: Option<UnderWay>,
 }
 
@@ -50,12 +52,12 @@ struct UnderWay {
     end: Arc<OnceLock<End>>,
 }
 
-/// How a draft on its way ended: whichever side sets this first decides.
+/// How a draft in flight ended. The side that sets this first decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// Nothing of it can still arrive.
+    /// Nothing of the draft can still arrive.
     Landed,
-    /// The answer did not wait for it any longer.
+    /// The answer stopped waiting for the draft.
     Abandoned,
 }
 
@@ -64,8 +66,7 @@ impl<'g> Drafts<'g> {
         Self { gateway, claimed, growing, under_way: None }
     }
 
-    /// Shows the text as it grows and that the agent is at work, for as long as it is polled; never
-    /// returns.
+    /// Shows the growing text and the typing indicator for as long as it is polled; never returns.
     pub async fn show(&mut self, mut text: watch::Receiver<String>) {
         let Some(connected) = self.gateway.channels.get(&self.claimed.channel) else {
             return std::future::pending().await;
@@ -74,7 +75,7 @@ impl<'g> Drafts<'g> {
         let typing_for = limits.typing_for.unwrap_or(Duration::from_hours(1));
         let mut typing = tokio::time::interval(typing_for.mul_f32(0.8));
         let pace = limits.drafts.unwrap_or(typing_for);
-        // A message of its own is worth it only for an answer that takes its time.
+        // A separate message is worthwhile only if the answer takes some time.
         let first = if self.own_drafts(connected) { Duration::ZERO } else { pace };
         let mut pace = interval_at(Instant::now() + first, pace);
         loop {
@@ -94,7 +95,7 @@ impl<'g> Drafts<'g> {
         }
     }
 
-    /// Returns when nothing that this has sent can still arrive in a message that the answer takes
+    /// Returns when nothing that was sent here can still arrive in a message that the answer takes
     /// over.
     pub async fn end(self) {
         let Some(UnderWay { task, end }) = self.under_way else { return };
@@ -107,7 +108,10 @@ impl<'g> Drafts<'g> {
             let conversation = self.claimed.lease.conversation();
             if let Err(problem) = self.gateway.store.discard_draft(conversation).await {
                 let problem = format!("{problem:#}");
-                tracing::warn!(conversation.id = %conversation, problem, "could not discard a draft");
+                tracing::warn!(
+                    conversation.id = %conversation, problem,
+                    "could not discard a draft"
+                );
             }
         }
     }
@@ -116,7 +120,7 @@ impl<'g> Drafts<'g> {
         connected.channel.limits().own_drafts && self.claimed.place.kind == PlaceKind::Private
     }
 
-    /// A platform that does not answer is not bothered with what can be lost.
+    /// No drafts are sent to a platform that does not answer.
     fn is_reachable(&self) -> bool {
         self.gateway.breakers.is_closed(&self.claimed.channel)
     }
@@ -124,7 +128,7 @@ impl<'g> Drafts<'g> {
     async fn typing(&self, connected: &Connected) {
         if connected.channel.limits().typing_for.is_some() && self.is_reachable() {
             let (channel, place) = (&self.claimed.channel, &self.claimed.place);
-            // Whether it is seen is not worth a word.
+            // The outcome does not matter.
             let _ = self.gateway.show_now(channel, place, Outgoing::Typing).await;
         }
     }
@@ -156,7 +160,7 @@ impl<'g> Drafts<'g> {
         };
         let task = self.gateway.tasks.spawn(async move {
             if let Err(problem) = message.grow(draft).await {
-                tracing::debug!(problem = format!("{problem:#}"), "a draft was not shown");
+                tracing::debug!(problem = format!("{problem:#}"), "could not show a draft");
             }
         });
         self.under_way = Some(UnderWay { task, end });
@@ -191,7 +195,7 @@ impl Message {
         Ok(shown.map(drop)?)
     }
 
-    /// Sends the message and keeps it for the answer; `None` if it comes too late for that.
+    /// Sends the message and records it for the answer; `None` if it is too late for that.
     async fn begin(&mut self) -> anyhow::Result<Option<Receipt>> {
         self.shipment.what = Outgoing::Placeholder { reply_to: self.growing.reply_to.clone() };
         let receipt = self.send().await?;
@@ -209,8 +213,8 @@ impl Message {
         kept.map(|_| None)
     }
 
-    /// Takes the message away. Where the platform cannot, it stays as it is: "…", or what was
-    /// written so far. Nothing else is ever put into it.
+    /// Deletes the message. Where the platform cannot delete, it keeps the text that it had: "…" or
+    /// a partial answer. It is never reused for anything else.
     async fn delete(&self, receipt: Receipt) {
         let connected = &self.gateway.channels[&self.channel];
         let removal = removal(self.shipment.place.clone(), receipt);
@@ -219,10 +223,10 @@ impl Message {
             let passes = matches!(problem, SendError::Retry { .. } | SendError::Unknown(_));
             let Some(wait) = waits.next().filter(|_| passes) else {
                 let problem = problem.to_string();
-                tracing::warn!(channel.id = self.channel, problem, "a late draft was not deleted");
+                tracing::warn!(channel.id = self.channel, problem, "could not delete a late draft");
                 return;
             };
-            // In real time: a platform is waited for, which knows no other.
+            // In real time, because this waits for a platform.
             let _ = tokio::time::timeout(wait, self.gateway.stop.cancelled()).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Private answers: to a press, to a stranger. Nothing depends on them.
+//! Ephemeral replies, to a button press or a stranger. Nothing depends on their delivery.
 
 use channels::{Outgoing, Place, SendError};
 use std::{sync::Arc, time::Duration};
@@ -11,29 +11,29 @@ pub struct Ephemeral {
     pub what: Outgoing,
 }
 
-/// How long to wait before each further try, where the platform names no time: nobody waits longer
-/// for an answer to a press.
+/// The delays before further attempts, where the platform names none. They are short because people
+/// do not wait long for the reaction to a press.
 const WAITS: [Duration; 3] =
     [Duration::from_millis(200), Duration::from_millis(600), Duration::from_secs(2)];
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// Says it, again a few times where the platform does not take it.
-pub(super) async fn say(gateway: Arc<Gateway>, channel: String, aside: Ephemeral) {
+/// Sends the reply, with a few retries.
+pub(super) async fn say(gateway: Arc<Gateway>, channel: String, reply: Ephemeral) {
     let mut waits = WAITS.into_iter();
-    while let Err(problem) = gateway.show_now(&channel, &aside.place, aside.what.clone()).await {
+    while let Err(problem) = gateway.show_now(&channel, &reply.place, reply.what.clone()).await {
         let next = waits.next().filter(|_| !crash::planted("acknowledgement"));
         let wait = next.and_then(|wait| match &problem {
             SendError::Retry { after, .. } => Some(after.unwrap_or(wait).min(LONGEST_WAIT)),
             // A text could be shown twice.
-            SendError::Unknown(_) if matches!(aside.what, Outgoing::Toast { .. }) => Some(wait),
+            SendError::Unknown(_) if matches!(reply.what, Outgoing::Toast { .. }) => Some(wait),
             _ => None,
         });
         let Some(wait) = wait else {
             let problem = problem.to_string();
-            tracing::warn!(channel.id = channel, problem, "a private answer was not shown");
+            tracing::warn!(channel.id = channel, problem, "could not send an ephemeral reply");
             return;
         };
-        // In real time: a platform is waited for, which knows no other.
+        // In real time, because this waits for a platform.
         let _ = tokio::time::timeout(wait, gateway.stop.cancelled()).await;
     }
 }

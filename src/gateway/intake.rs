@@ -1,5 +1,5 @@
-//! Stores what a channel received: a batch in one transaction or, where that fails, each update in
-//! its own, so that an update that cannot be stored does not hold up the others.
+//! Stores what a channel received: a batch in one transaction or, if that fails, each update in its
+//! own, so that one invalid update does not block the others.
 
 use anyhow::Result;
 use channels::{Batch, Incoming, Outgoing, PlaceKind, What};
@@ -21,8 +21,8 @@ use crate::{
     texts::Language,
 };
 
-/// How long to wait before each further try while the database does not answer. After that, the
-/// listener is told, and the platform delivers again.
+/// The delays before each retry while the database is unavailable. After the last one the listener
+/// gets an error, and the platform delivers again.
 const WAITS: [Duration; 5] = [
     Duration::from_millis(100),
     Duration::from_millis(200),
@@ -31,100 +31,114 @@ const WAITS: [Duration; 5] = [
     Duration::from_millis(1_600),
 ];
 
-/// A platform or a page waits meanwhile: it is not kept much longer than this.
+/// A platform or a web page waits in the meantime, so retries stop after about this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Stores a batch and the position behind it. Fails only while the database does not answer.
-pub(super) async fn store(gateway: &Arc<Gateway>, desk: IntakeContext, batch: Batch) -> Result<()> {
-    match patiently(gateway, &desk, &batch).await {
+/// Stores a batch and the position after it. Fails only if the database is unavailable.
+pub(super) async fn store(
+    gateway: &Arc<Gateway>,
+    context: IntakeContext,
+    batch: Batch,
+) -> Result<()> {
+    match store_with_retries(gateway, &context, &batch).await {
         Err(problem) if !is_transient(&problem) => {
             let problem = format!("{problem:#}");
-            tracing::warn!(channel.id = desk.channel, problem, "storing updates one by one");
-            one_by_one(gateway, &desk, batch).await
+            tracing::warn!(channel.id = context.channel, problem, "storing updates one by one");
+            one_by_one(gateway, &context, batch).await
         }
         stored => stored,
     }
 }
 
-async fn one_by_one(gateway: &Arc<Gateway>, desk: &IntakeContext, batch: Batch) -> Result<()> {
+async fn one_by_one(gateway: &Arc<Gateway>, context: &IntakeContext, batch: Batch) -> Result<()> {
     let Batch { incomings, position } = batch;
     for incoming in incomings {
         let alone = Batch { incomings: vec![incoming.clone()], position: None };
-        match patiently(gateway, desk, &alone).await {
+        match store_with_retries(gateway, context, &alone).await {
             Err(problem) if !is_transient(&problem) => {
                 let problem = format!("{problem:#}");
-                let (channel, delivery) = (&desk.channel, &incoming.key);
-                tracing::error!(channel.id = channel, delivery, problem, "an update is set aside");
-                set_aside(gateway, desk, incoming).await?;
+                let (channel, delivery) = (&context.channel, &incoming.key);
+                tracing::error!(
+                    channel.id = channel,
+                    delivery,
+                    problem,
+                    "setting aside an update that could not be stored"
+                );
+                set_aside(gateway, context, incoming).await?;
             }
             stored => stored?,
         }
     }
-    patiently(gateway, desk, &Batch { incomings: vec![], position }).await
+    store_with_retries(gateway, context, &Batch { incomings: vec![], position }).await
 }
 
-/// Stores all of it or nothing, and tries again while the database does not answer.
-async fn patiently(gateway: &Arc<Gateway>, desk: &IntakeContext, batch: &Batch) -> Result<()> {
+/// Stores the batch in one transaction, and retries while the database is unavailable.
+async fn store_with_retries(
+    gateway: &Arc<Gateway>,
+    context: &IntakeContext,
+    batch: &Batch,
+) -> Result<()> {
     let began_at = Instant::now();
     for wait in WAITS {
-        match together(gateway, desk, batch).await {
+        match store_batch(gateway, context, batch).await {
             Err(problem) if is_transient(&problem) && began_at.elapsed() < PATIENCE => {
                 let problem = format!("{problem:#}");
-                tracing::warn!(channel.id = desk.channel, problem, "storing updates again");
-                // In real time: the database is waited for, not our clock.
+                tracing::warn!(channel.id = context.channel, problem, "retrying to store updates");
+                // In real time, because this waits for the database.
                 let _ = tokio::time::timeout(wait, gateway.stop.cancelled()).await;
             }
             stored => return stored,
         }
     }
-    together(gateway, desk, batch).await
+    store_batch(gateway, context, batch).await
 }
 
-async fn together(gateway: &Arc<Gateway>, desk: &IntakeContext, batch: &Batch) -> Result<()> {
+async fn store_batch(gateway: &Arc<Gateway>, context: &IntakeContext, batch: &Batch) -> Result<()> {
     let mut updates = Vec::with_capacity(batch.incomings.len());
     for incoming in &batch.incomings {
         let mut incoming = incoming.clone();
-        approvals::platform_roles::before(gateway, &desk.channel, &mut incoming).await?;
-        let folded = approvals::edits::before(gateway, desk, &incoming).await?;
+        approvals::platform_roles::before(gateway, &context.channel, &mut incoming).await?;
+        let folded = approvals::edits::before(gateway, context, &incoming).await?;
         updates.push(Prepared { incoming, folded });
     }
-    let (channel, desk, position) = (desk.channel.clone(), desk.clone(), batch.position.clone());
-    let asides = gateway.store.write("receive", move |tx| {
+    let (channel, context, position) =
+        (context.channel.clone(), context.clone(), batch.position.clone());
+    let replies = gateway.store.write("receive", move |tx| {
         Box::pin(async move {
-            let mut asides = Vec::new();
+            let mut replies = Vec::new();
             for update in &updates {
-                asides.extend(receive::take(tx, &desk, update).await?);
+                replies.extend(receive::take(tx, &context, update).await?);
             }
             if let Some(position) = &position {
-                inbox::move_position(tx, &desk.channel, position).await?;
+                inbox::move_position(tx, &context.channel, position).await?;
             }
-            Ok(asides)
+            Ok(replies)
         })
     });
-    for aside in asides.await? {
-        gateway.tasks.spawn(ephemeral::say(gateway.clone(), channel.clone(), aside));
+    for reply in replies.await? {
+        gateway.tasks.spawn(ephemeral::say(gateway.clone(), channel.clone(), reply));
     }
     Ok(())
 }
 
-/// Keeps an update that cannot be stored as what it stands for, and tells its sender.
+/// Keeps an update that cannot be stored in its raw form, and tells the sender.
 async fn set_aside(
     gateway: &Arc<Gateway>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     mut incoming: Incoming,
 ) -> Result<()> {
-    let notice = notice(gateway, desk, &incoming).await;
+    let notice = notice(gateway, context, &incoming).await;
     if let What::Press { data, .. } = &mut incoming.what {
-        // It authorises a decision, and only its hash may be stored.
+        // The data authorises a decision, and only its hash may be stored.
         "…".clone_into(data);
     }
     let raw = serde_json::to_string(&incoming)?;
-    let (desk, delivery) = (desk.clone(), incoming.key.replace('\0', "\u{fffd}"));
-    let channel = desk.channel.clone();
+    let (context, delivery) = (context.clone(), incoming.key.replace('\0', "\u{fffd}"));
+    let channel = context.channel.clone();
     let kept = gateway.store.write("set aside", move |tx| {
         Box::pin(async move {
-            inbox::first_seen(tx, &desk.channel, &delivery, desk.now).await?;
-            inbox::keep_unparsed(tx, &desk.channel, &delivery, &raw, desk.now).await
+            inbox::first_seen(tx, &context.channel, &delivery, context.now).await?;
+            inbox::keep_unparsed(tx, &context.channel, &delivery, &raw, context.now).await
         })
     });
     kept.await?;
@@ -134,9 +148,13 @@ async fn set_aside(
     Ok(())
 }
 
-/// Who has pressed a button or written to the bot learns that nothing comes of it; in a group, only
-/// those who may talk to it.
-async fn notice(gateway: &Gateway, desk: &IntakeContext, incoming: &Incoming) -> Option<Ephemeral> {
+/// Tells people who pressed a button or wrote to the bot that their input could not be handled; in
+/// a group, only those who may talk to the bot.
+async fn notice(
+    gateway: &Gateway,
+    context: &IntakeContext,
+    incoming: &Incoming,
+) -> Option<Ephemeral> {
     let person = incoming.person.as_ref().filter(|person| !person.is_bot)?;
     let words = Language::of(person.language.as_deref()).words();
     let text = words.failed(words.broken, &incoming.key);
@@ -144,7 +162,7 @@ async fn notice(gateway: &Gateway, desk: &IntakeContext, incoming: &Incoming) ->
         What::Press { press, .. } => Some(receive::toast(&incoming.place, press, text)),
         What::Text { message, addressed: true, .. } => {
             let group = incoming.place.kind == PlaceKind::Group;
-            if group && !may_talk(gateway, desk, person.clone()).await {
+            if group && !may_talk(gateway, context, person.clone()).await {
                 return None;
             }
             let what = Outgoing::Text { markdown: text, reply_to: group.then(|| message.clone()) };
@@ -154,12 +172,12 @@ async fn notice(gateway: &Gateway, desk: &IntakeContext, incoming: &Incoming) ->
     }
 }
 
-async fn may_talk(gateway: &Gateway, desk: &IntakeContext, person: channels::Person) -> bool {
-    let desk = desk.clone();
+async fn may_talk(gateway: &Gateway, context: &IntakeContext, person: channels::Person) -> bool {
+    let context = context.clone();
     let role = gateway.store.read(move |tx| {
         Box::pin(async move {
-            let here = (desk.channel.as_str(), &desk.allow);
-            people::role(tx, here, &desk.manners.roles, &person).await
+            let here = (context.channel.as_str(), &context.allow);
+            people::role(tx, here, &context.manners.roles, &person).await
         })
     });
     role.await.ok().flatten().is_some_and(|role| role >= Role::Member)

@@ -1,4 +1,4 @@
-//! What is at hand while something is taken in, and how it is answered.
+//! The context for handling one inbound update, and helpers to reply.
 
 use anyhow::Result;
 use channels::{Limits, Outgoing, Person, Place, PlaceKind};
@@ -12,15 +12,15 @@ use crate::{
     texts::{Language, Messages},
 };
 
-/// What is needed to take something in.
+/// The configuration and state that handling an update needs.
 #[derive(Clone)]
 pub(super) struct IntakeContext {
     pub channel: String,
     pub allow: Allow,
     pub manners: Manners,
-    /// What the channel can show.
+    /// The channel's limits on what it can show.
     pub limits: Limits,
-    /// The model of the channel's agent, and those that there are.
+    /// The model of the channel's agent, and all configured models.
     pub model: String,
     pub models: Vec<String>,
     pub messages_per_minute: u32,
@@ -31,20 +31,20 @@ pub(super) struct IntakeContext {
 /// A message that a person typed.
 pub(super) struct TypedMessage<'a> {
     pub by: &'a Speaker,
-    /// What the platform says they are in that place.
+    /// The person's platform roles in this place.
     pub roles: &'a [String],
     pub text: &'a str,
     pub message: &'a str,
-    /// The message that it answers.
+    /// The message that this one replies to.
     pub reply_to: Option<&'a str>,
     pub role: Role,
-    /// Whether others read along: then an answer names what it answers.
+    /// Whether the chat is a group, where a reply names the message that it answers.
     pub group: bool,
     pub language: Language,
 }
 
 impl IntakeContext {
-    /// Where that person talks with the bot.
+    /// The key of this person's conversation in a place.
     pub(super) fn seat<'a>(&self, place: &'a Place, person: &'a Person) -> ConversationKey<'a> {
         let own = self.manners.per_person && place.kind == PlaceKind::Group;
         ConversationKey { place, person: if own { &person.id } else { "" } }
@@ -52,8 +52,8 @@ impl IntakeContext {
 }
 
 impl TypedMessage<'_> {
-    /// The message, where an answer names it: in a group, and for a command of a platform's own
-    /// kind, which wants an answer as such.
+    /// The message id, where a reply has to name it: in a group, and for a native platform command,
+    /// which must be answered as such.
     pub fn answered(&self) -> Option<String> {
         (self.group || is_platform_command(self.message)).then(|| self.message.to_owned())
     }
@@ -62,7 +62,7 @@ impl TypedMessage<'_> {
         self.language.words()
     }
 
-    /// Who typed it, as questions see them.
+    /// The author as a voter on approvals.
     pub fn voter(&self, channel: &str) -> Voter {
         Voter {
             speaker: self.by.clone(),
@@ -74,19 +74,19 @@ impl TypedMessage<'_> {
     }
 }
 
-/// Answers in the conversation.
+/// Replies in the conversation.
 pub(super) async fn answer(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     conversation: &ConversationId,
     (markdown, reply_to): (String, Option<String>),
 ) -> Result<()> {
     let seq = journal::last_seq(tx, conversation).await?;
-    let shows = Outgoing::Text { markdown, reply_to }.degrade(&desk.limits);
-    outbox::put(tx, conversation, seq, shows, desk.now).await
+    let shows = Outgoing::Text { markdown, reply_to }.degrade(&context.limits);
+    outbox::put(tx, conversation, seq, shows, context.now).await
 }
 
-/// Whether it was typed as a command of the platform's own kind.
+/// Whether the message is a native platform command.
 pub(super) fn is_platform_command(message: &str) -> bool {
     message.starts_with("i:")
 }

@@ -1,4 +1,4 @@
-//! In which language people are spoken to.
+//! Picks the language to reply in.
 
 use anyhow::Result;
 use channels::{Incoming, Person};
@@ -10,7 +10,7 @@ use crate::{
     texts::Language,
 };
 
-/// What to say to them: in the language of who wrote last, if it is known.
+/// The language of the person who wrote last, if known.
 pub(super) async fn spoken(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -20,18 +20,19 @@ pub(super) async fn spoken(
     Ok(Language::of(Some(&tag)))
 }
 
-/// Who presses need not be who wrote last: their language does not become that of the conversation.
+/// A person who presses a button need not be the last author, so their language does not become the
+/// conversation's.
 pub(super) async fn of_presser(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     incoming: &Incoming,
     person: &Person,
 ) -> Result<Language> {
     if let Some(tag) = &person.language {
         return Ok(Language::of(Some(tag)));
     }
-    let seat = desk.seat(&incoming.place, person);
-    Ok(match journal::find_conversation(tx, &desk.channel, seat).await? {
+    let seat = context.seat(&incoming.place, person);
+    Ok(match journal::find_conversation(tx, &context.channel, seat).await? {
         Some(here) => Language::of(Some(&conversations::language(tx, &here, None).await?)),
         None => Language::default(),
     })

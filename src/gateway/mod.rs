@@ -1,18 +1,19 @@
-//! Receives and delivers: between the channels and the journal.
+//! Receives and delivers messages, between the channels and the journal.
 //!
-//! - [`receive`]: what a channel heard becomes events, before the platform may forget it
-//! - `intake`: how batches are stored, and what cannot be
-//! - `intake_context`: what is at hand meanwhile; `language`: in which language
-//! - [`people`]: who may talk; pairing
+//! - [`receive`]: turns updates of a channel into events
+//! - `intake`: stores batches of updates, and sets aside those that cannot be stored
+//! - `intake_context`: the context of one update; `language`: the language to reply in
+//! - [`people`]: who may talk to the bot; pairing
 //! - [`commands`]: `/new`, `/stop`, …
-//! - [`approvals`]: the one door through which a question is decided
-//! - [`ephemeral`]: private answers
-//! - [`deliver`]: sends what the outbox holds, in order; `shipment`: a row on its way; `album`: pictures
-//!   together; `outcome`: what came of it; [`breaker`]: whether a platform takes anything now
-//! - [`drafts`]: what is not recorded: growing text, "is typing"
-//! - `linking`: accounts of one person
-//! - [`rate_limit`]: how often a platform is written to
-//! - [`webhooks`]: other programs start turns
+//! - [`approvals`]: the only code path that decides approvals
+//! - [`ephemeral`]: replies that only one person sees
+//! - [`deliver`]: sends the outbox in order; `shipment`: a row that is being sent; `album`:
+//!   pictures that are sent together; `outcome`: the result of a send; [`breaker`]: suspends
+//!   channels whose platform is unavailable
+//! - [`drafts`]: growing answers and typing indicators, which are not recorded
+//! - `linking`: links accounts of one person
+//! - [`rate_limit`]: limits how often a platform is called
+//! - [`webhooks`]: incoming webhooks and webhook deliveries
 
 mod album;
 pub mod approvals;
@@ -47,51 +48,51 @@ use crate::{
 };
 use people::Allow;
 
-/// The connected channels, and what they need to receive and show.
+/// The connected channels, and what they need to receive and deliver.
 pub struct Gateway {
     pub store: Store,
     pub clock: Arc<dyn Clock>,
     pub artifacts: Artifacts,
     pub channels: BTreeMap<String, Connected>,
-    /// How fast one person may write.
+    /// The rate limit for each person.
     pub messages_per_minute: u32,
-    /// The models that a person can choose among.
+    /// The models that people can choose from.
     pub models: Vec<String>,
     pub paces: rate_limit::Paces,
     pub breakers: Arc<breaker::Breakers>,
-    /// What shutdown waits for.
+    /// The tasks that shutdown waits for.
     pub tasks: TaskTracker,
     pub stop: CancellationToken,
 }
 
 impl Gateway {
-    /// Whether the configuration names an owner, of any channel.
+    /// Whether the configuration names an owner on any channel.
     pub fn owned(&self) -> Owned {
         Owned::by(self.channels.values().flat_map(|channel| channel.manners.roles.values()))
     }
 }
 
-/// A channel, and who may talk to it.
+/// A channel and its access settings.
 pub struct Connected {
     pub channel: Arc<dyn Channel>,
     pub allow: Allow,
-    /// The agent that answers here, and the model that it thinks with.
+    /// The agent that answers on this channel, and its model.
     pub agent: String,
     pub model: String,
     pub manners: Manners,
-    /// Only one node may listen at a time (a long poll).
+    /// Whether only one node may listen at a time (long polling).
     pub alone: bool,
 }
 
-/// What the operator wishes of a channel.
+/// The options of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manners {
     pub queue: Queue,
-    /// What follows so quickly belongs to what went before.
+    /// Messages that follow within this time belong together.
     pub settle: TimeDelta,
-    /// Who is what: a person or a role of the platform, by id; `owner` and `admin` of a chat.
+    /// Roles by platform id of a person or platform role; also `owner` and `admin` of a chat.
     pub roles: BTreeMap<String, Role>,
-    /// In groups, each person has a conversation of their own.
+    /// Whether each person has their own conversation in groups.
     pub per_person: bool,
 }
 
@@ -102,14 +103,14 @@ impl Default for Manners {
     }
 }
 
-/// What becomes of a message that comes while the agent works.
+/// What happens to a message that arrives during a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
-    /// It is read after the step at hand.
+    /// It is read after the current step.
     #[default]
     Collect,
-    /// The thought at hand is broken off, and begins anew with it.
+    /// The current model call is cancelled and starts again with the message included.
     Steer,
     /// The turn is stopped, as by `/stop`, and a new one begins.
     Interrupt,
@@ -126,7 +127,7 @@ impl Gateway {
         self.tasks.spawn(deliver::deliver(self.clone()));
     }
 
-    /// Shows something that is not worth remembering: a toast, a draft, a word to a stranger.
+    /// Sends something that is not recorded: a toast, a draft, a reply to a stranger.
     pub async fn show_now(
         &self,
         channel: &str,
@@ -147,14 +148,14 @@ impl Gateway {
     }
 }
 
-/// Listens while this node may, and again whenever it may again.
+/// Listens while this node holds the duty, and again whenever it gets it back.
 async fn listen(gateway: Arc<Gateway>, id: String, intake: Intake) {
     let connected = &gateway.channels[&id];
     let duty = format!("listen {id}");
     while !gateway.stop.is_cancelled() {
         let held = !connected.alone || matches!(gateway.store.hold_duty(&duty).await, Ok(Some(_)));
         if held && let Err(problem) = listen_once(&gateway, &id, &duty, intake.clone()).await {
-            tracing::error!(channel.id = id, problem = format!("{problem:#}"), "not listening");
+            tracing::error!(channel.id = id, problem = format!("{problem:#}"), "could not listen");
             is(&gateway, &id, false).await;
         }
         metrics::gauge!(CHANNEL_UP, "channel" => id.clone()).set(0.0);
@@ -177,54 +178,58 @@ async fn listen_once(gateway: &Gateway, id: &str, duty: &str, intake: Intake) ->
             Err(ListenError::Closed) | Ok(()) => Ok(()),
             Err(problem) => Err(problem.into()),
         },
-        () = lasts(gateway, id) => Ok(()),
-        why = ends(gateway, id, duty), if connected.alone => {
+        () = mark_listening_after_grace(gateway, id) => Ok(()),
+        why = until_listening_must_end(gateway, id, duty), if connected.alone => {
             stop.cancel();
-            tracing::warn!(channel.id = id, "listening ends: {why}");
+            tracing::warn!(channel.id = id, "stopped listening: {why}");
             Ok(())
         }
     }
 }
 
-/// 1 while this node listens on the channel.
+/// The metric that is 1 while this node listens on a channel.
 pub const CHANNEL_UP: &str = "countersign_channel_up";
 
 async fn is(gateway: &Gateway, id: &str, up: bool) {
     if let Err(problem) = gateway.store.channel_is(id, up, gateway.clock.now()).await {
-        tracing::warn!(channel.id = id, problem = format!("{problem:#}"), "its state is not kept");
+        tracing::warn!(
+            channel.id = id,
+            problem = format!("{problem:#}"),
+            "could not store the state of a channel"
+        );
     }
 }
 
-/// What has not ended after a while counts as listening. Never returns.
-async fn lasts(gateway: &Gateway, id: &str) {
+/// Marks the channel as listening if it has not failed after a while. Never returns.
+async fn mark_listening_after_grace(gateway: &Gateway, id: &str) {
     pause(gateway).await;
     metrics::gauge!(CHANNEL_UP, "channel" => id.to_owned()).set(1.0);
     is(gateway, id, true).await;
     std::future::pending::<()>().await;
 }
 
-/// Returns when the duty is lost, or somebody wants the channel connected anew: why it ends.
-async fn ends(gateway: &Gateway, id: &str, duty: &str) -> &'static str {
+/// Returns the reason to stop listening: the duty was lost, or a reconnection was requested.
+async fn until_listening_must_end(gateway: &Gateway, id: &str, duty: &str) -> &'static str {
     let before = gateway.store.reconnects(id).await;
     while !gateway.stop.is_cancelled() {
         pause(gateway).await;
         if !matches!(gateway.store.hold_duty(duty).await, Ok(Some(_))) {
-            return "this node may not listen any more";
+            return "this node no longer holds the duty";
         }
         let wished = gateway.store.reconnects(id).await;
         if matches!((&before, wished), (Ok(before), Ok(wished)) if wished > *before) {
-            return "somebody wants it connected anew";
+            return "a reconnection was requested";
         }
     }
     std::future::pending().await
 }
 
 async fn pause(gateway: &Gateway) {
-    // In real time: leases are compared by the database's clock, not by ours.
+    // In real time, because leases are compared by the database's clock.
     let _ = tokio::time::timeout(gateway.store.heartbeat_every(), gateway.stop.cancelled()).await;
 }
 
-/// A new secret of 128 bits, 22 characters of base64url.
+/// Creates a secret of 128 bits, as 22 characters of base64url.
 pub fn secret() -> String {
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     let mut bytes = [0_u8; 16];

@@ -1,4 +1,4 @@
-//! What came of a send: recorded, tried again later, or given up.
+//! Records the outcome of a send: sent, retried later, or given up.
 
 use anyhow::Result;
 use channels::{Channel, Receipt, SendError, Shipment, limits::Repeat};
@@ -11,15 +11,16 @@ use crate::store::{
     sending::{Ended, Failed, Sending},
 };
 
-/// The longest wait between two tries.
+/// The longest delay between two attempts.
 const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(5);
-/// A row is given up when it has failed for so long while its channel worked. Time in which the
-/// platform cannot be reached, refuses the token or has the bot wait does not count.
+/// A row is given up after it has failed for this long while its channel worked. Time during which
+/// the platform cannot be reached, rejects the token or makes the bot wait does not count.
 const GIVE_UP_AFTER: TimeDelta = TimeDelta::hours(48);
-/// Tries with an unknown outcome after which a row is given up: each may have left a message.
+/// The number of attempts with an unknown outcome after which a row is given up, since each may
+/// have left a message.
 const MOST_UNKNOWNS: i64 = 5;
 
-/// Sends, and tells the channel's circuit breaker what came of it.
+/// Sends a message and reports the outcome to the channel's circuit breaker.
 pub(super) async fn send(
     gateway: &Gateway,
     channel: &dyn Channel,
@@ -52,9 +53,11 @@ pub(super) async fn settle(
             wait(gateway, sending, after, reason).await
         }
         Err(SendError::Retry { after: None, reason }) => {
-            again(gateway, sending, Outcome::NotShown, reason).await
+            retry_with_backoff(gateway, sending, Outcome::NotShown, reason).await
         }
-        Err(SendError::Unknown(reason)) => again(gateway, sending, Outcome::Unknown, reason).await,
+        Err(SendError::Unknown(reason)) => {
+            retry_with_backoff(gateway, sending, Outcome::Unknown, reason).await
+        }
         Err(SendError::Moved { chat }) => {
             let (channel, from) = (sending.channel.clone(), sending.place.chat.clone());
             let now = gateway.clock.now();
@@ -72,7 +75,7 @@ pub(super) async fn settle(
     }
 }
 
-/// Nothing more is sent there until then: to that chat, or with an empty one to any.
+/// Pauses sending to a chat or, if `chat` is empty, to the whole channel.
 async fn park(gateway: &Gateway, sending: &Sending, chat: &str, after: Duration) -> Result<()> {
     let now = gateway.clock.now();
     let until = now + TimeDelta::from_std(after).unwrap_or(LONGEST_WAIT);
@@ -86,7 +89,7 @@ async fn park(gateway: &Gateway, sending: &Sending, chat: &str, after: Duration)
         .await
 }
 
-/// As long as the platform says. The row is no older for it.
+/// Defers the row for as long as the platform asks. This does not count towards giving it up.
 async fn wait(
     gateway: &Gateway,
     sending: &Sending,
@@ -99,14 +102,14 @@ async fn wait(
     retry(gateway, sending, Failed { problem, not_before, ages_by, is_unknown: false }).await
 }
 
-/// What a failed try may have left on the platform.
+/// What a failed attempt may have left on the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     NotShown,
     Unknown,
 }
 
-async fn again(
+async fn retry_with_backoff(
     gateway: &Gateway,
     sending: &Sending,
     outcome: Outcome,
@@ -115,7 +118,7 @@ async fn again(
     let now = gateway.clock.now();
     let doubled = 1_i64 << sending.attempts.clamp(0, 9);
     let wait = TimeDelta::milliseconds(250 * doubled).min(LONGEST_WAIT);
-    // A platform that has answered lately, if only a check, could have taken the row.
+    // A platform that answered recently, even if only to a check, could have accepted the row.
     let works = gateway.breakers.worked_since(&sending.channel, now - LONGEST_WAIT * 2);
     let ages_by = if works { wait } else { TimeDelta::zero() };
     let is_unknown = outcome == Outcome::Unknown && is_edited_in_place(gateway, sending);
@@ -126,7 +129,7 @@ async fn again(
     retry(gateway, sending, Failed { problem, not_before: now + wait, ages_by, is_unknown }).await
 }
 
-/// Elsewhere a repeated send is the same message: its outcome need not be known.
+/// On other platforms a repeated send is the same message, so its outcome need not be known.
 fn is_edited_in_place(gateway: &Gateway, sending: &Sending) -> bool {
     let connected = gateway.channels.get(&sending.channel);
     connected.is_some_and(|c| c.channel.limits().repeat == Repeat::EditInPlace)
@@ -134,11 +137,17 @@ fn is_edited_in_place(gateway: &Gateway, sending: &Sending) -> bool {
 
 async fn retry(gateway: &Gateway, sending: &Sending, failed: Failed) -> Result<()> {
     let reason = failed.problem.as_str();
-    tracing::warn!(outbox.id = %sending.id, channel.id = sending.channel, reason, "will send again");
+    tracing::warn!(
+        outbox.id = %sending.id, channel.id = sending.channel, reason,
+        "send failed, will retry"
+    );
     gateway.store.try_again(sending, failed).await
 }
 
 async fn give_up(gateway: &Gateway, sending: &Sending, ended: Ended, reason: String) -> Result<()> {
-    tracing::error!(outbox.id = %sending.id, channel.id = sending.channel, reason, "not shown");
+    tracing::error!(
+        outbox.id = %sending.id, channel.id = sending.channel, reason,
+        "send failed permanently"
+    );
     approvals::relocation::given_up(gateway, sending, ended, reason).await
 }

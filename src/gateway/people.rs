@@ -1,4 +1,4 @@
-//! Who may talk to a channel: whom `allow` names, and who has redeemed a pairing code.
+//! Who may talk on a channel: people whom `allow` names and people who redeemed a pairing code.
 
 use anyhow::Result;
 use channels::Person;
@@ -17,7 +17,7 @@ use crate::{
     texts::Language,
 };
 
-/// What the configuration says. Only platform ids count, never names.
+/// The `allow` setting. Only platform ids count, never names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allow {
     Everybody,
@@ -40,10 +40,10 @@ impl Allow {
     }
 }
 
-/// What that person may do here; `None`: nothing, they are a stranger.
+/// The role of a person in a place; `None` for a stranger.
 ///
-/// Ids are given out by the platform, and so can let somebody in. `owner` and `admin` anybody can be
-/// in a chat of their own: they only raise who may talk anyway.
+/// Platform ids are assigned by the platform, so they can grant access. Anybody can be `owner` or
+/// `admin` of a chat they create, so these only raise the role of people who have access anyway.
 pub async fn role(
     tx: &mut Tx<'_>,
     (channel, allow): (&str, &Allow),
@@ -61,8 +61,8 @@ pub async fn role(
     Ok(role.map(|role| people::at_most(&person.id, role)))
 }
 
-/// Whether somebody may still talk here of whom the platform says nothing just now. Where ids of
-/// roles let people in, they are taken to have one.
+/// Whether a person still has access while the platform's roles are unknown. Where roles grant
+/// access, the person is assumed to have one.
 pub async fn is_welcome(
     tx: &mut Tx<'_>,
     here: (&str, &Allow),
@@ -79,7 +79,7 @@ pub async fn is_welcome(
     Ok(role.map_or(by_platform, |role| role >= Role::Member))
 }
 
-/// What to say to somebody unknown; a pairing code in the text is tried.
+/// The reply to a stranger. A pairing code in the text is redeemed.
 pub async fn greet_stranger(
     tx: &mut Tx<'_>,
     (channel, owned): (&str, Owned),
@@ -105,18 +105,19 @@ pub async fn greet_stranger(
     .to_owned())
 }
 
-/// The letters of a code: none that look alike. 32 of them, so that a byte picks evenly.
+/// The letters of a code, without those that look alike. There are 32, so that each byte maps to
+/// one without bias.
 const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const CODE: usize = 10;
 
-/// A new code: 50 bits, and five wrong guesses lock a person out for a quarter of an hour.
+/// Creates a code of 50 bits. Five wrong guesses lock a person out for 15 minutes.
 pub fn new_code() -> String {
     let mut bytes = [0_u8; CODE];
     getrandom::fill(&mut bytes).expect("the operating system has randomness");
     bytes.iter().map(|b| char::from(LETTERS[usize::from(b % 32)])).collect()
 }
 
-/// The code in `/start CODE`, `/pair CODE`, or a message that is nothing but a code.
+/// The code in `/start CODE`, `/pair CODE`, or a message that consists of a code only.
 pub(super) fn pairing_code(text: &str) -> Option<String> {
     let word = text.trim();
     let word = word.strip_prefix("/start").or_else(|| word.strip_prefix("/pair")).unwrap_or(word);

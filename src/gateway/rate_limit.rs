@@ -1,5 +1,5 @@
-//! How often a platform is written to: so often in any window of time, per chat and for the whole
-//! bot. Counted by this node only; what others send beside it, the platform counts itself.
+//! Rate limits for calls to a platform, per chat and for the whole bot, as sliding windows. Counts
+//! calls of this node only; the platform itself enforces the limit over all nodes.
 
 use channels::{
     Place, PlaceKind,
@@ -12,17 +12,17 @@ use std::{
     time::Duration,
 };
 
-/// Room in each window that drafts leave to answers and questions.
+/// The capacity of each window that drafts leave free for answers and approvals.
 const RESERVE: usize = 1;
-/// Windows that are kept before those that are over are looked for.
+/// The number of windows from which expired ones are removed.
 const SWEPT_FROM: usize = 1_000;
-/// Windows that are kept at most. Chats beyond that are not counted: the platform still counts them
-/// itself.
+/// The maximum number of windows. Further chats are not counted; the platform still enforces its
+/// own limit.
 const MOST: usize = 100_000;
-/// How often they are looked through when there are that many.
+/// How often expired windows are looked for at the maximum.
 const SWEPT_EVERY: TimeDelta = TimeDelta::seconds(1);
 
-/// What was sent lately.
+/// Recent messages, per chat and for the whole bot.
 #[derive(Debug, Default)]
 pub struct Paces {
     windows: Mutex<Windows>,
@@ -31,12 +31,12 @@ pub struct Paces {
 #[derive(Debug, Default)]
 struct Windows {
     of: HashMap<(String, String), Window>,
-    /// How many were left after the last sweep, and when that was.
+    /// How many windows remained after the last sweep, and when it ran.
     left: usize,
     swept_at: Option<DateTime<Utc>>,
 }
 
-/// What was sent to one chat, or by the whole bot.
+/// Recent messages to one chat, or by the whole bot.
 #[derive(Debug, Default)]
 struct Window {
     sent: VecDeque<DateTime<Utc>>,
@@ -46,7 +46,7 @@ struct Window {
 }
 
 impl Paces {
-    /// Counts a message, if it may be sent now; otherwise, when to ask again.
+    /// Counts a message if it may be sent now; otherwise returns when to ask again.
     pub fn take(
         &self,
         (channel, place): (&str, &Place),
@@ -56,7 +56,7 @@ impl Paces {
         self.count((channel, place), limits, 0, now)
     }
 
-    /// Counts an edit of a draft, if there is more room than what matters more may need.
+    /// Counts a draft edit if enough capacity remains for other messages.
     pub fn may_draft(
         &self,
         (channel, place): (&str, &Place),
@@ -81,7 +81,7 @@ impl Paces {
         }
     }
 
-    /// No drafts there for a while: the platform has had enough.
+    /// Stops drafts in a place for some time, after the platform asked to slow down.
     pub fn park(&self, (channel, place): (&str, &Place), now: DateTime<Utc>, after: Duration) {
         let until = now + TimeDelta::from_std(after).unwrap_or(TimeDelta::minutes(5));
         if let Some(window) = self.windows().at((channel.to_owned(), place.chat.clone()), now) {
@@ -102,7 +102,7 @@ impl Paces {
         };
         let chat = (channel.to_owned(), place.chat.clone());
         let mut windows = self.windows();
-        // What matters comes out of the outbox, where the chat is parked too.
+        // Messages come from the outbox, where the chat is parked as well.
         let parked = windows.of.get(&chat).and_then(|window| window.parked_until);
         if let Some(until) = parked.filter(|until| reserve > 0 && *until > now) {
             return Err(until);
@@ -133,8 +133,8 @@ fn of_bot(channel: &str) -> (String, String) {
 }
 
 impl Windows {
-    /// The window of that key. Before there would be twice as many as the last sweep has left, those
-    /// that are over are thrown away. `None` if there are too many all the same.
+    /// The window for a key. Expired windows are removed before there are twice as many as after
+    /// the last sweep. `None` if there are still too many.
     fn at(&mut self, key: (String, String), now: DateTime<Utc>) -> Option<&mut Window> {
         let full_at = SWEPT_FROM.max(self.left * 2).min(MOST);
         if self.of.len() >= full_at && !self.of.contains_key(&key) {
@@ -151,7 +151,7 @@ impl Windows {
 }
 
 impl Window {
-    /// How many more there may be now; if none, when there may be one.
+    /// How many messages the window allows now; if none, when it allows the next one.
     fn room(
         &mut self,
         pace: Pace,
@@ -192,7 +192,7 @@ mod tests {
         DateTime::from_timestamp_millis(ms).unwrap()
     }
 
-    /// Per chat, per group and for the whole bot.
+    /// Limits apply per chat, per group and to the whole bot.
     /// Proves M4.
     #[test]
     fn each_window_takes_so_many() {
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(take(&ann, 3_000), Ok(()));
     }
 
-    /// What matters goes before drafts, and a parked chat has none.
+    /// Messages take precedence over drafts, and a parked chat gets no drafts.
     /// Proves M4.
     #[test]
     fn drafts_leave_room_for_answers() {
@@ -223,7 +223,7 @@ mod tests {
         assert!(drafts(36_000));
     }
 
-    /// What has no pace leaves no trace; what is over is thrown away in time.
+    /// Unlimited chats create no windows, and expired windows are removed.
     #[test]
     fn windows_do_not_pile_up() {
         let paces = Paces::default();
@@ -242,7 +242,7 @@ mod tests {
         assert!((3_000..=12_000).contains(&left), "three seconds of them count: {left}");
     }
 
-    /// How much the bot may send at once, so that no more is claimed.
+    /// The remaining capacity of the bot limits how many rows are claimed.
     /// Proves M4.
     #[test]
     fn the_bot_has_room_for_so_many() {

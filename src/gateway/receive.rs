@@ -1,4 +1,4 @@
-//! What a channel heard becomes events, before the platform may forget it.
+//! Turns updates of a channel into events, before they are acknowledged to the platform.
 
 use anyhow::{Result, anyhow};
 use channels::{
@@ -30,28 +30,34 @@ use crate::{
     texts::{self, Language},
 };
 
-/// Takes a channel's batches, in their order, and tells it which are safe.
+/// Receives the batches of a channel in order, and confirms each one once it is stored.
 pub async fn take_batches(gateway: Arc<Gateway>, channel: String, mut batches: Batches) {
     while let Some((batch, committed)) = batches.recv().await {
         let received = AssertUnwindSafe(receive(&gateway, &channel, batch)).catch_unwind().await;
         match received.unwrap_or_else(|_| Err(anyhow!("receiving panicked"))) {
-            // The channel has stopped listening; the platform delivers again, and we know it then.
+            // If the channel has stopped listening, the platform delivers the batch again, and the
+            // duplicate is recognised.
             Ok(()) => drop(committed.send(())),
             Err(problem) => {
                 let problem = format!("{problem:#}");
-                tracing::error!(channel.id = channel, problem, "not taken, will come again");
+                tracing::error!(
+                    channel.id = channel,
+                    problem,
+                    "could not store a batch; the platform will deliver it again"
+                );
             }
         }
     }
 }
 
-/// Stores a batch, then answers what wants a private answer. An update that cannot be stored is set
-/// aside and holds no other up; an error means that the database took nothing of what is left.
+/// Stores a batch, then sends any ephemeral replies. An update that cannot be stored is set aside
+/// so that it does not block the others. An error means that the database was unavailable and
+/// stored nothing of the rest.
 pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Result<()> {
     let Some(connected) = gateway.channels.get(channel) else {
-        anyhow::bail!("no channel is called `{channel}`");
+        anyhow::bail!("there is no channel `{channel}`");
     };
-    let desk = IntakeContext {
+    let context = IntakeContext {
         channel: channel.to_owned(),
         allow: connected.allow.clone(),
         manners: connected.manners.clone(),
@@ -62,88 +68,93 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
         owned: gateway.owned(),
         now: gateway.clock.now(),
     };
-    intake::store(gateway, desk, batch).await
+    intake::store(gateway, context, batch).await
 }
 
-/// An update, and what was read for it before the transaction that stores it.
+/// An update, and the data that was loaded for it before the transaction that stores it.
 #[derive(Clone)]
 pub(super) struct Prepared {
     pub incoming: Incoming,
-    /// The session that an edit is about.
+    /// The session that an edit refers to.
     pub folded: Option<Session>,
 }
 
-/// Stores one update; what to say to its sender alone.
+/// Stores one update. Returns an ephemeral reply to its sender, if there is one.
 pub(super) async fn take(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     prepared: &Prepared,
 ) -> Result<Option<Ephemeral>> {
     let incoming = &prepared.incoming;
     if let What::Unparsed { raw } = &incoming.what {
-        tracing::warn!(channel.id = desk.channel, delivery = incoming.key, "kept unparsed");
-        inbox::keep_unparsed(tx, &desk.channel, &incoming.key, raw, desk.now).await?;
+        tracing::warn!(
+            channel.id = context.channel,
+            delivery = incoming.key,
+            "stored an update that could not be parsed"
+        );
+        inbox::keep_unparsed(tx, &context.channel, &incoming.key, raw, context.now).await?;
         return Ok(None);
     }
-    if !inbox::first_seen(tx, &desk.channel, &incoming.key, desk.now).await? {
+    if !inbox::first_seen(tx, &context.channel, &incoming.key, context.now).await? {
         return Ok(None);
     }
     if let What::Moved { to } = &incoming.what {
         let chats = (incoming.place.chat.as_str(), to.as_str());
-        approvals::relocation::chat_moved(tx, &desk.channel, chats, desk.now).await?;
+        approvals::relocation::chat_moved(tx, &context.channel, chats, context.now).await?;
         return Ok(None);
     }
     if incoming.what == What::Expelled {
-        tracing::warn!(channel.id = desk.channel, "the bot was shown out of a chat");
-        approvals::relocation::expelled(tx, &desk.channel, &incoming.place, desk.now).await?;
+        tracing::warn!(channel.id = context.channel, "the bot was removed from a chat");
+        approvals::relocation::expelled(tx, &context.channel, &incoming.place, context.now).await?;
         return Ok(None);
     }
     match &incoming.person {
         Some(person) if !person.is_bot || crash::planted("bots") => {
-            take_from(tx, desk, prepared, person).await
+            take_from(tx, context, prepared, person).await
         }
-        // Channel posts, service messages and other bots do not talk to us.
+        // Channel posts, service messages and other bots are ignored.
         _ => Ok(None),
     }
 }
 
-/// Every kind of event passes the same gate.
+/// Handles an update of a person. Every kind of update passes the same access check.
 async fn take_from(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     prepared: &Prepared,
     person: &Person,
 ) -> Result<Option<Ephemeral>> {
     let Prepared { incoming, folded } = prepared;
-    let here = (desk.channel.as_str(), &desk.allow);
-    let role = people::role(tx, here, &desk.manners.roles, person).await?;
+    let here = (context.channel.as_str(), &context.allow);
+    let role = people::role(tx, here, &context.manners.roles, person).await?;
     let Some(role) = role.filter(|role| *role >= Role::Member) else {
-        return from_stranger(tx, desk, incoming, person).await;
+        return from_stranger(tx, context, incoming, person).await;
     };
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
-    let seat = desk.seat(&incoming.place, person);
+    let seat = context.seat(&incoming.place, person);
     match &incoming.what {
         What::Text { text, addressed: true, message, reply_to, files, album, foreign } => {
-            let conversation = journal::conversation(tx, &desk.channel, seat, desk.now).await?;
+            let conversation =
+                journal::conversation(tx, &context.channel, seat, context.now).await?;
             let language = language::spoken(tx, &conversation, person).await?;
             let group = incoming.place.kind == PlaceKind::Group;
             let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
             let typed =
                 TypedMessage { by: &by, roles, text, message, reply_to, role, group, language };
             let more = More { files, album: album.as_deref(), foreign: foreign.as_deref() };
-            say(tx, desk, &conversation, (typed, more)).await?;
+            record_message(tx, context, &conversation, (typed, more)).await?;
             Ok(None)
         }
         What::Edited { message, text, addressed: true } => {
-            let here = journal::find_conversation(tx, &desk.channel, seat).await?;
+            let here = journal::find_conversation(tx, &context.channel, seat).await?;
             if let Some(conversation) = here {
                 let edit = Edit { by, message, text, folded: folded.as_ref() };
-                approvals::edits::edited(tx, &conversation, edit, desk.now).await?;
+                approvals::edits::edited(tx, &conversation, edit, context.now).await?;
             }
             Ok(None)
         }
         What::Press { press, message, data, reason } => {
-            let (channel, reason) = (desk.channel.as_str(), reason.as_deref());
+            let (channel, reason) = (context.channel.as_str(), reason.as_deref());
             let pressed = Press { channel, place: &incoming.place, message, data, reason };
             let roles = person.roles.clone();
             let voter = Voter {
@@ -151,119 +162,123 @@ async fn take_from(
                 channel: channel.into(),
                 role: Some(role),
                 platform_roles: roles,
-                language: language::of_presser(tx, desk, incoming, person).await?,
+                language: language::of_presser(tx, context, incoming, person).await?,
             };
-            let text = approvals::press(tx, pressed, &voter, desk.now).await?;
+            let text = approvals::press(tx, pressed, &voter, context.now).await?;
             Ok(Some(toast(&incoming.place, press, text)))
         }
         What::Unsupported { content, .. } if incoming.place.kind == PlaceKind::Private => {
-            unsupported(tx, desk, incoming, person, content).await?;
+            unsupported(tx, context, incoming, person, content).await?;
             Ok(None)
         }
         other => {
-            tracing::debug!(channel.id = desk.channel, kind = ?std::mem::discriminant(other), "left");
+            tracing::debug!(
+                channel.id = context.channel, kind = ?std::mem::discriminant(other),
+                "ignored"
+            );
             Ok(None)
         }
     }
 }
 
-/// What came with a message.
+/// The attachments of a message.
 struct More<'a> {
     files: &'a [FileRef],
     album: Option<&'a str>,
-    /// Whose words stand in it besides the person's own.
+    /// The author of forwarded or quoted text in the message.
     foreign: Option<&'a str>,
 }
 
-async fn say(
+async fn record_message(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     conversation: &ConversationId,
     (typed, More { files, album, foreign }): (TypedMessage<'_>, More<'_>),
 ) -> Result<()> {
-    if files.is_empty() && commands::obey(tx, desk, conversation, &typed).await? {
+    if files.is_empty() && commands::obey(tx, context, conversation, &typed).await? {
         return Ok(());
     }
-    if desk.manners.queue == Queue::Interrupt && conversations::is_busy(tx, conversation).await? {
-        commands::stop(tx, desk, conversation, typed.by).await?;
+    if context.manners.queue == Queue::Interrupt && conversations::is_busy(tx, conversation).await?
+    {
+        commands::stop(tx, context, conversation, typed.by).await?;
     }
-    if !in_time(tx, desk, conversation, (&typed, album)).await? {
+    if !is_within_rate_limit(tx, context, conversation, (&typed, album)).await? {
         return Ok(());
     }
     let TypedMessage { by, text, message, .. } = typed;
     let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
-    let seq = journal::append(tx, conversation, &said, desk.now).await?;
+    let seq = journal::append(tx, conversation, &said, context.now).await?;
     if is_cut(text) {
         conversations::note_split(tx, conversation, seq).await?;
     }
     for file in files {
         let sent = Event::FileSent { message: message.to_owned(), file: file.clone() };
-        journal::append(tx, conversation, &sent, desk.now).await?;
+        journal::append(tx, conversation, &sent, context.now).await?;
     }
     if let Some(who) = foreign.filter(|_| !crash::planted("forwarded")) {
         let tainted = Event::Tainted { source: texts::words_of(who) };
-        journal::append(tx, conversation, &tainted, desk.now).await?;
+        journal::append(tx, conversation, &tainted, context.now).await?;
     }
     let more = album.is_some() || is_cut(text);
-    let wait = if more { desk.manners.settle } else { TimeDelta::zero() };
-    conversations::read_after(tx, conversation, wait, desk.now).await
+    let wait = if more { context.manners.settle } else { TimeDelta::zero() };
+    conversations::read_after(tx, conversation, wait, context.now).await
 }
 
-/// Whether its writer keeps to the pace; otherwise they are told, once. An album and what a client
-/// has cut count as one message: all of it is taken, or none.
-async fn in_time(
+/// Whether the author is within the rate limit; if not, they are told once. An album, or a long
+/// paste that a client has split, counts as one message and is accepted or rejected as a whole.
+async fn is_within_rate_limit(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     conversation: &ConversationId,
     (typed, album): (&TypedMessage<'_>, Option<&str>),
 ) -> Result<bool> {
-    let person = format!("{}/{}", desk.channel, typed.by.id);
+    let person = format!("{}/{}", context.channel, typed.by.id);
     let [taken, refused] =
         ["taken", "refused"].map(|end| album.map(|album| format!("album {end} {person} {album}")));
     if let (Some(taken), Some(refused)) = (&taken, &refused) {
-        if inbox::was_seen(tx, &desk.channel, taken).await? {
+        if inbox::was_seen(tx, &context.channel, taken).await? {
             return Ok(true);
         }
-        if inbox::was_seen(tx, &desk.channel, refused).await? {
+        if inbox::was_seen(tx, &context.channel, refused).await? {
             return Ok(false);
         }
-    } else if goes_on(tx, desk, conversation, typed.by).await? {
+    } else if continues_paste(tx, context, conversation, typed.by).await? {
         return Ok(true);
     }
-    let flow = usage::flood(tx, &person, desk.messages_per_minute, desk.now).await?;
+    let flow = usage::flood(tx, &person, context.messages_per_minute, context.now).await?;
     let kept = if flow == usage::Flow::Fine { taken } else { refused };
     if let Some(kept) = kept {
-        inbox::first_seen(tx, &desk.channel, &kept, desk.now).await?;
+        inbox::first_seen(tx, &context.channel, &kept, context.now).await?;
     }
     if let usage::Flow::Tell(wait) = flow {
         let markdown = (typed.words().too_fast)(wait.as_secs() + 1);
-        answer(tx, desk, conversation, (markdown, typed.answered())).await?;
+        answer(tx, context, conversation, (markdown, typed.answered())).await?;
     }
     Ok(flow == usage::Flow::Fine)
 }
 
-/// The parts of one paste that count as one message; what follows counts again.
+/// The number of parts of one paste that count as one message; further parts count again.
 const PARTS: usize = 8;
 
-/// Whether this follows so quickly upon what the client of the same person has cut that it is the
-/// rest of that.
-async fn goes_on(
+/// Whether this message follows so quickly after a part that the same person's client split off
+/// that it is the next part of the same paste.
+async fn continues_paste(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     conversation: &ConversationId,
     by: &Speaker,
 ) -> Result<bool> {
-    let mut next_at = desk.now;
+    let mut next_at = context.now;
     let lately = conversations::said_lately(tx, conversation, PARTS).await?;
     let parts = lately.into_iter().take_while(|(at, own, text)| {
-        let follows = own.id == by.id && is_cut(text) && next_at - *at <= desk.manners.settle;
+        let follows = own.id == by.id && is_cut(text) && next_at - *at <= context.manners.settle;
         next_at = *at;
         follows
     });
     Ok((1..PARTS).contains(&parts.count()))
 }
 
-/// Clients cut what is pasted at their platform's longest text; the rest follows.
+/// Clients split pasted text at the platform's longest message.
 const CUT_AT: usize = 4_000;
 
 fn is_cut(text: &str) -> bool {
@@ -272,21 +287,22 @@ fn is_cut(text: &str) -> bool {
 
 async fn unsupported(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     incoming: &Incoming,
     person: &Person,
     content: &str,
 ) -> Result<()> {
-    let conversation = journal::conversation(tx, &desk.channel, &incoming.place, desk.now).await?;
+    let conversation =
+        journal::conversation(tx, &context.channel, &incoming.place, context.now).await?;
     let markdown = language::spoken(tx, &conversation, person).await?.words().unsupported(content);
-    answer(tx, desk, &conversation, (markdown, None)).await
+    answer(tx, context, &conversation, (markdown, None)).await
 }
 
-/// In groups a stranger is not answered, nobody there has asked for it; but for a command of the
-/// platform's own kind, whose answer they alone see.
+/// Strangers get no reply in groups, except to a native platform command, whose reply only they
+/// see.
 async fn from_stranger(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     incoming: &Incoming,
     person: &Person,
 ) -> Result<Option<Ephemeral>> {
@@ -300,9 +316,14 @@ async fn from_stranger(
         What::Text { text, message, .. }
             if place.kind == PlaceKind::Private || is_platform_command(message) =>
         {
-            let markdown =
-                people::greet_stranger(tx, (&desk.channel, desk.owned), person, text, desk.now)
-                    .await?;
+            let markdown = people::greet_stranger(
+                tx,
+                (&context.channel, context.owned),
+                person,
+                text,
+                context.now,
+            )
+            .await?;
             let reply_to = is_platform_command(message).then(|| message.clone());
             let what = Outgoing::Text { markdown, reply_to };
             Ok(Some(Ephemeral { place: place.clone(), what }))

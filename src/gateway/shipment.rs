@@ -1,4 +1,4 @@
-//! A row of the outbox on its way to its channel.
+//! Builds the shipment for a row of the outbox.
 
 use channels::{Outgoing, Place, Receipt, SendError, Shipment};
 
@@ -16,12 +16,12 @@ pub(super) fn shipment(sending: &Sending, what: Outgoing) -> Shipment {
     }
 }
 
-/// What is wrong on our side does not stay so.
-pub(super) fn passing(problem: anyhow::Error) -> SendError {
+/// A problem on our side is treated as temporary.
+pub(super) fn temporary(problem: anyhow::Error) -> SendError {
     SendError::Retry { after: None, reason: format!("{problem:#}") }
 }
 
-/// Takes a message away again that must not stay.
+/// Deletes a message.
 pub(super) fn removal(place: Place, receipt: Receipt) -> Shipment {
     Shipment {
         key: uuid::Uuid::new_v4().simple().to_string(),

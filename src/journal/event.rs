@@ -1,4 +1,4 @@
-//! One fact of one conversation, in the past tense, never changed.
+//! Events: facts about one conversation, in the past tense, which never change.
 
 use channels::FileRef;
 use chrono::{DateTime, Utc};
@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 use super::ids::{ApprovalId, CallId, ConversationId, ScheduleId};
 
-/// The number of an event within its conversation: 1, 2, 3, …
+/// The number of an event within its conversation, starting at 1.
 pub type Seq = i64;
 
-/// A fact with its number and its time.
+/// An event with its number and time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub seq: Seq,
@@ -25,61 +25,61 @@ pub struct Entry {
 pub enum Event {
     /// A person wrote to the agent.
     Said { by: Speaker, text: String, message: String },
-    /// The model answered, having read everything up to `upto`. Its text, if any, went into the
+    /// The model answered, having read everything up to `upto`. Its text, if any, was put into the
     /// outbox in the same transaction.
     Replied { text: String, calls: Vec<Call>, upto: Seq, usage: Usage },
     /// A call that must not run twice is about to run.
     ToolStarted { call: CallId },
-    /// A call came to its end: done, failed, denied, withdrawn.
+    /// A call ended: done, failed, denied or withdrawn.
     ToolFinished { call: CallId, result: ToolResult },
-    /// A question was put to the people of the place.
+    /// An approval was requested from the people in the place.
     ApprovalAsked { approval: ApprovalId, call: CallId, digest: String, asks: Asks },
-    /// A question was answered; `by` is a person or the time.
+    /// An approval was decided, by a person or a timeout.
     ApprovalDecided { approval: ApprovalId, call: CallId, decision: Decision, by: Decider },
-    /// Somebody else's words came into the conversation: a page, a server's answer, a file.
+    /// Untrusted content entered the conversation: a web page, a server's response, a file.
     Tainted { source: String },
-    /// Tools whose schemas the prompt carries from here on.
+    /// The schemas of these tools are in the prompt from here on.
     ToolsEnabled { names: Vec<String> },
-    /// The person was told that a question is open, once for the messages up to `upto`.
+    /// The person was reminded of an open approval, once for the messages up to `upto`.
     Reminded { upto: Seq },
-    /// The person was told that this turn failed; `reference` is in the log.
+    /// The person was told that the turn failed; `reference` is in the log.
     Failed { reason: String, reference: String, upto: Seq },
-    /// `/stop`: everything open is withdrawn.
+    /// `/stop`: everything open was withdrawn.
     Stopped { by: Speaker },
-    /// `/new`: the dialogue starts afresh.
+    /// `/new`: the dialogue was restarted.
     Restarted { by: Speaker },
-    /// Everything up to `upto` is now told by `summary`.
+    /// Everything up to `upto` is replaced by `summary`.
     Compacted { upto: Seq, summary: String, usage: Usage },
-    /// With a message came a file, which the platform keeps until it is fetched.
+    /// A file came with a message. The platform keeps it until it is fetched.
     FileSent { message: String, file: FileRef },
-    /// It was fetched, and lies in the workspace under `path`.
+    /// The file was fetched and is in the workspace under `path`.
     FileTaken {
         file: Seq,
         path: String,
         attachment: Attachment,
-        /// What the model is shown of a picture.
+        /// The version of a picture that the model is shown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         view: Option<Attachment>,
     },
-    /// It will never be fetched: why, as the model is told.
+    /// The file will not be fetched; `reason` is what the model is told.
     FileLost { file: Seq, reason: String },
-    /// A person changed what they had written.
+    /// A person edited a message.
     Edited { by: Speaker, message: String, text: String },
-    /// `/model`: who thinks from here on.
+    /// `/model`: the model that is used from here on.
     ModelChosen { by: Speaker, model: String },
-    /// A task was due that somebody had scheduled.
+    /// A scheduled task was due.
     Ticked { schedule: ScheduleId, by: Speaker, text: String },
-    /// A webhook came in, on behalf of somebody; what it says are other people's words.
+    /// A webhook was received on behalf of a person. Its text is untrusted content.
     Pushed { hook: String, by: Speaker, text: String },
-    /// What the agent remembered when the dialogue began, as its prompts tell it from here on.
+    /// The agent's memory when the dialogue began, which is part of its prompts from here on.
     Remembered { text: String },
-    /// A hook was asked; what came of it stands here and in the event that it was about.
+    /// A hook was asked; its outcome is recorded here and in the event that it was about.
     Hooked { hook: String, on: Point, call: Option<CallId>, did: Did },
-    /// A call was given to sub-agents: conversations of their own, whose answers end it.
+    /// A call was delegated to sub-agents, whose conversations end it with their answers.
     Delegated { call: CallId, children: Vec<ConversationId> },
-    /// A call was answered by what an earlier one had given, and did not run.
+    /// A call was answered with the result of an earlier one, and did not run.
     Reused { call: CallId, from: CallId },
-    /// What another conversation of the family has read and used counts here too.
+    /// Taint and usage that another conversation of the same delegation passes on.
     Inherited(Heritage),
 }
 
@@ -107,15 +107,15 @@ pub struct Did {
     pub failed: Option<String>,
 }
 
-/// Who wrote.
+/// The author of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Speaker {
-    /// The platform's id; the only thing that identity rests on.
+    /// The platform's id, which alone establishes identity.
     pub id: String,
     pub name: String,
 }
 
-/// What the id of a visitor begins with.
+/// The prefix of a visitor's id.
 pub const VISITOR: &str = "visitor:";
 
 pub fn is_visitor(person: &str) -> bool {
@@ -123,7 +123,7 @@ pub fn is_visitor(person: &str) -> bool {
 }
 
 impl Speaker {
-    /// Whether they come from a page of another site: nobody has let them in, nobody knows them.
+    /// Whether this is a visitor from a page of another site, who is not authenticated.
     pub fn is_visitor(&self) -> bool {
         is_visitor(&self.id)
     }
@@ -132,37 +132,37 @@ impl Speaker {
 /// A tool call as the model made it, its arguments parsed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// Ours, unique for ever.
+    /// Assigned by us, globally unique.
     pub id: CallId,
-    /// The model's, which its provider wants to see again with the result.
+    /// The model's own id, which its provider expects back with the result.
     pub model_id: String,
     pub tool: String,
-    /// An object; or, where the model's JSON was broken, the text as a JSON string.
+    /// An object or, if the model's JSON was invalid, the text as a JSON string.
     pub arguments: Value,
 }
 
-/// What a question asks.
+/// What an approval asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asks {
-    /// May this call run?
+    /// Whether a call may run.
     Allow,
-    /// Its outcome is unknown: run it again, or go on without it?
+    /// Whether to run a call again whose outcome is unknown, or to continue without it.
     Retry,
-    /// It is under way, and its server wants to know something of a person.
+    /// An elicitation of a running call.
     Answer,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// This call, once. Also "retry".
+    /// Allow this call once. Also "retry".
     Once,
-    /// This call, and this tool for the rest of the conversation.
+    /// Allow this call, and this tool for the rest of the conversation.
     Conversation,
-    /// Not this call. Also "skip", and no answer.
+    /// Do not run this call. Also "skip", and declining an elicitation.
     Deny { reason: Option<String> },
-    /// What a person told a call under way.
+    /// A person's answer to an elicitation.
     Answer { text: String },
 }
 
@@ -170,13 +170,13 @@ pub enum Decision {
 #[serde(rename_all = "snake_case")]
 pub enum Decider {
     Person(Speaker),
-    /// Nobody, in time.
+    /// Nobody decided in time.
     Timeout,
-    /// Nobody could: the question could not be shown.
+    /// The approval could not be shown to anybody who may decide.
     Undeliverable,
 }
 
-/// How a question stands.
+/// The state of an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     Pending,
@@ -184,7 +184,7 @@ pub enum Status {
     Denied,
     Expired,
     Withdrawn,
-    /// The request that it was about was changed.
+    /// The request that led to it was edited.
     Superseded,
     /// It could not be shown to anybody who may decide.
     Undeliverable,
@@ -221,34 +221,34 @@ impl Status {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub outcome: Outcome,
-    /// What the model reads.
+    /// The text that the model reads.
     pub text: String,
-    /// Files that went to the person, through the outbox, in the same transaction.
+    /// Files that were sent to the person, through the outbox, in the same transaction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// Files that the agent has now seen, by their path in the workspace.
+    /// Files that the agent has now read, by path in the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Seen>,
-    /// Where other people's words in the text have come from, besides what the tool says of itself.
+    /// The sources of untrusted content in the text, besides the tool's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<String>,
-    /// Pictures that the model is shown, by their paths in the workspace.
+    /// Pictures that the model is shown, by path in the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub views: Vec<Attachment>,
-    /// What else there is to know of the call, for operators: no model reads it.
+    /// Further details of the call for operators, which no model reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
-    /// What it has cost, in millionths of a currency unit.
+    /// The cost, in millionths of a currency unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
-    /// What models were asked for it, by their ids.
+    /// The usage of models that the call asked, by model id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<String, Usage>,
     pub took_ms: u64,
 }
 
 impl ToolResult {
-    /// One that says this, and nothing else.
+    /// A result with this text and nothing else.
     pub fn text(outcome: Outcome, text: String) -> Self {
         Self {
             outcome,
@@ -270,9 +270,9 @@ impl ToolResult {
 pub enum Outcome {
     Done,
     Failed,
-    /// A person, the policy or the time said no.
+    /// Denied by a person, the policy or a timeout.
     Denied,
-    /// The person stopped the turn, or started afresh, before the call had ended.
+    /// A person stopped the turn or restarted the dialogue before the call had ended.
     Withdrawn,
 }
 
@@ -282,18 +282,18 @@ pub struct Attachment {
     pub name: String,
     pub media_type: String,
     pub size_bytes: u64,
-    /// SHA-256 of its bytes, in hex.
+    /// The SHA-256 of the contents, in hex.
     pub digest: String,
 }
 
-/// A file as the agent last saw it.
+/// A file as the agent last read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     pub path: String,
     pub digest: String,
 }
 
-/// Tokens, as the provider counted them.
+/// Token counts, as reported by the provider.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     pub input_tokens: u64,
@@ -302,19 +302,19 @@ pub struct Usage {
     pub cached_tokens: u64,
 }
 
-/// What one conversation has read and used, which counts for another of its family too.
+/// The taint and usage that one conversation passes to another of the same delegation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Heritage {
-    /// Where other people's words have come from.
+    /// The sources of untrusted content.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taint: Vec<String>,
-    /// Files of the common workspace in which such words may stand.
+    /// Files of the shared workspace that may contain untrusted content.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<String>,
-    /// Only downwards: who has joined in, besides the one who asked.
+    /// Passed down only: people who took part besides the requester.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Speaker>,
-    /// Only upwards: what a sub-agent's turn has cost is a part of the turn that it was for.
+    /// Passed up only: the tokens of a sub-agent count towards the turn that it worked for.
     pub tokens: u64,
 }

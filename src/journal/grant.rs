@@ -1,7 +1,7 @@
-//! What holds beyond one conversation: leave that people have given for longer, and the halt.
+//! State that applies beyond one conversation: grants, and the halt.
 //!
-//! It is no event and is not folded: the worker reads it again each time calls are judged, so that
-//! what is revoked or halted is so at once.
+//! It is not an event and not part of the fold. The worker reads it each time calls are judged, so
+//! that a revocation or a halt takes effect immediately.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -10,36 +10,36 @@ use super::{event::Speaker, ids::GrantId};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Standing {
-    /// No tool may run.
+    /// Whether all tools are stopped.
     pub halted: bool,
-    /// Leave that holds for whom the agent acts, in this conversation, now.
+    /// The grants that currently apply to the requester and this conversation.
     pub grants: Vec<Grant>,
 }
 
-/// Leave for calls to come.
+/// A permission for later calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     pub id: GrantId,
     pub tool: String,
     pub covers: Covers,
     pub scope: Scope,
-    /// The person (`channel/id`) or the conversation that it is for; empty for all.
+    /// The person (`channel/id`) or the conversation that it is for; empty for everybody.
     pub owner: String,
     pub given_by: Speaker,
     pub expires_at: DateTime<Utc>,
-    /// `None`: as often as wanted.
+    /// `None` means unlimited.
     pub uses_left: Option<i64>,
 }
 
-/// Which calls of the tool, by what they act upon.
+/// Which calls of the tool a grant covers, by their subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Covers {
-    /// All of them: the tool does not say what it acts upon.
+    /// All calls, because the tool declares no subject.
     Everything,
     /// Paths below this folder.
     Below(String),
-    /// Exactly this.
+    /// Exactly this subject.
     Exactly(String),
     /// Addresses of this origin, as `https://host`.
     Origin(String),
@@ -47,7 +47,7 @@ pub enum Covers {
     Command(Vec<String>),
 }
 
-/// Whose calls.
+/// Whose calls a grant covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {

@@ -1,4 +1,4 @@
-//! Ids as types, so that one is never taken for another.
+//! Ids as newtypes, so that they cannot be confused.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -11,7 +11,7 @@ macro_rules! id {
         pub struct $name(pub String);
 
         impl $name {
-            /// A new one, that sorts after all that were made before it.
+            /// Creates an id that sorts after all earlier ones.
             pub fn new() -> Self {
                 Self(uuid::Uuid::now_v7().simple().to_string())
             }
@@ -42,23 +42,23 @@ macro_rules! id {
 }
 
 id!(
-    /// A dialogue of one place with one bot account.
+    /// The dialogue of one place with one bot account.
     ConversationId
 );
 id!(
-    /// A call of a tool, made by us: the model's own ids are not unique enough to act on.
+    /// A tool call. Assigned by us, because the model's own ids are not unique enough to act on.
     CallId
 );
 id!(
-    /// A question put to a person.
+    /// An approval.
     ApprovalId
 );
 id!(
-    /// Leave that a person has given for calls to come.
+    /// A grant.
     GrantId
 );
 id!(
-    /// Something that is to happen later.
+    /// A schedule.
     ScheduleId
 );
 id!(
@@ -66,6 +66,6 @@ id!(
     OutboxId
 );
 id!(
-    /// One process, from its start to its end.
+    /// One process, from start to exit.
     NodeId
 );

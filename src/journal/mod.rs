@@ -1,14 +1,14 @@
-//! Says what happened: plain data, no I/O.
+//! Records what happened: plain data without I/O.
 //!
-//! - [`event`]: one fact of one conversation
-//! - [`session`]: the present, folded from the facts
+//! - [`event`]: one fact about one conversation
+//! - [`session`]: the current state, folded from the events
 //!   - [`session::messages`]: files and edits of messages
-//!   - [`session::delegation`]: agents that work for one another
-//!   - [`session::result_cache`]: results that are used once more
-//! - [`snapshot`]: sessions as text, so that a fold need not begin at the first event
-//! - [`grant`]: what holds beyond one conversation
-//! - [`ids`]: ids as types
-//! - [`role`]: what somebody may do
+//!   - [`session::delegation`]: waiting for people and sub-agents
+//!   - [`session::result_cache`]: reuse of earlier results
+//! - [`snapshot`]: serialised sessions, so that a fold need not begin at the first event
+//! - [`grant`]: state that applies beyond one conversation
+//! - [`ids`]: ids as newtypes
+//! - [`role`]: the roles of people
 
 pub mod event;
 pub mod grant;

@@ -1,24 +1,24 @@
-//! What somebody may do, from least to most.
+//! The roles of people, in ascending order.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Each may do what those before it may.
+/// Each role includes those before it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, ToSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Reads along; the bot does not listen to them.
+    /// Can read, but not talk to the bot.
     Viewer,
-    /// Talks to the bot.
+    /// Can talk to the bot.
     Member,
-    /// Decides questions that others have caused.
+    /// Can also decide approvals of others.
     Approver,
-    /// Steers: chooses models, sees what goes on.
+    /// Can also operate the gateway: choose models, watch activity.
     Operator,
-    /// Everything.
+    /// Can do everything.
     Owner,
 }
 

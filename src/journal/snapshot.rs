@@ -1,16 +1,16 @@
-//! Sessions as text, so that a fold need not begin at the first event.
+//! Serialises sessions, so that a fold need not begin at the first event.
 
 use super::session::Session;
 
-/// The version of the fold. Raise it whenever the same events yield another session, or a session is
-/// written in another way: snapshots of other versions are ignored.
+/// The version of the fold. Increase it whenever the same events yield a different session, or the
+/// serialisation changes: snapshots of other versions are ignored.
 pub const VERSION: i64 = 1;
 
-/// A larger session is folded again each time; compaction keeps sessions far below it.
+/// Larger sessions are folded again each time; compaction keeps sessions far below this size.
 const LONGEST_BYTES: usize = 8 * 1024 * 1024;
 
-/// The session as text; `None` if it is too large, or would not be read back as exactly the same
-/// (numbers of arguments need not be, and approvals are bound to them).
+/// Serialises a session. `None` if it is too large, or would not be read back exactly
+/// (floating-point arguments may change, and approvals are bound to them).
 pub fn written(session: &Session) -> Option<String> {
     let text = serde_json::to_string(session).ok()?;
     let mut again = read(&text).filter(|_| text.len() <= LONGEST_BYTES)?;
@@ -18,7 +18,7 @@ pub fn written(session: &Session) -> Option<String> {
     (again == *session).then_some(text)
 }
 
-/// The session that was written so.
+/// Deserialises a session.
 pub fn read(text: &str) -> Option<Session> {
     serde_json::from_str(text).ok()
 }
@@ -32,7 +32,7 @@ mod tests {
     use sha2::{Digest as _, Sha256};
     use std::collections::BTreeSet;
 
-    /// What the fixed journal folds into, by version. Entries are only ever added.
+    /// The digest of the fixed journal's fold, by version. Entries are only ever added.
     const DIGESTS: &[(i64, &str)] =
         &[(1, "94d485f51cec1ffa4513ee24a0d03176f1a614b284a85ec0ce5e07d50ba8bc7c")];
 
@@ -90,7 +90,7 @@ mod tests {
         events.into_iter().zip(1..).map(|(event, seq)| Entry { seq, at: at(seq), event }).collect()
     }
 
-    /// Every event has a name here: a new kind belongs into the fixed journal.
+    /// Every event has a name here, so a new kind has to be added to the fixed journal.
     fn kind(event: &Event) -> &'static str {
         match event {
             Event::Said { .. } => "said",
@@ -122,7 +122,7 @@ mod tests {
     }
     const KINDS: usize = 25;
 
-    /// A fold that yields something else for the same events must not take up old snapshots.
+    /// If the fold of the same events changes, old snapshots must not be used.
     #[test]
     fn a_change_of_the_fold_raises_the_version() {
         let entries = entries();

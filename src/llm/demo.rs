@@ -1,5 +1,5 @@
-//! The demo model: rules that stand in for an AI, so that everything else can be tried without a
-//! key. It knows nothing but the prompt, and says in every answer what it is.
+//! The demo model: rules instead of an AI, so that everything else can be tried without a key. It
+//! knows only the prompt, and says in every answer what it is.
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Stands below every answer.
+/// Appended to every answer.
 pub const LABEL: &str = "— demo model: a rule-based stand-in, not an AI. Set OPENAI_API_KEY, \
                          ANTHROPIC_API_KEY, GEMINI_API_KEY or OLLAMA_HOST for a real one.";
 
@@ -67,11 +67,11 @@ enum Answer {
     Call(&'static str, Value),
 }
 
-/// The turn so far: what was asked last, and what came of the calls since.
+/// The current turn: the last message, and the calls since then.
 struct Turn<'a> {
     asked: &'a str,
     done: Vec<(&'a Call, &'a str)>,
-    /// Results of an earlier turn that nobody has spoken of yet.
+    /// Results of an earlier turn that have not been reported yet.
     untold: Vec<(&'a Call, &'a str)>,
 }
 
@@ -111,7 +111,7 @@ fn answer(prompt: &Prompt) -> Answer {
     }
 }
 
-/// The first step towards a wish.
+/// The first step of a request.
 fn begin(prompt: &Prompt, wish: &Wish) -> Answer {
     match wish {
         Wish::Hello => Answer::Say(format!("Hello! {HELP}")),
@@ -149,7 +149,7 @@ fn begin(prompt: &Prompt, wish: &Wish) -> Answer {
     }
 }
 
-/// Calls the tool; enables it first where it only stands in the directory.
+/// Calls the tool; enables it first if it is only in the tool listing.
 fn want(prompt: &Prompt, tool: &'static str, arguments: Value) -> Answer {
     if prompt.tools.iter().any(|t| t.name == tool) {
         return Answer::Call(tool, arguments);
@@ -162,12 +162,12 @@ fn want(prompt: &Prompt, tool: &'static str, arguments: Value) -> Answer {
     Answer::Say(format!("For that I need the tool `{tool}`, which I do not have here."))
 }
 
-/// Whether the directory speaks of the tool, and not of one whose name is longer.
+/// Whether the listing contains the tool, and not one with a longer name.
 fn names(directory: &str, tool: &str) -> bool {
     directory.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == tool)
 }
 
-/// The next step, now that a call has come to its end.
+/// The next step after a call has ended.
 fn go_on(prompt: &Prompt, wish: &Wish, call: &Call, result: &str) -> Answer {
     let done = Outcome::of(call, result) == Outcome::Done;
     match (call.tool.as_str(), wish) {
@@ -180,7 +180,7 @@ fn go_on(prompt: &Prompt, wish: &Wish, call: &Call, result: &str) -> Answer {
     }
 }
 
-/// A sentence about what came of a call.
+/// Describes the result of a call.
 fn told(call: &Call, result: &str) -> String {
     match Outcome::of(call, result) {
         Outcome::Denied => {
@@ -210,7 +210,7 @@ fn told_done(call: &Call, result: &str) -> String {
     }
 }
 
-/// File tools answer with a line of JSON, and what they read below it.
+/// File tools return a line of JSON, followed by the contents.
 fn receipt(result: &str) -> Option<(Value, &str)> {
     let (first, rest) = result.split_once('\n').unwrap_or((result, ""));
     let about: Value = serde_json::from_str(first).ok()?;
@@ -234,8 +234,8 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// The prompt tells outcomes in words only. What the call itself said (a path, a text) is left
-    /// out, so that a note about a denied request does not read as a denial.
+    /// The prompt contains outcomes only as text. What the call itself contained (a path, a text)
+    /// is ignored, so that a note about a denied request is not mistaken for a denial.
     fn of(call: &Call, result: &str) -> Self {
         const FILES: [&str; 4] = ["read_file", "list_dir", "write_file", "apply_patch"];
         const FAILED: [&str; 14] = [
@@ -269,7 +269,7 @@ impl Outcome {
     }
 }
 
-/// How the result begins, without the words of the call.
+/// The beginning of the result, without text from the call.
 fn words(call: &Call, result: &str) -> String {
     let mut words: String = result.chars().take(200).collect::<String>().to_lowercase();
     let said = call.arguments.as_object().into_iter().flatten().filter_map(|(_, v)| v.as_str());
@@ -279,7 +279,7 @@ fn words(call: &Call, result: &str) -> String {
     words.trim_start_matches(|c: char| !c.is_alphabetic()).to_owned()
 }
 
-/// What the person asked for so far: all that rules can say about a dialogue.
+/// What the person has asked for so far, which is all that rules can summarise.
 fn summary(prompt: &Prompt) -> String {
     let mut wishes = Vec::new();
     for message in &prompt.messages {
@@ -311,7 +311,7 @@ fn longest_run(text: &str, letter: char) -> usize {
     text.split(|c| c != letter).map(str::len).max().unwrap_or(0)
 }
 
-/// A name for a file: `Bees & honey` → `bees-honey`.
+/// A file name: `Bees & honey` → `bees-honey`.
 fn slug(text: &str) -> String {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
@@ -325,7 +325,7 @@ fn call(tool: &str, arguments: Value) -> Call {
     Call { model_id: id.as_str().to_owned(), id, tool: tool.to_owned(), arguments }
 }
 
-/// By words, as a model streams.
+/// Splits into words, as a model streams them.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -342,7 +342,7 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// About four letters make a token.
+/// About four letters per token.
 fn usage(prompt: &Prompt, text: &str) -> Usage {
     let said: usize = prompt
         .messages

@@ -1,4 +1,4 @@
-//! The documents that the demo model composes: true to the format, empty of knowledge.
+//! The documents of the demo model: valid in form, without knowledge.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -9,7 +9,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// By the words that people use.
+    /// The format for a word that people use.
     pub(super) fn of(word: &str) -> Option<Self> {
         match word.to_lowercase().as_str() {
             "pdf" => Some(Self::Pdf),
@@ -41,7 +41,7 @@ impl Format {
     }
 }
 
-/// Markdown about the topic, in the shape that the format wants.
+/// Markdown about the topic, structured for the format.
 pub(super) fn compose(topic: &str, format: Format) -> String {
     let topic = topic.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = capitalised(&topic);
@@ -61,7 +61,7 @@ fn capitalised(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Fit for a cell of a table.
+/// Escapes text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "/")
 }

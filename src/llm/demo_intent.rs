@@ -1,4 +1,4 @@
-//! What a person asks of the demo model, read by rules.
+//! Recognises what a person asks of the demo model.
 
 use regex::{Captures, Regex};
 use std::{borrow::Cow, sync::LazyLock};
@@ -24,8 +24,7 @@ pub(super) enum Wish {
 }
 
 impl Wish {
-    /// Without tools there is nothing to do but to talk: then a text that speaks of a summary
-    /// asks for one.
+    /// Without tools the model can only talk, so a text that mentions a summary requests one.
     pub(super) fn read(text: &str, only_talk: bool) -> Self {
         if only_talk && text.to_lowercase().contains("summar") {
             return Self::Summary;
@@ -40,12 +39,12 @@ impl Wish {
     }
 }
 
-/// In a group each message begins with the name of who wrote it, as in `[Ann]: help`.
+/// In a group each message begins with the name of its author, as in `[Ann]: help`.
 fn without_author(text: &str) -> &str {
     text.strip_prefix('[').and_then(|t| t.split_once("]: ")).map_or(text, |(_, said)| said)
 }
 
-/// What the web chat offers to begin with, in any language, with whatever follows it.
+/// Translates the suggestions of the web chat, which may be followed by more text.
 fn in_english(text: &str) -> Cow<'_, str> {
     let starts = |language: Language| {
         let page = &language.words().page;
@@ -62,7 +61,7 @@ fn in_english(text: &str) -> Cow<'_, str> {
 
 type Rule = (Regex, fn(&Captures<'_>) -> Wish);
 
-/// The first that fits wins.
+/// The first match wins.
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let rule = |pattern: &str, wish: fn(&Captures<'_>) -> Wish| {
         let pattern =
@@ -151,7 +150,7 @@ fn path(text: &str) -> String {
     bare(text.trim_end_matches(['!', '?', ',', ';', '.']))
 }
 
-/// The zone of a city or a zone's name; else UTC.
+/// The time zone of a city, or a zone's name; otherwise UTC.
 fn zone(place: &str) -> String {
     let place = place.trim().trim_end_matches('?').trim().replace(' ', "_").to_lowercase();
     let is_it = |zone: &&chrono_tz::Tz| {

@@ -30,7 +30,7 @@ impl Talk {
         self.replies().await
     }
 
-    /// The last call came to its end with this result.
+    /// Appends the result of the last call.
     async fn result(&mut self, text: &str) -> Reply {
         let call = self.last_call();
         self.0.messages.push(Message::Tool { call, text: text.into() });

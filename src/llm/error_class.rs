@@ -1,7 +1,8 @@
-//! What a vendor's error means for the caller: again, shorter, or not at all.
+//! Classifies errors of a provider by what the caller does next: retry, shorten the prompt, or give
+//! up.
 //!
-//! The sentences may reach a person and the log, so they are made here: the client's own texts
-//! can hold the whole request, and a vendor's can hold the key.
+//! The messages may be shown to a person and logged, so they are written here: the client's own
+//! texts can contain the whole request, and a provider's can contain the key.
 
 use chrono::DateTime;
 use genai::webc::StreamTimeout;
@@ -26,14 +27,16 @@ pub(super) fn classify(error: &genai::Error, config: &ModelConfig) -> ModelError
         E::WebStream { error, .. } => broken(error.as_ref(), config),
         E::ChatResponse { body, .. } => in_the_stream(body, config),
         E::StreamParse { .. } | E::JsonValueExt(_) | E::SerdeJson(_) => again(format!(
-            "{} answered something that is not understood: if it lasts, check `provider` and \
-             `base_url`",
+            "the response of {} is not valid: if this persists, check `provider` and `base_url`",
             config.name()
         )),
         E::RequiresApiKey { .. } | E::NoAuthData { .. } | E::NoAuthResolver { .. } => {
             rejected(format!("{} needs a key: set {}", config.name(), config.key_hint()))
         }
-        _ => rejected(format!("{} cannot be asked this way: check `provider`", config.name())),
+        _ => rejected(format!(
+            "{} does not support this kind of authentication: check `provider`",
+            config.name()
+        )),
     }
 }
 
@@ -51,7 +54,7 @@ fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
     }
     match status {
         429 if out_of_credit(answer.body) => rejected(format!(
-            "{name}: the account has no credit left: look into the plan behind {}",
+            "{name}: the account has no credit left: check the plan behind {}",
             config.key_hint()
         )),
         408 | 409 | 425 | 429 | 500..=599 => ModelError::Retry {
@@ -59,7 +62,7 @@ fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
             reason: format!("{name} is overloaded or down ({status})"),
         },
         401 | 403 => no_key(status, config),
-        // Gemini's way to say it.
+        // Gemini's error for an invalid key.
         400 if answer.body.contains("API_KEY_INVALID") || answer.body.contains("API key") => {
             no_key(status, config)
         }
@@ -70,20 +73,19 @@ fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
             config.id
         )),
         300..=399 => rejected(format!(
-            "{} sends elsewhere ({status}): check `base_url` of the model `{}`",
+            "{} redirects ({status}): check `base_url` of the model `{}`",
             config.host(),
             config.id
         )),
         _ => rejected(format!(
-            "{name} does not take the request ({status}): check `model` and its options. It says: \
-             {said}"
+            "{name} rejects the request ({status}): check `model` and its options. It says: {said}"
         )),
     }
 }
 
 fn no_key(status: u16, config: &ModelConfig) -> ModelError {
     rejected(format!(
-        "{} does not accept the key ({status}): check {}, and that it may use {}",
+        "{} rejects the key ({status}): check {}, and that it has access to {}",
         config.host(),
         config.key_hint(),
         config.model
@@ -96,7 +98,7 @@ fn unsent(error: &genai::webc::Error, config: &ModelConfig) -> ModelError {
             refused(&Answer { status: *status, body, headers }, config)
         }
         genai::webc::Error::Reqwest(error) => unreached(error, config),
-        _ => again(format!("{} answered something that is not understood", config.name())),
+        _ => again(format!("the response of {} is not valid", config.name())),
     }
 }
 
@@ -112,16 +114,16 @@ fn broken(
     }
     match error.downcast_ref::<StreamTimeout>() {
         Some(StreamTimeout::Headers) => again(format!(
-            "{} did not begin to answer within {} s",
+            "{} did not start answering within {} s",
             config.name(),
             config.timeouts.headers.as_secs()
         )),
         Some(StreamTimeout::Read) => again(format!(
-            "{} fell silent for {} s in the middle of its answer",
+            "{} stopped sending for {} s in the middle of its answer",
             config.name(),
             config.timeouts.read.as_secs()
         )),
-        None => again(format!("the answer of {} broke off", config.name())),
+        None => again(format!("the answer of {} was cut off", config.name())),
     }
 }
 
@@ -140,10 +142,10 @@ fn unreached(error: &reqwest::Error, config: &ModelConfig) -> ModelError {
             config.id
         ));
     }
-    again(format!("the connection to {} broke off", config.host()))
+    again(format!("the connection to {} was lost", config.host()))
 }
 
-/// An error that came as an event, after the answer had begun with 200.
+/// An error that arrived as an event, after the response had begun with 200.
 fn in_the_stream(body: &Value, config: &ModelConfig) -> ModelError {
     let text = body.to_string();
     let said = quote(&text, config);
@@ -153,11 +155,11 @@ fn in_the_stream(body: &Value, config: &ModelConfig) -> ModelError {
     } else if out_of_credit(&text) {
         rejected(format!("{name}: the account has no credit left"))
     } else if text.contains("authentication_error") || text.contains("permission_error") {
-        rejected(format!("{name} does not accept the key: check {}", config.key_hint()))
+        rejected(format!("{name} rejects the key: check {}", config.key_hint()))
     } else if text.contains("invalid_request_error") || text.contains("not_found_error") {
-        rejected(format!("{name} does not take the request. It says: {said}"))
+        rejected(format!("{name} rejects the request. It says: {said}"))
     } else {
-        again(format!("{name} broke off with an error of its own"))
+        again(format!("{name} aborted the answer with an error"))
     }
 }
 
@@ -169,7 +171,7 @@ fn rejected(reason: String) -> ModelError {
     ModelError::Rejected(reason)
 }
 
-/// No vendor has a status of its own for this, and the codes differ: so by their words.
+/// Providers have no common status for this and the codes differ, so it is recognised by the text.
 fn too_long(body: &str) -> bool {
     const SIGNS: [&str; 11] = [
         "context_length_exceeded",
@@ -192,8 +194,8 @@ fn out_of_credit(body: &str) -> bool {
     ["insufficient_quota", "billing_error", "credit balance"].iter().any(|s| body.contains(s))
 }
 
-/// Seconds, milliseconds, or a date: which is read against the server's own `Date`, since this
-/// place knows no clock.
+/// Seconds, milliseconds, or a date, which is compared with the server's own `Date`, since there is
+/// no clock here.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).map(str::trim);
     let number = |name: &str| text(name).and_then(|t| t.parse::<f64>().ok());
@@ -208,7 +210,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some((until - now).to_std().unwrap_or_default())
 }
 
-/// The vendor's own sentence, short, without the key.
+/// The provider's message, shortened and without the key.
 fn quote(body: &str, config: &ModelConfig) -> String {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
     let places = ["/error/message", "/0/error/message", "/message", "/error"];

@@ -1,4 +1,4 @@
-//! The next model in the list, where one does not answer.
+//! Uses the next model in the list if one does not answer.
 
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::{Model, ModelError, OnText, Reply};
 use crate::agent::prompt::Prompt;
 
-/// The first model, or the next one after [`ModelError::Rejected`] or [`ModelError::Retry`] (so put
-/// [`super::retry::Retrying`] inside). A prompt that is too long is the caller's to shorten.
+/// Uses the first model, or the next one after [`ModelError::Rejected`] or [`ModelError::Retry`]
+/// (so put [`super::retry::Retrying`] inside). A prompt that is too long has to be shortened by the
+/// caller.
 pub struct Failover {
     first: Arc<dyn Model>,
     others: Vec<Arc<dyn Model>>,
@@ -25,7 +26,7 @@ impl Model for Failover {
         self.first.id()
     }
 
-    /// Each that does not is given lines in the place of pictures.
+    /// Models that do not support images get lines of text instead.
     fn sees(&self) -> bool {
         self.first.sees() || self.others.iter().any(|model| model.sees())
     }
@@ -36,7 +37,7 @@ impl Model for Failover {
             match &answer {
                 Ok(_) | Err(ModelError::TooLong(_)) => break,
                 Err(error) => {
-                    tracing::warn!(model.id = model.id(), %error, "the next model is asked");
+                    tracing::warn!(model.id = model.id(), %error, "falling back to the next model");
                 }
             }
             on_text("");

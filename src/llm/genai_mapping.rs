@@ -1,4 +1,4 @@
-//! Our prompt as a vendor's request, and a vendor's answer as our reply.
+//! Maps our prompt to a provider's request, and its response to our reply.
 
 use genai::chat::{
     Binary, BinarySource, CacheControl, ChatMessage, ChatRequest, ContentPart, MessageContent,
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The whole request. Only Anthropic is told what to cache; the others find out by themselves.
+/// The whole request. Only Anthropic needs cache markers; the others cache automatically.
 pub(super) fn request(prompt: &Prompt, provider: Provider) -> ChatRequest {
     let caching = provider == Provider::Anthropic;
     let mut all = Vec::new();
@@ -42,8 +42,8 @@ fn cached_if(caching: bool, message: ChatMessage) -> ChatMessage {
     message.with_options(MessageOptions::default().with_cache_control(CacheControl::Ephemeral))
 }
 
-/// What a tool does may be told to OpenAI, and what speaks its language, in so many characters: it
-/// refuses a request with more, whosever tool it is.
+/// The maximum length of a tool's description for OpenAI and compatible servers, which reject a
+/// request with a longer one.
 const OPENAI_DESCRIPTION_CHARS: usize = 1024;
 
 fn tools(schemas: &[ToolSchema], provider: Provider) -> Vec<Tool> {
@@ -58,18 +58,19 @@ fn tools(schemas: &[ToolSchema], provider: Provider) -> Vec<Tool> {
     schemas.iter().enumerate().map(tool).collect()
 }
 
-/// Where it is too long, its beginning, to the end of a word.
+/// Truncates at the end of a word.
 fn cut(text: &str, most: usize) -> &str {
     let Some((end, _)) = text.char_indices().nth(most) else { return text };
     text[..end].rsplit_once(char::is_whitespace).map_or(&text[..end], |(begin, _)| begin)
 }
 
-/// Results that follow one another belong to one message: Anthropic takes them no other way. To
-/// Ollama each goes alone: of several in one message the client sends the last only.
+/// Combines consecutive results into one message, as Anthropic requires. For Ollama each is a
+/// separate message, because the client sends only the last of several.
 fn messages(messages: &[Message], provider: Provider) -> Vec<ChatMessage> {
     let mut all = Vec::new();
     if !matches!(messages.first(), Some(Message::User { .. }) | None) {
-        // A dialogue whose beginning was left out; some vendors want the user to begin.
+        // The beginning of the dialogue was left out, and some providers require that the user
+        // begins.
         all.push(ChatMessage::user("(The dialogue goes on.)"));
     }
     let mut results = Vec::new();
@@ -100,7 +101,7 @@ fn flush(results: &mut Vec<ToolResponse>, all: &mut Vec<ChatMessage>) {
     }
 }
 
-/// A message of its own on every wire: results of tools carry none on some.
+/// A separate message for all providers, because tool results cannot contain images everywhere.
 fn picture(picture: &Picture) -> ChatMessage {
     let mut parts = vec![ContentPart::from_text(picture.line())];
     if let Some(base64) = &picture.base64 {
@@ -128,7 +129,7 @@ fn tool_call(call: &Call, provider: Provider) -> ToolCall {
         fn_name: tool_name(&call.tool),
         fn_arguments: match &call.arguments {
             Value::Object(_) => call.arguments.clone(),
-            // Vendors take objects only, and the model should see what it did wrong.
+            // Providers accept objects only, and the model should see its mistake.
             Value::String(raw) => json!({ "malformed_arguments": raw }),
             other => json!({ "malformed_arguments": other.to_string() }),
         },
@@ -141,7 +142,7 @@ fn result(call: &Call, text: &str, provider: Provider) -> ToolResponse {
         .with_fn_name(tool_name(&call.tool))
 }
 
-/// A name that the model made up must not make the vendor refuse the whole conversation.
+/// A name that the model made up must not make the provider reject the whole conversation.
 fn tool_name(name: &str) -> String {
     let name: String = name.chars().take(64).map(allowed).collect();
     if name.is_empty() { "unknown".to_owned() } else { name }
@@ -151,8 +152,8 @@ fn allowed(c: char) -> char {
     if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }
 }
 
-/// What a vendor wants to see again with a call: its id and, from Gemini, the signatures of the
-/// thoughts that led to it. Both together are kept as `Call::model_id`.
+/// What a provider expects back with a call: its id and, for Gemini, the thought signatures. Both
+/// are stored as `Call::model_id`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Mark {
     id: String,
@@ -160,7 +161,8 @@ struct Mark {
 }
 
 impl Mark {
-    /// Another vendor than the one that made the call gets our id where it would refuse theirs.
+    /// A different provider than the one that made the call gets our id where it would reject the
+    /// original.
     fn of(call: &Call, provider: Provider) -> Self {
         let theirs = Self::read(&call.model_id);
         if provider == Provider::Gemini {
@@ -176,7 +178,7 @@ impl Mark {
         whole.flatten().unwrap_or_else(|| Self { id: model_id.to_owned(), signatures: None })
     }
 
-    /// Some servers number the calls of each answer from nought: such an id would come again.
+    /// Some servers number the calls of each answer from 0, so such an id would repeat.
     fn take(id: &CallId, theirs: String, signatures: Option<Vec<String>>) -> String {
         let id = if theirs.len() < 9 { id.as_str().to_owned() } else { theirs };
         match signatures {
@@ -186,7 +188,7 @@ impl Mark {
     }
 }
 
-/// The answer, if it is one.
+/// The reply, if the response is valid.
 pub(super) fn reply(end: StreamEnd, limit: u32) -> Result<Reply, ModelError> {
     let usage = usage(&end);
     let stop = end.captured_stop_reason.clone();
@@ -196,16 +198,16 @@ pub(super) fn reply(end: StreamEnd, limit: u32) -> Result<Reply, ModelError> {
     let empty = text.trim().is_empty() && calls.is_empty();
     match stop {
         Some(StopReason::ContentFilter(_)) if empty => {
-            let why = "the vendor's content filter kept the answer back: ask in other words";
+            let why = "the provider's content filter blocked the answer: rephrase the request";
             return Err(ModelError::Rejected(why.to_owned()));
         }
         Some(StopReason::MaxTokens(why)) if empty && why.contains("context_window") => {
-            return Err(ModelError::TooLong("nothing is left of the context window".to_owned()));
+            return Err(ModelError::TooLong("the context window is full".to_owned()));
         }
         Some(StopReason::MaxTokens(_)) if empty => {
             return Err(ModelError::Rejected(format!(
-                "all {limit} output tokens were used up before an answer began: raise \
-                 `max_output_tokens` of the model"
+                "all {limit} output tokens were used before the answer began: increase \
+                    `max_output_tokens` of the model"
             )));
         }
         Some(StopReason::MaxTokens(_)) if calls.is_empty() => {
@@ -220,7 +222,7 @@ fn usage(end: &StreamEnd) -> Usage {
     end.captured_usage.as_ref().map(counted).unwrap_or_default()
 }
 
-/// Tokens, where the vendor tells them.
+/// Token counts, if the provider reports them.
 pub(super) fn counted(usage: &genai::chat::Usage) -> Usage {
     let count = |n: Option<i32>| n.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
     let details = usage.prompt_tokens_details.as_ref();
@@ -235,7 +237,7 @@ fn calls(theirs: Vec<ToolCall>) -> Vec<Call> {
     let mut seen: Vec<(String, String, Value)> = Vec::new();
     let mut calls = Vec::new();
     for call in theirs {
-        // The client fills a gap in the numbering of calls with copies of the next one.
+        // The client fills gaps in the numbering of calls with copies of the next one.
         let key = (call.call_id.clone(), call.fn_name.clone(), call.fn_arguments.clone());
         if seen.contains(&key) {
             continue;
@@ -252,7 +254,7 @@ fn calls(theirs: Vec<ToolCall>) -> Vec<Call> {
     calls
 }
 
-/// An object; or, where the JSON was broken or something else, its text.
+/// An object or, if the JSON was invalid or not an object, its text.
 fn arguments(value: Value) -> Value {
     match value {
         Value::Object(_) => value,

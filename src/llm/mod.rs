@@ -1,4 +1,4 @@
-//! Thinks: something that answers a prompt.
+//! Language models: the trait, providers, retries and failover.
 
 pub mod demo;
 mod demo_document;
@@ -22,8 +22,8 @@ use crate::{
     journal::event::{Call, Usage},
 };
 
-/// Hears each piece of text as it arrives. Named, because `async_trait` would give the elided
-/// lifetime of the piece a name, and so keep every piece from being a short borrow.
+/// Receives each piece of text as it arrives. A named type, because `async_trait` would name the
+/// elided lifetime of the piece and so prevent short borrows.
 pub type OnText<'a> = dyn Fn(&str) + Send + Sync + 'a;
 
 #[async_trait]
@@ -31,13 +31,13 @@ pub trait Model: Send + Sync {
     /// The id from the configuration.
     fn id(&self) -> &str;
 
-    /// Whether it can be shown pictures.
+    /// Whether it supports images.
     fn sees(&self) -> bool {
         false
     }
 
-    /// Answers; `on_text` hears each piece of text as it arrives (to be shown, not to be trusted:
-    /// after a retry the text starts again, which is told by an empty piece).
+    /// Answers a prompt. `on_text` receives each piece of text as it arrives, for display only;
+    /// after a retry the text starts again, which is signalled by an empty piece.
     async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError>;
 }
 
@@ -46,20 +46,20 @@ pub struct Reply {
     pub text: String,
     pub calls: Vec<Call>,
     pub usage: Usage,
-    /// Which model answered, where it is not the one that was asked.
+    /// The model that answered, if it is not the requested one.
     pub by: Option<String>,
 }
 
 /// Why there is no reply, by what the caller does next.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum ModelError {
-    /// Overloaded, rate-limited, cut: the same again, not before `after`.
+    /// Overloaded, rate-limited or cut off: retry, not before `after`.
     #[error("try again{}: {reason}", after.map(|a| format!(" in {} s", a.as_secs())).unwrap_or_default())]
     Retry { after: Option<Duration>, reason: String },
-    /// The prompt is longer than the model takes: compact, then again.
+    /// The prompt is longer than the model accepts: compact it and retry.
     #[error("the prompt is too long: {0}")]
     TooLong(String),
-    /// The request or the key is refused: another try changes nothing.
+    /// The request or the key was rejected: a retry would not help.
     #[error("refused: {0}")]
     Rejected(String),
 }

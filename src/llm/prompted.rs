@@ -1,4 +1,4 @@
-//! Tool calls in words, for models that have none of their own: `<tool_call>{…}</tool_call>`.
+//! Tool calls as text, for models without native ones: `<tool_call>{…}</tool_call>`.
 
 use serde_json::{Value, json};
 use std::{fmt::Write as _, sync::Mutex};
@@ -12,14 +12,14 @@ use crate::{
     journal::event::Call,
 };
 
-/// Asks `model` with the tools told in words, and reads its calls out of its text. What is shown
-/// on the way holds no call, not even a piece of one.
+/// Asks `model` with the tools described in the prompt, and parses calls out of its text. Text
+/// shown while streaming contains no part of a call.
 pub async fn reply(
     model: &dyn Model,
     prompt: &Prompt,
     on_text: &OnText<'_>,
 ) -> Result<Reply, ModelError> {
-    // With the first letter of the answer: one that begins as JSON may be a call altogether.
+    // With the first character of the answer: one that begins as JSON may be a call as a whole.
     let state = Mutex::new((Scan::default(), None));
     let show = |piece: &str| {
         let mut state = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -43,7 +43,7 @@ pub async fn reply(
     Ok(Reply { text, calls, ..answer })
 }
 
-/// The text without its calls, and the calls. A call that cannot be read has its raw text as its
+/// The text without its calls, and the calls. A call that cannot be parsed has its raw text as
 /// arguments.
 pub fn parse(answer: &str) -> (String, Vec<Call>) {
     let mut scan = Scan::default();
@@ -53,7 +53,7 @@ pub fn parse(answer: &str) -> (String, Vec<Call>) {
     (text.trim().to_owned(), calls)
 }
 
-/// The prompt for a model that knows of no tools.
+/// The prompt for a model without native tools.
 pub fn in_words(prompt: &Prompt) -> Prompt {
     let mut system = prompt.system.clone();
     if !prompt.tools.is_empty() {
@@ -90,7 +90,7 @@ You can write several of them in one answer. Then end your answer: the results c
 message as <tool_result>. Never write a <tool_result> yourself, and use no tool that is not in the \
 list. When you need no tool, answer in plain text.";
 
-/// Results become messages of the user; those that follow one another become one.
+/// Tool results become user messages; consecutive ones are combined.
 fn messages(messages: &[Message]) -> Vec<Message> {
     let mut all = Vec::new();
     let mut results = String::new();
@@ -121,7 +121,7 @@ fn with_calls(text: &str, calls: &[Call]) -> String {
     let mut all = text.to_owned();
     for call in calls {
         let told = match &call.arguments {
-            // What could not be read is shown as it was written.
+            // Arguments that could not be parsed are repeated as written.
             Value::String(raw) => raw.clone(),
             arguments => json!({ "name": call.tool, "arguments": arguments }).to_string(),
         };
@@ -130,7 +130,7 @@ fn with_calls(text: &str, calls: &[Call]) -> String {
     all.trim_start().to_owned()
 }
 
-/// A result may hold anybody's words: it must not be able to close its own tag.
+/// A result may contain untrusted text, which must not be able to close its tag.
 fn result(call: &Call, text: &str) -> String {
     let text = text.replace("</tool_result", "<\\/tool_result");
     format!("<tool_result name=\"{}\">\n{text}\n</tool_result>\n", call.tool)
@@ -287,8 +287,8 @@ mod tests {
         assert!(model.prompts()[0].tools.is_empty());
     }
 
-    /// The spellings of other programs; an answer that is nothing but such JSON is a call, and is
-    /// not shown on the way.
+    /// Supports the notations of other programs. An answer that consists of such JSON is a call,
+    /// and is not shown while streaming.
     /// Proves CA-16.
     #[tokio::test]
     async fn calls_are_read_as_models_know_them_from_elsewhere() {
@@ -319,7 +319,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, in whatever pieces, is read the same way and never panics.
+        /// Any text in any pieces is parsed the same way and never panics.
         /// Proves CV-17.
         #[test]
         fn pieces_change_nothing(

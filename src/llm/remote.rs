@@ -1,4 +1,4 @@
-//! A model behind a vendor's API, over the `genai` client.
+//! A model of a provider, using the `genai` client.
 
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -24,7 +24,7 @@ pub struct RemoteModel {
 }
 
 impl RemoteModel {
-    /// Fails, with a sentence for the operator, if a key or an address is missing or broken.
+    /// Fails, with a message for the operator, if a key or URL is missing or invalid.
     pub fn new(config: ModelConfig) -> Result<Self, ModelError> {
         let (tools, vision) = (config.tools, config.vision);
         Ok(Self { vendor: Vendor::new(config)?, tools, vision })
@@ -37,7 +37,7 @@ impl RemoteModel {
         }
     }
 
-    /// What texts mean, each as a vector, and what was read for that: for models that are made for it.
+    /// Computes embeddings of texts, and returns the usage. For embedding models.
     pub async fn embed(&self, texts: Vec<String>) -> Result<(Vec<Vec<f32>>, Usage), ModelError> {
         let Vendor { config, client, target } = &self.vendor;
         let wanted = EmbedRequest::new_batch(texts);
@@ -58,8 +58,8 @@ impl Model for RemoteModel {
         self.vision
     }
 
-    /// A picture that is refused must not end the conversation in which it stands: the model is
-    /// asked once more without any.
+    /// A rejected picture must not end the conversation that contains it: the request is repeated
+    /// without pictures.
     async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
         if !prompt.shows_pictures() {
             return self.ask(prompt, on_text).await;
@@ -67,7 +67,7 @@ impl Model for RemoteModel {
         if self.vision {
             match self.ask(prompt, on_text).await {
                 Err(ModelError::Rejected(why)) => {
-                    tracing::warn!(model.id = self.id(), why, "it is asked without pictures");
+                    tracing::warn!(model.id = self.id(), why, "retrying without pictures");
                     on_text("");
                 }
                 answer => return answer,
@@ -77,7 +77,7 @@ impl Model for RemoteModel {
     }
 }
 
-/// The vendor with its own tool calls.
+/// A provider with native tool calls.
 struct Vendor {
     config: ModelConfig,
     client: Client,
@@ -86,16 +86,16 @@ struct Vendor {
 
 impl Vendor {
     fn new(config: ModelConfig) -> Result<Self, ModelError> {
-        // A redirect would carry the key to another host.
+        // A redirect would send the key to another host.
         let http = crate::tls::client_builder()
             .connect_timeout(config.timeouts.connect)
             .redirect(redirect::Policy::none())
             .build()
-            .map_err(|e| ModelError::Rejected(format!("no HTTP client can be made: {e}")))?;
+            .map_err(|e| ModelError::Rejected(format!("cannot create the HTTP client: {e}")))?;
         let client = Client::builder()
             .with_reqwest(http)
             .build()
-            .map_err(|_| ModelError::Rejected("no model client can be made".to_owned()))?;
+            .map_err(|_| ModelError::Rejected("cannot create the model client".to_owned()))?;
         let target = ServiceTarget {
             endpoint: Endpoint::from_owned(config.base_url()?),
             auth: AuthData::from_single(config.key()?),
@@ -125,8 +125,8 @@ impl Vendor {
         Err(self.cut())
     }
 
-    /// The client ends a stream of Gemini or Ollama itself when the connection ends. Gemini gives
-    /// a reason to stop with its last words; Ollama counts the tokens there.
+    /// The client ends a stream of Gemini or Ollama by itself when the connection ends. A complete
+    /// answer of Gemini has a stop reason, one of Ollama token counts.
     fn whole(&self, end: StreamEnd) -> Result<StreamEnd, ModelError> {
         let unreasoned = end.captured_stop_reason.is_none();
         let cut = match self.config.provider {
@@ -154,18 +154,18 @@ impl Vendor {
             .with_stream_read_timeout(config.timeouts.read)
             .with_max_tokens(config.output_limit(prompt));
         if let Some(temperature) = config.temperature {
-            // Through text: 0.2_f32 must not become 0.200000003 on the wire.
+            // Through text, so that 0.2_f32 does not become 0.200000003 on the wire.
             options = options.with_temperature(
                 temperature.to_string().parse().unwrap_or(f64::from(temperature)),
             );
         }
         if config.provider == Provider::OpenAi {
-            // Without any, the client takes `max` off `qwen-max` and asks `qwen` for more effort.
-            // A budget stops that, and does not go out on this wire.
+            // Without this, the client treats `max` in `qwen-max` as an effort and asks for `qwen`.
+            // A budget prevents that, and is not sent to these providers.
             options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
         }
         if let (Provider::Ollama, Some(key)) = (config.provider, &config.api_key) {
-            // The client sends no key to Ollama, but a proxy in front of it may want one.
+            // The client sends no key to Ollama, but a proxy in front of it may require one.
             let bearer = format!("Bearer {}", key.expose_secret());
             options = options.with_extra_headers(("authorization".to_owned(), bearer));
         }
@@ -183,7 +183,7 @@ impl Model for Vendor {
         let total = self.config.timeouts.total;
         let end =
             tokio::time::timeout(total, self.ask(prompt, on_text)).await.map_err(|_| {
-                let reason = format!("no whole answer within {} s", total.as_secs());
+                let reason = format!("no complete answer within {} s", total.as_secs());
                 ModelError::Retry { after: None, reason }
             })??;
         genai_mapping::reply(end, self.config.output_limit(prompt))

@@ -1,4 +1,4 @@
-//! The same again, for a while, where another try may help.
+//! Retries a request for a while if that may help.
 
 use async_trait::async_trait;
 use backon::{ExponentialBuilder, Retryable};
@@ -7,12 +7,12 @@ use std::{sync::Arc, time::Duration};
 use super::{Model, ModelError, OnText, Reply};
 use crate::agent::prompt::Prompt;
 
-/// How often and for how long.
+/// The limits of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// Tries in all, the first one included.
+    /// The number of attempts, including the first one.
     pub attempts: usize,
-    /// All waiting between them together.
+    /// The total time of all delays.
     pub total: Duration,
 }
 
@@ -22,8 +22,8 @@ impl Default for Patience {
     }
 }
 
-/// A model that is asked again after [`ModelError::Retry`]. Nothing has happened yet when an
-/// answer fails, so a second question does no harm.
+/// A model that is asked again after [`ModelError::Retry`]. A failed answer has no effects, so
+/// repeating the request is safe.
 pub struct Retrying {
     model: Arc<dyn Model>,
     patience: Patience,
@@ -34,7 +34,7 @@ impl Retrying {
         Self { model, patience }
     }
 
-    /// The wait that comes next, if the vendor's wish and our patience allow one.
+    /// The next delay, if the provider's request and the limits allow one.
     fn wait(&self, error: &ModelError, ours: Duration, spent: Duration) -> Option<Duration> {
         let ModelError::Retry { after, .. } = error else { return None };
         let wait = after.map_or(ours, |after| after.max(ours));
@@ -68,7 +68,10 @@ impl Model for Retrying {
                 Some(wait)
             })
             .notify(|error, wait| {
-                tracing::warn!(model.id = self.id(), wait_for = ?wait, %error, "the model is asked again");
+                tracing::warn!(
+                    model.id = self.id(), wait_for = ?wait, %error,
+                    "retrying a model request"
+                );
                 on_text("");
             })
             .await

@@ -1,4 +1,4 @@
-//! A model that says what a script tells it to, and remembers what it was asked.
+//! A model that follows a script, and records its prompts. For tests.
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -60,7 +60,7 @@ pub fn fail(error: ModelError) -> Step {
     Step(Act::Fail(error))
 }
 
-/// Thinks until the gate is opened; then takes the next step of the script.
+/// Waits until the gate is opened, then takes the next step of the script.
 pub fn wait(gate: &Gate) -> Step {
     Step(Act::Wait(gate.clone()))
 }
@@ -70,7 +70,7 @@ pub fn think(of: impl FnOnce(&Prompt) -> Result<Reply, ModelError> + Send + 'sta
     Step(Act::Think(Box::new(of)))
 }
 
-/// An answer with calls that have fresh ids.
+/// An answer with calls that have new ids.
 pub fn answer(text: impl Into<String>, calls: Vec<(String, Value)>) -> Reply {
     let usage = Usage { input_tokens: 100, output_tokens: 10, cached_tokens: 0 };
     Reply { text: text.into(), calls: calls.into_iter().map(made).collect(), usage, by: None }
@@ -91,7 +91,7 @@ impl Step {
         self
     }
 
-    /// Says all but the last letters, and those when the gate is opened.
+    /// Sends all but the last letters, and those when the gate is opened.
     #[must_use]
     pub fn pausing(mut self, at: &Gate) -> Self {
         if let Act::Answer { gate, .. } = &mut self.0 {
@@ -101,7 +101,7 @@ impl Step {
     }
 }
 
-/// Holds a model in the middle of its thinking.
+/// Holds a model in the middle of its answer.
 #[derive(Clone)]
 pub struct Gate {
     reached: Arc<Semaphore>,
@@ -120,7 +120,7 @@ impl Gate {
         Self::default()
     }
 
-    /// Waits until a model stands at the gate.
+    /// Waits until a model is at the gate.
     pub async fn reached(&self) {
         pass(&self.reached).await;
     }
@@ -151,17 +151,17 @@ impl ScriptedModel {
         self
     }
 
-    /// From now on it can be shown pictures.
+    /// Enables image support.
     pub fn opens_its_eyes(&self) {
         self.state().sees = true;
     }
 
-    /// Every prompt it was given, in order; retries too.
+    /// Every prompt it was given, in order, including retries.
     pub fn prompts(&self) -> Vec<Prompt> {
         self.state().prompts.clone()
     }
 
-    /// Steps that nobody has asked for yet.
+    /// Steps that were not used yet.
     pub fn left(&self) -> usize {
         self.state().script.len()
     }

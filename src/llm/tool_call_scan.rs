@@ -1,4 +1,4 @@
-//! Reads `<tool_call>` out of a text that arrives in pieces.
+//! Parses `<tool_call>` in text that arrives in pieces.
 
 use serde_json::{Value, json};
 
@@ -6,30 +6,30 @@ use crate::journal::{event::Call, ids::CallId};
 
 const OPEN: &str = "<tool_call>";
 const CLOSE: &str = "</tool_call>";
-/// Enough of a line to see whether it is the edge of a code block.
+/// Enough of a line to recognise the edge of a code block.
 const HEAD_CHARS: usize = 80;
 
-/// Letter by letter, so that it makes no difference where the pieces were cut.
+/// Character by character, so that the boundaries of the pieces do not matter.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// The beginning of what may become an opening tag: not shown yet.
+    /// The beginning of a possible opening tag, which is not shown yet.
     held: String,
-    /// The inside of a call that is open.
+    /// The contents of an open call.
     call: Option<Body>,
     line: Line,
-    /// The code block that is open: its letter and how many of them.
+    /// The open code block: its character and their number.
     block: Option<(char, usize)>,
     calls: Vec<Call>,
 }
 
-/// The line so far.
+/// The current line so far.
 #[derive(Debug, Default)]
 struct Line {
     head: String,
     ticks: usize,
 }
 
-/// The inside of a call so far.
+/// The contents of a call so far.
 #[derive(Debug, Default)]
 struct Body {
     text: String,
@@ -38,7 +38,7 @@ struct Body {
 }
 
 impl Scan {
-    /// Takes the next piece; gives what of it can be shown.
+    /// Adds a piece; returns the text that can be shown.
     pub(super) fn push(&mut self, piece: &str) -> String {
         let mut shown = String::new();
         for letter in piece.chars() {
@@ -47,11 +47,11 @@ impl Scan {
         shown
     }
 
-    /// The rest that can be shown, and all calls.
+    /// Returns the remaining text that can be shown, and all calls.
     pub(super) fn finish(mut self) -> (String, Vec<Call>) {
         let mut shown = String::new();
         while let Some(body) = self.call.take() {
-            // An open quote hid the end of the call: it is the first one after all.
+            // An open quote hid the end of the call, so the first end tag counts after all.
             match body.text.split_once(CLOSE) {
                 Some((inside, rest)) => {
                     self.calls.extend(read(inside));
@@ -89,7 +89,7 @@ impl Scan {
         self.show(letter, shown);
     }
 
-    /// What was held is no tag; only its last letter may begin another one.
+    /// The held text is not a tag; only its last character may begin another one.
     fn give_up(&mut self, shown: &mut String) {
         let held = std::mem::take(&mut self.held);
         let (first, last) = match held.strip_suffix('<') {
@@ -123,7 +123,7 @@ impl Scan {
         }
     }
 
-    /// In a code block, or between two ticks: an example, not a call.
+    /// In a code block, or in inline code: an example, not a call.
     fn is_code(&self) -> bool {
         self.block.is_some() || self.line.ticks % 2 == 1 || self.line.edge().is_some()
     }
@@ -132,7 +132,7 @@ impl Scan {
 struct Edge {
     letter: char,
     count: usize,
-    /// Nothing else stands on the line.
+    /// Whether there is nothing else on the line.
     bare: bool,
 }
 
@@ -143,14 +143,14 @@ impl Line {
         let letter = head.chars().next().filter(|c| matches!(c, '`' | '~'))?;
         let count = head.chars().take_while(|c| *c == letter).count();
         let rest = &head[count..];
-        // Three ticks that are closed on the same line are code in the line.
+        // Three backticks that are closed on the same line are inline code.
         let is_edge = count >= 3 && !(letter == '`' && rest.contains('`'));
         is_edge.then_some(Edge { letter, count, bare: rest.is_empty() })
     }
 }
 
 impl Body {
-    /// Takes a letter; says whether it ends the call. A tag inside a string ends nothing.
+    /// Adds a character; returns whether it ends the call. A tag inside a string ends nothing.
     fn closes(&mut self, letter: char) -> bool {
         self.text.push(letter);
         match letter {
@@ -163,7 +163,7 @@ impl Body {
     }
 }
 
-/// The calls of an answer that is nothing but JSON, as long as `is_tool` knows all of them.
+/// The calls of an answer that consists of JSON only, if `is_tool` knows all of them.
 pub(super) fn bare(answer: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Call> {
     let is_json = serde_json::from_str::<Value>(unfenced(answer.trim())).is_ok();
     let calls = if is_json { read(answer) } else { Vec::new() };
@@ -173,7 +173,7 @@ pub(super) fn bare(answer: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Call> {
     Vec::new()
 }
 
-/// One object or a list of them; else one call with the raw text.
+/// One object or a list of them; otherwise one call with the raw text.
 fn read(inside: &str) -> Vec<Call> {
     let raw = unfenced(inside.trim());
     let read = match serde_json::from_str::<Value>(raw) {
@@ -194,7 +194,7 @@ fn unfenced(text: &str) -> &str {
     inner.split_once('\n').map_or(inner, |(_, rest)| rest).trim()
 }
 
-/// In the spelling that we ask for, or in one that models know from elsewhere.
+/// In our notation, or in one that models know from elsewhere.
 fn read_one(value: &Value) -> Option<Call> {
     let name = ["name", "tool_name", "action"].iter().find_map(|key| value.get(key)?.as_str())?;
     let arguments = match ["arguments", "action_input"].iter().find_map(|key| value.get(key)) {
@@ -214,7 +214,7 @@ fn call(tool: &str, arguments: Value) -> Call {
     Call { model_id: id.as_str().to_owned(), id, tool: tool.to_owned(), arguments }
 }
 
-/// The name in JSON that is broken elsewhere, so that the answer can say which tool was meant.
+/// The name in JSON that is otherwise invalid, so that the answer can name the intended tool.
 fn name_in(raw: &str) -> String {
     let name = raw.split_once("\"name\"").and_then(|(_, rest)| rest.split('"').nth(1));
     name.filter(|n| !n.is_empty() && n.len() <= 64).unwrap_or("tool_call").to_owned()

@@ -1,4 +1,4 @@
-//! Whose model it is, and how it is reached.
+//! Providers, and how to reach them.
 
 use genai::adapter::AdapterKind;
 use reqwest::Url;
@@ -8,49 +8,50 @@ use std::time::Duration;
 use super::ModelError;
 use crate::agent::prompt::Prompt;
 
-/// Everything about one configured model.
+/// One configured model.
 #[derive(Debug, Clone)]
 pub struct ModelConfig {
     pub id: String,
     pub provider: Provider,
-    /// Where the API is, without its last part (`…/v1`). Without a path, the vendor's is added.
+    /// The base URL of the API, without its last part (`…/v1`). If it has no path, the provider's
+    /// default is added.
     pub base_url: Option<Url>,
     pub api_key: Option<SecretString>,
-    /// The vendor's name of the model.
+    /// The provider's name of the model.
     pub model: String,
     pub tools: ToolCalls,
-    /// Whether it can be shown pictures.
+    /// Whether it is shown pictures.
     pub vision: bool,
     pub temperature: Option<f32>,
-    /// An upper bound to what the prompt asks for.
+    /// The upper bound for the output tokens that a prompt requests.
     pub max_output_tokens: Option<u32>,
     pub timeouts: Timeouts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
-    /// OpenAI, or any server that speaks its chat completions.
+    /// OpenAI, or any server that supports chat completions.
     OpenAi,
     Anthropic,
     Gemini,
     Ollama,
 }
 
-/// How the model is told of its tools.
+/// How the model is told about its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolCalls {
-    /// By the vendor's API.
+    /// Natively, by the provider's API.
     Native,
-    /// In words, for models that have no calls of their own.
+    /// As text, for models without native tool calls.
     Prompted,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,
-    /// From the request to the first byte of the answer: a local model may be loading.
+    /// From the request to the first byte of the answer: a local model may have to load.
     pub headers: Duration,
-    /// Between two pieces of the answer: a model may be reasoning in silence.
+    /// Between two pieces of the answer: a model may be reasoning.
     pub read: Duration,
     /// The whole answer.
     pub total: Duration,
@@ -77,7 +78,7 @@ impl Provider {
         }
     }
 
-    /// The vendor's own address, and the path that an address without one gets.
+    /// The provider's own URL, and the path that is added to a URL without one.
     pub(super) fn address(self) -> (&'static str, &'static str) {
         match self {
             Self::OpenAi => ("https://api.openai.com/v1/", "/v1/"),
@@ -87,7 +88,7 @@ impl Provider {
         }
     }
 
-    /// The variable that usually holds the key.
+    /// The variable that usually contains the key.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::OpenAi => Some("OPENAI_API_KEY"),
@@ -99,7 +100,7 @@ impl Provider {
 }
 
 impl ModelConfig {
-    /// As it is called in sentences for people.
+    /// The name in messages for people.
     pub(super) fn name(&self) -> String {
         format!("model `{}` ({})", self.id, self.model)
     }
@@ -120,7 +121,7 @@ impl ModelConfig {
         self.max_output_tokens.map_or(prompt.max_output_tokens, |m| m.min(prompt.max_output_tokens))
     }
 
-    /// Ends with a slash, as the client expects it.
+    /// Ends with a slash, as the client expects.
     pub(super) fn base_url(&self) -> Result<String, ModelError> {
         let (own, path) = self.provider.address();
         let Some(url) = &self.base_url else { return Ok(own.to_owned()) };
@@ -139,7 +140,7 @@ impl ModelConfig {
         Ok(url.into())
     }
 
-    /// A server of one's own may want no key; the vendors do.
+    /// A self-hosted server may not require a key; the providers do.
     pub(super) fn key(&self) -> Result<String, ModelError> {
         match &self.api_key {
             Some(key) if !key.expose_secret().trim().is_empty() => {

@@ -1,10 +1,10 @@
 //! The URL of a database, and the passwords in it.
 
-/// The URL as it may be shown: no password, wherever it stands.
+/// The URL without its passwords, wherever they are, so that it can be displayed.
 pub fn without_password(url: &str) -> String {
     let Ok(mut shown) = url::Url::parse(url) else { return "(not a URL)".to_owned() };
     if shown.password().is_some() {
-        // Only URLs that cannot have a password refuse to have it replaced.
+        // Only URLs that cannot contain a password refuse to have it replaced.
         let _ = shown.set_password(Some("…"));
     }
     if shown.query_pairs().any(|(name, _)| is_secret(&name)) {
@@ -20,7 +20,7 @@ pub fn without_password(url: &str) -> String {
     shown.to_string()
 }
 
-/// Every password in it, to be kept out of everything that is shown.
+/// All passwords in the URL, so that they can be redacted everywhere.
 pub fn passwords(url: &str) -> Vec<String> {
     let Ok(url) = url::Url::parse(url) else { return Vec::new() };
     let asked = url.query_pairs().filter(|(name, _)| is_secret(name));

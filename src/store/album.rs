@@ -1,7 +1,8 @@
-//! Pictures of the outbox that are sent together.
+//! Albums: pictures of the outbox that are sent together.
 //!
-//! An album cannot be an edit of what was sent before, nor be repeated without being shown twice. So
-//! it is tried once, and noted before that: what is found so noted later may stand there already.
+//! An album cannot be an edit of an earlier message, and repeating it would show it twice. It is
+//! therefore attempted only once and marked before that: a row that is found marked later may
+//! already have been shown.
 
 use anyhow::Result;
 use channels::{Outgoing, Receipt};
@@ -17,8 +18,8 @@ use super::{
 use crate::journal::ids::{ConversationId, OutboxId};
 
 impl Sending {
-    /// Whether an earlier try may have shown it, as a picture of an album or as a text without a
-    /// placeholder: a receipt without a message says so.
+    /// Whether an earlier attempt may have shown it, as part of an album or as a text without a
+    /// placeholder, which is marked by a receipt without a message.
     pub fn may_be_shown(&self) -> bool {
         let once = self.what.is_picture() || matches!(self.what, Outgoing::Text { .. });
         once && self.receipt == Some(Receipt::nowhere())
@@ -26,8 +27,8 @@ impl Sending {
 }
 
 impl Store {
-    /// The pictures that wait behind the first one, so many in all and of so many bytes, all of them
-    /// noted. Nobody else takes them while the first one waits.
+    /// Marks the pictures that follow the first one, up to the given count and size, and returns
+    /// them. No other node takes them while the first one waits.
     pub async fn begin_album(&self, first: &Sending, most: (usize, u64)) -> Result<Vec<Sending>> {
         let first = first.clone();
         self.write("begin album", move |tx| {
@@ -46,7 +47,8 @@ impl Store {
         .await
     }
 
-    /// They are shown. Nothing is recorded once another node sends the first one.
+    /// Records that the album was sent. Nothing is recorded if another node is sending the first
+    /// picture by now.
     pub async fn end_album(&self, first: &Sending, others: Vec<Sending>) -> Result<()> {
         let first = first.clone();
         self.write("end album", move |tx| {
@@ -62,7 +64,7 @@ impl Store {
         .await
     }
 
-    /// They surely do not stand there.
+    /// Records that the album was certainly not shown.
     pub async fn part_album(&self, first: &Sending, others: Vec<Sending>) -> Result<()> {
         let first = first.clone();
         self.write("part album", move |tx| {
@@ -76,14 +78,14 @@ impl Store {
         .await
     }
 
-    /// From now on the row shows that, and nothing of it stands there.
+    /// Replaces the contents of a row that was not shown.
     pub async fn show_instead(&self, sending: &Sending) -> Result<()> {
         let sending = sending.clone();
         self.write("show instead", move |tx| Box::pin(show_instead(tx, sending))).await
     }
 }
 
-/// What has not been tried yet is not sent before that time, for pictures that may follow.
+/// Delays a row that has not been attempted yet until the given time, for pictures that may follow.
 pub(super) async fn wait(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

@@ -1,4 +1,4 @@
-//! Where and how questions are shown: edited in place, said anew, moved.
+//! How approvals are displayed: edited in place, sent again, moved.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::journal::ids::{ApprovalId, ConversationId, OutboxId};
 
-/// Replaces the question, as it is shown.
+/// Updates the displayed approval.
 pub async fn redraw(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -27,7 +27,7 @@ pub async fn redraw(
     outbox::insert(tx, &approval.shown_in, row, &what, now).await
 }
 
-/// Says what became of a question in a message of its own, where the question cannot be edited.
+/// Sends the outcome of an approval as a new message, where its message cannot be edited.
 pub async fn say_anew(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -53,8 +53,8 @@ pub async fn say_anew(
     outbox::insert(tx, conversation, row, what, now).await
 }
 
-/// Shows the question anew, behind what is said there already: what was shown of it before cannot
-/// be seen any more.
+/// Shows the approval again at the end of the conversation, after its earlier message can no longer
+/// be seen.
 pub async fn show_again(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -87,7 +87,7 @@ pub async fn show_again(
     Ok(())
 }
 
-/// What a row belongs to: the question of which it is a part, the row that it edits.
+/// The approval that a row is part of, and the row that it edits.
 pub async fn kin(tx: &mut Tx<'_>, id: &OutboxId) -> Result<(Option<ApprovalId>, Option<OutboxId>)> {
     let (approval, edits): (Option<String>, Option<String>) = sql!(
         tx,
@@ -101,7 +101,7 @@ pub async fn kin(tx: &mut Tx<'_>, id: &OutboxId) -> Result<(Option<ApprovalId>, 
     Ok((approval.map(ApprovalId), edits.map(OutboxId)))
 }
 
-/// What that row shows.
+/// The contents of a row.
 pub async fn what(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Outgoing> {
     let (body,): (String,) = sql!(
         tx,
@@ -115,15 +115,14 @@ pub async fn what(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Outgoing> {
     Ok(serde_json::from_str(&body)?)
 }
 
-/// The parts of a question, which are not its parts from here on: what of them was not sent yet
-/// never will be.
+/// Detaches the rows of an approval and returns them. Those that were not sent yet are dropped.
 pub(super) async fn take_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<Outgoing>> {
     let parts = parts(tx, approval).await?;
     drop_parts(tx, approval).await?;
     Ok(parts)
 }
 
-/// What a question shows, in its order.
+/// The rows of an approval, in order.
 pub async fn parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<Outgoing>> {
     let bodies: Vec<(String,)> = sql!(
         tx,
@@ -138,7 +137,8 @@ pub async fn parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<Outgoin
     bodies.into_iter().map(|(body,)| Ok(serde_json::from_str(&body)?)).collect()
 }
 
-/// Keeps what was not sent yet of a question from being sent: its buttons never stand alone.
+/// Drops the rows of an approval that were not sent yet, so that its buttons are never shown
+/// without the text.
 pub async fn drop_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<()> {
     sql!(
         tx,

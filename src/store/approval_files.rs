@@ -1,4 +1,4 @@
-//! What has been shown of a question besides its text: the file with everything, a proposed grant.
+//! What was shown of an approval besides its text: the file with all arguments, a proposed grant.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -9,12 +9,12 @@ use crate::journal::{
     ids::{ApprovalId, ConversationId},
 };
 
-/// The file of a question that somebody asked for.
+/// The result of claiming the file of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
-    /// It is to be sent now; `None` where the question was asked by an earlier release.
+    /// The caller has to send it; `None` if an earlier release created the approval.
     Send(Option<Attachment>),
-    /// It has been sent before.
+    /// It was already sent.
     Sent,
 }
 
@@ -39,7 +39,7 @@ pub(super) async fn attach(
     Ok(())
 }
 
-/// Claims the file for sending: of any number that ask for it, one is told to send it.
+/// Claims the file for sending. Of any number of concurrent requests, exactly one has to send it.
 pub async fn claim(tx: &mut Tx<'_>, id: &ApprovalId, now: DateTime<Utc>) -> Result<Claim> {
     let claimed: Option<(Option<String>,)> = sql!(
         tx,
@@ -57,7 +57,7 @@ pub async fn claim(tx: &mut Tx<'_>, id: &ApprovalId, now: DateTime<Utc>) -> Resu
     Ok(Claim::Send(file.as_deref().map(serde_json::from_str).transpose()?))
 }
 
-/// The file of a question, sent or not.
+/// The file of an approval, whether sent or not.
 pub async fn file(tx: &mut Tx<'_>, id: &ApprovalId) -> Result<Option<Attachment>> {
     let found: Option<(Option<String>,)> = sql!(
         tx,
@@ -73,7 +73,7 @@ pub async fn file(tx: &mut Tx<'_>, id: &ApprovalId) -> Result<Option<Attachment>
     Ok(file.as_deref().map(serde_json::from_str).transpose()?)
 }
 
-/// The digests of the files of all questions of a conversation.
+/// The digests of the files of all approvals of a conversation.
 pub(super) async fn of_conversation(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -91,7 +91,7 @@ pub(super) async fn of_conversation(
     rows.iter().map(digest).collect()
 }
 
-/// Remembers that the lasting grant is being shown, or with `None` that it is not any more.
+/// Records that the proposed grant is being shown or, with `None`, that it no longer is.
 pub async fn set_proposed(
     tx: &mut Tx<'_>,
     id: &ApprovalId,

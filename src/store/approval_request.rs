@@ -1,4 +1,4 @@
-//! A question, as it is asked and as it stands.
+//! Approvals as requested and as stored.
 
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// A question, as the worker asks it: stored with its row and its place in the outbox at once.
+/// An approval that the worker requests. It is stored together with its outbox rows.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub id: ApprovalId,
@@ -22,23 +22,23 @@ pub struct Asked {
     pub tool: String,
     pub arguments: Value,
     pub digest: String,
-    /// The question in one line, for what remains of it when it is settled.
+    /// A one-line title, which remains when the approval is settled.
     pub title: String,
     pub requester: Speaker,
     pub approvers: Approvers,
-    /// What a lasting leave would cover, where one is offered.
+    /// What the offered grant would cover, if one is offered.
     pub proposal: Option<Covers>,
-    /// The keys of its buttons.
+    /// The keys of the buttons.
     pub offers: String,
     pub expires_at: DateTime<Utc>,
-    /// Everything that the question is about, where its text does not show all of it.
+    /// The file with all arguments, if the text omits any.
     pub file: Option<Attachment>,
-    /// What is shown: texts, then the question itself as the last.
+    /// The messages to show: texts, then the approval itself.
     pub shows: Vec<Outgoing>,
 }
 
 impl Asked {
-    /// What the journal says of it.
+    /// The event for the journal.
     pub fn event(&self) -> Event {
         Event::ApprovalAsked {
             approval: self.id.clone(),
@@ -49,7 +49,7 @@ impl Asked {
     }
 }
 
-/// A question as it stands.
+/// A stored approval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Approval {
     pub id: ApprovalId,
@@ -61,10 +61,10 @@ pub struct Approval {
     pub title: String,
     pub requester: Speaker,
     pub approvers: Approvers,
-    /// The keys of its buttons.
+    /// The keys of the buttons.
     pub offers: String,
     pub proposal: Option<Covers>,
-    /// The outbox row that shows it, and the conversation that this stands in.
+    /// The outbox row that shows it, and the conversation that the row belongs to.
     pub question: OutboxId,
     pub shown_in: ConversationId,
     pub status: Status,

@@ -1,4 +1,4 @@
-//! Questions that nobody waits for any more: settled without a decision, visibly.
+//! Withdraws approvals that nobody waits for any more, and updates their messages.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -20,7 +20,7 @@ use crate::{
     texts::Messages,
 };
 
-/// Every open question of the conversation ends here, visibly.
+/// Withdraws all open approvals of a conversation.
 pub async fn all(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -34,8 +34,8 @@ pub async fn all(
     Ok(())
 }
 
-/// What calls of the conversation wanted to know, or that one, nobody waits for any more. Whoever
-/// has lost the lease does not know that.
+/// Withdraws the elicitations of one call or of all calls of a conversation. Does nothing if the
+/// lease was lost.
 pub async fn answers(
     tx: &mut Tx<'_>,
     lease: &Lease,
@@ -43,7 +43,7 @@ pub async fn answers(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let conversation = lease.conversation();
-    // The conversation's row first, as everywhere.
+    // Lock the conversation's row first, as all other code does.
     if !leases::lock(tx, lease).await? {
         return Ok(());
     }

@@ -1,12 +1,12 @@
-//! Questions put to people, and the one update that decides each.
+//! Approvals, and the one update that decides each.
 //!
 //! ```text
-//! pending ──► allowed         a person pressed, or as many as it needs
-//!         ──► denied          a person pressed
-//!         ──► expired         nobody did, in time: counts as denied
-//!         ──► withdrawn       /stop, /new; its turn failed, or its call has ended
-//!         ──► superseded      the request was changed
-//!         ──► undeliverable   nobody who may decide could see it: counts as denied
+//! pending ──► allowed         a person allowed it, or enough people did
+//!         ──► denied          a person denied it
+//!         ──► expired         nobody decided in time, which counts as a denial
+//!         ──► withdrawn       /stop or /new, its turn failed, or its call has ended
+//!         ──► superseded      the request was edited
+//!         ──► undeliverable   it could not be shown to anybody who may decide: a denial
 //! ```
 
 use anyhow::{Context as _, Result};
@@ -47,7 +47,7 @@ type Columns = (
     String,
 );
 
-/// Of whole rows; `a` is the table.
+/// Selects whole rows; `a` is the table.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -64,19 +64,19 @@ macro_rules! select {
 }
 
 impl Store {
-    /// Makes the buttons of that question work with a token, of which only the hash is kept.
+    /// Creates a token for the buttons of an approval. Only its hash is stored.
     pub async fn mint_token(&self, approval: &str, token: &str) -> Result<()> {
         let (approval, hash) = (approval.to_owned(), hash_of(token));
         self.write("mint", move |tx| Box::pin(mint(tx, approval, hash))).await
     }
 
-    /// The arguments of open approvals that offer to show everything and that an earlier release has
-    /// asked for: those of this one name their file.
+    /// The arguments of open approvals of an earlier release that offer to show everything.
+    /// Approvals of this release have a file instead.
     pub async fn open_arguments(&self) -> Result<Vec<Value>> {
         self.read(|tx| Box::pin(open_arguments(tx))).await
     }
 
-    /// Reads up to `most` approvals whose deadline has passed, in the order of their deadlines.
+    /// Reads up to `most` approvals whose deadline has passed, ordered by deadline.
     pub async fn due_approvals(
         &self,
         after: &Deadline,
@@ -162,7 +162,7 @@ pub(super) async fn ask(
     Ok(())
 }
 
-/// The question whose buttons carry that token.
+/// The approval whose buttons carry this token.
 pub async fn by_token(tx: &mut Tx<'_>, token: &str) -> Result<Option<Approval>> {
     let row: Option<Columns> = sql!(
         tx,
@@ -181,7 +181,7 @@ pub async fn by_id(tx: &mut Tx<'_>, id: &str) -> Result<Option<Approval>> {
     row.map(approval).transpose()
 }
 
-/// What a conversation waits for, and those who work for it, oldest first.
+/// The open approvals of a conversation and its sub-agents, oldest first.
 pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
     let rows: Vec<Columns> = sql!(
         tx,
@@ -197,8 +197,8 @@ pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<V
     Ok(readable(rows))
 }
 
-/// What people can decide at the place of a conversation, oldest first: in that one or in those
-/// that others have there.
+/// The open approvals that are shown in the same place as a conversation, oldest first, including
+/// those of other conversations there.
 pub async fn shown_beside(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
     let rows: Vec<Columns> = sql!(
         tx,
@@ -215,7 +215,8 @@ pub async fn shown_beside(tx: &mut Tx<'_>, conversation: &ConversationId) -> Res
     Ok(readable(rows))
 }
 
-/// What people can decide in a conversation, oldest first: it need not have asked that itself.
+/// The open approvals that are shown in a conversation, oldest first. Another conversation may have
+/// requested them.
 pub async fn shown_in(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
     let rows: Vec<Columns> = sql!(
         tx,
@@ -229,8 +230,8 @@ pub async fn shown_in(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<
     Ok(readable(rows))
 }
 
-/// What is open anywhere, so many of it. Each conversation's in a row, always in one order: two who
-/// settle all of it do not wait for each other.
+/// Up to `most` open approvals of all conversations, grouped by conversation in a fixed order, so
+/// that concurrent callers that settle them cannot deadlock.
 pub async fn open(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Approval>> {
     let rows: Vec<Columns> = sql!(
         tx,
@@ -245,7 +246,7 @@ pub async fn open(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Approval>> {
     Ok(readable(rows))
 }
 
-/// How many questions a conversation has asked since then, with those who work for it.
+/// How many approvals a conversation and its sub-agents have requested since then.
 pub async fn asked_since(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -277,12 +278,11 @@ pub struct Deadline {
 #[derive(Debug)]
 pub struct DuePage {
     pub approvals: Vec<Approval>,
-    /// Where the next page begins, if there may be one.
+    /// The position of the next page, if there may be one.
     pub next: Option<Deadline>,
 }
 
-/// Reads one page of approvals that nobody has answered in time. A row that cannot be read affects
-/// only itself.
+/// Reads one page of approvals whose deadline has passed. An unreadable row affects only itself.
 async fn due(tx: &mut Tx<'_>, after: Deadline, now: DateTime<Utc>, most: usize) -> Result<DuePage> {
     let rows: Vec<Columns> = sql!(
         tx,
@@ -304,7 +304,7 @@ async fn due(tx: &mut Tx<'_>, after: Deadline, now: DateTime<Utc>, most: usize) 
     Ok(DuePage { approvals: readable(rows), next })
 }
 
-/// Decides. Of any number that try, exactly one hears `true`.
+/// Settles an approval. Of any number of concurrent calls, exactly one returns `true`.
 pub async fn settle(
     tx: &mut Tx<'_>,
     id: &ApprovalId,
@@ -334,7 +334,7 @@ pub async fn settle(
     Ok(settled.is_some())
 }
 
-/// An approval that cannot be read does not keep others from being found.
+/// An approval that cannot be read does not hide the others.
 fn readable(rows: Vec<Columns>) -> Vec<Approval> {
     readable_rows(Table::Approvals, rows, |row| &row.0, approval)
 }
@@ -362,7 +362,7 @@ fn approval(row: Columns) -> Result<Approval> {
     })
 }
 
-/// Tokens and codes are kept as this only.
+/// Only the hash of tokens and codes is stored.
 pub(super) fn hash_of(secret: &str) -> String {
     hex::encode(Sha256::digest(secret))
 }

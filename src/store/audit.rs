@@ -1,10 +1,11 @@
-//! What was judged, decided, run and changed by whom: append-only, each fact bound to the one
-//! before it.
+//! The audit: append-only records of what was judged, decided, run and changed, and by whom, each
+//! with the hash of the previous one.
 //!
-//! Every conversation has a chain of its own, so that no two conversations wait for each other; what
-//! has no conversation is in the chain [`ADMIN`]. From time to time a *seal* enters the heads of all
-//! chains that have grown into one more chain, so that a chain cannot vanish as a whole. Whoever
-//! keeps the hash of the last seal elsewhere can prove that nothing before it was changed.
+//! Every conversation has its own chain, so that conversations do not wait for each other; records
+//! without a conversation are in the chain [`ADMIN`]. From time to time a *seal* enters the heads
+//! of all chains that have grown into a further chain, so that a whole chain cannot disappear
+//! unnoticed. Whoever stores the hash of the last seal elsewhere can prove that nothing before it
+//! was changed.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -17,23 +18,23 @@ use crate::journal::{
     grant::Grant,
 };
 
-/// The chain of what has no conversation.
+/// The chain of records without a conversation.
 pub const ADMIN: &str = "admin";
 /// The chain of seals.
 pub(super) const SEALS: &str = "seals";
-/// The chains that one seal names at most.
+/// The maximum number of chains in one seal.
 const AT_ONCE: i64 = 500;
-/// The rows among which one cut looks for old ends.
+/// The number of rows that one cut examines.
 const CUT_AT_ONCE: i64 = 2_000;
 
-/// Something to be kept.
+/// A record to be appended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
     pub kind: &'static str,
-    /// The platform's id of who did it, or for whom it was done.
+    /// The platform's id of the person who did it, or for whom it was done.
     pub person: String,
     pub tool: String,
-    /// What else there is to say, redacted.
+    /// Further details, redacted.
     pub body: Value,
 }
 
@@ -43,7 +44,7 @@ impl Fact {
         Self { kind, person, tool: String::new(), body: json!({}) }
     }
 
-    /// A question that came to its end.
+    /// An approval that was decided.
     pub fn decided(approval: &Approval, status: Status, decision: &Decision, by: &Decider) -> Self {
         let person = match by {
             Decider::Person(person) => person.id.as_str(),
@@ -54,7 +55,7 @@ impl Fact {
             .with("by", json!(by))
     }
 
-    /// A question that ended without a decision.
+    /// An approval that ended without a decision.
     pub(super) fn withdrawn(approval: &Approval, status: Status, by: &str) -> Self {
         Self::settled(approval, status, "").with("by", by)
     }
@@ -63,7 +64,7 @@ impl Fact {
         Self::about("decided", approval, person).with("outcome", status.as_str())
     }
 
-    /// Somebody's part in a question.
+    /// A person's action on an approval.
     pub fn about(kind: &'static str, approval: &Approval, person: &str) -> Self {
         Self::new(kind, person)
             .of(&approval.tool)
@@ -71,7 +72,7 @@ impl Fact {
             .with("call", approval.call.as_str())
     }
 
-    /// Leave that was given, or taken back.
+    /// A grant that was given or revoked.
     pub fn leave(kind: &'static str, grant: &Grant, person: &str) -> Self {
         Self::new(kind, person)
             .of(&grant.tool)
@@ -96,7 +97,7 @@ impl Fact {
     }
 }
 
-/// A fact as it is kept.
+/// A stored record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     pub chain: String,
@@ -105,7 +106,7 @@ pub struct Row {
     pub kind: String,
     pub person: String,
     pub tool: String,
-    /// JSON, as it was written.
+    /// The JSON exactly as stored.
     pub body: String,
     pub hash: String,
 }
@@ -117,17 +118,17 @@ impl Row {
         Self { chain, n, at: at(ms), kind, person, tool, body, hash }
     }
 
-    /// Where it stands, as text.
+    /// The position of the record, as text.
     pub fn own_place(&self) -> String {
         json!([self.at.timestamp_millis(), self.chain, self.n]).to_string()
     }
 
-    /// The place of that text.
+    /// Parses a position.
     pub fn place(text: &str) -> Option<Place> {
         serde_json::from_str(text).ok()
     }
 
-    /// What its hash must be behind that one.
+    /// The hash that the record must have after the given previous hash.
     pub(super) fn hash_after(&self, previous: &str) -> String {
         let Self { chain, n, at, kind, person, tool, body, .. } = self;
         let bound = json!([previous, chain, n, at.timestamp_millis(), kind, person, tool, body])
@@ -136,7 +137,7 @@ impl Row {
     }
 }
 
-/// What to look for; what is empty does not matter.
+/// A search; empty fields match everything.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     pub conversation: String,
@@ -145,16 +146,16 @@ pub struct Query {
     pub kind: String,
     pub since: Option<DateTime<Utc>>,
     pub until: Option<DateTime<Utc>>,
-    /// Only what stands behind that place.
+    /// Only records after this position.
     pub after: Option<Place>,
     pub most: usize,
 }
 
-/// Where a fact stands in what a search finds: its time, chain and number.
+/// A position in search results: time, chain and number.
 pub type Place = (i64, String, i64);
 
 impl Store {
-    /// Keeps something that an operator did.
+    /// Records an action of an operator.
     pub async fn note(&self, fact: Fact, now: DateTime<Utc>) -> Result<()> {
         self.write("note", move |tx| {
             Box::pin(async move { append(tx, ADMIN, vec![fact], now).await })
@@ -162,7 +163,8 @@ impl Store {
         .await
     }
 
-    /// Seals what is new, then cuts off what is older than `keep_from` and sealed. How many chains.
+    /// Seals new records, then deletes sealed records older than `keep_from`. Returns the number of
+    /// sealed chains.
     pub async fn seal(
         &self,
         now: DateTime<Utc>,
@@ -181,14 +183,14 @@ impl Store {
         .await
     }
 
-    /// What matches, the newest first.
+    /// The matching records, newest first.
     pub async fn audit(&self, query: Query) -> Result<Vec<Row>> {
         self.read(move |tx| Box::pin(search(tx, query))).await
     }
 }
 
-/// Appends facts to a chain. Others who would append to it wait for this transaction; where the
-/// conversation's row is held already, nobody does.
+/// Appends records to a chain. Concurrent appends to the chain wait for this transaction; if the
+/// caller has locked the conversation's row, there are none.
 pub async fn append(
     tx: &mut Tx<'_>,
     chain: &str,
@@ -294,7 +296,7 @@ async fn seal(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> {
     Ok(heads.len())
 }
 
-/// Cuts the old ends off. The chain of seals says where, and stays whole.
+/// Deletes the old ends of chains. The chain of seals records where, and is kept in full.
 async fn cut(tx: &mut Tx<'_>, keep_from: DateTime<Utc>, now: DateTime<Utc>) -> Result<usize> {
     let ends: Vec<(String, i64, String)> = sql!(
         tx,
@@ -328,7 +330,7 @@ async fn cut(tx: &mut Tx<'_>, keep_from: DateTime<Utc>, now: DateTime<Utc>) -> R
     Ok(ends.len())
 }
 
-/// Cuts a chain off where it ends: nothing is left of it but its head, and the word of the seals.
+/// Deletes a whole chain except for its head and its entries in the seals.
 pub(super) async fn cut_off(tx: &mut Tx<'_>, chain: &str, now: DateTime<Utc>) -> Result<()> {
     let head: Option<(String, i64, String)> = sql!(
         tx,
@@ -392,7 +394,7 @@ async fn search(tx: &mut Tx<'_>, query: Query) -> Result<Vec<Row>> {
     Ok(rows.into_iter().map(Row::read).collect())
 }
 
-/// The heads that a seal or a cut names.
+/// The heads that a seal or a cut lists.
 pub(super) fn named(row: &Row) -> Result<Vec<(String, i64, String)>> {
     let body: Value = serde_json::from_str(&row.body).context("a seal")?;
     serde_json::from_value(body["heads"].clone()).context("the heads in a seal")

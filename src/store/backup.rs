@@ -1,17 +1,16 @@
-//! A SQLite database as one file: copied while others write, checked before it is used again.
+//! Backup of a SQLite database: an online copy, and a check before it is used again.
 
 use anyhow::{Context as _, Result, ensure};
 use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use std::path::{Path, PathBuf};
 
-/// The file of a SQLite database; `None` for PostgreSQL, which has tools of its own.
+/// The file of a SQLite database; `None` for PostgreSQL, which has its own tools.
 pub fn file_of(url: &str) -> Option<PathBuf> {
     let path = url.strip_prefix("sqlite:")?;
     Some(path.trim_start_matches("//").into())
 }
 
-/// Copies the database as it stands at one instant. Nobody has to stop for it, and no table is
-/// changed.
+/// Copies a consistent snapshot of the database while it is in use, without changing any table.
 pub async fn copy(database: &Path, to: &Path) -> Result<()> {
     let mut conn = open(database).await?;
     let to = to.to_str().context("the path of the copy is not UTF-8")?;
@@ -19,7 +18,7 @@ pub async fn copy(database: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether the file is a whole database.
+/// Checks the integrity of the database file.
 pub async fn check(database: &Path) -> Result<()> {
     let mut conn = open(database).await?;
     let said: Vec<(String,)> =

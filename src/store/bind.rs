@@ -1,18 +1,19 @@
-//! Text as it is bound to statements: without NUL, which PostgreSQL does not take.
+//! Removes NUL characters from bound text, since PostgreSQL does not accept them.
 
 use std::borrow::Cow;
 
-/// What a statement can be given. Text loses its NUL characters, on both databases alike.
+/// A value that can be bound to a statement. NUL characters are removed from text, on both
+/// databases alike.
 ///
-/// JSON is not changed by this: it spells a NUL as an escape, which is text like any other. So what
-/// was hashed or is bound to a decision stays as it is.
+/// JSON is not affected, because it represents a NUL as an escape sequence. Text that was hashed or
+/// is bound to a decision therefore stays unchanged.
 pub(super) trait Bind {
     type Bound;
 
     fn bound(self) -> Self::Bound;
 }
 
-/// The text without its NUL characters.
+/// The text without NUL characters.
 pub fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "").into() } else { text.into() }
 }

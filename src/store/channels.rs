@@ -1,11 +1,11 @@
-//! Channels that are to be connected anew, by whichever node listens there.
+//! Requests to reconnect a channel, for whichever node listens on it.
 
 use anyhow::Result;
 
 use super::{Store, Tx, db::sql};
 
 impl Store {
-    /// How often that was wished: whoever listens sees it grow.
+    /// The number of reconnections requested so far; the listening node watches it for changes.
     pub async fn reconnects(&self, channel: &str) -> Result<i64> {
         let channel = channel.to_owned();
         let read = self.read(move |tx| {

@@ -1,5 +1,5 @@
-//! What is counted once a transaction has committed, for operators who watch. Labels carry what the
-//! configuration or this program names, never a person or a chat.
+//! Metrics that are recorded after a transaction has committed. Labels contain only names from the
+//! configuration or the program, never a person or a chat.
 
 use super::{
     counter::Count,
@@ -60,7 +60,7 @@ pub fn of_used(used: &Used) -> Vec<Count> {
     ]
 }
 
-/// A question that has come to its end after so long.
+/// An approval that was settled after the given time.
 pub fn of_settled(status: Status, after_ms: i64) -> Vec<Count> {
     vec![
         Count::more(APPROVALS, &[("outcome", status.as_str())], 1),
@@ -73,12 +73,12 @@ pub fn of_unparsed() -> Count {
     Count::more(UNPARSED, &[], 1)
 }
 
-/// A send that was tried.
+/// An attempt to send a message.
 pub fn of_send(outcome: &'static str) -> Count {
     Count::more(SENDS, &[("outcome", outcome)], 1)
 }
 
-/// A try to tell another program.
+/// An attempt to deliver a webhook.
 pub fn of_told(outcome: &'static str) -> Count {
     Count::more(WEBHOOKS_OUT, &[("outcome", outcome)], 1)
 }

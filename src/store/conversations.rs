@@ -1,4 +1,4 @@
-//! What is kept of a conversation besides its events: its language, what it waits for.
+//! The state of a conversation besides its events: its language, what it waits for.
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -12,8 +12,8 @@ use crate::{
     texts::{Language, Messages},
 };
 
-/// What the people of a conversation are spoken to in: what the client of who wrote last told, as
-/// an IETF tag; empty as long as none has.
+/// The language of a conversation, as an IETF tag: that of the client of the last author. Empty
+/// until it is known.
 pub async fn language(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -45,13 +45,13 @@ pub async fn language(
     Ok(language)
 }
 
-/// What to say to the people of a conversation.
+/// The texts in the language of the conversation.
 pub async fn words(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<&'static Messages> {
     let tag = language(tx, conversation, None).await?;
     Ok(Language::of(Some(&tag)).words())
 }
 
-/// Nobody begins to read before that time is over: more may belong to what was said.
+/// Delays the next turn, because further messages may belong to the last one.
 pub async fn read_after(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -74,7 +74,7 @@ pub async fn read_after(
     Ok(())
 }
 
-/// Whether there is something to do, or to wait for a person or a sub-agent.
+/// Whether the conversation has something to do, or waits for a person or a sub-agent.
 pub async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<bool> {
     let found: Option<(i64,)> = sql!(
         tx,
@@ -94,10 +94,11 @@ pub async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<b
     Ok(found.is_some())
 }
 
-/// The events among which the parts of one split message are looked for.
+/// The number of recent events among which parts of a split message are looked for.
 const SPLIT_WITHIN: i64 = 32;
 
-/// Notes that the client may have split the message of that event: the next one may go on with it.
+/// Records that the client may have split the message of this event, so that the next message may
+/// continue it.
 pub async fn note_split(tx: &mut Tx<'_>, conversation: &ConversationId, seq: Seq) -> Result<()> {
     sql!(
         tx,
@@ -113,8 +114,8 @@ pub async fn note_split(tx: &mut Tx<'_>, conversation: &ConversationId, seq: Seq
     Ok(())
 }
 
-/// The last messages, the newest first, if one of them may have been split by the client; otherwise
-/// none is read. `most` bounds their number.
+/// The last messages, newest first, up to `most`, if one of them may have been split by the client;
+/// otherwise none is read.
 pub async fn said_lately(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -137,7 +138,7 @@ pub async fn said_lately(
     );
     let mut lately = Vec::new();
     for (ms, body) in rows {
-        // An event of another release is none of this dialogue's recent messages.
+        // Events of other releases are not messages.
         if let Ok(Event::Said { by, text, .. }) = serde_json::from_str(&body) {
             lately.push((at(ms), by, text));
         }
@@ -145,7 +146,7 @@ pub async fn said_lately(
     Ok(lately)
 }
 
-/// The model that somebody has chosen for this conversation.
+/// The model that a person chose for this conversation.
 pub async fn chosen_model(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -167,7 +168,7 @@ pub async fn chosen_model(
     })
 }
 
-/// Nothing more is sent to that chat: the bot was shown out.
+/// Stops sending to the chat, because the bot was removed from it.
 pub async fn close(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
     sql!(
         tx,
@@ -182,7 +183,7 @@ pub async fn close(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()>
     Ok(())
 }
 
-/// Whether nothing is to be done or shown on a channel.
+/// Whether a channel has nothing to do and nothing to send.
 pub async fn is_quiet(tx: &mut Tx<'_>, channel: &str) -> Result<bool> {
     let found: Option<(i64,)> = sql!(
         tx,
@@ -200,7 +201,7 @@ pub async fn is_quiet(tx: &mut Tx<'_>, channel: &str) -> Result<bool> {
     Ok(found.is_none())
 }
 
-/// Nothing is sent to that chat until then; an empty chat is the whole bot.
+/// Pauses sending to a chat until the given time; an empty chat means the whole bot.
 pub async fn park(
     tx: &mut Tx<'_>,
     (channel, chat): (&str, &str),

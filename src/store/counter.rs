@@ -1,6 +1,6 @@
-//! One thing that is counted.
+//! One recorded metric.
 
-/// How often, or how long.
+/// Either a count or a duration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum How {
     More(u64),

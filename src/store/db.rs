@@ -1,8 +1,8 @@
-//! The one file that knows that there are two databases.
+//! Database access: the only file that distinguishes SQLite and PostgreSQL.
 //!
-//! SQLite: one writing connection, whose task puts the transactions of many conversations into one
-//! commit (each behind a savepoint, where it is not alone), and a pool of readers. PostgreSQL: a
-//! pool.
+//! SQLite has one writing connection, whose task groups the transactions of many conversations into
+//! one commit (each with a savepoint if there are several), and a pool of readers. PostgreSQL has
+//! one pool.
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use futures::{FutureExt as _, future::BoxFuture};
@@ -26,9 +26,9 @@ use crate::{
     crash,
 };
 
-/// How long a transaction that gave way to another waits before it is tried again, each time.
+/// The delays before each retry of a transaction after a deadlock or serialization failure.
 const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
-/// The transactions that one commit takes at most.
+/// The maximum number of transactions in one commit.
 const GROUP: usize = 128;
 
 #[derive(Clone)]
@@ -51,10 +51,10 @@ pub(super) enum Db {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// A power cut (`synchronous=FULL`).
+    /// A power failure (`synchronous=FULL`).
     #[default]
     Full,
-    /// A crash of the process; a power cut may take back the last commits (`synchronous=NORMAL`).
+    /// A crash of the process; a power failure may lose the last commits (`synchronous=NORMAL`).
     Normal,
 }
 
@@ -69,8 +69,8 @@ pub(super) enum Conn<'c> {
     Postgres(&'c mut PgConnection),
 }
 
-/// Writes one statement for both databases: `sql!(tx, execute, "…", bind, bind)`. The verbs are
-/// sqlx's: `execute` (rows affected), `fetch_one`, `fetch_optional`, `fetch_all` (tuples).
+/// Runs a statement on both databases: `sql!(tx, execute, "…", bind, bind)`. The verbs are sqlx's:
+/// `execute` (rows affected), `fetch_one`, `fetch_optional`, `fetch_all` (tuples).
 macro_rules! sql {
     ($tx:expr, execute, $sql:expr $(, $bind:expr)* $(,)?) => {
         match &mut $tx.conn {
@@ -92,8 +92,8 @@ macro_rules! sql {
 pub(super) use sql;
 
 impl Tx<'_> {
-    /// The database's clock: leases of several nodes are compared by no other. That of SQLite is
-    /// this process's, which never steps back.
+    /// The database's clock, which is the only one used to compare leases of several nodes. For
+    /// SQLite it is this process's monotonic clock.
     pub async fn now_ms(&mut self) -> Result<i64> {
         let now: i64 = match &mut self.conn {
             Conn::Sqlite(_) => SystemClock.now().timestamp_millis(),
@@ -105,7 +105,7 @@ impl Tx<'_> {
         Ok(now + crash::clock_skew_ms())
     }
 
-    /// A statement, or what is bound to it, in the words of this database.
+    /// Selects the SQLite or PostgreSQL variant of a statement or value.
     pub(super) fn either<T>(&self, sqlite: T, postgres: T) -> T {
         match self.conn {
             Conn::Sqlite(_) => sqlite,
@@ -114,7 +114,7 @@ impl Tx<'_> {
     }
 }
 
-/// Connects to a server once, and goes again.
+/// Connects to a database server once, and disconnects.
 pub(super) async fn reach(url: &str) -> Result<()> {
     if url.starts_with("postgres") {
         PgConnection::connect(url).await?.close().await?;
@@ -142,7 +142,7 @@ impl Db {
         Ok(Self::Postgres(pool))
     }
 
-    /// Whether other nodes may use it at the same time.
+    /// Whether other nodes may use the database at the same time.
     pub(super) fn is_shared(&self) -> bool {
         matches!(self, Self::Postgres(_))
     }
@@ -157,14 +157,18 @@ impl Db {
                 let (answer, wait) = oneshot::channel();
                 let job = job(work, answer);
                 writer.send(job).await.map_err(|_| unavailable("the database is closed"))?;
-                wait.await.map_err(|_| unavailable("the database did not take the transaction"))?
+                wait.await
+                    .map_err(|_| unavailable("the database did not accept the transaction"))?
             }
             Self::Postgres(pool) => {
                 for wait in WAITS_MS {
                     match write_on(pool, work.clone()).await {
-                        Err(problem) if gave_way(&problem) => {
-                            tracing::warn!(problem = format!("{problem:#}"), "once more");
-                            // So that the other, who was preferred, is served first.
+                        Err(problem) if is_conflict(&problem) => {
+                            tracing::warn!(
+                                problem = format!("{problem:#}"),
+                                "retrying after a serialization failure"
+                            );
+                            // So that the other transaction completes first.
                             let wait = Duration::from_millis(wait);
                             let _ = tokio::time::timeout(wait, pending::<()>()).await;
                         }
@@ -211,9 +215,9 @@ where
     Ok((value, rung))
 }
 
-/// Whether PostgreSQL has ended the transaction in favour of another that waited for it: nothing
-/// of it stands, and it may be tried again as it is.
-fn gave_way(problem: &anyhow::Error) -> bool {
+/// Whether PostgreSQL rolled the transaction back because of a conflict with another one, so that
+/// it can be retried unchanged.
+fn is_conflict(problem: &anyhow::Error) -> bool {
     let code = problem.chain().find_map(|cause| match cause.downcast_ref()? {
         sqlx::Error::Database(database) => database.code().map(std::borrow::Cow::into_owned),
         _ => None,
@@ -221,8 +225,8 @@ fn gave_way(problem: &anyhow::Error) -> bool {
     matches!(code.as_deref(), Some("40P01" | "40001"))
 }
 
-/// A transaction on its way to the writing connection: says whether it is good, and is told what
-/// became of the commit.
+/// A transaction for the writing connection: returns whether it succeeded, and is told the outcome
+/// of the commit.
 pub(super) type Job =
     Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, (bool, Finish)> + Send>;
 type Finish = Box<dyn FnOnce(Result<(), String>) + Send>;
@@ -244,7 +248,7 @@ where
                     Ok(()) => result.map(|value| (value, rung)),
                     Err(problem) => Err(unavailable(&format!("committing: {problem}"))),
                 };
-                // Whoever asked may have gone; the commit stands all the same.
+                // The caller may be gone; the commit is valid all the same.
                 let _ = answer.send(result);
             });
             (good, finish)
@@ -272,7 +276,7 @@ async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
     ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
     let readers = SqlitePoolOptions::new().max_connections(4).connect_with(options).await?;
     let (writer, jobs) = mpsc::channel(1024);
-    #[expect(clippy::disallowed_methods, reason = "ends by itself when the last Store is dropped")]
+    #[expect(clippy::disallowed_methods, reason = "ends when the last Store is dropped")]
     tokio::spawn(write_in_groups(conn, jobs));
     Ok(Db::Sqlite { writer, readers })
 }
@@ -285,19 +289,19 @@ async fn write_in_groups(mut conn: SqliteConnection, mut jobs: mpsc::Receiver<Jo
             finish(committed.clone());
         }
     }
-    // The WAL is folded into the file; a failure here only leaves that to the next start.
+    // This merges the WAL into the file; if it fails, the next start does it.
     let _ = conn.close().await;
 }
 
-/// A job that fails takes back what it did, and nothing else.
+/// A job that fails rolls back its own changes only.
 async fn commit_group(
     conn: &mut SqliteConnection,
     jobs: impl ExactSizeIterator<Item = Job>,
 ) -> (Vec<Finish>, Result<(), String>) {
     let mut finishes = Vec::new();
     if let Err(problem) = exec(conn, "BEGIN IMMEDIATE").await {
-        // The jobs are dropped, and with them what their callers wait for.
-        tracing::error!(problem, "the database takes no transaction");
+        // The jobs are dropped, so that their callers get an error.
+        tracing::error!(problem, "the database accepts no transaction");
         return (finishes, Err(problem));
     }
     let alone = jobs.len() == 1;
@@ -319,7 +323,7 @@ async fn commit_group(
     }
     let committed = exec(conn, end).await;
     if committed.is_err() {
-        // Frees the connection for the next group; SQLite may have rolled back by itself.
+        // Frees the connection for the next group; SQLite may already have rolled back.
         let _ = exec(conn, "ROLLBACK").await;
     }
     (finishes, committed)
@@ -329,7 +333,7 @@ async fn exec(conn: &mut SqliteConnection, sql: &'static str) -> Result<(), Stri
     sqlx::query(sql).execute(conn).await.map(drop).map_err(|problem| problem.to_string())
 }
 
-/// Which words a migration is in, where one text does not do for both.
+/// The SQL of a migration, where one text does not work for both databases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sql {
     Sqlite,
@@ -388,7 +392,7 @@ fn migrations(sql: Sql) -> Migrator {
         Migration::new(number, name.into(), MigrationType::Simple, text, false)
     };
     let mut all = Migrator::with_migrations(texts.map(migration).into());
-    // Those of a newer release, beside which this one may still run.
+    // Migrations of a newer release, which this one may run beside.
     all.set_ignore_missing(true);
     all
 }
@@ -397,8 +401,8 @@ fn migrations(sql: Sql) -> Migrator {
 mod tests {
     use super::*;
 
-    /// As it was before people could have conversations of their own, with something in each table
-    /// that refers to a conversation.
+    /// The schema before people could have their own conversations, with a row in each table that
+    /// refers to a conversation.
     const BEFORE: &str = "
         INSERT INTO conversations
             (id, channel, chat, thread, place, last_seq, ready_at, lease_node, lease_until, fence,
@@ -447,7 +451,7 @@ mod tests {
         }};
     }
 
-    /// On a fresh database of each kind.
+    /// Runs a test on a fresh database of each kind.
     macro_rules! on_both {
         ($check:ident) => {{
             let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(true);
@@ -475,7 +479,7 @@ mod tests {
         on_both!(comes_through);
     }
 
-    /// What two days have cost, and one long before.
+    /// The usage of two days, and of one long before.
     const USED: &str = "
         INSERT INTO usage
             (day, conversation, agent, person, kind, name, times, messages, input_tokens,
@@ -507,7 +511,7 @@ mod tests {
         }};
     }
 
-    /// An upgrade does not give everybody a new day.
+    /// Daily limits continue to apply after an upgrade.
     /// Proves S13.
     #[tokio::test]
     #[expect(clippy::disallowed_methods, reason = "tests/run says where its PostgreSQL is")]

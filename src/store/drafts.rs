@@ -1,5 +1,5 @@
-//! Messages in which answers grow: kept so that the answer of the same turn takes them over, on
-//! another node too.
+//! Messages in which answers grow, recorded so that the answer of the same turn replaces them, even
+//! on another node.
 
 use anyhow::Result;
 use channels::Receipt;
@@ -7,11 +7,11 @@ use channels::Receipt;
 use super::{Store, Tx, db::sql, leases::Lease};
 use crate::journal::{event::Seq, ids::ConversationId};
 
-/// Rows of the outbox in which a receipt is looked for, the newest first: drafts are short-lived.
+/// The number of recent outbox rows in which a receipt is looked for, since drafts are short-lived.
 const RECENT: i64 = 50;
 
 impl Store {
-    /// The message in which the answer of that turn grows.
+    /// The draft message of this turn.
     pub async fn draft(&self, conversation: &ConversationId, turn: Seq) -> Result<Option<Receipt>> {
         let conversation = conversation.clone();
         let found =
@@ -19,14 +19,15 @@ impl Store {
         Ok(found.await?.map(|receipt| serde_json::from_str(&receipt)).transpose()?)
     }
 
-    /// Keeps that message for the answer of the turn. `false`: the lease is given back or lost, or
-    /// the turn has such a message already, so that nothing would ever replace this one.
+    /// Records the draft message of a turn. Returns `false` if the lease was released or lost, or
+    /// if the turn already has a draft, because nothing would ever replace this message.
     pub async fn keep_draft(&self, lease: &Lease, turn: Seq, receipt: &Receipt) -> Result<bool> {
         let (lease, receipt) = (lease.clone(), serde_json::to_string(receipt)?);
         self.write("keep draft", move |tx| Box::pin(keep(tx, lease, turn, receipt))).await
     }
 
-    /// No answer takes the message over that is kept: an edit of it may still arrive.
+    /// Prevents an answer from taking over the recorded draft, because an edit of the draft may
+    /// still arrive.
     pub async fn discard_draft(&self, conversation: &ConversationId) -> Result<()> {
         let conversation = conversation.clone();
         self.write("discard draft", move |tx| {
@@ -35,7 +36,8 @@ impl Store {
         .await
     }
 
-    /// Forgets that message. `false`: an answer has taken it over, and it must not be deleted.
+    /// Removes the record of a draft. Returns `false` if an answer has taken it over, in which case
+    /// it must not be deleted.
     pub async fn abandon_draft(
         &self,
         conversation: &ConversationId,
@@ -134,8 +136,8 @@ async fn abandon(tx: &mut Tx<'_>, conversation: &ConversationId, receipt: &str) 
     Ok(taken.is_none())
 }
 
-/// The message in which the answer of that turn has grown, for the row that takes it over. What an
-/// earlier turn has left is nobody's.
+/// Takes over the draft message of this turn for an outbox row. A draft of an earlier turn is
+/// ignored.
 pub(super) async fn take(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

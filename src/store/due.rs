@@ -1,9 +1,9 @@
 //! Claims rows of the outbox that are due.
 //!
-//! A claim takes rows of one channel in the order of their `due_at`, which only the first waiting
-//! row of a conversation keeps: it costs the same however many rows wait. A row that is found before
-//! its time (behind another row, before `not_before`, in a chat that is parked) is put in its place
-//! once, and not looked at again until then.
+//! A claim reads the rows of one channel in the order of their `due_at`, which only the first
+//! waiting row of each conversation has, so that its cost does not depend on the number of waiting
+//! rows. A row that is found too early (behind another row, before `not_before`, or in a paused
+//! chat) gets a new `due_at` once, and is not examined again until then.
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -20,9 +20,9 @@ use super::{
 };
 use crate::journal::ids::{ConversationId, NodeId, OutboxId};
 
-/// Rows that one look examines at least.
+/// The minimum number of rows examined per query.
 const LOOK: usize = 16;
-/// Looks of one claim at one channel at most.
+/// The maximum number of queries per channel and claim.
 const LOOKS: usize = 16;
 
 /// How many rows of one channel a claim may take.
@@ -33,7 +33,7 @@ pub struct Share {
 }
 
 impl Store {
-    /// Claims rows that are due. `now` is the clock by which retries wait.
+    /// Claims rows that are due. `now` is the clock for retries.
     pub async fn claim_sends(
         &self,
         mut shares: Vec<Share>,
@@ -60,8 +60,8 @@ impl Store {
 }
 
 impl Store {
-    /// Gives up what has waited since before that time for a channel that is none of these: nobody
-    /// claims it. How many rows that were.
+    /// Gives up rows that have waited since `before` for a channel other than these, because no
+    /// node claims them. Returns how many there were.
     pub async fn refuse_unknown(&self, known: Vec<String>, before: DateTime<Utc>) -> Result<u64> {
         self.write("refuse unknown", move |tx| Box::pin(refuse_unknown(tx, known, before))).await
     }
@@ -100,7 +100,7 @@ const ANY_DUE: &str = "
     )
     LIMIT 1";
 
-/// Those of the channels on which something is due, and which are not parked as a whole.
+/// The channels that have rows due and are not paused as a whole.
 async fn with_sends_due(
     tx: &mut Tx<'_>,
     channels: Vec<String>,
@@ -118,7 +118,7 @@ async fn with_sends_due(
     Ok(due)
 }
 
-/// Who claims, for how long, by which clock.
+/// Which node claims, for how long, by which clock.
 #[derive(Clone)]
 struct Claim {
     node: NodeId,
@@ -127,7 +127,7 @@ struct Claim {
     now: DateTime<Utc>,
 }
 
-/// A row whose `due_at` has come.
+/// A row whose `due_at` has passed.
 #[derive(Debug)]
 struct Due {
     id: String,
@@ -141,7 +141,7 @@ struct Due {
     aged_ms: i64,
     not_before: i64,
     parked_until: Option<i64>,
-    /// An earlier row of its conversation that still waits.
+    /// An earlier row of the conversation that still waits.
     behind: Option<String>,
 }
 
@@ -171,7 +171,7 @@ where
     }
 }
 
-/// One statement; PostgreSQL steps over the rows that others hold.
+/// One statement; PostgreSQL skips rows that others have locked.
 macro_rules! due {
     ($skip:literal) => {
         concat!(
@@ -241,15 +241,17 @@ async fn claim_share(tx: &mut Tx<'_>, claim: &Claim, share: &Share) -> Result<Ve
     Ok(sendings)
 }
 
-/// Puts a row that cannot be sent yet in its place. `true`: it is not to be claimed now.
+/// Updates the `due_at` of a row that cannot be sent yet. Returns `true` if the row must not be
+/// claimed now.
 async fn defer(tx: &mut Tx<'_>, due: &Due, now: i64) -> Result<bool> {
     let later = due.parked_until.unwrap_or_default().max(due.not_before);
     let due_at = if let Some(before) = &due.behind {
         if !lock_waiting(tx, before).await? {
-            // It is ending at this moment: the next look finds this row at the head.
+            // The earlier row is ending at this moment, and the next query will find this row at
+            // the head.
             return Ok(true);
         }
-        // Whoever ends that row gives this one its time back, and waits for this transaction.
+        // The transaction that ends the earlier row waits for this one and then sets `due_at`.
         None
     } else if later > now {
         Some(later)
@@ -270,7 +272,7 @@ async fn defer(tx: &mut Tx<'_>, due: &Due, now: i64) -> Result<bool> {
     Ok(true)
 }
 
-/// Makes others who would end that row wait for this transaction; `false` where they are faster.
+/// Locks the row against transactions that would end it; `false` if it has ended.
 async fn lock_waiting(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     let lock = tx.either(
         "SELECT seq FROM outbox WHERE id = $1 AND status = 'waiting'",
@@ -280,7 +282,7 @@ async fn lock_waiting(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     Ok(locked.is_some())
 }
 
-/// The ids are one JSON array, which each database takes apart in its own words.
+/// The ids are passed as one JSON array, which each database expands with its own functions.
 macro_rules! take {
     ($ids:literal) => {
         concat!(
@@ -315,7 +317,7 @@ async fn lease(tx: &mut Tx<'_>, claim: &Claim, ready: &[Due], lease_now: i64) ->
     Ok(())
 }
 
-/// `None`: this version cannot read it. Its lease lapses, and a newer node may take it.
+/// `None` if this release cannot read the row. Its lease will expire, and a newer node may take it.
 fn sending(claim: &Claim, channel: &str, due: Due) -> Option<Sending> {
     let of = Table::Outbox;
     let what = readable(of, &due.id, &due.body)?;
@@ -346,7 +348,7 @@ mod tests {
     use crate::store::db::Durability;
     use std::time::{Duration, Instant};
 
-    /// A store on an empty database of each kind, and what has to be done with it afterwards.
+    /// A store on an empty database of each kind, with its cleanup.
     struct Scratch {
         store: Store,
         _folder: tempfile::TempDir,
@@ -400,7 +402,7 @@ mod tests {
             }
         }
 
-        /// So many conversations of a channel with so many rows each, of which the first is due.
+        /// Inserts conversations with rows each, of which the first is due.
         async fn fill(&self, channel: &str, conversations: i64, rows: i64) {
             let place = r#"{"chat":"1","thread":null,"kind":"private"}"#;
             self.run(format!(
@@ -425,7 +427,7 @@ mod tests {
             .await;
         }
 
-        /// How the database goes about a statement.
+        /// The query plan of a statement.
         async fn plan(&self, statement: &'static str) -> String {
             let explained = self.store.read(move |tx| {
                 Box::pin(async move {
@@ -444,7 +446,7 @@ mod tests {
         }
     }
 
-    /// A line of a plan: the last column on both.
+    /// A line of a plan: the last column on both databases.
     struct Step(String);
 
     impl<'r, R: Row> FromRow<'r, R> for Step
@@ -461,8 +463,8 @@ mod tests {
         DateTime::from_timestamp_millis(1_000).unwrap()
     }
 
-    /// A hundred thousand rows of a channel that is down cost another channel nothing, and that
-    /// channel no more than a few: no statement walks the outbox.
+    /// A backlog of 100,000 rows on one channel costs other channels nothing and this one only a
+    /// few rows: no statement scans the outbox.
     async fn a_backlog_costs_nothing(scratch: Scratch) {
         scratch.fill("down", 1_000, 100).await;
         scratch.fill("up", 1, 2).await;
@@ -506,7 +508,7 @@ mod tests {
         a_backlog_costs_nothing(on_postgres().await).await;
     }
 
-    /// What waits for a channel that was removed does not wait for ever.
+    /// Rows that wait for a removed channel are given up eventually.
     async fn a_removed_channel_is_given_up(scratch: Scratch) {
         scratch.fill("kept", 1, 1).await;
         scratch.fill("removed", 1, 3).await;
@@ -528,8 +530,8 @@ mod tests {
         a_removed_channel_is_given_up(on_postgres().await).await;
     }
 
-    /// During an upgrade a node of the previous release inserts rows and ends them without a word
-    /// about `channel` and `due_at`.
+    /// During an upgrade, a node of the previous release inserts and ends rows without setting
+    /// `channel` and `due_at`.
     async fn the_previous_release_goes_on(scratch: Scratch) {
         scratch.fill("tg", 1, 0).await;
         for row in ["a", "b", "c"] {

@@ -1,17 +1,17 @@
-//! What memories mean to a model, kept beside them.
+//! Embeddings of memories.
 
 use anyhow::Result;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use super::{Tx, db::sql, memory_scope::MemoryScope};
 
-/// A memory, and what it means, if the model has read it as it is.
+/// A memory and its embedding, if it is up to date.
 pub struct Placed {
     pub path: String,
     pub vector: Option<Vec<f32>>,
 }
 
-/// A memory that the model has not read.
+/// A memory without an up-to-date embedding.
 #[derive(Clone)]
 pub struct Unread {
     pub id: i64,
@@ -19,8 +19,12 @@ pub struct Unread {
     changed_at: i64,
 }
 
-/// All of a shelf, what was changed last first.
-pub async fn of_shelf(tx: &mut Tx<'_>, shelf: &MemoryScope, model: &str) -> Result<Vec<Placed>> {
+/// All memories of a scope, most recently changed first.
+pub async fn of_scope(
+    tx: &mut Tx<'_>,
+    memory_scope: &MemoryScope,
+    model: &str,
+) -> Result<Vec<Placed>> {
     let rows: Vec<(String, Option<String>)> = sql!(
         tx,
         fetch_all,
@@ -30,8 +34,8 @@ pub async fn of_shelf(tx: &mut Tx<'_>, shelf: &MemoryScope, model: &str) -> Resu
         LEFT JOIN memory_vectors v ON v.memory = m.id AND v.model = $3
         WHERE m.agent = $1 AND m.shelf = $2
         ORDER BY m.changed_at DESC, m.path",
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         model
     );
     let placed = |(path, vector): (String, Option<String>)| Placed {
@@ -41,10 +45,10 @@ pub async fn of_shelf(tx: &mut Tx<'_>, shelf: &MemoryScope, model: &str) -> Resu
     Ok(rows.into_iter().map(placed).collect())
 }
 
-/// So many that the model has not read.
+/// Up to `most` memories without an embedding of this model.
 pub async fn unread(
     tx: &mut Tx<'_>,
-    shelf: &MemoryScope,
+    memory_scope: &MemoryScope,
     model: &str,
     most: usize,
 ) -> Result<Vec<Unread>> {
@@ -59,8 +63,8 @@ pub async fn unread(
         )
         ORDER BY m.changed_at DESC, m.path
         LIMIT $4",
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         model,
         most as i64
     );
@@ -68,7 +72,7 @@ pub async fn unread(
     Ok(rows.into_iter().map(unread).collect())
 }
 
-/// On PostgreSQL, whoever changes the memory at this moment is waited for.
+/// On PostgreSQL, a concurrent change of the memory is waited for.
 macro_rules! keep {
     ($lock:literal) => {
         concat!(
@@ -85,7 +89,7 @@ macro_rules! keep {
     };
 }
 
-/// Keeps what a memory means, unless it was changed since it was read.
+/// Stores the embedding, unless the memory was changed since it was read.
 pub async fn keep(tx: &mut Tx<'_>, model: &str, of: &Unread, vector: &[f32]) -> Result<()> {
     let bytes: Vec<u8> = vector.iter().flat_map(|part| part.to_le_bytes()).collect();
     let keep = tx.either(keep!(""), keep!("FOR UPDATE"));
@@ -93,7 +97,7 @@ pub async fn keep(tx: &mut Tx<'_>, model: &str, of: &Unread, vector: &[f32]) -> 
     Ok(())
 }
 
-/// It is another memory now, or none.
+/// Deletes the embeddings of a memory that was changed or deleted.
 pub(super) async fn drop_all(tx: &mut Tx<'_>, memory: i64) -> Result<()> {
     sql!(
         tx,

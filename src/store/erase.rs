@@ -1,21 +1,21 @@
-//! Erases a person: what they said and what was said to them alone.
+//! Erases a person: what they said, and what was said to them alone.
 //!
 //! ```text
-//! begin     one transaction: nothing of theirs may be open; their own conversations are taken out
-//!           of use, in those with others the dialogue starts afresh, and each is noted as a step
+//! begin     one transaction: nothing of theirs may be open; their own conversations are retired,
+//!           shared conversations start afresh, and each conversation is recorded as a step
 //! step      own: rows are deleted; shared: rows are rewritten ([`super::redaction`])
-//! end       files that no other conversation names are removed
+//! end       files that no other conversation refers to are removed
 //! ```
-//! Steps are done in slices, each a transaction of a few milliseconds. What is left to be done is
-//! kept in tables, so that an erasure that a crash has interrupted goes on where it was: everything
-//! here can be done twice.
+//! Steps run in slices, each a transaction of a few milliseconds. The remaining work is stored in
+//! tables, so that an erasure that was interrupted by a crash resumes; every operation can be
+//! repeated.
 //!
-//! Conversations of their own go as a whole, with their files and their chain of the audit, which is
-//! cut off behind a seal as an old one is: the check of the audit knows of it and stays good. Where
-//! others talk too, their words and names are taken out. What an agent remembers for everybody goes
-//! where it was noted for them. What stays: what others have said or noted, what the bot has put in
-//! words of its own without their name, files in the workspace of a group, and the audit's rows,
-//! which know them by their id alone.
+//! The person's own conversations are deleted as a whole, with their files and their audit chain,
+//! which is cut behind a seal like an old one, so that the audit still verifies. From conversations
+//! with other people, the person's words and names are removed. Shared memories of an agent are
+//! deleted if they were noted for the person. What remains: what others said or noted, what the bot
+//! said in its own words without the person's name, files in the workspace of a group, and audit
+//! records, which contain only the person's id.
 
 use anyhow::Result;
 use channels::PlaceKind;
@@ -37,7 +37,7 @@ use crate::journal::{
     ids::ConversationId,
 };
 
-/// The rows that one transaction deletes or rewrites.
+/// The number of rows that one transaction deletes or rewrites.
 pub(super) const SLICE: usize = 500;
 
 /// An erasure that has begun.
@@ -48,7 +48,7 @@ pub struct Erasure {
     pub person: String,
 }
 
-/// One conversation of an erasure that is left to be done.
+/// A remaining step of an erasure: one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     pub erasure: Erasure,
@@ -58,25 +58,25 @@ pub struct Step {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepKind {
-    /// The conversation goes as a whole.
+    /// The whole conversation is deleted.
     Own,
-    /// Others talk there too: it is rewritten up to that event.
+    /// Other people take part: the conversation is rewritten up to that event.
     Shared { upto: Seq },
 }
 
 /// How much was erased.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Erased {
-    /// Conversations of which nothing is left.
+    /// The number of deleted conversations.
     pub conversations: i64,
-    /// Events of others' conversations that say no more what was in them.
+    /// The number of redacted events in other people's conversations.
     pub events: i64,
     pub files: i64,
 }
 
 impl Store {
-    /// Begins to erase a person. `None`: something of theirs is open or under way, and has to be
-    /// stopped first. `fact` says on whose behalf, for the audit.
+    /// Begins to erase a person. `None` if they have open approvals or running calls, which have to
+    /// be stopped first. `fact` records for the audit who requested it.
     pub async fn begin_erasure(
         &self,
         (channel, person): (&str, &str),
@@ -101,18 +101,18 @@ impl Store {
         .await
     }
 
-    /// The erasures that were begun before that time and have not come to their end.
+    /// The erasures that began before the given time and have not finished.
     pub async fn erasures(&self, before: DateTime<Utc>) -> Result<Vec<Erasure>> {
         self.read(move |tx| Box::pin(erasures::begun_before(tx, before))).await
     }
 
-    /// What is left to be done of an erasure.
+    /// The remaining steps of an erasure.
     pub async fn erasure_steps(&self, erasure: &Erasure) -> Result<Vec<Step>> {
         let erasure = erasure.clone();
         self.read(move |tx| Box::pin(erasures::steps(tx, erasure))).await
     }
 
-    /// Deletes or rewrites the rows of a conversation, slice by slice.
+    /// Deletes or rewrites the rows of a conversation, in slices.
     pub async fn erase_step(&self, step: &Step, now: DateTime<Utc>) -> Result<()> {
         match step.kind {
             StepKind::Shared { upto } => self.rewrite(step, upto).await,
@@ -131,19 +131,19 @@ impl Store {
         }
     }
 
-    /// Notes that nothing is left to be done of a step, in the database and outside of it.
+    /// Records that a step is complete, in the database and outside of it.
     pub async fn end_erasure_step(&self, step: &Step) -> Result<()> {
         let step = step.clone();
         self.write("end step", move |tx| Box::pin(erasures::end_step(tx, step))).await
     }
 
-    /// The files of an erasure that no conversation names any more.
+    /// The files of an erasure that no conversation refers to any more.
     pub async fn erased_files(&self, erasure: &Erasure) -> Result<Vec<String>> {
         let (id, complete) = (erasure.id.clone(), self.mentions_are_complete().await?);
         self.read(move |tx| Box::pin(erasures::unnamed(tx, id, complete))).await
     }
 
-    /// Ends an erasure: how much it was.
+    /// Completes an erasure, and returns how much was erased.
     pub async fn end_erasure(
         &self,
         erasure: &Erasure,
@@ -155,7 +155,7 @@ impl Store {
     }
 }
 
-/// Conversations with others in which that person may have spoken, by their journals.
+/// Conversations with other people in which this person may have spoken, according to the journals.
 async fn search(tx: &mut Tx<'_>, channel: String, person: String) -> Result<Vec<ConversationId>> {
     let rows: Vec<(String,)> = sql!(
         tx,
@@ -171,7 +171,7 @@ async fn search(tx: &mut Tx<'_>, channel: String, person: String) -> Result<Vec<
     Ok(rows.into_iter().map(|(id,)| ConversationId(id)).collect())
 }
 
-/// A speaker with that id, as a pattern over JSON.
+/// A JSON pattern that matches a speaker with this id.
 pub(super) fn mention(person: &str) -> Result<String> {
     let id = format!("\"id\":{}", serde_json::to_string(person)?);
     Ok(format!("%{}%", escaped(&id)))
@@ -181,7 +181,7 @@ fn escaped(text: &str) -> String {
     text.replace('!', "!!").replace('%', "!%").replace('_', "!_")
 }
 
-/// Whether it has begun.
+/// Returns whether the erasure began.
 async fn begin(
     tx: &mut Tx<'_>,
     erasure: &Erasure,
@@ -217,13 +217,17 @@ async fn begin(
         sessions::invalidate(tx, &conversation, seq).await?;
         erasures::insert_step(tx, erasure, &conversation, StepKind::Shared { upto }).await?;
     }
-    forget_everywhere(tx, erasure, now).await?;
+    delete_outside_conversations(tx, erasure, now).await?;
     memory::clear(tx, "", &mention(person)?).await?;
     Ok(true)
 }
 
-/// Forgets what is kept of them besides conversations.
-async fn forget_everywhere(tx: &mut Tx<'_>, erasure: &Erasure, now: DateTime<Utc>) -> Result<()> {
+/// Deletes the person's data outside of conversations.
+async fn delete_outside_conversations(
+    tx: &mut Tx<'_>,
+    erasure: &Erasure,
+    now: DateTime<Utc>,
+) -> Result<()> {
     let (channel, person) = (erasure.channel.as_str(), erasure.person.as_str());
     let of_person = [
         "DELETE FROM people WHERE channel = $1 AND person = $2",
@@ -246,7 +250,7 @@ async fn forget_everywhere(tx: &mut Tx<'_>, erasure: &Erasure, now: DateTime<Utc
     }
     spent::forget(tx, &named, now).await?;
     identities::unlink(tx, &Account::new(channel, person)).await?;
-    // Sessions know a person of the web chat by the same id.
+    // Sessions identify a person of the web chat by the same id.
     sql!(tx, execute, "DELETE FROM access_tokens WHERE name = $1", person);
     sql!(
         tx,

@@ -1,4 +1,4 @@
-//! The rows that say what is left to be done of erasures.
+//! The tables with the remaining work of erasures.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -99,7 +99,7 @@ pub(super) async fn steps(tx: &mut Tx<'_>, erasure: Erasure) -> Result<Vec<Step>
     Ok(rows.into_iter().map(step).collect())
 }
 
-/// Keeps the digests of files that may have to be removed.
+/// Records the digests of files that may have to be removed.
 pub(super) async fn keep_files(
     tx: &mut Tx<'_>,
     erasure: &Erasure,
@@ -121,7 +121,7 @@ pub(super) async fn keep_files(
     Ok(())
 }
 
-/// Adds to how much was erased.
+/// Adds to the totals of an erasure.
 pub(super) async fn count(tx: &mut Tx<'_>, erasure: &Erasure, more: Erased) -> Result<()> {
     sql!(
         tx,
@@ -179,7 +179,7 @@ pub(super) async fn unnamed(
     Ok(unnamed)
 }
 
-/// Whether any text has that digest, as long as not all mentions are noted.
+/// Searches all text for a digest, which is necessary until all mentions are recorded.
 async fn is_found(tx: &mut Tx<'_>, digest: &str) -> Result<bool> {
     let found: Option<(String,)> = sql!(
         tx,
@@ -223,7 +223,7 @@ pub(super) async fn end(
         RETURNING fact, conversations, events, files",
         erasure.id.as_str()
     );
-    // Another node has ended it.
+    // Another node has completed it.
     let Some((fact, conversations, events, files)) = row else { return Ok(Erased::default()) };
     let erased = Erased { conversations, events, files };
     let kept: Value = serde_json::from_str(&fact)?;

@@ -1,4 +1,4 @@
-//! Artifacts: bytes by their SHA-256 in a folder, written once and never changed.
+//! Artifacts: files stored by their SHA-256, written once and never changed.
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
@@ -25,7 +25,7 @@ impl Artifacts {
         Self { root: root.into() }
     }
 
-    /// Keeps the bytes, on disk when it returns. Twice the same is once.
+    /// Stores the bytes durably. Storing the same bytes again has no effect.
     pub async fn put(&self, name: &str, media_type: &str, bytes: Vec<u8>) -> Result<Attachment> {
         let digest = digest_of(&bytes);
         let attachment = Attachment {
@@ -41,9 +41,9 @@ impl Artifacts {
         Ok(attachment)
     }
 
-    /// The bytes again, checked against their name.
+    /// Reads the bytes and verifies their digest.
     pub async fn read(&self, digest: &str) -> Result<Bytes> {
-        anyhow::ensure!(is_digest(digest), "{digest:?} is no SHA-256 in hex");
+        anyhow::ensure!(is_digest(digest), "{digest:?} is not a SHA-256 in hex");
         let bytes = tokio::fs::read(self.path(digest))
             .await
             .with_context(|| format!("reading artifact {digest}"))?;
@@ -54,9 +54,9 @@ impl Artifacts {
         Ok(bytes.into())
     }
 
-    /// Takes the bytes out for good; that they are gone already is fine.
+    /// Deletes an artifact; it is not an error if it does not exist.
     pub async fn remove(&self, digest: &str) -> Result<()> {
-        anyhow::ensure!(is_digest(digest), "{digest:?} is no SHA-256 in hex");
+        anyhow::ensure!(is_digest(digest), "{digest:?} is not a SHA-256 in hex");
         match tokio::fs::remove_file(self.path(digest)).await {
             Err(problem) if problem.kind() != std::io::ErrorKind::NotFound => {
                 Err(problem).with_context(|| format!("removing artifact {digest}"))
@@ -65,24 +65,24 @@ impl Artifacts {
         }
     }
 
-    /// The files in one of the 256 folders that were written before that time.
+    /// The files in one of the 256 folders that were written before the given time.
     pub async fn older(&self, folder: u8, before: DateTime<Utc>) -> Result<Vec<String>> {
         let folder = self.root.join(hex::encode([folder]));
         tokio::task::spawn_blocking(move || older(&folder, before.into()))
             .await
-            .context("reading a folder of artifacts")?
+            .context("reading an artifact folder")?
     }
 
-    /// Removes a file that nothing names, unless somebody has just put it there again.
+    /// Removes a file that nothing refers to, unless it was just stored again.
     pub async fn discard(&self, digest: &str, before: DateTime<Utc>) -> Result<bool> {
-        anyhow::ensure!(is_digest(digest), "{digest:?} is no SHA-256 in hex");
+        anyhow::ensure!(is_digest(digest), "{digest:?} is not a SHA-256 in hex");
         let path = self.path(digest);
         tokio::task::spawn_blocking(move || discard(&path, before.into()))
             .await
             .context("discarding an artifact")?
     }
 
-    /// Of a digest that is one: 64 hexadecimal digits lead nowhere else.
+    /// The digest was validated: 64 hexadecimal digits cannot lead out of the folder.
     fn path(&self, digest: &str) -> PathBuf {
         self.root.join(&digest[..2]).join(digest)
     }
@@ -92,12 +92,12 @@ fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
-/// The name of these bytes: their SHA-256, in hex.
+/// The SHA-256 of these bytes, in hex.
 pub fn digest_of(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// What cannot be read is left to the next time.
+/// Files that cannot be read are left for the next round.
 fn older(folder: &Path, before: SystemTime) -> Result<Vec<String>> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -112,8 +112,8 @@ fn older(folder: &Path, before: SystemTime) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Moves the file out of the way before it looks at its time: whoever puts the same bytes from then
-/// on writes them again.
+/// Moves the file away before checking its time, so that a concurrent `put` of the same bytes
+/// writes a new file.
 fn discard(path: &Path, before: SystemTime) -> Result<bool> {
     let aside = path.with_extension("discarded");
     match std::fs::rename(path, &aside) {
@@ -128,8 +128,8 @@ fn discard(path: &Path, before: SystemTime) -> Result<bool> {
     Ok(true)
 }
 
-/// Makes a file that is there already count as new, for whoever removes old ones. Whether it is
-/// there.
+/// Updates the time of an existing file, so that it does not count as old. Returns whether it
+/// exists.
 fn touch(path: &Path, size_bytes: u64) -> bool {
     let touched = std::fs::File::options().write(true).open(path).and_then(|file| {
         file.set_modified(SystemClock.now().into())?;
@@ -139,20 +139,21 @@ fn touch(path: &Path, size_bytes: u64) -> bool {
 }
 
 fn write_once(path: &Path, bytes: &[u8]) -> Result<()> {
-    // What a failing disk cut short is written again; what is damaged otherwise, `read` tells.
+    // A file that was truncated by a disk failure is written again; `read` detects other damage.
     if touch(path, bytes.len() as u64) {
         return Ok(());
     }
-    let folder = path.parent().context("an artifact has a folder")?;
-    std::fs::create_dir_all(folder).context("making a folder for artifacts")?;
+    let folder = path.parent().context("an artifact is in a folder")?;
+    std::fs::create_dir_all(folder).context("creating an artifact folder")?;
     let temporary = folder.join(format!(".{}", uuid::Uuid::new_v4().simple()));
     let written = write_through(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
     if written.is_err() {
-        // Best effort: the error that is told is the first one.
+        // Best effort: the first error is returned.
         let _ = std::fs::remove_file(&temporary);
     }
     written.context("writing an artifact")?;
-    // The name is to last as well, and that of its folder, which may be new.
+    // The directory entries have to be durable as well, including that of the folder, which may be
+    // new.
     for folder in [Some(folder), folder.parent()].into_iter().flatten() {
         std::fs::File::open(folder)?.sync_all()?;
     }
@@ -161,7 +162,7 @@ fn write_once(path: &Path, bytes: &[u8]) -> Result<()> {
 
 fn write_through(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::{io::Write as _, os::unix::fs::OpenOptionsExt as _};
-    // What people sent each other is nobody else's.
+    // Files that people send must not be readable by other users.
     let mut options = std::fs::OpenOptions::new();
     let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;

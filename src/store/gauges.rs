@@ -1,15 +1,15 @@
-//! How things stand, in figures.
+//! Gauges: queue lengths and ages.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
 use super::{Store, Tx, db::sql};
 
-/// What waits, and since when.
+/// A queue's length and age.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Queue {
     pub count: i64,
-    /// The age of the oldest.
+    /// The age of the oldest entry.
     pub oldest_ms: i64,
 }
 
@@ -17,13 +17,13 @@ pub struct Queue {
 pub struct Gauges {
     pub outbox: Queue,
     pub approvals: Queue,
-    /// What other programs are to be told, and how much they never took.
+    /// Webhook deliveries that wait, and how many have failed permanently.
     pub notices: Queue,
     pub dead_notices: i64,
-    /// Conversations that some node advances, and those that wait for one.
+    /// Conversations that a node is advancing, and those that wait for one.
     pub held: i64,
     pub ready: i64,
-    /// Duties that some node holds.
+    /// Duties that are held by a node.
     pub duties: i64,
 }
 

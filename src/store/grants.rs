@@ -1,4 +1,4 @@
-//! Leave that people have given for longer, and the halt of all tools.
+//! Grants, and the halt of all tools.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -15,26 +15,27 @@ use crate::journal::{
     ids::{ApprovalId, ConversationId, GrantId},
 };
 
-/// A grant that was there when the call was judged is gone, or used up: nothing was recorded.
+/// A grant that existed when the call was judged was revoked, has expired or is used up: nothing
+/// was recorded.
 #[derive(Debug, thiserror::Error)]
 #[error("a grant was revoked, has expired or is used up")]
 pub struct Spent;
 
-/// The name of the one halt there is.
+/// The name of the only halt.
 const TOOLS: &str = "tools";
 
-/// The number of the advisory lock that orders the starts of calls and the halt on PostgreSQL.
+/// The advisory lock that orders starts of calls and the halt on PostgreSQL.
 const HALT_LOCK: i64 = 0x6861_6c74;
-/// SQLite has one writer, and needs no lock.
+/// SQLite has one writer and needs no lock.
 const NO_LOCK: &str = "SELECT $1";
 
-/// How a person is named as the owner of a grant.
+/// The key of a person as the owner of a grant.
 pub fn person(channel: &str, id: &str) -> String {
     format!("{channel}/{id}")
 }
 
 impl Store {
-    /// What holds now for a conversation and the person for whom the agent acts in it.
+    /// The grants and halt that apply to a conversation and its requester.
     pub async fn standing(
         &self,
         conversation: &ConversationId,
@@ -54,7 +55,7 @@ impl Store {
 
 type Columns = (String, String, String, String, String, String, i64, Option<i64>);
 
-/// Of grants that hold; `$1` is the time.
+/// Selects valid grants; `$1` is the time.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -67,7 +68,7 @@ macro_rules! select {
     };
 }
 
-/// What a person and a conversation are given now, in the order of the giving.
+/// The grants for a person and a conversation, in order of creation.
 pub async fn in_force(
     tx: &mut Tx<'_>,
     (person, conversation): (&str, &ConversationId),
@@ -89,13 +90,13 @@ pub async fn in_force(
     Ok(readable(rows))
 }
 
-/// All that hold, for the owner of the bot.
+/// All valid grants, for owners of the bot.
 pub async fn all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Vec<Grant>> {
     let rows: Vec<Columns> = sql!(tx, fetch_all, select!("ORDER BY id"), now.timestamp_millis());
     Ok(readable(rows))
 }
 
-/// A stretch of them, in the order of the giving.
+/// One page of them, in order of creation.
 pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch, now: DateTime<Utc>) -> Result<Vec<Grant>> {
     let rows: Vec<Columns> = sql!(
         tx,
@@ -112,14 +113,14 @@ pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch, now: DateTime<Utc>) -> Res
     rows.into_iter().map(grant).collect()
 }
 
-/// That one, if it holds.
+/// The grant with this id, if it is valid.
 pub async fn by_id(tx: &mut Tx<'_>, id: &str, now: DateTime<Utc>) -> Result<Option<Grant>> {
     let row: Option<Columns> =
         sql!(tx, fetch_optional, select!("AND id = $2"), now.timestamp_millis(), id);
     row.map(grant).transpose()
 }
 
-/// What was given by the answer to that question, if it still holds.
+/// The grant that was given with this approval, if it is still valid.
 pub async fn of_approval(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
@@ -182,7 +183,7 @@ pub async fn give(
     Ok(())
 }
 
-/// Ends a grant; the question whose answer gave it, if it held until now.
+/// Revokes a grant. Returns the approval that it was given with, if it was still valid.
 pub async fn revoke(
     tx: &mut Tx<'_>,
     id: &GrantId,
@@ -205,8 +206,8 @@ pub async fn revoke(
     Ok(revoked.map(|(approval,)| ApprovalId(approval)))
 }
 
-/// Takes one use, in the transaction that records the start of the call. [`Spent`]: that must not
-/// be recorded.
+/// Uses a grant once, in the transaction that records the start of the call. On [`Spent`] the start
+/// must not be recorded.
 pub(super) async fn spend(tx: &mut Tx<'_>, id: &GrantId, now: DateTime<Utc>) -> Result<()> {
     let spent = sql!(
         tx,
@@ -224,15 +225,15 @@ pub(super) async fn spend(tx: &mut Tx<'_>, id: &GrantId, now: DateTime<Utc>) -> 
     Ok(())
 }
 
-/// Makes a halt wait until this transaction has ended, and waits for a halt that is being written:
-/// a transaction of PostgreSQL does not see what others have not committed.
+/// Orders this transaction against a halt that is written concurrently, because on PostgreSQL
+/// neither would see the other's uncommitted changes.
 pub(super) async fn keep_from_halting(tx: &mut Tx<'_>) -> Result<()> {
     let lock = tx.either(NO_LOCK, "SELECT pg_advisory_xact_lock_shared($1)");
     sql!(tx, execute, lock, HALT_LOCK);
     Ok(())
 }
 
-/// From here on no tool begins, on any node. Whether any could until now.
+/// Stops all tools on all nodes. Returns whether they were running until now.
 pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<bool> {
     let lock = tx.either(NO_LOCK, "SELECT pg_advisory_xact_lock($1)");
     sql!(tx, execute, lock, HALT_LOCK);
@@ -251,7 +252,7 @@ pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<b
     Ok(halted > 0)
 }
 
-/// Lifts the halt. Whether there was one.
+/// Lifts the halt. Returns whether there was one.
 pub async fn lift(tx: &mut Tx<'_>) -> Result<bool> {
     let lifted = sql!(
         tx,
@@ -265,7 +266,7 @@ pub async fn lift(tx: &mut Tx<'_>) -> Result<bool> {
     Ok(lifted > 0)
 }
 
-/// Who has halted the tools, and when, if they are.
+/// Who halted the tools, and when, if they are halted.
 pub async fn halt_at_hand(tx: &mut Tx<'_>) -> Result<Option<(Speaker, DateTime<Utc>)>> {
     let found: Option<(String, i64)> = sql!(
         tx,
@@ -279,7 +280,7 @@ pub async fn halt_at_hand(tx: &mut Tx<'_>) -> Result<Option<(Speaker, DateTime<U
     found.map(|(by, since)| Ok((serde_json::from_str(&by)?, at(since)))).transpose()
 }
 
-/// Who has halted the tools, if they are.
+/// Who halted the tools, if they are halted.
 pub async fn halted_by(tx: &mut Tx<'_>) -> Result<Option<Speaker>> {
     Ok(halt_at_hand(tx).await?.map(|(by, _)| by))
 }

@@ -1,4 +1,5 @@
-//! What this node works on, and the heartbeat that keeps its leases.
+//! The conversations, rows and duties that this node holds, and the heartbeat that renews their
+//! leases.
 
 use anyhow::Result;
 use std::{
@@ -9,29 +10,28 @@ use std::{
 use super::{Store, Tx, db::sql};
 use crate::{crash, journal::ids::NodeId};
 
-/// The leases that the heartbeat renews: those that somebody in this process holds, and none that was
-/// left behind.
+/// The leases that the heartbeat renews: those that some code in this process holds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Held(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many holds there are of each lease.
+    /// The number of holders of each lease.
     leases: BTreeMap<LeaseKey, usize>,
-    /// The last good heartbeat, by the database's clock.
+    /// The last successful heartbeat, by the database's clock.
     beaten_at: Option<i64>,
     /// Whether a heartbeat has failed since.
     missed: bool,
-    /// Until then only released rows are claimed, by the database's clock.
+    /// Only released rows are claimed before this time, by the database's clock.
     waits_until: i64,
 }
 
-/// A row under one fence. After a lease has expired, the same process may hold the row under two
-/// fences for a while: the old turn has not noticed yet.
+/// A row under one fence. After a lease has expired, this process may hold the row under two fences
+/// for a while, because the old turn has not noticed yet.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 struct LeaseKey(String, i64);
 
-/// Keeps one lease among those that are renewed, until it is dropped.
+/// Keeps a lease among those that are renewed, until dropped.
 #[derive(Debug)]
 pub struct Hold {
     held: Held,
@@ -45,7 +45,7 @@ impl Held {
         Hold { held: self.clone(), key }
     }
 
-    /// Notes that a heartbeat failed: leases may have expired, here and on other nodes.
+    /// Records that a heartbeat failed: leases may have expired, on this node and others.
     pub(super) fn missed(&self) {
         self.state().missed = true;
     }
@@ -54,14 +54,14 @@ impl Held {
         self.state().leases.keys().cloned().collect()
     }
 
-    /// Whether the last good heartbeat is older than half a lease, or the clock was turned back.
+    /// Whether the last successful heartbeat is older than half a lease, or the clock was set back.
     fn is_overdue(&self, now: i64, term: i64) -> bool {
         let state = self.state();
         state.missed || state.beaten_at.is_some_and(|at| (now - at).abs() > term / 2)
     }
 
-    /// Notes a good heartbeat. After a gap in which leases may have expired everywhere, the other
-    /// nodes get the time of a heartbeat to renew theirs.
+    /// Records a successful heartbeat. After a gap in which leases may have expired on all nodes,
+    /// the others get the time of one heartbeat to renew theirs.
     fn beaten(&self, now: i64, term: i64) {
         let mut state = self.state();
         let gap = state.beaten_at.is_some_and(|at| (now - at).abs() > term);
@@ -71,10 +71,10 @@ impl Held {
         (state.beaten_at, state.missed) = (Some(now), false);
     }
 
-    /// The time up to which a lease must have expired for its row to be claimed.
+    /// A row can be claimed if its lease expired by this time.
     fn expired_by(&self, now: i64, term: i64) -> i64 {
         let waits_until = self.state().waits_until;
-        // A clock that was turned back does not prolong the wait.
+        // A clock that was set back does not prolong the wait.
         if now < waits_until && waits_until <= now + term { 0 } else { now }
     }
 
@@ -96,8 +96,8 @@ impl Drop for Hold {
 }
 
 impl Store {
-    /// Renews the leases on what this node works on. A lease that was claimed but is not held,
-    /// because an answer of the database was lost or a turn panicked, expires and is claimed again.
+    /// Renews the leases of this node. A lease that was claimed but is not held, because a response
+    /// of the database was lost or a turn panicked, expires and is claimed again.
     pub async fn heartbeat(&self) -> Result<()> {
         let beaten = self.beat().await;
         let now = beaten.inspect_err(|_| self.held.missed())?;
@@ -105,8 +105,8 @@ impl Store {
         Ok(())
     }
 
-    /// The database's time of the heartbeat. Without a lease to renew, it shows that the database
-    /// answers.
+    /// The database's time of the heartbeat. If there is no lease to renew, it shows that the
+    /// database answers.
     async fn beat(&self) -> Result<i64> {
         if self.held.keys().is_empty() {
             return self.read(|tx| Box::pin(async move { tx.now_ms().await })).await;
@@ -123,8 +123,8 @@ impl Store {
     }
 }
 
-/// Renews this node's own leases if its heartbeat is late, so that it does not claim what it works
-/// on; the time up to which other leases must have expired to be claimed.
+/// Renews this node's leases if its heartbeat is late, so that it does not claim what it already
+/// holds. Returns the time by which other leases must have expired to be claimed.
 pub(super) async fn before_claim(
     tx: &mut Tx<'_>,
     held: &Held,
@@ -144,7 +144,8 @@ pub(super) async fn before_claim(
     Ok(held.expired_by(now, term))
 }
 
-/// The leases are one JSON array of ids and fences, which each database reads in its own way.
+/// The leases are one JSON array of ids and fences, which each database expands with its own
+/// functions.
 macro_rules! renew {
     ($table:literal, $fence:literal, $held:literal) => {
         concat!(
@@ -193,7 +194,7 @@ async fn renew(tx: &mut Tx<'_>, held: &Held, node: &NodeId, until: i64) -> Resul
         return Ok(());
     }
     let keys = serde_json::to_string(&keys)?;
-    // A send is fenced by the number of its attempt.
+    // The fence of a send is the number of its attempt.
     let conversations = renews!(tx, "conversations", "fence");
     for renew in [conversations, renews!(tx, "outbox", "attempts")] {
         sql!(tx, execute, renew, until, node.as_str(), keys.as_str());
@@ -207,7 +208,7 @@ mod tests {
 
     const TERM: i64 = 15_000;
 
-    /// The end of an old turn does not take a newer one out of the heartbeat.
+    /// The end of an old turn does not stop the heartbeat of a newer one.
     /// Proves F1.
     #[test]
     fn a_lease_is_renewed_as_long_as_anybody_holds_it() {
@@ -240,7 +241,7 @@ mod tests {
         assert!(held.is_overdue(late, TERM));
         held.beaten(late, TERM);
         assert_eq!(held.expired_by(late + 1, TERM), 0);
-        // Turned back by an hour.
+        // Set back by an hour.
         let back = late - 3_600_000;
         assert!(held.is_overdue(back, TERM));
         assert_eq!(held.expired_by(back, TERM), back);

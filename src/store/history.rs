@@ -1,4 +1,4 @@
-//! What a conversation has shown, for those who read it again.
+//! The messages that a conversation has shown, for display.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -10,7 +10,7 @@ use crate::journal::{
     ids::{ConversationId, OutboxId},
 };
 
-/// A row as a reader of the history sees it.
+/// An outbox row, as shown in the history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShownRow {
     pub id: OutboxId,
@@ -21,7 +21,7 @@ pub struct ShownRow {
     pub created_at: DateTime<Utc>,
 }
 
-/// Everything that a conversation has shown or is about to, oldest first, the newest `most` of it.
+/// The newest `most` messages that a conversation has shown or is about to show, oldest first.
 pub async fn history(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -42,7 +42,7 @@ pub async fn history(
     rows.into_iter().rev().map(row).collect()
 }
 
-/// The same in the order of its making, piece by piece: what was made after the row `after`.
+/// The rows created after the row `after`, in order of creation, one page at a time.
 pub async fn made_after(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -78,8 +78,9 @@ fn row((id, seq, body, edits, status, created_ms): Columns) -> Result<ShownRow> 
     })
 }
 
-/// The files with those bytes that a conversation has shown, or is about to: the same bytes may
-/// have gone out under several names. `digest` is hex, so it needs no escaping in the pattern.
+/// The files with this digest that a conversation has shown or is about to show, since the same
+/// bytes may have been sent under several names. `digest` is hex, so it needs no escaping in the
+/// pattern.
 pub async fn files_shown(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

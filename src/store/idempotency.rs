@@ -1,20 +1,21 @@
-//! Answers kept for a second try of the same request.
+//! Stored responses for repeated API requests with the same idempotency key.
 //!
 //! ```text
 //! (none) ──► under way ──► answered      kept for a day
 //!    ▲        │   └──────► (none)        it failed
-//!    └────────┴──────────► cut off       nothing was heard of it for a minute
+//!    └────────┴──────────► cut off       no response was stored for a minute
 //! ```
-//! A process that dies between doing and answering leaves the request under way. After a minute,
-//! what comes to the same when it is done twice may be sent again, and is done again; of anything
-//! else nobody knows whether it was done: it is not done again, and whoever sent it is told.
+//! A process that dies between the action and the response leaves the request under way. After a
+//! minute, a request whose repetition has the same effect may be sent again and is executed again.
+//! For any other request it is unknown whether it was executed, so it is rejected and the caller is
+//! told.
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Tx, db::sql};
 
-/// What is kept of an answer.
+/// A stored response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
@@ -22,23 +23,23 @@ pub struct Answer {
     pub body: String,
 }
 
-/// How a request with a key finds things.
+/// The state of an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Before {
-    /// It is the first: to be done, and its answer kept.
+    /// The key is new: the request has to be executed and its response stored.
     Nothing,
     UnderWay,
-    /// A process died over it.
+    /// A process died while it executed the request.
     CutOff,
     Answered(Answer),
-    /// The key was used for something else.
+    /// The key was used for a different request.
     Other,
 }
 
-/// What comes of a request that is done twice.
+/// The effect of executing a request twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Twice {
-    /// What comes of it when it is done once.
+    /// The same as executing it once.
     Same,
     More,
 }
@@ -53,7 +54,7 @@ fn under_way_for() -> TimeDelta {
 
 type Columns = (String, Option<i64>, String, String, i64);
 
-/// Takes the key for this request, if it is free. `request` is a digest of all that counts.
+/// Claims the key for this request, if it is free. `request` is a digest of all relevant parts.
 pub async fn begin(
     tx: &mut Tx<'_>,
     (caller, key): (&str, &str),
@@ -109,7 +110,7 @@ pub async fn begin(
     })
 }
 
-/// Keeps the answer; `None` frees the key, for another try.
+/// Stores the response; `None` frees the key for another attempt.
 pub async fn end(
     tx: &mut Tx<'_>,
     (caller, key): (&str, &str),

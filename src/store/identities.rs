@@ -1,8 +1,7 @@
 //! Accounts on several channels that belong to one person.
 //!
-//! A link says that two accounts are the same person, who then counts once. It gives nobody a right
-//! that the account does not have by itself. Both accounts take part in making it: one asks for a
-//! code, the other enters it.
+//! A link says that two accounts belong to the same person, who then counts once. It gives neither
+//! account any rights. Both accounts take part: one requests a code, the other enters it.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -23,22 +22,22 @@ impl Account {
     }
 }
 
-/// What became of a code.
+/// The result of redeeming a code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Linking {
-    /// The account is linked to this one, whose owner has that name.
+    /// The account is linked to the one that requested the code, whose owner has this name.
     Linked {
         to: Account,
         name: String,
     },
-    /// The code is of this very account.
+    /// The code was requested by this very account.
     OwnCode,
     Wrong,
-    /// Too many wrong codes: this one was not looked at.
+    /// Too many wrong codes: this one was not checked.
     Locked,
 }
 
-/// Every account of the person to whom that account belongs, itself included.
+/// All accounts of the person that this account belongs to, including itself.
 pub async fn accounts(tx: &mut Tx<'_>, account: &Account) -> Result<BTreeSet<Account>> {
     let rows: Vec<(String, String)> = sql!(
         tx,
@@ -55,7 +54,7 @@ pub async fn accounts(tx: &mut Tx<'_>, account: &Account) -> Result<BTreeSet<Acc
     Ok(linked.chain([account.clone()]).collect())
 }
 
-/// Makes a code work once, until it expires, in place of those that the account has asked for before.
+/// Creates a code that works once until it expires, and replaces earlier codes of the account.
 pub async fn offer_link(
     tx: &mut Tx<'_>,
     (account, name): (&Account, &str),
@@ -88,7 +87,8 @@ pub async fn offer_link(
     Ok(())
 }
 
-/// Redeems a code: the account and the one that asked for it belong to one person from now on.
+/// Redeems a code: from now on, this account and the one that requested the code belong to one
+/// person.
 pub async fn redeem_link(
     tx: &mut Tx<'_>,
     (account, name): (&Account, &str),
@@ -121,7 +121,7 @@ pub async fn redeem_link(
     Ok(Linking::Linked { to, name: other })
 }
 
-/// Makes two accounts, with all that are linked to either, those of one person.
+/// Merges the people of two accounts, with all accounts that are linked to either.
 pub async fn link(
     tx: &mut Tx<'_>,
     (one, name): (&Account, &str),
@@ -145,7 +145,7 @@ pub async fn link(
     Ok(())
 }
 
-/// The person of an account; that one, if it was not linked until now.
+/// The person of an account; `person` if it was not linked yet.
 async fn join(
     tx: &mut Tx<'_>,
     (account, name): (&Account, &str),
@@ -171,7 +171,7 @@ async fn join(
     Ok(person)
 }
 
-/// Makes an account a person of its own again. Whether it was linked.
+/// Separates an account from its person. Returns whether it was linked.
 pub async fn unlink(tx: &mut Tx<'_>, account: &Account) -> Result<bool> {
     let removed = sql!(
         tx,

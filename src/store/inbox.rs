@@ -1,11 +1,11 @@
-//! What platforms have delivered: each counts once, and where to listen from after a restart.
+//! Updates delivered by platforms, each recorded once, and the position to resume listening from.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
 use super::{Tx, committed_metrics, db::sql};
 
-/// Whether this delivery is new; remembered from now on.
+/// Returns whether this delivery is new, and records it.
 pub async fn first_seen(
     tx: &mut Tx<'_>,
     channel: &str,
@@ -27,7 +27,7 @@ pub async fn first_seen(
     Ok(inserted > 0)
 }
 
-/// Whether that has been remembered.
+/// Whether the delivery was recorded before.
 pub async fn was_seen(tx: &mut Tx<'_>, channel: &str, delivery: &str) -> Result<bool> {
     let found: Option<(i64,)> = sql!(
         tx,
@@ -42,7 +42,7 @@ pub async fn was_seen(tx: &mut Tx<'_>, channel: &str, delivery: &str) -> Result<
     Ok(found.is_some())
 }
 
-/// Keeps what could not be read or stored, as it came.
+/// Stores an update that could not be parsed or stored, in its raw form.
 pub async fn keep_unparsed(
     tx: &mut Tx<'_>,
     channel: &str,
@@ -67,7 +67,7 @@ pub async fn keep_unparsed(
     Ok(())
 }
 
-/// Where to listen from after a restart.
+/// The position to resume listening from after a restart.
 pub async fn position(tx: &mut Tx<'_>, channel: &str) -> Result<Option<String>> {
     let found: Option<(String,)> = sql!(
         tx,

@@ -15,7 +15,7 @@ use crate::journal::{
     ids::ConversationId,
 };
 
-/// An event that this release does not know: a newer one has written it.
+/// An event that this release does not know, written by a newer one.
 #[derive(Debug, thiserror::Error)]
 #[error("event {seq} of {conversation} cannot be read: {problem}")]
 pub struct Unreadable {
@@ -60,7 +60,7 @@ pub async fn events_after(
     rows.into_iter().map(|row| entry(&conversation, row)).collect()
 }
 
-/// The next events after `seq`, `most` at most.
+/// Up to `most` events after `seq`.
 pub(super) async fn events_page(
     tx: &mut Tx<'_>,
     conversation: ConversationId,
@@ -93,8 +93,8 @@ fn entry(conversation: &ConversationId, row: (i64, i64, String)) -> Result<Entry
     Ok(Entry { seq, at: at(ms), event })
 }
 
-/// Writes down what came from outside, and makes the conversation ready. Needs no lease: it is a
-/// fact, whoever advances the conversation.
+/// Appends an event from outside and makes the conversation ready. Needs no lease, because it does
+/// not depend on the conversation's state.
 pub async fn append(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -126,7 +126,7 @@ pub async fn append(
     Ok(seq)
 }
 
-/// Writes down what has its number already.
+/// Inserts an event that has its sequence number already.
 pub(super) async fn insert(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -153,7 +153,7 @@ pub(super) async fn insert(
     subscriptions::of_event(tx, conversation, event, now).await
 }
 
-/// The conversation of that place, or of somebody there, begun if there was none.
+/// The conversation with this key, created if there is none.
 pub async fn conversation(
     tx: &mut Tx<'_>,
     channel: &str,
@@ -184,7 +184,7 @@ pub async fn conversation(
         now.timestamp_millis(),
         places::first_owner(place)
     );
-    find_conversation(tx, channel, seat).await?.context("the conversation was just begun")
+    find_conversation(tx, channel, seat).await?.context("the conversation was just created")
 }
 
 pub async fn find_conversation(
@@ -221,7 +221,7 @@ pub async fn last_seq(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<
     Ok(seq)
 }
 
-/// Makes others who would write to this conversation wait for this transaction.
+/// Locks the conversation's row until the end of the transaction.
 pub async fn lock(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
     sql!(
         tx,

@@ -1,7 +1,8 @@
-//! The right to advance one conversation, or to hold one duty, until a time, with a fencing token.
+//! Leases: the right to advance one conversation, or to hold one duty, for a limited time, with a
+//! fencing token.
 //!
-//! Time is the database's. A lease that has lapsed can be taken by anybody; the fence then grows, and
-//! whatever the old holder still tries to record is refused inside the statement that records it.
+//! Time is the database's. An expired lease can be taken by any node, which increments the fence. A
+//! statement that records something checks the fence, so that the old holder's writes are rejected.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -19,11 +20,11 @@ use crate::{
 };
 use channels::Place;
 
-/// The right to advance one conversation. Only a claim makes one.
+/// The right to advance one conversation. Created only by a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub(super) conversation: ConversationId,
-    /// The conversation of people that it works for, if it is a sub-agent's.
+    /// The people's conversation that a sub-agent works for.
     pub(super) root: Option<ConversationId>,
     pub(super) node: NodeId,
     pub(super) fence: i64,
@@ -34,17 +35,17 @@ impl Lease {
         &self.conversation
     }
 
-    /// Where what it has to show is shown, and whose account it is on.
+    /// The conversation in which messages are shown, and which is charged.
     pub fn home(&self) -> &ConversationId {
         self.root.as_ref().unwrap_or(&self.conversation)
     }
 }
 
-/// What makes a conversation that of a sub-agent.
+/// The parameters of a sub-agent's conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubAgent {
     pub agent: String,
-    /// How many agents stand above it.
+    /// The number of agents above it.
     pub depth: u32,
 }
 
@@ -54,10 +55,10 @@ pub struct Claimed {
     pub lease: Lease,
     pub channel: String,
     pub place: Place,
-    /// What its people are spoken to in, as an IETF tag.
+    /// The language of its people, as an IETF tag.
     pub language: String,
     pub sub_agent: Option<SubAgent>,
-    /// How many turns in a row have failed before this one.
+    /// The number of consecutive failed turns before this one.
     pub failures: u32,
     _hold: Hold,
 }
@@ -67,17 +68,17 @@ impl Claimed {
         Language::of(Some(&self.language))
     }
 
-    /// What to say to its people.
+    /// The texts in the language of its people.
     pub fn words(&self) -> &'static Messages {
         self.language().words()
     }
 }
 
-/// A duty that must be alone: a poll, a sweep.
+/// A duty that only one node may have at a time: polling a platform, maintenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Duty(());
 
-/// One statement; PostgreSQL steps over the rows that others hold.
+/// One statement; PostgreSQL skips rows that others have locked.
 macro_rules! claim {
     ($skip:literal) => {
         concat!(
@@ -99,8 +100,8 @@ macro_rules! claim {
 }
 
 impl Store {
-    /// Takes up to `most` conversations that have something to do and no holder. `now` is the clock
-    /// by which messages wait for others that belong to them.
+    /// Claims up to `most` conversations that have something to do and no holder. `now` is the
+    /// clock for debouncing.
     pub async fn claim(&self, most: usize, now: DateTime<Utc>) -> Result<Vec<Claimed>> {
         if most == 0 || !self.read(move |tx| Box::pin(any_ready(tx, now))).await? {
             return Ok(Vec::new());
@@ -111,25 +112,25 @@ impl Store {
         claimed.await.inspect_err(|_| self.held.missed())
     }
 
-    /// Whether the lease still stands, by the database's clock.
+    /// Whether the lease is still valid, by the database's clock.
     pub async fn holds(&self, lease: &Lease) -> Result<bool> {
         let lease = lease.clone();
         self.read(move |tx| Box::pin(holds(tx, lease))).await
     }
 
-    /// Whether the database takes a write for that lease; `false` once another worker has it.
+    /// Whether the database accepts a write for the lease; `false` if another worker has it.
     pub async fn accepts_writes(&self, lease: &Lease) -> Result<bool> {
         let lease = lease.clone();
         self.write("probe", move |tx| Box::pin(async move { lock(tx, &lease).await })).await
     }
 
-    /// Takes or keeps the duty of that name; `None` while another node holds it.
+    /// Takes or renews the duty of this name; `None` while another node holds it.
     pub async fn hold_duty(&self, name: &str) -> Result<Option<Duty>> {
         let (name, node, term) = (name.to_owned(), self.node.clone(), self.term_ms());
         self.write("hold duty", move |tx| Box::pin(hold_duty(tx, name, (node, term)))).await
     }
 
-    /// How often the heart has to beat.
+    /// The interval of the heartbeat.
     pub fn heartbeat_every(&self) -> Duration {
         self.lease_for / 3
     }
@@ -138,13 +139,14 @@ impl Store {
         self.lease_for.as_millis() as i64
     }
 
-    /// Gives back what this node alone does, for another that waits to do it.
+    /// Releases the duties of this node, so that another node can take them over.
     pub async fn release_duties(&self) -> Result<()> {
         let node = self.node.clone();
         self.write("release duties", move |tx| Box::pin(release_duties(tx, node))).await
     }
 
-    /// Gives back everything that this node holds, so that others need not wait for it to lapse.
+    /// Releases everything that this node holds, so that others need not wait until the leases
+    /// expire.
     pub async fn release_all(&self) -> Result<()> {
         let node = self.node.clone();
         self.write("release all", move |tx| Box::pin(release_all(tx, node))).await
@@ -168,8 +170,8 @@ async fn holds(tx: &mut Tx<'_>, lease: Lease) -> Result<bool> {
     Ok(held.is_some())
 }
 
-/// Makes others who would write to its conversation wait for this transaction; `false` where it is
-/// another's by now.
+/// Locks the conversation's row until the end of the transaction; `false` if another worker has the
+/// lease.
 pub(super) async fn lock(tx: &mut Tx<'_>, lease: &Lease) -> Result<bool> {
     let locked = sql!(
         tx,
@@ -241,8 +243,8 @@ async fn claim(
 
 type ClaimedRow = (String, String, String, String, i64, Option<String>, Option<String>, i64, i64);
 
-/// Parses the JSON of a row. A row that cannot be read keeps its lease until that expires, and
-/// holds nothing else up.
+/// Parses the JSON of a row. A row that cannot be read keeps its lease until that expires, and does
+/// not affect others.
 pub(super) fn readable<T: serde::de::DeserializeOwned>(
     table: Table,
     id: &str,

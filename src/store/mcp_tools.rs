@@ -1,8 +1,8 @@
-//! The tools of MCP servers as they were first seen, or as an operator answered for them, and what
-//! their servers say of them now. To answer for one raises the version of the tools.
+//! Pinned tools of MCP servers: their definition as first seen or as an operator trusted it, and as
+//! the server offers it now. Trusting a tool raises the version of the tools.
 //!
-//! Two that would be called the same here are never taken for each other: what was said of the name
-//! of the one, by a leave or a rule, is nothing to the other.
+//! Two tools that would have the same name here are never confused: a grant or rule for one of them
+//! does not apply to the other.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -17,32 +17,32 @@ use super::{
 };
 use crate::agent::naming;
 
-/// A tool, by its server and the name that it has there.
+/// A tool, identified by its server and its name there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
     pub server: String,
     pub tool: String,
-    /// What it was, as canonical JSON.
+    /// The pinned definition, as canonical JSON.
     pub definition: String,
-    /// What it is now, if that is something else.
+    /// The current definition, if it differs.
     pub offered: Option<String>,
-    /// Who has answered for it; nobody, where this is empty.
+    /// Who trusted it; empty if nobody did.
     pub vouched_by: String,
 }
 
-/// How far a tool is trusted.
+/// The trust in a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It is what it was when it was first seen. What it says of its harmlessness is not believed.
+    /// The tool is as first seen. Its own claims that it is harmless are ignored.
     Seen,
-    /// An operator has answered for it as it is.
+    /// An operator trusted this definition.
     Vouched,
-    /// It is not any more what it was: withheld until an operator has looked at it.
+    /// The definition has changed, so the tool is withheld until an operator has reviewed it.
     Changed,
 }
 
 impl Pin {
-    /// What its server says of it now.
+    /// The definition that the server offers now.
     pub fn now(&self) -> &str {
         self.offered.as_deref().unwrap_or(&self.definition)
     }
@@ -56,14 +56,14 @@ impl Pin {
     }
 }
 
-/// SHA-256 of a definition, in hex.
+/// The SHA-256 of a definition, in hex.
 pub fn digest(definition: &str) -> String {
     hex::encode(Sha256::digest(definition))
 }
 
 type Columns = (String, String, String, Option<String>, String);
 
-/// All that were ever seen, by server and name.
+/// All tools that were ever seen, by server and name.
 pub async fn all(tx: &mut Tx<'_>) -> Result<Vec<Pin>> {
     let rows: Vec<Columns> = sql!(
         tx,
@@ -83,15 +83,14 @@ pub async fn all(tx: &mut Tx<'_>) -> Result<Vec<Pin>> {
     Ok(rows.into_iter().map(pin).collect())
 }
 
-/// Those of one server, by their names there.
+/// The tools of one server, by their names there.
 pub async fn of_server(tx: &mut Tx<'_>, server: &str) -> Result<BTreeMap<String, Pin>> {
     let mut pins = all(tx).await?;
     pins.retain(|pin| pin.server == server);
     Ok(pins.into_iter().map(|pin| (pin.tool.clone(), pin)).collect())
 }
 
-/// Those that are called the same here, by what they are called, whether they are still offered or
-/// not.
+/// The tools that have the same name here, by that name, whether still offered or not.
 pub fn namesakes<'p>(
     server: &str,
     pins: &'p BTreeMap<String, Pin>,
@@ -103,9 +102,9 @@ pub fn namesakes<'p>(
     namesakes
 }
 
-/// Holds what a server says of its tools (names and definitions) against what is remembered. What
-/// is new is remembered; what has changed is written down, for the audit too; what would take the
-/// name of another counts as that one, changed. All pins then.
+/// Compares the tools that a server offers (names and definitions) with the pinned ones. New tools
+/// are pinned, changes are recorded, also in the audit, and a tool that would take the name of
+/// another counts as a change of that one. Returns all pins.
 pub async fn see(
     tx: &mut Tx<'_>,
     server: &str,
@@ -132,7 +131,7 @@ pub async fn see(
     of_server(tx, server).await
 }
 
-/// What a tool is now, if it is not any more what it was.
+/// Records the current definition of a tool that has changed.
 async fn offer(
     tx: &mut Tx<'_>,
     (server, tool): (&str, &str),
@@ -160,7 +159,7 @@ async fn offer(
     Ok(())
 }
 
-/// Of two nodes that see a tool first, the first counts.
+/// If two nodes see a tool first, the first write counts.
 async fn remember(
     tx: &mut Tx<'_>,
     (server, tool): (&str, &str),
@@ -183,8 +182,8 @@ async fn remember(
     Ok(())
 }
 
-/// Somebody answers for a tool of a server, or for all of its tools, as they are now. Which these
-/// are; none, if there is no such tool.
+/// Trusts one tool of a server, or all of them, as they are now. Returns the trusted tools; none if
+/// there is no such tool.
 pub async fn trust(
     tx: &mut Tx<'_>,
     (server, tool): (&str, Option<&str>),

@@ -1,8 +1,8 @@
-//! What agents remember, on shelves, and the search through it.
+//! The agents' memories by scope, and full-text search.
 //!
-//! A search finds words, cut by Unicode's rules: letters of scripts without spaces are words of
-//! their own, and what is asked for as one is looked for as a phrase. SQLite looks them up with
-//! FTS5, PostgreSQL with a `tsvector`; neither cuts words by itself, so that both find the same.
+//! Words are split by Unicode's rules: letters of scripts without spaces are words of their own,
+//! and a query of several such letters is searched as a phrase. SQLite searches with FTS5,
+//! PostgreSQL with a `tsvector`; neither splits words itself, so that both find the same.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -10,25 +10,26 @@ use chrono::{DateTime, Utc};
 use super::{Tx, at, db::sql, embeddings, memory_scope::MemoryScope, memory_words::words};
 use crate::journal::{event::Speaker, ids::CallId};
 
-/// The longest memory.
+/// The maximum size of a memory.
 pub const MAX_BYTES: usize = 64 * 1024;
-/// The memories that lie on one shelf.
+/// The maximum number of memories per scope.
 pub const MOST: usize = 1_000;
-/// The words of a search that are looked for.
+/// The maximum number of words in a search.
 const TERMS: usize = 16;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
     pub path: String,
     pub content: String,
-    /// On whose behalf it was written last.
+    /// The person on whose behalf it was last written.
     pub by: Speaker,
-    /// Where other people's words came from that had been read when it was written.
+    /// The sources of untrusted content that had been read when it was written.
     pub taint: Vec<String>,
     pub changed_at: DateTime<Utc>,
 }
 
-/// What is written, and by which call: one that is run again after a crash changes nothing more.
+/// What to write, and the call that writes it: repeating the call after a crash has no further
+/// effect.
 #[derive(Debug, Clone)]
 pub struct Note {
     pub path: String,
@@ -41,9 +42,9 @@ pub struct Note {
 #[derive(Debug, Clone)]
 pub enum Write {
     Whole(String),
-    /// Below what stands there.
+    /// Appends to the existing text.
     More(String),
-    /// One place of it.
+    /// Replaces one occurrence of a text.
     Instead {
         old: String,
         new: String,
@@ -52,12 +53,12 @@ pub enum Write {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
-    /// So long is it now.
+    /// The resulting length.
     Done {
         size_bytes: usize,
     },
     Missing,
-    /// What was to be replaced stands there so often.
+    /// How often the text to replace occurs.
     Found(usize),
     TooLong,
     Full,
@@ -70,7 +71,11 @@ fn memory((path, content, by, taint, changed_ms): Row) -> Result<Memory> {
     Ok(Memory { path, content, by, taint, changed_at: at(changed_ms) })
 }
 
-pub async fn recall(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<Option<Memory>> {
+pub async fn recall(
+    tx: &mut Tx<'_>,
+    memory_scope: &MemoryScope,
+    path: &str,
+) -> Result<Option<Memory>> {
     let row: Option<Row> = sql!(
         tx,
         fetch_optional,
@@ -78,15 +83,15 @@ pub async fn recall(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<
         -- recall
         SELECT path, content, by_whom, taint, changed_at FROM memories
         WHERE agent = $1 AND shelf = $2 AND path = $3",
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         path
     );
     row.map(memory).transpose()
 }
 
-/// Everything on a shelf without its content, what was changed last first.
-pub async fn list(tx: &mut Tx<'_>, shelf: &MemoryScope) -> Result<Vec<Memory>> {
+/// All memories of a scope without their content, most recently changed first.
+pub async fn list(tx: &mut Tx<'_>, memory_scope: &MemoryScope) -> Result<Vec<Memory>> {
     let rows: Vec<Row> = sql!(
         tx,
         fetch_all,
@@ -95,30 +100,30 @@ pub async fn list(tx: &mut Tx<'_>, shelf: &MemoryScope) -> Result<Vec<Memory>> {
         SELECT path, '', by_whom, taint, changed_at FROM memories
         WHERE agent = $1 AND shelf = $2
         ORDER BY changed_at DESC, path",
-        shelf.agent.as_str(),
-        shelf.scope.as_str()
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str()
     );
     rows.into_iter().map(memory).collect()
 }
 
 pub async fn write(
     tx: &mut Tx<'_>,
-    shelf: &MemoryScope,
+    memory_scope: &MemoryScope,
     note: &Note,
     now: DateTime<Utc>,
 ) -> Result<Written> {
     let is_new = match note.what {
         Write::Instead { .. } => false,
-        Write::Whole(_) | Write::More(_) => lay(tx, shelf, note, now).await?,
+        Write::Whole(_) | Write::More(_) => ensure(tx, memory_scope, note, now).await?,
     };
-    if is_new && list(tx, shelf).await?.len() > MOST {
-        forget(tx, shelf, &note.path).await?;
+    if is_new && list(tx, memory_scope).await?.len() > MOST {
+        forget(tx, memory_scope, &note.path).await?;
         return Ok(Written::Full);
     }
-    let Some((id, call)) = locked(tx, shelf, &note.path).await? else {
+    let Some((id, call)) = locked(tx, memory_scope, &note.path).await? else {
         return Ok(Written::Missing);
     };
-    let old = recall(tx, shelf, &note.path).await?.context("it was just locked")?;
+    let old = recall(tx, memory_scope, &note.path).await?.context("the row was just locked")?;
     if call == note.call.as_str() {
         return Ok(Written::Done { size_bytes: old.content.len() });
     }
@@ -126,7 +131,7 @@ pub async fn write(
         Ok(content) => content,
         Err(refused) => {
             if is_new {
-                forget(tx, shelf, &note.path).await?;
+                forget(tx, memory_scope, &note.path).await?;
             }
             return Ok(refused);
         }
@@ -155,10 +160,10 @@ fn written(old: &str, what: &Write) -> Result<String, Written> {
     if content.len() > MAX_BYTES { Err(Written::TooLong) } else { Ok(content) }
 }
 
-/// An empty place for it, if there is none.
-async fn lay(
+/// Inserts an empty memory, if there is none.
+async fn ensure(
     tx: &mut Tx<'_>,
-    shelf: &MemoryScope,
+    memory_scope: &MemoryScope,
     note: &Note,
     now: DateTime<Utc>,
 ) -> Result<bool> {
@@ -172,8 +177,8 @@ async fn lay(
         VALUES ($1, $2, $3, $4, '', $5, '[]', '', $6)
         ON CONFLICT (agent, shelf, path) DO NOTHING",
         (uuid::Uuid::new_v4().as_u128() >> 65) as i64,
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         note.path.as_str(),
         serde_json::to_string(&note.by)?,
         now.timestamp_millis()
@@ -181,8 +186,12 @@ async fn lay(
     Ok(laid > 0)
 }
 
-/// Its id and the call that wrote it last; others who would write it wait for this transaction.
-async fn locked(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<Option<(i64, String)>> {
+/// The memory's id and the call that last wrote it. Locks the row.
+async fn locked(
+    tx: &mut Tx<'_>,
+    memory_scope: &MemoryScope,
+    path: &str,
+) -> Result<Option<(i64, String)>> {
     let found = sql!(
         tx,
         fetch_optional,
@@ -192,8 +201,8 @@ async fn locked(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<Opti
         SET changed_at = changed_at
         WHERE agent = $1 AND shelf = $2 AND path = $3
         RETURNING id, call",
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         path
     );
     Ok(found)
@@ -253,8 +262,8 @@ async fn drop_words(tx: &mut Tx<'_>, id: i64) -> Result<()> {
     Ok(())
 }
 
-/// Whether it was there.
-pub async fn forget(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<bool> {
+/// Deletes a memory. Returns whether it existed.
+pub async fn forget(tx: &mut Tx<'_>, memory_scope: &MemoryScope, path: &str) -> Result<bool> {
     let gone: Option<(i64,)> = sql!(
         tx,
         fetch_optional,
@@ -263,8 +272,8 @@ pub async fn forget(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<
         DELETE FROM memories
         WHERE agent = $1 AND shelf = $2 AND path = $3
         RETURNING id",
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         path
     );
     if let Some((id,)) = gone {
@@ -273,7 +282,8 @@ pub async fn forget(tx: &mut Tx<'_>, shelf: &MemoryScope, path: &str) -> Result<
     Ok(gone.is_some())
 }
 
-/// Takes from all shelves of that scope what was written for whom the pattern describes.
+/// Deletes from all scopes with this key the memories that were written for the person that the
+/// pattern matches.
 pub(super) async fn clear(tx: &mut Tx<'_>, scope: &str, by: &str) -> Result<()> {
     let gone: Vec<(i64,)> = sql!(
         tx,
@@ -292,7 +302,7 @@ pub(super) async fn clear(tx: &mut Tx<'_>, scope: &str, by: &str) -> Result<()> 
     Ok(())
 }
 
-/// Changes what lies on the shelves of that scope.
+/// Rewrites the memories of all scopes with this key.
 pub(super) async fn rewrite(
     tx: &mut Tx<'_>,
     scope: &str,
@@ -337,10 +347,10 @@ macro_rules! search {
     };
 }
 
-/// Those that have any of the words, the best first.
+/// The memories that contain any of the words, best match first.
 pub async fn search(
     tx: &mut Tx<'_>,
-    shelf: &MemoryScope,
+    memory_scope: &MemoryScope,
     query: &str,
     most: usize,
 ) -> Result<Vec<Memory>> {
@@ -364,15 +374,15 @@ pub async fn search(
         tx,
         fetch_all,
         search,
-        shelf.agent.as_str(),
-        shelf.scope.as_str(),
+        memory_scope.agent.as_str(),
+        memory_scope.scope.as_str(),
         wanted.as_str(),
         most as i64
     );
     rows.into_iter().map(memory).collect()
 }
 
-/// The last word may go on: `bee` finds `bees`.
+/// The last word matches as a prefix: `bee` finds `bees`.
 fn sqlite_phrase(words: &[String]) -> String {
     format!("\"{}\"{}", words.join(" "), if goes_on(words) { "*" } else { "" })
 }

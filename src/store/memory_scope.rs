@@ -1,6 +1,6 @@
-//! Where memories lie.
+//! The scope of memories.
 
-/// Whose memories: an agent's, of one chat or, where the scope is empty, of all.
+/// Whose memories: those of an agent, for one chat or, if `scope` is empty, for all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryScope {
     pub agent: String,

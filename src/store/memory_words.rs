@@ -5,16 +5,16 @@ use unicode_segmentation::UnicodeSegmentation as _;
 /// Longer words are cut.
 const WORD_CHARS: usize = 64;
 
-/// In lower case, of letters and digits only: nothing in them has a meaning to a database.
+/// Splits into lower-case words of letters and digits, which have no special meaning in a query.
 pub(super) fn words(text: &str) -> Vec<String> {
-    let lower: String = text.to_lowercase().chars().flat_map(apart).collect();
+    let lower: String = text.to_lowercase().chars().flat_map(split_katakana).collect();
     let cut = lower.unicode_words().flat_map(|word| word.split(|c: char| !c.is_alphanumeric()));
     let words = cut.filter(|word| !word.is_empty());
     words.map(|word| word.chars().take(WORD_CHARS).collect()).collect()
 }
 
-/// Katakana are written without spaces, but Unicode takes a run of them for one word.
-fn apart(c: char) -> impl Iterator<Item = char> {
+/// Katakana are written without spaces, but Unicode treats a run of them as one word.
+fn split_katakana(c: char) -> impl Iterator<Item = char> {
     let space = matches!(c, '\u{30a1}'..='\u{30fa}' | '\u{30fc}').then_some(' ');
     std::iter::once(c).chain(space)
 }

@@ -1,10 +1,10 @@
-//! The files that conversations name, by digest: what an erasure and the removal of artifacts look up
-//! instead of searching all text.
+//! Which files each conversation refers to, by digest, so that an erasure and the removal of
+//! artifacts need not search all text.
 //!
-//! Events and outbox rows are noted when they are written. Those of an earlier release are noted by
-//! a backfill, in two passes a day apart: a node of that release may still have written some while
-//! the first pass was running. Until both are done, [`Store::mentions_are_complete`] is false, and
-//! whoever must not miss one searches.
+//! Mentions in events and outbox rows are recorded when they are written. Rows of an earlier
+//! release are recorded by a backfill in two passes a day apart, because a node of that release may
+//! still have written some during the first pass. Until both are complete,
+//! [`Store::mentions_are_complete`] is false, and code that must not miss a mention has to search.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -17,16 +17,16 @@ use crate::journal::{event::Event, ids::ConversationId};
 
 const BACKFILL: &str = "mentions";
 const PASSES: i64 = 2;
-/// The rows that one slice of the backfill reads.
+/// The number of rows that one slice of the backfill reads.
 const SLICE: i64 = 500;
 
 fn between_passes() -> TimeDelta {
     TimeDelta::days(1)
 }
 
-/// The digests of files that a serialised event or message names.
+/// The digests of files in a serialised event or message.
 pub(super) fn digests_in(body: &str) -> BTreeSet<&str> {
-    // The digest of a question is that of its arguments.
+    // The digest in an approval event is that of the arguments.
     if body.starts_with("{\"kind\":\"approval_asked\"") {
         return BTreeSet::new();
     }
@@ -34,7 +34,7 @@ pub(super) fn digests_in(body: &str) -> BTreeSet<&str> {
     pieces.filter(|digest| digest.bytes().all(|byte| byte.is_ascii_hexdigit())).collect()
 }
 
-/// Notes the files that an event or a message of that conversation names.
+/// Records the files that an event or a message of this conversation refers to.
 pub(super) async fn note(tx: &mut Tx<'_>, conversation: &ConversationId, body: &str) -> Result<()> {
     for digest in digests_in(body) {
         insert(tx, conversation.as_str(), digest).await?;
@@ -42,7 +42,7 @@ pub(super) async fn note(tx: &mut Tx<'_>, conversation: &ConversationId, body: &
     Ok(())
 }
 
-/// Serialises a message and notes the files that it names.
+/// Serialises a message and records the files that it refers to.
 pub(super) async fn noted(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -68,7 +68,7 @@ async fn insert(tx: &mut Tx<'_>, conversation: &str, digest: &str) -> Result<()>
     Ok(())
 }
 
-/// Forgets that the conversation names that file.
+/// Deletes the record that the conversation refers to this file.
 pub(super) async fn remove(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -87,7 +87,7 @@ pub(super) async fn remove(
     Ok(())
 }
 
-/// Whether any conversation names that file.
+/// Whether any conversation refers to this file.
 pub(super) async fn is_named(tx: &mut Tx<'_>, digest: &str) -> Result<bool> {
     let found: Option<(String,)> = sql!(
         tx,
@@ -102,12 +102,12 @@ pub(super) async fn is_named(tx: &mut Tx<'_>, digest: &str) -> Result<bool> {
     Ok(found.is_some())
 }
 
-/// How far the backfill has come.
+/// The position of the backfill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Position {
-    /// Behind that event.
+    /// After this event.
     Events(String, i64),
-    /// Behind that row.
+    /// After this row.
     Outbox(String),
 }
 
@@ -124,7 +124,7 @@ struct Progress {
     position: String,
 }
 
-/// A row whose mentions are to be noted.
+/// A row whose mentions are to be recorded.
 #[derive(Debug, Clone)]
 struct Noted {
     conversation: String,
@@ -138,13 +138,13 @@ fn row((conversation, seq, id, body): (String, i64, String, String)) -> Noted {
 }
 
 impl Store {
-    /// Whether everything that names a file, and everybody who takes part, has been noted.
+    /// Whether all mentions of files and all participants are recorded.
     pub async fn mentions_are_complete(&self) -> Result<bool> {
         let progress = self.read(|tx| Box::pin(progress(tx))).await?;
         Ok(progress.is_some_and(|progress| progress.passes >= PASSES))
     }
 
-    /// Those of these files that no conversation names.
+    /// Those of the given files that no conversation refers to.
     pub async fn unnamed_files(&self, digests: Vec<String>) -> Result<Vec<String>> {
         self.read(move |tx| {
             Box::pin(async move {
@@ -160,7 +160,7 @@ impl Store {
         .await
     }
 
-    /// Begins the backfill if it has not begun; in an empty database nothing is left to be done.
+    /// Starts the backfill if it has not started; an empty database needs none.
     pub(super) async fn begin_backfill(&self, now: DateTime<Utc>) -> Result<()> {
         if self.read(|tx| Box::pin(progress(tx))).await?.is_some() {
             return Ok(());
@@ -168,7 +168,8 @@ impl Store {
         self.write("begin backfill", move |tx| Box::pin(begin(tx, now))).await
     }
 
-    /// Notes one slice of the rows that an earlier release has written. Whether there is more to do.
+    /// Processes one slice of the rows that an earlier release has written. Returns whether there
+    /// are more.
     pub async fn backfill_mentions(&self, now: DateTime<Utc>) -> Result<bool> {
         let Some(is) = self.read(|tx| Box::pin(progress(tx))).await? else { return Ok(false) };
         let waits = is.passes > 0 && at(is.begins_at) > now;
@@ -220,7 +221,7 @@ async fn begin(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
     Ok(())
 }
 
-/// The next rows, and where those after them begin; `None`: the pass is done.
+/// The next rows, and the position after them; `None` if the pass is complete.
 async fn slice(tx: &mut Tx<'_>, from: Position) -> Result<(Vec<Noted>, Option<Position>)> {
     match from {
         Position::Events(conversation, seq) => {
@@ -271,7 +272,7 @@ async fn fill(
     let (mut files, mut people) = (BTreeSet::new(), BTreeSet::new());
     for row in &rows {
         files.extend(digests_in(&row.body).into_iter().map(|digest| (&row.conversation, digest)));
-        // Rows of the outbox are no events, and name nobody.
+        // Outbox rows are not events and contain no participants.
         if let Ok(event) = serde_json::from_str::<Event>(&row.body) {
             let named = participants::people_in(&event).into_iter().map(str::to_owned);
             people.extend(named.map(|person| (&row.conversation, person)));

@@ -1,46 +1,47 @@
-//! Remembers: the only place with SQL, and with the artifact folder.
+//! The store: all SQL, and the artifact folder.
 //!
-//! - [`db`]: the one file that knows that there are two databases
-//! - [`address`]: its URL
-//! - [`channels`]: which are to be connected anew
-//! - [`conversations`]: what is kept of them besides their events
-//! - [`journal`]: conversations and their events; [`record`]: what workers add to them
-//! - [`gauges`], [`committed_metrics`] (in `counter`s): for operators who watch
-//! - [`history`]: what a conversation has shown
+//! - [`db`]: the only file that distinguishes the two databases
+//! - [`address`]: the database URL
+//! - [`channels`]: reconnection requests
+//! - [`conversations`]: the state of conversations besides their events
+//! - [`journal`]: conversations and their events; [`record`]: the changes that workers record
+//! - [`gauges`], [`committed_metrics`] (`counter`): metrics
+//! - [`history`]: the messages that a conversation has shown
 //! - [`identities`]: accounts that belong to one person
-//! - [`inbox`]: what platforms have delivered
-//! - [`signing_keys`]: what all nodes sign with
-//! - [`leases`]: who may advance what, until when; `held`: the heartbeat
-//! - [`mcp_tools`]: what servers have said of their tools
-//! - [`memory`], [`embeddings`], [`memory_scope`]: what agents remember, by its words, by its meaning, and where
+//! - [`inbox`]: updates delivered by platforms
+//! - [`signing_keys`]: the keys with which all nodes sign
+//! - [`leases`]: leases and duties; `held`: the heartbeat
+//! - [`mcp_tools`]: pinned tools of MCP servers
+//! - [`memory`], [`embeddings`], [`memory_scope`]: the agents' memories, full-text and semantic
+//!   search
 //! - [`process_lock`]: one gateway process on a SQLite database
-//! - `oldest_release`: which releases the tables are for
-//! - `mentions`, `participants`: the files and people that conversations name
-//! - [`outbox`]: what is to be shown; `album`: pictures together; [`due`]: what can be sent now;
-//!   [`sending`]: how it ended; [`drafts`]: messages in which answers grow
-//! - [`subscriptions`], [`webhook_deliveries`]: what other programs are told
-//! - [`approvals`]: questions ([`approval_request`]), and the one update that decides
-//! - [`grants`]: leave for longer; the halt of all tools
-//! - [`places`]: where conversations stand
-//! - [`approval_withdrawal`]: those that nobody waits for any more
-//! - [`sessions`]: snapshots of folded sessions; [`web_sessions`]: who is signed in
-//! - [`approval_display`]: where and how questions are shown
-//! - [`votes`]: who has said yes
-//! - [`people`]: who may talk, pairing codes, access tokens
-//! - [`tasks`]: what sub-agents were given to do
-//! - [`retention`]: how long everything is kept
-//! - [`rules`]: guard rules that people have added
-//! - [`schedules`]: what is to happen later
-//! - [`tool_settings`]: tools as operators have set them
-//! - [`usage`]: how often, how fast, at what cost; [`spent`]: the totals of the day
-//! - [`lists`]: what operators look through
-//! - [`tokens`], [`idempotency`]: of the API
-//! - [`erase`]: erases a person (`erasures`: what is left to be done; `rewrite`, `redaction`: where others
-//!   talk too); [`retire`]: whole conversations
-//! - `bind`: text as it is bound to statements
-//! - [`audit`], [`verify`]: what was judged, decided and run, and whether that is what was written
-//! - [`transient`]: errors of the database that pass; [`unreadable`]: rows that cannot be read
-//! - [`wake`]: the in-process bell
+//! - `oldest_release`: which releases can use the tables
+//! - `mentions`, `participants`: the files and people that conversations refer to
+//! - [`outbox`]: messages to send; `album`: pictures that are sent together; [`due`]: claiming
+//!   rows; [`sending`]: the outcome of a send; [`drafts`]: messages in which answers grow
+//! - [`subscriptions`], [`webhook_deliveries`]: outgoing webhooks
+//! - [`approvals`]: approvals ([`approval_request`]), and the one update that decides each
+//! - [`grants`]: grants; the halt of all tools
+//! - [`places`]: the places of conversations
+//! - [`approval_withdrawal`]: withdraws approvals
+//! - [`sessions`]: snapshots of folded sessions; [`web_sessions`]: browser sessions
+//! - [`approval_display`]: how approvals are displayed
+//! - [`votes`]: votes on approvals
+//! - [`people`]: people, roles and access tokens; `pairing`: pairing codes
+//! - [`tasks`]: the tasks of sub-agents
+//! - [`retention`]: how long each table is kept
+//! - [`rules`]: guard rules that were added at run time
+//! - [`schedules`]: reminders and scheduled tasks
+//! - [`tool_settings`]: the operators' tool settings
+//! - [`usage`]: usage and rate limits; [`spent`]: the totals of the day
+//! - [`lists`]: paginated lists for operators
+//! - [`tokens`], [`idempotency`]: API tokens and idempotency keys
+//! - [`erase`]: erases a person (`erasures`: the remaining work; `rewrite`, `redaction`:
+//!   conversations with other people); [`retire`]: deletes whole conversations
+//! - `bind`: values bound to statements
+//! - [`audit`], [`verify`]: the audit, and its verification
+//! - [`transient`]: temporary database errors; [`unreadable`]: rows that cannot be read
+//! - [`wake`]: in-process notifications
 //! - [`files`]: artifacts by their SHA-256
 //!
 //! The caller opens one transaction with [`Store::write`] and composes it from the functions here.
@@ -134,10 +135,10 @@ pub use db::Tx;
 use db::{Db, Durability};
 use wake::{Bell, Writers};
 
-/// The conversations whose owners one transaction determines.
+/// The number of conversations whose owners one transaction determines.
 pub const OWNERS_AT_ONCE: usize = 1_000;
 
-/// Everything remembered. Cheap to clone.
+/// The database and the state that goes with it. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
     db: Db,
@@ -149,15 +150,14 @@ pub struct Store {
 }
 
 impl Store {
-    /// Whether a server of databases answers, and lets us in; a file needs none.
+    /// Checks that a database server answers and accepts the credentials; a file needs no check.
     pub async fn reach(url: &str, within: Duration) -> Result<()> {
         let asked = tokio::time::timeout(within, db::reach(url)).await;
         asked.context("the database does not answer")?
     }
 
-    /// Opens the database at `url` (`sqlite://path` or `postgres://…`) and brings its tables up to
-    /// date.
-    /// A lease stands for `lease_for` without a heartbeat.
+    /// Opens the database at `url` (`sqlite://path` or `postgres://…`) and migrates its tables. A
+    /// lease expires `lease_for` after the last heartbeat.
     pub async fn open(url: &str, durability: Durability, lease_for: Duration) -> Result<Self> {
         let db = Db::open(url, durability)
             .await
@@ -173,22 +173,22 @@ impl Store {
         };
         store.follow_clock().await.context("reading the database's clock")?;
         store.begin_backfill(SystemClock.now()).await?;
-        // Those that cannot be determined now are tried again by the maintenance.
+        // Owners that cannot be determined now are retried by the maintenance.
         if let Err(problem) = store.determine_owners(OWNERS_AT_ONCE).await {
             tracing::error!(problem = format!("{problem:#}"), "could not determine owners");
         }
         Ok(store)
     }
 
-    /// Encrypts the secrets that it stores.
+    /// Encrypts the secrets that are stored.
     pub fn with_encryption(self, encryption: Encryption) -> Self {
         Self { encryption, ..self }
     }
 
-    /// Runs `work` in one transaction; when it returns, all of it is on disk, or nothing is. On
-    /// SQLite, what others commit at the same time shares the fsync; PostgreSQL may end one of two
-    /// that wait for each other, which is then run again. `name` stands in errors and
-    /// names two crash points.
+    /// Runs `work` in one transaction. When it returns, all changes are durable, or none was made.
+    /// On SQLite, concurrent transactions share an fsync; PostgreSQL may roll back one of two
+    /// conflicting transactions, which is then retried. `name` appears in errors and names two
+    /// crash points.
     pub async fn write<T, F>(&self, name: &'static str, work: F) -> Result<T>
     where
         T: Send + 'static,
@@ -196,7 +196,7 @@ impl Store {
     {
         crash::point(name, "before commit");
         let (db, bell) = (self.db.clone(), self.bell.clone());
-        // Those who wait are woken also when the caller has gone.
+        // Waiting tasks are woken even if the caller was dropped.
         let written = spawn(async move {
             let (value, rung) = db.write(work).await?;
             crash::point(name, "after commit");
@@ -205,7 +205,7 @@ impl Store {
             anyhow::Ok(value)
         });
         let value = written.await.context("the transaction was aborted")?.context(name)?;
-        ensure!(!crash::loses_answer(name), "a test has this answer of the database lost");
+        ensure!(!crash::loses_answer(name), "a test has this response of the database lost");
         Ok(value)
     }
 
@@ -220,7 +220,7 @@ impl Store {
         read.await.context("the read was aborted")?
     }
 
-    /// Sets the clock of this process by the database's, where nodes share one.
+    /// Synchronises the clock of this process with the database's, if nodes share one.
     pub async fn follow_clock(&self) -> Result<()> {
         if self.db.is_shared() {
             self.read(|tx| Box::pin(follow_clock(tx))).await?;
@@ -234,9 +234,9 @@ impl Store {
     }
 }
 
-/// Runs a database operation in a task of its own, so that it is polled whatever its caller does. A
-/// caller that is not polled would otherwise keep the connection that it was granted, and with a few
-/// of them nobody would get one.
+/// Runs a database operation in its own task, so that it is polled whatever its caller does. A
+/// caller that is not polled would otherwise keep the connection that it was granted and could
+/// exhaust the pool.
 fn spawn<T: Send + 'static>(
     operation: impl Future<Output = Result<T>> + Send + 'static,
 ) -> JoinHandle<Result<T>> {

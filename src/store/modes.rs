@@ -1,4 +1,4 @@
-//! File modes of the data folder: what is in it is for the user that the gateway runs as.
+//! File modes of the data folder, which is private to the user that the gateway runs as.
 
 use anyhow::{Context as _, Result};
 use std::{
@@ -10,17 +10,17 @@ use std::{
 
 const FOLDER: u32 = 0o700;
 const FILE: u32 = 0o600;
-/// What the group and everybody else may do.
+/// The permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// Makes the folder, and those above it, for this user alone. One that exists stays as it is.
+/// Creates the folder and its parents with private permissions. An existing folder is not changed.
 pub fn create_folder(folder: &Path) -> Result<()> {
     let made = DirBuilder::new().recursive(true).mode(FOLDER).create(folder);
     made.with_context(|| format!("creating the folder {}", folder.display()))
 }
 
-/// Makes the database file for this user alone, before SQLite opens it: `-wal` and `-shm` get the
-/// mode of the database. One that exists stays as it is.
+/// Creates the database file with private permissions before SQLite opens it, since `-wal` and
+/// `-shm` inherit its mode. An existing file is not changed.
 pub fn create_database(file: &Path) -> Result<()> {
     if let Some(folder) = file.parent() {
         create_folder(folder)?;
@@ -34,7 +34,7 @@ pub fn create_database(file: &Path) -> Result<()> {
     }
 }
 
-/// The data folder and the files of the database that others on this machine can get at.
+/// The data folder and database files that other users of this machine can access.
 pub fn open_to_others(folder: &Path, database: Option<&Path>) -> Vec<PathBuf> {
     let beside = |database: &Path, end: &str| {
         let mut path = database.as_os_str().to_owned();

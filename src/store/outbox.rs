@@ -1,13 +1,13 @@
-//! What is to be shown, in the order of each conversation.
+//! The outbox: messages to send, in order within each conversation.
 //! ```text
 //! waiting ──► sent
-//!    │  ▲ └──► refused   the platform will never take it
-//!    │  │ └──► gone      the chat cannot be written to any more
-//!    └──┘ (not before, after a failure that passes)
+//!    │  ▲ └──► refused   the platform will never accept it
+//!    │  │ └──► gone      the chat can no longer be written to
+//!    └──┘ (not before, after a temporary failure)
 //! ```
 //! While a row waits, no later row of its conversation is sent: only the first one has a `due_at`,
-//! by which it is claimed. The next one gets its own when the first has ended (a trigger sees to
-//! that), and so do rows that a node of the previous release inserts.
+//! by which it is claimed. When it has ended, a trigger sets the `due_at` of the next row. The
+//! trigger also covers rows that a node of the previous release inserts.
 
 use anyhow::Result;
 use channels::{Outgoing, Receipt};
@@ -32,13 +32,13 @@ async fn receipt_of(tx: &mut Tx<'_>, id: &str) -> Result<Option<String>> {
     Ok(found.and_then(|(receipt,)| receipt))
 }
 
-/// Where that row stands on its platform, if it does.
+/// The message that shows the row on its platform, if it was sent.
 pub async fn receipt(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Option<Receipt>> {
     let found = receipt_of(tx, id.as_str()).await?;
     Ok(found.map(|receipt| serde_json::from_str(&receipt)).transpose()?)
 }
 
-/// Puts these behind everything that the conversation has to show already.
+/// Appends messages to the outbox of a conversation.
 pub async fn put(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -49,16 +49,16 @@ pub async fn put(
     put_rows(tx, conversation, Behind { seq, answers: None, now }, shows).await
 }
 
-/// Where rows are put, and what for.
+/// The position at which rows are inserted, and their purpose.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Behind {
     pub seq: Seq,
-    /// The turn that they answer: the first text takes over the message in which that answer grew.
+    /// The turn that they answer. The first text takes over the draft message of that turn.
     pub answers: Option<Seq>,
     pub now: DateTime<Utc>,
 }
 
-/// The same as [`put`], for what may be an answer.
+/// Like [`put`], for messages that may be the answer of a turn.
 pub(super) async fn put_rows(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -96,8 +96,8 @@ async fn belongs_to(tx: &mut Tx<'_>, turn: Seq, id: &OutboxId) -> Result<()> {
     Ok(())
 }
 
-/// Takes back what waits of answers, when somebody stops the turn: what has been tried goes on, as it
-/// may be shown in part.
+/// Withdraws waiting answers when a person stops the turn. A row that was attempted is kept, since
+/// it may be shown in part.
 pub async fn withdraw_answers(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
     let withdrawn = sql!(
         tx,
@@ -113,7 +113,7 @@ pub async fn withdraw_answers(tx: &mut Tx<'_>, conversation: &ConversationId) ->
     Ok(())
 }
 
-/// The message in which the answer of that turn has grown becomes the row.
+/// Turns the draft message of the turn into the row.
 async fn take_over(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -136,7 +136,7 @@ async fn take_over(
     Ok(())
 }
 
-/// Behind everything that stands at that event already.
+/// The next part number at this event.
 pub(super) async fn next_part(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -155,22 +155,22 @@ pub(super) async fn next_part(
     Ok(next)
 }
 
-/// Where a row stands.
+/// The position of a row.
 pub(super) struct Row {
     pub id: OutboxId,
     pub seq: Seq,
     pub part: i64,
     pub edits: Option<OutboxId>,
-    /// The question that it is a part of.
+    /// The approval that it is a part of.
     pub approval: Option<ApprovalId>,
     pub due: Due,
 }
 
-/// Whether a claim looks at the row.
+/// Whether a claim considers the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     Now,
-    /// Not before a row that the same transaction has put in front of it has ended.
+    /// Not before a row that the same transaction has inserted before it has ended.
     Behind,
 }
 

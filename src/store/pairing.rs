@@ -1,4 +1,4 @@
-//! Pairing codes: each lets in one person, once, with a role.
+//! Pairing codes: each gives one person a role, once.
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -6,36 +6,36 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{Tx, approvals::hash_of, at, db::sql, people::at_most};
 use crate::journal::role::Role;
 
-/// After so many wrong codes in a row, a person's codes are refused for `LOCKED_FOR`.
+/// After this many consecutive wrong codes, a person's codes are rejected for `LOCKED_FOR`.
 const FAILURES: i64 = 5;
 
 fn locked_for() -> TimeDelta {
     TimeDelta::minutes(15)
 }
 
-/// What became of a pairing code.
+/// The result of redeeming a pairing code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairing {
     Paired(Role),
     Wrong,
-    /// Too many wrong ones: not even looked at.
+    /// Too many wrong codes: this one was not checked.
     Locked,
 }
 
-/// What a pairing code makes of the person who redeems it.
+/// The role that a pairing code gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Makes {
-    /// This, unless they are a visitor of a widget.
+    /// This role, unless the person is a visitor of a widget.
     Role(Role),
-    /// The owner if nobody owns the gateway by then, else a member.
+    /// Owner if the gateway has none at that time, otherwise member.
     FirstOwner,
 }
 
 impl Makes {
-    /// What the column `role` holds in place of a role.
+    /// The value of the column `role` for [`Makes::FirstOwner`].
     const FIRST: &str = "first";
 
-    /// What a code makes by default: an owner only as long as there is none.
+    /// The default for a new code: owner only as long as there is none.
     pub async fn by_default(tx: &mut Tx<'_>, owned: Owned) -> Result<Self> {
         let is_owned = owned == Owned::ByConfiguration || any_owner(tx).await?;
         Ok(if is_owned { Self::Role(Role::Member) } else { Self::FirstOwner })
@@ -55,7 +55,7 @@ impl Makes {
         }
     }
 
-    /// The role that the redeemer gets if they redeem it as things are.
+    /// The role that a person would get by redeeming the code now.
     pub fn role(self) -> Role {
         match self {
             Self::Role(role) => role,
@@ -64,7 +64,7 @@ impl Makes {
     }
 }
 
-/// Whether the configuration names an owner, on any channel.
+/// Whether the configuration names an owner on any channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owned {
     ByConfiguration,
@@ -81,14 +81,14 @@ impl Owned {
 /// A new code.
 #[derive(Debug, Clone)]
 pub struct Offer {
-    /// An empty channel means any.
+    /// Empty for any channel.
     pub channel: String,
     pub code: String,
     pub makes: Makes,
     pub expires_at: DateTime<Utc>,
 }
 
-/// Makes a code work, once, until it expires.
+/// Creates a code that works once, until it expires.
 pub async fn offer_pairing(tx: &mut Tx<'_>, offer: &Offer) -> Result<()> {
     sql!(
         tx,
@@ -105,7 +105,7 @@ pub async fn offer_pairing(tx: &mut Tx<'_>, offer: &Offer) -> Result<()> {
     Ok(())
 }
 
-/// Somebody with a code.
+/// A person who redeems a code.
 #[derive(Debug, Clone, Copy)]
 pub struct Bearer<'a> {
     pub channel: &'a str,
@@ -115,7 +115,7 @@ pub struct Bearer<'a> {
     pub owned: Owned,
 }
 
-/// Redeems a code: one conditional update, so that it works once.
+/// Redeems a code with one conditional update, so that it works once.
 pub async fn pair(tx: &mut Tx<'_>, bearer: Bearer<'_>, now: DateTime<Utc>) -> Result<Pairing> {
     let Bearer { channel, id, name, code, owned } = bearer;
     if is_locked(tx, channel, id, now).await? {
@@ -162,7 +162,7 @@ pub async fn pair(tx: &mut Tx<'_>, bearer: Bearer<'_>, now: DateTime<Utc>) -> Re
     Ok(Pairing::Paired(role))
 }
 
-/// Whether a code or an operator has made somebody the owner of this gateway.
+/// Whether a code or an operator has made anybody the owner of this gateway.
 async fn any_owner(tx: &mut Tx<'_>) -> Result<bool> {
     let found: Option<(String,)> = sql!(
         tx,

@@ -1,5 +1,5 @@
-//! The people who take part in conversations that are not private: what an erasure looks up instead
-//! of searching the journal.
+//! The people who take part in conversations that are not private, so that an erasure need not
+//! search the journal.
 
 use anyhow::Result;
 use std::collections::BTreeSet;
@@ -11,13 +11,13 @@ use super::{
 };
 use crate::journal::{event::Event, ids::ConversationId};
 
-/// The ids of the people who are named in an event.
+/// The ids of the people in an event.
 pub(super) fn people_in(event: &Event) -> BTreeSet<&str> {
     let ids = speakers(event).into_iter().map(|by| by.id.as_str());
     ids.filter(|id| !id.is_empty() && *id != NOBODY).collect()
 }
 
-/// Notes the people of an event.
+/// Records the people of an event.
 pub(super) async fn note(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -29,7 +29,7 @@ pub(super) async fn note(
     Ok(())
 }
 
-/// Private chats are found by their owner.
+/// Private chats are found by their owner instead.
 pub(super) async fn insert(tx: &mut Tx<'_>, conversation: &str, person: &str) -> Result<()> {
     sql!(
         tx,
@@ -46,7 +46,7 @@ pub(super) async fn insert(tx: &mut Tx<'_>, conversation: &str, person: &str) ->
     Ok(())
 }
 
-/// The conversations with others in which that person takes part.
+/// The shared conversations in which this person takes part.
 pub(super) async fn conversations_of(
     tx: &mut Tx<'_>,
     channel: &str,

@@ -1,4 +1,4 @@
-//! People and their roles, and the tokens of the web. Secrets are kept as hashes.
+//! People and their roles, and access tokens of the web chat. Only hashes of secrets are stored.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use super::{Tx, approvals::hash_of, db::sql, web_sessions};
 use crate::journal::{event, role::Role};
 
-/// What this bot has made of that person, if it knows them.
+/// The stored role of a person, if there is one.
 pub async fn role(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<Option<Role>> {
     let found: Option<(String,)> = sql!(
         tx,
@@ -22,28 +22,29 @@ pub async fn role(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<Option
     Ok(role.map(|role| at_most(person, role)))
 }
 
-/// The role, capped for visitors of a widget: nobody knows who they are.
+/// Limits the role of widget visitors, who are not authenticated.
 pub fn at_most(person: &str, role: Role) -> Role {
     if event::is_visitor(person) { role.min(Role::Member) } else { role }
 }
 
-/// What an access token is good for.
+/// The kind of an access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Exchanged for a session, once.
     SignIn,
-    /// A sign-in at the issuer that has begun; it ends once.
+    /// A sign-in with an OpenID provider that is in progress; it completes once.
     Begun,
     Session,
 }
 
-/// Whose session it is.
+/// A browser session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub person: String,
-    /// What they are called.
+    /// The display name.
     pub name: String,
-    /// What their issuer has said of them, as far as a role hung on it; `None`: they came by a link.
+    /// The claims of the OpenID provider on which a role depends; `None` if the person signed in
+    /// with a link.
     pub claims: Option<Vec<String>>,
 }
 
@@ -83,7 +84,7 @@ pub async fn grant_access(
     Ok(())
 }
 
-/// Begins a session of somebody whom the issuer knows.
+/// Creates a session for a person who signed in with an OpenID provider.
 pub async fn begin_session(
     tx: &mut Tx<'_>,
     session: &Session,
@@ -108,7 +109,7 @@ pub async fn begin_session(
     Ok(())
 }
 
-/// Whose session this is.
+/// The session with this token.
 pub async fn session(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result<Option<Session>> {
     let found: Option<(String, Option<String>, Option<String>)> = sql!(
         tx,
@@ -125,7 +126,7 @@ pub async fn session(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result
     Ok(Some(Session { name: shown.unwrap_or_else(|| person.clone()), person, claims }))
 }
 
-/// Whether a sign-in link works.
+/// Whether a sign-in link is valid.
 pub async fn is_link(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result<bool> {
     let found: Option<(String,)> = sql!(
         tx,
@@ -140,7 +141,7 @@ pub async fn is_link(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result
     Ok(found.is_some())
 }
 
-/// Uses a token up that works once; whose it was.
+/// Redeems a single-use token, and returns its owner.
 pub async fn redeem(
     tx: &mut Tx<'_>,
     kind: Access,
@@ -162,7 +163,7 @@ pub async fn redeem(
     Ok(found.map(|(name,)| name))
 }
 
-/// Forgets what has lapsed.
+/// Deletes expired tokens.
 pub async fn sweep_access(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
     sql!(
         tx,

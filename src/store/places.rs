@@ -1,4 +1,4 @@
-//! The places of conversations, and whose private chats they are.
+//! The places of conversations, and the owners of private chats.
 
 use anyhow::Result;
 use channels::{Place, PlaceKind};
@@ -6,11 +6,12 @@ use channels::{Place, PlaceKind};
 use super::{Store, Tx, db::sql};
 use crate::journal::ids::ConversationId;
 
-/// A place, and whose conversation it is there, where each person has one of their own.
+/// The key of a conversation: its place and, where each person has their own conversation, the
+/// person.
 #[derive(Debug, Clone, Copy)]
 pub struct ConversationKey<'a> {
     pub place: &'a Place,
-    /// Nobody's, where all share one.
+    /// Empty where all people share one conversation.
     pub person: &'a str,
 }
 
@@ -20,7 +21,7 @@ impl<'a> From<&'a Place> for ConversationKey<'a> {
     }
 }
 
-/// Every conversation of a chat, with its topics.
+/// All conversations of a chat, including its topics.
 pub async fn of_chat(tx: &mut Tx<'_>, channel: &str, chat: &str) -> Result<Vec<ConversationId>> {
     let rows: Vec<(String,)> = sql!(
         tx,
@@ -36,7 +37,7 @@ pub async fn of_chat(tx: &mut Tx<'_>, channel: &str, chat: &str) -> Result<Vec<C
     Ok(rows.into_iter().map(|(id,)| ConversationId(id)).collect())
 }
 
-/// The chat goes on under another id; its conversations go with it.
+/// Moves the conversations of a chat that continues under a new id.
 pub async fn move_chat(tx: &mut Tx<'_>, channel: &str, from: &str, to: &str) -> Result<()> {
     let rows: Vec<(String, String)> = sql!(
         tx,
@@ -73,7 +74,7 @@ pub async fn move_chat(tx: &mut Tx<'_>, channel: &str, from: &str, to: &str) -> 
     Ok(())
 }
 
-/// The channel and the place of a conversation.
+/// The channel and place of a conversation.
 pub async fn place(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<(String, Place)> {
     let (channel, place): (String, String) = sql!(
         tx,
@@ -87,7 +88,7 @@ pub async fn place(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<(St
     Ok((channel, serde_json::from_str(&place)?))
 }
 
-/// Whose conversation it is; nobody's, where all share one.
+/// The person of a conversation; empty if it is shared.
 pub async fn person(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<String> {
     let (person,): (String,) = sql!(
         tx,
@@ -101,7 +102,7 @@ pub async fn person(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<St
     Ok(person)
 }
 
-/// Whether a conversation stands there, whosever it is.
+/// Whether a conversation is in this place, whoever it belongs to.
 pub async fn stands_at(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -112,8 +113,7 @@ pub async fn stands_at(
     Ok(own == channel && place.chat == there.chat && place.thread == there.thread)
 }
 
-/// The private chat of the bot and that person: a chat whose owner they are, or one that bears
-/// their id.
+/// The private chat with a person: one that they own, or one that has their id.
 pub async fn private_with(
     tx: &mut Tx<'_>,
     channel: &str,
@@ -139,8 +139,7 @@ pub async fn private_with(
     Ok(found.map(|(id,)| ConversationId(id)))
 }
 
-/// All private chats of that person with their topics, and the conversations that they have to
-/// themselves in groups.
+/// All private chats with this person, including topics, and their own conversations in groups.
 pub async fn all_private_with(
     tx: &mut Tx<'_>,
     channel: &str,
@@ -166,7 +165,7 @@ pub async fn all_private_with(
     Ok(rows.into_iter().map(|(id,)| ConversationId(id)).collect())
 }
 
-/// The people with whom the bot has private chats, the longest known first.
+/// The people with whom the bot has private chats, in the order in which the chats began.
 pub async fn known_people(tx: &mut Tx<'_>, channel: &str, most: usize) -> Result<Vec<String>> {
     let rows: Vec<(String,)> = sql!(
         tx,
@@ -183,7 +182,7 @@ pub async fn known_people(tx: &mut Tx<'_>, channel: &str, most: usize) -> Result
     Ok(rows.into_iter().map(|(owner,)| owner).collect())
 }
 
-/// The private chats of a channel. Not for a hot path: a channel reads them when it starts.
+/// The private chats of a channel. Not for frequent use: a channel reads them at startup.
 pub async fn private_chats(tx: &mut Tx<'_>, channel: &str) -> Result<Vec<String>> {
     let rows: Vec<(String,)> = sql!(
         tx,
@@ -197,13 +196,13 @@ pub async fn private_chats(tx: &mut Tx<'_>, channel: &str) -> Result<Vec<String>
     Ok(rows.into_iter().map(|(chat,)| chat).collect())
 }
 
-/// The owner of a conversation before anybody has spoken in it: platforms that have no other id for
-/// a private chat use the person's.
+/// The owner of a conversation before anybody has written in it: platforms without separate chat
+/// ids use the person's id.
 pub(super) fn first_owner(place: &Place) -> &str {
     if place.kind == PlaceKind::Private { &place.chat } else { "" }
 }
 
-/// Notes who has begun a private chat, where the chat has an id of its own.
+/// Records who began a private chat, where the chat has its own id.
 pub(super) async fn note_owner(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -223,7 +222,7 @@ pub(super) async fn note_owner(
     Ok(())
 }
 
-/// `private`: whether it is a private chat; `first`: the id of whoever spoke first in it.
+/// `private`: whether it is a private chat; `first`: the id of the first author.
 macro_rules! determine {
     ($first:literal) => {
         concat!(
@@ -251,7 +250,7 @@ macro_rules! determine {
 }
 
 impl Store {
-    /// Determines the owners of conversations that an earlier release has begun, so many in each
+    /// Determines the owners of conversations that an earlier release created, a limited number per
     /// transaction.
     pub async fn determine_owners(&self, most: usize) -> Result<()> {
         loop {

@@ -1,8 +1,8 @@
-//! One gateway process at a time on a SQLite database; what the one before it held is released when
-//! it starts, so that nothing waits for the leases of a process that was killed.
+//! Ensures that only one gateway process uses a SQLite database, and releases the leases of the
+//! previous process at startup, so that nothing waits for a process that was killed.
 //!
-//! The lock is one of the operating system on a file beside the database: it ends with the process,
-//! however that ends. Commands that run no gateway do not take it and work beside one.
+//! The lock is a lock of the operating system on a file beside the database, so it ends with the
+//! process. Commands that run no gateway do not take it and can run beside one.
 
 use anyhow::{Context as _, Result, bail};
 use std::{
@@ -12,15 +12,15 @@ use std::{
 
 use super::{Store, Tx, backup, db::sql};
 
-/// The right to run the gateway on a SQLite database, until it is dropped.
+/// The right to run the gateway on a SQLite database, until dropped.
 #[derive(Debug)]
 pub struct ProcessLock {
     _file: File,
 }
 
 impl ProcessLock {
-    /// Takes the lock of the database at `url`; `None` on PostgreSQL, which many processes share,
-    /// and on a file system without locks.
+    /// Takes the lock for the database at `url`; `None` on PostgreSQL, which supports many
+    /// processes, and on file systems without locks.
     pub fn take(url: &str) -> Result<Option<Self>> {
         let Some(database) = backup::file_of(url) else { return Ok(None) };
         let path = lock_file(&database)?;
@@ -39,15 +39,18 @@ impl ProcessLock {
             ),
             Err(TryLockError::Error(problem)) => {
                 let file = path.display();
-                tracing::warn!(%file, %problem, "could not lock; only one gateway may run");
+                tracing::warn!(
+                    %file, %problem,
+                    "the file system supports no locks; make sure that only one gateway runs"
+                );
                 Ok(None)
             }
         }
     }
 }
 
-/// `countersign.db.lock`, in the folder in which the database really lies: two paths to one database
-/// are one lock.
+/// `countersign.db.lock` in the folder that really contains the database, so that two paths to one
+/// database use one lock.
 fn lock_file(database: &Path) -> Result<PathBuf> {
     let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -55,7 +58,7 @@ fn lock_file(database: &Path) -> Result<PathBuf> {
     let real = if database.exists() {
         fs::canonicalize(database)?
     } else {
-        // It is created when it is opened.
+        // The file is created when it is opened.
         let name = database.file_name().context("store.url names no file")?;
         fs::canonicalize(folder)?.join(name)
     };
@@ -65,7 +68,7 @@ fn lock_file(database: &Path) -> Result<PathBuf> {
 }
 
 impl Store {
-    /// Releases every lease in the database. The lock proves that no process lives that holds one.
+    /// Releases every lease in the database. The lock proves that no running process holds one.
     pub async fn release_abandoned(&self, _lock: &ProcessLock) -> Result<()> {
         self.write("release abandoned", |tx| Box::pin(release_abandoned(tx))).await
     }
@@ -83,7 +86,7 @@ async fn release_abandoned(tx: &mut Tx<'_>) -> Result<()> {
         released += sql!(tx, execute, statement);
     }
     if released > 0 {
-        tracing::info!(leases = released, "released what an earlier process held");
+        tracing::info!(leases = released, "released the leases of an earlier process");
     }
     Ok(())
 }

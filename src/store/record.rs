@@ -1,4 +1,4 @@
-//! What a worker writes down under its lease.
+//! Changes that a worker records under its lease.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -22,27 +22,27 @@ use crate::journal::{
     ids::GrantId,
 };
 
-/// What a worker writes down, all of it or nothing.
+/// A change, which is recorded as a whole or not at all.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
     pub events: Vec<Event>,
-    /// For the outbox, in this order.
+    /// Messages for the outbox, in order.
     pub shows: Vec<Outgoing>,
-    /// Until when they wait, for more pictures of the same album.
+    /// How long pictures wait for more pictures of the same album.
     pub shows_wait: Option<DateTime<Utc>>,
-    /// The first event of the turn that the first text answers: it takes over the message in which
-    /// the answer of that turn has grown.
+    /// The first event of the turn that the first text answers: the text takes over the draft
+    /// message of that turn.
     pub answers: Option<Seq>,
     pub asked: Vec<Asked>,
-    /// For the audit.
+    /// Records for the audit.
     pub facts: Vec<Fact>,
-    /// For the account of the day.
+    /// Usage for the daily account.
     pub used: Vec<Used>,
-    /// Leave of which the calls that start here take a use each.
+    /// The grants that the calls that start here use, once each.
     pub spends: Vec<GrantId>,
-    /// Work for sub-agents, who begin with it.
+    /// Tasks for sub-agents, which start with this change.
     pub delegates: Vec<Delegation>,
-    /// What came of the work that this conversation was begun for.
+    /// The answer to the task that this conversation was created for.
     pub answer: Option<Answer>,
     /// The last event that the worker had read.
     pub seen: Seq,
@@ -50,31 +50,31 @@ pub struct Change {
     pub attempt: Attempt,
 }
 
-/// Whether a change may have been recorded already.
+/// Whether a change may already have been recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Attempt {
     #[default]
     First,
-    /// The answer to an earlier attempt was lost, or was an error.
+    /// The response to an earlier attempt was lost, or was an error.
     Repeated,
 }
 
-/// On what condition a change is recorded, and what follows.
+/// On which condition a change is recorded, and what happens to the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Terms {
-    /// Void if anything has happened since.
+    /// Not recorded if there are newer events.
     #[default]
     IfCurrent,
-    /// The same; and as there is nothing to do after it, the lease goes back with it.
+    /// Like `IfCurrent`, and the lease is released because there is nothing left to do.
     IfCurrentThenRest,
-    /// A result: it stands, whatever has happened since.
+    /// Recorded regardless of newer events, because it is a result.
     Always,
 }
 
-/// When a conversation whose turn failed is tried again.
+/// When to retry a conversation whose turn failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deferral {
-    /// How many turns in a row have failed.
+    /// The number of consecutive failed turns.
     pub failures: u32,
     pub not_before: DateTime<Utc>,
 }
@@ -82,16 +82,16 @@ pub struct Deferral {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
     Done,
-    /// Done, and the lease is given back.
+    /// Recorded, and the lease was released.
     Rested,
-    /// Not recorded: something has happened since.
+    /// Not recorded: there are newer events.
     Behind,
-    /// Not recorded: the lease is another's.
+    /// Not recorded: another worker has the lease.
     Fenced,
 }
 
 impl Store {
-    /// Writes a change down under its lease.
+    /// Records a change under its lease.
     pub async fn record(
         &self,
         lease: &Lease,
@@ -106,20 +106,19 @@ impl Store {
         }
     }
 
-    /// Gives the lease back, unless something has happened that this worker has not seen.
+    /// Releases the lease, unless there are events that this worker has not read.
     pub async fn rest(&self, lease: &Lease, seen: Seq) -> Result<Recorded> {
         let lease = lease.clone();
         self.write("rest", move |tx| Box::pin(rest(tx, lease, seen))).await
     }
 
-    /// Gives the lease back after a turn that failed, with the work still to do. Nobody tries again
-    /// before `not_before`.
+    /// Releases the lease after a failed turn. No node retries before `not_before`.
     pub async fn defer(&self, lease: &Lease, deferral: Deferral) -> Result<()> {
         let lease = lease.clone();
         self.write("defer", move |tx| Box::pin(defer(tx, lease, deferral))).await
     }
 
-    /// Gives the lease back with the work still to do, for whoever comes next.
+    /// Releases the lease with work left to do.
     pub async fn release(&self, lease: &Lease) -> Result<()> {
         let lease = lease.clone();
         self.write("release", move |tx| Box::pin(release(tx, lease))).await
@@ -170,8 +169,9 @@ async fn record(
         tasks::abandon(tx, &lease.conversation, now).await?;
     }
     audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
-    tasks::tell_family(tx, &lease, (&change.events, change.delegates, change.answer), now).await?;
-    // After all rows of conversations: whoever holds one of these totals waits for none of those.
+    tasks::propagate(tx, &lease, (&change.events, change.delegates, change.answer), now).await?;
+    // After all rows of conversations, so that a transaction that has locked one of these totals
+    // waits for none of those.
     for used in change.used {
         tx.rung.tally.extend(committed_metrics::of_used(&used));
         usage::enter(tx, lease.home(), used, now).await?;
@@ -183,7 +183,8 @@ async fn record(
     }
 }
 
-/// Takes the numbers of the events; the last one. `None`: the lease is lost, or there is news.
+/// Allots the sequence numbers of the events and returns the last one. `None` if the lease was lost
+/// or there are newer events.
 async fn allot(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<Option<Seq>> {
     let only_at = if change.terms == Terms::Always { -1 } else { change.seen };
     let allotted: Option<(i64,)> = sql!(
@@ -204,8 +205,8 @@ async fn allot(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<Option
     Ok(allotted.map(|(last,)| last))
 }
 
-/// Whether an earlier attempt has recorded this change. Its lease's row is locked: an attempt whose
-/// connection was lost has been committed or rolled back by now.
+/// Whether an earlier attempt has recorded this change. The row of its lease is locked, so an
+/// attempt whose connection was lost has been committed or rolled back by now.
 async fn is_recorded(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<bool> {
     // The last event of a change names its call, or is the only one.
     let Some(event) = change.events.last() else { return Ok(false) };
@@ -225,7 +226,7 @@ async fn is_recorded(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<
     Ok(found.is_some())
 }
 
-/// What a change puts into the outbox.
+/// The part of a change that goes into the outbox.
 struct Shown {
     what: Vec<Outgoing>,
     wait: Option<DateTime<Utc>>,
@@ -233,7 +234,7 @@ struct Shown {
     questions: Vec<Asked>,
 }
 
-/// What a sub-agent shows stands where the people are for whom it works.
+/// Messages of a sub-agent are shown in the conversation that it works for.
 async fn show(
     tx: &mut Tx<'_>,
     lease: &Lease,

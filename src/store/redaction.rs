@@ -1,5 +1,5 @@
-//! What is left of a conversation with others once somebody is forgotten: not their words and names,
-//! nor what the bot has made of these. What others have said stays as they said it.
+//! Redacts a person from a conversation with other people: their words and names, and what the bot
+//! derived from them. What other people said is kept unchanged.
 
 use anyhow::Result;
 use regex::Regex;
@@ -14,29 +14,29 @@ use crate::{
     },
 };
 
-/// Stands for whoever was erased, and for what they wrote.
+/// Replaces the name of the erased person and their words.
 pub(super) const NOBODY: &str = "erased";
-/// What is shorter could be anybody's: "yes", "thank you".
+/// Shorter texts, such as "yes" or "thank you", could be anybody's.
 const QUOTE_CHARS: usize = 12;
-/// Where the bot's words stand in what was shown.
+/// The fields with the bot's words in a sent message.
 const SHOWN: [&str; 4] = ["markdown", "caption", "text", "name"];
 
 pub(super) fn nobody() -> Speaker {
     Speaker { id: NOBODY.to_owned(), name: NOBODY.to_owned() }
 }
 
-/// Somebody, and what they are known by in one conversation.
+/// A person, and the names that they have in one conversation.
 #[derive(Clone, Default)]
 pub(super) struct Forgotten {
     person: String,
     names: Option<Regex>,
     quotes: BTreeSet<String>,
     messages: BTreeSet<String>,
-    /// The events by which their files came.
+    /// The events with their files.
     files: BTreeSet<Seq>,
-    /// Questions that they have answered.
+    /// The approvals that they decided.
     pub decided: BTreeSet<ApprovalId>,
-    /// What the artifacts have of their files.
+    /// The digests of their files.
     pub digests: BTreeSet<String>,
 }
 
@@ -82,16 +82,16 @@ impl Forgotten {
         }
     }
 
-    /// Whether what there is to be forgotten is known from this event: it is rewritten last, so that
-    /// an erasure that was interrupted still knows it.
+    /// Whether this event is needed to know what to redact. Such events are rewritten last, so that
+    /// an interrupted erasure still knows it.
     pub fn is_source(&self, entry: &Entry) -> bool {
         self.files.contains(&entry.seq)
             || speakers(&entry.event).iter().any(|by| by.id == self.person)
             || matches!(&entry.event, Event::FileTaken { file, .. } if self.files.contains(file))
     }
 
-    /// The event without them; `None`: it has nothing of theirs.
-    pub fn left_of(&self, entry: &Entry) -> Option<Event> {
+    /// The event without the person; `None` if it contains nothing of theirs.
+    pub fn redact(&self, entry: &Entry) -> Option<Event> {
         let mut event = entry.event.clone();
         match &mut event {
             Event::Said { by, text, .. }
@@ -111,7 +111,7 @@ impl Forgotten {
                 NOBODY.clone_into(&mut attachment.name);
                 (attachment.digest, *view) = ("0".repeat(attachment.digest.len()), None);
             }
-            // Whose words they were made of, they do not say.
+            // It is unknown whose words these texts were derived from.
             Event::Remembered { text } | Event::Compacted { summary: text, .. } => {
                 NOBODY.clone_into(text);
             }
@@ -131,17 +131,17 @@ impl Forgotten {
                     *by = nobody();
                 }
             }
-            Event::Tainted { source } => *source = self.left_of_text(source),
+            Event::Tainted { source } => *source = self.redact_text(source),
             Event::Replied { text, calls, .. } => {
-                *text = self.left_of_text(text);
+                *text = self.redact_text(text);
                 for call in calls {
-                    call.arguments = self.left_of_json(&call.arguments, &[]);
+                    call.arguments = self.redact_json(&call.arguments, &[]);
                 }
             }
             Event::ToolFinished { result, .. } => {
-                result.text = self.left_of_text(&result.text);
+                result.text = self.redact_text(&result.text);
                 for file in &mut result.attachments {
-                    file.name = self.left_of_text(&file.name);
+                    file.name = self.redact_text(&file.name);
                 }
             }
             _ => return None,
@@ -149,8 +149,8 @@ impl Forgotten {
         (event != entry.event).then_some(event)
     }
 
-    /// The bot's words without their names, and without what it quotes of them.
-    pub fn left_of_text(&self, text: &str) -> String {
+    /// The bot's text without the person's names and quotations.
+    pub fn redact_text(&self, text: &str) -> String {
         let text = self.quotes.iter().rev().fold(text.to_owned(), |text, quote| {
             if text.contains(quote) { text.replace(quote, NOBODY) } else { text }
         });
@@ -160,21 +160,21 @@ impl Forgotten {
         }
     }
 
-    /// The same of something that was shown.
-    pub fn left_of_shown(&self, shown: &Value) -> Value {
-        self.left_of_json(shown, &SHOWN)
+    /// The same for a sent message.
+    pub fn redact_shown(&self, shown: &Value) -> Value {
+        self.redact_json(shown, &SHOWN)
     }
 
-    /// Of what stands under these names; under all, where none is given.
-    pub fn left_of_json(&self, value: &Value, under: &[&str]) -> Value {
+    /// Redacts the values of these fields, or of all fields if none is given.
+    pub fn redact_json(&self, value: &Value, under: &[&str]) -> Value {
         redact::mapped(value, &|name, text| match name {
-            Some(name) if under.is_empty() || under.contains(&name) => self.left_of_text(text),
+            Some(name) if under.is_empty() || under.contains(&name) => self.redact_text(text),
             _ => text.to_owned(),
         })
     }
 }
 
-/// What they said with it.
+/// Removes a reason that they gave.
 fn forget_reason(decision: &mut Decision) {
     match decision {
         Decision::Deny { reason: Some(text) } | Decision::Answer { text } => {
@@ -184,7 +184,7 @@ fn forget_reason(decision: &mut Decision) {
     }
 }
 
-/// The people who are named in an event.
+/// The people in an event.
 pub(super) fn speakers(event: &Event) -> Vec<&Speaker> {
     match event {
         Event::Said { by, .. }
@@ -200,7 +200,7 @@ pub(super) fn speakers(event: &Event) -> Vec<&Speaker> {
     }
 }
 
-/// A name as a pattern: not within a longer word, in scripts that part words.
+/// A pattern for a name, which does not match within a longer word in scripts that separate words.
 fn whole(name: &str) -> String {
     let parts = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && c < '\u{2e80}');
     let (first, last) = (parts(name.chars().next()), parts(name.chars().last()));
@@ -230,18 +230,18 @@ mod tests {
     #[test]
     fn names_and_quotes_go_and_longer_words_stay() {
         let ann = forgotten(&[("Ann", "my cat is called Whiskers"), ("小安", "yes")]);
-        let left = |text| ann.left_of_text(text);
+        let left = |text| ann.redact_text(text);
         assert_eq!(left("Yes, Ann: Anna knows."), "Yes, erased: Anna knows.");
         assert_eq!(left("\"my cat is called Whiskers\", she says"), "\"erased\", she says");
         assert_eq!(left("请问小安在吗？ yes"), "请问erased在吗？ yes");
         let shown = json!({ "kind": "text", "markdown": "Ann", "choices": [{ "key": "Ann" }] });
         let left = json!({ "kind": "text", "markdown": "erased", "choices": [{ "key": "Ann" }] });
-        assert_eq!(ann.left_of_shown(&shown), left);
+        assert_eq!(ann.redact_shown(&shown), left);
     }
 
     #[test]
     fn a_name_with_marks_in_it_is_a_name() {
         let odd = forgotten(&[("A. (x)", ""), ("", "")]);
-        assert_eq!(odd.left_of_text("Ab (x) A. (x)!"), "Ab (x) erased!");
+        assert_eq!(odd.redact_text("Ab (x) A. (x)!"), "Ab (x) erased!");
     }
 }

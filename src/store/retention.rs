@@ -1,21 +1,21 @@
-//! How long each table is kept, and the maintenance that deletes what is older.
+//! How long each table is kept, and the maintenance that deletes older rows.
 //!
-//! Every table has a rule in [`RULES`]; a test fails for one that has none. Rows are deleted in slices
-//! of [`SLICE`], each in a short transaction, found by an index. What is kept "with" something else is
-//! deleted with it. Folders of `data_dir`:
+//! Every table has a rule in [`RULES`]; a test fails if one is missing. Rows are deleted in slices
+//! of [`SLICE`], each in a short transaction that uses an index. Rows that are kept "with"
+//! something else are deleted with it. Folders of `data_dir`:
 //!
 //! | Folder | Rule |
 //! | --- | --- |
-//! | `artifacts` | a file that no conversation and no open approval names is removed once it is older than `retention.artifacts` |
-//! | `workspaces` | with the conversation; long results in `.countersign/results` lie in them |
-//! | `skills`, `mcp`, `mcp_logins`, `fonts`, `terminal` | for ever: what the operator, or a server that they trust, has put there |
+//! | `artifacts` | files that no conversation and no open approval refers to are removed once they are older than `retention.artifacts` |
+//! | `workspaces` | with the conversation, including long results in `.countersign/results` |
+//! | `skills`, `mcp`, `mcp_logins`, `fonts`, `terminal` | forever: files of the operator, or of a server that they trust |
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Store, Tx, db::sql, usage};
 
-/// The rows that one transaction deletes.
+/// The number of rows that one transaction deletes.
 pub const SLICE: i64 = 1_000;
 
 /// How long things are kept.
@@ -30,9 +30,9 @@ pub struct Retention {
     pub schedules: TimeDelta,
     pub webhook_deliveries: TimeDelta,
     pub artifacts: TimeDelta,
-    /// `None`: for ever.
+    /// `None` means forever.
     pub conversations: Option<TimeDelta>,
-    /// Audit rows and days of the account. `None`: for ever.
+    /// Audit records and days of the account. `None` means forever.
     pub audit: Option<TimeDelta>,
 }
 
@@ -81,58 +81,58 @@ pub const RULES: &[Rule] = &[
     rule("deliveries", "retention.deliveries; used addresses of webhook answers, 400 days"),
     rule("positions", "one for each channel"),
     rule("unparsed", "retention.unparsed"),
-    rule("outbox", "retention.messages, but for requests that are open or whose grant is in force"),
-    rule("approvals", "retention.approvals after the decision, but while its grant is in force"),
+    rule("outbox", "retention.messages; longer while their approval is open or its grant is valid"),
+    rule("approvals", "retention.approvals after the decision; longer while its grant is valid"),
     rule("approval_tokens", "with their approval"),
     rule("votes", "with their approval"),
     rule("grants", "retention.grants after their end"),
     rule("schedules", "retention.schedules after their end"),
-    rule("notices", "retention.webhook_deliveries, but while they wait"),
-    rule("notice_tries", "with their notice"),
+    rule("notices", "retention.webhook_deliveries; longer while they wait"),
+    rule("notice_tries", "with their delivery"),
     rule("audit", "audit.retention, once sealed"),
-    rule("audit_heads", "for ever: they prove what was cut off"),
+    rule("audit_heads", "forever: they prove what was deleted"),
     rule("usage", "audit.retention"),
     rule("spent", "3 days"),
-    rule("reservations", "until their reply is entered, or 5 minutes"),
+    rule("reservations", "until their reply is recorded, or 5 minutes"),
     rule("rates", "1 hour after the last call"),
     rule("floods", "1 hour after the last message"),
-    rule("parked", "until their time is over"),
-    rule("people", "for ever: until they are removed or erased"),
-    rule("identities", "for ever: until they are unlinked or erased"),
+    rule("parked", "until their time has passed"),
+    rule("people", "forever: until they are removed or erased"),
+    rule("identities", "forever: until they are unlinked or erased"),
     rule("link_codes", "until they expire"),
     rule("pairings", "30 days after they expire"),
     rule("pairing_failures", "1 day after the last"),
     rule("access_tokens", "until they expire"),
-    rule("api_tokens", "for ever: the audit names them"),
+    rule("api_tokens", "forever: the audit names them"),
     rule("answers", "1 day"),
-    rule("memories", "for ever: until forgotten, or with their conversation"),
+    rule("memories", "forever: until forgotten, or with their conversation"),
     rule("memory_words", "with their memory"),
     rule("memory_vectors", "with their memory"),
     rule("erasures", "until they have ended"),
     rule("erasure_steps", "until they have ended"),
     rule("erasure_files", "until their erasure has ended"),
     rule("backfills", "one for each backfill"),
-    rule("guard_rules", "for ever: configuration"),
+    rule("guard_rules", "forever: configuration"),
     rule("guard_version", "one row"),
-    rule("tool_settings", "for ever: configuration"),
+    rule("tool_settings", "forever: configuration"),
     rule("tool_version", "one row"),
-    rule("mcp_tools", "for ever: one for each tool that a server has offered"),
+    rule("mcp_tools", "forever: one for each tool that a server has offered"),
     rule("subscriptions", "those of the configuration"),
     rule("channel_states", "one for each channel"),
     rule("reconnects", "one for each channel"),
-    rule("signing_keys", "for ever: one for each purpose"),
+    rule("signing_keys", "forever: one for each purpose"),
     rule("oldest_release", "one row"),
     rule("first_sign_in", "one row"),
     rule("halts", "while tools are halted"),
     rule("leases", "one for each duty"),
 ];
 
-/// One thing that is deleted when it is older than that.
+/// A kind of row that is deleted after a certain age.
 struct Prune {
     name: &'static str,
     age: fn(&Retention) -> TimeDelta,
-    /// Statements of one transaction: `$1` is the time before which rows are old, `$2` the slice. The
-    /// last one says how many rows there were.
+    /// The statements of one transaction: `$1` is the time before which rows are old, `$2` the
+    /// slice. The last one returns the number of rows.
     delete: &'static [&'static str],
 }
 
@@ -148,7 +148,7 @@ fn now(_: &Retention) -> TimeDelta {
     TimeDelta::zero()
 }
 
-/// Deletes a slice of the rows of a table whose time, in that column, is over.
+/// Deletes a slice of the rows of a table by the time in a column.
 macro_rules! older {
     ($table:literal, $key:literal, $at:literal) => {
         older!($table, $key, $at, "")
@@ -193,8 +193,8 @@ macro_rules! in_force {
     };
 }
 
-/// Whether a row shows something that may still change: a request that is open or can be revoked, or
-/// what an edit that waits refers to.
+/// Whether a row shows something that may still change: an open or revocable approval, or the
+/// target of a waiting edit.
 macro_rules! in_use {
     () => {
         concat!(
@@ -295,13 +295,14 @@ const PRUNES: &[Prune] = &[
     prune("parked", now, &[older!("parked", "channel, chat", "until")]),
 ];
 
-/// The names of everything that is deleted by its age, in the order of the maintenance.
+/// The names of all kinds of rows that are deleted by age, in the order of the maintenance.
 pub fn prunes() -> impl Iterator<Item = &'static str> {
     PRUNES.iter().map(|prune| prune.name)
 }
 
 impl Store {
-    /// Deletes one slice of what is older than it is kept. Whether there may be more.
+    /// Deletes one slice of the rows that are past their retention. Returns whether there may be
+    /// more.
     pub async fn prune(
         &self,
         name: &'static str,
@@ -314,8 +315,8 @@ impl Store {
         Ok(deleted.await? >= SLICE as u64)
     }
 
-    /// Deletes one slice of the days that the account and the totals are kept no more. Whether there
-    /// may be more.
+    /// Deletes one slice of the days of the account and totals that are past their retention.
+    /// Returns whether there may be more.
     pub async fn prune_days(&self, kept: &Retention, now: DateTime<Utc>) -> Result<bool> {
         let account = kept.audit.map(|audit| now - audit);
         let totals = now - TimeDelta::days(3);

@@ -1,5 +1,5 @@
-//! Takes whole conversations out of use, and deletes them slice by slice: those of a person who is
-//! erased, and those that are kept no longer.
+//! Retires whole conversations and deletes them in slices: those of a person who is erased, and
+//! those past their retention.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -15,12 +15,12 @@ use super::{
 };
 use crate::journal::ids::ConversationId;
 
-/// The conversations that one transaction takes out of use.
+/// The number of conversations that one transaction retires.
 const AT_ONCE: i64 = 100;
 
 impl Store {
-    /// Begins to delete the conversations of sub-agents that were begun before that time and whose
-    /// answers have been handed up. `None`: there is none.
+    /// Begins to delete the conversations of sub-agents that began before the given time and have
+    /// returned their answers. `None` if there are none.
     pub async fn expire_sub_agents(
         &self,
         before: DateTime<Utc>,
@@ -30,8 +30,8 @@ impl Store {
         self.expire(ended, now).await
     }
 
-    /// Begins to delete conversations in which nothing has happened since that time, among those
-    /// that were begun behind `after`. Returns where to go on, if there may be more.
+    /// Begins to delete conversations that have been idle since the given time, among those created
+    /// after `after`. Returns where to continue, if there may be more.
     pub async fn expire_idle(
         &self,
         (before, after): (DateTime<Utc>, Begun),
@@ -61,7 +61,7 @@ impl Store {
     }
 }
 
-/// A position among conversations in the order of their beginning.
+/// A position among conversations ordered by creation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Begun {
     created_at: i64,
@@ -131,7 +131,7 @@ async fn idle(
     Ok((idle.map(|(id, ..)| ConversationId(id)).collect(), next))
 }
 
-/// Whether any of them could be taken out of use: what is busy stays.
+/// Retires the conversations that are not busy. Returns whether there were any.
 async fn expire(
     tx: &mut Tx<'_>,
     erasure: &Erasure,
@@ -161,7 +161,7 @@ async fn expire(
     Ok(begun)
 }
 
-/// These conversations, and those that were begun for them.
+/// These conversations and their sub-agents.
 pub(super) async fn with_sub_agents(
     tx: &mut Tx<'_>,
     mut all: Vec<ConversationId>,
@@ -173,7 +173,7 @@ pub(super) async fn with_sub_agents(
     Ok(all)
 }
 
-/// Whether somebody works at it, or is asked something there.
+/// Whether a worker is advancing the conversation, or an approval is open in it.
 pub(super) async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<bool> {
     let asked = !approvals::pending(tx, conversation).await?.is_empty();
     let shown = !approvals::shown_in(tx, conversation).await?.is_empty();
@@ -189,8 +189,8 @@ pub(super) async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> R
     Ok(asked || shown || ready > 0)
 }
 
-/// Takes a conversation out of use: nobody finds it at its place any more, nothing of it is sent or
-/// fired, and what is said there from now on begins another one.
+/// Retires a conversation: it is no longer found by its place, nothing of it is sent or scheduled,
+/// and the next message begins a new conversation.
 pub(super) async fn retire(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
     sql!(
         tx,
@@ -214,7 +214,8 @@ pub(super) async fn retire(tx: &mut Tx<'_>, conversation: &ConversationId) -> Re
     conversations::close(tx, conversation).await
 }
 
-/// Deletes some rows of a conversation, and keeps the files that they named; how many rows.
+/// Deletes some rows of a conversation and records the files that they referred to. Returns the
+/// number of rows.
 pub(super) async fn delete_slice(tx: &mut Tx<'_>, step: Step) -> Result<usize> {
     let conversation = step.conversation.as_str();
     let mut rows: Vec<(String,)> = sql!(
@@ -257,7 +258,7 @@ pub(super) async fn delete_slice(tx: &mut Tx<'_>, step: Step) -> Result<usize> {
     Ok(rows.len())
 }
 
-/// Takes a conversation out, with all that refers to it.
+/// Deletes a conversation with all rows that refer to it.
 pub(super) async fn remove(tx: &mut Tx<'_>, step: Step, now: DateTime<Utc>) -> Result<()> {
     let conversation = &step.conversation;
     memory::clear(tx, conversation.as_str(), "%").await?;

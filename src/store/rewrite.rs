@@ -1,7 +1,7 @@
-//! Rewrites a conversation with others without a person who is erased, slice by slice.
+//! Rewrites a shared conversation without an erased person, in slices.
 //!
-//! What was derived from their words goes first and their own events go last, the newest first: after
-//! a crash in between, the events that are left still say what has to be forgotten.
+//! Text that was derived from their words is rewritten first, and their own events last, newest
+//! first, so that after a crash the remaining events still determine what to redact.
 
 use anyhow::Result;
 use std::collections::BTreeSet;
@@ -16,20 +16,20 @@ use super::{
 };
 use crate::journal::event::{Entry, Event, Seq};
 
-/// What a conversation is after the rewriting.
+/// The new contents of a conversation.
 struct Rewritten {
     /// Events that are not the person's own.
     derived: Vec<(Seq, String)>,
-    /// Their own, the newest first.
+    /// The person's own events, newest first.
     own: Vec<(Seq, String)>,
-    /// Rows of the outbox, by their ids.
+    /// Rows of the outbox, by id.
     shown: Vec<(String, String)>,
-    /// Their files that are named no more.
+    /// Their files that nothing refers to any more.
     gone: BTreeSet<String>,
 }
 
 impl Store {
-    /// Rewrites a conversation up to that event.
+    /// Rewrites a conversation up to this event.
     pub(super) async fn rewrite(&self, step: &Step, upto: Seq) -> Result<()> {
         let conversation = step.conversation.clone();
         let mut entries = self.events_after(&conversation, 0).await?;
@@ -79,7 +79,7 @@ fn left(forgotten: &Forgotten, entries: &[Entry], shown: &[(String, String)]) ->
         gone: forgotten.digests.clone(),
     };
     for entry in entries.iter().rev() {
-        let event: Option<Event> = forgotten.left_of(entry);
+        let event: Option<Event> = forgotten.redact(entry);
         let body = serde_json::to_string(event.as_ref().unwrap_or(&entry.event))?;
         for digest in mentions::digests_in(&body) {
             left.gone.remove(digest);
@@ -92,7 +92,7 @@ fn left(forgotten: &Forgotten, entries: &[Entry], shown: &[(String, String)]) ->
     }
     for (id, body) in shown {
         let is = serde_json::from_str(body)?;
-        let then = forgotten.left_of_shown(&is);
+        let then = forgotten.redact_shown(&is);
         for digest in mentions::digests_in(body) {
             left.gone.remove(digest);
         }
@@ -157,8 +157,8 @@ async fn forget_mentions(
     step: Step,
     (gone, upto): (BTreeSet<String>, Seq),
 ) -> Result<()> {
-    // A session that was folded before all was rewritten is not stored. A negative number is that of
-    // no snapshot.
+    // Prevents a session that was folded before the rewrite from being stored. A negative number
+    // matches no snapshot.
     sessions::invalidate(tx, &step.conversation, -upto).await?;
     for digest in gone {
         mentions::remove(tx, &step.conversation, &digest).await?;
@@ -177,12 +177,12 @@ async fn forget_mentions(
     Ok(())
 }
 
-/// What was noted, and what they wanted later.
+/// Redacts their notes and schedules.
 async fn forget_notes(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -> Result<()> {
     let (conversation, mention) =
         (step.conversation.as_str(), erase::mention(&step.erasure.person)?);
     memory::clear(tx, conversation, &mention).await?;
-    memory::rewrite(tx, conversation, &|text| forgotten.left_of_text(text)).await?;
+    memory::rewrite(tx, conversation, &|text| forgotten.redact_text(text)).await?;
     sql!(
         tx,
         execute,
@@ -196,7 +196,7 @@ async fn forget_notes(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -> Re
     Ok(())
 }
 
-/// What was asked for them, or names them, and what they have answered.
+/// Redacts approvals that were requested for them, mention them, or were answered by them.
 async fn forget_questions(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -> Result<()> {
     let (conversation, mention) =
         (step.conversation.as_str(), erase::mention(&step.erasure.person)?);
@@ -226,7 +226,7 @@ async fn forget_questions(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -
     );
     for (id, title, arguments) in rows {
         let is = serde_json::from_str(&arguments)?;
-        let (title_left, left) = (forgotten.left_of_text(&title), forgotten.left_of_json(&is, &[]));
+        let (title_left, left) = (forgotten.redact_text(&title), forgotten.redact_json(&is, &[]));
         sql!(
             tx,
             execute,
@@ -245,7 +245,7 @@ async fn forget_questions(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -
     forget_decisions(tx, &mention, forgotten).await
 }
 
-/// Files of questions that have been forgotten, and that no other question has.
+/// Deletes the files of redacted approvals that no other approval has.
 async fn forget_files(tx: &mut Tx<'_>, step: &Step, mut files: BTreeSet<String>) -> Result<()> {
     for digest in approval_files::of_conversation(tx, &step.conversation).await? {
         files.remove(&digest);

@@ -1,5 +1,5 @@
-//! Guard rules that were added while the program runs, each under its name. Every change raises a
-//! version, by which other nodes see at once that they have to read them again.
+//! Guard rules that were added at run time, each with a unique name. Every change increments a
+//! version, by which other nodes notice it immediately.
 
 use anyhow::{Context as _, Result, ensure};
 use chrono::{DateTime, Utc};
@@ -30,9 +30,9 @@ pub async fn version_and_role(
     Ok(row)
 }
 
-/// All of them, in their order, with their version.
+/// All rules in order, with their version.
 pub async fn all(tx: &mut Tx<'_>) -> Result<(i64, RuleDocument)> {
-    // The version first: rules that are newer than it are only read once more.
+    // Read the version first: rules that are newer than it are merely read again.
     let (version,): (i64,) = sql!(
         tx,
         fetch_one,
@@ -55,7 +55,7 @@ pub async fn all(tx: &mut Tx<'_>) -> Result<(i64, RuleDocument)> {
     Ok((version, RuleDocument { rules }))
 }
 
-/// Adds a rule behind the others, or changes the one of that name where it stands.
+/// Appends a rule, or changes the one with this name in place.
 pub async fn put(tx: &mut Tx<'_>, entry: &RuleEntry, by: &str, now: DateTime<Utc>) -> Result<()> {
     let name = entry.name.as_deref().unwrap_or_default();
     ensure!(!name.trim().is_empty(), "a rule in the database needs a name");
@@ -77,7 +77,7 @@ pub async fn put(tx: &mut Tx<'_>, entry: &RuleEntry, by: &str, now: DateTime<Utc
     raise(tx).await
 }
 
-/// Whether there was a rule of that name.
+/// Deletes a rule. Returns whether it existed.
 pub async fn remove(tx: &mut Tx<'_>, name: &str) -> Result<bool> {
     let removed = sql!(
         tx,
@@ -92,7 +92,7 @@ pub async fn remove(tx: &mut Tx<'_>, name: &str) -> Result<bool> {
     Ok(removed > 0)
 }
 
-/// These instead of all that there are.
+/// Replaces all rules.
 pub async fn replace(
     tx: &mut Tx<'_>,
     document: &RuleDocument,
@@ -112,7 +112,7 @@ pub async fn replace(
     raise(tx).await
 }
 
-/// Of two who change rules, the second waits for this transaction.
+/// Serialises concurrent changes of the rules.
 pub async fn lock(tx: &mut Tx<'_>) -> Result<()> {
     raise(tx).await
 }

@@ -1,14 +1,15 @@
-//! What is to happen later in a conversation.
+//! Reminders and scheduled tasks of a conversation.
 //!
 //! ```text
-//! waiting ──► done      it was due, and does not come again
+//! waiting ──► done      it ran, and does not recur
 //!  │ ▲ └────► deleted
 //!  ▼ │
 //! paused ───► deleted
 //! ```
-//! What is due is fired by one conditional update, which moves the due time; what it does commits
-//! with it. So it needs no lease: of two nodes that see it due, one fires it. What is over stays for
-//! a while, so that a call that is run once more after a crash finds what it has made.
+//! A schedule that is due is run by one conditional update, which advances its due time, in the
+//! transaction that records its effect. This needs no lease: if two nodes find it due, one of them
+//! runs it. Schedules that have ended are kept for a while, so that a call that is repeated after a
+//! crash finds the one that it created.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -28,12 +29,12 @@ use crate::{
     },
 };
 
-/// What it does when it is due.
+/// What a schedule does when it is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Does {
-    /// Shows its text as it is.
+    /// Shows its text.
     Remind,
-    /// Its text is a task for the agent.
+    /// Gives its text to the agent as a task.
     Run,
 }
 
@@ -81,17 +82,17 @@ pub struct Schedule {
     pub does: Does,
     pub text: String,
     pub rule: Rule,
-    /// In which its times are told.
+    /// The time zone in which its times are displayed.
     pub zone: String,
-    /// On whose behalf.
+    /// The person on whose behalf it runs.
     pub by: Speaker,
-    /// Where other people's words came from that had been read when it was made.
+    /// The sources of untrusted content that had been read when it was created.
     pub taint: Vec<String>,
     pub state: State,
     pub due_at: DateTime<Utc>,
 }
 
-/// What somebody does to it.
+/// An action on a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
     Pause,
@@ -100,7 +101,8 @@ pub enum Move {
 }
 
 impl Schedule {
-    /// Where that brings it: what was missed meanwhile of something that comes again does not come.
+    /// The state and due time after the action. Occurrences that were missed in the meantime are
+    /// skipped.
     pub fn moved(&self, to: Move, now: DateTime<Utc>) -> (State, DateTime<Utc>) {
         let overdue = || self.rule.next(self.due_at, now).filter(|_| self.due_at <= now);
         match to {
@@ -111,22 +113,22 @@ impl Schedule {
     }
 }
 
-/// What came of making one.
+/// The result of creating a schedule.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Made {
     New,
-    /// The same was there already.
+    /// An equal schedule already exists.
     There(Box<Schedule>),
-    /// There are so many already that there may not be more.
+    /// The maximum number of schedules is reached.
     Full,
 }
 
-/// Two that are due once, for the same thing, are the same within this time.
+/// One-time schedules with the same text are equal if their times differ by less than this.
 const SAME_WITHIN: TimeDelta = TimeDelta::minutes(1);
 
 impl Store {
-    /// What of it is to be fired now, at most so many, the earliest first. A task waits until its
-    /// conversation rests: a turn of its own is its own.
+    /// Up to `most` schedules that are due, earliest first. A task waits until its conversation is
+    /// idle, since it runs as a separate turn.
     pub async fn due_schedules(&self, most: usize, now: DateTime<Utc>) -> Result<Vec<Schedule>> {
         self.read(move |tx| Box::pin(due(tx, most, now))).await
     }
@@ -175,12 +177,12 @@ async fn due(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Sch
     Ok(readable(rows))
 }
 
-/// A schedule that cannot be read does not keep others from being found.
+/// A schedule that cannot be read does not hide the others.
 fn readable(rows: Vec<Row>) -> Vec<Schedule> {
     readable_rows(Table::Schedules, rows, |row| &row.0, schedule)
 }
 
-/// Every one of a conversation that is not over, the next to be due first.
+/// The schedules of a conversation that have not ended, next due first.
 pub async fn of_conversation(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -199,8 +201,8 @@ pub async fn of_conversation(
     Ok(readable(rows))
 }
 
-/// Those of all conversations that are not over, in the order of their making backwards; an empty
-/// `conversation` does not matter.
+/// The schedules of all conversations, or of one if `conversation` is not empty, that have not
+/// ended, newest first.
 pub async fn list(tx: &mut Tx<'_>, conversation: &str, stretch: &Stretch) -> Result<Vec<Schedule>> {
     let rows: Vec<Row> = sql!(
         tx,
@@ -235,7 +237,7 @@ pub async fn by_id(tx: &mut Tx<'_>, id: &ScheduleId) -> Result<Option<Schedule>>
     row.map(schedule).transpose()
 }
 
-/// Makes it, unless the same is there, or `most` are.
+/// Creates a schedule, unless an equal one exists or the maximum is reached.
 pub async fn make(
     tx: &mut Tx<'_>,
     new: &Schedule,
@@ -288,7 +290,8 @@ async fn insert(tx: &mut Tx<'_>, new: &Schedule, now: DateTime<Utc>) -> Result<(
     Ok(())
 }
 
-/// Moves it on: to its next time, or to its end. `false`: somebody else has moved it meanwhile.
+/// Advances a schedule to its next time or to its end. Returns `false` if it was advanced
+/// concurrently.
 pub async fn fire(
     tx: &mut Tx<'_>,
     fired: &Schedule,
@@ -313,7 +316,7 @@ pub async fn fire(
     Ok(moved > 0)
 }
 
-/// Brings it into that state, due then.
+/// Sets the state and due time of a schedule.
 pub async fn set(
     tx: &mut Tx<'_>,
     schedule: &Schedule,
@@ -336,7 +339,7 @@ pub async fn set(
     Ok(())
 }
 
-/// The chat cannot be written to any more: nothing fires there until somebody resumes it.
+/// Pauses all schedules of a chat that can no longer be written to, until a person resumes them.
 pub async fn pause_all(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -356,7 +359,7 @@ pub async fn pause_all(
     Ok(())
 }
 
-/// The time zone that somebody named last in a conversation.
+/// The time zone that was last used in a conversation.
 pub async fn zone(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

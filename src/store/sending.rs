@@ -1,7 +1,7 @@
-//! Rows of the outbox that a node sends, and how each try ended.
+//! Outbox rows that a node is sending, and the outcome of each attempt.
 //!
-//! Whatever a sender records applies only while the row is claimed by the same try: a sender that
-//! has lost its lease changes nothing.
+//! An outcome is recorded only while the row is claimed by the same attempt: a sender that has lost
+//! its lease changes nothing.
 
 use anyhow::Result;
 use channels::{Outgoing, Place, Receipt};
@@ -21,19 +21,20 @@ pub struct Sending {
     /// The language of its people, as an IETF tag.
     pub language: String,
     pub what: Outgoing,
-    /// What an earlier try of this row, or the row that it edits, left on the platform.
+    /// The message that an earlier attempt of this row, or the row that it edits, left on the
+    /// platform.
     pub receipt: Option<Receipt>,
     pub attempts: i64,
-    /// Earlier tries whose outcome is unknown.
+    /// The number of earlier attempts with an unknown outcome.
     pub unknowns: i64,
-    /// For how long earlier tries have failed while the channel worked.
+    /// For how long earlier attempts have failed while the channel worked.
     pub aged: TimeDelta,
     pub(super) node: NodeId,
-    /// While this lives, the lease on the row is renewed.
+    /// Keeps the lease on the row renewed.
     pub hold: Arc<Hold>,
 }
 
-/// How a send ended for good.
+/// How a send ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Sent,
@@ -41,20 +42,20 @@ pub enum Ended {
     Gone,
 }
 
-/// A try that failed, and when the next one may come.
+/// A failed attempt, and when to retry.
 #[derive(Debug, Clone)]
 pub struct Failed {
     pub problem: String,
     pub not_before: DateTime<Utc>,
-    /// How much older the row is by this failure.
+    /// How much this failure counts towards giving the row up.
     pub ages_by: TimeDelta,
-    /// Whether the platform may have shown something all the same.
+    /// Whether the platform may have shown the message nevertheless.
     pub is_unknown: bool,
 }
 
 impl Store {
-    /// Keeps what a send has left on the platform so far: the next try edits it. `false`: the row
-    /// is another sender's by now, and nothing was kept.
+    /// Records the message that an attempt has left on the platform, so that the next attempt edits
+    /// it. Returns `false` if another node has the row by now, and nothing was recorded.
     pub async fn placed(&self, sending: &Sending, receipt: Option<&Receipt>) -> Result<bool> {
         let (sending, receipt) = (sending.clone(), receipt.cloned());
         self.write("placed", move |tx| Box::pin(placed(tx, sending, receipt))).await
@@ -68,21 +69,21 @@ impl Store {
         .await
     }
 
-    /// Leaves the row for later, untried.
+    /// Defers the row without an attempt.
     pub async fn put_off(&self, sending: &Sending, until: DateTime<Utc>) -> Result<()> {
         let sending = sending.clone();
         self.write("put off", move |tx| Box::pin(put_off(tx, sending, until))).await
     }
 
-    /// Leaves the row for another try.
+    /// Schedules another attempt.
     pub async fn try_again(&self, sending: &Sending, failed: Failed) -> Result<()> {
         let sending = sending.clone();
         self.write("try again", move |tx| Box::pin(try_again(tx, sending, failed))).await
     }
 }
 
-/// Makes others who would write to the row wait for this transaction; `false` where it is not
-/// claimed by this try any more.
+/// Locks the row until the end of the transaction; `false` if it is no longer claimed by this
+/// attempt.
 pub(super) async fn lock(tx: &mut Tx<'_>, sending: &Sending) -> Result<bool> {
     let locked = sql!(
         tx,
@@ -116,7 +117,8 @@ async fn placed(tx: &mut Tx<'_>, sending: Sending, receipt: Option<Receipt>) -> 
     Ok(kept > 0)
 }
 
-/// `false`: the row is another sender's by now, or nobody's, and nothing was recorded.
+/// Records the end of a send. Returns `false` if the row is no longer claimed by this attempt, and
+/// nothing was recorded.
 pub async fn end(
     tx: &mut Tx<'_>,
     sending: &Sending,

@@ -1,7 +1,7 @@
-//! Snapshots of folded sessions: only a cache of the journal.
+//! Snapshots of folded sessions: a cache of the journal.
 //!
-//! A snapshot is stored over the one that it was folded from and over no other. So a session that
-//! still holds what was erased meanwhile is never stored: erasing leaves a mark in its place.
+//! A snapshot only replaces the one that it was folded from. A session that still contains erased
+//! data is therefore never stored, because erasing leaves a mark in place of the snapshot.
 
 use anyhow::Result;
 
@@ -13,12 +13,12 @@ use crate::journal::{
     snapshot::{self, VERSION},
 };
 
-/// Events that one query reads at most.
+/// The maximum number of events that one query reads.
 pub const PAGE: usize = 500;
-/// What no snapshot of this program has.
+/// A version that no snapshot has.
 const INVALID: i64 = 0;
 
-/// A session, and what is stored of it.
+/// A session, and the state of its stored snapshot.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Folded {
     pub session: Session,
@@ -30,7 +30,7 @@ pub struct Folded {
 pub struct Stored {
     /// The number of the stored row; 0 if there is none.
     seq: Seq,
-    /// The events that were folded in since.
+    /// The number of events that were applied since.
     pub unsaved: usize,
 }
 
@@ -42,19 +42,19 @@ struct Row {
 }
 
 impl Store {
-    /// The session as it was stored last; an empty one where there is no snapshot that can be read.
+    /// The last stored session; an empty one if there is no readable snapshot.
     pub async fn stored_session(&self, conversation: &ConversationId) -> Result<Folded> {
         let conversation = conversation.clone();
         self.read(move |tx| Box::pin(async move { stored(tx, &conversation).await })).await
     }
 
-    /// The session as it is now.
+    /// The current session.
     pub async fn current_session(&self, conversation: &ConversationId) -> Result<Session> {
         let conversation = conversation.clone();
         self.read(move |tx| Box::pin(async move { current(tx, &conversation, None).await })).await
     }
 
-    /// The next events that are not folded in yet.
+    /// The next events to apply.
     pub async fn next_events(
         &self,
         conversation: &ConversationId,
@@ -64,15 +64,15 @@ impl Store {
         self.read(move |tx| Box::pin(journal::events_page(tx, conversation, after, PAGE))).await
     }
 
-    /// Stores a snapshot; `false` if what it was folded from is not what is stored now, so that the
-    /// session is to be discarded.
+    /// Stores a snapshot. Returns `false` if the stored snapshot has changed in the meantime, so
+    /// that the session has to be discarded.
     pub async fn store_session(
         &self,
         conversation: &ConversationId,
         folded: &mut Folded,
     ) -> Result<bool> {
         let Some(body) = snapshot::written(&folded.session) else {
-            // Tried again when as many events have come once more.
+            // Retried after the same number of further events.
             folded.stored.unsaved = 0;
             return Ok(true);
         };
@@ -104,13 +104,13 @@ pub async fn stored(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Fo
     let Some(row) = row else { return Ok(Folded::default()) };
     let session = (row.version == VERSION).then(|| snapshot::read(&row.body)).flatten();
     if session.is_none() && row.version == VERSION {
-        tracing::warn!(conversation.id = %conversation, "a snapshot cannot be read");
+        tracing::warn!(conversation.id = %conversation, "could not read a snapshot");
     }
     let stored = Stored { seq: row.seq, unsaved: 0 };
     Ok(Folded { session: session.unwrap_or_default(), stored })
 }
 
-/// The session as it is now: what is folded already, or else the snapshot, and what has come since.
+/// Brings a session, or else the snapshot, up to date.
 pub async fn current(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -151,7 +151,8 @@ async fn replace(
     Ok(stored > 0)
 }
 
-/// What was folded up to that event holds what is erased now: no node uses or stores it any more.
+/// Invalidates all sessions folded up to this event, because they contain erased data: no node uses
+/// or stores them any more.
 pub(super) async fn invalidate(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

@@ -1,12 +1,12 @@
-//! Keys with which all nodes sign: created by the first node that needs one.
+//! Signing keys that all nodes share, created by the first node that needs one.
 
 use anyhow::{Context as _, Result};
 
 use super::{Store, Tx, db::sql};
 
 impl Store {
-    /// The key of that name; `fresh` if there is none yet. A key that is not encrypted with the
-    /// current key of the configuration is stored again.
+    /// The key with this name; `fresh` is stored if there is none yet. A key that is not encrypted
+    /// with the current encryption key is encrypted again.
     pub async fn signing_key(&self, name: &str, fresh: String) -> Result<String> {
         let (name, encryption) = (name.to_owned(), self.encryption.clone());
         let write = self.write("signing key", move |tx| {

@@ -1,8 +1,8 @@
-//! What a day has cost so far, in running totals: one lookup says whether a limit is reached.
+//! Running totals of a day's usage, so that one lookup tells whether a limit is reached.
 //!
-//! The totals are written in the transaction that enters the usage, by statements that add: turns of
-//! several conversations, on several nodes, never lose each other's part. Only the last days are kept;
-//! the account of all days is [`super::usage`].
+//! The totals are updated by increments in the transaction that records the usage, so that
+//! concurrent turns on several nodes do not lose updates. Only the last days are kept;
+//! [`super::usage`] has the account of all days.
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -14,7 +14,7 @@ use crate::{
     journal::ids::ConversationId,
 };
 
-/// Whose day.
+/// Whose usage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     Person(String),
@@ -22,32 +22,34 @@ pub enum Scope {
     All,
 }
 
-/// A request to a model that is about to be made for a person.
+/// A model request that is about to be made for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     pub person: String,
     pub conversation: ConversationId,
-    /// What it will add to the day, as far as that is known before.
+    /// The part of its usage that is known in advance.
     pub expected: Spent,
-    /// What the person may use in a day.
+    /// The person's daily budget.
     pub daily: Daily,
 }
 
-/// How long a reservation counts if the reply is never entered: the node died, or the model failed.
+/// How long a reservation counts if the reply is never recorded, because the node died or the model
+/// failed.
 const RESERVED_FOR: TimeDelta = TimeDelta::minutes(5);
 
-/// The parts of the total of everybody: transactions that add to the same row wait for each other.
+/// The number of rows of the overall total, since transactions that update the same row wait for
+/// each other.
 const PARTS: u8 = 16;
 
 impl Store {
-    /// What that day has cost so far.
+    /// The usage of the day so far.
     pub async fn spent(&self, scope: Scope, now: DateTime<Utc>) -> Result<Spent> {
         self.read(move |tx| Box::pin(spent(tx, scope, now))).await
     }
 
-    /// What the person's day has cost so far, with the requests that other conversations of theirs
-    /// have under way. If something is left of the day, this request is reserved until its reply is
-    /// entered: of several that begin at the same time, each counts the others.
+    /// The usage of the person's day so far, including requests of their other conversations that
+    /// are under way. If the budget is not exhausted, this request is reserved until its reply is
+    /// recorded, so that concurrent requests count each other.
     pub async fn reserve(&self, request: Request, now: DateTime<Utc>) -> Result<Spent> {
         self.write("reserve", move |tx| Box::pin(reserve(tx, request, now))).await
     }
@@ -102,7 +104,7 @@ async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Resul
     Ok(spent)
 }
 
-/// Ends the reservation of a request whose reply is entered.
+/// Ends the reservation of a request whose reply is recorded.
 pub(super) async fn release(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -121,7 +123,7 @@ pub(super) async fn release(
     Ok(())
 }
 
-/// Adds to the totals of a person, a conversation and everybody.
+/// Adds to the totals of a person, of a conversation and overall.
 pub(super) async fn add(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -213,7 +215,7 @@ fn total((messages, tokens, cost_micros, tool_ms): (i64, i64, i64, i64)) -> Spen
     }
 }
 
-/// Forgets the totals of a person: those that are kept, by any node's clock.
+/// Deletes the totals of a person that any node still considers current.
 pub(super) async fn forget(tx: &mut Tx<'_>, person: &str, now: DateTime<Utc>) -> Result<()> {
     for days in -2..=1 {
         sql!(

@@ -1,5 +1,4 @@
-//! Who is told of what: subscriptions of other programs, and what is written for them in the
-//! transaction of the event.
+//! Webhook subscriptions, and the deliveries that are recorded in the transaction of an event.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Store, Tx, approval_request::Asked, db::sql, places};
 use crate::journal::{event::Event, ids::ConversationId};
 
-/// What can be subscribed to.
+/// The topics of a subscription.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -41,12 +40,12 @@ impl Topic {
 }
 
 impl Store {
-    /// From now on these are told, and no others.
+    /// Replaces the subscriptions.
     pub async fn subscribe(&self, subscriptions: Vec<(String, Vec<Topic>)>) -> Result<()> {
         self.write("subscribe", move |tx| Box::pin(subscribe(tx, subscriptions))).await
     }
 
-    /// A channel begins or ends to be listened to; told if that is a change.
+    /// Records whether a channel is listened to, and notifies subscribers of a change.
     pub async fn channel_is(&self, channel: &str, up: bool, now: DateTime<Utc>) -> Result<()> {
         let channel = channel.to_owned();
         self.write("channel state", move |tx| Box::pin(channel_is(tx, channel, up, now))).await
@@ -80,7 +79,7 @@ async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<(String, Vec<Topic>)>) ->
     Ok(())
 }
 
-/// Tells whoever has subscribed to that.
+/// Queues a delivery for each subscriber of the topic.
 pub async fn note(tx: &mut Tx<'_>, topic: Topic, told: Value, now: DateTime<Utc>) -> Result<()> {
     let name = topic.name();
     let subscribers: Vec<(String,)> = sql!(
@@ -113,7 +112,7 @@ pub async fn note(tx: &mut Tx<'_>, topic: Topic, told: Value, now: DateTime<Utc>
     Ok(())
 }
 
-/// What an event of the journal tells to others: ids and outcomes, no words of the dialogue.
+/// Queues the deliveries for an event of the journal: ids and outcomes, no text of the dialogue.
 pub(super) async fn of_event(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -136,7 +135,7 @@ pub(super) async fn of_event(
     note_of(tx, conversation, (topic, told), now).await
 }
 
-/// The same, with where it happened.
+/// The same, with the place where it happened.
 async fn note_of(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -168,7 +167,7 @@ pub(super) async fn asked(
     note_of(tx, conversation, (Topic::ApprovalAsked, told), now).await
 }
 
-/// Of what was shown, files are told.
+/// Files are reported when they are sent.
 pub(super) async fn shown(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

@@ -1,8 +1,8 @@
-//! What sub-agents were given to do, and their answers.
+//! The tasks of sub-agents, and their answers.
 //!
 //! ```text
-//! open ──► ended     the answer, or why there is none, stands in the parent's journal
-//!      ──► stopped   the parent does not wait for it any more
+//! open ──► ended     the answer, or the reason for the failure, is in the parent's journal
+//!      ──► stopped   the parent no longer waits for it
 //! ```
 
 use anyhow::{Context as _, Result};
@@ -23,22 +23,23 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Delegation {
     pub call: CallId,
-    /// Each with the conversation that is begun for it.
+    /// Each task with the conversation that is created for it.
     pub tasks: Vec<(ConversationId, Task)>,
-    /// On whose behalf.
+    /// The person on whose behalf they run.
     pub by: Speaker,
     pub heritage: Heritage,
 }
 
-/// What came of a task.
+/// The answer to a task.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Answer {
     pub result: ToolResult,
     pub heritage: Heritage,
 }
 
-/// What a conversation has learned, orders or answers, its family hears in the same transaction.
-pub(super) async fn tell_family(
+/// Propagates taint, tasks and answers of a conversation to its parent and sub-agents, in the same
+/// transaction.
+pub(super) async fn propagate(
     tx: &mut Tx<'_>,
     lease: &Lease,
     (events, delegates, answer): (&[Event], Vec<Delegation>, Option<Answer>),
@@ -56,7 +57,7 @@ pub(super) async fn tell_family(
         begin(tx, &lease.conversation, delegation, now).await?;
     }
     match answer {
-        Some(answer) => hand_up(tx, &lease.conversation, answer, now).await,
+        Some(answer) => deliver_answer(tx, &lease.conversation, answer, now).await,
         None => Ok(()),
     }
 }
@@ -107,8 +108,8 @@ async fn begin(
     Ok(())
 }
 
-/// Hands an answer to the parent. The last one of a call ends it there.
-async fn hand_up(
+/// Passes an answer to the parent. The last answer of a call ends the call.
+async fn deliver_answer(
     tx: &mut Tx<'_>,
     child: &ConversationId,
     answer: Answer,
@@ -129,7 +130,7 @@ async fn hand_up(
     // Nobody waits for it any more.
     let Some((parent, call)) = task else { return Ok(()) };
     let parent = ConversationId(parent);
-    // Holds the parent's row: of answers that come at once, the last one sees the others.
+    // Locks the parent's row: of concurrent answers, the last one sees the others.
     journal::append(tx, &parent, &Event::Inherited(answer.heritage), now).await?;
     let rows: Vec<(String, String, Option<String>)> = sql!(
         tx,
@@ -167,8 +168,9 @@ fn together(mut results: Vec<(String, ToolResult)>) -> ToolResult {
     ToolResult { took_ms, ..ToolResult::text(outcome, texts::answers(&texts)) }
 }
 
-/// Ends all work that is done for this conversation, whose row is held, at any depth, with its
-/// questions. Each is held before it is asked what it has given to others: it gives nothing more.
+/// Stops all sub-agents of this conversation, whose row is locked, at any depth, and withdraws
+/// their approvals. Each is locked before its own sub-agents are read, so that it cannot start
+/// more.
 pub async fn stop(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -213,8 +215,7 @@ async fn under_way(tx: &mut Tx<'_>, parent: &ConversationId) -> Result<Vec<Conve
     Ok(rows.into_iter().map(|(child,)| ConversationId(child)).collect())
 }
 
-/// Lets everybody else at work in this family know at once what one of them has read: they share a
-/// folder.
+/// Propagates taint to all running agents of the same delegation, because they share a folder.
 async fn spread(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -243,7 +244,7 @@ async fn spread(
     Ok(())
 }
 
-/// The agents that work for a conversation of people right now.
+/// The sub-agents that are working for a conversation now.
 pub async fn at_work(tx: &mut Tx<'_>, root: &ConversationId) -> Result<Vec<String>> {
     let rows: Vec<(String,)> = sql!(
         tx,
@@ -259,7 +260,7 @@ pub async fn at_work(tx: &mut Tx<'_>, root: &ConversationId) -> Result<Vec<Strin
     Ok(rows.into_iter().map(|(agent,)| agent).collect())
 }
 
-/// Every conversation that was ever begun for that one.
+/// All sub-agent conversations that were ever created for this one.
 pub(super) async fn begun_for(
     tx: &mut Tx<'_>,
     root: &ConversationId,
@@ -277,7 +278,7 @@ pub(super) async fn begun_for(
     Ok(rows.into_iter().map(|(child,)| ConversationId(child)).collect())
 }
 
-/// Where a conversation is shown: a sub-agent's is the one that it works for.
+/// The conversation in which messages are shown: for a sub-agent, the one that it works for.
 pub async fn home(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<ConversationId> {
     let (home,): (String,) = sql!(
         tx,
@@ -291,7 +292,7 @@ pub async fn home(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Conv
     Ok(ConversationId(home))
 }
 
-/// Ends what is done for a conversation whose turn has failed.
+/// Ends the tasks of a conversation whose turn has failed.
 pub(super) async fn abandon(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

@@ -1,4 +1,4 @@
-//! Tokens of the API: each has a name, a role and, if wanted, an end. Only the hash is kept.
+//! API tokens: each has a name, a role and optionally an expiry. Only the hash is stored.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -47,7 +47,7 @@ fn token(row: Columns) -> Result<ApiToken> {
     })
 }
 
-/// Makes that secret work as this token, unless another that has not been revoked has its name.
+/// Stores a token, unless an active token has the same name.
 pub async fn create(tx: &mut Tx<'_>, token: &ApiToken, secret: &str) -> Result<bool> {
     let created = sql!(
         tx,
@@ -68,7 +68,7 @@ pub async fn create(tx: &mut Tx<'_>, token: &ApiToken, secret: &str) -> Result<b
     Ok(created > 0)
 }
 
-/// The token of that secret, if it works now.
+/// The active token with this secret.
 pub async fn by_secret(
     tx: &mut Tx<'_>,
     secret: &str,
@@ -86,7 +86,7 @@ pub async fn by_secret(
     row.map(token).transpose()
 }
 
-/// Notes when it was used last.
+/// Records when it was last used.
 pub async fn used(tx: &mut Tx<'_>, id: &str, now: DateTime<Utc>) -> Result<()> {
     sql!(
         tx,
@@ -102,7 +102,7 @@ pub async fn used(tx: &mut Tx<'_>, id: &str, now: DateTime<Utc>) -> Result<()> {
     Ok(())
 }
 
-/// All there ever were, the newest first.
+/// All tokens, including revoked ones, newest first.
 pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<ApiToken>> {
     let rows: Vec<Columns> = sql!(
         tx,
@@ -118,7 +118,7 @@ pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<ApiToken>> {
     rows.into_iter().map(token).collect()
 }
 
-/// The id of the token that has that name now.
+/// The id of the active token with this name.
 pub async fn id_of(tx: &mut Tx<'_>, name: &str) -> Result<Option<String>> {
     let found: Option<(String,)> = sql!(
         tx,
@@ -132,7 +132,7 @@ pub async fn id_of(tx: &mut Tx<'_>, name: &str) -> Result<Option<String>> {
     Ok(found.map(|(id,)| id))
 }
 
-/// Ends a token; its name, if it had not ended before.
+/// Revokes a token; returns its name if it was active.
 pub async fn revoke(
     tx: &mut Tx<'_>,
     id: &str,

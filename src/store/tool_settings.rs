@@ -1,5 +1,5 @@
-//! Tools and MCP servers as operators have set them, over what they and the configuration say. Every
-//! change raises a version, by which other nodes see at once that they have to read them again.
+//! The operators' settings for tools and MCP servers, which override the defaults and the
+//! configuration. Every change increments a version, by which other nodes notice it immediately.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::{Tx, db::sql};
 use crate::agent::catalog::Tier;
 
-/// What a setting is about.
+/// What a setting applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Tool,
@@ -25,11 +25,11 @@ impl Kind {
     }
 }
 
-/// What an operator has set.
+/// An operator's setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
     pub enabled: bool,
-    /// `None`: as the tool or the configuration says.
+    /// `None` keeps the default of the tool or configuration.
     pub tier: Option<Tier>,
 }
 
@@ -39,7 +39,7 @@ impl Default for Setting {
     }
 }
 
-/// By what they are about; what is not there is as it comes.
+/// The settings by what they apply to; missing entries mean the default.
 pub type Settings = BTreeMap<(Kind, String), Setting>;
 
 /// The version of the settings.
@@ -54,9 +54,9 @@ pub async fn version(tx: &mut Tx<'_>) -> Result<i64> {
     Ok(version)
 }
 
-/// All of them, with their version.
+/// All settings, with their version.
 pub async fn all(tx: &mut Tx<'_>) -> Result<(i64, Settings)> {
-    // The version first: settings that are newer than it are only read once more.
+    // Read the version first: settings that are newer than it are merely read again.
     let version = version(tx).await?;
     let rows: Vec<(String, String, bool, String)> = sql!(
         tx,
@@ -72,7 +72,7 @@ pub async fn all(tx: &mut Tx<'_>) -> Result<(i64, Settings)> {
     Ok((version, settings.collect()))
 }
 
-/// Lets all nodes see that something about the tools has changed.
+/// Tells all nodes that the tools have changed.
 pub async fn raise(tx: &mut Tx<'_>) -> Result<()> {
     sql!(
         tx,
@@ -85,14 +85,14 @@ pub async fn raise(tx: &mut Tx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Changes one, from how it stands.
+/// Changes one setting.
 pub async fn change(
     tx: &mut Tx<'_>,
     (kind, name): (Kind, &str),
     change: impl FnOnce(&mut Setting) + Send,
     (by, now): (&str, DateTime<Utc>),
 ) -> Result<()> {
-    // First, so that of two who change something the second waits.
+    // First, so that concurrent changes wait for each other.
     raise(tx).await?;
     let (_, settings) = all(tx).await?;
     let mut setting = settings.get(&(kind, name.to_owned())).copied().unwrap_or_default();
@@ -123,7 +123,7 @@ fn name_of(tier: Tier) -> &'static str {
     }
 }
 
-/// An empty text is no tier.
+/// An empty text is not a tier.
 fn tier_of(text: &str) -> Option<Tier> {
     [Tier::Core, Tier::Extension].into_iter().find(|tier| name_of(*tier) == text)
 }

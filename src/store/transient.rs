@@ -1,13 +1,13 @@
-//! Which errors of the database are transient: the same transaction may succeed a moment later.
+//! Which database errors are temporary, so that the same transaction may succeed later.
 
 use anyhow::Error;
 
-/// The database did not take or did not commit a transaction; nothing of it took effect.
+/// The database did not accept or did not commit a transaction; nothing took effect.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);
 
-/// Whether the cause lies with the database or the way to it, and not with what was written.
+/// Whether the cause is the database or the connection, and not the data that was written.
 pub fn is_transient(problem: &Error) -> bool {
     problem
         .chain()
@@ -22,13 +22,13 @@ fn passes(problem: &sqlx::Error) -> bool {
         | sqlx::Error::PoolClosed
         | sqlx::Error::WorkerCrashed
         | sqlx::Error::BeginFailed => true,
-        sqlx::Error::Database(problem) => problem.code().is_some_and(|code| code_passes(&code)),
+        sqlx::Error::Database(problem) => problem.code().is_some_and(|code| is_temporary(&code)),
         _ => false,
     }
 }
 
 /// A class of `SQLSTATE`, which has five characters, or one of SQLite's result codes.
-fn code_passes(code: &str) -> bool {
+fn is_temporary(code: &str) -> bool {
     /// Connection, rollback, resources, object in use, operator intervention, system error.
     const CLASSES: [&str; 6] = ["08", "40", "53", "55", "57", "58"];
     /// The server is a standby, as during a failover.
@@ -38,7 +38,7 @@ fn code_passes(code: &str) -> bool {
     if code.len() == 5 {
         return code == READ_ONLY || code.get(..2).is_some_and(|class| CLASSES.contains(&class));
     }
-    // The upper bits of a code only say more of its cause.
+    // The upper bits of an extended code only add detail.
     code.parse::<u32>().is_ok_and(|code| CODES.contains(&(code & 0xff)))
 }
 
@@ -51,10 +51,10 @@ mod tests {
     fn errors_of_the_database_pass_and_errors_of_the_data_do_not() {
         for code in ["08006", "40001", "40P01", "53300", "57P01", "25006", "5", "517", "13", "778"]
         {
-            assert!(code_passes(code), "{code}");
+            assert!(is_temporary(code), "{code}");
         }
         for code in ["22021", "23505", "25P02", "42P01", "1", "19", "1555", "787"] {
-            assert!(!code_passes(code), "{code}");
+            assert!(!is_temporary(code), "{code}");
         }
         let lost: anyhow::Result<()> = Err(sqlx::Error::PoolTimedOut).context("receive");
         assert!(is_transient(&lost.unwrap_err()));

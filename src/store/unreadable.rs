@@ -1,9 +1,9 @@
-//! Rows that this program cannot read, usually because a newer release wrote them: each affects only
-//! itself.
+//! Rows that this program cannot read, usually because a newer release wrote them. Each affects
+//! only itself.
 //!
-//! An unreadable row is left out of queries for due work for a while, longer each time, so that it
-//! fills neither the limit of such a query nor the log. The list belongs to the process, as does the
-//! ability to read a row.
+//! An unreadable row is excluded from queries for due work for a while, longer each time, so that
+//! it fills neither the result of such a query nor the log. The list is kept in memory, because
+//! another process may be able to read the row.
 
 use anyhow::Result;
 use std::{
@@ -14,15 +14,15 @@ use std::{
 
 use super::{Store, journal, leases::Lease};
 
-/// Rows found unreadable.
+/// The metric that counts unreadable rows.
 pub const UNREADABLE_ROWS: &str = "countersign_unreadable_rows_total";
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
-/// The rows that are remembered at most.
+/// The maximum number of rows that are remembered.
 const REMEMBERED: usize = 10_000;
 
-/// A table with rows that hold JSON.
+/// A table with rows that contain JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Table {
     Approvals,
@@ -54,7 +54,7 @@ type Waits = HashMap<(Table, String), Wait>;
 
 static WAITS: LazyLock<Mutex<Waits>> = LazyLock::new(Mutex::default);
 
-/// The row, if it could be read; otherwise sets it aside.
+/// Returns the row if it could be read; otherwise sets it aside.
 pub(super) fn readable<T>(table: Table, id: &str, parsed: Result<T>) -> Option<T> {
     match parsed {
         Ok(row) => Some(row),
@@ -65,7 +65,7 @@ pub(super) fn readable<T>(table: Table, id: &str, parsed: Result<T>) -> Option<T
     }
 }
 
-/// The rows that could be read, in their order; sets the others aside.
+/// Returns the rows that could be read, in order; sets the others aside.
 pub(super) fn readable_rows<R, T>(
     table: Table,
     rows: Vec<R>,
@@ -79,7 +79,7 @@ pub(super) fn readable_rows<R, T>(
     rows.into_iter().filter_map(row).collect()
 }
 
-/// Leaves a row out of what [`waiting`] does not name for longer than the last time.
+/// Excludes a row from queries, for longer than the last time.
 pub(super) fn set_aside(table: Table, id: &str, problem: &anyhow::Error) {
     let (now, mut waits) = (Instant::now(), waits());
     let key = (table, id.to_owned());
@@ -97,13 +97,13 @@ pub(super) fn set_aside(table: Table, id: &str, problem: &anyhow::Error) {
     drop(waits);
     metrics::counter!(UNREADABLE_ROWS).increment(1);
     let problem = format!("{problem:#}");
-    tracing::error!(row.table = table.name(), row.id = id, problem, "a row cannot be read");
+    tracing::error!(row.table = table.name(), row.id = id, problem, "could not read a row");
 }
 
 impl Store {
-    /// Gives a conversation back that has an event which only a newer release can read; `false` if
-    /// that is not the problem. This process leaves it alone for a while, and another may take it up
-    /// at once.
+    /// Releases a conversation that has an event which only a newer release can read; `false` if
+    /// that is not the problem. This process skips it for a while; another may claim it
+    /// immediately.
     pub async fn leave_unreadable(&self, lease: &Lease, problem: &anyhow::Error) -> Result<bool> {
         if problem.chain().find_map(|cause| cause.downcast_ref::<journal::Unreadable>()).is_none() {
             return Ok(false);
@@ -114,8 +114,8 @@ impl Store {
     }
 }
 
-/// The ids of the rows that are set aside now, with blanks between them: a query leaves them out with
-/// `$1 NOT LIKE '%' || id || '%'`.
+/// The ids of the rows that are excluded now, separated by spaces, for queries with `$1 NOT LIKE
+/// '%' || id || '%'`.
 pub(super) fn waiting(table: Table) -> String {
     let now = Instant::now();
     let waits = waits();

@@ -1,4 +1,4 @@
-//! What was used: how often a person had a tool run, how fast they write, what a day has cost.
+//! Usage: how often a person's tools have run, how fast they write, what a day has cost.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -13,7 +13,7 @@ use crate::{
     journal::{event::Usage, ids::ConversationId},
 };
 
-/// Something that was used: an answer of a model, or a run of a tool.
+/// A use of a model or a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Used {
     pub agent: String,
@@ -24,20 +24,20 @@ pub struct Used {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
-    /// `messages`: those that the answer answers.
+    /// `messages`: the number of messages that the reply answers.
     Model { id: String, messages: u64, usage: Usage, cost_micros: u64 },
-    /// `counted`: its place in the windows of the rate limit was taken before it ran.
+    /// `counted`: the call was counted by the rate limit before it ran.
     Tool { name: String, counted: bool, cost_micros: u64 },
 }
 
-/// One line of a day's account.
+/// One line of the daily account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     pub day: String,
-    /// Empty: from a time when nobody wrote it down.
+    /// Empty for usage before the agent was recorded.
     pub agent: String,
     pub person: String,
-    /// `model` or `tool`, and which.
+    /// `model` or `tool`, and its name.
     pub kind: String,
     pub name: String,
     pub times: i64,
@@ -46,24 +46,25 @@ pub struct Line {
     pub took_ms: i64,
 }
 
-/// Whether a message is taken.
+/// Whether a message is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     Fine,
-    /// Too fast, for the first time: the person is told after how long it goes on.
+    /// Too fast, for the first time: the person is told how long to wait.
     Tell(Duration),
     /// Still too fast.
     Drop,
 }
 
 impl Store {
-    /// The calls of the last hour that this person had run, by tool: instants in milliseconds.
+    /// The times of this person's calls within the last hour, by tool, in milliseconds.
     pub async fn recent_calls(&self, person: &str) -> Result<BTreeMap<String, Vec<i64>>> {
         let person = person.to_owned();
         self.read(move |tx| Box::pin(recent_calls(tx, person))).await
     }
 
-    /// Counts these calls of one person, each that there is room for; how long the others wait.
+    /// Counts the calls of one person that the limit admits. Returns how long the others have to
+    /// wait.
     pub async fn admit(
         &self,
         person: &str,
@@ -97,8 +98,8 @@ async fn recent_calls(tx: &mut Tx<'_>, person: String) -> Result<BTreeMap<String
     Ok(rows.into_iter().map(|(tool, calls)| (tool, instants(&calls))).collect())
 }
 
-/// Counts the call, or says after how long there is room for it; then it is not counted. Nodes wait
-/// for each other at the row.
+/// Counts the call, or returns how long to wait, in which case it is not counted. Concurrent calls
+/// wait for the row.
 pub async fn check_and_increment(
     tx: &mut Tx<'_>,
     person: &str,
@@ -114,7 +115,7 @@ pub async fn check_and_increment(
     Ok(Ok(()))
 }
 
-/// The row, which others who would change it wait for.
+/// Reads the row and locks it.
 async fn locked(tx: &mut Tx<'_>, person: &str, tool: &str) -> Result<Vec<i64>> {
     let (calls,): (String,) = sql!(
         tx,
@@ -161,8 +162,8 @@ fn instants(calls: &str) -> Vec<i64> {
     calls.split(',').filter_map(|at| at.parse().ok()).collect()
 }
 
-/// Takes a message, if its writer keeps to so many per minute, of which all may come at once; 0 is
-/// no limit.
+/// Accepts a message if its author is within the limit per minute, all of which may arrive at once;
+/// 0 means no limit.
 pub async fn flood(
     tx: &mut Tx<'_>,
     person: &str,
@@ -209,7 +210,7 @@ pub async fn flood(
     Ok(if refused == 1 { Flow::Tell(Duration::from_millis(wait)) } else { Flow::Drop })
 }
 
-/// Enters something into the day's account, and into the windows of the rate limit.
+/// Records usage in the daily account and the windows of the rate limit.
 pub(super) async fn enter(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -277,7 +278,7 @@ pub(super) fn day(now: DateTime<Utc>) -> String {
 
 type Columns = (String, String, String, String, String, i64, i64, i64, i64, i64, i64);
 
-/// The account from that day on, by day, agent, person and what was used.
+/// The account from the given day on, by day, agent, person and kind of usage.
 pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>> {
     let rows: Vec<Columns> = sql!(
         tx,
@@ -307,7 +308,7 @@ pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>>
     Ok(lines.collect())
 }
 
-/// Deletes some rows of days before that one; how many.
+/// Deletes some rows of the account before the given day. Returns how many.
 pub(super) async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>, most: i64) -> Result<u64> {
     Ok(sql!(
         tx,
@@ -325,7 +326,7 @@ pub(super) async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>, most: i6
     ))
 }
 
-/// Deletes some totals of days before that one; how many.
+/// Deletes some totals before the given day. Returns how many.
 pub(super) async fn forget_totals(
     tx: &mut Tx<'_>,
     before: DateTime<Utc>,

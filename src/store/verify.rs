@@ -1,5 +1,5 @@
-//! Whether the audit is as it was written: every row is bound to the one before it, ends where its
-//! head says, and holds what was sealed.
+//! Verifies the audit: every record has the hash of the previous one, each chain ends where its
+//! head says, and sealed records are unchanged.
 
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -10,24 +10,24 @@ use super::{
     db::sql,
 };
 
-/// Rows that are read at once.
+/// The number of rows that are read at once.
 const PAGE: i64 = 1_000;
 
-/// What was found.
+/// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verified {
     pub rows: usize,
     pub chains: usize,
-    /// The last seal: its number and its hash, to be kept elsewhere.
+    /// The number and hash of the last seal, to be stored elsewhere.
     pub seal: Option<(i64, String)>,
-    /// What is not as it was written, each in a sentence.
+    /// The problems that were found, one sentence each.
     pub faults: Vec<String>,
 }
 
-/// Where a chain ends: the number and hash of its last row.
+/// The end of a chain: the number and hash of its last row.
 type End = (i64, String);
 
-/// What the seals say of a chain.
+/// What the seals say about a chain.
 #[derive(Debug, Default)]
 struct Sealed {
     rows: BTreeMap<i64, String>,
@@ -60,13 +60,14 @@ impl Store {
         Ok(verified)
     }
 
-    /// Whether a seal has that hash.
+    /// Whether a seal has this hash.
     pub async fn has_seal(&self, hash: &str) -> Result<bool> {
         let hash = hash.to_owned();
         self.read(move |tx| Box::pin(has_seal(tx, hash))).await
     }
 
-    /// The chain of seals is a chain like the others, and says what the others must hold.
+    /// Verifies the chain of seals like any other chain, and collects what it says about the
+    /// others.
     async fn read_seals(
         &self,
         heads: &mut BTreeMap<String, End>,
@@ -96,7 +97,7 @@ impl Store {
         Ok(seals)
     }
 
-    /// Looks at the head again where the chain has grown since.
+    /// Reads the head again if the chain has grown in the meantime.
     async fn end(
         &self,
         walk: &Walk,
@@ -122,7 +123,7 @@ impl Store {
     }
 }
 
-/// One chain, row by row.
+/// The verification of one chain, row by row.
 #[derive(Debug, Default)]
 struct Walk {
     chain: String,
@@ -138,12 +139,12 @@ impl Walk {
     fn step(&mut self, row: &Row, faults: &mut Vec<String>) {
         let Row { chain, n, hash, .. } = row;
         if *n <= self.last.0 {
-            faults.push(format!("row {n} of {chain} stands where it was cut off"));
+            faults.push(format!("row {n} of {chain} is in a part that was deleted"));
             return;
         }
         match n - self.last.0 {
             1 if row.hash_after(&self.last.1) != *hash => {
-                faults.push(format!("row {n} of {chain} was changed, or put in another's place"));
+                faults.push(format!("row {n} of {chain} was changed or moved"));
             }
             1 => {}
             2 => faults.push(format!("row {} of {chain} is missing", n - 1)),
@@ -158,7 +159,7 @@ impl Walk {
         self.last = (*n, hash.clone());
     }
 
-    /// What the head says that is not there. Rows that the head does not know are no better.
+    /// What the head says that is missing. Rows beyond the head are an error as well.
     fn short_of(&self, head: Option<&End>) -> Option<String> {
         let (chain, last) = (&self.chain, self.last.0);
         match head {
@@ -175,7 +176,7 @@ impl Walk {
     }
 }
 
-/// Chains of which nothing is left but a head or a seal.
+/// Chains of which only a head or a seal remains.
 fn gone(heads: &BTreeMap<String, End>, seals: &BTreeMap<String, Sealed>) -> Vec<String> {
     let cut = |chain: &str| seals.get(chain).map_or(0, |sealed| sealed.cut.0);
     let missing = |chain: &str, n: i64| {

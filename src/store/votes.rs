@@ -1,4 +1,4 @@
-//! Who has said yes, and what the bot has made of people: what decides whose word counts.
+//! Votes on approvals, and the roles that decide whose vote counts.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -14,11 +14,11 @@ use crate::{
     journal::{event::Speaker, ids::ApprovalId, role::Role},
 };
 
-/// Who presses again so soon has pressed twice by mistake.
+/// A second press within this time is treated as an accidental double press.
 const TWICE_MS: i64 = 2_000;
 
-/// Notes that this person says yes, or takes that back. Whether they say it now. Whoever has several
-/// accounts takes back with one what they said with another.
+/// Adds a person's vote or takes it back. Returns whether they have voted now. With linked
+/// accounts, a vote of one account is taken back by another.
 pub async fn vote(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
@@ -61,7 +61,7 @@ pub async fn vote(
     Ok(true)
 }
 
-/// The people who say yes, in the order of their saying so: accounts of one person count once.
+/// The people who have voted, in order. Linked accounts count once.
 pub async fn names(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<String>> {
     let votes: Vec<(String, String)> = sql!(
         tx,
@@ -78,7 +78,7 @@ pub async fn names(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<String>
     Ok(votes.into_iter().filter_map(|(name, own)| people.insert(own).then_some(name)).collect())
 }
 
-/// Who says yes, and through which door.
+/// The voters and their channels.
 pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<(String, Speaker)>> {
     let rows: Vec<(String, String, String)> = sql!(
         tx,
@@ -94,7 +94,7 @@ pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<(String, S
     Ok(votes.collect())
 }
 
-/// Makes it that this person has not said yes.
+/// Deletes a person's vote.
 pub async fn strike(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
@@ -115,7 +115,7 @@ pub async fn strike(
     Ok(())
 }
 
-/// The people who have that role on a channel or one above it, the longest known of each role first.
+/// The people who have at least this role on a channel, lowest role first, longest known first.
 pub async fn with_role(
     tx: &mut Tx<'_>,
     channel: &str,
@@ -142,7 +142,7 @@ pub async fn with_role(
     Ok(found)
 }
 
-/// Gives somebody a role.
+/// Gives a person a role.
 pub async fn make(tx: &mut Tx<'_>, channel: &str, person: &str, role: &str) -> Result<()> {
     sql!(
         tx,

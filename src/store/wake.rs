@@ -1,5 +1,5 @@
-//! The in-process bell: rung after a commit, for whoever waits for work. Only a hint: whoever waits
-//! also looks from time to time, because other processes cannot ring.
+//! In-process notifications after a commit, for tasks that wait for work. They are only hints:
+//! waiting tasks also poll, because other processes cannot notify them.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -11,12 +11,12 @@ use tokio::{sync::Notify, time::Instant};
 use super::counter::Count;
 use crate::journal::ids::ConversationId;
 
-/// How long a waiter for work trusts the bell before it looks by itself.
+/// How often a task that waits for work polls.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// How long a turn under way trusts the bell before it reads its journal, where other nodes write.
+/// How often a running turn reads its journal, where other nodes may write.
 const POLL_SHARED: Duration = Duration::from_secs(3);
-/// The same where this process is the only one: it rings for all that it commits.
+/// The same where this process is the only writer, which notifies of every commit.
 const POLL_OWN: Duration = Duration::from_secs(15);
 
 /// What a transaction has made ready.
@@ -24,9 +24,9 @@ const POLL_OWN: Duration = Duration::from_secs(15);
 pub struct Rung {
     pub(super) conversations: Vec<ConversationId>,
     pub(super) outbox: bool,
-    /// After how long a conversation that waits for more of what was said becomes ready.
+    /// How soon a conversation that is being debounced becomes ready.
     pub(super) settles_in: Option<Duration>,
-    /// What is counted with it.
+    /// The metrics to record.
     pub(super) tally: Vec<Count>,
 }
 
@@ -34,10 +34,10 @@ pub struct Rung {
 pub struct Bell {
     ready: Notify,
     outbox: Notify,
-    /// When conversations that wait for more become ready.
+    /// When debounced conversations become ready.
     settled: Mutex<BTreeSet<Instant>>,
-    /// Who listens to each conversation: more than one for as long as an old turn has not noticed
-    /// that its lease has expired.
+    /// The listeners of each conversation. There may be several until an old turn notices that its
+    /// lease has expired.
     turns: Mutex<HashMap<ConversationId, Vec<Arc<Notify>>>>,
     poll_journal: Duration,
 }
@@ -66,7 +66,7 @@ impl Bell {
 
     pub(super) fn ring(&self, rung: &Rung) {
         if let Some(wait) = rung.settles_in {
-            // The clock that says when it is over counts whole milliseconds.
+            // The clock that ends the wait counts whole milliseconds.
             self.settled().insert(Instant::now() + wait + Duration::from_millis(1));
         }
         for conversation in &rung.conversations {
@@ -80,7 +80,7 @@ impl Bell {
         }
     }
 
-    /// Waits until some conversation may be ready to be advanced.
+    /// Waits until a conversation may be ready.
     pub async fn ready(&self) {
         let looks_at = Instant::now() + LOOK_EVERY;
         let settled = self.settled().first().copied();
@@ -90,12 +90,12 @@ impl Bell {
         self.settled().retain(|at| *at > now);
     }
 
-    /// Waits until something may be waiting in the outbox.
+    /// Waits until the outbox may have rows.
     pub async fn outbox(&self) {
         let _ = tokio::time::timeout(LOOK_EVERY, self.outbox.notified()).await;
     }
 
-    /// Hears what happens in one conversation, until it is dropped.
+    /// Listens to the events of one conversation, until dropped.
     pub fn listen(self: &Arc<Self>, conversation: &ConversationId) -> Listener {
         let heard = Arc::<Notify>::default();
         self.turns().entry(conversation.clone()).or_default().push(heard.clone());
@@ -111,7 +111,7 @@ impl Bell {
     }
 }
 
-/// What one turn waits with for news of its conversation.
+/// Notifies one turn of events of its conversation.
 #[derive(Debug)]
 pub struct Listener {
     bell: Arc<Bell>,
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use futures::FutureExt as _;
 
-    /// The end of an old turn leaves the newer one its bell.
+    /// Dropping the listener of an old turn does not affect that of a newer one.
     /// Proves F1.
     #[tokio::test]
     async fn every_listener_is_rung_until_it_is_dropped() {
@@ -160,7 +160,7 @@ mod tests {
         assert!(bell.turns().is_empty());
     }
 
-    /// The end of a wait for more is heard when it comes, the next one too.
+    /// Each end of a debounce wakes the waiting tasks in time.
     /// Proves M9.
     #[tokio::test]
     async fn the_bell_rings_when_a_wait_ends() {

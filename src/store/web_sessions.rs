@@ -1,20 +1,21 @@
-//! Web sessions and unused sign-in links, as operators see and end them. Only hashes are stored.
+//! Browser sessions and unused sign-in links, as listed and ended by operators. Only hashes are
+//! stored.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
 use super::{Tx, at, db::sql, lists::Stretch};
 
-/// A session, or a link that has not been used.
+/// A session, or a sign-in link that was not used yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenAccess {
     pub id: AccessId,
     pub kind: AccessKind,
-    /// Who is, or would be, signed in.
+    /// The person who is, or would be, signed in.
     pub person: String,
-    /// What they are called.
+    /// The display name.
     pub name: String,
-    /// Signed in through the issuer, not by a link.
+    /// Whether they signed in with an OpenID provider, not with a link.
     pub by_issuer: bool,
     pub created_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
@@ -35,7 +36,7 @@ impl AccessKind {
     }
 }
 
-/// When it was made, and the beginning of its hash: nothing that lets anybody in.
+/// The creation time and the beginning of the hash, which cannot be used to sign in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessId {
     created_ms: i64,
@@ -60,7 +61,7 @@ impl std::fmt::Display for AccessId {
     }
 }
 
-/// Hash, name, kind, when it was made, when it expires, what they are called, what their issuer said.
+/// Hash, name, kind, creation time, expiry, display name, claims.
 type AccessRow = (String, String, String, i64, i64, Option<String>, Option<String>);
 
 fn open_access(row: AccessRow) -> OpenAccess {
@@ -77,7 +78,7 @@ fn open_access(row: AccessRow) -> OpenAccess {
     }
 }
 
-/// What lets somebody in now, the newest first.
+/// The valid sessions and links, newest first.
 pub async fn list(
     tx: &mut Tx<'_>,
     stretch: &Stretch,
@@ -105,7 +106,7 @@ pub async fn list(
     Ok(rows.into_iter().map(open_access).collect())
 }
 
-/// Ends one, at once; whose it was.
+/// Ends one immediately; returns its owner.
 pub async fn end(tx: &mut Tx<'_>, id: &AccessId) -> Result<Option<String>> {
     let ended: Option<(String,)> = sql!(
         tx,
@@ -121,7 +122,7 @@ pub async fn end(tx: &mut Tx<'_>, id: &AccessId) -> Result<Option<String>> {
     Ok(ended.map(|(person,)| person))
 }
 
-/// Ends all sessions and links of a person; how many that were.
+/// Ends all sessions and links of a person. Returns how many there were.
 pub async fn end_all(tx: &mut Tx<'_>, person: &str) -> Result<u64> {
     Ok(sql!(
         tx,
@@ -134,7 +135,7 @@ pub async fn end_all(tx: &mut Tx<'_>, person: &str) -> Result<u64> {
     ))
 }
 
-/// Remembers that somebody has signed in.
+/// Records that somebody has signed in.
 pub(super) async fn note_first(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
     sql!(
         tx,

@@ -1,9 +1,9 @@
-//! What other programs are told: an outbox of its own, written with the event that it tells
-//! ([`super::subscriptions`]).
+//! Webhook deliveries: an outbox of its own, written in the transaction of the event that is
+//! reported ([`super::subscriptions`]).
 //!
 //! ```text
-//! waiting ──► delivered   the other side has said so
-//!    │  ▲ └──► dead       it never did, or does not want to hear ──► waiting (replay), dropped
+//! waiting ──► delivered   the receiver has accepted it
+//!    │  ▲ └──► dead       all attempts failed, or the receiver is gone ──► waiting (replay), dropped
 //!    └──┘ (not before, after a failure)
 //! ```
 
@@ -13,21 +13,21 @@ use serde::Serialize;
 
 use super::{Store, Tx, at, committed_metrics, db::sql, lists::Stretch};
 
-/// While a try is under way; longer than any takes.
+/// The lease of an attempt, which is longer than any attempt takes.
 const TERM_MS: i64 = 60_000;
 
-/// Something that this node may tell now.
+/// A delivery that this node may send now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub id: String,
     pub subscription: String,
     pub topic: String,
-    /// JSON, as it is told.
+    /// The JSON body.
     pub body: String,
     pub attempts: i64,
 }
 
-/// How a try came out.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
     pub then: Then,
@@ -35,7 +35,7 @@ pub struct Tried {
     pub problem: String,
 }
 
-/// What becomes of the notice.
+/// The state of the delivery after the attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     Delivered,
@@ -51,7 +51,7 @@ pub struct Try {
     pub problem: String,
 }
 
-/// One statement; PostgreSQL steps over the rows that others hold.
+/// One statement; PostgreSQL skips rows that others have locked.
 macro_rules! claim {
     ($skip:literal) => {
         concat!(
@@ -154,15 +154,15 @@ async fn told(tx: &mut Tx<'_>, notice: String, tried: Tried, now: DateTime<Utc>)
     Ok(())
 }
 
-/// A notice as operators see it.
+/// A delivery, as listed for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     pub id: String,
     pub subscription: String,
     pub topic: String,
-    /// JSON, as it is told.
+    /// The JSON body.
     pub body: String,
-    /// waiting, delivered, dead or dropped
+    /// `waiting`, `delivered`, `dead` or `dropped`.
     pub status: String,
     pub attempts: i64,
     pub created_at: DateTime<Utc>,
@@ -170,7 +170,7 @@ pub struct Delivery {
 
 type Listed = (String, String, String, String, String, i64, i64);
 
-/// The delivery log, the newest first; an empty `status` or `id` does not matter.
+/// The delivery log, newest first; an empty `status` or `id` matches everything.
 pub async fn list(
     tx: &mut Tx<'_>,
     (status, id): (&str, &str),
@@ -204,8 +204,8 @@ pub async fn list(
     Ok(rows.into_iter().map(delivery).collect())
 }
 
-/// Tells a dead one anew, from the first try on (`waiting`), or lets it rest (`dropped`). Whether it
-/// was dead.
+/// Sends a dead delivery again (`waiting`), starting with the first attempt, or drops it
+/// (`dropped`). Returns whether it was dead.
 pub async fn revive(tx: &mut Tx<'_>, notice: &str, anew: bool) -> Result<bool> {
     let status = if anew { "waiting" } else { "dropped" };
     let revived = sql!(
@@ -222,7 +222,7 @@ pub async fn revive(tx: &mut Tx<'_>, notice: &str, anew: bool) -> Result<bool> {
     Ok(revived > 0)
 }
 
-/// How the tries of a notice came out, in order.
+/// The results of the attempts of a delivery, in order.
 pub async fn tries(tx: &mut Tx<'_>, notice: &str) -> Result<Vec<Try>> {
     let rows: Vec<(i64, Option<i64>, String)> = sql!(
         tx,

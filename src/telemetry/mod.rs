@@ -1,5 +1,5 @@
-//! Logs: to standard error, as text on a terminal and as JSON elsewhere, without any secret that the
-//! configuration names. Traces ([`traces`]), in builds with the feature `otel`.
+//! Logs to standard error, as text on a terminal and as JSON elsewhere, without any secret of the
+//! configuration. Traces ([`traces`]) require the feature `otel`.
 
 #[cfg(feature = "otel")]
 mod traces;
@@ -20,7 +20,7 @@ pub use traces::Traces;
 
 use crate::agent::redact::Redactor;
 
-/// Takes out what must not be seen: of all configurations that this process has run with.
+/// Redacts the secrets of all configurations that this process has run with.
 static HIDDEN: LazyLock<RwLock<Hidden>> = LazyLock::new(RwLock::default);
 
 #[derive(Default)]
@@ -29,15 +29,15 @@ struct Hidden {
     redactor: Arc<Redactor>,
 }
 
-/// From now on these are taken out too.
+/// Adds secrets to redact.
 pub fn hide(secrets: &BTreeSet<String>) {
     let mut hidden = HIDDEN.write().unwrap_or_else(PoisonError::into_inner);
     hidden.secrets.extend(secrets.iter().cloned());
     hidden.redactor = Arc::new(Redactor::new(hidden.secrets.iter().map(String::as_str)));
 }
 
-/// Begins to log, and to trace if it is said where to. `filter` is in tracing's own form: `info`,
-/// `countersign=debug,warn`. What is left to send is sent when the answer is dropped.
+/// Starts logging, and tracing if a URL is given. `filter` has tracing's syntax: `info`,
+/// `countersign=debug,warn`. Pending traces are sent when the returned value is dropped.
 pub fn start(
     filter: &str,
     secrets: &BTreeSet<String>,
@@ -57,20 +57,20 @@ pub fn start(
     Ok(traces)
 }
 
-/// From now on what a panic says is told without secrets too: as a line of the log, once there is one.
+/// From now on, panic messages are redacted as well, and logged once logging has started.
 pub fn tell_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let said = panic.to_string();
         if tracing::enabled!(tracing::Level::ERROR) {
             tracing::error!(problem = said, "a panic");
         } else {
-            // Nobody is left to hear that standard error is gone.
+            // Errors are ignored, because standard error itself may be closed.
             let _ = Redacted.write_all(format!("{said}\n").as_bytes());
         }
     }));
 }
 
-/// Standard error, with a mark where a secret would stand.
+/// Standard error with secrets redacted.
 struct Redacted;
 
 impl<'a> MakeWriter<'a> for Redacted {
@@ -81,7 +81,7 @@ impl<'a> MakeWriter<'a> for Redacted {
     }
 }
 
-/// A log line is written in one piece, so that no secret can stand across two.
+/// A log line is written in one piece, so that no secret can span two writes.
 impl Write for Redacted {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let hidden = HIDDEN.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! Traces by OTLP over HTTP: turns, and in them what models, tools and sends took. Names follow
-//! OpenTelemetry's conventions for generative AI; no text of anybody is in them.
+//! Traces by OTLP over HTTP: turns, with the duration of model requests, tools and sends. Names
+//! follow OpenTelemetry's conventions for generative AI. They contain no text of messages.
 
 use anyhow::{Context as _, Result};
 use opentelemetry::trace::TracerProvider as _;
@@ -9,7 +9,7 @@ use tracing::{Level, Subscriber};
 use tracing_subscriber::{Layer, filter::Targets, registry::LookupSpan};
 use url::Url;
 
-/// Sends in the background; what is left is sent when it is dropped.
+/// Sends in the background; pending traces are sent when dropped.
 pub struct Traces(SdkTracerProvider);
 
 impl Traces {
@@ -34,7 +34,7 @@ impl Traces {
 impl Drop for Traces {
     fn drop(&mut self) {
         if let Err(problem) = self.0.shutdown() {
-            tracing::warn!(%problem, "the last traces were not sent");
+            tracing::warn!(%problem, "could not send the last traces");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What an approval request shows: exactly what will run.
+//! The text of an approval request, which shows exactly what will run.
 
 use channels::text;
 use chrono::{DateTime, Utc};
@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 use super::{EVERYTHING_NAME, EVERYTHING_WITH_PREVIEW, Messages, hosts, plain, preview::Preview};
 use crate::crash;
 
-/// What a question shows.
+/// The contents of an approval request.
 pub struct QuestionParts<'a> {
     pub title: &'a str,
-    /// What the tool does; its first line is shown.
+    /// What the tool does; the first line is shown.
     pub summary: &'a str,
     pub arguments: &'a Value,
     /// What the tool adds, such as the diff of an edit.
@@ -20,7 +20,7 @@ pub struct QuestionParts<'a> {
     pub reason: &'a str,
     pub requester: &'a str,
     pub expires_at: DateTime<Utc>,
-    /// What a person types to answer without buttons.
+    /// The code that a person types to decide without buttons.
     pub code: &'a str,
 }
 
@@ -28,25 +28,25 @@ pub struct QuestionParts<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionText {
     pub markdown: String,
-    /// Whether some of what would run is not in it.
+    /// Whether the text omits a part of what would run.
     pub is_cut: bool,
 }
 
-/// The longest arguments that are shown whole, in characters. Of longer ones their length and their
-/// digest are shown besides the beginning.
+/// The maximum length of arguments that are shown in full, in characters. Longer ones are cut, and
+/// shown with their length and digest.
 const ARGUMENTS_SHOWN: usize = 1_500;
 /// The longest value that is shown on one line with its name.
 const LINE_CHARS: usize = 80;
 
-/// One argument, and whether all of it is shown.
+/// One argument, and whether it is shown in full.
 struct Shown {
     markdown: String,
     is_cut: bool,
 }
 
 impl Messages {
-    /// Exactly what will run, neutralised: control, bidi and zero-width characters and unusual
-    /// spaces are made visible, and nothing in the arguments acts as Markdown.
+    /// Shows exactly what will run, neutralised: control, bidi and zero-width characters and
+    /// unusual spaces are made visible, and nothing in the arguments acts as Markdown.
     pub fn question(&self, parts: &QuestionParts<'_>) -> QuestionText {
         let mut markdown = format!("{}\n", parts.title);
         let mut is_cut = parts.preview.is_some_and(|preview| preview.whole.is_some());
@@ -78,8 +78,8 @@ impl Messages {
         QuestionText { markdown, is_cut }
     }
 
-    /// Short values are shown on one line, long ones in a block; of what the preview shows
-    /// completely, only the size and the digest.
+    /// Short values are shown on one line, long ones in a block. If the preview shows a value in
+    /// full, only its size and digest are shown.
     fn argument(&self, name: &str, value: &Value, preview: Option<&Preview>) -> Shown {
         let value = match value {
             Value::String(content) => content.clone(),
@@ -106,7 +106,7 @@ impl Messages {
         Shown { markdown: format!("{cut}\n{}", fenced(&head)), is_cut: true }
     }
 
-    /// A line for each host that is written differently from what would be contacted.
+    /// A line for each host that differs from the one that would be contacted.
     fn hosts(&self, arguments: &Value) -> Vec<String> {
         let found = hosts::written_differently(arguments);
         let quoted = |text: &str| format!("`{}`", text::reveal(text).replace('`', "\u{2019}"));
@@ -124,7 +124,7 @@ impl Shown {
     }
 }
 
-/// A code block whose fence nothing inside can close.
+/// A code block whose fence cannot be closed by its contents.
 fn fenced(content: &str) -> String {
     let content =
         if crash::planted("dressed up") { content.to_owned() } else { text::reveal(content) };
@@ -133,7 +133,7 @@ fn fenced(content: &str) -> String {
     format!("{fence}\n{content}\n{fence}")
 }
 
-/// The arguments on one line, for what remains of a question.
+/// The arguments on one line, for a settled approval.
 pub fn in_short(arguments: &Value) -> String {
     let shown: String = match arguments.as_object().and_then(|fields| fields.values().next()) {
         Some(Value::String(first)) => first.chars().filter(|c| *c != '`').take(80).collect(),
@@ -143,7 +143,7 @@ pub fn in_short(arguments: &Value) -> String {
     format!("`{}`", text::reveal(&shown).replace('\n', " "))
 }
 
-/// A file that shows everything that an approval request is about.
+/// A file with all details of an approval request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EverythingFile {
     pub name: &'static str,
@@ -151,7 +151,7 @@ pub struct EverythingFile {
     pub text: String,
 }
 
-/// All arguments as JSON, then the preview if not all of it was shown.
+/// All arguments as JSON, followed by the preview if it was cut.
 pub fn everything(arguments: &Value, preview: Option<&Preview>) -> EverythingFile {
     let json = text::reveal(&arguments_file(arguments));
     match preview.filter(|preview| preview.whole.is_some()) {

@@ -11,7 +11,7 @@ pub(super) const WORDS: Messages = Messages {
     argument_cut: |name, shown, length, digest| {
         format!("{name}: die ersten {shown} von {length} Zeichen, SHA-256 `{digest}…`")
     },
-    asked_for: |by, until, code| format!("Im Auftrag von {by}. Offen bis {until}, Code `{code}`."),
+    asked_for: |by, until, code| format!("Angefragt von {by}. Offen bis {until}, Code `{code}`."),
     allow_once: "Einmal erlauben",
     allow_conversation: "In dieser Unterhaltung erlauben",
     allow_always: "Immer…",
@@ -22,136 +22,149 @@ pub(super) const WORDS: Messages = Messages {
     show_everything: "Alles zeigen",
     everything_sent: "Alle Argumente kommen gleich als Datei.",
     everything_sent_before: "Diese Datei wurde schon gesendet.",
-    not_all_shown: "Hier steht nicht alles: „Alles zeigen“ schickt es vollständig als Datei.",
-    contacts_host: |written, host| format!("⚠️ {written} ist der Host {host}"),
-    and_more_hosts: |count| format!("⚠️ … und {count} weitere Hosts, die anders geschrieben sind"),
+    not_all_shown: "Hier ist nicht alles zu sehen. „Alles zeigen“ schickt alles als Datei.",
+    contacts_host: |written, host| format!("⚠️ {written} verbindet sich mit {host}"),
+    and_more_hosts: |count| {
+        format!("⚠️ … und {count} weitere Hosts, die anders heißen als angegeben")
+    },
     allowed_by: |by| format!("Erlaubt von {by}."),
     denied_by: |by| format!("Abgelehnt von {by}."),
-    nobody_in_time: "Abgelehnt: Niemand hat rechtzeitig geantwortet.",
+    nobody_in_time: "Abgelehnt: Niemand hat rechtzeitig entschieden.",
     withdrawn_by: |by| format!("Zurückgezogen von {by}."),
-    superseded_by: |by| format!("Überholt: {by} hat die Bitte geändert."),
-    undeliverable: "Abgelehnt: Niemandem, der entscheiden darf, konnte es gezeigt werden.",
-    still_open: "Diese Frage ist noch offen.",
+    superseded_by: |by| format!("Überholt: {by} hat die Nachricht geändert."),
+    undeliverable: "Abgelehnt: Die Anfrage konnte niemandem gezeigt werden, der entscheiden darf.",
+    still_open: "Diese Anfrage ist noch offen.",
     allowed: "Erlaubt.",
     denied: "Abgelehnt.",
-    expired: "Zu spät: Die Frage war abgelaufen, das gilt als abgelehnt.",
-    withdrawn: "Die Frage wurde zurückgezogen.",
-    superseded: "Die Bitte wurde geändert; diese Frage zählt nicht mehr.",
+    expired: "Zu spät: Diese Anfrage ist abgelaufen und gilt als abgelehnt.",
+    withdrawn: "Diese Anfrage wurde zurückgezogen.",
+    superseded: "Die zugrunde liegende Nachricht wurde geändert, diese Anfrage gilt nicht mehr.",
     already_allowed: |by| format!("Schon erlaubt von {by}."),
     already_denied: |by| format!("Schon abgelehnt von {by}."),
-    not_yours: "Darüber entscheidet nur, wer darum gebeten hat.",
-    not_your_own: "Darüber muss jemand anderes entscheiden als die Person, die darum gebeten hat.",
-    not_for_you: "Darüber entscheiden andere, so will es die Regel.",
-    no_such_button: "Dieser Knopf gilt nicht mehr.",
-    nothing_pending: "Hier wartet nichts auf eine Entscheidung.",
-    which_one: "Mehrere Fragen sind offen. Nenne eine mit dem Code, den sie zeigt, etwa \
-        `/allow 1a2b3c4d`.",
-    waiting_for_you: "Ich warte noch auf eine Entscheidung über die Frage oben. Deine Nachricht \
-        habe ich notiert und lese sie danach. /stop zieht die Frage zurück.",
-    the_bot: "dem Bot, der die Aufgabe aufgeben musste",
+    not_yours: "Nur die anfragende Person kann das erlauben oder ablehnen.",
+    not_your_own: "Darüber muss jemand anderes als die anfragende Person entscheiden.",
+    not_for_you: "Darüber kannst du nicht entscheiden: Die Richtlinie sieht andere Personen vor.",
+    no_such_button: "Diese Schaltfläche gilt nicht mehr.",
+    nothing_pending: "Hier gibt es keine offenen Anfragen.",
+    which_one: "Es sind mehrere Anfragen offen. Gib den Code der gemeinten Anfrage an, zum \
+        Beispiel `/allow 1a2b3c4d`.",
+    waiting_for_you: "Ich warte noch auf eine Entscheidung über die Anfrage oben. Deine Nachricht \
+        habe ich gespeichert und lese sie danach. /stop zieht die Anfrage zurück.",
+    the_bot: "dem Bot, weil die Aufgabe fehlgeschlagen ist",
     why_not: "Warum nicht?",
-    unreadable: "Das konnte hier nicht gelesen werden, und nichts ist geschehen. Bitte schreib eine Nachricht.",
-    not_shown_yet: "Eine Frage ist unterwegs zu dir. Bitte lies sie, bevor du entscheidest.",
-    help: "Schreib mir einfach. Bevor ich etwas verändere, frage ich mit Knöpfen.\n\n\
-        - /new beginnt eine neue Unterhaltung\n\
-        - /stop beendet, was ich tue, und zieht offene Fragen zurück\n\
-        - /allow, /here, /always und /deny beantworten eine offene Frage ohne ihre Knöpfe\n\
-        - /status sagt, worauf ich warte\n\
-        - /model zeigt die Sprachmodelle und wechselt zu einem\n\
-        - /whoami zeigt, als wen ich dich kenne",
+    unreadable: "Das konnte ich nicht lesen, deshalb ist nichts passiert. Bitte schreib \
+        stattdessen eine Nachricht.",
+    not_shown_yet: "Eine Anfrage wird dir gerade geschickt. Bitte lies sie, bevor du entscheidest.",
+    help: "Schreib mir einfach. Bevor ich etwas ändere, bitte ich dich um Erlaubnis.\n\n- /new \
+        beginnt eine neue Unterhaltung\n- /stop bricht ab, was ich gerade tue, und zieht offene \
+        Anfragen zurück\n- /allow, /here, /always und /deny entscheiden eine offene Anfrage ohne \
+        Schaltflächen\n- /status zeigt, worauf ich warte\n- /model zeigt die Sprachmodelle und \
+        wechselt zwischen ihnen\n- /whoami zeigt, wer du für mich bist",
     menu: [
-        "Ein neues Gespräch beginnen",
-        "Beenden, was ich tue, offene Fragen zurückziehen",
-        "Worauf ich warte",
-        "Sprachmodell zeigen oder wechseln",
-        "Was du auf Dauer erlaubt hast, und wie du es zurücknimmst",
-        "Woher ich dich kenne",
-        "Was ich kann",
+        "Eine neue Unterhaltung beginnen",
+        "Abbrechen, was ich gerade tue, offene Anfragen zurückziehen",
+        "Zeigen, worauf ich warte",
+        "Sprachmodell anzeigen oder wechseln",
+        "Berechtigungen anzeigen oder widerrufen",
+        "Zeigen, wer du für mich bist",
+        "Zeigen, was ich kann",
         "Alle Werkzeuge sofort anhalten, überall (Besitzer)",
     ],
     stopped: "Beendet.",
-    fresh: "Eine neue Unterhaltung. Was vorher gesagt wurde, habe ich vergessen.",
-    paired: "Willkommen! Du kannst jetzt mit mir sprechen. /help sagt, wie.",
-    paired_owner: "Willkommen! Du bist hier die erste Person, also gehöre ich dir. /help sagt, \
-        wie man mit mir spricht.",
-    wrong_code: "Dieser Code gilt nicht. Bitte die Betreiberin oder den Betreiber um einen neuen.",
+    fresh: "Neue Unterhaltung. Alles Vorherige habe ich vergessen.",
+    paired: "Willkommen! Du kannst jetzt mit mir schreiben. /help zeigt, wie.",
+    paired_owner: "Willkommen! Du bist die erste Person hier, deshalb gehöre ich dir. /help zeigt, \
+        wie du mit mir schreibst.",
+    wrong_code: "Dieser Code ist ungültig. Bitte die Person, die den Bot betreibt, um einen neuen.",
     locked: "Zu viele falsche Codes. Versuch es in 15 Minuten wieder.",
     stranger: |id| {
         format!(
-            "Ich kenne dich noch nicht. Bitte die Betreiberin oder den Betreiber um einen Code \
-             und schick ihn mir, oder lass deine Kennung `{id}` in `allow` eintragen."
+            "Ich kenne dich noch nicht. Bitte die Person, die den Bot betreibt, um einen \
+                Kopplungscode und schick ihn mir, oder lass deine ID `{id}` in `allow` eintragen."
         )
     },
     unsupported: |content| {
-        format!("Damit kann ich noch nichts anfangen ({content}). Bitte schreib es als Text.")
+        format!(
+            "Diese Art von Nachricht ({content}) kann ich noch nicht lesen. Bitte schick sie \
+            als Text."
+        )
     },
     whoami: |name, id, channel, role| format!("Du bist {name} (`{id}`) auf `{channel}`, {role}."),
     open_questions: |open| match open {
-        0 => "Keine Frage ist offen.".into(),
-        1 => "Eine Frage wartet auf eine Entscheidung.".into(),
-        n => format!("{n} Fragen warten auf eine Entscheidung."),
+        0 => "Es gibt keine offenen Anfragen.".into(),
+        1 => "Eine Anfrage wartet auf eine Entscheidung.".into(),
+        n => format!("{n} Anfragen warten auf eine Entscheidung."),
     },
-    at_work: |names| format!("Teilagenten bei der Arbeit: {names}."),
+    at_work: |names| format!("Aktive Unteragenten: {names}."),
     models: |now, all| {
-        format!("Diese Unterhaltung nutzt `{now}`. Es gibt: {all}. `/model NAME` wechselt.")
+        format!(
+            "Diese Unterhaltung nutzt `{now}`. Verfügbare Modelle: {all}. `/model NAME` wechselt."
+        )
     },
     model_now: |name| format!("Ab jetzt nutzt diese Unterhaltung `{name}`."),
-    no_such_model: |name, all| format!("Ein Modell {name} gibt es nicht. Es gibt: {all}."),
-    may_not: |role| format!("Dafür brauchst du die Rolle `{role}`. /whoami zeigt deine."),
-    reference: |reason, reference| format!("{reason}\n\nKennung: `{reference}`"),
-    no_answer: "Das Sprachmodell hat leer geantwortet. Bitte frag noch einmal.",
+    no_such_model: |name, all| {
+        format!("Ein Modell {name} gibt es nicht. Verfügbare Modelle: {all}.")
+    },
+    may_not: |role| {
+        format!("Dafür brauchst du mindestens die Rolle `{role}`. /whoami zeigt deine.")
+    },
+    reference: |reason, reference| format!("{reason}\n\nReferenz: `{reference}`"),
+    no_answer: "Das Sprachmodell hat eine leere Antwort gegeben. Bitte frag noch einmal.",
     model_unavailable: "Ich konnte das Sprachmodell auch nach mehreren Versuchen nicht erreichen. \
-        Bitte schreib in einer Weile wieder.",
-    model_refused: "Das Sprachmodell lehnt meine Anfragen ab. Der Grund steht im Protokoll.",
-    broken: "Auf meiner Seite ist etwas schiefgegangen, ich konnte das nicht beenden.",
+        Bitte versuch es später noch einmal.",
+    model_refused: "Das Sprachmodell lehnt meine Anfragen ab. Den Grund findet die Person, die den \
+        Bot betreibt, im Protokoll.",
+    broken: "Bei mir ist etwas schiefgegangen, und ich konnte das nicht zu Ende bringen.",
     out_of_steps: |steps| {
         format!(
-            "Ich habe nach {steps} Schritten aufgehört, mehr darf eine Aufgabe nicht brauchen. \
-             Sag \u{201e}weiter\u{201c}, um fortzufahren."
+            "Ich habe nach {steps} Schritten aufgehört, dem Limit für eine Aufgabe. Schreib \
+                \u{201e}weiter\u{201c}, um fortzufahren."
         )
     },
     out_of_tokens: |tokens| {
         format!(
-            "Ich habe aufgehört: Diese Aufgabe hat ihre {tokens} Tokens verbraucht. Sag \
-             \u{201e}weiter\u{201c}, um fortzufahren."
+            "Ich habe aufgehört, weil diese Aufgabe ihr Budget von {tokens} Tokens verbraucht hat. \
+                Schreib \u{201e}weiter\u{201c}, um fortzufahren."
         )
     },
     out_of_minutes: |minutes| {
         format!(
-            "Ich habe aufgehört: Diese Aufgabe hat länger als {minutes} Minuten gedauert. Sag \
-             \u{201e}weiter\u{201c}, um fortzufahren."
+            "Ich habe aufgehört, weil diese Aufgabe länger als {minutes} Minuten gedauert hat. \
+                Schreib \u{201e}weiter\u{201c}, um fortzufahren."
         )
     },
-    perhaps_twice: "Das steht womöglich schon hier: Die Plattform hat nicht gesagt, ob es angekommen war.",
-    whole_answer: "Die Antwort ist lang. Vollständig steht sie in dieser Datei.",
+    perhaps_twice: "Das ist möglicherweise doppelt: Die Plattform hat den ersten Versuch nicht bestätigt.",
+    whole_answer: "Die Antwort ist lang. Der vollständige Text steht in dieser Datei.",
     file_missing: |name| {
         format!(
             "Die Datei {name} kann nicht gesendet werden: Ihr Inhalt fehlt oder ist beschädigt."
         )
     },
     file_gone: |name| {
-        format!("Die Datei {name} konnte ich nicht abholen. Bitte schick sie noch einmal.")
+        format!(
+            "Die Datei {name} konnte ich nicht von der Plattform herunterladen. Bitte schick \
+            sie noch einmal."
+        )
     },
     file_too_large: |name, most| {
-        format!("Die Datei {name} ist mir zu groß: Ich nehme höchstens {most}.")
+        format!("Die Datei {name} ist zu groß. Das Limit liegt bei {most}.")
     },
     linking: linking::GERMAN,
     lasting: Lasting {
         votes: |so_far, needed, names| format!("{so_far} von {needed}: {names}"),
         from_elsewhere: |name, channel| format!("{name}, auf {channel}"),
-        whose_person: "für das, was die Person will, die gefragt hat, in jedem Chat",
+        whose_person: "für Anfragen derselben Person, in allen Chats",
         whose_conversation: "für alle in dieser Unterhaltung",
-        whose_bot: "für alle, in jedem Chat",
+        whose_bot: "für alle, in allen Chats",
         proposal: |[tool, covered, whose, until, uses]| {
             format!(
-                "**Immer** würde erlauben, ohne noch einmal zu fragen:\n\n- {tool}: {covered}\n\
-                 - {whose}\n- bis {until}, {uses}\n\nDiese Erlaubnis geben?"
+                "**Immer** würde erlauben, ohne noch einmal zu fragen:\n\n- {tool}: {covered}\n- \
+                    {whose}\n- bis {until}, {uses}\n\nDiese Berechtigung erteilen?"
             )
         },
         type_yes: |code| {
             format!(
-                "Schreib `/always {code} yes`, und dahinter, was anders sein soll: `conversation`, \
-                 `7d`, `5x`."
+                "Schreib `/always {code} yes`, gefolgt von Änderungen: `conversation`, `7d`, `5x`."
             )
         },
         everything: "mit beliebigen Argumenten",
@@ -164,106 +177,107 @@ pub(super) const WORDS: Messages = Messages {
             Some(1) => "einmal".into(),
             Some(n) => format!("{n}-mal"),
         },
-        give: "Geben",
+        give: "Erteilen",
         back: "Zurück",
         revoke: "Widerrufen",
-        from_now_on: |covered, until| format!("Von jetzt an ohne Frage: {covered}, bis {until}."),
-        revoked_by: |by| format!("Die Erlaubnis für spätere Aufrufe hat {by} widerrufen."),
-        nothing: "Nichts ist auf Dauer erlaubt.",
-        list: "Ohne Frage erlaubt:",
+        from_now_on: |covered, until| {
+            format!("Ab jetzt ohne Nachfrage erlaubt: {covered}, bis {until}.")
+        },
+        revoked_by: |by| format!("Die Berechtigung für spätere Aufrufe wurde von {by} widerrufen."),
+        nothing: "Es gibt keine dauerhaften Berechtigungen.",
+        list: "Ohne Nachfrage erlaubt:",
         for_person: |person| format!("für {person}"),
         in_conversation: "in einer Unterhaltung",
         for_everybody: "für alle",
-        line: |[whose, until, uses, by]| format!("{whose}, bis {until}, {uses}, gegeben von {by}"),
-        proposed: "Lies, was es erlauben würde, dann gib es oder geh zurück.",
-        not_given: "Nichts wurde entschieden.",
+        line: |[whose, until, uses, by]| format!("{whose}, bis {until}, {uses}, erteilt von {by}"),
+        proposed: "Prüfe, was damit erlaubt würde, und erteile es dann oder geh zurück.",
+        not_given: "Es wurde nichts entschieden.",
         not_offered: "Das kann nur einmal erlaubt oder abgelehnt werden.",
-        revoked: "Widerrufen: Ab jetzt frage ich wieder.",
-        no_such_grant: "Diese Erlaubnis gilt nicht mehr.",
-        not_your_grant: "Diese Erlaubnis darfst du nicht widerrufen.",
-        grants_usage: "`/grants revoke 1a2b3c4d` nimmt eine zurück, mit ihrem Code.",
-        not_for_others: "Für alle hier kann nur erlauben, wer für alle hier entscheiden darf. Ohne das gilt es für die Person, die gefragt hat.",
-        owner_only: "Das darf nur, wem dieser Bot gehört.",
-        moved_here: "Diese Frage kann ich dort nicht mehr zeigen, wo sie gestellt wurde, also frage \
+        revoked: "Widerrufen. Ab jetzt frage ich wieder.",
+        no_such_grant: "Diese Berechtigung ist abgelaufen oder wurde widerrufen.",
+        not_your_grant: "Diese Berechtigung kannst du nicht widerrufen.",
+        grants_usage: "`/grants revoke 1a2b3c4d` widerruft eine Berechtigung anhand ihres Codes.",
+        not_for_others: "Nur wer hier für alle entscheiden darf, kann das für alle erlauben. Lass \
+            diese Option weg, um es nur der anfragenden Person zu erlauben.",
+        owner_only: "Das darf nur die Person, der dieser Bot gehört.",
+        moved_here: "Diese Anfrage kann ich am ursprünglichen Ort nicht mehr zeigen, deshalb frage \
             ich dich hier.",
-        all_halted: "Alle Werkzeuge sind angehalten. Nichts kann erlaubt werden, bis das aufgehoben \
-            ist.",
+        all_halted: "Alle Werkzeuge sind angehalten. Bis das aufgehoben wird, kann nichts erlaubt werden.",
         lifted: "Aufgehoben: Die Werkzeuge laufen wieder.",
-        not_halted: "Nichts war angehalten.",
-        panic_usage: "`/panic` hält alle Werkzeuge an und lehnt alle offenen Fragen ab; `/panic off` \
-            hebt das auf.",
+        not_halted: "Die Werkzeuge waren nicht angehalten.",
+        panic_usage: "`/panic` hält alle Werkzeuge an und lehnt alle offenen Anfragen ab; `/panic \
+            off` hebt das auf.",
         halted: |denied| {
             format!(
-                "Alle Werkzeuge sind angehalten, auf jedem Knoten. Abgelehnte Fragen: {denied}. \
-                 /panic off hebt das auf."
+                "Alle Werkzeuge sind angehalten, auf jedem Knoten. Abgelehnte Anfragen: {denied}. \
+                    /panic off hebt das auf."
             )
         },
     },
     why: Why {
-        rule_asks: |rule| format!("Die Regel \u{201e}{rule}\u{201c} fragt"),
+        rule_asks: |rule| format!("Die Regel \u{201e}{rule}\u{201c} verlangt eine Genehmigung"),
         rule_unclear: |rule, why| {
             format!("Die Regel \u{201e}{rule}\u{201c} kann nicht ausgewertet werden: {why}")
         },
-        unclear: |why| format!("Keine Regel kann es beurteilen: {why}"),
+        unclear: |why| format!("Keine Regel ist anwendbar: {why}"),
         doubt: |why| match why {
-            Doubt::NotThere => "was sie betrachtet, fehlt oder ist vorher nicht bekannt",
-            Doubt::NoCommand => "es gibt keinen Befehl zu lesen",
-            Doubt::NoShell => "es ist kein lesbarer Shell-Befehl",
+            Doubt::NotThere => "was sie prüft, fehlt oder ist vorab nicht bekannt",
+            Doubt::NoCommand => "es gibt keinen Befehl",
+            Doubt::NoShell => "es ist kein gültiger Shell-Befehl",
             Doubt::TooMany => "es enthält zu viele Befehle",
             Doubt::TooDeep => "es ist zu lang oder zu tief verschachtelt",
-            Doubt::OtherShells => "nicht jede Shell liest es gleich",
-            Doubt::PipedGroup => "etwas fließt in eine Gruppe von Befehlen",
-            Doubt::Word => "es enthält ein Wort, das nicht zu lesen ist",
-            Doubt::Braces => "es enthält Klammern, denen nicht gefolgt wird",
-            Doubt::Variable => "es enthält eine Variable, der nicht gefolgt wird",
-            Doubt::Program => "welches Programm es startet, ist vorher nicht bekannt",
-            Doubt::Script => "es führt ein Skript aus, das vorher nicht bekannt ist",
+            Doubt::OtherShells => "Shells interpretieren es unterschiedlich",
+            Doubt::PipedGroup => "es werden Daten an eine Gruppe von Befehlen weitergeleitet",
+            Doubt::Word => "es enthält ein Wort, das sich nicht auswerten lässt",
+            Doubt::Braces => "es enthält geschweifte Klammern, die sich nicht auswerten lassen",
+            Doubt::Variable => "es enthält eine Variable, die sich nicht auswerten lässt",
+            Doubt::Program => "das gestartete Programm ist vorab nicht bekannt",
+            Doubt::Script => "es führt ein Skript aus, das vorab nicht bekannt ist",
             Doubt::Starts => "es verwendet ein Programm so, dass es andere Programme starten kann",
         },
         no_rule: "Keine Regel erlaubt es",
         full_stop: ".",
-        outside: |tool| format!("{tool} wirkt nach außen."),
+        outside: |tool| format!("{tool} wirkt sich auf Systeme außerhalb dieses Chats aus."),
         read_others: |sources| {
             format!(
-                "Diese Unterhaltung hat gelesen, was andere geschrieben haben: {sources}. Es kann \
-                 ihr so aufgetragen worden sein."
+                "Diese Unterhaltung enthält nicht vertrauenswürdige Inhalte ({sources}), die diese \
+                    Anfrage ausgelöst haben könnten."
             )
         },
         and_more: |more| format!(" und {more} weitere"),
-        always_asks: |tool| format!("{tool} fragt jedes Mal."),
-        changes: |tool| format!("{tool} verändert etwas, und keine Regel erlaubt es."),
+        always_asks: |tool| format!("{tool} muss jedes Mal genehmigt werden."),
+        changes: |tool| format!("{tool} nimmt Änderungen vor, und keine Regel erlaubt es."),
         severity_high: "\u{1f534} Schweregrad: hoch.",
         severity_critical: "\u{1f534} Schweregrad: kritisch.",
-        outcome_unknown: "Es wurde unterbrochen, und ob es gewirkt hat, ist nicht bekannt.",
+        outcome_unknown: "Es wurde unterbrochen, und es ist nicht bekannt, ob es ausgeführt wurde.",
     },
     was_due: |when| format!("Das war um {when} fällig."),
     circles: |tool| {
         format!(
-            "Ich habe aufgehört: Ich drehte mich mit {tool} im Kreis, das jedes Mal dasselbe ergab. \
-             Sag mir, wie es weitergehen soll."
+            "Ich habe aufgehört, weil {tool} immer dasselbe Ergebnis geliefert hat. Sag mir bitte, \
+                wie es weitergehen soll."
         )
     },
     day_used_up: |whose, what, wait| {
         let whose = match whose {
-            Whose::Person => "dich",
-            Whose::Conversation => "diese Unterhaltung",
-            Whose::All => "alle zusammen",
+            Whose::Person => "für dich",
+            Whose::Conversation => "für diese Unterhaltung",
+            Whose::All => "für alle zusammen",
         };
         let what = match what {
             UsedUp::Messages => "Nachrichten",
-            UsedUp::Tokens => "Tokens",
-            UsedUp::Money => "Geld",
+            UsedUp::Tokens => "Token",
+            UsedUp::Money => "Kosten",
         };
         format!(
-            "Heute kann ich nicht weitermachen: Das Tageslimit an {what} für {whose} ist \
-             aufgebraucht. Weiter geht es in {wait} (um Mitternacht UTC), oder wenn das Limit \
-             angehoben wird."
+            "Das heutige {what}-Limit {whose} ist erreicht. Es wird in {wait} (00:00 UTC) \
+                zurückgesetzt, oder die Person, die den Bot betreibt, hebt es an."
         )
     },
     too_fast: |seconds| {
         format!(
-            "Das war mir zu schnell: Deine letzte Nachricht habe ich nicht gelesen. Schreib in \
-             {seconds} s wieder."
+            "Du schreibst zu schnell, deshalb habe ich deine letzte Nachricht ignoriert. Versuch \
+                es in {seconds} s noch einmal."
         )
     },
     asking: super::elicitation::GERMAN,

@@ -1,4 +1,4 @@
-//! What people read when a server asks one of them something in the midst of a call.
+//! The texts of elicitations: what a tool server asks a person during a call.
 
 use channels::Choice;
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use super::{Fmt1, Fmt2, Messages, button, plain};
 pub struct Asking {
     /// The server's name.
     pub wants: Fmt1,
-    /// Under every such question.
+    /// Shown below every elicitation.
     pub no_secrets: &'static str,
-    /// The question's code.
+    /// The code of the elicitation.
     pub type_it: Fmt1,
     pub several: &'static str,
-    /// What is sent where nothing is chosen.
+    /// The default, which is sent if nothing is chosen.
     pub usually: Fmt1,
-    /// In front of an address, which nobody opens but the person.
+    /// Precedes an address, which only the person opens.
     pub go_there: &'static str,
     pub yes: &'static str,
     pub no: &'static str,
@@ -25,25 +25,25 @@ pub struct Asking {
     pub no_answer: &'static str,
     /// Name, what they answered.
     pub answered: Fmt2,
-    /// To whoever answered.
+    /// To the person who answered.
     pub taken: &'static str,
-    /// What is wrong with an answer.
+    /// Why an answer is not valid.
     pub unfit: Fmt1,
 }
 
-/// One thing that a server wants to know; all of it is its own word.
+/// One elicitation; all of it is text of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
     pub message: String,
-    /// What the one thing is called, and what it is, where several are asked for.
+    /// The name and description of the field, if several are asked for.
     pub field: String,
     pub description: String,
-    /// What there is to choose from, where there are too many for buttons.
+    /// The options, if there are too many for buttons.
     pub listed: Vec<String>,
     pub several: bool,
     pub usually: Option<String>,
     pub address: Option<String>,
-    /// What was wrong with the answer before.
+    /// Why the previous answer was not valid.
     pub unfit: Option<String>,
 }
 
@@ -51,7 +51,7 @@ const MESSAGE_CHARS: usize = 1_000;
 const LINE_CHARS: usize = 200;
 
 impl Messages {
-    /// The title is in front of it. What a server says acts as nothing.
+    /// The text without its title. Nothing in the server's text acts as Markdown.
     pub fn asked(&self, asked: &Asked, typed: Option<&str>) -> String {
         let words = &self.asking;
         let mut markdown = cut(&asked.message, MESSAGE_CHARS);
@@ -86,13 +86,13 @@ impl Messages {
         markdown
     }
 
-    /// Buttons for these, and the one for no answer.
+    /// Buttons for the options, and one to decline.
     pub fn answers(&self, options: &[String]) -> Vec<Choice> {
         let own = options.iter().zip('A'..='Z').map(|(label, key)| button(label, key));
         own.chain([button(self.asking.no_answer, 'd')]).collect()
     }
 
-    /// What remains of the question.
+    /// The settled elicitation.
     pub fn answered(&self, title: &str, by: &str, answer: &str) -> String {
         let end = (self.asking.answered)(&plain(by), &cut(answer, LINE_CHARS));
         format!("{title}\n\n✅ {end}")
@@ -108,63 +108,63 @@ fn cut(text: &str, most: usize) -> String {
 
 pub(super) const ENGLISH: Asking = Asking {
     wants: |server| format!("The tool server **{server}** asks you:"),
-    no_secrets: "What you answer goes to that server. Never tell it a password or a key.",
+    no_secrets: "Your answer is sent to that server. Never enter a password or key.",
     type_it: |code| {
         format!(
             "Reply to this message, or type `/answer {code} …`; in a private chat your next \
              message is the answer."
         )
     },
-    several: "Several are possible: their numbers, with commas between them.",
-    usually: |usual| format!("Usually: {usual}"),
-    go_there: "It wants you to open this address yourself. Look closely at where it leads:",
+    several: "You can choose several: enter their numbers, separated by commas.",
+    usually: |usual| format!("Default: {usual}"),
+    go_there: "It asks you to open this address yourself. Check carefully where it leads:",
     yes: "Yes",
     no: "No",
-    leave_out: "Leave out",
+    leave_out: "Skip",
     confirm: "Confirm",
-    done_there: "I will open it",
+    done_there: "I'll open it",
     no_answer: "No answer",
     answered: |by, answer| format!("{by} answered: {answer}"),
-    taken: "Your answer is on its way.",
-    unfit: |why| format!("⚠️ That did not fit: {why}"),
+    taken: "Your answer was sent.",
+    unfit: |why| format!("⚠️ That answer isn't valid: {why}"),
 };
 
 pub(super) const GERMAN: Asking = Asking {
     wants: |server| format!("Der Werkzeugserver **{server}** fragt dich:"),
-    no_secrets: "Deine Antwort geht an diesen Server. Nenne ihm nie ein Passwort oder einen \
-                 Schlüssel.",
+    no_secrets: "Deine Antwort wird an diesen Server gesendet. Gib nie ein Passwort oder einen \
+        Schlüssel ein.",
     type_it: |code| {
         format!(
             "Antworte auf diese Nachricht, oder tippe `/answer {code} …`; in einem privaten \
              Chat ist deine nächste Nachricht die Antwort."
         )
     },
-    several: "Mehrere sind möglich: ihre Nummern, mit Kommas dazwischen.",
-    usually: |usual| format!("Üblich: {usual}"),
-    go_there: "Er möchte, dass du selbst diese Adresse öffnest. Sieh genau hin, wohin sie führt:",
+    several: "Du kannst mehrere auswählen: Gib ihre Nummern ein, durch Kommas getrennt.",
+    usually: |usual| format!("Standard: {usual}"),
+    go_there: "Er bittet dich, diese Adresse selbst zu öffnen. Prüfe genau, wohin sie führt:",
     yes: "Ja",
     no: "Nein",
-    leave_out: "Weglassen",
+    leave_out: "Überspringen",
     confirm: "Bestätigen",
     done_there: "Ich öffne sie",
     no_answer: "Keine Antwort",
     answered: |by, answer| format!("{by} hat geantwortet: {answer}"),
-    taken: "Deine Antwort ist unterwegs.",
-    unfit: |why| format!("⚠️ Das passte nicht: {why}"),
+    taken: "Deine Antwort wurde gesendet.",
+    unfit: |why| format!("⚠️ Diese Antwort ist ungültig: {why}"),
 };
 
 pub(super) const SPANISH: Asking = Asking {
     wants: |server| format!("El servidor de herramientas **{server}** te pregunta:"),
-    no_secrets: "Tu respuesta va a ese servidor. Nunca le digas una contraseña ni una clave.",
+    no_secrets: "Tu respuesta se envía a ese servidor. No introduzcas nunca una contraseña ni una clave.",
     type_it: |code| {
         format!(
             "Responde a este mensaje o escribe `/answer {code} …`; en un chat privado tu próximo \
              mensaje es la respuesta."
         )
     },
-    several: "Puedes elegir varios: sus números, separados por comas.",
-    usually: |usual| format!("Lo habitual: {usual}"),
-    go_there: "Quiere que abras tú esta dirección. Mira bien adónde lleva:",
+    several: "Puedes elegir varias opciones: escribe sus números separados por comas.",
+    usually: |usual| format!("Valor predeterminado: {usual}"),
+    go_there: "Te pide que abras esta dirección. Comprueba bien adónde lleva:",
     yes: "Sí",
     no: "No",
     leave_out: "Omitir",
@@ -172,26 +172,26 @@ pub(super) const SPANISH: Asking = Asking {
     done_there: "La abriré",
     no_answer: "Sin respuesta",
     answered: |by, answer| format!("{by} respondió: {answer}"),
-    taken: "Tu respuesta está en camino.",
-    unfit: |why| format!("⚠️ Eso no encajaba: {why}"),
+    taken: "Tu respuesta se ha enviado.",
+    unfit: |why| format!("⚠️ Esa respuesta no es válida: {why}"),
 };
 
 pub(super) const CHINESE: Asking = Asking {
     wants: |server| format!("工具服务器 **{server}** 向你提问："),
-    no_secrets: "你的回答会发给该服务器。切勿告诉它密码或密钥。",
+    no_secrets: "你的回答会发送给该服务器。切勿输入密码或密钥。",
     type_it: |code| {
         format!("请回复此消息，或输入 `/answer {code} …`；在私聊中，你的下一条消息就是回答。")
     },
-    several: "可以选多个：输入编号，用逗号分隔。",
-    usually: |usual| format!("通常：{usual}"),
-    go_there: "它希望你自己打开这个地址。请仔细看清它指向哪里：",
+    several: "可以选择多个：输入编号，用逗号分隔。",
+    usually: |usual| format!("默认值：{usual}"),
+    go_there: "它请你自己打开此地址。请仔细确认它指向哪里：",
     yes: "是",
     no: "否",
-    leave_out: "略过",
+    leave_out: "跳过",
     confirm: "确认",
     done_there: "我会打开",
     no_answer: "不回答",
     answered: |by, answer| format!("{by} 回答：{answer}"),
-    taken: "你的回答正在送达。",
-    unfit: |why| format!("⚠️ 回答不合要求：{why}"),
+    taken: "你的回答已发送。",
+    unfit: |why| format!("⚠️ 回答无效：{why}"),
 };

@@ -11,7 +11,7 @@ pub(super) const WORDS: Messages = Messages {
     argument_cut: |name, shown, length, digest| {
         format!("{name}: the first {shown} of {length} characters, SHA-256 `{digest}…`")
     },
-    asked_for: |by, until, code| format!("Asked for by {by}. Open until {until}, code `{code}`."),
+    asked_for: |by, until, code| format!("Requested by {by}. Open until {until}, code `{code}`."),
     allow_once: "Allow once",
     allow_conversation: "Allow in this conversation",
     allow_always: "Always…",
@@ -20,245 +20,240 @@ pub(super) const WORDS: Messages = Messages {
     again: "Run again",
     skip: "Skip",
     show_everything: "Show everything",
-    everything_sent: "All arguments are on their way as a file.",
-    everything_sent_before: "That file has been sent already.",
-    not_all_shown: "Not everything is shown here: “Show everything” sends all of it as a file.",
-    contacts_host: |written, host| format!("⚠️ {written} is the host {host}"),
-    and_more_hosts: |count| format!("⚠️ … and {count} more hosts that are written differently"),
+    everything_sent: "I'm sending all arguments as a file.",
+    everything_sent_before: "The file has already been sent.",
+    not_all_shown: "Some of it is not shown here. “Show everything” sends all of it as a file.",
+    contacts_host: |written, host| format!("⚠️ {written} connects to {host}"),
+    and_more_hosts: |count| format!("⚠️ … and {count} more hosts that differ from what is written"),
     allowed_by: |by| format!("Allowed by {by}."),
     denied_by: |by| format!("Denied by {by}."),
-    nobody_in_time: "Denied: nobody answered in time.",
+    nobody_in_time: "Denied: nobody decided in time.",
     withdrawn_by: |by| format!("Withdrawn by {by}."),
     superseded_by: |by| format!("Superseded: {by} changed the request."),
-    undeliverable: "Denied: it could not be shown to anybody who may decide.",
-    still_open: "This question is still open.",
+    undeliverable: "Denied: it could not be shown to anyone who can decide.",
+    still_open: "This request is still open.",
     allowed: "Allowed.",
     denied: "Denied.",
-    expired: "Too late: the question had expired, which counts as denied.",
-    withdrawn: "The question was withdrawn.",
-    superseded: "The request was changed; this question does not count any more.",
+    expired: "Too late: this request has expired, which counts as denied.",
+    withdrawn: "This request was withdrawn.",
+    superseded: "The message behind this request was edited, so it is no longer valid.",
     already_allowed: |by| format!("Already allowed by {by}."),
     already_denied: |by| format!("Already denied by {by}."),
-    not_yours: "Only the person who asked for this may decide it.",
-    not_your_own: "You may not decide this: somebody else than the person who asked for it has to.",
-    not_for_you: "You may not decide this: the policy names others for it.",
-    no_such_button: "This button is not valid any more.",
-    nothing_pending: "Nothing waits for a decision here.",
-    which_one: "Several questions are open. Name one by the code that it shows, as in \
-        `/allow 1a2b3c4d`.",
-    waiting_for_you: "I am still waiting for a decision on the question above. I have noted your \
-        message and read it after that. /stop withdraws the question.",
-    the_bot: "the bot, which had to give the task up",
+    not_yours: "Only the person who requested this can approve or deny it.",
+    not_your_own: "Someone other than the requester has to decide this.",
+    not_for_you: "You can't decide this: the policy requires a different approver.",
+    no_such_button: "This button is no longer valid.",
+    nothing_pending: "There are no open requests here.",
+    which_one: "Several requests are open. Add the code of the one you mean, for example `/allow \
+        1a2b3c4d`.",
+    waiting_for_you: "I'm still waiting for a decision on the request above. I've saved your \
+        message and will read it afterwards. /stop withdraws the request.",
+    the_bot: "the bot, because the task failed",
     why_not: "Why not?",
-    unreadable: "This could not be read here, and nothing was done. Please write a message instead.",
-    not_shown_yet: "A question is on its way to you. Please read it before you decide.",
-    help: "Write to me in plain words. I ask with buttons before I change anything.\n\n\
-        - /new starts a fresh conversation\n\
-        - /stop ends what I am doing and withdraws open questions\n\
-        - /allow, /here, /always and /deny answer an open question without its buttons\n\
-        - /status says what I am waiting for\n\
-        - /model shows the language models, and switches to one\n\
-        - /whoami shows how I know you",
+    unreadable: "I couldn't read this, so nothing was done. Please send a message instead.",
+    not_shown_yet: "A request is being sent to you. Please read it before you decide.",
+    help: "Just write to me. Before I change anything, I ask for your approval.\n\n- /new starts a \
+        new conversation\n- /stop stops what I'm doing and withdraws open requests\n- /allow, \
+        /here, /always and /deny decide an open request without its buttons\n- /status shows \
+        what I'm waiting for\n- /model lists the language models and switches between them\n- \
+        /whoami shows who you are to me",
     menu: [
-        "Start a fresh conversation",
-        "End what I am doing, withdraw open questions",
-        "What I am waiting for",
+        "Start a new conversation",
+        "Stop what I'm doing, withdraw open requests",
+        "Show what I'm waiting for",
         "Show or switch the language model",
-        "What you have allowed for good, and how to take it back",
-        "How I know you",
-        "What I can do",
+        "List or revoke permissions",
+        "Show who you are to me",
+        "Show what I can do",
         "Stop all tools at once, everywhere (owner)",
     ],
     stopped: "Stopped.",
-    fresh: "A fresh conversation. I have forgotten what was said before.",
-    paired: "Welcome! You can talk to me now. /help says how.",
-    paired_owner: "Welcome! You are the first here, so you are my owner. /help says how to talk \
-        to me.",
-    wrong_code: "That code is not valid. Ask the operator for a new one.",
+    fresh: "New conversation. I've forgotten everything said before.",
+    paired: "Welcome! You can talk to me now. /help shows how.",
+    paired_owner: "Welcome! You're the first person here, so you are my owner. /help shows how to \
+        talk to me.",
+    wrong_code: "That code isn't valid. Ask the operator for a new one.",
     locked: "Too many wrong codes. Try again in 15 minutes.",
     stranger: |id| {
         format!(
-            "I do not know you yet. Ask the operator for a pairing code and send it to me, or \
-             have your id `{id}` added to `allow`."
+            "I don't know you yet. Ask the operator for a pairing code and send it to me, or ask \
+                them to add your id `{id}` to `allow`."
         )
     },
-    unsupported: |content| format!("I cannot take in a {content} yet. Please write it as text."),
+    unsupported: |content| {
+        format!("I can't read this kind of message ({content}) yet. Please send it as text.")
+    },
     whoami: |name, id, channel, role| format!("You are {name} (`{id}`) on `{channel}`, {role}."),
     open_questions: |open| match open {
-        0 => "No question is open.".into(),
-        1 => "One question waits for a decision.".into(),
-        n => format!("{n} questions wait for a decision."),
+        0 => "There are no open requests.".into(),
+        1 => "One request is waiting for a decision.".into(),
+        n => format!("{n} requests are waiting for a decision."),
     },
-    at_work: |names| format!("Sub-agents at work: {names}."),
+    at_work: |names| format!("Running sub-agents: {names}."),
     models: |now, all| {
-        format!("This conversation uses `{now}`. There are: {all}. `/model NAME` switches.")
+        format!("This conversation uses `{now}`. Available models: {all}. `/model NAME` switches.")
     },
     model_now: |name| format!("From now on this conversation uses `{name}`."),
-    no_such_model: |name, all| format!("There is no model {name}. There are: {all}."),
-    may_not: |role| format!("For that you need the role `{role}`. /whoami shows yours."),
+    no_such_model: |name, all| format!("There is no model {name}. Available models: {all}."),
+    may_not: |role| format!("You need the role `{role}` or higher for that. /whoami shows yours."),
     reference: |reason, reference| format!("{reason}\n\nReference: `{reference}`"),
     no_answer: "The language model gave an empty answer. Please ask again.",
-    model_unavailable: "I could not reach the language model, after several tries. Please write \
-        again in a while.",
-    model_refused: "The language model refuses my requests. The operator finds the reason in the \
-        log.",
-    broken: "Something went wrong on my side, and I could not finish.",
+    model_unavailable: "I couldn't reach the language model after several attempts. Please try again later.",
+    model_refused: "The language model rejects my requests. The operator can find the reason in the log.",
+    broken: "Something went wrong on my side, and I couldn't finish.",
     out_of_steps: |steps| {
         format!(
-            "I stopped after {steps} steps, the most that one task may take. Say \u{201c}go \
-             on\u{201d} to continue."
+            "I stopped after {steps} steps, the limit for one task. Say \u{201c}go on\u{201d} to \
+                continue."
         )
     },
     out_of_tokens: |tokens| {
         format!(
-            "I stopped: this task has used up its budget of {tokens} tokens. Say \u{201c}go \
-             on\u{201d} to continue."
+            "I stopped because this task has used its budget of {tokens} tokens. Say \u{201c}go \
+                on\u{201d} to continue."
         )
     },
     out_of_minutes: |minutes| {
         format!(
-            "I stopped: this task took longer than {minutes} minutes. Say \u{201c}go on\u{201d} \
-             to continue."
+            "I stopped because this task took longer than {minutes} minutes. Say \u{201c}go \
+                on\u{201d} to continue."
         )
     },
-    perhaps_twice: "This may stand here already: the platform did not say whether it had arrived.",
-    whole_answer: "The answer is long. All of it is in this file.",
+    perhaps_twice: "This may be a duplicate: the platform did not confirm the first attempt.",
+    whole_answer: "This is a long answer. The full text is in this file.",
     file_missing: |name| {
-        format!("The file {name} cannot be sent: its stored bytes are gone or damaged.")
+        format!("The file {name} can't be sent: its stored contents are missing or damaged.")
     },
     file_gone: |name| {
-        format!("I could not fetch the file {name} from the platform. Please send it again.")
+        format!("I couldn't download the file {name} from the platform. Please send it again.")
     },
-    file_too_large: |name, most| {
-        format!("The file {name} is too large for me: I take at most {most}.")
-    },
+    file_too_large: |name, most| format!("The file {name} is too large. The limit is {most}."),
     linking: linking::ENGLISH,
     lasting: Lasting {
         votes: |so_far, needed, names| format!("{so_far} of {needed}: {names}"),
         from_elsewhere: |name, channel| format!("{name}, on {channel}"),
-        whose_person: "for what the person who asked wants, in every chat",
-        whose_conversation: "for everybody in this conversation",
-        whose_bot: "for everybody, in every chat",
+        whose_person: "for requests by the same person, in all chats",
+        whose_conversation: "for everyone in this conversation",
+        whose_bot: "for everyone, in all chats",
         proposal: |[tool, covered, whose, until, uses]| {
             format!(
-                "**Always** would allow, without asking again:\n\n- {tool}: {covered}\n- {whose}\n\
-                 - until {until}, {uses}\n\nGive this leave?"
+                "**Always** would allow, without asking again:\n\n- {tool}: {covered}\n- \
+                    {whose}\n- until {until}, {uses}\n\nGrant this permission?"
             )
         },
         type_yes: |code| {
             format!(
-                "Type `/always {code} yes`, and behind it what is to differ: `conversation`, `7d`, \
-                 `5x`."
+                "Type `/always {code} yes`, followed by any changes: `conversation`, `7d`, `5x`."
             )
         },
-        everything: "whatever its arguments are",
+        everything: "with any arguments",
         below: |folder| format!("only paths below {folder}"),
         exactly: |text| format!("only {text}"),
         origin: |origin| format!("only addresses of {origin}"),
         command: |words| format!("only {words}, with no other options"),
         uses: |left| match left {
-            None => "as often as wanted".into(),
+            None => "unlimited uses".into(),
             Some(1) => "once".into(),
             Some(n) => format!("{n} times"),
         },
-        give: "Give",
+        give: "Grant",
         back: "Back",
         revoke: "Revoke",
         from_now_on: |covered, until| {
-            format!("From now on without asking: {covered}, until {until}.")
+            format!("Allowed without asking from now on: {covered}, until {until}.")
         },
-        revoked_by: |by| format!("Leave for later calls was revoked by {by}."),
-        nothing: "Nothing is allowed for longer.",
+        revoked_by: |by| format!("The permission for later calls was revoked by {by}."),
+        nothing: "There are no standing permissions.",
         list: "Allowed without asking:",
         for_person: |person| format!("for {person}"),
         in_conversation: "in one conversation",
-        for_everybody: "for everybody",
-        line: |[whose, until, uses, by]| format!("{whose}, until {until}, {uses}, given by {by}"),
-        proposed: "Read what it would allow, then give it or go back.",
+        for_everybody: "for everyone",
+        line: |[whose, until, uses, by]| format!("{whose}, until {until}, {uses}, granted by {by}"),
+        proposed: "Check what this would allow, then grant it or go back.",
         not_given: "Nothing was decided.",
         not_offered: "This can only be allowed once, or denied.",
-        revoked: "Revoked: I ask again from now on.",
-        no_such_grant: "This leave does not hold any more.",
-        not_your_grant: "You may not revoke this leave.",
-        grants_usage: "`/grants revoke 1a2b3c4d` takes one back, by its code.",
-        not_for_others: "Leave for everybody here is for somebody to give who may decide for everybody here. Leave it out, and it holds for the person who asked.",
-        owner_only: "Only the owner of this bot may do that.",
-        moved_here: "I cannot show this question where it was asked any more, so I ask you here.",
-        all_halted: "All tools are halted. Nothing can be allowed until the owner lifts that.",
-        lifted: "Lifted: tools run again.",
-        not_halted: "Nothing was halted.",
-        panic_usage: "`/panic` halts all tools and denies all open questions; `/panic off` lifts it.",
+        revoked: "Revoked. I'll ask again from now on.",
+        no_such_grant: "This permission has expired or was revoked.",
+        not_your_grant: "You can't revoke this permission.",
+        grants_usage: "`/grants revoke 1a2b3c4d` revokes a permission by its code.",
+        not_for_others: "Only someone who can approve for everyone here can grant this to \
+            everyone. Drop that option to grant it to the requester only.",
+        owner_only: "Only the owner of this bot can do that.",
+        moved_here: "I can no longer show this request where it was made, so I'm asking you here.",
+        all_halted: "All tools are halted. Nothing can be allowed until the owner lifts the halt.",
+        lifted: "Halt lifted: tools can run again.",
+        not_halted: "Tools were not halted.",
+        panic_usage: "`/panic` halts all tools and denies all open requests; `/panic off` lifts the halt.",
         halted: |denied| {
             format!(
-                "All tools are halted, on every node. Questions denied: {denied}. /panic off lifts \
-                 it."
+                "All tools are halted, on every node. Requests denied: {denied}. /panic off lifts \
+                    the halt."
             )
         },
     },
     why: Why {
-        rule_asks: |rule| format!("The rule \u{201c}{rule}\u{201d} asks"),
+        rule_asks: |rule| format!("The rule \u{201c}{rule}\u{201d} requires approval"),
         rule_unclear: |rule, why| {
             format!("The rule \u{201c}{rule}\u{201d} cannot be evaluated: {why}")
         },
-        unclear: |why| format!("No rule can judge it: {why}"),
+        unclear: |why| format!("No rule can be applied: {why}"),
         doubt: |why| match why {
-            Doubt::NotThere => "what it looks at is not there, or not known before",
-            Doubt::NoCommand => "there is no command to read",
-            Doubt::NoShell => "it is no shell command that can be read",
-            Doubt::TooMany => "it holds too many commands",
-            Doubt::TooDeep => "it is too long or too deep",
-            Doubt::OtherShells => "not every shell reads it the same way",
-            Doubt::PipedGroup => "something is piped into a group of commands",
-            Doubt::Word => "it holds a word that cannot be read",
-            Doubt::Braces => "it holds braces that are not followed",
-            Doubt::Variable => "it holds a variable that is not followed",
-            Doubt::Program => "which program it starts is not known before",
-            Doubt::Script => "it runs a script that is not known before",
+            Doubt::NotThere => "what it checks is missing or not known in advance",
+            Doubt::NoCommand => "there is no command",
+            Doubt::NoShell => "it is not a valid shell command",
+            Doubt::TooMany => "it contains too many commands",
+            Doubt::TooDeep => "it is too long or too deeply nested",
+            Doubt::OtherShells => "shells interpret it differently",
+            Doubt::PipedGroup => "input is piped into a group of commands",
+            Doubt::Word => "it contains a word that cannot be parsed",
+            Doubt::Braces => "it contains brace expansions that cannot be evaluated",
+            Doubt::Variable => "it contains a variable that cannot be evaluated",
+            Doubt::Program => "the program that it starts is not known in advance",
+            Doubt::Script => "it runs a script that is not known in advance",
             Doubt::Starts => "it uses a program in a way that can start other programs",
         },
         no_rule: "No rule allows it",
         full_stop: ".",
-        outside: |tool| format!("{tool} acts on the outside."),
+        outside: |tool| format!("{tool} affects systems outside this chat."),
         read_others: |sources| {
             format!(
-                "This conversation has read what others wrote: {sources}. It may have been told to \
-                 do this."
+                "This conversation contains untrusted content ({sources}), which may have prompted \
+                    this request."
             )
         },
         and_more: |more| format!(" and {more} more"),
-        always_asks: |tool| format!("{tool} asks every time."),
-        changes: |tool| format!("{tool} changes something, and no rule allows it."),
+        always_asks: |tool| format!("{tool} requires approval every time."),
+        changes: |tool| format!("{tool} makes changes, and no rule allows it."),
         severity_high: "\u{1f534} Severity: high.",
         severity_critical: "\u{1f534} Severity: critical.",
-        outcome_unknown: "It was interrupted, and whether it took effect is not known.",
+        outcome_unknown: "It was interrupted, and it is not known whether it took effect.",
     },
     was_due: |when| format!("This was due at {when}."),
     circles: |tool| {
         format!(
-            "I stopped: I was going in circles with {tool}, which gave the same result every time. \
-             Tell me how to go on."
+            "I stopped because {tool} kept giving the same result. Please tell me how to continue."
         )
     },
     day_used_up: |whose, what, wait| {
         let whose = match whose {
-            Whose::Person => "you",
-            Whose::Conversation => "this conversation",
-            Whose::All => "everybody together",
+            Whose::Person => "You've",
+            Whose::Conversation => "This conversation has",
+            Whose::All => "All users together have",
         };
         let what = match what {
-            UsedUp::Messages => "messages",
-            UsedUp::Tokens => "tokens",
-            UsedUp::Money => "money",
+            UsedUp::Messages => "message",
+            UsedUp::Tokens => "token",
+            UsedUp::Money => "spending",
         };
         format!(
-            "I cannot go on today: the {what} that {whose} may use in a day are used up. It goes \
-             on in {wait} (at midnight UTC), or when the operator raises the limit."
+            "{whose} reached today's {what} limit. It resets in {wait} (00:00 UTC), or the \
+                operator can raise it."
         )
     },
     too_fast: |seconds| {
         format!(
-            "That was too fast for me: I have not read your last message. Write again in {seconds} \
-             s."
+            "You're sending messages too quickly, so I ignored your last one. Try again in \
+                {seconds} s."
         )
     },
     asking: super::elicitation::ENGLISH,

@@ -12,7 +12,7 @@ pub(super) const WORDS: Messages = Messages {
         format!("{name}: los primeros {shown} de {length} caracteres, SHA-256 `{digest}…`")
     },
     asked_for: |by, until, code| {
-        format!("Solicitado por {by}. Abierta hasta {until}, código `{code}`.")
+        format!("Solicitado por {by}. Abierta hasta el {until}, código `{code}`.")
     },
     allow_once: "Permitir una vez",
     allow_conversation: "Permitir en esta conversación",
@@ -22,130 +22,140 @@ pub(super) const WORDS: Messages = Messages {
     again: "Repetir",
     skip: "Omitir",
     show_everything: "Mostrar todo",
-    everything_sent: "Todos los argumentos llegan enseguida en un archivo.",
+    everything_sent: "Te envío todos los argumentos en un archivo.",
     everything_sent_before: "Ese archivo ya se envió.",
-    not_all_shown: "Aquí no se muestra todo: «Mostrar todo» lo envía completo en un archivo.",
-    contacts_host: |written, host| format!("⚠️ {written} es el host {host}"),
-    and_more_hosts: |count| format!("⚠️ … y {count} hosts más que se escriben de otra forma"),
+    not_all_shown: "Aquí no se muestra todo. «Mostrar todo» envía el contenido completo en un archivo.",
+    contacts_host: |written, host| format!("⚠️ {written} se conecta a {host}"),
+    and_more_hosts: |count| format!("⚠️ … y {count} hosts más que no coinciden con lo escrito"),
     allowed_by: |by| format!("Permitido por {by}."),
     denied_by: |by| format!("Denegado por {by}."),
-    nobody_in_time: "Denegado: nadie respondió a tiempo.",
+    nobody_in_time: "Denegado: nadie decidió a tiempo.",
     withdrawn_by: |by| format!("Retirada por {by}."),
-    superseded_by: |by| format!("Sustituida: {by} cambió la petición."),
-    undeliverable: "Denegado: no se pudo mostrar a nadie que pueda decidirlo.",
-    still_open: "Esta pregunta sigue abierta.",
+    superseded_by: |by| format!("Sustituida: {by} modificó el mensaje."),
+    undeliverable: "Denegado: no se pudo mostrar a nadie que pueda decidir.",
+    still_open: "Esta solicitud sigue abierta.",
     allowed: "Permitido.",
     denied: "Denegado.",
-    expired: "Demasiado tarde: la pregunta había caducado, lo que cuenta como denegada.",
-    withdrawn: "La pregunta se retiró.",
-    superseded: "La petición cambió; esta pregunta ya no cuenta.",
+    expired: "Demasiado tarde: la solicitud ha caducado y cuenta como denegada.",
+    withdrawn: "La solicitud se retiró.",
+    superseded: "Se modificó el mensaje original, así que esta solicitud ya no es válida.",
     already_allowed: |by| format!("Ya lo permitió {by}."),
     already_denied: |by| format!("Ya lo denegó {by}."),
-    not_yours: "Solo puede decidirlo quien lo pidió.",
-    not_your_own: "Tiene que decidirlo otra persona que no sea quien lo pidió.",
-    not_for_you: "No puedes decidirlo: la norma nombra a otras personas.",
+    not_yours: "Solo la persona que lo solicitó puede permitirlo o denegarlo.",
+    not_your_own: "Debe decidirlo una persona distinta de quien lo solicitó.",
+    not_for_you: "No puedes decidirlo: la política exige la aprobación de otra persona.",
     no_such_button: "Este botón ya no es válido.",
-    nothing_pending: "Aquí no hay nada pendiente de decisión.",
-    which_one: "Hay varias preguntas abiertas. Indica una con el código que muestra, por ejemplo \
+    nothing_pending: "Aquí no hay solicitudes abiertas.",
+    which_one: "Hay varias solicitudes abiertas. Indica el código de la que quieras, por ejemplo \
         `/allow 1a2b3c4d`.",
-    waiting_for_you: "Sigo esperando una decisión sobre la pregunta de arriba. He anotado tu \
-        mensaje y lo leeré después. /stop retira la pregunta.",
-    the_bot: "el bot, que tuvo que abandonar la tarea",
+    waiting_for_you: "Sigo esperando una decisión sobre la solicitud de arriba. He guardado tu \
+        mensaje y lo leeré después. /stop retira la solicitud.",
+    the_bot: "el bot, porque la tarea falló",
     why_not: "¿Por qué no?",
-    unreadable: "Esto no se pudo leer aquí y no se ha hecho nada. Escribe un mensaje, por favor.",
-    not_shown_yet: "Te está llegando una pregunta. Léela antes de decidir.",
-    help: "Escríbeme con naturalidad. Antes de cambiar algo pregunto con botones.\n\n\
-        - /new empieza una conversación nueva\n\
-        - /stop termina lo que estoy haciendo y retira las preguntas abiertas\n\
-        - /allow, /here, /always y /deny responden a una pregunta abierta sin sus botones\n\
-        - /status dice qué estoy esperando\n\
-        - /model muestra los modelos de lenguaje y cambia a uno\n\
-        - /whoami muestra cómo te conozco",
+    unreadable: "No he podido leer esto, así que no he hecho nada. Envía un mensaje en su lugar.",
+    not_shown_yet: "Te estoy enviando una solicitud. Léela antes de decidir.",
+    help: "Escríbeme sin más. Antes de cambiar algo, te pido permiso.\n\n- /new empieza una \
+        conversación nueva\n- /stop detiene lo que estoy haciendo y retira las solicitudes \
+        abiertas\n- /allow, /here, /always y /deny deciden una solicitud abierta sin usar los \
+        botones\n- /status muestra qué estoy esperando\n- /model muestra los modelos de lenguaje \
+        y permite cambiar de modelo\n- /whoami muestra quién eres para mí",
     menu: [
         "Empezar una conversación nueva",
-        "Terminar lo que hago y retirar preguntas abiertas",
-        "Qué estoy esperando",
+        "Detener lo que hago y retirar las solicitudes abiertas",
+        "Mostrar qué estoy esperando",
         "Mostrar o cambiar el modelo de lenguaje",
-        "Lo que has permitido para siempre y cómo retirarlo",
-        "Cómo te conozco",
-        "Qué puedo hacer",
+        "Ver o revocar permisos",
+        "Mostrar quién eres para mí",
+        "Mostrar qué puedo hacer",
         "Detener todas las herramientas en todas partes (propietario)",
     ],
-    stopped: "Terminado.",
-    fresh: "Una conversación nueva. He olvidado lo que se dijo antes.",
-    paired: "¡Te doy la bienvenida! Ya puedes hablar conmigo. /help explica cómo.",
-    paired_owner: "¡Te doy la bienvenida! Eres la primera persona aquí, así que soy tuyo. /help \
-        explica cómo hablar conmigo.",
-    wrong_code: "Ese código no es válido. Pide uno nuevo a quien opera el bot.",
-    locked: "Demasiados códigos erróneos. Inténtalo de nuevo en 15 minutos.",
+    stopped: "Detenido.",
+    fresh: "Conversación nueva. He olvidado todo lo anterior.",
+    paired: "¡Hola! Ya puedes hablar conmigo. /help explica cómo.",
+    paired_owner: "¡Hola! Eres la primera persona aquí, así que tienes el rol de propietario. \
+        /help explica cómo hablar conmigo.",
+    wrong_code: "Ese código no es válido. Pide uno nuevo a la persona que gestiona el bot.",
+    locked: "Demasiados códigos incorrectos. Inténtalo de nuevo en 15 minutos.",
     stranger: |id| {
         format!(
-            "Todavía no te conozco. Pide un código a quien opera el bot y envíamelo, o haz que \
-             añadan tu identificador `{id}` a `allow`."
+            "Todavía no te conozco. Pide un código de vinculación a la persona que gestiona el bot \
+                y envíamelo, o pídele que añada tu identificador `{id}` a `allow`."
         )
     },
     unsupported: |content| {
-        format!("Todavía no puedo recibir esto ({content}). Escríbelo como texto.")
+        format!("Todavía no puedo leer este tipo de mensaje ({content}). Envíalo como texto.")
     },
     whoami: |name, id, channel, role| format!("Eres {name} (`{id}`) en `{channel}`, {role}."),
     open_questions: |open| match open {
-        0 => "No hay ninguna pregunta abierta.".into(),
-        1 => "Una pregunta espera una decisión.".into(),
-        n => format!("{n} preguntas esperan una decisión."),
+        0 => "No hay solicitudes abiertas.".into(),
+        1 => "Hay una solicitud pendiente de decisión.".into(),
+        n => format!("Hay {n} solicitudes pendientes de decisión."),
     },
-    at_work: |names| format!("Subagentes trabajando: {names}."),
+    at_work: |names| format!("Subagentes en ejecución: {names}."),
     models: |now, all| {
-        format!("Esta conversación usa `{now}`. Hay: {all}. `/model NOMBRE` cambia.")
+        format!(
+            "Esta conversación usa `{now}`. Modelos disponibles: {all}. Usa `/model NOMBRE` \
+            para cambiar."
+        )
     },
     model_now: |name| format!("A partir de ahora esta conversación usa `{name}`."),
-    no_such_model: |name, all| format!("No existe el modelo {name}. Hay: {all}."),
-    may_not: |role| format!("Para eso necesitas el rol `{role}`. /whoami muestra el tuyo."),
+    no_such_model: |name, all| format!("No existe el modelo {name}. Modelos disponibles: {all}."),
+    may_not: |role| {
+        format!("Para eso necesitas el rol `{role}` o uno superior. /whoami muestra el tuyo.")
+    },
     reference: |reason, reference| format!("{reason}\n\nReferencia: `{reference}`"),
     no_answer: "El modelo de lenguaje dio una respuesta vacía. Pregunta otra vez.",
-    model_unavailable: "No pude contactar con el modelo de lenguaje tras varios intentos. Escribe \
-        de nuevo dentro de un rato.",
-    model_refused: "El modelo de lenguaje rechaza mis peticiones. El motivo está en el registro.",
-    broken: "Algo falló por mi parte y no pude terminar.",
+    model_unavailable: "No he podido contactar con el modelo de lenguaje tras varios intentos. \
+        Inténtalo más tarde.",
+    model_refused: "El modelo de lenguaje rechaza mis peticiones. La persona que gestiona el bot \
+        puede ver el motivo en el registro.",
+    broken: "Algo ha fallado por mi parte y no he podido terminar.",
     out_of_steps: |steps| {
         format!(
-            "Me detuve tras {steps} pasos, el máximo para una tarea. Di «sigue» para continuar."
+            "Me he detenido tras {steps} pasos, el límite para una tarea. Escribe «sigue» para \
+                continuar."
         )
     },
     out_of_tokens: |tokens| {
         format!(
-            "Me detuve: esta tarea agotó su presupuesto de {tokens} tokens. Di «sigue» para \
-             continuar."
+            "Me he detenido porque esta tarea ha agotado su presupuesto de {tokens} tokens. \
+                Escribe «sigue» para continuar."
         )
     },
     out_of_minutes: |minutes| {
-        format!("Me detuve: esta tarea duró más de {minutes} minutos. Di «sigue» para continuar.")
+        format!(
+            "Me he detenido porque esta tarea ha durado más de {minutes} minutos. Escribe \
+            «sigue» para continuar."
+        )
     },
-    perhaps_twice: "Puede que esto ya esté aquí: la plataforma no confirmó que hubiera llegado.",
-    whole_answer: "La respuesta es larga. Está completa en este archivo.",
+    perhaps_twice: "Puede que esto esté duplicado: la plataforma no confirmó el primer intento.",
+    whole_answer: "La respuesta es larga. El texto completo está en este archivo.",
     file_missing: |name| {
         format!("No se puede enviar el archivo {name}: su contenido falta o está dañado.")
     },
-    file_gone: |name| format!("No pude obtener el archivo {name}. Envíalo otra vez."),
+    file_gone: |name| {
+        format!("No he podido descargar el archivo {name} de la plataforma. Envíalo otra vez.")
+    },
     file_too_large: |name, most| {
-        format!("El archivo {name} es demasiado grande: acepto como máximo {most}.")
+        format!("El archivo {name} es demasiado grande. El límite es {most}.")
     },
     linking: linking::SPANISH,
     lasting: Lasting {
         votes: |so_far, needed, names| format!("{so_far} de {needed}: {names}"),
         from_elsewhere: |name, channel| format!("{name}, en {channel}"),
-        whose_person: "para lo que quiera la persona que lo pidió, en todos los chats",
+        whose_person: "para las solicitudes de la misma persona, en todos los chats",
         whose_conversation: "para todos en esta conversación",
         whose_bot: "para todos, en todos los chats",
         proposal: |[tool, covered, whose, until, uses]| {
             format!(
-                "**Siempre** permitiría, sin preguntar otra vez:\n\n- {tool}: {covered}\n- {whose}\n\
-                 - hasta {until}, {uses}\n\n¿Dar este permiso?"
+                "**Siempre** permitiría, sin preguntar otra vez:\n\n- {tool}: {covered}\n- \
+                    {whose}\n- hasta el {until}, {uses}\n\n¿Conceder este permiso?"
             )
         },
         type_yes: |code| {
             format!(
-                "Escribe `/always {code} yes` y detrás lo que deba ser distinto: `conversation`, \
-                 `7d`, `5x`."
+                "Escribe `/always {code} yes` seguido de los cambios que quieras: `conversation`, \
+                    `7d`, `5x`."
             )
         },
         everything: "con cualquier argumento",
@@ -154,86 +164,89 @@ pub(super) const WORDS: Messages = Messages {
         origin: |origin| format!("solo direcciones de {origin}"),
         command: |words| format!("solo {words}, sin otras opciones"),
         uses: |left| match left {
-            None => "tantas veces como se quiera".into(),
+            None => "sin límite de usos".into(),
             Some(1) => "una vez".into(),
             Some(n) => format!("{n} veces"),
         },
-        give: "Dar",
+        give: "Conceder",
         back: "Volver",
         revoke: "Revocar",
         from_now_on: |covered, until| {
-            format!("Desde ahora sin preguntar: {covered}, hasta {until}.")
+            format!("Permitido desde ahora sin preguntar: {covered}, hasta el {until}.")
         },
         revoked_by: |by| format!("{by} revocó el permiso para llamadas posteriores."),
-        nothing: "No hay nada permitido de forma duradera.",
+        nothing: "No hay permisos permanentes.",
         list: "Permitido sin preguntar:",
         for_person: |person| format!("para {person}"),
         in_conversation: "en una conversación",
         for_everybody: "para todos",
-        line: |[whose, until, uses, by]| format!("{whose}, hasta {until}, {uses}, dado por {by}"),
-        proposed: "Lee lo que permitiría; luego dalo o vuelve.",
+        line: |[whose, until, uses, by]| {
+            format!("{whose}, hasta el {until}, {uses}, concedido por {by}")
+        },
+        proposed: "Revisa lo que permitiría y, después, concédelo o vuelve atrás.",
         not_given: "No se ha decidido nada.",
         not_offered: "Esto solo se puede permitir una vez o denegar.",
-        revoked: "Revocado: desde ahora vuelvo a preguntar.",
-        no_such_grant: "Este permiso ya no es válido.",
+        revoked: "Revocado. A partir de ahora volveré a preguntar.",
+        no_such_grant: "Este permiso ha caducado o se revocó.",
         not_your_grant: "No puedes revocar este permiso.",
-        grants_usage: "`/grants revoke 1a2b3c4d` retira uno por su código.",
-        not_for_others: "Solo puede permitirlo para todos aquí quien pueda decidir por todos. Sin eso, vale para la persona que lo pidió.",
+        grants_usage: "`/grants revoke 1a2b3c4d` revoca un permiso por su código.",
+        not_for_others: "Solo quien pueda decidir por todos aquí puede concederlo a todos. Omite \
+            esa opción para concederlo solo a quien lo solicitó.",
         owner_only: "Solo puede hacerlo el propietario de este bot.",
-        moved_here: "Ya no puedo mostrar esta pregunta donde se hizo, así que te la hago aquí.",
-        all_halted: "Todas las herramientas están detenidas. No se puede permitir nada hasta que el \
-            propietario lo levante.",
-        lifted: "Levantado: las herramientas vuelven a funcionar.",
-        not_halted: "No había nada detenido.",
-        panic_usage: "`/panic` detiene todas las herramientas y deniega todas las preguntas abiertas; \
-            `/panic off` lo levanta.",
+        moved_here: "Ya no puedo mostrar esta solicitud en su lugar original, así que te pregunto aquí.",
+        all_halted: "Todas las herramientas están detenidas. No se puede permitir nada hasta que \
+            el propietario las reactive.",
+        lifted: "Reactivadas: las herramientas vuelven a funcionar.",
+        not_halted: "Las herramientas no estaban detenidas.",
+        panic_usage: "`/panic` detiene todas las herramientas y deniega todas las solicitudes \
+            abiertas; `/panic off` las reactiva.",
         halted: |denied| {
             format!(
-                "Todas las herramientas están detenidas, en todos los nodos. Preguntas denegadas: \
-                 {denied}. /panic off lo levanta."
+                "Todas las herramientas están detenidas en todos los nodos. Solicitudes denegadas: \
+                    {denied}. /panic off las reactiva."
             )
         },
     },
     why: Why {
-        rule_asks: |rule| format!("La regla «{rule}» pregunta"),
+        rule_asks: |rule| format!("La regla «{rule}» exige aprobación"),
         rule_unclear: |rule, why| format!("La regla «{rule}» no se puede evaluar: {why}"),
-        unclear: |why| format!("Ninguna regla puede juzgarlo: {why}"),
+        unclear: |why| format!("No se puede aplicar ninguna regla: {why}"),
         doubt: |why| match why {
-            Doubt::NotThere => "lo que mira no está o no se conoce de antemano",
-            Doubt::NoCommand => "no hay ningún comando que leer",
-            Doubt::NoShell => "no es un comando de shell que se pueda leer",
+            Doubt::NotThere => "lo que comprueba falta o no se conoce de antemano",
+            Doubt::NoCommand => "no hay ningún comando",
+            Doubt::NoShell => "no es un comando de shell válido",
             Doubt::TooMany => "contiene demasiados comandos",
             Doubt::TooDeep => "es demasiado largo o está demasiado anidado",
-            Doubt::OtherShells => "no todas las shells lo leen igual",
-            Doubt::PipedGroup => "algo se canaliza hacia un grupo de comandos",
-            Doubt::Word => "contiene una palabra que no se puede leer",
-            Doubt::Braces => "contiene llaves que no se siguen",
-            Doubt::Variable => "contiene una variable que no se sigue",
+            Doubt::OtherShells => "las shells lo interpretan de forma distinta",
+            Doubt::PipedGroup => "se canalizan datos hacia un grupo de comandos",
+            Doubt::Word => "contiene una palabra que no se puede analizar",
+            Doubt::Braces => "contiene llaves que no se pueden evaluar",
+            Doubt::Variable => "contiene una variable que no se puede evaluar",
             Doubt::Program => "no se sabe de antemano qué programa inicia",
             Doubt::Script => "ejecuta un script que no se conoce de antemano",
             Doubt::Starts => "usa un programa de una forma que puede iniciar otros programas",
         },
         no_rule: "Ninguna regla lo permite",
         full_stop: ".",
-        outside: |tool| format!("{tool} actúa hacia fuera."),
+        outside: |tool| format!("{tool} afecta a sistemas fuera de este chat."),
         read_others: |sources| {
             format!(
-                "Esta conversación ha leído lo que otros escribieron: {sources}. Puede que le hayan \
-                 dicho que haga esto."
+                "Esta conversación contiene contenido no fiable ({sources}) que puede haber \
+                    provocado esta solicitud."
             )
         },
         and_more: |more| format!(" y {more} más"),
-        always_asks: |tool| format!("{tool} pregunta siempre."),
-        changes: |tool| format!("{tool} cambia algo y ninguna regla lo permite."),
+        always_asks: |tool| format!("{tool} requiere aprobación cada vez."),
+        changes: |tool| format!("{tool} realiza cambios y ninguna regla lo permite."),
         severity_high: "\u{1f534} Gravedad: alta.",
         severity_critical: "\u{1f534} Gravedad: crítica.",
-        outcome_unknown: "Se interrumpió y no se sabe si tuvo efecto.",
+        outcome_unknown: "Se interrumpió y no se sabe si llegó a tener efecto.",
     },
-    was_due: |when| format!("Esto tocaba a las {when}."),
+    was_due: |when| format!("Esto estaba previsto para las {when}."),
     circles: |tool| {
         format!(
-            "Me detuve: estaba dando vueltas con {tool}, que daba siempre el mismo resultado. Dime \
-             cómo seguir."
+            "Me he detenido porque {tool} daba siempre el mismo resultado. Dime cómo quieres \
+                continuar."
         )
     },
     day_used_up: |whose, what, wait| {
@@ -245,17 +258,17 @@ pub(super) const WORDS: Messages = Messages {
         let what = match what {
             UsedUp::Messages => "mensajes",
             UsedUp::Tokens => "tokens",
-            UsedUp::Money => "dinero",
+            UsedUp::Money => "gasto",
         };
         format!(
-            "Hoy no puedo seguir: se agotó el límite diario de {what} {whose}. Sigo dentro de \
-             {wait} (a medianoche UTC) o cuando se amplíe el límite."
+            "Se ha alcanzado el límite de {what} de hoy {whose}. Se restablece en {wait} (00:00 \
+                UTC), o puede ampliarlo la persona que gestiona el bot."
         )
     },
     too_fast: |seconds| {
         format!(
-            "Demasiado rápido para mí: no he leído tu último mensaje. Escribe otra vez dentro de \
-             {seconds} s."
+            "Estás enviando mensajes demasiado rápido, así que he ignorado el último. Inténtalo de \
+                nuevo en {seconds} s."
         )
     },
     asking: super::elicitation::SPANISH,

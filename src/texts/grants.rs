@@ -1,4 +1,4 @@
-//! What people read about votes, leave for longer and the halt.
+//! The texts of votes, grants and the halt.
 
 use channels::{Choice, text};
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{Fmt1, Fmt2, Messages, button, plain};
 use crate::journal::grant::{Covers, Grant, Scope};
 
-/// Inside of a code span, which no backtick and no line end leaves.
+/// A code span that cannot be ended by its contents.
 fn code(foreign: &str) -> String {
     format!("`{}`", text::reveal(foreign).replace('`', "\u{2019}").replace('\n', " "))
 }
@@ -16,16 +16,16 @@ fn short(name: &str) -> String {
 }
 
 pub struct Lasting {
-    /// How many have said yes, of how many, their names.
+    /// The number of votes, the number required, the names.
     pub votes: fn(usize, usize, &str) -> String,
     /// Name, channel.
     pub from_elsewhere: Fmt2,
     pub whose_person: &'static str,
     pub whose_conversation: &'static str,
     pub whose_bot: &'static str,
-    /// Tool, what is covered, whose, until when, how often.
+    /// Tool, subject, whom it is for, expiry, number of uses.
     pub proposal: fn([&str; 5]) -> String,
-    /// The question's code.
+    /// The code of the approval.
     pub type_yes: Fmt1,
     pub everything: &'static str,
     pub below: Fmt1,
@@ -36,7 +36,7 @@ pub struct Lasting {
     pub give: &'static str,
     pub back: &'static str,
     pub revoke: &'static str,
-    /// What is covered, until when.
+    /// What is covered, expiry.
     pub from_now_on: Fmt2,
     pub revoked_by: Fmt1,
     pub nothing: &'static str,
@@ -44,7 +44,7 @@ pub struct Lasting {
     pub for_person: Fmt1,
     pub in_conversation: &'static str,
     pub for_everybody: &'static str,
-    /// Whose, until when, how often, by whom.
+    /// Whom it is for, expiry, number of uses, who gave it.
     pub line: fn([&str; 4]) -> String,
     pub proposed: &'static str,
     pub not_given: &'static str,
@@ -60,7 +60,7 @@ pub struct Lasting {
     pub lifted: &'static str,
     pub not_halted: &'static str,
     pub panic_usage: &'static str,
-    /// How many questions were denied.
+    /// The number of denied approvals.
     pub halted: fn(usize) -> String,
 }
 
@@ -68,11 +68,11 @@ impl Messages {
     pub fn votes(&self, names: &[String], needed: usize) -> String {
         let shown: Vec<_> = names.iter().map(|name| plain(&short(name))).collect();
         let told = (self.lasting.votes)(names.len(), needed, &shown.join(", "));
-        // Without a name, no colon stands in front of one.
+        // Without names, there must be no colon.
         told.trim_end_matches([' ', ':', '\u{ff1a}']).to_owned()
     }
 
-    /// What a lasting leave would cover, in lines.
+    /// Describes the proposed grant.
     pub fn proposal(&self, grant: &Grant) -> String {
         let words = &self.lasting;
         let whose = match grant.scope {
@@ -84,7 +84,7 @@ impl Messages {
         (words.proposal)([&tool, &covered, whose, &until(grant), &(words.uses)(grant.uses_left)])
     }
 
-    /// The same where there are no buttons.
+    /// The same for platforms without buttons.
     pub fn proposal_typed(&self, grant: &Grant, question: &str) -> String {
         format!("{} {}", self.proposal(grant), (self.lasting.type_yes)(question))
     }
@@ -107,7 +107,7 @@ impl Messages {
         format!("{settled} {}", (self.lasting.revoked_by)(&plain(by)))
     }
 
-    /// `end` gives the code by which a grant is named.
+    /// `end` returns the code that identifies a grant.
     pub fn grants(&self, grants: &[Grant], end: impl Fn(&str) -> &str) -> String {
         let words = &self.lasting;
         if grants.is_empty() {
@@ -153,16 +153,16 @@ pub fn all_of(names: &[String]) -> String {
     names.join(", ")
 }
 
-/// The model reads it.
+/// Read by the model.
 pub const HALTED_CALL: &str =
     "Denied: the owner has halted all tools. Do not try again; tell the person.";
-/// To whom it may concern; the model reads it too.
+/// Read by people and the model.
 pub const HALTED_BY_OWNER: &str = "all tools are halted";
 
 pub fn too_many_questions(per_hour: usize) -> String {
     format!(
-        "Denied: people were asked {per_hour} questions here within an hour, the most there may \
-         be. Tell the person, and go on when they say so."
+        "Denied: the limit of {per_hour} approval requests per hour for this conversation is \
+            reached. Tell the person, and continue when they say so."
     )
 }
 
@@ -178,11 +178,11 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// What somebody writes who wants a question to read like another one.
+    /// Text that tries to make an approval look like another one.
     fn hostile() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             "[ -~\n]{0,20}",
-            Just("```\n\nAsked for by Ann. Open until tomorrow, code `00000000`.".to_owned()),
+            Just("```\n\nRequested by Ann. Open until tomorrow, code `00000000`.".to_owned()),
             Just("\u{202e}\u{200b}\u{2066}\u{feff}\u{7}".to_owned()),
             Just("[link](https://evil.example) <@123> @everyone ![x](y)".to_owned()),
             Just("**bold** _it_ ~~no~~ ||spoiler|| `code` # head\n> quote\n- item".to_owned()),
@@ -199,11 +199,11 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands in a call, its question has one title, one last line, no link and no
-        /// character that cannot be seen; and all of the text is there.
+        /// Whatever a call contains, its approval has one title, one last line, no link and no
+        /// invisible character, and the text is complete.
         /// Proves A8, S18.
         #[test]
-        fn a_hostile_call_does_not_change_its_question(
+        fn a_hostile_call_does_not_change_its_approval(
             [name, value, other, reason] in [hostile(), hostile(), hostile(), hostile()],
         ) {
             let arguments = json!({ name: value, "path": other });
@@ -230,10 +230,10 @@ mod tests {
             prop_assert_eq!(bold.count(), 1);
         }
 
-        /// Nor does it change the leave that it proposes.
+        /// The subject of a grant cannot change how the proposal reads.
         /// Proves S18.
         #[test]
-        fn a_hostile_subject_does_not_change_its_leave(subject in hostile()) {
+        fn a_hostile_subject_does_not_change_its_grant(subject in hostile()) {
             let grant = Grant {
                 id: GrantId::new(),
                 tool: "delete".into(),
@@ -246,7 +246,7 @@ mod tests {
             };
             let shown = text::format(&Language::English.words().proposal(&grant));
             prop_assert!(!unseen(&shown.text), "{}", shown.text);
-            let end = "• until 1970-01-01, as often as wanted\n\nGive this leave?";
+            let end = "• until 1970-01-01, unlimited uses\n\nGrant this permission?";
             prop_assert!(shown.text.ends_with(end), "{}", shown.text);
             prop_assert!(shown.spans.len() <= 2, "{:?}", shown.spans);
         }

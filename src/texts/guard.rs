@@ -1,14 +1,14 @@
-//! Why a person is asked: plain text, which the question escapes.
+//! Why an approval is required: plain text, which the approval escapes.
 
 use channels::text;
 use std::fmt::Write as _;
 
 use super::{Fmt1, Fmt2, Messages};
 
-/// Why a call cannot be judged by rules.
+/// Why rules cannot be applied to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
-    /// What a rule looks at is not there, or is made only when it runs.
+    /// What the rule checks is missing, or is determined only at run time.
     NotThere,
     NoCommand,
     NoShell,
@@ -22,7 +22,7 @@ pub enum Doubt {
     Variable,
     Program,
     Script,
-    /// An option or a language of a program's own can start others.
+    /// An option or a built-in language of a program can start other programs.
     Starts,
 }
 
@@ -61,13 +61,14 @@ pub struct Why {
     pub severity_critical: &'static str,
 }
 
-/// Where words come from that somebody has forwarded, quoted or answered.
+/// The source of forwarded or quoted text.
 pub fn words_of(who: &str) -> String {
     format!("a message of {who}")
 }
 
 impl Messages {
-    /// What the rules say: which of them asks, or why it could not be told, and of which program.
+    /// The result of the rules: the rule that requires approval, or why no rule could be applied,
+    /// and to which program.
     pub fn ruled(
         &self,
         rule: Option<&str>,
@@ -88,7 +89,7 @@ impl Messages {
         why + words.full_stop
     }
 
-    /// What a conversation has read that nobody here has written.
+    /// Describes the untrusted content that a conversation contains.
     pub fn tainted(&self, sources: &[String]) -> String {
         let shown = sources.iter().rev().take(5).map(|source| {
             let short: String = source.chars().take(80).collect();

@@ -1,13 +1,13 @@
-//! Finds hosts in a call's arguments that are not written as they would be contacted.
+//! Finds hosts in a call's arguments that differ from the host that would be contacted.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 use url::Url;
 
-/// The most hosts that are shown one by one.
+/// The maximum number of hosts that are listed.
 const MOST: usize = 10;
 
-/// A host as a person reads it, and as a program contacts it.
+/// A host as written, and as a program contacts it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Host {
     pub written: String,
@@ -20,8 +20,8 @@ pub struct Hosts {
     pub more: usize,
 }
 
-/// Look-alike letters come out as punycode, numbers as the addresses that they mean, and what
-/// stands before an `@` as what it is.
+/// Compares hosts after normalisation: look-alike letters become punycode, numbers become
+/// addresses, and text before an `@` is recognised as user information.
 pub fn written_differently(arguments: &Value) -> Hosts {
     let mut found = BTreeSet::new();
     collect(arguments, &mut found);

@@ -1,13 +1,13 @@
-//! What the model is told where something is used up, stopped by a hook, or carries a secret, in
-//! English; and what people are told when a day is.
+//! Texts for the model when a limit is reached, a hook stops something, or arguments contain a
+//! secret, in English; and texts for people when a daily budget is used up.
 
 use chrono::TimeDelta;
 
 use super::Messages;
 
-pub const CARRIES_SECRET: &str = "Denied: the arguments carry a secret of this gateway, which must \
-    not go anywhere. Do it without that secret, or tell the person that it cannot be done.";
-pub const HOOK_FAILED: &str = "a check that has to be passed could not be made";
+pub const CARRIES_SECRET: &str = "Denied: the arguments contain a secret of this gateway, which \
+    must not be disclosed. Do it without that secret, or tell the person that it cannot be done.";
+pub const HOOK_FAILED: &str = "a required check could not be performed";
 
 pub fn stopped_by_hook(hook: &str, why: &str) -> String {
     format!("Stopped by the hook \u{201c}{hook}\u{201d}: {why}")
@@ -26,35 +26,36 @@ pub fn repeated(tool: &str, times: usize) -> String {
 
 pub fn too_many_files(most: usize) -> String {
     format!(
-        "Not run: it names more than {most} files, so that nobody could say what was allowed. Name a \
-         folder, or fewer files."
+        "Not run: it names more than {most} files, too many to review. Name a folder, or fewer \
+            files."
     )
 }
 
 pub fn used_often_enough(tool: &str, most: u32) -> String {
     format!(
         "Tool '{tool}' has reached its maximum usage limit of {most} times and cannot be used \
-         anymore in this conversation. Go on without it; the person can start afresh with /new."
+            anymore in this conversation. Continue without it; the person can start a new \
+            conversation with /new."
     )
 }
 
 pub fn money_used_up(wait: TimeDelta) -> String {
     format!(
-        "Action budget exhausted: today's money is not enough for this call. Try again in {}. Go on \
-         without it, or say so.",
+        "Action budget exhausted: today's spending limit does not cover this call. Try again in \
+            {}. Continue without it, or tell the person.",
         in_words(wait)
     )
 }
 
 pub fn tool_time_used_up(wait: TimeDelta) -> String {
     format!(
-        "Action budget exhausted: today's time for tools is used up. Try again in {}. Go on without tools, or say \
-         so.",
+        "Action budget exhausted: today's time for tools is used up. Try again in {}. Continue \
+            without tools, or tell the person.",
         in_words(wait)
     )
 }
 
-/// A time to wait, to the next minute: never less than one.
+/// A waiting time, rounded up to the next minute.
 fn in_words(wait: TimeDelta) -> String {
     let minutes = (wait.num_seconds() + 59).div_euclid(60).max(1);
     match (minutes / 60, minutes % 60) {
@@ -64,7 +65,7 @@ fn in_words(wait: TimeDelta) -> String {
     }
 }
 
-/// Whose day it is that is used up, and what of it.
+/// Whose daily budget is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     Person,

@@ -1,8 +1,8 @@
-//! What people are told who link their accounts.
+//! The texts about linking accounts.
 
 use super::{Fmt1, Fmt2};
 
-/// The sentences about linked accounts, in one language.
+/// The texts about linked accounts, in one language.
 pub struct LinkingWords {
     /// The code.
     pub code: Fmt1,
@@ -13,7 +13,7 @@ pub struct LinkingWords {
     pub unlinked: &'static str,
     pub not_linked: &'static str,
     pub private_only: &'static str,
-    /// To somebody whose word cannot be counted before.
+    /// To a person whose vote cannot be counted before the accounts are linked.
     pub link_first: &'static str,
 }
 

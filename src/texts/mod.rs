@@ -1,15 +1,15 @@
-//! Every sentence that a person can read, in their language, and the fixed ones that the model reads.
+//! All texts for people, in their language, and the fixed texts for the model.
 //!
-//! - [`Messages`]: what there is to say; a language that leaves a sentence out does not compile
+//! - [`Messages`]: the texts; a language in which one is missing does not compile
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
-//! - [`approval`]: what a question shows
-//! - [`guard`], [`grants`]: why a person is asked; votes, leave for longer, the halt
-//! - [`elicitation`]: what a server asks of a person in the midst of a call
-//! - [`linking`]: to whoever links accounts
-//! - [`page`]: what the web chat says itself
-//! - [`oidc`]: to whoever signs in through an issuer
-//! - [`progress`]: how far a call is
-//! - [`model`], [`limits`]: to the model, in English
+//! - [`approval`]: the contents of an approval request
+//! - [`guard`], [`grants`]: why an approval is required; votes, grants and the halt
+//! - [`elicitation`]: elicitations of tool servers
+//! - [`linking`]: linking accounts
+//! - [`page`]: the web chat
+//! - [`oidc`]: signing in with an OpenID provider
+//! - [`progress`]: the progress of a call
+//! - [`model`], [`limits`]: texts for the model, in English
 
 mod approval;
 mod de;
@@ -43,10 +43,10 @@ pub use oidc::SignOn;
 pub use page::{Page, Script};
 pub use progress::progress;
 
-/// The commands that platforms offer people to type; [`Messages::menu`] says what each does.
+/// The commands that platforms offer in a menu; [`Messages::menu`] describes them.
 pub const MENU: [&str; 8] = ["new", "stop", "status", "model", "grants", "whoami", "help", "panic"];
 
-/// What people here are spoken to in.
+/// A language of the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Language {
     #[default]
@@ -59,7 +59,7 @@ pub enum Language {
 impl Language {
     pub const ALL: [Self; 4] = [Self::English, Self::Chinese, Self::German, Self::Spanish];
 
-    /// Its IETF tag.
+    /// The IETF tag of the language.
     pub fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -69,7 +69,7 @@ impl Language {
         }
     }
 
-    /// The language of an IETF tag (`de-AT`), English where we do not speak it.
+    /// The language of an IETF tag such as `de-AT`; English if it is not supported.
     pub fn of(tag: Option<&str>) -> Self {
         let main = tag.unwrap_or_default().split(['-', '_']).next().unwrap_or_default();
         match main.to_ascii_lowercase().as_str() {
@@ -94,21 +94,21 @@ type Fmt1 = fn(&str) -> String;
 type Fmt2 = fn(&str, &str) -> String;
 type Fmt3 = fn(&str, &str, &str) -> String;
 
-/// Everything there is to say to people, in one language. What the functions are given is safe to
-/// stand in Markdown already.
+/// All texts for people, in one language. The arguments of the functions are already escaped for
+/// Markdown.
 pub struct Messages {
-    // Questions.
+    // Approval requests.
     pub may_run: Fmt1,
     pub run_again: Fmt1,
-    /// Name, characters, digest.
+    /// Name, length, digest.
     pub argument_below: Fmt3,
-    /// Name, how many are shown, how many there are, digest.
+    /// Name, length shown, total length, digest.
     pub argument_cut: fn(&str, &str, &str, &str) -> String,
-    /// By whom, until when, the code to type.
+    /// Requester, deadline, code to type.
     pub asked_for: Fmt3,
     pub allow_once: &'static str,
     pub allow_conversation: &'static str,
-    /// Leave for longer, which is shown before it is given.
+    /// Proposes a grant, which is shown before it is given.
     pub allow_always: &'static str,
     pub deny: &'static str,
     pub deny_with_reason: &'static str,
@@ -117,12 +117,12 @@ pub struct Messages {
     pub show_everything: &'static str,
     pub everything_sent: &'static str,
     pub everything_sent_before: &'static str,
-    /// Under a question that does not show everything.
+    /// Shown below an approval request that omits something.
     pub not_all_shown: &'static str,
-    /// As it is written, as it is contacted.
+    /// The host as written, and as contacted.
     pub contacts_host: Fmt2,
     pub and_more_hosts: Fmt1,
-    // What becomes of them.
+    // Settled approvals.
     pub allowed_by: Fmt1,
     pub denied_by: Fmt1,
     pub nobody_in_time: &'static str,
@@ -144,11 +144,11 @@ pub struct Messages {
     pub nothing_pending: &'static str,
     pub which_one: &'static str,
     pub waiting_for_you: &'static str,
-    /// Who ends a question when a turn breaks.
+    /// The actor when an approval is withdrawn because a turn failed.
     pub the_bot: &'static str,
-    /// Above the field for a reason.
+    /// Above the input field for a reason.
     pub why_not: &'static str,
-    /// To a press or a command that cannot be read.
+    /// The reply to a button or command that is not valid.
     pub unreadable: &'static str,
     pub not_shown_yet: &'static str,
     // Commands and strangers.
@@ -166,15 +166,15 @@ pub struct Messages {
     /// Name, id, channel, role.
     pub whoami: fn(&str, &str, &str, &str) -> String,
     pub open_questions: fn(usize) -> String,
-    /// Names of sub-agents.
+    /// The names of sub-agents.
     pub at_work: Fmt1,
-    /// The one in use, all of them.
+    /// The current model, all models.
     pub models: Fmt2,
     pub model_now: Fmt1,
     pub no_such_model: Fmt2,
-    /// The role that it needs.
+    /// The required role.
     pub may_not: Fmt1,
-    // Turns that end badly.
+    // Failed turns.
     pub reference: Fmt2,
     pub no_answer: &'static str,
     pub model_unavailable: &'static str,
@@ -184,30 +184,30 @@ pub struct Messages {
     pub out_of_tokens: fn(u64) -> String,
     pub out_of_minutes: fn(i64) -> String,
     // Files.
-    /// Below what is sent again although it may have arrived.
+    /// Shown below a message that may already have been delivered.
     pub perhaps_twice: &'static str,
-    /// Below the file with a long answer.
+    /// Shown below the file with a long answer.
     pub whole_answer: &'static str,
     pub file_missing: Fmt1,
     pub file_gone: Fmt1,
-    /// Name, the most that is taken.
+    /// Name, maximum size.
     pub file_too_large: Fmt2,
-    // Votes, leave for longer, the halt; why a person is asked.
+    // Votes, grants, the halt; why an approval is required.
     pub lasting: Lasting,
     pub linking: LinkingWords,
     pub why: Why,
     pub asking: Asking,
-    /// To a reminder that comes late: when it was due.
+    /// The due time of a reminder that is late.
     pub was_due: Fmt1,
     // Limits.
     pub circles: Fmt1,
-    /// And how long to wait.
+    /// The last argument is the time until the reset.
     pub day_used_up: fn(Whose, UsedUp, &str) -> String,
     pub too_fast: fn(u64) -> String,
     pub page: Page,
 }
 
-/// Somebody else's words within ours: shown as they are, acting as nothing.
+/// Escapes text of others, so that it is shown literally and nothing in it acts as Markdown.
 fn plain(text: &str) -> String {
     text::escape(&text::reveal(text))
 }
@@ -217,7 +217,7 @@ fn button(label: &str, key: char) -> Choice {
 }
 
 impl Messages {
-    /// A question's first line, and what remains of it when it is settled.
+    /// The first line of an approval, which remains when it is settled.
     pub fn question_title(&self, asks: Asks, tool: &str) -> String {
         match asks {
             Asks::Allow => (self.may_run)(&text::escape(tool)),
@@ -226,8 +226,8 @@ impl Messages {
         }
     }
 
-    /// `grants`: an answer for the rest of the conversation would count, and there is leave to give
-    /// for longer; `cut`: not everything could be shown.
+    /// `lasting`: whether the call can be allowed for the rest of the conversation, and whether a
+    /// grant can be given; `cut`: whether something is not shown.
     pub fn choices(&self, asks: Asks, lasting: (bool, bool), cut: bool) -> Vec<Choice> {
         let (here, always) = lasting;
         let all = match asks {
@@ -245,7 +245,7 @@ impl Messages {
         offered.filter(|(is, ..)| *is).map(|(_, label, key)| button(label, key)).collect()
     }
 
-    /// What becomes of a question.
+    /// The text of a settled approval.
     pub fn settled(&self, status: Status, title: &str, by: &str) -> String {
         let end = match status {
             Status::Pending => return title.to_owned(),
@@ -259,7 +259,7 @@ impl Messages {
         format!("{title}\n\n{end}")
     }
 
-    /// The private answer to a press, or to a typed command.
+    /// The ephemeral reply to a press or a typed command.
     pub fn decided(&self, status: Status) -> &'static str {
         match status {
             Status::Pending => self.still_open,
@@ -298,7 +298,7 @@ impl Messages {
         (self.whoami)(&plain(name), &text::escape(id), &text::escape(channel), role)
     }
 
-    /// What is waited for: people, and sub-agents by their names.
+    /// What the conversation waits for: people, and sub-agents by name.
     pub fn status(&self, open: &str, at_work: &[String]) -> String {
         match at_work {
             [] => open.to_owned(),
@@ -322,7 +322,7 @@ impl Messages {
         (self.file_too_large)(&plain(name), &format!("{} MB", most_bytes / (1024 * 1024)))
     }
 
-    /// The model in use, and all that there are.
+    /// The current model, and all models.
     pub fn models(&self, now: &str, all: &[String]) -> String {
         (self.models)(&text::escape(now), &names(all))
     }
@@ -336,14 +336,14 @@ fn names(all: &[String]) -> String {
     all.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The first line of a question that a sub-agent asks.
+/// The first line of an approval that a sub-agent requests.
 pub fn asked_by(agent: &str, title: &str) -> String {
     format!("{}: {title}", plain(agent))
 }
 
-/// The file with the arguments of a call.
+/// The name of the file with the arguments of a call.
 pub const EVERYTHING_NAME: &str = "arguments.json";
-/// The file with the arguments and the whole preview.
+/// The name of the file with the arguments and the full preview.
 pub const EVERYTHING_WITH_PREVIEW: &str = "approval.txt";
 
 #[cfg(test)]
@@ -351,7 +351,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// A tag names a language by its first part; what we do not speak is English.
+    /// The first part of a tag names the language; unsupported languages become English.
     #[test]
     fn a_tag_names_a_language() {
         for (tag, language) in [
@@ -366,7 +366,7 @@ mod tests {
         }
     }
 
-    /// No reason and no budget is left in another's language.
+    /// No reason and no budget text is left untranslated.
     #[test]
     fn languages_differ_in_every_reason_and_budget() {
         let all = |language: Language| {
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(different.len(), told.len());
     }
 
-    /// The commands and the codes are the same in all languages: people type them.
+    /// Commands and codes are the same in all languages, because people type them.
     #[test]
     fn every_language_names_every_command_and_everything_it_is_given() {
         use Language::{Chinese, English, German, Spanish};

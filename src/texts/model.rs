@@ -1,15 +1,14 @@
-//! The fixed sentences that the model reads: English, whatever people speak.
+//! Fixed texts for the model, which are always in English.
 
 use crate::journal::event::Decider;
 
 pub const CHANGED_SINCE_ASKED: &str =
-    "Denied: the call is not the one that was shown for approval. Make it again if it is needed.";
-pub const OUTCOME_UNKNOWN: &str = "It was interrupted while it ran: whether it took effect is \
-    unknown, and it is not safe to repeat by itself.";
-pub const CALL_PANICKED: &str =
-    "It failed with an internal error, and nothing is known of its result.";
+    "Denied: the call differs from the one that was approved. Make it again if it is still needed.";
+pub const OUTCOME_UNKNOWN: &str = "It was interrupted while it ran: it is unknown whether it took \
+    effect, and it is not safe to repeat without asking.";
+pub const CALL_PANICKED: &str = "It failed with an internal error, and its result is unknown.";
 pub const RESULT_NOT_STORED: &str =
-    "The call has run, but its result could not be stored, so it is not known here.";
+    "The call has run, but its result could not be stored and is not available.";
 pub const SKIPPED: &str = "The call was interrupted and its outcome is unknown. The person chose \
     not to run it again: check the state before you rely on it.";
 
@@ -26,7 +25,7 @@ pub fn refused_by_default(tool: &str) -> String {
 pub fn denied(by: &Decider, reason: Option<&str>) -> String {
     match (by, reason) {
         (Decider::Timeout, _) => "Denied: nobody answered in time.".into(),
-        (Decider::Undeliverable, _) => "Denied: nobody could be asked.".into(),
+        (Decider::Undeliverable, _) => "Denied: there was nobody to ask for approval.".into(),
         (Decider::Person(p), None) => format!("Denied by {}.", p.name),
         (Decider::Person(p), Some(why)) => format!("Denied by {}: {why}", p.name),
     }
@@ -36,11 +35,11 @@ pub fn no_such_tool(name: &str, near: &[String]) -> String {
     if near.is_empty() {
         return format!("There is no tool `{name}`.");
     }
-    format!("There is no tool `{name}`. Close to it: {}.", near.join(", "))
+    format!("There is no tool `{name}`. Similar names: {}.", near.join(", "))
 }
 
 pub fn tool_unavailable(name: &str, why: &str) -> String {
-    format!("`{name}` cannot be used here: {why}. Nothing that you can do changes that.")
+    format!("`{name}` cannot be used here: {why}. You cannot change that.")
 }
 
 /// Why a tool cannot be used.
@@ -52,34 +51,37 @@ pub fn variables_missing(names: &[&str]) -> String {
 }
 
 pub fn tool_gone(tool: &str) -> String {
-    format!("Not run: {tool} is not there any more. Its server may be down.")
+    format!("Not run: {tool} is no longer available. Its server may be down.")
 }
 
 pub fn tools_enabled(names: &[String]) -> String {
     if names.is_empty() {
-        return "These tools are callable already.".into();
+        return "These tools are already enabled.".into();
     }
     format!("Enabled for this conversation: {}.", names.join(", "))
 }
 
-pub const REQUEST_CHANGED: &str = "the request was changed meanwhile; see the new one";
+pub const REQUEST_CHANGED: &str = "the request was edited in the meantime; see the new one";
 
 pub fn no_such_coworker(name: &str, all: &str) -> String {
     format!("Coworker '{name}' not found. Available coworkers: {all}")
 }
 
 pub fn too_deep(depth: u32) -> String {
-    format!("Not delegated: {depth} agents stand above you already. Do it yourself.")
+    format!(
+        "Not delegated: the maximum delegation depth is reached ({depth} agents above you). Do \
+        it yourself."
+    )
 }
 
 pub fn too_many_tasks(most: usize) -> String {
-    format!("Not delegated: at most {most} tasks at once. Give the others afterwards.")
+    format!("Not delegated: at most {most} tasks at once. Delegate the others afterwards.")
 }
 
 pub fn too_many_at_work(most: usize) -> String {
     format!(
-        "Not delegated: at most {most} tasks are done at once for one conversation. Do it yourself, or \
-         delegate it when others have ended."
+        "Not delegated: at most {most} tasks can run at once for one conversation. Do it yourself, \
+            or delegate it when others have ended."
     )
 }
 
@@ -87,7 +89,7 @@ pub fn coworker_failed(agent: &str, reason: &str) -> String {
     format!("{agent} did not finish: {reason}")
 }
 
-/// What several sub-agents have answered, in the order of their tasks.
+/// The answers of several sub-agents, in the order of their tasks.
 pub fn answers(all: &[(String, String)]) -> String {
     let part = |(agent, text): &(String, String)| format!("## {agent}\n{text}");
     all.iter().map(part).collect::<Vec<_>>().join("\n\n")

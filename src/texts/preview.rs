@@ -1,18 +1,18 @@
-//! What a tool adds to an approval request: the change that it would make, in Markdown.
+//! The preview that a tool adds to an approval request: the change that it would make, in Markdown.
 
-/// A preview, and what it stands for.
+/// A preview, and the arguments that it shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preview {
-    /// What the request shows.
+    /// The text that the request shows.
     pub shown: String,
-    /// The same without anything left out; `None` if nothing was.
+    /// The full text, if the shown text omits anything.
     pub whole: Option<String>,
-    /// The arguments whose text is all in it. Every other argument is shown as an argument.
+    /// The arguments whose text it contains in full. All others are shown separately.
     covers: &'static [&'static str],
 }
 
 impl Preview {
-    /// One that is shown as it is and stands for no argument.
+    /// A note that shows no argument.
     pub fn note(shown: impl Into<String>) -> Self {
         Self { shown: shown.into(), ..Self::default() }
     }
@@ -21,20 +21,20 @@ impl Preview {
         Self::note(format!("This will fail. {problem}"))
     }
 
-    /// One whose shown text is shorter than the whole, if the two differ.
+    /// A preview with a shorter text to show, if the two differ.
     pub fn of(shown: String, whole: String) -> Self {
         let whole = Some(whole).filter(|whole| *whole != shown);
         Self { shown, whole, covers: &[] }
     }
 
-    /// Declares that these arguments can be read in it. A preview that leaves something out covers
-    /// nothing.
+    /// Declares that these arguments are fully readable in the preview. A preview that omits
+    /// something covers nothing.
     pub fn covering(self, arguments: &'static [&'static str]) -> Self {
         let covers = if self.whole.is_none() { arguments } else { &[] };
         Self { covers, ..self }
     }
 
-    /// With a line in front of it.
+    /// Adds a line before the preview.
     pub fn after(self, line: &str) -> Self {
         let put = |text: String| format!("{line}\n\n{text}");
         Self { shown: put(self.shown), whole: self.whole.map(put), ..self }
@@ -44,12 +44,12 @@ impl Preview {
         self.covers.contains(&argument)
     }
 
-    /// All of it.
+    /// The full text.
     pub fn everything(&self) -> &str {
         self.whole.as_deref().unwrap_or(&self.shown)
     }
 
-    /// The same with every text changed.
+    /// Applies a function to all texts.
     pub fn map(self, change: impl Fn(&str) -> String) -> Self {
         Self { shown: change(&self.shown), whole: self.whole.map(|text| change(&text)), ..self }
     }

@@ -1,11 +1,12 @@
-//! How far a call is, in no language but its tool's.
+//! The progress of a running call, in the language of its tool.
 
 use channels::text;
 
-/// So much of what a tool says about it is shown.
+/// The maximum length of a tool's progress message.
 const MESSAGE_CHARS: usize = 200;
 
-/// As in ⏳ `files_copy` 3/10 · the third: with its words as they are, acting as nothing.
+/// Formats progress, for example `⏳ files_copy 3/10 · the third`. Nothing in the message acts as
+/// Markdown.
 pub fn progress(tool: &str, (done, of): (f64, Option<f64>), message: Option<&str>) -> String {
     let count = match of {
         Some(of) => format!(" {done}/{of}"),
@@ -21,7 +22,7 @@ pub fn progress(tool: &str, (done, of): (f64, Option<f64>), message: Option<&str
 mod tests {
     use super::*;
 
-    /// Nor does it show a link, or hide anything.
+    /// Progress messages show no link and hide nothing.
     /// Proves S18.
     #[test]
     fn what_a_server_says_of_its_progress_acts_as_nothing() {

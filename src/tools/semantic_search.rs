@@ -43,16 +43,16 @@ pub type Asked = (String, Usage);
 /// By words; and by meaning, as long as the model for that answers.
 pub async fn search(
     (store, meaning): (&Store, Option<&Meaning>),
-    shelf: &MemoryScope,
+    memory_scope: &MemoryScope,
     query: &str,
     most: usize,
 ) -> Result<(Vec<Memory>, Option<Asked>)> {
-    let (of, wanted) = (shelf.clone(), query.to_owned());
+    let (of, wanted) = (memory_scope.clone(), query.to_owned());
     let search =
         store.read(move |tx| Box::pin(async move { memory::search(tx, &of, &wanted, most).await }));
     let mut found = search.await?;
     let Some(meaning) = meaning else { return Ok((found, None)) };
-    let (near, usage) = match meaning.near(shelf, query, most).await {
+    let (near, usage) = match meaning.near(memory_scope, query, most).await {
         Ok(near) => near,
         Err(problem) => {
             let problem = format!("{problem:#}");
@@ -65,16 +65,20 @@ pub async fn search(
     for path in fused(&paths, &near, most) {
         fitting.extend(match found.iter().position(|memory| memory.path == path) {
             Some(place) => Some(found.swap_remove(place)),
-            None => recalled(store, shelf, path).await?,
+            None => recalled(store, memory_scope, path).await?,
         });
     }
     Ok((fitting, Some((meaning.name.clone(), usage))))
 }
 
-async fn recalled(store: &Store, shelf: &MemoryScope, path: String) -> Result<Option<Memory>> {
-    let shelf = shelf.clone();
-    let recall =
-        store.read(move |tx| Box::pin(async move { memory::recall(tx, &shelf, &path).await }));
+async fn recalled(
+    store: &Store,
+    memory_scope: &MemoryScope,
+    path: String,
+) -> Result<Option<Memory>> {
+    let memory_scope = memory_scope.clone();
+    let recall = store
+        .read(move |tx| Box::pin(async move { memory::recall(tx, &memory_scope, &path).await }));
     recall.await
 }
 
@@ -83,27 +87,32 @@ impl Meaning {
     /// read to find them.
     pub async fn near(
         &self,
-        shelf: &MemoryScope,
+        memory_scope: &MemoryScope,
         query: &str,
         most: usize,
     ) -> Result<(Vec<String>, Usage)> {
         let by = Instant::now() + ANSWERS_WITHIN;
         let mut usage = Usage::default();
         let wanted = self.embed(vec![query], by, &mut usage).await?.remove(0);
-        if let Err(problem) = self.read_on(shelf, by, &mut usage).await {
+        if let Err(problem) = self.read_on(memory_scope, by, &mut usage).await {
             let problem = format!("{problem:#}");
             tracing::warn!(problem, "some memories are found by their words only");
         }
-        let (of, name) = (shelf.clone(), self.name.clone());
+        let (of, name) = (memory_scope.clone(), self.name.clone());
         let all = self
             .store
-            .read(move |tx| Box::pin(async move { embeddings::of_shelf(tx, &of, &name).await }));
+            .read(move |tx| Box::pin(async move { embeddings::of_scope(tx, &of, &name).await }));
         Ok((closest(&wanted, all.await?, most), usage))
     }
 
     /// Reads what was written since, and keeps each part that is read.
-    async fn read_on(&self, shelf: &MemoryScope, by: Instant, usage: &mut Usage) -> Result<()> {
-        let (of, name) = (shelf.clone(), self.name.clone());
+    async fn read_on(
+        &self,
+        memory_scope: &MemoryScope,
+        by: Instant,
+        usage: &mut Usage,
+    ) -> Result<()> {
+        let (of, name) = (memory_scope.clone(), self.name.clone());
         let unread = self.store.read(move |tx| {
             Box::pin(async move { embeddings::unread(tx, &of, &name, READ_AT_ONCE).await })
         });

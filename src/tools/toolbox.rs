@@ -271,7 +271,10 @@ impl Toolbox {
             ended = context.people.bounded(entry.spec.timeout, run) => Some(match ended {
                 Some(Ok(result)) => result,
                 Some(Err(_panic)) => {
-                    tracing::error!(agent.id = context.agent, tool.name = name, call = %context.call, "a tool broke down");
+                    tracing::error!(
+                        agent.id = context.agent, tool.name = name, call = %context.call,
+                        "a tool broke down"
+                    );
                     Err(ToolError::ExecutionFailed(format!("{name} broke down; nothing came of it")))
                 }
                 None => Err(ToolError::Timeout(entry.spec.timeout)),
@@ -637,7 +640,7 @@ mod tests {
     /// Proves MC-20, IC-08, IC-50, CV-09.
     #[test]
     fn tools_say_what_they_may_do() {
-        let sandbox = Arc::new(Sandbox::without_walls(std::path::Path::new("x"), "a test"));
+        let sandbox = Arc::new(Sandbox::without_bubblewrap(std::path::Path::new("x"), "a test"));
         let all = builtin()
             .into_iter()
             .chain([

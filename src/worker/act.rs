@@ -1,4 +1,4 @@
-//! Runs what the guard has cleared.
+//! Runs the calls that the guard has cleared.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -24,7 +24,7 @@ use crate::{
     tools::Context,
 };
 
-/// Starts the calls for which there is room. Those that change anything are written down first,
+/// Starts as many calls as the limits admit. Calls with side effects are first recorded as started,
 /// under the fence.
 pub(super) async fn run(
     turn: &Turn<'_>,
@@ -48,7 +48,7 @@ pub(super) async fn run(
     }
     for cleared in cleared {
         let id = cleared.call().id.clone();
-        // Not the gateway's: a stop gives calls under way the time to end.
+        // Not the gateway's token: on shutdown, running calls get time to finish.
         let cancel = CancellationToken::new();
         let mut context = turn.context(id.clone(), cancel.clone());
         context.progress = running.progress.clone();
@@ -61,8 +61,8 @@ pub(super) async fn run(
     Ok(Flow::Around)
 }
 
-/// Of the calls that one leave covers, the first; the others are judged again when it has started,
-/// for it may have been the last that the leave was good for.
+/// Keeps only the first of the calls that share a grant. The others are judged again once it has
+/// started, since it may have used up the grant.
 fn one_use_each(cleared: Vec<Cleared>) -> Vec<Cleared> {
     let mut used = BTreeSet::new();
     cleared.into_iter().filter(|c| c.grant().is_none_or(|id| used.insert(id.clone()))).collect()
@@ -71,10 +71,10 @@ fn one_use_each(cleared: Vec<Cleared>) -> Vec<Cleared> {
 fn begun(turn: &Turn<'_>, cleared: &Cleared) -> Begun {
     let call = cleared.call().clone();
     let once = turn.spec(&call).is_some_and(|spec| spec.effect == EffectClass::AtMostOnce);
-    Begun { rule: audit::leave(turn, cleared), call, once }
+    Begun { rule: audit::authority(turn, cleared), call, once }
 }
 
-/// One call from its start to its end. It owns what it needs, because it runs in its own task.
+/// Runs one call from start to end. Owns everything it needs, because it runs in its own task.
 fn run_one(
     turn: &Turn<'_>,
     begun: Begun,
@@ -85,7 +85,7 @@ fn run_one(
     let about = hooks::About::of(turn, Some(context.person.clone()), Some(&context.call));
     async move {
         crash::point("tool", "before run");
-        // After a delay longer than the lease, another worker may run this call.
+        // If the delay was longer than the lease, another worker may have started this call.
         if begun.once && !worker.gateway.store.holds(&lease).await.unwrap_or(false) {
             return Lost::Lease.into();
         }
@@ -103,8 +103,8 @@ fn changes(turn: &Turn<'_>, call: &Call) -> bool {
     turn.spec(call).is_some_and(ToolSpec::changes_something)
 }
 
-/// Records the result of the call that has ended first, together with the files that it sends. It
-/// stays in the queue until it is recorded.
+/// Records the result of the call that finished first, together with the files that it sends. The
+/// result stays in the queue until it is recorded.
 pub(super) async fn finish(turn: &Turn<'_>, running: &mut Running) -> Result<Flow> {
     let Some(done) = running.finished.front() else { return Ok(Flow::Around) };
     running.asking.end(turn, done.id()).await?;
@@ -113,7 +113,7 @@ pub(super) async fn finish(turn: &Turn<'_>, running: &mut Running) -> Result<Flo
             let change = finished(turn, running, done, result);
             match turn.record(change).await {
                 Ok(flow) => flow,
-                Err(error) => refused_result(turn, done, &error).await?,
+                Err(error) => record_rejected_result(turn, done, &error).await?,
             }
         }
         Err(lost) => no_result(turn, done, *lost),
@@ -124,11 +124,19 @@ pub(super) async fn finish(turn: &Turn<'_>, running: &mut Running) -> Result<Flo
     Ok(flow)
 }
 
-/// Records that a call has ended whose result the database refuses: it must not seem to have been
-/// cut off.
-async fn refused_result(turn: &Turn<'_>, done: &Done, error: &anyhow::Error) -> Result<Flow> {
+/// Records that a call ended with a result that the database rejects. Otherwise the call would look
+/// interrupted.
+async fn record_rejected_result(
+    turn: &Turn<'_>,
+    done: &Done,
+    error: &anyhow::Error,
+) -> Result<Flow> {
     let call = &done.begun.call;
-    tracing::error!(tool.name = call.tool, error = format!("{error:#}"), "a result was refused");
+    tracing::error!(
+        tool.name = call.tool,
+        error = format!("{error:#}"),
+        "could not record a result"
+    );
     let result = ToolResult::text(Outcome::Failed, texts::RESULT_NOT_STORED.to_owned());
     let event = Event::ToolFinished { call: call.id.clone(), result };
     turn.record(Change { terms: Terms::Always, ..turn.change(vec![event], vec![]) }).await
@@ -138,12 +146,18 @@ fn no_result(turn: &Turn<'_>, done: &Done, lost: Lost) -> Flow {
     let (conversation, agent) = (turn.claimed.lease.conversation(), &turn.agent.id);
     match lost {
         Lost::Lease => {
-            tracing::warn!(conversation.id = %conversation, agent.id = agent, "the lease was lost before a call began");
+            tracing::warn!(
+                conversation.id = %conversation, agent.id = agent,
+                "the lease was lost before the call started"
+            );
             Flow::End
         }
         Lost::Answer => {
             let tool = &done.begun.call.tool;
-            tracing::warn!(conversation.id = %conversation, agent.id = agent, tool.name = tool, "the answer of a call was lost");
+            tracing::warn!(
+                conversation.id = %conversation, agent.id = agent, tool.name = tool,
+                "the result of a call was lost"
+            );
             Flow::Around
         }
     }
@@ -157,7 +171,7 @@ fn finished(turn: &Turn<'_>, running: &Running, done: &Done, result: &ToolResult
         tool.name = call.tool,
         outcome = ?result.outcome,
         took_ms = result.took_ms,
-        "a call has ended"
+        "call finished"
     );
     let files = result.attachments.iter().map(|file| Outgoing::File {
         name: file.name.clone(),

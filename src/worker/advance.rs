@@ -1,5 +1,6 @@
-//! The loop: read what is new in the journal, ask the agent what is next, do it, record it, and
-//! around again. Nothing is applied from memory: this worker reads its own events like others'.
+//! The main loop: reads new events, asks the agent for the next effect, carries it out, records the
+//! result, and repeats. State changes only through the journal: a worker reads its own events back
+//! like those of others.
 
 use anyhow::Result;
 use std::{collections::BTreeSet, sync::Arc};
@@ -30,19 +31,23 @@ use crate::{
 pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<()> {
     let bell = worker.gateway.store.bell.listen(claimed.lease.conversation());
     if claimed.sub_agent.as_ref().is_some_and(|own| !worker.has_agent(&own.agent)) {
-        // It was taken out of the configuration meanwhile: whoever waits for it is told.
-        tracing::error!("a sub-agent cannot go on: it is not configured any more");
+        // The agent was removed from the configuration in the meantime: tell whoever waits for its
+        // answer.
+        tracing::error!("sub-agent failed: its agent is no longer configured");
         return super::apologise(worker, claimed).await;
     }
     let agent = worker.agent_of(claimed).await?;
     let folded = worker.sessions.take(&worker.gateway.store, &claimed.lease).await?;
-    let scene = GuardContext::default();
+    let guard_context = GuardContext::default();
     let Some(_room) = worker.sessions.room(&folded.session).await else {
-        tracing::warn!(conversation.id = %claimed.lease.conversation(), "no room for a turn");
+        tracing::warn!(
+            conversation.id = %claimed.lease.conversation(),
+            "turn postponed: the memory limit for concurrent turns is reached"
+        );
         return worker.gateway.store.release(&claimed.lease).await;
     };
     let Folded { session, stored } = folded;
-    let mut turn = Turn { worker, claimed, agent, session, stored, scene, bell };
+    let mut turn = Turn { worker, claimed, agent, session, stored, guard_context, bell };
     go_around(&mut turn).await?;
     let folded = Folded { session: turn.session, stored: turn.stored };
     worker.sessions.keep(&worker.gateway.store, &claimed.lease, folded).await;
@@ -59,7 +64,8 @@ async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
                 continue;
             }
             Ok(Flow::End) => return Ok(()),
-            // Nothing is lost: the next worker that claims the conversation starts from the journal.
+            // Nothing is lost: the next worker that claims the conversation continues from the
+            // journal.
             Err(error) if running.is_idle() => return Err(error),
             Err(error) => error,
         };
@@ -74,12 +80,13 @@ async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
     }
 }
 
-/// Does the next thing. After an error it can be repeated: nothing is applied but what is read.
+/// Carries out the next effect. Can be repeated after an error, because only events from the
+/// journal are applied.
 async fn step(turn: &mut Turn<'_>, running: &mut Running) -> Result<Flow> {
     let gateway = turn.worker.gateway.clone();
     turn.read(&mut running.asking).await?;
     if !running.begun {
-        elicitation::withdraw_left(turn).await?;
+        elicitation::withdraw_orphaned(turn).await?;
         running.begun = true;
     }
     running.cancel_ended(&turn.session);
@@ -94,12 +101,12 @@ async fn step(turn: &mut Turn<'_>, running: &mut Running) -> Result<Flow> {
         return act::finish(turn, running).await;
     }
     let busy: BTreeSet<_> = running.cancel.keys().cloned().collect();
-    turn.scene = guard_context::look(turn).await?;
-    let effect = next(&turn.session, &turn.agent, &busy, &turn.scene);
+    turn.guard_context = guard_context::look(turn).await?;
+    let effect = next(&turn.session, &turn.agent, &busy, &turn.guard_context);
     turn.perform(effect, running).await
 }
 
-/// Lets the calls under way end and records their results, where the turn itself cannot go on.
+/// Lets running calls finish and records their results when the turn itself cannot continue.
 async fn drain(turn: &Turn<'_>, running: &mut Running) -> Result<()> {
     running.asking.give_up();
     loop {
@@ -114,12 +121,12 @@ async fn drain(turn: &Turn<'_>, running: &mut Running) -> Result<()> {
 }
 
 impl Turn<'_> {
-    /// Folds in what is new, and passes on what calls under way wait for.
+    /// Applies new events, and passes answers on to running calls.
     pub async fn read(&mut self, asking: &mut elicitation::Asking) -> Result<()> {
         let conversation = self.claimed.lease.conversation();
         let store = &self.worker.gateway.store;
         let (session, stored) = (&mut self.session, &mut self.stored);
-        session_cache::catch_up(store, conversation, session, stored, |entry| asking.hear(entry))
+        session_cache::catch_up(store, conversation, session, stored, |entry| asking.notify(entry))
             .await?;
         if self.session.open_calls().next().is_some() {
             let requester = self.session.requester.as_ref().map_or("", |by| by.id.as_str());
@@ -155,7 +162,7 @@ impl Turn<'_> {
         Ok(store.rest(&self.claimed.lease, self.session.seq).await?.into())
     }
 
-    /// Until a call ends or something happens.
+    /// Waits until a call ends or a new event arrives.
     async fn wait(&self, running: &mut Running) -> Result<Flow> {
         let silent = watch::Sender::default();
         let heard = if self.claimed.sub_agent.is_none() { &running.progress } else { &silent };
@@ -167,13 +174,13 @@ impl Turn<'_> {
         let mut wish = None;
         let done = tokio::select! {
             Some(done) = running.calls.next() => Some(done),
-            Some(asked) = running.asking.wish() => { wish = Some(asked); None }
+            Some(asked) = running.asking.next() => { wish = Some(asked); None }
             () = self.bell.news() => None,
             () = drafts.show(said) => None,
         };
         drafts.end().await;
         if let Some(wish) = wish {
-            return running.asking.put(self, wish).await;
+            return running.asking.request(self, wish).await;
         }
         let Some(done) = done else { return Ok(Flow::Around) };
         running.progress.send_replace(String::new());
@@ -187,15 +194,15 @@ impl Turn<'_> {
         self.record(self.change(vec![event], vec![shown])).await
     }
 
-    /// Gives the turn up and says so; the reference finds the reason in the log.
+    /// Fails the turn and tells the person; the reference in the message identifies the log entry.
     pub async fn fail(&self, reason: &str) -> Result<Flow> {
         self.fail_after(vec![], reason).await
     }
 
-    /// The same, when this has happened before.
+    /// Like `fail`, with events to record first.
     pub async fn fail_after(&self, mut events: Vec<Event>, reason: &str) -> Result<Flow> {
         let reference = self.claimed.lease.conversation().to_string();
-        tracing::warn!(conversation.id = reference, reason, "the turn failed");
+        tracing::warn!(conversation.id = reference, reason, "turn failed");
         let (reason, hooked) = hooks::on_error(self, reason).await;
         events.extend(hooked);
         let shown = self.text(self.claimed.words().failed(&reason, &reference));

@@ -1,4 +1,5 @@
-//! The agents with their tools as operators have set them: in force at the next turn, on all nodes.
+//! Caches agents with the tool settings of operators, which take effect with the next turn on all
+//! nodes.
 
 use anyhow::{Context as _, Result};
 use std::{
@@ -18,7 +19,7 @@ use crate::{
     },
 };
 
-/// Agents as they were arranged last: only a cache.
+/// The agents as last built. Only a cache.
 #[derive(Default)]
 pub struct AgentCache {
     kept: RwLock<BTreeMap<String, Kept>>,
@@ -27,12 +28,12 @@ pub struct AgentCache {
 #[derive(Clone)]
 struct Kept {
     version: i64,
-    /// As the configuration and the tools have it.
+    /// The agent as configured, without the settings.
     from: Arc<Agent>,
     arranged: Arc<Agent>,
 }
 
-/// What operators have set for a tool: by its server, if it has one.
+/// The operators' setting for a tool, or for its server if it has one.
 pub fn setting_of(settings: &Settings, spec: &ToolSpec) -> Setting {
     let key = match &spec.source {
         Source::Builtin => (Kind::Tool, spec.name.clone()),
@@ -42,7 +43,8 @@ pub fn setting_of(settings: &Settings, spec: &ToolSpec) -> Setting {
 }
 
 impl Worker {
-    /// Who answers in a conversation, as they are now: a sub-agent, or the agent of its channel.
+    /// The agent that answers in a conversation, with the current settings: a sub-agent, or the
+    /// agent of the channel.
     pub(super) async fn agent_of(&self, claimed: &Claimed) -> Result<Arc<Agent>> {
         let id = match &claimed.sub_agent {
             Some(sub_agent) => &sub_agent.agent,
@@ -51,13 +53,14 @@ impl Worker {
         self.agent(id).await
     }
 
-    /// The agent of that id, as it is now.
+    /// The agent with this id, with the current settings.
     pub async fn agent(&self, id: &str) -> Result<Arc<Agent>> {
-        let from = self.configured(id).with_context(|| format!("no agent `{id}`"))?;
+        let from = self.configured(id).with_context(|| format!("there is no agent `{id}`"))?;
         let store = &self.gateway.store;
         let version =
             store.read(|tx| Box::pin(async move { tool_settings::version(tx).await })).await?;
-        let kept = self.shelf.kept.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        let kept =
+            self.agent_cache.kept.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
         if let Some(kept) = kept.filter(|k| k.version == version && Arc::ptr_eq(&k.from, &from)) {
             return Ok(kept.arranged);
         }
@@ -66,11 +69,15 @@ impl Worker {
         let arranged =
             if settings.is_empty() { from.clone() } else { Arc::new(arrange(&from, &settings)) };
         let kept = Kept { version, from, arranged: arranged.clone() };
-        self.shelf.kept.write().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), kept);
+        self.agent_cache
+            .kept
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id.to_owned(), kept);
         Ok(arranged)
     }
 
-    /// The agent of that id before operators set anything.
+    /// The agent with this id, without the operators' settings.
     pub(super) fn configured(&self, id: &str) -> Option<Arc<Agent>> {
         self.agents.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }

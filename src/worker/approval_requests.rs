@@ -1,4 +1,4 @@
-//! Puts to people what the guard wants asked.
+//! Requests the approvals that the guard asks for.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -23,7 +23,7 @@ use crate::{
     tools::{Context, files, workspace},
 };
 
-/// Commits the questions; the turn ends here, and goes on when somebody has decided.
+/// Commits the approval requests. The turn ends here and continues after a decision.
 pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flow> {
     let mut change = turn.change(vec![], vec![]);
     let mut room = room_for_questions(turn).await?;
@@ -32,15 +32,15 @@ pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flo
             change.events.push(refused(&question, texts::too_many_questions(PER_HOUR)));
             continue;
         }
-        let scene = match guard_context::with_files(turn, &question.call).await {
-            Ok(scene) => scene,
+        let guard_context = match guard_context::with_files(turn, &question.call).await {
+            Ok(guard_context) => guard_context,
             Err(why) => {
                 change.events.push(refused(&question, why.to_string()));
                 continue;
             }
         };
         room -= 1;
-        let digest = guard::digest_of(&question.call, &scene);
+        let digest = guard::digest_of(&question.call, &guard_context);
         let asked = put(turn, &question, digest).await?;
         change.facts.push(audit::asked(turn, &question.call, &question.reason, &asked));
         change.events.push(asked.event());
@@ -49,8 +49,8 @@ pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flo
     turn.record(change).await
 }
 
-/// The most questions that a conversation may put to people in an hour: who is asked without end
-/// does not read any more.
+/// The maximum number of approvals and elicitations of a conversation per hour. People who are
+/// asked too often stop reading.
 const PER_HOUR: usize = 60;
 
 pub(super) async fn room_for_questions(turn: &Turn<'_>) -> Result<usize> {
@@ -76,11 +76,12 @@ async fn put(turn: &Turn<'_>, question: &Question, digest: String) -> Result<Ask
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
     let request = request(turn, question, &id, expires_at).await?;
     let Request { title, arguments, text, file } = request;
-    // What several have to agree on is agreed on for each call.
+    // Where several approvers are required, each call needs its own approval.
     let lasting = *lasting && approvers.needed == 1;
     let spec = turn.spec(call);
     let redactor = &turn.worker.redactor;
-    // A grant is listed and shown to others: it may not hold what looks like a secret.
+    // A grant is listed and shown to others, so its arguments must not contain anything that looks
+    // like a secret.
     let open = lasting && redactor.value(&call.arguments) == call.arguments;
     let proposal = spec.filter(|_| open).and_then(|spec| grants::propose(spec, call));
     let here = lasting && !spec.is_some_and(grants::runs_anything);
@@ -106,17 +107,17 @@ async fn put(turn: &Turn<'_>, question: &Question, digest: String) -> Result<Ask
     })
 }
 
-/// What people are shown; the digest binds what runs.
+/// What people are shown. The digest binds the approval to the call that runs.
 struct Request {
     title: String,
     arguments: Value,
     text: QuestionText,
-    /// Everything, where the text leaves something out.
+    /// All arguments, if the text omits any.
     file: Option<Attachment>,
 }
 
-/// Nothing is hidden in it but secrets of the configuration: what only looks like a secret may be
-/// what the decision hangs on.
+/// Only secrets of the configuration are redacted. Text that merely looks like a secret may be what
+/// the decision depends on.
 async fn request(
     turn: &Turn<'_>,
     question: &Question,
@@ -158,8 +159,8 @@ async fn request(
     Ok(Request { title, arguments, text, file })
 }
 
-/// The call runs when its siblings have run: what a `read_file` of the same reply reads counts as
-/// read in the preview.
+/// The call runs after the other calls of the same reply, so files that a `read_file` among them
+/// reads count as read in the preview.
 async fn context_after_reads(turn: &Turn<'_>, call: &Call) -> Context {
     let mut context = turn.context(call.id.clone(), CancellationToken::new());
     let siblings = turn.session.open_calls().map(|open| &open.call);
@@ -175,11 +176,11 @@ async fn context_after_reads(turn: &Turn<'_>, call: &Call) -> Context {
     context
 }
 
-/// The tool by which an agent gets to know a file.
+/// The tool with which an agent reads a file.
 const READS: &str = "read_file";
 
-/// The parts in which the channel can show it, with room in the last for what is added to it later:
-/// votes, a proposed leave.
+/// Splits the message into parts that fit the channel, with room in the last one for what is added
+/// later: votes and a proposed grant.
 pub(super) fn parts(turn: &Turn<'_>, question: Outgoing) -> Vec<Outgoing> {
     let Some(connected) = turn.worker.gateway.channels.get(&turn.claimed.channel) else {
         return vec![question];
@@ -189,10 +190,10 @@ pub(super) fn parts(turn: &Turn<'_>, question: Outgoing) -> Vec<Outgoing> {
     question.degrade(&limits)
 }
 
-/// In what the channel counts.
+/// In the channel's unit of length.
 const ROOM: usize = 600;
 
-/// What remains of the question says which call it was about.
+/// The title of the settled message, which says what the call was about.
 fn settled_title(title: &str, asks: Asks, arguments: &Value) -> String {
     match asks {
         Asks::Allow => format!("{title} {}", texts::in_short(arguments)),

@@ -1,4 +1,4 @@
-//! What the worker does, as facts for the audit.
+//! Builds the audit records of the worker.
 
 use serde_json::{Value, json};
 
@@ -15,13 +15,13 @@ use crate::{
     store::{approval_request::Asked, audit::Fact},
 };
 
-/// A call, by its digest and redacted.
+/// A record about a call, with its digest and redacted arguments.
 fn about(turn: &Turn<'_>, kind: &'static str, call: &Call) -> Fact {
     let person = turn.session.requester.as_ref().map(|by| by.id.clone()).unwrap_or_default();
     Fact::new(kind, &person)
         .of(&call.tool)
         .with("call", call.id.as_str())
-        .with("digest", guard::digest_of(call, &turn.scene))
+        .with("digest", guard::digest_of(call, &turn.guard_context))
         .with("arguments", turn.worker.redactor.value(&call.arguments))
 }
 
@@ -32,9 +32,9 @@ pub(super) fn asked(turn: &Turn<'_>, call: &Call, reason: &str, asked: &Asked) -
         .with("approval", asked.id.as_str())
 }
 
-/// Written before anything happens that may not happen twice.
+/// Recorded before a call that must not run twice.
 pub(super) fn started(turn: &Turn<'_>, cleared: &Cleared) -> Fact {
-    about(turn, "started", cleared.call()).with("rule", leave(turn, cleared))
+    about(turn, "started", cleared.call()).with("rule", authority(turn, cleared))
 }
 
 pub(super) fn ran(turn: &Turn<'_>, call: &Call, rule: Value, result: &ToolResult) -> Fact {
@@ -44,7 +44,7 @@ pub(super) fn ran(turn: &Turn<'_>, call: &Call, rule: Value, result: &ToolResult
         .with("took_ms", result.took_ms)
 }
 
-/// Calls that ended without having run.
+/// The records of calls that ended without having run.
 pub(super) fn refused(turn: &Turn<'_>, made: &[Call], events: &[Event]) -> Vec<Fact> {
     let ends = events.iter().filter_map(|event| match event {
         Event::ToolFinished { call, result } if result.outcome != Outcome::Done => {
@@ -61,8 +61,8 @@ pub(super) fn refused(turn: &Turn<'_>, made: &[Call], events: &[Event]) -> Vec<F
     .collect()
 }
 
-/// Who or what let it run.
-pub(super) fn leave(turn: &Turn<'_>, cleared: &Cleared) -> Value {
+/// The person, grant or rule that allowed the call.
+pub(super) fn authority(turn: &Turn<'_>, cleared: &Cleared) -> Value {
     let call = cleared.call();
     let open = turn.session.calls.iter().find(|open| open.call.id == call.id);
     if let Some(CallState::Decided { by, .. }) = open.map(|open| &open.state) {
@@ -72,7 +72,7 @@ pub(super) fn leave(turn: &Turn<'_>, cleared: &Cleared) -> Value {
         return json!({ "grant": grant.as_str() });
     }
     let Found::Tool(spec) = turn.agent.catalog.find(&call.tool) else { return json!("policy") };
-    let ruling = guard::ruling(call, spec, &turn.session, &turn.agent.policy, &turn.scene);
+    let ruling = guard::ruling(call, spec, &turn.session, &turn.agent.policy, &turn.guard_context);
     ruling
         .rule
         .map_or_else(|| json!("policy"), |name| json!({ "rule": name, "from": ruling.origin }))

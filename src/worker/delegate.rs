@@ -1,4 +1,4 @@
-//! Begins sub-agents, and says what came of the work that a sub-agent was begun for.
+//! Starts sub-agents, and returns their answers to the agent that delegated the work.
 
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ use crate::{
     tools::overflow,
 };
 
-/// Commits the tasks for which there is room; the turn ends here, and goes on when they have been
+/// Commits as many tasks as the limits admit. The turn ends here and continues when they have been
 /// answered.
 pub(super) async fn delegate(
     turn: &Turn<'_>,
@@ -66,7 +66,7 @@ pub(super) async fn delegate(
     turn.record(change).await
 }
 
-/// How many tasks are open for the people of this conversation.
+/// The number of open tasks for the people of this conversation.
 async fn at_work(turn: &Turn<'_>) -> Result<usize> {
     let root = turn.claimed.lease.home().clone();
     let read = turn
@@ -77,8 +77,8 @@ async fn at_work(turn: &Turn<'_>) -> Result<usize> {
     Ok(read.await?.len())
 }
 
-/// What a sub-agent's last words are to the agent that it works for; `None`: it works for people.
-/// `tokens` are those that the turn has used besides what stands in the journal.
+/// Passes a sub-agent's final answer to the agent that delegated the task; `None` if the agent
+/// works for people. `tokens` counts tokens of the turn that are not in the journal yet.
 pub(super) async fn answer(turn: &Turn<'_>, text: &str, tokens: u64) -> Option<Answer> {
     turn.claimed.sub_agent.as_ref()?;
     let whole = CallId(turn.claimed.lease.conversation().to_string());
@@ -87,7 +87,7 @@ pub(super) async fn answer(turn: &Turn<'_>, text: &str, tokens: u64) -> Option<A
     Some(ended(turn.worker, &turn.session, (Outcome::Done, text), tokens))
 }
 
-/// That a sub-agent has not done its work, and why.
+/// Reports that a sub-agent failed, and why.
 pub(super) fn failure(
     worker: &Worker,
     claimed: &Claimed,

@@ -1,5 +1,5 @@
-//! What calls under way want to know of people: written down like other questions, and answered by
-//! what the journal says.
+//! Elicitations of running calls: recorded and shown like approvals, and answered through the
+//! journal.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -27,17 +27,18 @@ use crate::{
     tools::elicit::{Answer, People, Wish},
 };
 
-/// How long a call waits for a person. While it does, it holds its turn.
+/// How long a call waits for a person. Its turn is kept in memory for that time.
 const WAITS_FOR: TimeDelta = TimeDelta::minutes(10);
 
-/// The questions of the calls of one turn.
+/// The elicitations of the calls of one turn.
 pub(super) struct Asking {
-    wishes: mpsc::UnboundedSender<Wish>,
-    heard: mpsc::UnboundedReceiver<Wish>,
+    requests: mpsc::UnboundedSender<Wish>,
+    received: mpsc::UnboundedReceiver<Wish>,
     open: BTreeMap<ApprovalId, Open>,
 }
 
-/// A question that stands in the chat, for a call that waits, unless the node stops.
+/// An elicitation that is shown in the chat, and the call that waits for its answer. The sender is
+/// dropped on shutdown.
 struct Open {
     call: CallId,
     waits: Option<oneshot::Sender<Answer>>,
@@ -45,48 +46,52 @@ struct Open {
 
 impl Default for Asking {
     fn default() -> Self {
-        let (wishes, heard) = mpsc::unbounded_channel();
-        Self { wishes, heard, open: BTreeMap::new() }
+        let (requests, received) = mpsc::unbounded_channel();
+        Self { requests, received, open: BTreeMap::new() }
     }
 }
 
 impl Asking {
-    /// Whom a call of this turn can ask. Visitors are nobody: no word of theirs counts as their own.
+    /// The people whom a call of this turn can ask. There are none for a visitor, whose answers
+    /// could not be attributed to anybody.
     pub fn people(&self, turn: &Turn<'_>) -> People {
         if turn.requester().is_visitor() {
             return People::default();
         }
-        People::reached_by(self.wishes.clone(), turn.claimed.language())
+        People::reached_by(self.requests.clone(), turn.claimed.language())
     }
 
-    /// The next question of a call.
-    pub async fn wish(&mut self) -> Option<Wish> {
-        self.heard.recv().await
+    /// The next elicitation of a call.
+    pub async fn next(&mut self) -> Option<Wish> {
+        self.received.recv().await
     }
 
-    /// Writes the question down, and shows it.
-    pub async fn put(&mut self, turn: &Turn<'_>, wish: Wish) -> Result<Flow> {
-        let open = turn.session.open_calls().find(|open| open.call.id == wish.call);
+    /// Records the elicitation and shows it.
+    pub async fn request(&mut self, turn: &Turn<'_>, next: Wish) -> Result<Flow> {
+        let open = turn.session.open_calls().find(|open| open.call.id == next.call);
         let Some(call) = open.map(|open| &open.call) else { return Ok(Flow::Around) };
         if approval_requests::room_for_questions(turn).await? == 0 {
-            tracing::warn!(tool.name = call.tool, "a server asks too much");
+            tracing::warn!(
+                tool.name = call.tool,
+                "elicitation rejected: too many in the last hour"
+            );
             return Ok(Flow::Around);
         }
-        let asked = written(turn, &wish);
-        let open = Open { call: wish.call, waits: Some(wish.answer) };
+        let asked = approval_request(turn, &next);
+        let open = Open { call: next.call, waits: Some(next.answer) };
         let id = asked.id.clone();
         self.open.insert(id.clone(), open);
-        let facts = vec![audit::asked(turn, call, &wish.question.server, &asked)];
+        let facts = vec![audit::asked(turn, call, &next.question.server, &asked)];
         let change = turn.change(vec![asked.event()], vec![]);
         let change = Change { asked: vec![asked], facts, terms: Terms::Always, ..change };
         turn.record(change).await.inspect_err(|_| {
-            // The call is told that nobody answers, instead of waiting without an end.
+            // The call is told that nobody will answer, so that it does not wait forever.
             self.open.remove(&id);
         })
     }
 
-    /// Passes on what people have answered.
-    pub fn hear(&mut self, entry: &Entry) {
+    /// Passes a decision on to the call that waits for it.
+    pub fn notify(&mut self, entry: &Entry) {
         let Event::ApprovalDecided { approval, decision, by, .. } = &entry.event else { return };
         let Some(waits) = self.open.remove(approval).and_then(|open| open.waits) else { return };
         let answer = match (decision, by) {
@@ -94,11 +99,11 @@ impl Asking {
             (_, Decider::Person(_)) => Answer::Declined,
             (_, Decider::Timeout | Decider::Undeliverable) => Answer::Nobody,
         };
-        // A call that has ended meanwhile does not want it any more.
+        // The call may have ended in the meantime.
         let _ = waits.send(answer);
     }
 
-    /// The call has ended: nobody waits for what it wanted to know.
+    /// Withdraws the elicitations of a call that has ended.
     pub async fn end(&mut self, turn: &Turn<'_>, call: &CallId) -> Result<()> {
         if self.open.values().all(|open| open.call != *call) {
             return Ok(());
@@ -108,16 +113,16 @@ impl Asking {
         Ok(())
     }
 
-    /// The node stops: its calls end without an answer, and their questions with them.
+    /// Called on shutdown: running calls get no answer, and their elicitations end with them.
     pub fn give_up(&mut self) {
-        self.heard.close();
-        while self.heard.try_recv().is_ok() {}
+        self.received.close();
+        while self.received.try_recv().is_ok() {}
         self.open.values_mut().for_each(|open| open.waits = None);
     }
 }
 
-/// Questions of calls that have died with another node. Whoever begins a turn waits for none.
-pub(super) async fn withdraw_left(turn: &Turn<'_>) -> Result<()> {
+/// Withdraws elicitations of calls that died with another node; a new turn waits for none.
+pub(super) async fn withdraw_orphaned(turn: &Turn<'_>) -> Result<()> {
     if turn.session.open_calls().next().is_none() {
         return Ok(());
     }
@@ -133,9 +138,9 @@ async fn withdraw(turn: &Turn<'_>, call: Option<CallId>) -> Result<()> {
     withdraw.await
 }
 
-/// For the person on whose behalf the call runs, and for nobody else.
-fn written(turn: &Turn<'_>, wish: &Wish) -> Asked {
-    let Wish { call, question, .. } = wish;
+/// Addressed only to the requester of the call.
+fn approval_request(turn: &Turn<'_>, next: &Wish) -> Asked {
+    let Wish { call, question, .. } = next;
     let (id, words) = (ApprovalId::new(), turn.claimed.words());
     let title = words.question_title(Asks::Answer, &question.server);
     let code = approvals::code(&id);

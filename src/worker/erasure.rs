@@ -1,4 +1,4 @@
-//! Erases a person to the end, also after a crash: rows in the database, files, workspaces.
+//! Erases a person completely, resuming after a crash: database rows, files and workspaces.
 
 use anyhow::{Context as _, Result};
 use chrono::TimeDelta;
@@ -12,20 +12,20 @@ use crate::{
     },
 };
 
-/// What was erased.
+/// The result of an erasure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Conversations of which nothing is left.
+    /// The conversations that were deleted.
     pub conversations: Vec<ConversationId>,
-    /// Events of others' conversations that say no more what was in them.
+    /// The number of events in other people's conversations that were redacted.
     pub events: i64,
     pub files: i64,
 }
 
-/// After so long, an erasure that has not come to its end was interrupted.
+/// An erasure that has not finished after this time is considered interrupted.
 const INTERRUPTED_AFTER: TimeDelta = TimeDelta::minutes(10);
 
-/// Erases a person. `None`: something of theirs is open or under way.
+/// Erases a person. `None` if they have open approvals or running calls.
 pub async fn erase(
     worker: &Worker,
     (channel, person): (&str, &str),
@@ -38,20 +38,20 @@ pub async fn erase(
     }
 }
 
-/// Goes on with erasures that were interrupted.
+/// Resumes interrupted erasures.
 pub async fn resume(worker: &Worker) -> Result<()> {
     let before = worker.gateway.clock.now() - INTERRUPTED_AFTER;
     for erasure in worker.gateway.store.erasures(before).await? {
-        tracing::warn!(erasure.id = erasure.id, "an erasure was interrupted and goes on");
+        tracing::warn!(erasure.id = erasure.id, "resuming an interrupted erasure");
         if let Err(problem) = proceed(worker, &erasure).await {
             let problem = format!("{problem:#}");
-            tracing::error!(erasure.id = erasure.id, problem, "could not go on with an erasure");
+            tracing::error!(erasure.id = erasure.id, problem, "could not resume an erasure");
         }
     }
     Ok(())
 }
 
-/// Does what is left to be done of an erasure.
+/// Performs the remaining steps of an erasure.
 pub(super) async fn proceed(worker: &Worker, erasure: &Erasure) -> Result<Outcome> {
     let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
     let mut conversations = Vec::new();

@@ -1,5 +1,5 @@
-//! Fetches what came with messages: into the workspace, where tools can open it, and among the
-//! artifacts. Nothing is lost by a crash in between: what is not recorded is fetched again.
+//! Fetches files that were sent with messages into the workspace, where tools can open them, and
+//! into the artifact store. After a crash, files that were not recorded are fetched again.
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
@@ -21,18 +21,18 @@ use crate::{
     tools::{file_names, workspace::Workspace},
 };
 
-/// The largest file that is taken.
+/// The maximum size of a file.
 const MOST_BYTES: u64 = 50 * 1024 * 1024;
-/// What is fetched at once, by all conversations together, in units of [`UNIT`] bytes.
+/// The maximum total size of concurrent downloads on this node, in units of [`UNIT`] bytes.
 const AT_ONCE: u32 = 256 * 1024;
 const UNIT: u64 = 1024;
 
-/// The room for what is fetched, on the whole node.
+/// Limits the memory used for downloads and pictures on the whole node.
 pub struct FetchBudget {
     bytes: Semaphore,
-    /// For pictures that are made ready for models; each may take 256 MiB.
+    /// Limits the pictures that are prepared for models at once; each may take 256 MiB.
     pub(super) eyes: Semaphore,
-    /// Those that models were shown last.
+    /// The pictures that models were shown most recently.
     pub(super) pictures: Pictures,
 }
 
@@ -44,22 +44,23 @@ impl Default for FetchBudget {
 }
 
 impl FetchBudget {
-    /// Waits for room for that file; one whose size nobody has told may be as large as any.
+    /// Waits until a file of this size fits; a file of unknown size is assumed to have the maximum
+    /// size.
     async fn take(&self, size_bytes: Option<u64>) -> SemaphorePermit<'_> {
         let units = size_bytes.unwrap_or(MOST_BYTES).div_ceil(UNIT).min(AT_ONCE.into()) as u32;
         self.bytes.acquire_many(units).await.expect("never closed")
     }
 }
 
-/// How long to wait before each further try, where the platform names no time.
+/// The delays before each further attempt, where the platform names none.
 const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// What became of one file.
+/// The outcome of fetching one file.
 struct Fetched {
     events: Vec<Event>,
-    /// What the person has to know.
-    told: Option<String>,
+    /// The text for the person, if there is something to tell.
+    message: Option<String>,
 }
 
 pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow> {
@@ -71,7 +72,7 @@ pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow>
             () = turn.worker.gateway.stop.cancelled() => return Ok(Flow::Around),
         };
         events.extend(fetched.events);
-        shows.extend(fetched.told.map(|told| turn.text(told)));
+        shows.extend(fetched.message.map(|message| turn.text(message)));
     }
     crash::point("fetch", "before record");
     let change = turn.change(events, shows);
@@ -80,9 +81,9 @@ pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow>
 
 async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     let (file, words) = (&sent.file, turn.claimed.words());
-    let lost = |reason: String, told| {
+    let lost = |reason: String, message| {
         let events = vec![Event::FileLost { file: sent.seq, reason }];
-        Ok(Fetched { events, told: Some(told) })
+        Ok(Fetched { events, message: Some(message) })
     };
     let too_large = || {
         let reason = format!("it is larger than {} MB", MOST_BYTES / (1024 * 1024));
@@ -96,8 +97,8 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
         Ok(bytes) if bytes.len() as u64 > MOST_BYTES => return too_large(),
         Ok(bytes) => bytes,
         Err(problem) => {
-            tracing::warn!(%problem, channel.id = turn.claimed.channel, "a file was not fetched");
-            let reason = "the platform does not give it out any more".to_owned();
+            tracing::warn!(%problem, channel.id = turn.claimed.channel, "could not fetch a file");
+            let reason = "the platform no longer provides it".to_owned();
             return lost(reason, words.file_gone(&file.name));
         }
     };
@@ -107,7 +108,7 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     let attachment = artifacts.put(&name, &media_type, bytes.to_vec()).await?;
     let root = turn.worker.workspace(turn.claimed);
     let laid_down = bytes.clone();
-    let path = tokio::task::spawn_blocking(move || lay_down(&root, &name, &laid_down))
+    let path = tokio::task::spawn_blocking(move || write_new(&root, &name, &laid_down))
         .await
         .context("writing into a workspace")??;
     let view = match turn.model() {
@@ -116,14 +117,14 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     };
     let source = view.as_ref().map(|view| format!("picture {}", view.name));
     let mut events = vec![Event::FileTaken { file: sent.seq, path, attachment, view }];
-    // What somebody shows may be anybody's.
+    // A file may contain text of anybody.
     events.extend(source.map(|source| Event::Tainted { source }));
-    Ok(Fetched { events, told: None })
+    Ok(Fetched { events, message: None })
 }
 
 async fn bytes(turn: &Turn<'_>, file: &FileRef) -> Result<Bytes, SendError> {
     let Some(connected) = turn.worker.gateway.channels.get(&turn.claimed.channel) else {
-        return Err(SendError::Gone("the channel is not there any more".to_owned()));
+        return Err(SendError::Gone("the channel is no longer configured".to_owned()));
     };
     for wait in WAITS {
         match connected.channel.fetch(file).await {
@@ -137,13 +138,13 @@ async fn bytes(turn: &Turn<'_>, file: &FileRef) -> Result<Bytes, SendError> {
 }
 
 async fn pause(wait: Duration) {
-    // In real time: a platform is waited for, which knows no other.
+    // In real time, because this waits for a platform.
     let never = std::future::pending::<()>();
     let _ = tokio::time::timeout(wait.min(LONGEST_WAIT), never).await;
 }
 
-/// Under its own name, or, where another file has that already, with a number behind it.
-fn lay_down(root: &Path, name: &str, bytes: &[u8]) -> Result<String> {
+/// Writes the file under its own name or, if that is taken by another file, with a number appended.
+fn write_new(root: &Path, name: &str, bytes: &[u8]) -> Result<String> {
     let workspace = Workspace::open(root)?;
     for number in 1..10_000 {
         let path = format!("{INBOX}/{}", numbered(name, number));
@@ -151,16 +152,16 @@ fn lay_down(root: &Path, name: &str, bytes: &[u8]) -> Result<String> {
             workspace.replace(&path, bytes, &CancellationToken::new())?;
             return Ok(path);
         }
-        // What an interrupted try has laid down already is that file.
+        // The same contents were already written by an interrupted attempt.
         if workspace.bytes(&path, MOST_BYTES).is_ok_and(|there| there == bytes) {
             return Ok(path);
         }
     }
-    anyhow::bail!("{INBOX} holds too many files called {name}")
+    anyhow::bail!("{INBOX} contains too many files called {name}")
 }
 
 fn is_free(workspace: &Workspace, path: &str) -> bool {
-    let (folder, name) = path.split_once('/').expect("it has a folder");
+    let (folder, name) = path.split_once('/').expect("the path has a folder");
     workspace.folder(folder).map_or(true, |folder| folder.symlink_metadata(name).is_err())
 }
 
@@ -179,7 +180,7 @@ mod tests {
     #[test]
     fn two_files_of_one_name_lie_side_by_side_and_the_same_file_once() {
         let root = tempfile::tempdir().unwrap();
-        let lay = |name: &str, bytes: &str| lay_down(root.path(), name, bytes.as_bytes()).unwrap();
+        let lay = |name: &str, bytes: &str| write_new(root.path(), name, bytes.as_bytes()).unwrap();
         assert_eq!(lay("a.txt", "one"), "inbox/a.txt");
         assert_eq!(lay("a.txt", "two"), "inbox/a-2.txt");
         assert_eq!(lay("a.txt", "one"), "inbox/a.txt");
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(root.path().join("inbox/a-2.txt")).unwrap(), "two");
     }
 
-    /// What a node fetches at once is bounded by its bytes; small files pass.
+    /// Concurrent downloads of a node are bounded by their size; small files pass.
     /// Proves S13.
     #[tokio::test]
     async fn files_of_unknown_size_wait_for_each_other() {
@@ -203,7 +204,7 @@ mod tests {
         assert!(futures::poll!(next).is_ready());
     }
 
-    /// What the agent has linked there leads nowhere.
+    /// A symbolic link that the agent created is not followed.
     /// Proves S9.
     #[test]
     fn a_link_is_not_followed() {
@@ -211,7 +212,7 @@ mod tests {
         let root = place.path().join("w");
         std::fs::create_dir_all(root.join("inbox")).unwrap();
         std::os::unix::fs::symlink("../../secret", root.join("inbox/a.txt")).unwrap();
-        assert_eq!(lay_down(&root, "a.txt", b"x").unwrap(), "inbox/a-2.txt");
+        assert_eq!(write_new(&root, "a.txt", b"x").unwrap(), "inbox/a-2.txt");
         assert!(!place.path().join("secret").exists());
     }
 }

@@ -1,4 +1,5 @@
-//! What the guard has to know besides the session: rules of the database, roles, files as they are.
+//! Builds the context that the guard needs besides the session: stored rules, roles and the current
+//! files.
 
 use anyhow::Result;
 use std::{
@@ -25,14 +26,14 @@ use crate::{
     tools::{ToolError, file_binding, workspace},
 };
 
-/// The rules of the database, compiled, with their version.
+/// The compiled rules from the database, with their version.
 #[derive(Default)]
 pub struct RuleBook {
     open: RwLock<(i64, Arc<Vec<Rule>>)>,
 }
 
 impl RuleBook {
-    /// The rules of that version or a later one; read again only if they have changed.
+    /// The rules of this version or a later one. They are read again only if they have changed.
     pub async fn at(&self, store: &Store, version: i64) -> Result<Arc<Vec<Rule>>> {
         let (known, rules) = self.open.read().unwrap_or_else(PoisonError::into_inner).clone();
         if known == version {
@@ -46,11 +47,11 @@ impl RuleBook {
     }
 }
 
-/// How things stand now. Only where a call waits to be judged is the database asked: a rule that
-/// was changed a moment ago counts already.
+/// Builds the current guard context. The database is queried only if a call has to be judged, so
+/// that a rule that was just changed already applies.
 pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
     let gateway = &turn.worker.gateway;
-    let mut scene = GuardContext {
+    let mut guard_context = GuardContext {
         agent: turn.agent.id.clone(),
         channel: turn.claimed.channel.clone(),
         now: gateway.clock.now(),
@@ -60,24 +61,24 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
         ..GuardContext::default()
     };
     if turn.session.open_calls().next().is_none() {
-        return Ok(scene);
+        return Ok(guard_context);
     }
-    scene.asked_below = asked_below(turn).await?;
-    let (version, role) = version_and_role(turn, &scene.channel).await?;
-    scene.role = Some(role.as_str().to_owned());
-    scene.stored = turn.worker.rules.at(&gateway.store, version).await?;
+    guard_context.asked_below = asked_below(turn).await?;
+    let (version, role) = version_and_role(turn, &guard_context.channel).await?;
+    guard_context.role = Some(role.as_str().to_owned());
+    guard_context.stored = turn.worker.rules.at(&gateway.store, version).await?;
     for open in turn.session.open_calls() {
         if matches!(open.state, CallState::Decided { .. }) {
             let files = files(turn, &open.call).await;
-            // What cannot be bound any more is not what was asked about.
+            // Files that can no longer be bound do not match the approval.
             let files = files.unwrap_or_else(|why| Files::from([(String::new(), why.to_string())]));
-            scene.files.insert(open.call.id.clone(), files);
+            guard_context.files.insert(open.call.id.clone(), files);
         }
     }
-    Ok(scene)
+    Ok(guard_context)
 }
 
-/// Whether somebody who writes meanwhile has to be told that a sub-agent waits for a decision.
+/// Whether a person who writes now has to be told that a sub-agent waits for a decision.
 async fn asked_below(turn: &Turn<'_>) -> Result<bool> {
     let delegated = turn.session.open_calls().any(|open| open.state == CallState::Delegated);
     if !delegated || !turn.session.awaits_model() {
@@ -90,7 +91,8 @@ async fn asked_below(turn: &Turn<'_>) -> Result<bool> {
     Ok(!open.await?.is_empty())
 }
 
-/// The version of the rules, and the least of the roles of those whose words the calls may follow.
+/// The version of the rules, and the lowest role among the people whose messages may have led to
+/// the calls.
 async fn version_and_role(turn: &Turn<'_>, channel: &str) -> Result<(i64, Role)> {
     let session = &turn.session;
     let nobody = Speaker { id: String::new(), name: String::new() };
@@ -105,7 +107,7 @@ async fn version_and_role(turn: &Turn<'_>, channel: &str) -> Result<(i64, Role)>
             Box::pin(async move { stored::version_and_role(tx, &channel, &person).await })
         });
         let (now, role) = read.await?;
-        // Who is let in by the configuration stands in no table.
+        // Roles from the configuration are not in the database.
         let own = turn.manners().roles.get(&by.id).copied();
         let role = own.max(role.as_deref().and_then(Role::parse)).unwrap_or(Role::Member);
         (version, least) = (now, least.min(role));
@@ -113,11 +115,12 @@ async fn version_and_role(turn: &Turn<'_>, channel: &str) -> Result<(i64, Role)>
     Ok((version, least))
 }
 
-/// The scene with the files that this call names; or why it cannot be said which.
+/// The guard context with the files that this call names, or the reason why they cannot be
+/// determined.
 pub(super) async fn with_files(turn: &Turn<'_>, call: &Call) -> Result<GuardContext, ToolError> {
-    let mut scene = turn.scene.clone();
-    scene.files.insert(call.id.clone(), files(turn, call).await?);
-    Ok(scene)
+    let mut guard_context = turn.guard_context.clone();
+    guard_context.files.insert(call.id.clone(), files(turn, call).await?);
+    Ok(guard_context)
 }
 
 async fn files(turn: &Turn<'_>, call: &Call) -> Result<Files, ToolError> {
@@ -133,7 +136,7 @@ async fn files(turn: &Turn<'_>, call: &Call) -> Result<Files, ToolError> {
     Ok(files)
 }
 
-/// That the result of this call brings other people's words, as far as it does.
+/// The taint events for the untrusted content in the result of this call.
 pub(super) fn tainted(turn: &Turn<'_>, id: &CallId, result: &ToolResult) -> Vec<Event> {
     let Some(open) = turn.session.open_calls().find(|open| open.call.id == *id) else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Asks the operator's hooks, in their order, and lets what they answer take effect. What came of it
-//! stands in the journal, so that nobody is asked twice after a restart.
+//! Asks the operator's hooks in order and applies their answers. The outcome is recorded in the
+//! journal, so that a hook is not asked twice after a restart.
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
@@ -29,7 +29,7 @@ use crate::{
     tools::sandbox::{Sandbox, service::ServerSandbox},
 };
 
-/// Where and for whom a hook is asked.
+/// The context in which a hook is asked.
 #[derive(Debug, Clone)]
 pub(super) struct About {
     pub conversation: ConversationId,
@@ -38,11 +38,11 @@ pub(super) struct About {
     pub call: Option<CallId>,
 }
 
-/// What came of it.
+/// The outcome of all hooks for one point.
 pub(super) struct Heard {
     pub matter: Matter,
     pub events: Vec<Event>,
-    /// Which hook stopped it, and why.
+    /// The hook that stopped it, and its reason.
     pub stopped: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl About {
     }
 }
 
-/// Asks every hook that this concerns, until one stops it.
+/// Asks all matching hooks until one of them stops the turn or call.
 pub(super) async fn ask(worker: &Worker, on: Point, about: &About, mut matter: Matter) -> Heard {
     let (mut events, mut stopped) = (Vec::new(), None);
     let tool = matter.tool.clone();
@@ -64,7 +64,7 @@ pub(super) async fn ask(worker: &Worker, on: Point, about: &About, mut matter: M
             None => ask_program(worker, hook, about, &matter).await,
         };
         let did = answer.and_then(|answer| matter.take(on, answer)).unwrap_or_else(|failed| {
-            tracing::warn!(hook.name = hook.name, failed, "a hook failed");
+            tracing::warn!(hook.name = hook.name, failed, "hook failed");
             let stops = hook.on_failure == OnFailure::Stop;
             let stopped = stops.then(|| texts::HOOK_FAILED.to_owned());
             Did { stopped, failed: Some(failed), ..Did::default() }
@@ -85,11 +85,11 @@ pub(super) fn any(worker: &Worker, on: Point) -> bool {
     worker.hooks.iter().any(|hook| hook.on == on && hook.is_asked())
 }
 
-/// `before_llm`: the answers are recorded before the model is asked.
+/// Runs `before_llm` hooks and records their answers before the model is asked.
 pub(super) async fn before_llm(turn: &Turn<'_>) -> Result<Flow> {
     let person = turn.session.speaks_for(turn.session.seq);
     let about = About::of(turn, person, None);
-    let matter = Matter { text: news(&turn.session), ..Matter::default() };
+    let matter = Matter { text: unread_text(&turn.session), ..Matter::default() };
     let heard = ask(turn.worker, Point::BeforeLlm, &about, matter).await;
     match heard.stopped {
         Some(why) => turn.fail_after(heard.events, &why).await,
@@ -97,8 +97,8 @@ pub(super) async fn before_llm(turn: &Turn<'_>) -> Result<Flow> {
     }
 }
 
-/// What the model has not read yet.
-fn news(session: &Session) -> String {
+/// The messages that the model has not read yet.
+fn unread_text(session: &Session) -> String {
     let unread = session.items.iter().rev().take_while(|item| match item {
         Item::Said { seq, .. } | Item::Note { seq, .. } | Item::Looked { seq, .. } => {
             *seq > session.answered_upto
@@ -119,8 +119,8 @@ fn news(session: &Session) -> String {
     unread_results.chain(texts).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The prompt without the secrets of the configuration, and without what hooks redact: the same in
-/// every prompt, so that each begins with the one before.
+/// The prompt without secrets of the configuration and text that hooks redact. Redaction is the
+/// same in every prompt, so that each prompt begins with the previous one and prompt caching works.
 pub(super) fn cleaned(worker: &Worker, mut prompt: Prompt) -> Prompt {
     let hooks: Vec<_> = worker.hooks.iter().filter(|hook| !hook.is_asked()).collect();
     let clean = |text: &str| {
@@ -143,16 +143,16 @@ pub(super) fn cleaned(worker: &Worker, mut prompt: Prompt) -> Prompt {
     prompt
 }
 
-/// A reply as its readers get it, and its calls as they are judged.
+/// A reply after its hooks, with the calls that the guard will judge.
 pub(super) struct Hooked {
     pub text: String,
     pub calls: Vec<Call>,
-    /// What hooks did, and the ends of the calls that they stopped.
+    /// The events of hooks, and the results of calls that they stopped.
     pub events: Vec<Event>,
 }
 
-/// `after_llm`, then `before_tool` for each call, under the name of the tool that it means. A call that carries a secret of the configuration
-/// does not run, and the journal does not learn it.
+/// Runs `after_llm`, then `before_tool` for each call, under the canonical name of the tool. A call
+/// that contains a secret of the configuration does not run and is not recorded with its secret.
 pub(super) async fn after_llm(
     turn: &Turn<'_>,
     upto: Seq,
@@ -180,7 +180,7 @@ pub(super) async fn after_llm(
     hooked
 }
 
-/// From here on these are the arguments: judged, shown, hashed and run.
+/// From here on, these arguments are the ones that are judged, shown, hashed and run.
 async fn before_tool(worker: &Worker, about: &About, mut call: Call) -> (Call, Vec<Event>) {
     call.arguments = worker.toolbox.tidied(&call.tool, call.arguments.take());
     if worker.redactor.holds_own(&call.arguments) {
@@ -202,7 +202,8 @@ fn denied(call: &Call, text: String) -> Event {
     Event::ToolFinished { call: call.id.clone(), result }
 }
 
-/// `after_tool`: what was withheld is neither read by the model nor sent to anybody.
+/// Runs `after_tool`. A result that a hook withholds is neither read by the model nor sent to
+/// anybody.
 pub(super) async fn after_tool(
     worker: &Worker,
     about: &About,
@@ -227,7 +228,7 @@ pub(super) async fn after_tool(
     (result, heard.events)
 }
 
-/// `on_error`: the reason as the person is told it.
+/// Runs `on_error`, which may change the reason that the person is given.
 pub(super) async fn on_error(turn: &Turn<'_>, reason: &str) -> (String, Vec<Event>) {
     let matter = Matter { text: reason.to_owned(), ..Matter::default() };
     let about = About::of(turn, turn.session.requester.clone(), None);
@@ -242,7 +243,7 @@ async fn ask_program(
     matter: &Matter,
 ) -> Result<Answer, String> {
     let Act::Run(program) = &hook.act else {
-        return Err("it has nothing to do".into());
+        return Err("the hook has neither a program nor an action".into());
     };
     let mut question = Map::new();
     let mut say = |name: &str, value: Value| question.insert(name.to_owned(), value);
@@ -257,42 +258,43 @@ async fn ask_program(
     say("text", json!(matter.text));
     let question = worker.redactor.own_value(&Value::Object(question)).to_string();
     if question.len() > program.max_bytes {
-        return Err(format!("it would be given {} bytes, more than max_bytes", question.len()));
+        return Err(format!("the input has {} bytes, more than max_bytes", question.len()));
     }
-    let answer = run(worker.walls.command(hook, program)?, program, question.as_bytes()).await?;
+    let answer =
+        run(worker.hook_sandbox.command(hook, program)?, program, question.as_bytes()).await?;
     if answer.trim_ascii().is_empty() {
         return Ok(Answer::default());
     }
-    serde_json::from_slice(&answer).map_err(|problem| format!("its answer is not valid: {problem}"))
+    serde_json::from_slice(&answer).map_err(|problem| format!("invalid answer: {problem}"))
 }
 
-/// Runs the program to its end, or ends it and everything that it has started.
+/// Runs the program to its end, or kills it with everything that it has started.
 async fn run(mut command: Command, program: &Program, question: &[u8]) -> Result<Vec<u8>, String> {
     let started = command.spawn();
     let mut group = Group(
-        started.map_err(|problem| format!("{} does not start: {problem}", program.command[0]))?,
+        started.map_err(|problem| format!("could not start {}: {problem}", program.command[0]))?,
     );
     let talk = talk(&mut group.0, question, program.max_bytes);
     let answered = tokio::time::timeout(program.timeout, talk).await;
-    answered.map_err(|_| format!("it took longer than {} s", program.timeout.as_secs_f32()))?
+    answered.map_err(|_| format!("timed out after {} s", program.timeout.as_secs_f32()))?
 }
 
-/// What is around the programs of hooks.
+/// The sandbox settings for the programs of hooks.
 pub struct HookSandbox {
     pub sandbox: Arc<Sandbox>,
-    /// Where they have folders of their own.
+    /// The folder that contains the hooks' own folders.
     pub data: PathBuf,
-    /// What they do not see.
+    /// Paths that are hidden from them.
     pub hidden: Vec<PathBuf>,
 }
 
 impl HookSandbox {
-    /// Without our environment, and in a process group of its own. Nothing runs unconfined that is
-    /// not said to.
+    /// Starts the program without the gateway's environment, in its own process group. Nothing runs
+    /// unsandboxed unless the configuration says so.
     fn command(&self, hook: &Hook, program: &Program) -> Result<Command, String> {
         let mut command = if program.sandbox {
-            let confined = self.around(&hook.name).command(&program.command);
-            confined.map_err(|why| format!("{why}; `sandbox = false` runs it without"))?
+            let confined = self.sandbox_for(&hook.name).command(&program.command);
+            confined.map_err(|why| format!("{why}; set `sandbox = false` to run it without one"))?
         } else {
             free(program)
         };
@@ -305,8 +307,8 @@ impl HookSandbox {
         Ok(command)
     }
 
-    /// A name may hold anything; its folder is called by a digest of it.
-    fn around(&self, hook: &str) -> ServerSandbox {
+    /// A hook's name may contain any characters, so its folder is named after a digest.
+    fn sandbox_for(&self, hook: &str) -> ServerSandbox {
         let own = files::digest_of(hook.as_bytes());
         ServerSandbox {
             sandbox: self.sandbox.clone(),
@@ -328,15 +330,15 @@ fn free(program: &Program) -> Command {
     command
 }
 
-/// A process group, by its leader. It is ended when it is dropped, unless the leader has come to its
-/// end by itself: then its number may be another's.
+/// A process group, identified by its leader. Killed when dropped, unless the leader has already
+/// been reaped, because its id may have been reused since.
 struct Group(Child);
 
 impl Drop for Group {
     fn drop(&mut self) {
         let leader = self.0.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
         if let Some(leader) = leader {
-            // Nobody may be left in it.
+            // The group may already be empty.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }
@@ -346,7 +348,7 @@ async fn talk(child: &mut Child, question: &[u8], most: usize) -> Result<Vec<u8>
     let mut stdin = child.stdin.take().expect("piped");
     let stdout = child.stdout.take().expect("piped");
     let write = async move {
-        // A program that does not read its question may still answer.
+        // A program may answer without reading its input.
         let _ = stdin.write_all(question).await;
         drop(stdin);
     };
@@ -355,13 +357,13 @@ async fn talk(child: &mut Child, question: &[u8], most: usize) -> Result<Vec<u8>
         stdout.take(most as u64 + 1).read_to_end(&mut answer).await.map(|_| answer)
     };
     let ((), answer) = tokio::join!(write, read);
-    let answer = answer.map_err(|problem| format!("its answer cannot be read: {problem}"))?;
+    let answer = answer.map_err(|problem| format!("could not read its answer: {problem}"))?;
     if answer.len() > most {
-        return Err(format!("it answers with more than {most} bytes"));
+        return Err(format!("its answer is longer than {most} bytes"));
     }
     let status = child.wait().await.map_err(|problem| problem.to_string())?;
     if !status.success() {
-        return Err(format!("it ended with {status}"));
+        return Err(format!("exited with {status}"));
     }
     Ok(answer)
 }

@@ -1,4 +1,4 @@
-//! The calls that a turn has under way, each in a task of its own.
+//! The running calls of a turn, each in its own task.
 
 use futures::FutureExt as _;
 use serde_json::Value;
@@ -21,28 +21,28 @@ use crate::{
     texts,
 };
 
-/// What a turn knows of its calls: they go on while the loop looks at what else has happened.
+/// The state of the running calls, which continue while the loop handles other events.
 #[derive(Default)]
 pub(super) struct Running {
     pub calls: Calls,
-    /// Calls that have ended and are not recorded yet. They leave this queue once they are.
+    /// Finished calls that are not recorded yet. They leave this queue once they are.
     pub finished: VecDeque<Done>,
     pub cancel: BTreeMap<CallId, CancellationToken>,
-    /// Those that the rate limit has counted already.
+    /// Calls that the rate limit has already counted.
     pub counted: BTreeSet<CallId>,
-    /// The latest progress that one of them has reported.
+    /// The latest progress report of any of the calls.
     pub progress: watch::Sender<String>,
-    /// Their questions to people.
+    /// Elicitations of the calls.
     pub asking: Asking,
-    /// Whether the questions are withdrawn of calls that died with an earlier turn.
+    /// Whether elicitations of calls that died with an earlier turn have been withdrawn.
     pub begun: bool,
 }
 
-/// The tasks of the calls under way. Dropping this aborts them.
+/// The tasks of the running calls. Dropping this aborts them.
 ///
-/// A call is a task and not a future that the turn polls, because the turn does not poll it while it
-/// waits for the database: a future that is not polled would keep the connection, permit or lock
-/// that it was just granted, and the turn might wait for that very one.
+/// Calls run in tasks because the turn does not poll while it waits for the database. A call that
+/// was a future of the turn would keep the connection, permit or lock that it was just granted, and
+/// the turn might wait for that very resource.
 #[derive(Default)]
 pub(super) struct Calls(JoinSet<Done>);
 
@@ -50,20 +50,20 @@ pub(super) struct Calls(JoinSet<Done>);
 #[derive(Debug, Clone)]
 pub(super) struct Begun {
     pub call: Call,
-    /// Who let it run.
+    /// The rule, grant or person that allowed it.
     pub rule: Value,
     /// Whether it must not run twice.
     pub once: bool,
 }
 
-/// How a call ended.
+/// The result of a call.
 pub(super) struct Ended {
     pub result: Result<ToolResult, Lost>,
-    /// What hooks did to the result.
+    /// The events of hooks that changed the result.
     pub hooked: Vec<Event>,
 }
 
-/// A call that has ended.
+/// A finished call.
 pub(super) struct Done {
     pub begun: Begun,
     pub ended: Ended,
@@ -72,9 +72,10 @@ pub(super) struct Done {
 /// Why there is no result to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lost {
-    /// This worker had lost its lease before the call began, and did not run it.
+    /// The worker lost its lease before the call started, so the call did not run.
     Lease,
-    /// The call may have run, and its answer never came. It stays begun, as after a crash.
+    /// The call may have run, but its result was lost. It stays in the state "started", as after a
+    /// crash.
     Answer,
 }
 
@@ -85,10 +86,10 @@ impl From<Lost> for Ended {
 }
 
 impl Begun {
-    /// What is known of a call whose task panicked. A call that must not run twice may have taken
-    /// effect, which only a person can find out.
+    /// The result of a call whose task panicked. If the call must not run twice, its effect is
+    /// unknown and a person has to find out.
     fn panicked(&self) -> Ended {
-        tracing::error!(tool.name = self.call.tool, call = %self.call.id, "a call panicked");
+        tracing::error!(tool.name = self.call.tool, call = %self.call.id, "call panicked");
         if self.once {
             return Lost::Answer.into();
         }
@@ -119,10 +120,10 @@ impl Calls {
         self.0.spawn(tasks.track_future(supervised.in_current_span()));
     }
 
-    /// The next call that ends; `None` while none is under way. Cancel safe.
+    /// The next call that finishes; `None` if none is running. Cancel safe.
     pub async fn next(&mut self) -> Option<Done> {
-        // Panics are caught within the task, and nobody else aborts it: what remains is a runtime
-        // that shuts down.
+        // Panics are caught within the task and nothing else aborts it, so an error means that the
+        // runtime is shutting down.
         self.0.join_next().await?.ok()
     }
 
@@ -132,12 +133,12 @@ impl Calls {
 }
 
 impl Running {
-    /// Whether no call is under way or waits to be recorded.
+    /// Whether no call is running or waits to be recorded.
     pub fn is_idle(&self) -> bool {
         self.calls.is_empty() && self.finished.is_empty()
     }
 
-    /// Cancels the calls whose results nobody needs, because a person has stopped them.
+    /// Cancels calls that a person has stopped and whose results are no longer needed.
     pub fn cancel_ended(&mut self, session: &Session) {
         let open: BTreeSet<_> = session.open_calls().map(|open| &open.call.id).collect();
         for (_, cancel) in self.cancel.iter().filter(|(id, _)| !open.contains(id)) {
@@ -145,7 +146,7 @@ impl Running {
         }
     }
 
-    /// Forgets a call that is recorded.
+    /// Removes a call that is recorded.
     pub fn forget(&mut self, id: &CallId) {
         self.cancel.remove(id);
         self.counted.remove(id);
@@ -167,7 +168,7 @@ mod tests {
         Begun { call, rule: Value::Null, once }
     }
 
-    /// A panic ends its own call only; one that must not run twice stays unknown.
+    /// A panic ends only its own call; one that must not run twice has an unknown outcome.
     #[tokio::test]
     async fn a_call_that_panics_ends_alone() {
         let (mut calls, tasks) = (Calls::default(), TaskTracker::new());
@@ -190,7 +191,7 @@ mod tests {
         tasks.wait().await;
     }
 
-    /// What a call holds is given back when its turn is dropped, and shutdown waits for that.
+    /// Dropping the turn releases what its calls hold, and shutdown waits for that.
     #[tokio::test]
     async fn dropping_the_turn_ends_its_calls() {
         let (mut calls, tasks) = (Calls::default(), TaskTracker::new());

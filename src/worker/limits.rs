@@ -1,4 +1,4 @@
-//! Holds people, conversations and the whole to what they may use in an hour and in a day.
+//! Enforces hourly and daily budgets per person, per conversation and overall.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -33,7 +33,7 @@ use crate::{
     tools::ToolError,
 };
 
-/// What the operator allows in a day, and what models cost.
+/// The daily budgets and the prices of models.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
     pub person: Daily,
@@ -56,13 +56,14 @@ impl Limits {
     }
 }
 
-/// The person as accounts and windows know them: ids of two platforms may be the same.
+/// The person's key in accounts and rate limits, which includes the channel because ids of two
+/// platforms may be equal.
 pub(super) fn person(turn: &Turn<'_>, upto: Seq) -> String {
     let id = turn.session.speaks_for(upto).map(|by| by.id).unwrap_or_default();
     format!("{}/{id}", turn.claimed.channel)
 }
 
-/// Why the model may not be asked today, as the person is told.
+/// Why the model may not be asked today, as text for the person.
 pub(super) async fn day_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
     let gateway = &turn.worker.gateway;
     let now = gateway.clock.now();
@@ -82,7 +83,7 @@ pub(super) async fn day_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// What asking the model now will add to the person's day, as far as that is known.
+/// The known part of what the next model request will add to the person's daily usage.
 fn request(turn: &Turn<'_>, person: &str, daily: Daily) -> Request {
     let tokens = compact::estimated_tokens(&turn.session);
     let model = turn.model().map_or_else(|| turn.agent.model.clone(), |model| model.id().into());
@@ -94,19 +95,19 @@ fn request(turn: &Turn<'_>, person: &str, daily: Daily) -> Request {
     Request { person: person.to_owned(), conversation, expected, daily }
 }
 
-/// The messages that a reply answers which has read everything up to `upto`.
+/// The number of new messages that a reply answers if it has read everything up to `upto`.
 fn new_messages(turn: &Turn<'_>, upto: Seq) -> u64 {
     let answered = turn.session.answered_upto;
     let is_new =
         |item: &&Item| matches!(item, Item::Said { seq, .. } if *seq > answered && *seq <= upto);
-    // What a sub-agent is told to do is no message of a person.
+    // The task of a sub-agent is not a message of a person.
     if turn.claimed.sub_agent.is_some() {
         return 0;
     }
     turn.session.items.iter().filter(is_new).count() as u64
 }
 
-/// Told to other programs once a day.
+/// Reports an exceeded budget to webhook subscribers, once a day.
 async fn reached(turn: &Turn<'_>, scope: &Scope, what: UsedUp, now: DateTime<Utc>) -> Result<()> {
     let gateway = &turn.worker.gateway;
     let which = format!("{} {scope:?} {what:?}", now.date_naive());
@@ -140,7 +141,7 @@ fn whose(scope: &Scope) -> Whose {
     }
 }
 
-/// The calls that may run now, and the ends of those for which there is no room.
+/// The calls that may run now, and the results of those that exceed a limit.
 pub(super) async fn admit(
     turn: &Turn<'_>,
     cleared: Vec<Cleared>,
@@ -154,7 +155,7 @@ pub(super) async fn admit(
     let gateway = &turn.worker.gateway;
     let (person, now) = (person(turn, turn.session.answered_upto), gateway.clock.now());
     let recent = gateway.store.recent_calls(&person).await?;
-    // What does not fit the tool is refused by it, and costs nothing.
+    // A call with invalid arguments is rejected by the tool and costs nothing.
     let toolbox = &turn.worker.toolbox;
     let unfit = cleared.iter().map(Cleared::call);
     let unfit = unfit.filter(|c| {
@@ -176,7 +177,7 @@ pub(super) async fn admit(
     if near.is_empty() || crash::planted("rates") {
         return Ok((cleared, ends));
     }
-    // In the order of their rows, so that two nodes never wait for each other.
+    // In the order of their rows, so that two nodes cannot deadlock.
     near.sort_by(|(_, (one, _)), (_, (other, _))| one.cmp(other));
     let (ids, asked): (Vec<_>, Vec<_>) = near.into_iter().unzip();
     let answers = gateway.store.admit(&person, asked, now).await?;
@@ -192,7 +193,7 @@ pub(super) async fn admit(
     Ok((free, ends))
 }
 
-/// Those that today's money is enough for, and the ends of the others.
+/// The calls that fit today's budget, and the results of the others.
 async fn affordable(turn: &Turn<'_>, cleared: Vec<Cleared>) -> Result<(Vec<Cleared>, Vec<Event>)> {
     let toolbox = &turn.worker.toolbox;
     let costs: Vec<_> = cleared.iter().map(|c| toolbox.estimated_cost(c.call())).collect();
@@ -229,7 +230,7 @@ fn rate_of(turn: &Turn<'_>, tool: &str) -> Option<Rate> {
     }
 }
 
-/// The calls of a tool that are not counted yet: those that run, and those that are about to.
+/// Calls of a tool that are not counted yet: running ones and those about to run.
 fn under_way(session: &Session, tool: &str, running: &Running, cleared: &[Cleared]) -> usize {
     let of_tool: BTreeSet<&CallId> = session
         .calls
@@ -265,17 +266,17 @@ pub(super) fn refused(call: &CallId, text: String) -> Event {
     Event::ToolFinished { call: call.clone(), result }
 }
 
-/// An answer of the model for the account; `upto` is what it had read.
+/// The usage of a model reply; `upto` is what it had read.
 pub(super) fn thought(turn: &Turn<'_>, upto: Seq, reply: &Reply) -> Used {
     model_used(turn, upto, new_messages(turn, upto), reply)
 }
 
-/// A summary for the account.
+/// The usage of a summary.
 pub(super) fn summarised(turn: &Turn<'_>, reply: &Reply) -> Used {
     model_used(turn, turn.session.seq, 0, reply)
 }
 
-/// By the price of the model that answered: the one that somebody has chosen, or one that stood in.
+/// Priced by the model that answered, which may have been chosen by a person or be a fallback.
 fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used {
     let usage = reply.usage;
     let asked = || turn.model().map_or_else(|| turn.agent.model.clone(), |m| m.id().into());
@@ -285,14 +286,14 @@ fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used 
     Used { agent: turn.agent.id.clone(), person: person(turn, upto), what, took_ms: 0 }
 }
 
-/// Work that others are given, for the account of its tool.
+/// The usage of a delegation, charged to its tool.
 pub(super) fn delegated(turn: &Turn<'_>, call: &Call, counted: bool) -> Used {
     let what = What::Tool { name: call.tool.clone(), counted, cost_micros: 0 };
     let person = person(turn, turn.session.answered_upto);
     Used { agent: turn.agent.id.clone(), person, what, took_ms: 0 }
 }
 
-/// A run of a tool for the account, and what models were asked for it.
+/// The usage of a tool run, including the models that it asked.
 pub(super) fn ran(turn: &Turn<'_>, call: &Call, result: &ToolResult, counted: bool) -> Vec<Used> {
     let (agent, person) = (&turn.agent.id, person(turn, turn.session.answered_upto));
     let used = |what, took_ms| Used { agent: agent.clone(), person: person.clone(), what, took_ms };

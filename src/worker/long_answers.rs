@@ -1,14 +1,14 @@
-//! An answer that would be many messages is a few of them and a file with all of it.
+//! Sends a very long answer as a few messages and a file with the full text.
 
 use channels::Outgoing;
 
 use super::turn::Turn;
 
-/// Messages of one answer at most: a platform takes one or two a second.
+/// The maximum number of messages per answer, since platforms accept one or two per second.
 const MOST_PARTS: usize = 5;
 const NAME: &str = "answer.md";
 
-/// What is shown of an answer.
+/// The messages and files for an answer.
 pub(super) async fn parts(turn: &Turn<'_>, markdown: String) -> Vec<Outgoing> {
     let whole = Outgoing::Text { markdown: markdown.clone(), reply_to: turn.reply_to() };
     let mut parts = turn.fitting(whole.clone());
@@ -20,7 +20,10 @@ pub(super) async fn parts(turn: &Turn<'_>, markdown: String) -> Vec<Outgoing> {
         Ok(file) => file,
         Err(problem) => {
             let problem = format!("{problem:#}");
-            tracing::error!(problem, "could not keep a long answer as a file, sending it in parts");
+            tracing::error!(
+                problem,
+                "could not store a long answer as a file; sending it in parts"
+            );
             return vec![whole];
         }
     };

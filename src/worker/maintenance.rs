@@ -1,7 +1,7 @@
-//! Maintenance: deletes what is kept no longer, goes on with what was interrupted, seals the audit.
+//! Maintenance: deletes data past its retention, resumes interrupted work and seals the audit.
 //!
-//! One node does it at a time. All of it is done in slices that can be repeated: it makes no
-//! difference if a node stops, or if another one takes over, in the middle of it.
+//! One node at a time does this. The work consists of slices that can be repeated, so it can stop
+//! or move to another node at any point.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::{
 
 const EVERY: Duration = Duration::from_mins(10);
 const DUTY: &str = "seal";
-/// The folders of artifacts that one round looks through, of 256.
+/// The number of artifact folders, of 256, that one round examines.
 const FOLDERS: u8 = 16;
 
 pub(super) async fn maintain(worker: Arc<Worker>) {
@@ -24,23 +24,23 @@ pub(super) async fn maintain(worker: Arc<Worker>) {
     let mut round = Round::default();
     while tokio::time::timeout(EVERY, stop.cancelled()).await.is_err() {
         if let Err(problem) = run_once(&worker, &mut round).await {
-            tracing::error!(problem = format!("{problem:#}"), "the maintenance was interrupted");
+            tracing::error!(problem = format!("{problem:#}"), "maintenance failed");
         }
     }
 }
 
-/// Where the next round goes on.
+/// Where the next round continues.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Round {
     folder: u8,
 }
 
-/// One round of the maintenance, if no other node does it.
+/// Runs one round of maintenance, unless another node does it.
 pub async fn run_once(worker: &Worker, round: &mut Round) -> Result<()> {
     if !may_go_on(worker).await? {
         return Ok(());
     }
-    // Each part is done whatever has become of the others; the first error is returned.
+    // Each part runs even if another one fails; the first error is returned.
     let parts = [
         worker.gateway.store.determine_owners(OWNERS_AT_ONCE).await,
         erasure::resume(worker).await,
@@ -75,7 +75,7 @@ async fn backfill(worker: &Worker) -> Result<()> {
     Ok(())
 }
 
-/// Seals the audit, and cuts off what is sealed and old.
+/// Seals the audit, and deletes records that are sealed and past their retention.
 async fn seal(worker: &Worker) -> Result<()> {
     let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
     let keep_from = worker.retention.audit.map(|keep| clock.now() - keep);
@@ -83,7 +83,7 @@ async fn seal(worker: &Worker) -> Result<()> {
     Ok(())
 }
 
-/// Whether this node still has the duty, and is not about to stop.
+/// Whether this node still holds the duty and is not shutting down.
 async fn may_go_on(worker: &Worker) -> Result<bool> {
     let gateway = &worker.gateway;
     Ok(!gateway.stop.is_cancelled() && gateway.store.hold_duty(DUTY).await?.is_some())
@@ -111,8 +111,8 @@ async fn expire_conversations(worker: &Worker) -> Result<()> {
     Ok(())
 }
 
-/// Removes old files that nothing names, in some of the folders. By the machine's clock, as the times
-/// of files are.
+/// Removes old files that nothing refers to, in some of the folders. Uses the machine's clock, like
+/// the files' timestamps.
 async fn sweep_artifacts(worker: &Worker, round: &mut Round) -> Result<()> {
     let gateway = &worker.gateway;
     if !gateway.store.mentions_are_complete().await? {
@@ -136,7 +136,7 @@ async fn sweep_artifacts(worker: &Worker, round: &mut Round) -> Result<()> {
     Ok(())
 }
 
-/// The file that shows everything of an approval that an earlier release has asked for.
+/// The file with all arguments of an approval that an earlier release created.
 fn file_of(arguments: &Value) -> String {
     files::digest_of(texts::arguments_file(arguments).as_bytes())
 }

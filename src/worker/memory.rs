@@ -1,4 +1,4 @@
-//! What the agent remembers where it talks, and what of it a dialogue begins with.
+//! Loads what the agent remembers at the beginning of a dialogue.
 
 use anyhow::Result;
 use channels::PlaceKind;
@@ -10,15 +10,15 @@ use crate::{
     store::{leases::Claimed, memory, memory_scope::MemoryScope},
 };
 
-/// What every dialogue begins with.
+/// The note that is included in full.
 const MAIN: &str = "MEMORY.md";
 const MAIN_CHARS: usize = 4_000;
-/// The other notes that are named.
+/// The number of further notes that are listed by name.
 const NAMED: usize = 30;
 
 impl Worker {
-    /// A private chat has one over all its threads; of a group, every conversation has its own.
-    pub(super) fn shelf(&self, agent: &str, claimed: &Claimed) -> MemoryScope {
+    /// A private chat has one memory for all its threads; in groups, each conversation has its own.
+    pub(super) fn memory_scope(&self, agent: &str, claimed: &Claimed) -> MemoryScope {
         let scope = match claimed.place.kind {
             _ if self.shared_memory.contains(agent) => String::new(),
             PlaceKind::Private => format!("{}/{}", claimed.channel, claimed.place.chat),
@@ -28,17 +28,20 @@ impl Worker {
     }
 }
 
-/// What a dialogue that has just begun is told; from then on it stands in its journal, so that its
-/// prompts stay the same whatever is remembered meanwhile. What other people's words have to do with
-/// is left out: it would taint every dialogue.
+/// The memory that a new dialogue starts with. It is recorded in the journal, so that the prompts
+/// of the dialogue stay the same whatever is remembered later. Tainted notes are left out, since
+/// they would taint every dialogue.
 pub(super) async fn recollect(turn: &Turn<'_>) -> Result<Option<Event>> {
     if turn.session.memory.is_some() || !turn.session.has_just_begun() {
         return Ok(None);
     }
-    let shelf = turn.worker.shelf(&turn.agent.id, turn.claimed);
+    let memory_scope = turn.worker.memory_scope(&turn.agent.id, turn.claimed);
     let read = turn.worker.gateway.store.read(move |tx| {
         Box::pin(async move {
-            Ok((memory::recall(tx, &shelf, MAIN).await?, memory::list(tx, &shelf).await?))
+            Ok((
+                memory::recall(tx, &memory_scope, MAIN).await?,
+                memory::list(tx, &memory_scope).await?,
+            ))
         })
     });
     let (main, all) = read.await?;

@@ -1,22 +1,22 @@
-//! Does: claims conversations that have something to do, and advances each as far as it goes.
+//! Claims conversations that have something to do, and advances each as far as possible.
 //!
-//! - [`advance`]: the loop; read this first. `turn`: what each of its steps has at hand
-//! - [`fetch`]: gets the files that came with messages
+//! - [`advance`]: the main loop; start reading here. `turn`: the state of one turn
+//! - [`fetch`]: fetches files that were sent with messages
 //! - [`think`]: asks the model
-//! - [`vision`]: shows it pictures; `long_answers`: what is shown of a long answer
-//! - [`act`]: runs tools (`in_flight`: the calls under way, each a task); [`approval_requests`]: asks people
-//! - [`elicitation`]: what calls under way want to know of people
-//! - [`delegate`]: begins sub-agents
-//! - [`guard_context`]: what the guard has to know besides
-//! - [`hooks`], [`limits`], [`audit`]: what the operator has done to it, what it may use, what is
-//!   kept of it
-//! - [`periodic`]: heartbeat, expiry; [`maintenance`]: retention, seals
-//! - [`erasure`]: erases people to the end
-//! - [`memory`]: what is remembered where the agent talks
-//! - [`scheduler`]: what was scheduled
-//! - [`agent_cache`]: the agents with their tools as operators have set them
-//! - `retry`: repeats what the database could not do
-//! - [`session_cache`]: conversations as they were folded last
+//! - [`vision`]: shows pictures to the model; `long_answers`: shortens long answers
+//! - [`act`]: runs tools (`in_flight`: the running calls, each a task); [`approval_requests`]:
+//!   requests approvals
+//! - [`elicitation`]: elicitations of running calls
+//! - [`delegate`]: starts sub-agents
+//! - [`guard_context`]: the context that the guard needs
+//! - [`hooks`], [`limits`], [`audit`]: hooks, budgets and audit records
+//! - [`periodic`]: heartbeats, expiry; [`maintenance`]: retention, audit seals
+//! - [`erasure`]: erases people
+//! - [`memory`]: loads the agent's memory
+//! - [`scheduler`]: runs schedules
+//! - [`agent_cache`]: agents with the operators' tool settings
+//! - `retry`: retries database operations
+//! - [`session_cache`]: recently folded sessions
 
 pub mod act;
 pub mod advance;
@@ -71,46 +71,46 @@ use guard_context::RuleBook;
 use hooks::HookSandbox;
 use limits::Limits;
 
-/// Turns under way at once on one node.
+/// The maximum number of concurrent turns on one node.
 const AT_ONCE: usize = 20_000;
-/// The conversations that one claim takes at most.
+/// The maximum number of conversations that are claimed at once.
 const CLAIMED_AT_ONCE: usize = 64;
 
-/// So many turns of a conversation in a row may fail before its people are told.
+/// The number of consecutive failed turns after which the people of a conversation are told.
 const GIVE_UP_AFTER: u32 = 5;
-/// The wait after the first failure; it doubles with each.
+/// The delay after the first failure; it doubles with each further one.
 const FIRST_DEFERRAL: TimeDelta = TimeDelta::seconds(2);
 
-/// Everything that advances conversations.
+/// What is needed to advance conversations.
 pub struct Worker {
     pub gateway: Arc<Gateway>,
-    /// Replaced as a whole when tools have come or gone.
+    /// Replaced as a whole when tools are added or removed.
     pub agents: RwLock<BTreeMap<String, Arc<Agent>>>,
     pub models: BTreeMap<String, Arc<dyn Model>>,
     pub toolbox: Arc<Toolbox>,
     pub sessions: session_cache::SessionCache,
-    /// Each conversation has a folder below.
+    /// The folders of the conversations.
     pub workspaces: Workspaces,
     /// The agents whose conversations share one memory.
     pub shared_memory: BTreeSet<String>,
     pub rules: RuleBook,
     pub fetching: fetch::FetchBudget,
-    pub shelf: agent_cache::AgentCache,
+    pub agent_cache: agent_cache::AgentCache,
     pub hooks: Vec<Hook>,
-    /// What is around the programs of hooks.
-    pub walls: HookSandbox,
+    /// The sandbox settings for the programs of hooks.
+    pub hook_sandbox: HookSandbox,
     pub redactor: Redactor,
     pub limits: Limits,
-    /// How long everything is kept.
+    /// How long each kind of data is kept.
     pub retention: Retention,
 }
 
-/// Where the agents' files are.
+/// The folders with the agents' files.
 #[derive(Debug, Clone)]
 pub struct Workspaces {
-    /// Below it, a folder per conversation.
+    /// Contains a folder per conversation.
     pub root: PathBuf,
-    /// The folders that the configuration gave to an agent, for all its conversations.
+    /// The folders that the configuration gives to an agent, shared by all its conversations.
     pub shared: BTreeMap<String, PathBuf>,
 }
 
@@ -120,7 +120,7 @@ impl Workspaces {
         shared.map_or_else(|| conversation.to_string(), |folder| folder.display().to_string())
     }
 
-    /// Takes a conversation's own folder out for good. One that all share stays.
+    /// Deletes the workspace of a conversation. A shared folder is kept.
     pub async fn remove(&self, conversation: &ConversationId) -> std::io::Result<()> {
         match tokio::fs::remove_dir_all(self.root.join(conversation.as_str())).await {
             Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => Ok(()),
@@ -135,7 +135,7 @@ impl Workspaces {
 }
 
 impl Worker {
-    /// Starts claiming and the duties, until the gateway's `stop`.
+    /// Starts claiming conversations and the periodic work, until the gateway's `stop`.
     pub fn start(self: &Arc<Self>) {
         self.gateway.tasks.spawn(claim(self.clone()));
         self.gateway.tasks.spawn(periodic::beat(self.gateway.clone()));
@@ -145,7 +145,7 @@ impl Worker {
         self.gateway.tasks.spawn(maintenance::maintain(self.clone()));
     }
 
-    /// Advances what can be advanced now, as far as it goes; how many that were.
+    /// Advances all conversations that are ready, as far as possible. Returns how many there were.
     pub async fn advance_ready(self: &Arc<Self>) -> Result<usize> {
         let now = self.gateway.clock.now();
         let claimed = self.gateway.store.claim(CLAIMED_AT_ONCE, now).await?;
@@ -158,7 +158,7 @@ impl Worker {
         self.agents.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
 
-    /// What is weak about the policies of the agents, for operators.
+    /// Warnings about weak policies of the agents, for operators.
     pub async fn policy_warnings(&self) -> Result<Vec<String>> {
         let mut found = BTreeSet::new();
         for id in self.agent_ids() {
@@ -167,24 +167,25 @@ impl Worker {
         Ok(found.into_iter().collect())
     }
 
-    /// Whether there is an agent of that id.
+    /// Whether there is an agent with this id.
     pub fn has_agent(&self, id: &str) -> bool {
         self.agents.read().unwrap_or_else(PoisonError::into_inner).contains_key(id)
     }
 
-    /// Who answers to people.
+    /// The agent that answers on a channel.
     fn agent_at(&self, channel: &str) -> Result<&String> {
         let connected = self.gateway.channels.get(channel);
-        let connected = connected.with_context(|| format!("no channel `{channel}`"))?;
+        let connected = connected.with_context(|| format!("there is no channel `{channel}`"))?;
         Ok(&connected.agent)
     }
 
-    /// A sub-agent works in the folder of the conversation that it works for.
+    /// The folder of a conversation. A sub-agent uses the folder of the conversation that it works
+    /// for.
     fn workspace(&self, claimed: &Claimed) -> PathBuf {
         self.workspaces.of(self.agent_at(&claimed.channel).ok(), claimed.lease.home())
     }
 
-    /// The same folder by a name that is the same on every node.
+    /// The same folder by a name that does not depend on the node.
     fn workspace_name(&self, claimed: &Claimed) -> String {
         self.workspaces.name_of(self.agent_at(&claimed.channel).ok(), claimed.lease.home())
     }
@@ -204,7 +205,7 @@ async fn claim(worker: Arc<Worker>) {
         }
         let claimed = worker.gateway.store.claim(free, worker.gateway.clock.now()).await;
         let claimed = claimed.unwrap_or_else(|problem| {
-            tracing::error!(problem = format!("{problem:#}"), "cannot claim");
+            tracing::error!(problem = format!("{problem:#}"), "could not claim conversations");
             Vec::new()
         });
         if claimed.is_empty() {
@@ -224,7 +225,7 @@ async fn claim(worker: Arc<Worker>) {
     }
 }
 
-/// Advances a conversation. A turn that fails ends for itself only.
+/// Advances a conversation. A failed turn affects only itself.
 async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
     let reference = claimed.lease.conversation().to_string();
     let span =
@@ -234,19 +235,19 @@ async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
     match advanced {
         Ok(Ok(())) => return,
         Ok(Err(error)) => {
-            // An event of a newer release is no failure of the turn: newer nodes can read it.
+            // An event of a newer release is not a failure of the turn: newer nodes can read it.
             let store = &worker.gateway.store;
             if matches!(store.leave_unreadable(&claimed.lease, &error).await, Ok(true)) {
                 return;
             }
             let failures = claimed.failures + 1;
             let error = format!("{error:#}");
-            tracing::error!(conversation.id = reference, failures, error, "a turn failed");
+            tracing::error!(conversation.id = reference, failures, error, "turn failed");
             if failures < GIVE_UP_AFTER {
                 return defer(worker, &claimed).await;
             }
         }
-        Err(_panic) => tracing::error!(conversation.id = reference, "a turn panicked"),
+        Err(_panic) => tracing::error!(conversation.id = reference, "turn panicked"),
     }
     if let Err(error) = apologise(worker, &claimed).await {
         let error = format!("{error:#}");
@@ -255,18 +256,19 @@ async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
     }
 }
 
-/// Gives the conversation back, to be tried again later. Nothing is said to have failed: whatever the
-/// turn had done is in the journal, or is found unfinished. If this fails too, the lease expires.
+/// Releases the conversation to be retried later. The person is not told, because whatever the turn
+/// had done is in the journal or will be found unfinished. If this fails as well, the lease
+/// expires.
 async fn defer(worker: &Worker, claimed: &Claimed) {
     let failures = (claimed.failures + 1).min(GIVE_UP_AFTER);
     let now = worker.gateway.clock.now();
     let deferral = Deferral { failures, not_before: now + FIRST_DEFERRAL * (1 << (failures - 1)) };
     if let Err(error) = worker.gateway.store.defer(&claimed.lease, deferral).await {
-        tracing::warn!(error = format!("{error:#}"), "a lease is left to expire");
+        tracing::warn!(error = format!("{error:#}"), "could not release a lease; it will expire");
     }
 }
 
-/// Tells the person; again, if more has been said meanwhile.
+/// Tells the person that the turn failed; again, if they have written since.
 async fn apologise(worker: &Worker, claimed: &Claimed) -> Result<()> {
     loop {
         let change = apology(worker, claimed).await?;
@@ -287,7 +289,7 @@ async fn apology(worker: &Worker, claimed: &Claimed) -> Result<Change> {
     let reason = words.broken.to_owned();
     let (mut shows, mut answer) = (vec![], None);
     if claimed.sub_agent.is_some() {
-        // Events that cannot be read may be why the turn failed.
+        // The turn may have failed because of events that cannot be read.
         let session = store.current_session(claimed.lease.conversation()).await;
         let session = session.unwrap_or_default();
         answer = delegate::failure(worker, claimed, &session, &reason);

@@ -1,22 +1,22 @@
-//! What has to be done from time to time: keeping leases alive, ending questions nobody answered.
+//! Periodic work: renews leases and expires approvals.
 
 use std::{sync::Arc, time::Duration};
 
 use crate::gateway::{Gateway, approvals};
 
-/// Keeps what this node holds.
+/// Renews the leases and duties of this node.
 pub(super) async fn beat(gateway: Arc<Gateway>) {
-    // What finishes after `stop` does so within the time that a lease stands.
+    // Work that finishes after `stop` does so before its lease expires.
     while !gateway.stop.is_cancelled() {
         if let Err(problem) = gateway.store.heartbeat().await {
-            tracing::error!(problem = format!("{problem:#}"), "no heartbeat");
+            tracing::error!(problem = format!("{problem:#}"), "could not renew leases");
         }
         let _ =
             tokio::time::timeout(gateway.store.heartbeat_every(), gateway.stop.cancelled()).await;
     }
 }
 
-/// Keeps the clock of this process with that of the database.
+/// Keeps the clock of this process in step with the database's.
 pub(super) async fn follow_clock(gateway: Arc<Gateway>) {
     while !gateway.stop.is_cancelled() {
         if let Err(problem) = gateway.store.follow_clock().await {
@@ -27,11 +27,12 @@ pub(super) async fn follow_clock(gateway: Arc<Gateway>) {
     }
 }
 
-/// Expires questions. Not a duty that must be alone: the update that decides is conditional.
+/// Expires approvals. Several nodes may do this at once, because the deciding update is
+/// conditional.
 pub(super) async fn expire(gateway: Arc<Gateway>) {
     while !gateway.stop.is_cancelled() {
         if let Err(problem) = approvals::sweep(&gateway).await {
-            tracing::error!(problem = format!("{problem:#}"), "questions were not expired");
+            tracing::error!(problem = format!("{problem:#}"), "could not expire approvals");
         }
         let _ = tokio::time::timeout(Duration::from_secs(1), gateway.stop.cancelled()).await;
     }

@@ -1,9 +1,9 @@
-//! Repeats what the database could not do, so that finished work is not lost to a passing failure.
+//! Retries database operations, so that finished work is not lost to a temporary failure.
 //!
-//! What a call or a model has answered cannot be had again for free, or at all. Its write is repeated
-//! until it is recorded, another worker has the lease, or the database takes other writes and refuses
-//! this one again and again. The fence makes repeating safe, and what a lost commit has recorded is
-//! found in the journal before the next attempt.
+//! The result of a call or a model cannot be obtained again for free, or at all. Its write is
+//! retried until it is recorded, another worker has the lease, or the database accepts other writes
+//! and repeatedly rejects this one. The fence makes retries safe, and a commit whose
+//! acknowledgement was lost is found in the journal before the next attempt.
 
 use anyhow::{Result, bail};
 use std::{future::Future, time::Duration};
@@ -14,7 +14,8 @@ use crate::{
     store::record::{Attempt, Change, Recorded},
 };
 
-/// So often a write is refused by a database that takes others, before it is given up.
+/// The number of times that the database rejects a write, while accepting others, before it is
+/// given up.
 const REFUSALS: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -26,7 +27,7 @@ pub(super) struct Retry {
     refusals: u32,
 }
 
-/// Whether there is a point in another attempt.
+/// Whether another attempt is useful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Again,
@@ -35,7 +36,7 @@ pub(super) enum Verdict {
 }
 
 impl Retry {
-    /// Waits after a failure. An operation that was refused too often fails with its problem.
+    /// Waits after a failure. Returns the error if the operation was rejected too often.
     pub async fn after(&mut self, turn: &Turn<'_>, problem: anyhow::Error) -> Result<Verdict> {
         if crash::planted("retry") {
             return Err(problem);
@@ -47,14 +48,15 @@ impl Retry {
             conversation.id = %conversation,
             failures = self.failures,
             error = format!("{problem:#}"),
-            "a database operation failed and will be repeated"
+            "database operation failed, will retry"
         );
-        // In real time: nothing else tells when the database is well again.
+        // In real time, because nothing signals when the database is available again.
         let _ = tokio::time::timeout(wait, std::future::pending::<()>()).await;
         match turn.worker.gateway.store.accepts_writes(&turn.claimed.lease).await {
             Ok(true) => self.refusals += 1,
             Ok(false) => return Ok(Verdict::Fenced),
-            // The database is away, or takes nothing. No other worker can take over either.
+            // The database is unavailable or rejects all writes, so no other worker can take over
+            // either.
             Err(_) => {}
         }
         if self.refusals < REFUSALS { Ok(Verdict::Again) } else { Err(problem) }
@@ -62,7 +64,7 @@ impl Retry {
 }
 
 impl Turn<'_> {
-    /// Records a change, however many attempts that takes.
+    /// Records a change, with as many attempts as necessary.
     pub async fn persist(&self, mut change: Change) -> Result<Recorded> {
         let gateway = &self.worker.gateway;
         let mut retry = Retry::default();
@@ -71,7 +73,7 @@ impl Turn<'_> {
             let problem = match gateway.store.record(&self.claimed.lease, change.clone(), now).await
             {
                 Ok(recorded) => return Ok(recorded),
-                // Without an event, nothing would tell whether it was recorded.
+                // Without an event there is no way to tell whether the change was recorded.
                 Err(problem) if change.events.is_empty() => return Err(problem),
                 Err(problem) => problem,
             };
@@ -82,7 +84,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Reads what is needed to record finished work, however many attempts that takes.
+    /// Reads what is needed to record finished work, with as many attempts as necessary.
     pub async fn insist<T, F>(&self, mut read: impl FnMut() -> F) -> Result<T>
     where
         F: Future<Output = Result<T>>,

@@ -1,6 +1,7 @@
-//! Fires what was scheduled, when it is due: a reminder goes into the outbox, a task into the
-//! journal, in the transaction that moves the due time. Every node looks; the update that moves the
-//! time is conditional, so that one of them fires, and none has to wait for another that died.
+//! Runs schedules that are due: a reminder is put into the outbox, a task into the journal, in the
+//! transaction that advances the due time. Every node looks for due schedules. The update of the
+//! due time is conditional, so exactly one node succeeds, and no node waits for another that has
+//! died.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -21,7 +22,7 @@ use crate::{
 
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 256;
-/// A reminder that comes later than this says when it was due.
+/// A reminder that is delivered later than this mentions when it was due.
 const LATE: TimeDelta = TimeDelta::minutes(1);
 
 pub(super) async fn tick(worker: Arc<Worker>) {
@@ -32,21 +33,21 @@ pub(super) async fn tick(worker: Arc<Worker>) {
             Ok(AT_ONCE) => continue,
             Ok(_) => {}
             Err(problem) => {
-                tracing::error!(problem = format!("{problem:#}"), "what was scheduled waits");
+                tracing::error!(problem = format!("{problem:#}"), "could not run schedules");
             }
         }
         let _ = tokio::time::timeout(LOOKS_EVERY, stop.cancelled()).await;
     }
 }
 
-/// Fires what is due; how many that were.
+/// Runs all schedules that are due. Returns how many there were.
 pub async fn fire_due(worker: &Arc<Worker>) -> Result<usize> {
     let due = worker.gateway.store.due_schedules(AT_ONCE, worker.gateway.clock.now()).await?;
     let firing = due.into_iter().map(|schedule| async move {
         let id = schedule.id.clone();
         fire(worker, schedule).await.unwrap_or_else(|problem| {
             let problem = format!("{problem:#}");
-            tracing::error!(schedule.id = %id, problem, "what was scheduled waits");
+            tracing::error!(schedule.id = %id, problem, "could not run a schedule");
             false
         })
     });
@@ -54,7 +55,7 @@ pub async fn fire_due(worker: &Arc<Worker>) -> Result<usize> {
     Ok(fired.into_iter().filter(|fired| *fired).count())
 }
 
-/// `false`: another node has, or it was deleted meanwhile.
+/// Returns `false` if another node has run it, or it was deleted in the meantime.
 async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
     let (worker, now) = (worker.clone(), worker.gateway.clock.now());
     let store = &worker.gateway.store.clone();
@@ -66,7 +67,10 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
             }
             if !is_welcome(tx, &worker, &schedule).await? {
                 let (by, id) = (&schedule.by.id, &schedule.id);
-                tracing::warn!(schedule.id = %id, person = by, "paused: who made it is let in no more");
+                tracing::warn!(
+                    schedule.id = %id, person = by,
+                    "schedule paused: its creator no longer has access"
+                );
                 let paused = (State::Paused, next.unwrap_or(schedule.due_at));
                 schedules::set(tx, &schedule, paused, now).await?;
                 return Ok(true);
@@ -81,7 +85,7 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
     fired.await
 }
 
-/// Nothing is done for whoever may not talk there any more.
+/// Schedules of people who have lost access do not run.
 async fn is_welcome(tx: &mut Tx<'_>, worker: &Worker, schedule: &Schedule) -> Result<bool> {
     let (channel, _) = places::place(tx, &schedule.conversation).await?;
     let Some(connected) = worker.gateway.channels.get(&channel) else { return Ok(true) };
@@ -119,7 +123,7 @@ async fn remind(
     outbox::put(tx, &schedule.conversation, seq, shows, now).await
 }
 
-/// What was under the influence of other people's words still is.
+/// A task that was scheduled under the influence of untrusted content is tainted.
 async fn run(tx: &mut Tx<'_>, schedule: Schedule, now: DateTime<Utc>) -> Result<()> {
     let conversation = schedule.conversation;
     for source in schedule.taint {

@@ -1,6 +1,6 @@
-//! Sessions in memory: a cache. The journal is only ever appended to, so that a session that was
-//! folded once stays true, and the worker that takes it out reads on from where it ends. What is not in memory
-//! is read from its stored snapshot.
+//! Caches folded sessions in memory. The journal is append-only, so a folded session stays valid
+//! and the worker only reads the events after it. A session that is not in memory is loaded from
+//! its stored snapshot.
 
 use anyhow::Result;
 use hashlink::LinkedHashMap;
@@ -25,24 +25,24 @@ use crate::{
     },
 };
 
-/// Events that were read to bring sessions up to date.
+/// The metric that counts the events read to bring sessions up to date.
 pub const EVENTS_READ: &str = "countersign_events_read_total";
 
-/// What all that is kept weighs at most, roughly.
+/// The approximate maximum size of all cached sessions.
 const BUDGET_BYTES: usize = 64 * 1024 * 1024;
-/// The events after which a new snapshot is stored, when a turn has ended.
+/// The number of events after which a new snapshot is stored at the end of a turn.
 const SNAPSHOT_EVERY: usize = 100;
 
-/// What the turns under way may weigh at most, roughly.
+/// The approximate maximum size of all running turns.
 const FLIGHT_BYTES: usize = 1024 * 1024 * 1024;
-/// What a permit of [`SessionCache::flight`] stands for.
+/// The size that one permit of [`SessionCache::flight`] stands for.
 const UNIT_BYTES: usize = 1024;
-/// A turn has its session, the prompt made of it, that without secrets, and the request to the model.
+/// A turn holds its session, the prompt, the redacted prompt, and the request to the model.
 const COPIES: usize = 4;
-/// How long a turn waits for others to end, before its conversation is left to another node.
+/// How long a turn waits for memory before its conversation is released for another node.
 const WAITS_FOR: Duration = Duration::from_secs(30);
 
-/// The sessions that were used last, and the room for those in use.
+/// The most recently used sessions, and the memory limit for those in use.
 pub struct SessionCache {
     kept: Mutex<Kept>,
     flight: Semaphore,
@@ -57,7 +57,7 @@ impl Default for SessionCache {
 
 #[derive(Default)]
 struct Kept {
-    /// The one that was used last stands last.
+    /// The most recently used session is last.
     sessions: LinkedHashMap<ConversationId, (Folded, usize)>,
     bytes: usize,
 }
@@ -68,7 +68,7 @@ impl SessionCache {
         Self { kept: Mutex::default(), flight, flight_bytes }
     }
 
-    /// Takes a session out; or reads its snapshot, if it is not in memory.
+    /// Takes a session out of the cache, or loads its snapshot.
     pub(super) async fn take(&self, store: &Store, lease: &Lease) -> Result<Folded> {
         match self.take_kept(lease.conversation()) {
             Some(folded) => Ok(folded),
@@ -76,7 +76,7 @@ impl SessionCache {
         }
     }
 
-    /// Waits for room for a turn on that session; `None` if there is none in time.
+    /// Waits until a turn on this session fits into memory; `None` if it does not in time.
     pub(super) async fn room(&self, session: &Session) -> Option<SemaphorePermit<'_>> {
         let bytes = (weight(session) * COPIES).min(self.flight_bytes);
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).ok()?;
@@ -84,17 +84,22 @@ impl SessionCache {
         room.ok().map(|room| room.expect("never closed"))
     }
 
-    /// Keeps a session for the next turn, and stores a snapshot when there is much that is in none.
+    /// Keeps a session for the next turn, and stores a snapshot if many events have been added
+    /// since the last one.
     pub(super) async fn keep(&self, store: &Store, lease: &Lease, mut folded: Folded) {
         let conversation = lease.conversation();
         if folded.stored.unsaved >= SNAPSHOT_EVERY {
             match store.store_session(conversation, &mut folded).await {
                 Ok(true) => {}
-                // Another node has stored one, or something was erased: it is read anew.
+                // Another node has stored a snapshot, or something was erased: the session has to
+                // be loaded again.
                 Ok(false) => return,
                 Err(problem) => {
                     let problem = format!("{problem:#}");
-                    tracing::warn!(conversation.id = %conversation, problem, "no snapshot is stored");
+                    tracing::warn!(
+                        conversation.id = %conversation, problem,
+                        "could not store a snapshot"
+                    );
                 }
             }
         }
@@ -130,21 +135,21 @@ impl SessionCache {
     }
 }
 
-/// Folds in what has happened since, and lets `hear` know of it.
+/// Applies new events, and passes each to `hear`.
 pub(super) async fn catch_up(
     store: &Store,
     conversation: &ConversationId,
     session: &mut Session,
     stored: &mut Stored,
-    mut hear: impl FnMut(&Entry),
+    mut notify: impl FnMut(&Entry),
 ) -> Result<()> {
     loop {
         let entries = store.next_events(conversation, session.seq).await?;
         metrics::counter!(EVENTS_READ).increment(entries.len() as u64);
         for entry in &entries {
             session.apply(entry);
-            hear(entry);
-            // What went before is needed no more, and nobody expects it to stay in a snapshot.
+            notify(entry);
+            // Earlier events are no longer needed, and nobody expects them to stay in a snapshot.
             let restarted = matches!(entry.event, Event::Restarted { .. });
             stored.unsaved += if restarted { SNAPSHOT_EVERY } else { 1 };
         }
@@ -154,11 +159,10 @@ pub(super) async fn catch_up(
     }
 }
 
-/// What an entry of a list or a map weighs besides its texts.
+/// The overhead of an entry of a list or map, besides its texts.
 const EACH: usize = 256;
 
-/// A little more than the texts: names, ids and places have some weight too. Each field is named, so
-/// that none is forgotten.
+/// The approximate size of a session. Each field is named, so that none is forgotten.
 pub(super) fn weight(session: &Session) -> usize {
     let Session {
         items,
@@ -291,8 +295,8 @@ mod tests {
         assert_eq!(sessions.kept().bytes, 0);
     }
 
-    /// Bounded, the longest unused goes first; one that is too large by itself is not kept, and
-    /// costs no other its place.
+    /// The cache is bounded and evicts the least recently used session; a session that exceeds the
+    /// bound is not cached and evicts nothing.
     /// Proves O4.
     #[test]
     fn the_budget_holds() {
@@ -307,8 +311,8 @@ mod tests {
         assert_eq!(sessions.take_kept(&ConversationId("0".into())), None, "it went first");
     }
 
-    /// Turns under way are bounded by what they weigh: heavy ones wait for each other, and the
-    /// heaviest still has its turn.
+    /// Running turns are bounded by size: large ones wait for each other, and the largest still
+    /// gets its turn.
     /// Proves O4.
     #[tokio::test(start_paused = true)]
     async fn heavy_turns_wait_for_each_other() {
@@ -324,7 +328,7 @@ mod tests {
         assert!(sessions.room(&heaviest).await.is_some());
     }
 
-    /// What grows in a session besides its dialogue is weighed too.
+    /// Every field that can grow counts.
     /// Proves O4.
     #[test]
     fn every_field_has_weight() {

@@ -1,4 +1,4 @@
-//! Asks the model, showing its text as it grows, and records what it replied.
+//! Asks the model, shows its text as it grows, and records the reply.
 
 use anyhow::Result;
 use channels::PlaceKind;
@@ -79,7 +79,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     }
 }
 
-/// For traces.
+/// The span for traces.
 fn asking(model: &dyn Model) -> Span {
     tracing::info_span!(
         "chat",
@@ -89,7 +89,7 @@ fn asking(model: &dyn Model) -> Span {
     )
 }
 
-/// How long models take to answer.
+/// The metric for the duration of model requests.
 pub const LLM_SECONDS: &str = "countersign_llm_seconds";
 
 fn took(model: &dyn Model, begun: Instant, answered: bool) {
@@ -106,25 +106,28 @@ fn shown(turn: &Turn<'_>, text: &str) -> String {
     taint::defused(text, &turn.agent.policy.link_hosts)
 }
 
-/// What of a growing text may be seen.
+/// Shows a growing text.
 struct Drafting<'t, 'w> {
     turn: &'t Turn<'w>,
-    /// Nothing, where a hook may still change it, or another agent reads it.
+    /// Whether nothing is shown, because a hook may still change the text or another agent reads
+    /// it.
     silent: bool,
     text: Mutex<String>,
 }
 
 impl<'t, 'w> Drafting<'t, 'w> {
     fn of(turn: &'t Turn<'w>) -> Self {
-        // A scheduled task may turn out to have nothing to show; a sub-agent has nobody to show it to.
+        // A scheduled task may have nothing to show, and a sub-agent's text is not shown to
+        // anybody.
         let silent = turn.session.turn.ticked
             || turn.claimed.sub_agent.is_some()
             || hooks::any(turn.worker, Point::AfterLlm);
         Self { turn, silent, text: Mutex::default() }
     }
 
-    /// An empty piece says that the text begins again. A secret is known by its end: what could be
-    /// a part of one is held back.
+    /// Appends a piece; an empty piece means that the text starts again. A secret can only be
+    /// recognised once it is complete, so the end of the text is held back while it could be the
+    /// beginning of one.
     fn grow(&self, draft: &watch::Sender<String>, piece: &str) {
         if self.silent {
             return;
@@ -144,10 +147,11 @@ impl<'t, 'w> Drafting<'t, 'w> {
     }
 }
 
-/// How soon the journal is read again when that has failed.
+/// The delay before the journal is read again after an error.
 const AFTER_FAILED_READ: Duration = Duration::from_secs(3);
 
-/// Returns when what is being thought is not wanted any more. Other news can wait for the reply.
+/// Returns when the reply that is being generated is no longer wanted. Other events can wait for
+/// the reply.
 pub(super) async fn until_cut_off(turn: &Turn<'_>) {
     let (store, conversation) = (&turn.worker.gateway.store, turn.claimed.lease.conversation());
     let mut wait = Duration::MAX;
@@ -156,7 +160,7 @@ pub(super) async fn until_cut_off(turn: &Turn<'_>) {
         match store.events_after(conversation, turn.session.seq).await {
             Ok(news) if news.iter().any(|entry| cuts_off(turn, entry)) => return,
             Ok(_) => wait = Duration::MAX,
-            // The thought goes on: its reply will be recorded, or not, by itself.
+            // The model request continues: recording its reply checks again whether it is wanted.
             Err(problem) => {
                 tracing::warn!(problem = format!("{problem:#}"), "could not poll the conversation");
                 wait = AFTER_FAILED_READ;
@@ -165,8 +169,8 @@ pub(super) async fn until_cut_off(turn: &Turn<'_>) {
     }
 }
 
-/// Somebody stopped the turn, or what the thought is about is not what it was. A message that
-/// follows so quickly that it belongs to the ones before is thought about together with them.
+/// Whether this event cancels the model request: somebody stopped the turn, changed its messages,
+/// or sent a further message so quickly that it belongs to the previous ones.
 fn cuts_off(turn: &Turn<'_>, news: &Entry) -> bool {
     match &news.event {
         Event::Said { by, .. } => {
@@ -176,7 +180,7 @@ fn cuts_off(turn: &Turn<'_>, news: &Entry) -> bool {
     }
 }
 
-/// Whether a reply to what stood there before is not to be recorded.
+/// Whether a reply to the text before this event must not be recorded.
 fn voids(turn: &Turn<'_>, event: &Event) -> bool {
     match event {
         Event::Stopped { .. } | Event::Restarted { .. } => true,
@@ -185,10 +189,12 @@ fn voids(turn: &Turn<'_>, event: &Event) -> bool {
     }
 }
 
-/// How often quick messages may begin a thought anew, so that it is thought at last.
+/// How many times the debounce time quick messages may restart the request, so that it completes
+/// eventually.
 const QUICK_ONES: i32 = 5;
 
-/// Only one's own words are gone on with: another's must not become the ones that are acted on.
+/// Only messages of the same person are combined, so that nobody's message changes whom the reply
+/// acts for.
 fn follows_quickly(turn: &Turn<'_>, by: &Speaker, at: DateTime<Utc>) -> bool {
     let (session, settle) = (&turn.session, turn.manners().settle);
     session.speaks_for(session.seq).is_some_and(|last| last.id == by.id)
@@ -196,12 +202,12 @@ fn follows_quickly(turn: &Turn<'_>, by: &Speaker, at: DateTime<Utc>) -> bool {
         && session.turn.started_at.is_some_and(|start| at - start <= settle * QUICK_ONES)
 }
 
-/// Says what a tool has answered: a reply for which no model was asked.
+/// Records a reply that a tool provided, without asking a model.
 pub(super) async fn answer(turn: &mut Turn<'_>, text: String) -> Result<Flow> {
     record(turn, Reply { text, calls: vec![], usage: Usage::default(), by: None }).await
 }
 
-/// The reply stands although more was said meanwhile, unless somebody stopped the turn.
+/// Records the reply even if messages arrived in the meantime, unless somebody stopped the turn.
 async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
     let upto = turn.session.seq;
     let used = vec![limits::thought(turn, upto, &reply)];
@@ -246,7 +252,10 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
 async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
     let conversation = turn.claimed.lease.conversation();
     let agent = &turn.agent.id;
-    tracing::error!(conversation.id = %conversation, agent.id = agent, problem = %problem, "the model did not answer");
+    tracing::error!(
+        conversation.id = %conversation, agent.id = agent, problem = %problem,
+        "the model did not answer"
+    );
     let words = turn.claimed.words();
     match problem {
         ModelError::Retry { .. } => turn.fail(words.model_unavailable).await,
@@ -254,7 +263,7 @@ async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
     }
 }
 
-/// Lets the model summarise what stands up to `upto`, or, where even that is too long for it, less.
+/// Lets the model summarise everything up to `upto` or, if that is too long for it, less.
 pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
     let Some(model) = turn.model() else {
         return turn.fail(turn.claimed.words().model_refused).await;
@@ -279,7 +288,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
     if reply.text.trim().is_empty() {
         return turn.fail(turn.claimed.words().no_answer).await;
     }
-    // Void if the dialogue was started afresh meanwhile.
+    // Discarded if the dialogue was restarted in the meantime.
     let summary = turn.worker.redactor.own(&reply.text).into_owned();
     let event = Event::Compacted { upto, summary, usage: reply.usage };
     let used = vec![limits::summarised(turn, &reply)];

@@ -1,4 +1,4 @@
-//! One conversation being advanced, and what every step of it needs.
+//! The state of one conversation that is being advanced, shared by all steps.
 
 use anyhow::Result;
 use channels::{Outgoing, PlaceKind};
@@ -29,17 +29,17 @@ use crate::{
     tools::Context,
 };
 
-/// So long pictures wait at most for those that other calls of the step may send.
+/// How long pictures wait at most for pictures that other calls of the step may send.
 const ALBUM_SETTLES: TimeDelta = TimeDelta::seconds(3);
 
-/// One conversation being advanced.
+/// One conversation that is being advanced.
 pub(super) struct Turn<'w> {
     pub worker: &'w Arc<Worker>,
     pub claimed: &'w Claimed,
     pub agent: Arc<Agent>,
     pub session: Session,
     pub stored: Stored,
-    pub scene: GuardContext,
+    pub guard_context: GuardContext,
     pub bell: Listener,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Turn<'w> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     Around,
-    /// The lease is given back, or another's.
+    /// The lease was released, or another worker has it.
     End,
 }
 
@@ -61,8 +61,8 @@ impl From<Recorded> for Flow {
 }
 
 impl Turn<'_> {
-    /// A change on the terms that nothing has happened since this worker last read. A sub-agent says
-    /// nothing to people; the files that it sends reach them.
+    /// A change that is recorded only if nothing has happened since this worker last read. A
+    /// sub-agent shows no text to people, but files that it sends are shown.
     pub fn change(&self, events: Vec<Event>, shows: Vec<Outgoing>) -> Change {
         let heard = |what: &Outgoing| {
             self.claimed.sub_agent.is_none() || matches!(what, Outgoing::File { .. })
@@ -72,7 +72,7 @@ impl Turn<'_> {
         Change { events, shows, seen, ..Change::default() }
     }
 
-    /// What tells the store that the first text of a change is the answer of this turn.
+    /// Tells the store that the first text of a change is the answer of this turn.
     pub fn answers(&self) -> Option<Seq> {
         self.claimed.sub_agent.is_none().then_some(self.session.turn.began)
     }
@@ -86,7 +86,7 @@ impl Turn<'_> {
         Ok(recorded.into())
     }
 
-    /// The parts in which the channel can show it.
+    /// Splits a message into parts that the channel can show.
     pub fn fitting(&self, what: Outgoing) -> Vec<Outgoing> {
         match self.worker.gateway.channels.get(&self.claimed.channel) {
             Some(connected) => what.degrade(connected.channel.limits()),
@@ -94,14 +94,14 @@ impl Turn<'_> {
         }
     }
 
-    /// Whether the channel shows pictures as such.
+    /// Whether the channel shows pictures inline.
     fn shows_pictures(&self) -> bool {
         let connected = self.worker.gateway.channels.get(&self.claimed.channel);
         connected.is_some_and(|connected| connected.channel.limits().pictures)
     }
 
-    /// Until when the pictures that a call sends wait for those of others under way: they belong
-    /// together. After the last of these, no longer.
+    /// How long the pictures that a call sends wait for those of other running calls, so that they
+    /// form one album. After the last call they no longer wait.
     pub fn awaits_album(&self, files: &[Outgoing], is_last: bool) -> Option<DateTime<Utc>> {
         let connected = self.worker.gateway.channels.get(&self.claimed.channel);
         let shows_albums = connected.is_some_and(|c| c.channel.limits().album > 1);
@@ -111,18 +111,18 @@ impl Turn<'_> {
         (shows_albums && pictures).then_some(until)
     }
 
-    /// What the channel's operator wishes of this conversation.
+    /// The options of the conversation's channel.
     pub fn manners(&self) -> Manners {
         let connected = self.worker.gateway.channels.get(&self.claimed.channel);
         connected.map(|connected| connected.manners.clone()).unwrap_or_default()
     }
 
-    /// A word of ours to whoever is answered.
+    /// A text of the gateway, as a reply to the requester.
     pub fn text(&self, markdown: String) -> Outgoing {
         Outgoing::Text { markdown, reply_to: self.reply_to() }
     }
 
-    /// In groups, the message that the next answer is for.
+    /// In groups, the message that the next answer replies to.
     pub fn reply_to(&self) -> Option<String> {
         let of = |item: &Item| match item {
             Item::Said { message, .. } => Some(message.clone()),
@@ -131,22 +131,22 @@ impl Turn<'_> {
         let group = self.claimed.place.kind == PlaceKind::Group;
         let group = group && self.claimed.sub_agent.is_none();
         let last = group.then(|| self.session.items.iter().rev().find_map(of)).flatten();
-        // A task that was due is no message.
+        // A task has no message to reply to.
         last.filter(|message| !message.is_empty())
     }
 
-    /// The answer of this turn, as it grows.
+    /// The draft of this turn's answer.
     pub fn growing(&self) -> Growing {
         Growing { turn: self.session.turn.began, reply_to: self.reply_to() }
     }
 
-    /// On whose behalf the agent acts.
+    /// The person on whose behalf the agent acts.
     pub fn requester(&self) -> Speaker {
         let nobody = || Speaker { id: String::new(), name: "nobody".into() };
         self.session.requester.clone().unwrap_or_else(nobody)
     }
 
-    /// Where and for whom that call runs.
+    /// The context in which a call runs.
     pub fn context(&self, call: CallId, cancelled: CancellationToken) -> Context {
         let worker = self.worker;
         Context {
@@ -156,7 +156,7 @@ impl Turn<'_> {
             call,
             person: self.requester(),
             artifacts: worker.gateway.artifacts.clone(),
-            shelf: worker.shelf(&self.agent.id, self.claimed),
+            shelf: worker.memory_scope(&self.agent.id, self.claimed),
             seen: self.session.seen.clone(),
             taint: self.session.taint.clone(),
             now: worker.gateway.clock.now(),
@@ -175,7 +175,7 @@ impl Turn<'_> {
         }
     }
 
-    /// The model that was chosen for this conversation, or the agent's.
+    /// The model that was chosen for this conversation, or the agent's default.
     pub fn model(&self) -> Option<Arc<dyn Model>> {
         let models = &self.worker.models;
         let chosen = self.session.model.as_ref().and_then(|model| models.get(model));

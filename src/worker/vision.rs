@@ -1,4 +1,4 @@
-//! Pictures before the eyes of the model: made ready when they come, and put into its prompts.
+//! Shows pictures to the model: prepares them when they arrive, and adds them to prompts.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -14,8 +14,8 @@ use crate::{
     tools::view_image,
 };
 
-/// What the model is shown of a file that somebody has sent; nothing where it sees no pictures, or
-/// the file is none that can be shown. The file itself lies in the workspace either way.
+/// Prepares a file for the model. `None` if the model does not support images or the file is not a
+/// supported image. The file is in the workspace in any case.
 pub(super) async fn at(
     turn: &Turn<'_>,
     model: &dyn Model,
@@ -25,14 +25,14 @@ pub(super) async fn at(
         return None;
     }
     let _turn = turn.worker.fetching.eyes.acquire().await.expect("never closed");
-    let (sandbox, artifacts) = (&turn.worker.walls.sandbox, &turn.worker.gateway.artifacts);
+    let (sandbox, artifacts) = (&turn.worker.hook_sandbox.sandbox, &turn.worker.gateway.artifacts);
     view_image::view(sandbox, path, bytes.to_vec(), artifacts)
         .await
-        .inspect_err(|why| tracing::info!(%why, "a picture is not shown to the model"))
+        .inspect_err(|why| tracing::info!(%why, "could not prepare a picture for the model"))
         .ok()
 }
 
-/// The prompt with its pictures. One that is not there any more stays the line that it also is.
+/// Adds the pictures to a prompt. A picture that no longer exists remains as its line of text.
 pub(super) async fn shown(turn: &Turn<'_>, model: &dyn Model, mut prompt: Prompt) -> Prompt {
     if !model.sees() {
         return prompt;
@@ -58,17 +58,17 @@ async fn encoded(turn: &Turn<'_>, picture: &Picture) -> Option<Arc<str>> {
             Some(base64)
         }
         Err(problem) => {
-            tracing::warn!(problem = format!("{problem:#}"), "a picture is gone");
+            tracing::warn!(problem = format!("{problem:#}"), "a picture no longer exists");
             None
         }
     }
 }
 
-/// What all encoded pictures in memory weigh at most.
+/// The maximum size of all encoded pictures in memory.
 const PICTURE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The pictures that models were shown last, encoded, by their digests: prompts that show the same
-/// one share it.
+/// The most recently shown pictures, encoded, by digest, so that prompts with the same picture
+/// share it.
 #[derive(Default)]
 pub(super) struct Pictures(Mutex<LinkedHashMap<String, Arc<str>>>);
 

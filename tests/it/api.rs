@@ -181,7 +181,7 @@ async fn the_document_equals_the_routes() {
     for operation in &operations {
         let named = format!("{} {}", operation.method, operation.path);
         let (status, answer) = answered(operation.request(&served).bearer_auth(&owner)).await;
-        assert_ne!(answer["detail"], "There is no such page.", "{named}");
+        assert_ne!(answer["detail"], "Page not found.", "{named}");
         assert_ne!(status, StatusCode::METHOD_NOT_ALLOWED, "{named}");
         let known: Vec<_> = operations.iter().filter(|o| o.path == operation.path).collect();
         for method in [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {

@@ -384,7 +384,7 @@ async fn what_was_not_recognised_is_tried_again() {
     let desk = Desk::new().await;
     let picture = base64::engine::general_purpose::STANDARD.decode(HELLO).unwrap();
     desk.has("hello.png", picture);
-    let bare = Arc::new(Sandbox::without_walls(BINARY.as_ref(), "no walls today"));
+    let bare = Arc::new(Sandbox::without_bubblewrap(BINARY.as_ref(), "no walls today"));
     let without = ExtractDocument { sandbox: bare };
     let arguments = json!({ "path": "hello.png" });
     let said = without.run(arguments.clone(), &desk.context).await.unwrap().text;
@@ -432,7 +432,7 @@ fn tool(name: &str, sandbox: &Arc<Sandbox>) -> Arc<dyn Tool> {
 async fn every_format_is_drawn_apart() {
     let desk = Desk::new().await;
     desk.has("dot.png", include_bytes!("../../renderers/tests/corpus/img/dot.png"));
-    let bare = Arc::new(Sandbox::without_walls(std::path::Path::new(BINARY), "a test"));
+    let bare = Arc::new(Sandbox::without_bubblewrap(std::path::Path::new(BINARY), "a test"));
     let text = "---\ntitle: Rivers\n---\n\n# Rivers\n\n![a dot](dot.png) ![lost](no.png) é\n\n\
                 | a | b |\n|---|---|\n| 007 | 2 |\n";
     for ending in ["pdf", "docx", "pptx", "xlsx"] {
@@ -482,7 +482,7 @@ async fn the_command_line_draws_what_the_tools_draw() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_drawing_that_breaks_down_is_an_error_and_nothing_else() {
     let walled = Arc::new(sandbox().await);
-    let bare = Arc::new(Sandbox::without_walls(std::path::Path::new(BINARY), "a test"));
+    let bare = Arc::new(Sandbox::without_bubblewrap(std::path::Path::new(BINARY), "a test"));
     for sandbox in [walled, bare] {
         let mut press = RenderPool::new(sandbox.clone(), Branding::default().fonts());
         press.limits = Limits { cpu_seconds: 2, memory_bytes: 256 << 20, ..Limits::DRAWING };

@@ -89,7 +89,7 @@ async fn a_first_page_that_is_not_drawn_keeps_no_file_back() {
 async fn without_walls_or_libreoffice_there_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let program = soffice(folder.path(), "exit 1");
-    let bare = Arc::new(Sandbox::without_walls(Path::new(BINARY), "a test"));
+    let bare = Arc::new(Sandbox::without_bubblewrap(Path::new(BINARY), "a test"));
     assert!(Office::at(&program, &bare).is_none());
     let walled = Arc::new(sandbox().await);
     assert!(Office::at(&folder.path().join("none"), &walled).is_none());

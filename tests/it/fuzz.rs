@@ -88,7 +88,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 /// Proves S14.
 #[tokio::test]
 async fn damaged_files_are_read_or_refused() {
-    let sandbox = Sandbox::without_walls(Path::new(BINARY), "a test");
+    let sandbox = Sandbox::without_bubblewrap(Path::new(BINARY), "a test");
     let mut dice = Dice(0x5eed_1234_5678_9abc);
     for (name, whole) in files() {
         for round in 0..rounds(12, 2_000) {
@@ -107,7 +107,7 @@ async fn damaged_files_are_read_or_refused() {
 /// Proves S14.
 #[tokio::test]
 async fn damaged_texts_are_drawn_or_refused() {
-    let sandbox = Arc::new(Sandbox::without_walls(Path::new(BINARY), "a test"));
+    let sandbox = Arc::new(Sandbox::without_bubblewrap(Path::new(BINARY), "a test"));
     let press = RenderPool::new(sandbox, Branding::default().fonts());
     let mut dice = Dice(0xfeed_1234_5678_9abc);
     for (source, format, full) in [

@@ -129,7 +129,10 @@ impl World {
             more_models: vec![],
             more_channels: vec![],
             tools: vec![],
-            sandbox: Arc::new(Sandbox::without_walls(Path::new(BINARY), "this story has none")),
+            sandbox: Arc::new(Sandbox::without_bubblewrap(
+                Path::new(BINARY),
+                "this story has none",
+            )),
             variables: BTreeMap::new(),
             database,
             _folder: folder,

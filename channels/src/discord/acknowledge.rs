@@ -1,4 +1,4 @@
-//! The first answer to an interaction, which the platform wants within three seconds.
+//! The initial response to an interaction, which the platform requires within three seconds.
 
 use std::{
     collections::HashSet,
@@ -17,18 +17,18 @@ use super::{
 };
 use crate::{Unit, text};
 
-/// A little less than the platform waits.
+/// A little less than the platform's timeout.
 const WITHIN: Duration = Duration::from_millis(2800);
-/// Between two tries of one that surely did not arrive.
+/// The delay between two attempts of a response that certainly did not arrive.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Flags of a message that only the presser sees.
+/// The flag of a message that only the presser sees.
 pub(super) const EPHEMERAL: u64 = 1 << 6;
-/// Of the words in a window, in characters.
+/// The maximum length of texts in a modal, in characters.
 const WORDS: usize = 45;
-/// Of a reason, in characters.
+/// The maximum length of a reason, in characters.
 const REASON_CHARS: u64 = 1000;
 
-/// The interactions whose first answer is on its way.
+/// The interactions whose initial response is being sent.
 #[derive(Default)]
 pub(super) struct Underway(Mutex<HashSet<String>>);
 
@@ -51,8 +51,8 @@ impl Underway {
 }
 
 impl Discord {
-    /// Says that a press has arrived; to what cannot be read, that it was not. A failure is logged
-    /// and changes nothing else: the press is taken all the same.
+    /// Acknowledges an interaction; one that cannot be parsed is answered with an error. A failure
+    /// is logged and has no other effect: the press is handled nevertheless.
     pub(super) async fn acknowledge(&self, interaction: &Value) {
         let id = interaction["id"].as_str().unwrap_or_default();
         let token = interaction["token"].as_str().unwrap_or_default();
@@ -64,11 +64,11 @@ impl Discord {
         };
         self.underway.end(id);
         if let Some(reason) = failed {
-            warn!(interaction.id = id, reason, "Discord: an interaction was not acknowledged");
+            warn!(interaction.id = id, reason, "Discord: could not acknowledge an interaction");
         }
     }
 
-    /// The callback that this interaction gets at once.
+    /// The callback for the initial response to this interaction.
     fn first_answer(&self, interaction: &Value) -> Value {
         let locale = interaction["locale"].as_str().unwrap_or_default();
         match read(interaction, &self.commands) {
@@ -77,7 +77,7 @@ impl Discord {
             Some(Act::Command { command, .. }) => {
                 json!({ "type": 5, "data": { "flags": if command.private { EPHEMERAL } else { 0 } } })
             }
-            // What completes while a person types can have no message.
+            // An autocomplete interaction cannot be answered with a message.
             None if interaction["type"] == 4 => json!({ "type": 8, "data": { "choices": [] } }),
             None => {
                 let content = self.words.unreadable.to(locale);
@@ -86,7 +86,7 @@ impl Discord {
         }
     }
 
-    /// Asks for the reason of a denial: what is typed there comes back as a press of `d`.
+    /// Asks for the reason of a denial in a modal; what is typed there arrives as a press of `d`.
     fn window(&self, data: &str, locale: &str) -> Value {
         let cut = |text: &str| text::cut(text, WORDS, Unit::Chars);
         let field = json!({
@@ -102,7 +102,7 @@ impl Discord {
     }
 }
 
-/// The path at which an interaction takes its first answer.
+/// The path of the initial response to an interaction.
 pub(super) fn callback(id: &str, token: &str) -> Route {
     Route::post(format!("interactions/{id}/{token}/callback")).unsigned()
 }
@@ -110,7 +110,7 @@ pub(super) fn callback(id: &str, token: &str) -> Route {
 async fn insist(api: &Api, (id, token): (&str, &str), answer: &Value) -> Result<(), String> {
     loop {
         match api.call(callback(id, token), Body::Json(answer.clone())).await {
-            // Somebody did it already: us, before a connection was taken up again.
+            // It was already acknowledged, by us before the connection was resumed.
             Ok(_) | Err(Failure::Refused { code: 40060, .. }) => return Ok(()),
             Err(Failure::Refused { status: 400..500, message, .. }) => return Err(message),
             Err(_) => {

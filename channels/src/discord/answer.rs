@@ -1,5 +1,5 @@
-//! What goes back to an interaction behind its first answer: a private word to a press, and the
-//! answer to a command.
+//! Responses to an interaction after the initial one: an ephemeral reply to a press, and the answer
+//! to a command.
 
 use serde_json::{Value, json};
 
@@ -12,13 +12,13 @@ use super::{
 };
 use crate::{Receipt, SendError, Unit, error::rejected, text};
 
-/// For a first answer that is on its way.
+/// The delay for an initial response that is being sent.
 const SOON: std::time::Duration = std::time::Duration::from_millis(250);
 
 impl Discord {
-    /// Puts the answer where "is thinking" stands: an edit, which can be repeated; later parts go
-    /// behind it, to the same eyes. `None` once the platform has forgotten the call, 15 minutes
-    /// later: then it has to be an ordinary message.
+    /// Replaces "is thinking" with the answer, by an edit, which can be repeated; further parts are
+    /// sent as followups with the same visibility. `None` when the token has expired after 15
+    /// minutes: then the answer has to be an ordinary message.
     pub(super) async fn answer(
         &self,
         call: &Call<'_>,
@@ -63,8 +63,8 @@ impl Discord {
         }
     }
 
-    /// What only the presser sees, behind the acknowledgement; instead of it, where that had failed.
-    /// One that comes too late has nobody to reach any more.
+    /// A reply that only the presser sees, after the acknowledgement, or in its place if that had
+    /// failed. A reply that comes too late cannot be delivered.
     pub(super) async fn toast(&self, press: &str, text: &str) -> Result<Receipt, SendError> {
         if text.is_empty() {
             return Ok(Receipt::nowhere());
@@ -72,7 +72,7 @@ impl Discord {
         let mut parts = press.split(':');
         let (Some(id), Some(token), Some(application)) = (parts.next(), parts.next(), parts.next())
         else {
-            return Err(rejected("the press is none of Discord's"));
+            return Err(rejected("the press does not belong to Discord"));
         };
         let content = text::cut(&text::discord(&text::escape(text)), TEXT, Unit::Chars);
         let message = json!({
@@ -81,7 +81,7 @@ impl Discord {
         let route = Route::post(format!("webhooks/{application}/{token}")).unsigned();
         match self.api.call(route, Body::Json(message.clone())).await {
             Ok(_) => Ok(Receipt::nowhere()),
-            // Not acknowledged, or over after its 15 minutes.
+            // Not acknowledged, or expired after 15 minutes.
             Err(
                 Failure::Refused { status: 401 | 404, .. } | Failure::Refused { code: 50027, .. },
             ) => {
@@ -93,7 +93,7 @@ impl Discord {
                     Err(failure) => Err(repeatable(failure)),
                 }
             }
-            // A second one would be a second message.
+            // Repeating it would send a second message.
             Err(failure) => Err(once(failure)),
         }
     }

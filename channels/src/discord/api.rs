@@ -1,8 +1,8 @@
-//! Calls of Discord's REST API: one door, through which no token gets into a text, and which keeps
-//! the platform's limits.
+//! Calls of Discord's REST API. The only place that uses the token, which is redacted in all texts,
+//! and that enforces the platform's rate limits.
 //!
 //! serenity's client is not used: without its own limiter it hides how long to wait, and with it
-//! a wait happens inside the call, where neither the outbox nor a base URL is heard.
+//! the wait happens inside the call, invisible to the outbox and without support for a base URL.
 
 use std::{
     borrow::Cow,
@@ -32,32 +32,32 @@ use super::{
     pauses::{Bucket, Left, Pauses, seconds, seconds_of, text},
 };
 
-/// For everything that is not a file.
+/// The timeout for requests without a file.
 const USUAL: Duration = Duration::from_secs(20);
-/// For a file of the largest size over a slow line.
+/// The timeout for a file of the maximum size on a slow connection.
 const LARGE: Duration = Duration::from_mins(3);
 
-/// What a call came to, other than its result. No text in it carries a token.
+/// The result of a call that failed. The texts never contain a token.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The platform answered, and refused. `code` is Discord's own, 0 without one. `everywhere`:
-    /// it is the whole bot that has to wait.
+    /// The platform rejected the request. `code` is Discord's own, 0 without one. `everywhere`: the
+    /// whole bot has to wait.
     Refused { status: u16, code: u64, message: String, after: Option<Duration>, everywhere: bool },
-    /// The request surely was not written.
+    /// The request was certainly not sent.
     Unsent(String),
-    /// The request may have been written, and no answer came that can be read.
+    /// The request may have been sent, and no valid response arrived.
     Lost(String),
 }
 
-/// One request, but for its body.
+/// A request without its body.
 #[derive(Clone)]
 pub(super) struct Route {
     method: Method,
-    /// Below `/api/v10`, without a slash in front.
+    /// Below `/api/v10`, without a leading slash.
     path: String,
     query: Option<String>,
-    /// Whether the path itself says who we are (interactions): then no token is shown, and the
-    /// limit for the whole bot does not count.
+    /// Whether the path authenticates the request (interactions): then no token is sent, and the
+    /// limit of the whole bot does not apply.
     unsigned: bool,
 }
 
@@ -139,7 +139,7 @@ impl Api {
         Self { client, tls: Arc::new(tls), resolve, base, token, pauses: Mutex::default() }
     }
 
-    /// For the gateway's connection: where it is, if not where DNS says.
+    /// For the gateway's connection: its address, if it differs from DNS.
     pub(super) fn resolve(&self) -> Option<SocketAddr> {
         self.resolve
     }
@@ -153,11 +153,11 @@ impl Api {
         self.token.expose_secret()
     }
 
-    /// An answer without a body is `null`.
+    /// Returns `null` for a response without a body.
     pub(super) async fn call(&self, route: Route, body: Body) -> Result<Value, Failure> {
         let bucket = Bucket::of(&route.method, &route.path);
         if let Some(Left { after, everywhere }) = self.pauses().left(&bucket, route.unsigned) {
-            let (message, after) = ("the platform's limit is reached".to_owned(), Some(after));
+            let (message, after) = ("the platform's rate limit is reached".to_owned(), Some(after));
             return Err(Failure::Refused { status: 429, code: 0, message, after, everywhere });
         }
         let mut request = self.client.request(route.method.clone(), self.url(&route));
@@ -184,11 +184,12 @@ impl Api {
             return match body.as_ref() {
                 [] => Ok(Value::Null),
                 body => serde_json::from_slice(body)
-                    .map_err(|_| Failure::Lost("the answer is not Discord's".to_owned())),
+                    .map_err(|_| Failure::Lost("the response is not valid".to_owned())),
             };
         }
         let refusal = serde_json::from_slice::<Refusal>(&body);
-        // What stands in front of the platform refuses in words of its own, and the whole bot.
+        // A proxy in front of the platform rejects requests in its own format, and those of the
+        // whole bot.
         let everywhere = text(&headers, "x-ratelimit-global") == Some("true") || refusal.is_err();
         let refusal = refusal.unwrap_or_default();
         let everywhere = status == 429 && (refusal.global || everywhere);
@@ -205,7 +206,7 @@ impl Api {
         Err(Failure::Refused { status, code: refusal.code, message, after, everywhere })
     }
 
-    /// The bytes at an address of the platform; `None` as soon as they are more than `most`.
+    /// The contents of a URL of the platform; `None` if they exceed `most`.
     pub(super) async fn download(&self, url: Url, most: u64) -> Result<Option<Bytes>, Failure> {
         let sent = self.client.get(url).timeout(LARGE).send().await;
         let mut response = sent.map_err(|e| self.failure(true, &e.without_url()))?;
@@ -227,7 +228,7 @@ impl Api {
         }
     }
 
-    /// Whether the address is one of the platform's own: no other is fetched for anybody.
+    /// Whether the URL belongs to the platform: no other is fetched.
     pub(super) fn is_ours(&self, url: &Url) -> bool {
         let cdn = matches!(url.host_str(), Some("cdn.discordapp.com" | "media.discordapp.net"));
         (cdn && url.scheme() == "https") || url.origin() == self.base.origin()
@@ -251,7 +252,7 @@ impl Api {
         if unsent { Failure::Unsent(reason) } else { Failure::Lost(reason) }
     }
 
-    /// An error and what caused it, without the token.
+    /// An error and its causes, without the token.
     pub(super) fn reason(&self, error: &dyn std::error::Error) -> String {
         let mut reason = error.to_string();
         let mut source = error.source();
@@ -271,7 +272,7 @@ impl Api {
     }
 }
 
-/// Every name is there.
+/// Resolves every name to this address.
 struct At(SocketAddr);
 
 impl Resolve for At {
@@ -280,13 +281,14 @@ impl Resolve for At {
     }
 }
 
-/// One configuration for REST and the gateway: ring, the roots that browsers trust, and ours.
+/// The TLS configuration for REST and the gateway: ring, with the roots that browsers trust and the
+/// configured ones.
 fn tls(more: &Roots) -> ClientConfig {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     roots.add_parsable_certificates(more.0.iter().cloned());
     ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .expect("ring speaks the default versions")
+        .expect("ring supports the default versions")
         .with_root_certificates(roots)
         .with_no_client_auth()
 }
@@ -301,7 +303,7 @@ fn form(fields: &Value, name: String, media_type: &str, bytes: Bytes) -> Form {
 fn explained(status: u16, refusal: &Refusal) -> String {
     let Refusal { code, message, errors, .. } = refusal;
     match (message.as_str(), errors) {
-        ("", _) => format!("status {status} without an answer of Discord's"),
+        ("", _) => format!("status {status} without a valid response"),
         (message, Value::Null) => format!("{status}/{code}: {message}"),
         (message, errors) => format!("{status}/{code}: {message} {errors}"),
     }

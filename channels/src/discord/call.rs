@@ -1,13 +1,13 @@
-//! The message that stands for a command: `i:ID:APPLICATION:TOKEN`.
+//! The message id that stands for a command: `i:ID:APPLICATION:TOKEN`.
 
-/// A command that was called.
+/// A command invocation.
 pub(super) struct Call<'a> {
     pub id: &'a str,
     pub application: &'a str,
     pub token: &'a str,
-    /// Only who has called it sees the answer.
+    /// Whether only the person who invoked it sees the answer.
     pub private: bool,
-    /// The first part of the answer is there already.
+    /// Whether the first part of the answer was already sent.
     pub goes_on: bool,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Call<'a> {
 
 const PRIVATE: &str = "private";
 
-/// The message that stands for a call.
+/// The message id for an invocation.
 pub(super) fn call(private: bool, [id, application, token]: [&str; 3]) -> String {
     let private = if private { format!(":{PRIVATE}") } else { String::new() };
     format!("i:{id}:{application}:{token}{private}")

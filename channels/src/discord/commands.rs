@@ -1,4 +1,4 @@
-//! The slash commands as the platform keeps them: written only where they differ from ours.
+//! Registers the slash commands, only if they differ from the registered ones.
 
 use std::{convert::Infallible, future::pending, time::Duration};
 
@@ -13,8 +13,8 @@ use super::{
 };
 
 impl Discord {
-    /// Sees to it that people are offered our commands; never returns. A platform that is down is
-    /// waited for; one that refuses them is left alone, since everything can be typed too.
+    /// Registers our commands; never returns. Waits while the platform is unavailable. If it
+    /// rejects the commands, gives up, since everything can be typed as well.
     pub(super) async fn offer_commands(&self) -> Infallible {
         let mut wait = Wait::new();
         while !self.commands.is_empty() {
@@ -27,8 +27,8 @@ impl Discord {
                     error!(
                         channel.id = self.id,
                         reason = message,
-                        "Discord: the commands are not offered; they can still be typed behind a \
-                         mention"
+                        "Discord: could not register the commands; they can still be typed after a \
+                            mention"
                     );
                     break;
                 }
@@ -37,7 +37,10 @@ impl Discord {
                     | Failure::Unsent(reason)
                     | Failure::Lost(reason),
                 ) => {
-                    warn!(channel.id = self.id, reason, "Discord: offering the commands again");
+                    warn!(
+                        channel.id = self.id,
+                        reason, "Discord: retrying to register the commands"
+                    );
                     wait.once().await;
                 }
             }
@@ -57,7 +60,7 @@ impl Discord {
             return Ok(());
         }
         self.api.call(Route::put(path), Body::Json(ours.into())).await?;
-        info!(channel.id = self.id, "Discord: the commands are offered");
+        info!(channel.id = self.id, "Discord: commands registered");
         Ok(())
     }
 }
@@ -77,13 +80,13 @@ fn written(command: &Command) -> Value {
     })
 }
 
-/// Whether the platform has just these, in any order.
+/// Whether exactly these are registered, in any order.
 fn same(there: &Value, ours: &[Value]) -> bool {
     let there: Vec<Value> = there.as_array().into_iter().flatten().map(essence).collect();
     there.len() == ours.len() && ours.iter().all(|our| there.contains(&essence(our)))
 }
 
-/// What we have a say in; the platform leaves out what is empty or usual, and adds its own.
+/// The fields that we set. The platform omits empty and default values, and adds its own.
 fn essence(written: &Value) -> Value {
     json!({
         "type": written["type"],

@@ -1,4 +1,4 @@
-//! What one Discord bot account needs.
+//! The configuration of a Discord bot account.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
@@ -10,24 +10,25 @@ use url::Url;
 #[derive(Debug, Clone)]
 pub struct DiscordConfig {
     pub id: String,
-    /// As the developer portal gave it, without `Bot` in front.
+    /// As shown by the developer portal, without `Bot` in front.
     pub token: SecretString,
-    /// A stand-in for `https://discord.com`.
+    /// A replacement for `https://discord.com`.
     pub api_url: Option<Url>,
-    /// The application's public key, 64 hexadecimal digits: with it, interactions that Discord
-    /// pushes are taken.
+    /// The application's public key, 64 hexadecimal digits. If set, pushed interactions are
+    /// accepted.
     pub public_key: Option<String>,
-    /// Who else may vouch for the platform's servers, besides those whom browsers trust.
+    /// Certificate authorities to trust for the platform's servers, besides those that browsers
+    /// trust.
     pub roots: Roots,
-    /// Where all of its servers are, whatever DNS says.
+    /// The address of all its servers, overriding DNS.
     pub resolve: Option<SocketAddr>,
-    /// The slash commands; with none, those that are registered are left alone.
+    /// The slash commands; if empty, registered commands are not changed.
     pub commands: Vec<Command>,
     pub words: Words,
 }
 
 impl DiscordConfig {
-    /// With nothing but what every account needs.
+    /// A configuration with only the required values.
     pub fn new(id: &str, token: SecretString) -> Self {
         Self {
             id: id.to_owned(),
@@ -47,37 +48,37 @@ impl DiscordConfig {
 pub struct Roots(pub(super) Vec<CertificateDer<'static>>);
 
 impl Roots {
-    /// Reads a PEM file; the error says what is wrong with it.
+    /// Parses a PEM file; the error says what is wrong with it.
     pub fn from_pem(pem: &[u8]) -> Result<Self, String> {
         let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
         let roots = roots.map_err(|e| format!("is not PEM: {e}"))?;
         if roots.is_empty() {
-            return Err("holds no certificate".to_owned());
+            return Err("contains no certificate".to_owned());
         }
         let mut store = rustls::RootCertStore::empty();
         for root in &roots {
             store
                 .add(root.clone())
-                .map_err(|e| format!("holds no authority's certificate: {e}"))?;
+                .map_err(|e| format!("contains no certificate of an authority: {e}"))?;
         }
         Ok(Self(roots))
     }
 }
 
-/// A slash command. A call of it comes as a text that begins with its name.
+/// A slash command. An invocation arrives as a text that begins with its name.
 #[derive(Debug, Clone)]
 pub struct Command {
     /// 1 to 32 lower-case letters, without the slash.
     pub name: String,
     /// 1 to 100 characters.
     pub description: Worded,
-    /// A text that may follow: its name and description.
+    /// An optional argument: its name and description.
     pub argument: Option<(String, Worded)>,
-    /// Whether only who calls it sees the answer.
+    /// Whether only the person who invokes it sees the answer.
     pub private: bool,
 }
 
-/// A text in the languages that there are.
+/// A text in several languages.
 #[derive(Debug, Clone, Default)]
 pub struct Worded {
     pub english: String,
@@ -86,14 +87,13 @@ pub struct Worded {
 }
 
 impl Worded {
-    /// In the language of the person's client (an IETF tag), or in English.
+    /// The text in the language of the person's client (an IETF tag), or in English.
     pub(super) fn to(&self, locale: &str) -> &str {
         let language = locale.split('-').next().unwrap_or_default();
         self.others.get(language).unwrap_or(&self.english)
     }
 
-    /// By Discord's own names of languages.
-    /// <https://discord.com/developers/docs/reference#locales>
+    /// By Discord's language codes. <https://discord.com/developers/docs/reference#locales>
     pub(super) fn by_locale(&self) -> BTreeMap<&str, &str> {
         let named = self.others.iter().flat_map(|(language, text)| {
             let names: &[&str] = match language.as_str() {
@@ -116,14 +116,14 @@ impl From<&str> for Worded {
     }
 }
 
-/// What the adapter itself has to say.
+/// The texts of the adapter itself.
 #[derive(Debug, Clone)]
 pub struct Words {
-    /// Above the field in which a reason is typed, at most 45 characters.
+    /// The label of the field for a reason, at most 45 characters.
     pub reason: Worded,
-    /// The title of the window around it, at most 45 characters.
+    /// The title of the modal, at most 45 characters.
     pub denial: Worded,
-    /// To somebody whose press or command cannot be read.
+    /// The reply to a press or command that cannot be parsed.
     pub unreadable: Worded,
 }
 
@@ -132,8 +132,7 @@ impl Default for Words {
         Self {
             reason: "Why not?".into(),
             denial: "Deny".into(),
-            unreadable: "This could not be read here, and nothing was done. Please write a \
-                         message instead."
+            unreadable: "I couldn't read this, so nothing was done. Please send a message instead."
                 .into(),
         }
     }

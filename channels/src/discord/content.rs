@@ -1,4 +1,4 @@
-//! What a message holds, as text and files. What others have written stands in it as a quotation.
+//! The contents of a message as text and files. Text of others is quoted.
 
 use serde_json::Value;
 use serenity::model::{channel::Message, user::User};
@@ -6,11 +6,11 @@ use serenity::model::{channel::Message, user::User};
 use super::{files, guilds::Guilds};
 use crate::FileRef;
 
-/// Forwarded messages that are looked at.
+/// The maximum number of forwarded messages that are read.
 const FORWARDED: usize = 10;
 
-/// The text: the person's own words first, since a command is known by its beginning; then what
-/// else there is.
+/// The text: the person's own words first, since a command is recognised by its beginning; then
+/// everything else.
 pub(super) fn text(message: &Message, content: &Value, guilds: &Guilds) -> String {
     let roles: Vec<u64> = message.mention_roles.iter().map(|role| role.get()).collect();
     let own = readable(&message.content, (&message.mentions, &roles), guilds);
@@ -36,7 +36,8 @@ pub(super) fn text(message: &Message, content: &Value, guilds: &Guilds) -> Strin
     parts.join("\n\n")
 }
 
-/// All files: the person's own, those of forwarded messages, those of the message that is answered.
+/// All files: the person's own, those of forwarded messages, and those of the message that is
+/// replied to.
 pub(super) fn files(content: &Value, me: u64) -> Vec<FileRef> {
     let at = (&content["channel_id"], &content["id"]);
     let answered = &content["referenced_message"];
@@ -49,8 +50,8 @@ pub(super) fn files(content: &Value, me: u64) -> Vec<FileRef> {
     files
 }
 
-/// Whose words stand in it besides the person's own. Who wrote what is forwarded, the platform does
-/// not say.
+/// The author of text in the message that is not the person's own. The platform does not say who
+/// wrote a forwarded message.
 pub(super) fn others_in(message: &Message, content: &Value, me: u64) -> Option<String> {
     if forwarded(content).next().is_some() {
         return Some("somebody elsewhere".to_owned());
@@ -59,7 +60,7 @@ pub(super) fn others_in(message: &Message, content: &Value, me: u64) -> Option<S
     Some(line(&Value::from(shown_name(&answered.author))))
 }
 
-/// Our own mention is taken off the beginning; the others become names.
+/// Removes a mention of the bot at the beginning, and replaces others with names.
 pub(super) fn readable(text: &str, (users, roles): (&[User], &[u64]), guilds: &Guilds) -> String {
     let me = guilds.me;
     let ours = [format!("<@{me}>"), format!("<@!{me}>")];
@@ -91,7 +92,7 @@ fn forwarded(content: &Value) -> impl Iterator<Item = &Value> {
     list(&content["message_snapshots"]).take(FORWARDED).map(|snapshot| &snapshot["message"])
 }
 
-/// Line by line, so that nothing in it can pass for the person's own words.
+/// Quotes line by line, so that nothing in it looks like the person's own words.
 fn quoted(title: &str, message: &Value) -> Option<String> {
     let text = message["content"].as_str().unwrap_or_default().trim();
     let files = message["attachments"].as_array().is_some_and(|files| !files.is_empty());
@@ -102,7 +103,7 @@ fn quoted(title: &str, message: &Value) -> Option<String> {
     Some([format!("[{title}]")].into_iter().chain(lines).collect::<Vec<_>>().join("\n"))
 }
 
-/// Of somebody else's choice: kept to one line.
+/// A text that others have chosen, reduced to one line.
 fn line(text: &Value) -> String {
     let text = text.as_str().unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace(']', ")")

@@ -1,7 +1,7 @@
-//! Interactions that Discord pushes to us, signed, instead of sending them over the gateway.
+//! Interactions that Discord pushes, signed, instead of sending them over the gateway.
 //!
-//! A push is acknowledged like an event of the gateway, by the callback, before it is handed over.
-//! The platform's PING is no event: see [`pong`].
+//! A push is acknowledged like an event of the gateway, by the callback, before it is handled. The
+//! platform's PING is not an event: see [`pong`].
 
 use serde_json::Value;
 use serenity::interactions_endpoint::Verifier;
@@ -9,21 +9,21 @@ use serenity::interactions_endpoint::Verifier;
 use super::Discord;
 use crate::{Incoming, WebhookError, WebhookRequest};
 
-/// A push that is larger is not Discord's.
+/// Larger pushes are rejected.
 const PUSH_BYTES: usize = 1024 * 1024;
 
-/// The body with which a PING has to be answered; `None` for everything else, which is answered
-/// with an empty one. Only for a request that [`crate::Channel::webhook`] has let through.
+/// The body of the response to a PING; `None` for everything else, which gets an empty response.
+/// Only for a request that [`crate::Channel::webhook`] has verified.
 pub fn pong(request: &WebhookRequest) -> Option<&'static str> {
     let push: Value = serde_json::from_slice(&request.body).ok()?;
     (push["type"] == 1).then_some(r#"{"type":1}"#)
 }
 
-/// The key that pushes are checked with.
+/// The key that verifies pushes.
 pub(super) enum Key {
-    /// None is configured: there is no endpoint.
+    /// None is configured, so there is no endpoint.
     Absent,
-    /// What is configured is no key: nothing is let through.
+    /// The configured key is not valid, so every push is rejected.
     Wrong,
     Of(Verifier),
 }

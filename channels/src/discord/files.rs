@@ -1,4 +1,4 @@
-//! Files that people sent: where they are, and their bytes.
+//! Files that people sent: their location and contents.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::{FileRef, SendError, error::rejected};
 
-/// Of one file that is fetched.
+/// The maximum size of a file that is fetched.
 const MOST: u64 = 25 * 1024 * 1024;
 
-/// The files of a message that is read again `at` a channel and message: an address is good for a
-/// day, and a forwarded file's is found in the message that forwards it.
+/// The files of a message that can be read again `at` a channel and message: a URL is valid for a
+/// day, and that of a forwarded file is found in the message that forwards it.
 pub(super) fn of(message: &Value, at: (&Value, &Value)) -> impl Iterator<Item = FileRef> {
     let at = format!("{}/{}", text(at.0), text(at.1));
     let attached =
@@ -29,7 +29,7 @@ pub(super) fn of(message: &Value, at: (&Value, &Value)) -> impl Iterator<Item = 
     attached.chain(message["sticker_items"].as_array().into_iter().flatten().filter_map(sticker))
 }
 
-/// Not those that are drawings in a format of their own.
+/// Except for animated drawings in their own format.
 /// <https://discord.com/developers/docs/resources/sticker#sticker-object-sticker-format-types>
 fn sticker(sticker: &Value) -> Option<FileRef> {
     let (host, kind) = match sticker["format_type"].as_u64()? {
@@ -54,7 +54,7 @@ impl Discord {
         let (at, url) =
             file.id.split_once(' ').ok_or_else(|| rejected("the file has no address"))?;
         let mut fetched = self.bytes_at(url).await;
-        // What is signed for a day and what is gone look the same.
+        // An expired signature and a deleted file look the same.
         if let Err(Failure::Refused { status: 403 | 404, .. }) = fetched
             && let Some(fresh) = self.read_again(at).await?
         {
@@ -77,12 +77,12 @@ impl Discord {
         };
         let url = Url::parse(url).map_err(|_| refused("the file has no address"))?;
         if !self.api.is_ours(&url) {
-            return Err(refused("the file does not stand at one of Discord's addresses"));
+            return Err(refused("the file's URL does not belong to Discord"));
         }
         self.api.download(url, MOST).await
     }
 
-    /// The file's address as the message shows it today; `None` where the message is gone.
+    /// The file's current URL from its message; `None` if the message no longer exists.
     async fn read_again(&self, at: &str) -> Result<Option<String>, SendError> {
         let [channel, message, file] = at.split('/').collect::<Vec<_>>()[..] else {
             return Ok(None);
@@ -105,7 +105,7 @@ impl Discord {
     }
 }
 
-/// A file that is not there is no chat that is gone.
+/// A missing file does not mean that the chat is gone.
 fn repeatable_file(failure: Failure) -> SendError {
     match failure {
         Failure::Refused { status: 400..=407, message, .. } => SendError::Rejected(message),

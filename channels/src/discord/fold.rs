@@ -1,12 +1,12 @@
-//! A name of any length → at most 25 characters, as many as a nonce of Discord may have.
+//! Shortens a key to 25 characters, the maximum length of a nonce of Discord.
 
-/// Of a nonce, in characters.
+/// The maximum length of a nonce, in characters.
 pub(super) const NONCE: usize = 25;
 
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// Short names stay as they are; of longer ones 128 bits are left (FNV-1a), which is no secret and
-/// need not be one: it only has to be the same for the same name.
+/// Short keys are kept; longer ones are hashed to 128 bits (FNV-1a), which is not secret: it only
+/// has to be the same for the same key.
 pub(super) fn fold(name: &str) -> String {
     if name.len() <= NONCE && name.is_ascii() {
         return name.to_owned();

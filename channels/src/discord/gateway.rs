@@ -1,4 +1,4 @@
-//! One connection to the gateway, from HELLO to its end, and what is kept to take it up again.
+//! One connection to the gateway, from HELLO to its end, and the state that is needed to resume it.
 //!
 //! ```text
 //! HELLO ─ no session ─ IDENTIFY ─ READY ───┐
@@ -6,8 +6,8 @@
 //!                                                                    └─ Expired ── IDENTIFY
 //! ```
 //!
-//! Our own, because events must come in order, must not get lost when they cannot be read, and a
-//! press must be acknowledged before anything else.
+//! Our own implementation, because events must arrive in order, must not get lost if they cannot be
+//! parsed, and a press must be acknowledged before anything else.
 
 #![expect(
     clippy::disallowed_types,
@@ -44,18 +44,18 @@ use super::{
     api::{Api, Body, Failure, Route},
 };
 
-/// For each step until the connection stands.
+/// The timeout of each step of connecting.
 const STEP: Duration = Duration::from_secs(20);
 /// GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES.
 const INTENTS: u64 = 1 | 1 << 9 | 1 << 12;
-/// Privileged: the developer portal must grant it.
+/// A privileged intent, which has to be enabled in the developer portal.
 const MESSAGE_CONTENT: u64 = 1 << 15;
 
 /// One event of the gateway.
 #[derive(Debug)]
 pub(super) struct Dispatch {
     pub(super) name: String,
-    /// The same whenever it is replayed, and no other's.
+    /// The same when it is replayed, and unique otherwise.
     pub(super) mark: String,
     pub(super) content: Value,
 }
@@ -63,26 +63,26 @@ pub(super) struct Dispatch {
 /// Why a connection ended.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// What was missed can be replayed.
+    /// Missed events can be replayed.
     Broken(String),
-    /// The session is over; what was missed must be read by REST.
+    /// The session is over; missed messages have to be read by REST.
     Expired(String),
-    /// The platform names a time.
+    /// The platform asks to wait.
     Later(Duration, String),
-    /// The token is refused.
+    /// The token is rejected.
     Unauthorized,
-    /// The portal does not grant the intent to read every message.
+    /// The intent to read all messages is not enabled.
     Disallowed,
 }
 
-/// What lives longer than one connection.
+/// State that outlives a connection.
 pub(super) struct Line<'a> {
     discord: &'a Discord,
     queue: mpsc::Sender<Dispatch>,
     session: Option<Session>,
     acknowledgements: Acknowledgements<'a>,
     pub(super) reads_all: bool,
-    /// Whether the platform has greeted the current connection.
+    /// Whether the platform has sent READY or RESUMED on the current connection.
     pub(super) greeted: bool,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Line<'a> {
         Self { discord, queue, session: None, acknowledgements, reads_all: true, greeted: false }
     }
 
-    /// Connects, and stays until it ends.
+    /// Connects, and returns when the connection ends.
     pub(super) async fn hold(&mut self) -> Ended {
         self.greeted = false;
         let ended = match self.open().await {
@@ -110,7 +110,7 @@ impl<'a> Line<'a> {
         if matches!(ended, Ended::Expired(_) | Ended::Disallowed) {
             self.session = None;
         }
-        // Each of them ends by itself before the platform's three seconds are over.
+        // Each of them ends by itself within the platform's three seconds.
         self.acknowledgements.finish().await;
         ended
     }
@@ -134,7 +134,7 @@ impl<'a> Line<'a> {
         let hello = connection.receive_in_time().await?;
         let Some(every) = hello["d"]["heartbeat_interval"].as_u64().filter(|_| hello["op"] == 10)
         else {
-            return Err(broken("it did not say HELLO".to_owned()));
+            return Err(broken("it did not send HELLO".to_owned()));
         };
         connection.send(self.introduction()).await?;
         connection.heart = Some(heart(Duration::from_millis(every.max(10))));
@@ -153,7 +153,7 @@ impl<'a> Line<'a> {
     }
 
     async fn follow(&mut self, mut connection: Connection) -> Ended {
-        let mut heart = connection.heart.take().expect("an open connection has a heart");
+        let mut heart = connection.heart.take().expect("an open connection has a heartbeat");
         let mut answered = true;
         let queue = self.queue.clone();
         loop {
@@ -171,7 +171,7 @@ impl<'a> Line<'a> {
                     let beat = self.beat();
                     self.acknowledgements.during(connection.send(beat)).await
                 }
-                Step::Closed => Err(Ended::Broken("nothing takes events".into())),
+                Step::Closed => Err(Ended::Broken("nothing receives events".into())),
                 Step::Frame(permit, frame) => {
                     match frame.and_then(|frame| self.hear(frame, permit)) {
                         Ok(Reply::Nothing) => Ok(()),
@@ -188,7 +188,7 @@ impl<'a> Line<'a> {
                 }
             };
             if let Err(ended) = done {
-                // Not 1000 or 1001: those would end the session.
+                // Not 1000 or 1001, which would end the session.
                 drop(connection);
                 return ended;
             }
@@ -239,8 +239,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The acknowledgements under way. They are polled whatever the connection waits for: the platform
-/// waits three seconds for each, and a heartbeat may take longer to be sent.
+/// The acknowledgements in progress. They are polled whatever the connection waits for, because the
+/// platform allows three seconds for each, and sending a heartbeat may take longer.
 #[derive(Default)]
 struct Acknowledgements<'a>(FuturesUnordered<BoxFuture<'a, ()>>);
 
@@ -249,7 +249,7 @@ impl<'a> Acknowledgements<'a> {
         self.0.push(acknowledgement);
     }
 
-    /// Awaits something while the acknowledgements go on.
+    /// Awaits something while the acknowledgements continue.
     async fn during<T>(&mut self, awaited: impl Future<Output = T>) -> T {
         let mut awaited = pin!(awaited);
         loop {
@@ -293,7 +293,7 @@ async fn address(api: &Api) -> Result<String, Ended> {
         return Err(Ended::Later(after, "no session starts are left for now".to_owned()));
     }
     let url = answer["url"].as_str().map(str::to_owned);
-    url.ok_or_else(|| Ended::Broken("the platform names no gateway".to_owned()))
+    url.ok_or_else(|| Ended::Broken("the platform returned no gateway".to_owned()))
 }
 
 struct Connection {
@@ -304,7 +304,7 @@ struct Connection {
 
 enum Step<'q> {
     Beat,
-    /// Nobody takes events any more.
+    /// Nothing receives events any more.
     Closed,
     Frame(mpsc::Permit<'q, Dispatch>, Result<Value, Ended>),
 }
@@ -321,7 +321,7 @@ impl Connection {
         match sent {
             Ok(Ok(())) => Ok(()),
             Ok(Err(e)) => Err(Ended::Broken(e.to_string())),
-            Err(_) => Err(Ended::Broken("the connection takes nothing".to_owned())),
+            Err(_) => Err(Ended::Broken("the connection is not writable".to_owned())),
         }
     }
 
@@ -331,7 +331,7 @@ impl Connection {
     }
 }
 
-/// The next frame, once there is room for it. Loses nothing when it is dropped.
+/// The next frame, once there is room for it. Cancel safe.
 async fn next<'q>(queue: &'q mpsc::Sender<Dispatch>, stream: &mut SplitStream<Socket>) -> Step<'q> {
     let Ok(permit) = queue.reserve().await else { return Step::Closed };
     Step::Frame(permit, receive(stream).await)
@@ -364,14 +364,14 @@ fn closed(code: u16, reason: &str) -> Ended {
     match code {
         4004 => Ended::Unauthorized,
         4014 => Ended::Disallowed,
-        // The session is not known, its number is wrong, it is too old, or we asked amiss.
+        // Unknown session, invalid sequence number, expired, or an invalid request.
         1000 | 1001 | 4003 | 4007 | 4009 | 4010..=4013 => Ended::Expired(said),
         _ => Ended::Broken(said),
     }
 }
 
-/// The first beat comes at a random part of the interval, so that not all clients of a restarted
-/// gateway beat at once.
+/// The first heartbeat is sent at a random time within the interval, so that not all clients of a
+/// restarted gateway send at once.
 fn heart(every: Duration) -> Interval {
     let share = RandomState::new().build_hasher().finish() % 1000;
     let first = every.mul_f64(share as f64 / 1000.0);

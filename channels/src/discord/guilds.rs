@@ -1,4 +1,4 @@
-//! What is known of the guilds: who owns them, what their roles may do, how large files may be.
+//! Guilds: their owners, the permissions of roles, upload limits.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use super::ids::id;
 
-/// What a guild without boosts takes, and every private chat.
+/// The limit of a guild without boosts, and of private chats.
 /// <https://discord.com/developers/docs/reference#uploading-files>
 pub(super) const USUAL_BYTES: u64 = 10 * 1024 * 1024;
-/// What a guild with all boosts takes.
+/// The limit of a guild with all boosts.
 pub(super) const MOST_BYTES: u64 = 100 * 1024 * 1024;
 /// ADMINISTRATOR, MANAGE_GUILD.
 const ADMIN: u64 = 1 << 3 | 1 << 5;
 
 #[derive(Default)]
 pub(super) struct Guilds {
-    /// The bot.
+    /// The bot's id.
     pub(super) me: u64,
     known: HashMap<u64, Guild>,
     rooms: HashMap<u64, Stands>,
@@ -31,26 +31,26 @@ struct Guild {
 
 struct Role {
     permissions: u64,
-    /// The one that the platform made for this bot.
+    /// Whether the platform created it for this bot.
     ours: bool,
 }
 
-/// Where a channel stands.
+/// The location of a channel.
 #[derive(Clone, Copy)]
 struct Stands {
     guild: u64,
-    /// Of a thread.
+    /// For a thread.
     parent: Option<u64>,
 }
 
 impl Guilds {
-    /// Takes from an event of the gateway what is worth knowing. The channels of a guild that the
-    /// bot was let into just now.
+    /// Updates the state from an event of the gateway. Returns the channels of a guild that the bot
+    /// was just added to.
     pub(super) fn hear(&mut self, name: &str, content: &Value) -> Vec<u64> {
         match name {
             "READY" => {
                 self.me = id(&content["user"]["id"]).unwrap_or(0);
-                // Those that follow are no news.
+                // The guilds that follow are not new.
                 for guild in content["guilds"].as_array().into_iter().flatten() {
                     self.known.entry(id(&guild["id"]).unwrap_or(0)).or_default();
                 }
@@ -76,11 +76,11 @@ impl Guilds {
         Vec::new()
     }
 
-    /// The channels that are gone with what an event says is gone.
+    /// The channels that an event removes.
     pub(super) fn lose(&mut self, name: &str, content: &Value) -> Vec<u64> {
         let Some(gone) = id(&content["id"]) else { return Vec::new() };
         let guild = match name {
-            // One that is only out of order comes back.
+            // An unavailable guild comes back.
             "GUILD_DELETE" if content["unavailable"] != true => true,
             "CHANNEL_DELETE" | "THREAD_DELETE" => false,
             _ => return Vec::new(),
@@ -97,12 +97,12 @@ impl Guilds {
         lost
     }
 
-    /// The guild of a channel; of a private chat, none.
+    /// The guild of a channel; none for a private chat.
     pub(super) fn of(&self, room: u64) -> Option<u64> {
         self.rooms.get(&room).map(|stands| stands.guild)
     }
 
-    /// The largest file that can be sent there.
+    /// The upload limit of a channel.
     pub(super) fn upload_bytes(&self, room: u64) -> u64 {
         let guild = self.rooms.get(&room).and_then(|stands| self.known.get(&stands.guild));
         match guild.map(|guild| guild.tier) {
@@ -112,12 +112,12 @@ impl Guilds {
         }
     }
 
-    /// The guild in which a channel stands.
+    /// The guild of a channel.
     pub(super) fn of_room(&self, room: u64) -> Option<u64> {
         self.rooms.get(&room).map(|stands| stands.guild)
     }
 
-    /// What somebody is in a guild: the ids of their roles, `admin`, `owner`.
+    /// A person's roles in a guild: the ids of their roles, `admin`, `owner`.
     pub(super) fn roles(&self, guild: &Value, member: &Value, person: u64) -> Vec<String> {
         let ids = member["roles"].as_array().into_iter().flatten();
         let mut roles: Vec<String> = ids.filter_map(|id| Some(id.as_str()?.to_owned())).collect();
@@ -125,7 +125,8 @@ impl Guilds {
         let known = self.known.get(&here);
         let owns = known.is_some_and(|guild| guild.owner == person);
         let may = |role: u64| known.and_then(|g| g.roles.get(&role)).map_or(0, |r| r.permissions);
-        // An interaction says what its person may do; the role of everybody has the guild's id.
+        // An interaction contains the person's permissions; the role of everybody has the guild's
+        // id.
         let permissions = id(&member["permissions"]).unwrap_or_else(|| {
             let of_roles = roles.iter().filter_map(|role| role.parse().ok()).map(may);
             of_roles.fold(may(here), |all, more| all | more)
@@ -137,7 +138,7 @@ impl Guilds {
         roles
     }
 
-    /// Whether it is the role that stands for this bot.
+    /// Whether this is the bot's own managed role.
     pub(super) fn is_our_role(&self, role: u64) -> bool {
         self.known.values().any(|guild| guild.roles.get(&role).is_some_and(|role| role.ours))
     }
@@ -174,7 +175,7 @@ impl Guilds {
 
     fn stand(&mut self, room: &Value, guild: &Value) -> Option<u64> {
         let (room_id, guild) = (id(&room["id"])?, id(guild)?);
-        // Else it is the category that the channel is listed under.
+        // Otherwise it is the category that contains the channel.
         let is_thread = matches!(room["type"].as_u64(), Some(10..=12));
         let parent = id(&room["parent_id"]).filter(|_| is_thread);
         self.rooms.insert(room_id, Stands { guild, parent });

@@ -1,4 +1,4 @@
-//! Discord's ids: as they are written, in our keys, and when they were given out.
+//! Discord's ids: parsing, and the time that they contain.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub(super) fn snowflake(key: &str) -> Option<u64> {
     key.strip_prefix(['m', 'i'])?.parse().ok()
 }
 
-/// When an id was given out.
+/// When an id was created.
 pub(super) fn time(snowflake: u64) -> DateTime<Utc> {
     let millis = i64::try_from((snowflake >> 22) + EPOCH).unwrap_or(0);
     DateTime::from_timestamp_millis(millis).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What an interaction is, where it can be read: a button, a reason that was typed, a command.
+//! Parses interactions: a button, a typed reason, a command.
 
 use serde_json::Value;
 
@@ -14,11 +14,11 @@ use crate::{Choice, Incoming, Person, incoming::What};
 /// What a person did.
 #[derive(Debug)]
 pub(super) enum Act<'a> {
-    /// A button, and what it carries.
+    /// A button, and its data.
     Press(&'a str),
-    /// The button that asks for a reason first: what it carries, but for its key.
+    /// The button that asks for a reason first: its data without the key.
     AskReason(&'a str),
-    /// The reason, and what the question for it carried.
+    /// The reason, and the data of the modal.
     Reason {
         data: &'a str,
         reason: String,
@@ -29,13 +29,13 @@ pub(super) enum Act<'a> {
     },
 }
 
-/// The field of the window in which a reason is typed.
+/// The id of the field for a reason.
 pub(super) const REASON: &str = "reason";
 
-/// `None` for what this program does not know.
+/// `None` for unknown interactions.
 pub(super) fn read<'a>(interaction: &'a Value, commands: &'a [Command]) -> Option<Act<'a>> {
     let data = &interaction["data"];
-    // Without these nobody can be told, and nobody has done it.
+    // Without these there is nobody to reply to, and no author.
     id(&interaction["id"]).and(interaction["token"].as_str()).and(user(interaction))?;
     match interaction["type"].as_u64()? {
         2 if data["type"].as_u64().unwrap_or(1) == 1 => {
@@ -59,7 +59,7 @@ pub(super) fn read<'a>(interaction: &'a Value, commands: &'a [Command]) -> Optio
     }
 }
 
-/// The value of our field, in the old form (a row) or the new (a label).
+/// The value of our field, in the old format (a row) or the new (a label).
 fn typed(components: &Value) -> Option<&str> {
     let rows = components.as_array()?.iter();
     let mut fields = rows.flat_map(|row| {
@@ -75,7 +75,7 @@ fn user(interaction: &Value) -> Option<&Value> {
 }
 
 impl Discord {
-    /// `None` where a person is still to be asked for more.
+    /// `None` if a person first has to be asked for more.
     pub(super) fn interaction(&self, content: &Value) -> Option<Incoming> {
         let act = read(content, &self.commands);
         let text = |field: &str| content[field].as_str().unwrap_or_default();

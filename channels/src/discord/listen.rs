@@ -1,5 +1,5 @@
-//! Our own loop over connections, and what takes their events: in order, each committed before the
-//! next, and what a new session has missed read by REST first.
+//! The loop over connections, and the processing of their events: in order, each committed before
+//! the next, and after missed messages were read by REST.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -21,11 +21,12 @@ use super::{
 };
 use crate::{Batch, Incoming, Intake, ListenError, What};
 
-/// Events that were received and not yet committed; more are left with the platform.
+/// The maximum number of events that were received and not yet committed; the platform keeps the
+/// others.
 const QUEUE: usize = 1000;
-/// Events that are committed together.
+/// The maximum number of events that are committed together.
 const TOGETHER: usize = 100;
-/// Messages of one page.
+/// The number of messages per page.
 const PAGE: usize = 100;
 const SHORTEST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
@@ -46,7 +47,7 @@ impl Discord {
         }
     }
 
-    /// Never gives up but for what a person has to mend.
+    /// Gives up only when a person has to fix something.
     async fn stay_connected(&self, queue: mpsc::Sender<Dispatch>) -> Result<(), ListenError> {
         let mut line = Line::new(self, queue);
         let mut wait = Wait::new();
@@ -63,18 +64,18 @@ impl Discord {
                     line.reads_all = false;
                     error!(
                         channel.id = self.id,
-                        "Discord: this bot may not read every message; going on with private \
-                         messages and mentions. Turn on the Message Content Intent in the \
-                         developer portal, then restart"
+                        "Discord: the bot may not read all messages; continuing with private \
+                            messages and mentions. Enable the Message Content Intent in the \
+                            developer portal, then restart"
                     );
                 }
                 Ended::Later(after, reason) => {
-                    warn!(channel.id = self.id, reason, "Discord: told to wait");
+                    warn!(channel.id = self.id, reason, "Discord: waiting as the platform asked");
                     idle(after).await;
                     continue;
                 }
                 Ended::Broken(reason) | Ended::Expired(reason) => {
-                    info!(channel.id = self.id, reason, "Discord: connecting again");
+                    info!(channel.id = self.id, reason, "Discord: reconnecting");
                 }
             }
             wait.once().await;
@@ -103,7 +104,7 @@ impl Discord {
                     self.catch_up(missed, &mut rooms, intake).await?;
                 }
                 if matches!(dispatch.name.as_str(), "GUILD_CREATE" | "GUILD_DELETE") {
-                    // One that is only out of order comes back, and is caught up with then.
+                    // An unavailable guild comes back, and is read then.
                     if dispatch.content["unavailable"] != true {
                         rooms.caught_up(&dispatch.content);
                     }
@@ -115,7 +116,8 @@ impl Discord {
         Ok(())
     }
 
-    /// What an event tells: a message, a press, or channels that were opened or closed to the bot.
+    /// The contents of an event: a message, a press, or channels that the bot was added to or
+    /// removed from.
     fn translate(&self, dispatch: &Dispatch, rooms: &mut Rooms) -> Vec<Incoming> {
         let Dispatch { name, mark, content } = dispatch;
         if name == "INTERACTION_CREATE" {
@@ -133,7 +135,7 @@ impl Discord {
         opened.chain(closed).chain(receive::incoming(name, content, &guilds)).collect()
     }
 
-    /// Reads what came while no session was there, channel by channel, oldest first.
+    /// Reads messages that arrived while there was no session, by channel, oldest first.
     async fn catch_up(
         &self,
         missed: Vec<Missed>,
@@ -160,7 +162,7 @@ impl Discord {
         Ok(())
     }
 
-    /// The messages right after that one; `None` where the channel may not be read.
+    /// The messages right after this one; `None` if the channel may not be read.
     async fn page(&self, channel: u64, after: u64) -> Option<Vec<Value>> {
         let route = || {
             Route::get(format!("channels/{channel}/messages"))
@@ -172,8 +174,8 @@ impl Discord {
         }
     }
 
-    /// Puts in what the gateway tells with each message of a guild and REST does not: which guild it
-    /// is, and what its writer is there.
+    /// Adds what the gateway includes in messages of a guild and REST does not: the guild, and the
+    /// author's roles.
     async fn name_members(&self, channel: u64, messages: &mut [Value]) {
         let Some(guild) = self.guilds().of(channel) else { return };
         let mut members = BTreeMap::new();
@@ -189,7 +191,7 @@ impl Discord {
         }
     }
 
-    /// Asks until there is an answer; `None` where it may not be had.
+    /// Retries until there is an answer; `None` if access is denied.
     async fn read(&self, route: impl Fn() -> Route) -> Option<Value> {
         let mut wait = Wait::new();
         loop {
@@ -199,7 +201,11 @@ impl Discord {
                     idle(after.unwrap_or(SHORTEST_WAIT)).await;
                 }
                 Err(Failure::Refused { status: 400..500, message, .. }) => {
-                    info!(channel.id = self.id, reason = message, "Discord: cannot read back");
+                    info!(
+                        channel.id = self.id,
+                        reason = message,
+                        "Discord: could not read missed messages"
+                    );
                     return None;
                 }
                 Err(
@@ -207,7 +213,10 @@ impl Discord {
                     | Failure::Unsent(reason)
                     | Failure::Lost(reason),
                 ) => {
-                    warn!(channel.id = self.id, reason, "Discord: reading back again");
+                    warn!(
+                        channel.id = self.id,
+                        reason, "Discord: retrying to read missed messages"
+                    );
                     wait.once().await;
                 }
             }
@@ -228,7 +237,7 @@ async fn commit(
         .await
 }
 
-/// How long to wait after a failure: twice as long each time.
+/// The delay after a failure, which doubles each time.
 pub(super) struct Wait {
     next: Duration,
 }

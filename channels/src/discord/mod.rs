@@ -1,15 +1,15 @@
 //! Discord: serenity's types stay inside this folder.
 //!
-//! - [`config`]: what an account needs
-//! - `api`: calls of the REST API, and where the token is taken out of every text; `pauses`: when
-//! - `gateway`: one connection, from HELLO to its end; `listen`: our loop over connections
-//! - `rooms`: how far each channel has been read; `guilds`: owners, roles, sizes
-//! - `receive`: an event → [`Incoming`]; `content`: what a message holds; `files`: their bytes
-//! - `interaction`: a button, a reason, a command (`call`); `endpoint`: those that are pushed to us
-//! - `acknowledge`: their first answer, before anything else; `answer`: what follows it
-//! - `commands`: the slash commands that people are offered
+//! - [`config`]: the configuration of an account
+//! - `api`: calls of the REST API, with the token redacted in every text; `pauses`: rate limits
+//! - `gateway`: one connection, from HELLO to its end; `listen`: the loop over connections
+//! - `rooms`: how far each channel has been read; `guilds`: owners, roles, upload limits
+//! - `receive`: an event → [`Incoming`]; `content`: the contents of a message; `files`: its files
+//! - `interaction`: a button, a reason, a command (`call`); `endpoint`: pushed interactions
+//! - `acknowledge`: the initial response; `answer`: later responses
+//! - `commands`: registers slash commands
 //! - `send`: a [`Shipment`] → calls
-//! - `ids`, `outcome`: what the others stand on
+//! - `ids`, `outcome`: ids, and the classification of results
 
 mod acknowledge;
 mod answer;
@@ -67,12 +67,12 @@ pub struct Discord {
     words: Words,
     guilds: Mutex<Guilds>,
     underway: Underway,
-    /// Private chats that are known from before this start.
+    /// Private chats that are known from earlier runs.
     private: Mutex<BTreeSet<u64>>,
 }
 
 impl Discord {
-    /// Does no I/O: a platform that is down is met, and waited for, in [`Channel::listen`].
+    /// Does no I/O: an unavailable platform is waited for in [`Channel::listen`].
     pub fn new(config: DiscordConfig) -> Self {
         let usual = || Url::parse("https://discord.com").expect("a constant");
         let url = config.api_url.clone().unwrap_or_else(usual);
@@ -89,13 +89,13 @@ impl Discord {
         }
     }
 
-    /// Private chats to look into when listening begins: the platform does not tell a bot which it
-    /// has, so that what was written there meanwhile is found only if the chat is named here.
+    /// Private chats to read when listening begins. The platform does not list a bot's private
+    /// chats, so messages that were missed are found only in the chats given here.
     pub fn remember(&self, private_chats: impl IntoIterator<Item = u64>) {
         self.private.lock().unwrap_or_else(PoisonError::into_inner).extend(private_chats);
     }
 
-    /// Asked anew each time: it is asked seldom.
+    /// Not cached, because it is rarely needed.
     async fn roles_in(&self, place: &Place, person: &str) -> Vec<String> {
         let (room, Ok(id)) = (place.thread.as_ref().unwrap_or(&place.chat), person.parse()) else {
             return Vec::new();
@@ -120,8 +120,8 @@ impl Discord {
 }
 
 /// <https://discord.com/developers/docs/resources/message#create-message>: code points are counted,
-/// those of marks and addresses too. How large a file may be depends on the guild: `send` says so
-/// where one takes less than the most.
+/// including those of markup and URLs. The upload limit depends on the guild: `send` reports files
+/// that exceed it.
 fn limits() -> Limits {
     Limits {
         text: outcome::TEXT,
@@ -136,7 +136,7 @@ fn limits() -> Limits {
         reasons: true,
         pictures: true,
         album: 1,
-        // Messages: 5 in 5 seconds a channel; the bot: 50 requests a second.
+        // Messages: 5 in 5 seconds per channel; the bot: 50 requests per second.
         paces: Paces {
             private: Some(Pace { most: 5, within: Duration::from_secs(5) }),
             group: Some(Pace { most: 5, within: Duration::from_secs(5) }),

@@ -1,17 +1,17 @@
-//! What all that is sent has in common: what a message may be, and what a call came to, by what the
-//! caller does next.
+//! Limits of messages, and the classification of results by what the caller does next.
 
 use serde_json::Value;
 
 use super::api::Failure;
 use crate::{Receipt, SendError};
 
-/// Of a message, in characters.
+/// The maximum length of a message, in characters.
 pub(super) const TEXT: usize = 2000;
-/// Flags of a message: no previews of the links in it, which would be fetched for all to see.
+/// The flag that suppresses link previews, which would fetch the links.
 pub(super) const NO_PREVIEW: u64 = 1 << 2;
 
-/// For what has a nonce, or none and may be sent only once: without an answer nobody knows.
+/// For requests with a nonce, or those that may be sent only once: without a response the outcome
+/// is unknown.
 pub(super) fn once(failure: Failure) -> SendError {
     match failure {
         Failure::Lost(reason) => SendError::Unknown(reason),
@@ -19,7 +19,7 @@ pub(super) fn once(failure: Failure) -> SendError {
     }
 }
 
-/// For what is the same however often it is said.
+/// For idempotent requests.
 /// <https://discord.com/developers/docs/topics/opcodes-and-status-codes#json>
 pub(super) fn repeatable(failure: Failure) -> SendError {
     match failure {
@@ -28,13 +28,13 @@ pub(super) fn repeatable(failure: Failure) -> SendError {
             SendError::Paused { after, reason: message }
         }
         Failure::Refused { status, code, message, after, .. } => match (status, code) {
-            // A token that is refused is a person's to replace; what waits for it is not lost. A
-            // 403 that is not Discord's own comes from what stands in front of it.
+            // A rejected token has to be replaced by a person, and what waits for it is not lost. A
+            // 403 that is not Discord's own comes from a proxy in front of it.
             (401 | 408 | 429 | 500.., _) | (403, 0 | 40333) => {
                 SendError::Retry { after, reason: message }
             }
-            // Unknown channel, no access, no private messages, no permission, no guild in common;
-            // a locked thread.
+            // Unknown channel, no access, no private messages, no permission, no guild in common; a
+            // locked thread.
             (_, 10003 | 50001 | 50007 | 50013 | 50278 | 160_005) => SendError::Gone(message),
             _ => SendError::Rejected(message),
         },
@@ -43,6 +43,6 @@ pub(super) fn repeatable(failure: Failure) -> SendError {
 
 pub(super) fn message_id(shown: &Value) -> Result<Receipt, Failure> {
     let id = shown["id"].as_str().map(str::to_owned);
-    let lost = || Failure::Lost("the answer names no message".to_owned());
+    let lost = || Failure::Lost("the response contains no message".to_owned());
     id.map(|message| Receipt { message }).ok_or_else(lost)
 }

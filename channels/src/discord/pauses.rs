@@ -1,4 +1,4 @@
-//! Until when the platform wants to be left alone: a bucket of calls, or the whole bot.
+//! Rate limits of the platform: per bucket of calls, and for the whole bot.
 //! <https://discord.com/developers/docs/topics/rate-limits>
 
 use std::{collections::HashMap, time::Duration};
@@ -6,15 +6,15 @@ use std::{collections::HashMap, time::Duration};
 use reqwest::{Method, header::HeaderMap};
 use tokio::time::Instant;
 
-/// How many waits are remembered before those that are over are thrown away.
+/// The number of waits from which expired ones are removed.
 const MANY: usize = 1024;
 
-/// What a call shares its limit with.
+/// The calls that share a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bucket {
-    /// The method and the path, without the ids in it.
+    /// The method and the path, without its ids.
     shape: String,
-    /// What the limit is counted for: the channel, or the interaction.
+    /// The channel or interaction that the limit applies to.
     whose: String,
 }
 
@@ -32,7 +32,7 @@ impl Bucket {
     }
 }
 
-/// How long a call still has to wait, and whether every other has to as well.
+/// How long a call has to wait, and whether all others have to as well.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) after: Duration,
@@ -43,12 +43,12 @@ pub(super) struct Left {
 pub(super) struct Pauses {
     everywhere: Option<Instant>,
     until: HashMap<(String, String), Instant>,
-    /// Which shapes the platform counts together, by its own name for them.
+    /// Which paths share a limit, by the platform's name for it.
     shared: HashMap<String, String>,
 }
 
 impl Pauses {
-    /// `unsigned`: a call that shows no token is not the bot's.
+    /// `unsigned`: a call without a token does not count towards the bot's limit.
     pub(super) fn left(&self, bucket: &Bucket, unsigned: bool) -> Option<Left> {
         let everywhere = self.everywhere.filter(|_| !unsigned);
         let here = self.until.get(&self.key(bucket)).copied();
@@ -57,7 +57,7 @@ impl Pauses {
         (!after.is_zero()).then_some(Left { after, everywhere: everywhere == Some(until) })
     }
 
-    /// Notes what an answer says of its bucket, and that it is used up, where it is.
+    /// Records the bucket of a response, and its limit if that is exhausted.
     pub(super) fn note(&mut self, bucket: &Bucket, headers: &HeaderMap) {
         if let Some(name) = text(headers, "x-ratelimit-bucket") {
             self.shared.insert(bucket.shape.clone(), name.to_owned());
@@ -95,7 +95,7 @@ pub(super) fn seconds_of(text: &str) -> Option<Duration> {
     seconds(text.parse().ok()?)
 }
 
-/// At most a day: more is no time that a platform names in earnest.
+/// At most a day, since longer times cannot be correct.
 pub(super) fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds.clamp(0.0, 86_400.0)).ok()
 }

@@ -1,4 +1,4 @@
-//! An event of the gateway → [`Incoming`]. Pure; what cannot be read is kept as it came.
+//! An event of the gateway → [`Incoming`]. Pure; what cannot be parsed is kept as it is.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Incoming, Person, Place, PlaceKind, incoming::What};
 
-/// `None` for what is no message.
+/// `None` for events that are not messages.
 pub(super) fn incoming(name: &str, content: &Value, guilds: &Guilds) -> Option<Incoming> {
     match name {
         "MESSAGE_CREATE" => Some(message(content, here(content), guilds)),
@@ -25,13 +25,13 @@ pub(super) fn incoming(name: &str, content: &Value, guilds: &Guilds) -> Option<I
     }
 }
 
-/// A message that was read by REST, which does not say what kind of channel it stands in.
+/// A message that was read by REST, which does not contain the kind of its channel.
 pub(super) fn found(content: &Value, kind: PlaceKind, guilds: &Guilds) -> Option<Incoming> {
     id(&content["id"])?;
     Some(message(content, Place { kind, ..here(content) }, guilds))
 }
 
-/// The bot is let into a channel, or is shown out of it: by the `mark` of the event that says so.
+/// The bot was added to or removed from a channel, by the `mark` of the event.
 pub(super) fn moved(room: u64, what: What, (mark, at): (&str, DateTime<Utc>)) -> Incoming {
     let place = Place { chat: room.to_string(), thread: None, kind: PlaceKind::Group };
     Incoming { key: format!("g{mark}:{room}"), at, place, person: None, what }
@@ -78,7 +78,7 @@ fn said(message: &Message, content: &Value, (kind, guilds): (PlaceKind, &Guilds)
     }
 }
 
-/// `None` where the text stayed as it was: a link's preview was added, or a thread begun.
+/// `None` if the text is unchanged: a link preview was added, or a thread started.
 fn edited(content: &Value, guilds: &Guilds) -> Option<Incoming> {
     content["edited_timestamp"].as_str()?;
     content["content"].as_str()?;
@@ -110,7 +110,7 @@ fn edited(content: &Value, guilds: &Guilds) -> Option<Incoming> {
     })
 }
 
-/// What this program cannot read, under the platform's id where there is one.
+/// An event that cannot be parsed, under the platform's id if it has one.
 pub(super) fn unparsed(kind: char, content: &Value, place: Place) -> Incoming {
     let raw = content.to_string();
     let id = id(&content["id"]);
@@ -125,7 +125,7 @@ pub(super) fn unparsed(kind: char, content: &Value, place: Place) -> Incoming {
     }
 }
 
-/// A thread has an id as a channel has, and is written to like one.
+/// A thread has an id like a channel, and is written to in the same way.
 pub(super) fn here(content: &Value) -> Place {
     let private = content["guild_id"].as_str().is_none();
     Place {

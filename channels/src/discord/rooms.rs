@@ -1,4 +1,4 @@
-//! The channels that we know of, and how far each has been read: what a new session has missed.
+//! The known channels, and how far each has been read, to find what a new session has missed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::ids::{id, snowflake, time};
 use crate::{Incoming, PlaceKind};
 
-/// After a restart, a minute more is read than was committed: two channels' events need not have
-/// arrived in the order of their ids. What comes twice is known by its key.
+/// After a restart, one more minute is read than was committed, because events of two channels need
+/// not arrive in the order of their ids. Duplicates are recognised by their keys.
 const MARGIN: u64 = 60_000 << 22;
-/// How many keys are remembered.
+/// The maximum number of keys that are remembered.
 const REMEMBERED: usize = 4096;
 
-/// Of text channels, private chats, voice chats, announcements, threads, stages.
+/// Text channels, private chats, voice chats, announcements, threads, stages.
 const WITH_MESSAGES: [u64; 8] = [0, 1, 2, 5, 10, 11, 12, 13];
 
 pub(super) struct Rooms {
@@ -22,18 +22,18 @@ pub(super) struct Rooms {
     from: Option<u64>,
     highest: u64,
     known: BTreeMap<u64, Room>,
-    /// Guilds that the session has announced and that are not caught up with.
+    /// Guilds that the session has announced and whose messages were not read yet.
     awaited: BTreeSet<u64>,
     seen: Seen,
 }
 
 struct Room {
     kind: PlaceKind,
-    /// The newest message that was heard, or that was there when we came.
+    /// The newest message that was received, or that existed when we joined.
     last: Option<u64>,
 }
 
-/// A channel in which there may be something newer than `after`.
+/// A channel that may have messages newer than `after`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Missed {
     pub(super) channel: u64,
@@ -41,7 +41,7 @@ pub(super) struct Missed {
 }
 
 impl Rooms {
-    /// `private`: chats that are not announced by a guild and are looked into all the same.
+    /// `private`: chats that are not announced by a guild and are read nevertheless.
     pub(super) fn new(from: Option<i64>, private: impl IntoIterator<Item = u64>) -> Self {
         let from = from.and_then(|from| u64::try_from(from).ok());
         let room = |id| (id, Room { kind: PlaceKind::Private, last: None });
@@ -54,8 +54,8 @@ impl Rooms {
         }
     }
 
-    /// A new session: whatever came since the last one is missed. Private chats can be read now,
-    /// those of a guild once it is announced.
+    /// Starts a new session: everything since the last one may be missing. Private chats can be
+    /// read immediately, those of a guild once it is announced.
     pub(super) fn begin(&mut self, ready: &Value) -> Vec<Missed> {
         if let Some(position) = self.position() {
             self.from = u64::try_from(position).ok();
@@ -69,7 +69,7 @@ impl Rooms {
         missed.collect()
     }
 
-    /// A guild is announced: those of its channels that have something newer than we know.
+    /// A guild is announced: returns its channels with newer messages.
     pub(super) fn arrive(&mut self, guild: &Value) -> Vec<Missed> {
         let lists = [&guild["channels"], &guild["threads"]];
         let channels = lists.into_iter().filter_map(Value::as_array).flatten();
@@ -77,7 +77,7 @@ impl Rooms {
         channels.filter_map(|channel| self.compare(channel, awaited)).collect()
     }
 
-    /// Whether there is something to read, when we may have been there before.
+    /// Whether there is something to read, if we may have been there before.
     fn compare(&mut self, channel: &Value, awaited: bool) -> Option<Missed> {
         let kind = channel["type"].as_u64().unwrap_or(0);
         let room = id(&channel["id"]).filter(|_| WITH_MESSAGES.contains(&kind))?;
@@ -90,7 +90,7 @@ impl Rooms {
         Some(Missed { channel: room, after })
     }
 
-    /// Nothing of that guild is missing any more.
+    /// The guild's missed messages were read.
     pub(super) fn caught_up(&mut self, guild: &Value) {
         if let Some(id) = id(&guild["id"]) {
             self.awaited.remove(&id);
@@ -101,7 +101,7 @@ impl Rooms {
         self.known.remove(&channel);
     }
 
-    /// When the newest event was, by the platform's clock.
+    /// The time of the newest event, by the platform's clock.
     pub(super) fn time(&self) -> DateTime<Utc> {
         time(self.highest)
     }
@@ -110,7 +110,7 @@ impl Rooms {
         self.known.get(&channel).map_or(PlaceKind::Group, |room| room.kind)
     }
 
-    /// An event as it is to be committed; `None` if it was heard before.
+    /// An event to commit; `None` if it was received before.
     pub(super) fn take(&mut self, incoming: Incoming) -> Option<Incoming> {
         if !self.seen.insert(&incoming.key) {
             return None;
@@ -127,8 +127,8 @@ impl Rooms {
         Some(incoming)
     }
 
-    /// Where to read from after a restart. Not before all that was missed has been read: else a
-    /// newer message of one channel would hide what is missing in another.
+    /// The position to resume from after a restart. It does not advance until all missed messages
+    /// were read; otherwise a newer message of one channel would hide missing ones of another.
     pub(super) fn position(&self) -> Option<i64> {
         let whole = self.awaited.is_empty() && self.highest > 0;
         whole.then(|| i64::try_from(self.highest).unwrap_or(i64::MAX))

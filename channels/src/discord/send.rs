@@ -12,9 +12,9 @@ use super::{
 };
 use crate::{Choice, Limits, Outgoing, Receipt, SendError, Shipment, Unit, error::rejected, text};
 
-/// Of what a button carries, in characters.
+/// The maximum length of a button's data, in characters.
 const BUTTON_DATA: usize = 100;
-/// Of a button's label, in characters.
+/// The maximum length of a button's label, in characters.
 const LABEL: usize = 80;
 const BUTTONS_IN_A_ROW: usize = 5;
 const ROWS: usize = 5;
@@ -45,7 +45,7 @@ impl Discord {
                     let edited = target.edit(&self.api, message, &Show::of(markdown)).await;
                     edited.map_err(repeatable)
                 }
-                None => Err(rejected("a draft needs a message to stand in")),
+                None => Err(rejected("a draft needs an existing message")),
             },
             Outgoing::Placeholder { .. } => target.show(&self.api, &show("…")?).await.map_err(once),
             Outgoing::File { .. } => self.file(&target, shipment).await,
@@ -59,7 +59,8 @@ impl Discord {
         }
     }
 
-    /// One that is too large for that guild is told of instead: nothing vanishes without a word.
+    /// If the file is too large for the guild, a text is sent instead, so that nothing is lost
+    /// silently.
     async fn file(&self, target: &Target, shipment: &Shipment) -> Result<Receipt, SendError> {
         let Outgoing::File { name, media_type, size_bytes, caption, reply_to, .. } = &shipment.what
         else {
@@ -113,14 +114,14 @@ impl Discord {
     }
 }
 
-/// Where a shipment goes.
+/// The destination of a shipment.
 struct Target {
     chat: u64,
     message: Option<u64>,
     nonce: String,
 }
 
-/// A message as it is to stand there.
+/// The contents of a message.
 struct Show {
     content: String,
     rows: Vec<Value>,
@@ -139,8 +140,8 @@ impl Show {
         Self { content: text::discord(markdown), rows: Vec::new(), reply_to: None, file: None }
     }
 
-    /// What a new message and an edit have in common: an edit takes buttons away that are not
-    /// named again, and nobody is ever pinged.
+    /// The fields of new messages and edits: an edit removes buttons that are not given, and nobody
+    /// is ever pinged.
     fn fields(&self) -> Value {
         let mut fields = json!({
             "content": self.content,
@@ -178,8 +179,8 @@ impl Target {
         Ok(Self { chat, message, nonce: fold(&shipment.key) })
     }
 
-    /// By an edit where there is a message. One that was deleted meanwhile is sent anew: what is
-    /// to be shown must not vanish with it.
+    /// Edits the message if there is one. If it was deleted in the meantime, sends a new one, so
+    /// that the content is not lost.
     async fn show(&self, api: &Api, show: &Show) -> Result<Receipt, Failure> {
         match self.message {
             Some(message) => match self.edit(api, message, show).await {
@@ -207,13 +208,13 @@ impl Target {
         let route = Route::patch(format!("channels/{}/messages/{message}", self.chat));
         match self.write(api, route, show.body(show.fields())).await {
             Ok(_) => Ok(Receipt { message: message.to_string() }),
-            // It can be repeated, whatever became of it.
+            // It can be repeated, whatever the outcome.
             Err(Failure::Lost(reason)) => Err(Failure::Unsent(reason)),
             Err(refused) => Err(refused),
         }
     }
 
-    /// One that is not there any more is deleted.
+    /// A message that no longer exists counts as deleted.
     async fn remove(&self, api: &Api) -> Result<Receipt, SendError> {
         let message = self.message.ok_or_else(|| rejected("no message to delete"))?;
         let route = Route::delete(format!("channels/{}/messages/{message}", self.chat));
@@ -223,7 +224,7 @@ impl Target {
         }
     }
 
-    /// A thread that was laid aside is taken up again; in one that was locked nothing can be said.
+    /// Unarchives an archived thread; a locked thread cannot be written to.
     async fn write(&self, api: &Api, route: Route, body: Body) -> Result<Value, Failure> {
         match api.call(route.clone(), body.clone()).await {
             Err(Failure::Refused { code: 50083, .. }) => {
@@ -236,14 +237,14 @@ impl Target {
     }
 }
 
-/// Rows of five, as many as the platform shows.
+/// Rows of five buttons, the platform's maximum.
 fn rows(choices: &[Choice], token: Option<&str>) -> Result<Vec<Value>, SendError> {
-    let token = token.ok_or_else(|| rejected("a question needs a token for its buttons"))?;
+    let token = token.ok_or_else(|| rejected("an approval needs a token for its buttons"))?;
     if choices.is_empty() || choices.len() > BUTTONS_IN_A_ROW * ROWS {
-        return Err(rejected("a question has 1 to 25 buttons"));
+        return Err(rejected("an approval needs 1 to 25 buttons"));
     }
     if token.chars().count() >= BUTTON_DATA {
-        return Err(rejected("a button carries at most 100 characters"));
+        return Err(rejected("the data of a button has at most 100 characters"));
     }
     let button = |choice: &Choice| {
         json!({
@@ -257,7 +258,7 @@ fn rows(choices: &[Choice], token: Option<&str>) -> Result<Vec<Value>, SendError
     Ok(choices.chunks(BUTTONS_IN_A_ROW).map(row).collect())
 }
 
-/// Green lets something happen, red stops it, all else is grey.
+/// Green allows, red denies, everything else is grey.
 fn style(key: char) -> u8 {
     match key {
         'a' | 'r' => 3,
@@ -266,7 +267,7 @@ fn style(key: char) -> u8 {
     }
 }
 
-/// The message that is answered; a command is none.
+/// The message that is replied to; a command is none.
 fn reply(to: Option<&str>) -> Result<Option<u64>, SendError> {
     number(to.filter(|to| Call::of(to).is_none()))
 }

@@ -1,7 +1,9 @@
-//! Calls of the Bot API over teloxide's client: one door, through which no token gets into a text.
+//! Calls of the Bot API, using teloxide's client. The only place that uses the token, which is
+//! redacted in all texts.
 //!
 //! teloxide's own request functions are not used: on a 5xx they sleep for ten seconds, they hide
-//! the status, and they take an answer that they cannot read for a failure although it was done.
+//! the status, and they treat a response that they cannot parse as a failure although the request
+//! was carried out.
 
 use std::{
     borrow::Cow,
@@ -16,19 +18,19 @@ use serde_json::Value;
 use teloxide::{Bot, net::default_reqwest_settings, requests::Payload};
 use url::Url;
 
-/// For everything that is neither a long poll nor a file.
+/// The timeout for requests that are neither a long poll nor a file.
 pub(super) const USUAL: Duration = Duration::from_secs(20);
-/// For a file of the largest size over a slow line.
+/// The timeout for a file of the maximum size on a slow connection.
 pub(super) const LARGE: Duration = Duration::from_mins(3);
 
-/// What a call came to, other than its result. No text in it carries the token.
+/// The result of a call that failed. The texts never contain the token.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The platform answered, and refused.
+    /// The platform rejected the request.
     Refused { code: u16, description: String, after: Option<Duration>, moved: Option<i64> },
-    /// The request surely was not written.
+    /// The request was certainly not sent.
     Unsent(String),
-    /// The request may have been written, and no answer came that can be read.
+    /// The request may have been sent, and no valid response arrived.
     Lost(String),
 }
 
@@ -46,7 +48,7 @@ pub(super) struct Api {
     token: SecretString,
 }
 
-/// A file on its way, as a part of a form.
+/// A file to upload, as a part of a form.
 pub(super) struct Upload {
     pub(super) field: String,
     pub(super) name: String,
@@ -79,7 +81,7 @@ impl Api {
         Self { bot, token }
     }
 
-    /// Calls the method with JSON; the wait ends after `within`.
+    /// Calls the method with JSON, with a timeout of `within`.
     pub(super) async fn call<P>(&self, payload: &P, within: Duration) -> Result<Value, Failure>
     where
         P: Payload + Serialize + Sync,
@@ -88,7 +90,7 @@ impl Api {
         self.post(P::NAME, ("application/json".into(), body.into()), within).await
     }
 
-    /// Calls the method with a form that carries files.
+    /// Calls the method with a form that contains files.
     pub(super) async fn upload(
         &self,
         method: &str,
@@ -122,8 +124,8 @@ impl Api {
         };
         let Ok(answer) = serde_json::from_str::<Answer>(text) else {
             return Err(match status {
-                200..300 => Failure::Lost("the answer is not the Bot API's".to_owned()),
-                _ => refused(format!("status {status} without an answer of the Bot API")),
+                200..300 => Failure::Lost("the response is not valid".to_owned()),
+                _ => refused(format!("status {status} without a valid response")),
             });
         };
         if answer.ok {
@@ -137,7 +139,7 @@ impl Api {
         })
     }
 
-    /// The bytes behind a path that `getFile` named; `None` as soon as they are more than `most`.
+    /// The contents of a path that `getFile` returned; `None` if they exceed `most`.
     pub(super) async fn download(&self, path: &str, most: u64) -> Result<Option<Bytes>, Failure> {
         let bot = format!("bot{}", self.token.expose_secret());
         let mut segments = vec!["file", bot.as_str()];
@@ -180,7 +182,8 @@ impl Api {
         if unsent { Failure::Unsent(reason) } else { Failure::Lost(reason) }
     }
 
-    /// The text without the token, whole or only its secret half, plain or as it stands in a URL.
+    /// The text without the token, the whole or only its secret half, plain or as it appears in a
+    /// URL.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let token = self.token.expose_secret();
         let half = token.split_once(':').map_or(token, |(_, half)| half);
@@ -226,7 +229,7 @@ fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
     bytes.windows(wanted.len()).any(|window| window == wanted)
 }
 
-/// As browsers do it: what would end the line or the quotes is percent-encoded.
+/// Like browsers: characters that would end the line or the quotes are percent-encoded.
 fn in_quotes(text: &str) -> String {
     text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }

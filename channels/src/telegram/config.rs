@@ -1,4 +1,4 @@
-//! What one Telegram bot account needs.
+//! The configuration of a Telegram bot account.
 
 use secrecy::SecretString;
 use url::Url;
@@ -7,31 +7,31 @@ use url::Url;
 #[derive(Debug, Clone)]
 pub struct TelegramConfig {
     pub id: String,
-    /// As `@BotFather` gave it.
+    /// As issued by `@BotFather`.
     pub token: SecretString,
     /// The Bot API server, usually `https://api.telegram.org`.
     pub api_url: Url,
     pub mode: Mode,
-    /// What people are offered to type: one without a language, and others for languages.
+    /// The command menus: one without a language, and others for languages.
     pub menus: Vec<Menu>,
 }
 
 /// The commands in one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Menu {
-    /// Two letters of ISO 639-1; `None` for everybody who has no menu in their own.
+    /// Two letters of ISO 639-1; `None` for people without a menu in their language.
     pub language: Option<String>,
     /// Names (1 to 32 of `a-z 0-9 _`) and descriptions (1 to 256 characters).
     pub commands: Vec<(String, String)>,
 }
 
-/// How events arrive.
+/// How updates are received.
 #[derive(Debug, Clone)]
 pub enum Mode {
-    /// We ask; one process per token may do so.
+    /// By long polling; only one process per token may do so.
     Poll,
-    /// Telegram pushes to `url` and shows `secret` with each request. The secret is 1 to 256
-    /// characters out of `A-Z a-z 0-9 _ -`. While it is being changed, the one before it is taken
-    /// too: pushes under way, and other nodes, still have it.
+    /// Telegram pushes to `url` and sends `secret` with each request. The secret is 1 to 256
+    /// characters of `A-Z a-z 0-9 _ -`. During rotation the previous secret is accepted too,
+    /// because requests in flight and other nodes still use it.
     Webhook { url: Url, secret: SecretString, before: Option<SecretString> },
 }

@@ -1,5 +1,5 @@
-//! Unfinished text, by the platform's own means: a preview that grows in a private chat and leaves
-//! no message behind. <https://core.telegram.org/bots/api#sendmessagedraft>
+//! Native drafts: a preview that grows in a private chat and leaves no message.
+//! <https://core.telegram.org/bots/api#sendmessagedraft>
 
 use std::sync::atomic::Ordering;
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Place, PlaceKind, Receipt, SendError};
 
-/// teloxide does not know it yet.
+/// Not supported by teloxide yet.
 #[derive(Serialize)]
 struct SendMessageDraft {
     chat_id: i64,
@@ -36,10 +36,10 @@ impl Payload for SendMessageDraft {
 const DRAFT: u64 = 1;
 
 impl Telegram {
-    /// A server that does not know drafts is asked once: from then on our limits say so.
+    /// A server without drafts is asked once; from then on our limits say so.
     pub(super) async fn draft(&self, place: &Place, markdown: &str) -> Result<Receipt, SendError> {
         if place.kind != PlaceKind::Private || self.refuses_drafts.load(Ordering::Relaxed) {
-            return Err(SendError::Rejected("a draft needs a message to stand in".to_owned()));
+            return Err(SendError::Rejected("a draft needs an existing message".to_owned()));
         }
         let chat_id = place.chat.parse().map_err(|_| SendError::Rejected("no chat".to_owned()))?;
         let Show { formatted, .. } = Show::of(markdown);
@@ -62,7 +62,7 @@ impl Telegram {
     }
 }
 
-/// No such method here, or not for this bot.
+/// The method does not exist, or not for this bot.
 fn is_unknown(failure: &Failure) -> bool {
     match failure {
         Failure::Refused { code: 404, .. } => true,

@@ -1,8 +1,8 @@
-//! A file → a picture or a document in its message.
+//! Sends a file as a picture or a document.
 //!
-//! Only a single message can be put into its placeholder by an edit, and only what is an edit can be
-//! repeated without being shown twice. An album goes out at once, and is not repeated: where its
-//! answer is lost, the caller sends its pictures one by one, marked.
+//! Only a single message can replace its placeholder by an edit, and only an edit can be repeated
+//! without showing it twice. An album is sent immediately and not repeated: if its response is
+//! lost, the caller sends the pictures one by one, marked as possible duplicates.
 
 use std::{iter, slice};
 
@@ -20,7 +20,7 @@ use crate::{
     text::{self, Formatted},
 };
 
-/// What `sendPhoto` takes; a larger picture goes out as a document.
+/// The limit of `sendPhoto`; a larger picture is sent as a document.
 const PHOTO_BYTES: usize = 10 * 1024 * 1024;
 
 /// How a file is shown.
@@ -43,7 +43,7 @@ pub(super) async fn send(
     let shown = if file.is_photo { As::Photo } else { As::Document };
     let sending = Sending { api, target, file, reply_to };
     match sending.show(shown).await {
-        // Too long, too thin, or not the picture that it says it is: the file itself still goes.
+        // Too long, too thin, or not a valid picture: send it as a document instead.
         Err(SendError::Rejected(reason)) if shown == As::Photo && is_about_photo(&reason) => {
             sending.show(As::Document).await
         }
@@ -51,7 +51,7 @@ pub(super) async fn send(
     }
 }
 
-/// Pictures together, in a message each. The receipt is that of the first.
+/// Several pictures, one message each. Returns the receipt of the first.
 async fn album(
     api: &Api,
     target: &Target,
@@ -77,7 +77,7 @@ fn is_about_photo(reason: &str) -> bool {
     reason.contains("PHOTO") || reason.contains("IMAGE_PROCESS_FAILED")
 }
 
-/// Where a new message goes.
+/// The destination of a new message.
 fn place(target: &Target, reply_to: Option<MessageId>) -> Vec<(&'static str, String)> {
     let mut fields = vec![("chat_id", target.chat.0.to_string())];
     let thread = target.thread.map(|thread| thread.0.0.to_string());
@@ -131,7 +131,7 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// By an edit where there is a message; one that was deleted meanwhile is sent anew.
+    /// Edits the message if there is one; if it was deleted in the meantime, sends a new one.
     async fn show(&self, shown: As) -> Result<Receipt, SendError> {
         if let Some(message) = self.target.message {
             match outcome::settled(self.replace(message, shown).await, message) {
@@ -142,7 +142,7 @@ impl Sending<'_> {
         self.anew(shown).await.map_err(outcome::once)
     }
 
-    /// The Bot API lets a text become a picture or a document.
+    /// The Bot API can edit a text into a picture or a document.
     async fn replace(&self, message: MessageId, shown: As) -> Result<Value, Failure> {
         let fields = [
             ("chat_id", self.target.chat.0.to_string()),

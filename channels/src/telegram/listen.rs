@@ -1,5 +1,6 @@
-//! Our own loops. teloxide's listeners confirm updates, or answer 200, before anything is safe;
-//! here the next `getUpdates` (which is the confirmation) goes out only after the commit.
+//! Receives updates. teloxide's listeners acknowledge updates, or respond 200, before they are
+//! stored; here the next `getUpdates`, which acknowledges the previous one, is sent only after the
+//! commit.
 
 use std::time::Duration;
 
@@ -23,14 +24,14 @@ use super::{
 };
 use crate::{Batch, Intake, ListenError};
 
-/// How long the platform holds a poll open when there is nothing.
+/// How long the platform holds a poll open if there is nothing.
 const POLL_SECONDS: u64 = 50;
 const SHORTEST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// How often a webhook is set anew, in case somebody took it away.
+/// How often a webhook is set again, in case it was removed.
 const WEBHOOK_AGAIN: Duration = Duration::from_mins(10);
 
-/// What we ask for; everything else is not sent to us.
+/// The updates that we request.
 const KINDS: [AllowedUpdate; 6] = [
     AllowedUpdate::Message,
     AllowedUpdate::EditedMessage,
@@ -40,7 +41,7 @@ const KINDS: [AllowedUpdate; 6] = [
     AllowedUpdate::MyChatMember,
 ];
 
-/// `getUpdates`. teloxide's own payload has an offset of 32 bits and reads all updates or none.
+/// `getUpdates`. teloxide's own payload has an offset of 32 bits and parses all updates or none.
 #[derive(Serialize)]
 struct Poll {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,7 +108,7 @@ impl Telegram {
         }
     }
 
-    /// Telegram pushes; all that is left to do is to see that it goes on doing so.
+    /// Telegram pushes; we only check that the webhook stays set.
     pub(super) async fn await_pushes(
         &self,
         url: &Url,
@@ -139,8 +140,8 @@ impl Telegram {
         }
     }
 
-    /// Who we are, asked until the platform answers; for a poll, also that no webhook stands in
-    /// its way. `None` when we are to stop.
+    /// Our own account, asked until the platform answers; for polling, also removes a webhook that
+    /// would prevent it. `None` on shutdown.
     async fn start(&self, stop: &CancellationToken) -> Result<Option<&Me>, ListenError> {
         if self.me.get().is_none() {
             let Some(answer) = self.insist(&GetMe::new(), stop).await? else { return Ok(None) };
@@ -159,7 +160,7 @@ impl Telegram {
         }
     }
 
-    /// Our own id and name; asked once, then known.
+    /// Our own id and name, asked once.
     pub(super) async fn me(&self) -> Result<&Me, Failure> {
         let ask = || async {
             let answer = self.api.call(&GetMe::new(), USUAL).await?;
@@ -168,7 +169,7 @@ impl Telegram {
         self.me.get_or_try_init(ask).await
     }
 
-    /// Calls until it is done; `None` when we are to stop.
+    /// Calls until it succeeds; `None` on shutdown.
     async fn insist<P>(
         &self,
         payload: &P,
@@ -193,30 +194,30 @@ impl Telegram {
         }
     }
 
-    /// What needs a person ends the listening; all else is waited for.
+    /// A problem that a person has to fix ends listening; all others are waited out.
     fn weigh(&self, failure: &Failure) -> Result<(), ListenError> {
         match failure {
             Failure::Refused { code: 401, .. } => {
                 Err(ListenError::Unauthorized { channel: self.id.clone() })
             }
             failure => {
-                warn!(channel.id = self.id, reason = %failure, "Telegram: trying again");
+                warn!(channel.id = self.id, reason = %failure, "Telegram: will retry");
                 Ok(())
             }
         }
     }
 
-    /// A 409 that says that a webhook is set: somebody turned it on, and it would never end.
+    /// A 409 that says that a webhook is set: it has to be removed, or polling never works.
     async fn reclaim(&self, failure: &Failure) {
         let Failure::Refused { code: 409, description, .. } = failure else { return };
         if description.contains("webhook")
             && self.api.call(&DeleteWebhook::new(), USUAL).await.is_ok()
         {
-            info!(channel.id = self.id, "Telegram: removed a webhook that kept us from polling");
+            info!(channel.id = self.id, "Telegram: removed a webhook that prevented polling");
         }
     }
 
-    /// Hands the updates over and returns the offset that confirms them.
+    /// Passes the updates on and returns the offset that acknowledges them.
     async fn commit(
         &self,
         intake: &Intake,
@@ -238,13 +239,14 @@ impl Telegram {
     }
 }
 
-/// Another bot's offset says nothing: after a change of the token everything that waits is read.
+/// The offset of another bot is meaningless: after a change of the token, all waiting updates are
+/// read.
 fn offset(position: Option<&str>, me: &Me) -> Option<i64> {
     let (bot, offset) = position?.split_once(':')?;
     offset.parse().ok().filter(|_| bot == me.id.to_string())
 }
 
-/// How long to wait after a failure: twice as long each time.
+/// The delay after a failure, which doubles each time.
 struct Wait {
     next: Duration,
 }
@@ -261,7 +263,7 @@ impl Wait {
         };
         let wait = asked.unwrap_or(self.next);
         self.next = (self.next * 2).min(LONGEST_WAIT);
-        // Over when the time is up or when we are to stop: the caller's next step tells which.
+        // Ends after the delay or on shutdown, which the caller checks next.
         tokio::time::timeout(wait, stop.cancelled()).await.ok();
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// Out of `getMe`.
+/// From `getMe`.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Me {
     pub(super) id: u64,

@@ -1,11 +1,12 @@
-//! What a message carries besides words: files that can be fetched, and things that can be said.
+//! The contents of a message besides text: files that can be fetched, and things that can be
+//! described.
 
 use serde_json::Value;
 
 use crate::{FileRef, text};
 
-/// The fields that hold a file, what one without a name is called, and what it usually is. An
-/// animation is sent as a document too, for old clients; it is one file all the same.
+/// The fields that contain a file, the default name, and the usual media type. An animation is also
+/// sent as a document for old clients, but is one file.
 const FILES: [(&str, &str); 8] = [
     ("animation", "video/mp4"),
     ("document", "application/octet-stream"),
@@ -17,7 +18,7 @@ const FILES: [(&str, &str); 8] = [
     ("photo", "image/jpeg"),
 ];
 
-/// The file of a message (raw, as the platform sent it); of a photo the largest of its sizes.
+/// The files of a message (raw, as the platform sent it); for a photo the largest size.
 pub(super) fn files(message: &Value) -> Vec<FileRef> {
     let found = FILES.iter().find_map(|(field, usual)| {
         let file = match &message[field] {
@@ -49,7 +50,7 @@ fn media_type(file: &Value, usual: &str) -> String {
     sticker.or_else(|| file["mime_type"].as_str()).unwrap_or(usual).to_owned()
 }
 
-/// As the person named it, but never with a path; else by its kind and its message.
+/// The person's name for it, without a path; otherwise its kind and message.
 fn name(file: &Value, field: &str, message: &Value, media_type: &str) -> String {
     let given = file["file_name"].as_str().map(one_line).unwrap_or_default();
     let given = given.replace(['/', '\\'], "_");
@@ -78,7 +79,7 @@ fn extension(media_type: &str) -> &'static str {
     }
 }
 
-/// What can be said in words: a place, a person, a question, a throw, a feeling.
+/// A description of a location, contact, poll, dice or sticker.
 pub(super) fn described(message: &Value) -> Option<String> {
     let said = |name: &str, say: fn(&Value) -> String| {
         message[name].is_object().then(|| format!("[{}]", say(&message[name])))
@@ -118,7 +119,7 @@ fn words(of: &Value, name: &str) -> String {
     one_line(of[name].as_str().unwrap_or_default())
 }
 
-/// Foreign words inside a mark of ours.
+/// Text of others, for use within our brackets.
 pub(super) fn one_line(foreign: &str) -> String {
     let words: Vec<&str> = foreign.split_whitespace().collect();
     text::neutralise(&words.join(" ")).replace('[', "(").replace(']', ")")
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(files(&json!({ "text": "x", "photo": [], "document": 5 })), []);
     }
 
-    /// Foreign words cannot end the mark that they stand in.
+    /// Text of others cannot end the brackets around it.
     #[test]
     fn what_is_no_file_is_said() {
         let place = json!({ "latitude": 52.5, "longitude": 13.4 });

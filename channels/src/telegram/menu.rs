@@ -1,4 +1,4 @@
-//! The commands that the platform offers people to type, set only where they are not so already.
+//! The command menus, set only if they differ.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -15,22 +15,25 @@ use super::{
 };
 
 impl Telegram {
-    /// Nothing depends on it: what fails now is set by the next start.
+    /// Nothing depends on it: if it fails, the next start sets it.
     pub(super) async fn offer_menus(&self) {
         for menu in &self.menus {
             let language = menu.language.as_deref().unwrap_or("default");
             match self.offer(menu).await {
                 Ok(false) => {}
-                Ok(true) => info!(channel.id = self.id, language, "Telegram: set the commands"),
+                Ok(true) => info!(channel.id = self.id, language, "Telegram: command menu set"),
                 Err(failure) => {
                     let reason = failure.to_string();
-                    warn!(channel.id = self.id, language, reason, "Telegram: no command menu");
+                    warn!(
+                        channel.id = self.id,
+                        language, reason, "Telegram: could not set the command menu"
+                    );
                 }
             }
         }
     }
 
-    /// Whether it had to be set.
+    /// Returns whether it had to be set.
     async fn offer(&self, menu: &Menu) -> Result<bool, Failure> {
         let command = |(name, what): &(String, String)| BotCommand::new(name, what);
         let wanted: Vec<BotCommand> = menu.commands.iter().map(command).collect();

@@ -1,13 +1,13 @@
 //! Telegram: teloxide stays inside this folder.
 //!
-//! - [`config`]: what an account needs
-//! - `api`: calls of the Bot API, and where the token is taken out of every text
-//! - `listen`: our own loops, which move the offset only after the commit
-//! - `receive`: an update → [`Incoming`]; `words`: what it says; `media`: what it carries
+//! - [`config`]: the configuration of an account
+//! - `api`: calls of the Bot API, with the token redacted in every text
+//! - `listen`: receives updates and acknowledges them after the commit
+//! - `receive`: an update → [`Incoming`]; `words`: its text; `media`: its other contents
 //! - `me`: our own account
-//! - `roles`: what people are in a group; `menu`: what they are offered to type
-//! - `send`: a [`Shipment`] → calls; `file`, `draft`: what has a way of its own
-//! - `target`, `outcome`: where it goes, and what came of it
+//! - `roles`: the roles of people in a group; `menu`: the command menus
+//! - `send`: a [`Shipment`] → calls; `file`, `draft`: special kinds
+//! - `target`, `outcome`: the destination, and the result
 
 mod api;
 mod config;
@@ -52,12 +52,12 @@ use api::{Api, Failure, USUAL};
 use me::Me;
 use roles::Roles;
 
-/// What `getFile` gives at most.
+/// The limit of `getFile`.
 const DOWNLOAD_BYTES: u64 = 20 * 1024 * 1024;
-/// A Bot API server of one's own that was started with `--local`.
-const LOCAL_PATH: &str = "the Bot API server names a file on its own disk instead of giving it out: \
-     start it without --local";
-/// A push that is larger is not Telegram's.
+/// A self-hosted Bot API server that was started with `--local`.
+const LOCAL_PATH: &str = "the Bot API server returns a path on its own disk instead of the file: \
+    start it without --local";
+/// Larger pushes are rejected.
 const PUSH_BYTES: usize = 1024 * 1024;
 
 /// One bot account on Telegram.
@@ -66,18 +66,18 @@ pub struct Telegram {
     mode: Mode,
     api: Api,
     limits: Limits,
-    /// What the platform can show where it does not know `sendMessageDraft`.
+    /// The limits if the platform does not support `sendMessageDraft`.
     without_drafts: Limits,
-    /// Whether it has said so.
+    /// Whether it has rejected a draft.
     refuses_drafts: AtomicBool,
     menus: Vec<Menu>,
     roles: Roles,
-    /// Asked once: our own name is needed to tell who is addressed in a group.
+    /// Asked once: our own name is needed to recognise who is addressed in a group.
     me: OnceCell<Me>,
 }
 
 impl Telegram {
-    /// Does no I/O: a platform that is down is met, and waited for, in [`Channel::listen`].
+    /// Does no I/O: an unavailable platform is waited for in [`Channel::listen`].
     pub fn new(config: TelegramConfig) -> Self {
         let TelegramConfig { id, token, api_url, mode, menus } = config;
         Self {
@@ -93,8 +93,7 @@ impl Telegram {
         }
     }
 
-    /// The bot's name, as links to it have it (`t.me/NAME`); `None` if the platform does not tell it
-    /// in that time.
+    /// The bot's name for links (`t.me/NAME`); `None` if the platform does not answer in time.
     pub async fn name(&self, within: Duration) -> Option<String> {
         let me = tokio::time::timeout(within, self.me()).await.ok()?.ok()?;
         me.username.clone()
@@ -211,14 +210,14 @@ impl Channel for Telegram {
     async fn check(&self) -> Result<(), CheckError> {
         let asked = self.api.call(&GetMe::new(), USUAL).await;
         asked.map(drop).map_err(|failure| match failure {
-            // A token of the wrong form is part of an address that there is not.
+            // A malformed token is part of a URL that does not exist.
             Failure::Refused { code: 401 | 404, .. } => CheckError::Refused(failure.to_string()),
             _ => CheckError::Silent(failure.to_string()),
         })
     }
 }
 
-/// Whether the request shows our secret; compared in constant time. An empty secret opens nothing.
+/// Whether the request has our secret; compared in constant time. An empty secret accepts nothing.
 fn is_signed(request: &WebhookRequest, secret: &SecretString) -> bool {
     let secret = secret.expose_secret().as_bytes();
     let shown = request.header("x-telegram-bot-api-secret-token").unwrap_or_default();

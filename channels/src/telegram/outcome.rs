@@ -1,4 +1,4 @@
-//! What a call came to, by what the caller does next.
+//! Classifies results of calls by what the caller does next.
 
 use serde_json::Value;
 use teloxide::types::MessageId;
@@ -10,7 +10,7 @@ pub(super) fn receipt(answer: &Value) -> Receipt {
     Receipt { message: answer["message_id"].as_i64().map(|id| id.to_string()).unwrap_or_default() }
 }
 
-/// An edit that changes nothing has already been made.
+/// An edit that changes nothing was already made.
 pub(super) fn settled(
     edited: Result<Value, Failure>,
     message: MessageId,
@@ -24,7 +24,8 @@ pub(super) fn settled(
     Ok(Receipt { message: message.0.to_string() })
 }
 
-/// For what may be sent only once: without an answer nobody knows, nor with a server's trouble for one.
+/// For requests that may be sent only once: after no response, or a server error, the outcome is
+/// unknown.
 pub(super) fn once(failure: Failure) -> SendError {
     match failure {
         Failure::Lost(reason) | Failure::Refused { code: 500.., description: reason, .. } => {
@@ -34,13 +35,13 @@ pub(super) fn once(failure: Failure) -> SendError {
     }
 }
 
-/// For what is the same however often it is said.
+/// For idempotent requests.
 pub(super) fn repeatable(failure: Failure) -> SendError {
     match failure {
         Failure::Unsent(reason) | Failure::Lost(reason) => SendError::Retry { after: None, reason },
         Failure::Refused { moved: Some(chat), .. } => SendError::Moved { chat: chat.to_string() },
         Failure::Refused { code, description, after, .. } => match code {
-            // A token that is refused is a person's to replace; what waits for it is not lost.
+            // A rejected token has to be replaced by a person, and what waits for it is not lost.
             401 | 404 | 409 | 429 | 500.. => SendError::Retry { after, reason: description },
             403 => SendError::Gone(description),
             _ if is_gone(&description) => SendError::Gone(description),
@@ -49,7 +50,7 @@ pub(super) fn repeatable(failure: Failure) -> SendError {
     }
 }
 
-/// Refusals that say that this place takes nothing from us any more, whatever the content.
+/// Errors that say that this place accepts nothing from us any more, whatever the content.
 fn is_gone(description: &str) -> bool {
     let gone = [
         "chat not found",
@@ -66,7 +67,7 @@ fn is_gone(description: &str) -> bool {
     gone.iter().any(|sign| description.contains(sign))
 }
 
-/// Refusals that say that the message to edit is not there, or not to be edited, any more.
+/// Errors that say that the message to edit no longer exists or cannot be edited.
 pub(super) fn is_missing(reason: &str) -> bool {
     let missing = ["message to edit not found", "MESSAGE_ID_INVALID", "message can't be edited"];
     missing.iter().any(|sign| reason.contains(sign))

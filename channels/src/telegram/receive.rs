@@ -1,7 +1,7 @@
 //! An update of Telegram → [`Incoming`]. Pure; nothing is dropped here.
 //!
-//! Channel posts, and whatever is said in the name of a chat, are nobody's: their `from` is a
-//! stand-in that the platform puts there for old bots. So are service messages: nobody wrote them.
+//! Channel posts, and messages in the name of a chat, have no author: their `from` is a placeholder
+//! of the platform for old bots. The same applies to service messages.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -16,14 +16,14 @@ use super::{
 };
 use crate::{Incoming, Person, Place, PlaceKind, incoming::What};
 
-/// `None` only without an `update_id`, which no update of Telegram lacks.
+/// `None` only without an `update_id`, which every update of Telegram has.
 ///
-/// The time of a press is that of the message under which the button stands (the platform names
-/// no other), and 1970 where that message is inaccessible.
+/// The time of a press is that of the message with the button (the platform gives no other), and
+/// 1970 if that message is inaccessible.
 pub(super) fn incoming(update: &Value, me: &Me) -> Option<Incoming> {
     let id = update["update_id"].as_u64()?;
     let raw = update.to_string();
-    // From text, not from the value: teloxide's reader loses the kind of an update otherwise.
+    // From text, not from the value: otherwise teloxide's parser loses the kind of an update.
     let read = serde_json::from_str::<Update>(&raw).ok().map(|update| update.kind);
     let (name, content) = body(update);
     let found = match read {
@@ -62,7 +62,7 @@ impl Found {
         Self { at: message.date, place, person: from.map(person), what }
     }
 
-    /// What we do not read ourselves: where and by whom, as far as it says so in the usual places.
+    /// For updates that are not supported: the place and person, if they are in the usual fields.
     fn of_other(content: &Value, name: &str) -> Self {
         let chat = if content["chat"].is_object() {
             &content["chat"]
@@ -94,7 +94,7 @@ impl Found {
     }
 }
 
-/// The kind of an update and what it carries: the one field beside its id.
+/// The kind of an update and its contents: the one field besides its id.
 fn body(update: &Value) -> (&str, &Value) {
     let fields = update.as_object().into_iter().flatten();
     let mut kinds = fields.filter(|(name, _)| *name != "update_id");
@@ -120,15 +120,14 @@ fn message(message: &Message, raw: &Value, me: &Me) -> What {
     };
     let reply_to = words::reply(message).map(|reply| reply.id.0.to_string());
     let mut files = media::files(raw);
-    // "Read this", said to a file that another sent here.
+    // A reply such as "read this" to a file that another person sent here.
     files.extend(words::others(message, raw, me).map(media::files).unwrap_or_default());
     let album = raw["media_group_id"].as_str().map(str::to_owned);
     let foreign = words::others_in(message, raw, me);
     What::Text { message: id, text, reply_to, addressed, files, album, foreign }
 }
 
-/// An edit that brings another file is told by the file's name; a place that moves is nobody's
-/// wish.
+/// An edit with a new file is described by the file's name; a live location that moves is ignored.
 fn edited(message: &Message, raw: &Value, me: &Me) -> What {
     let id = message.id.0.to_string();
     let Some(Heard { mut text, addressed }) = words::heard(message, raw, me) else {
@@ -141,7 +140,7 @@ fn edited(message: &Message, raw: &Value, me: &Me) -> What {
     What::Edited { message: id, text, addressed }
 }
 
-/// What the bot itself is in the chat from now on. Who may not write there can show nothing.
+/// The bot's new status in the chat. A bot that may not write counts as removed.
 fn membership(content: &Value) -> Option<Found> {
     let member = &content["new_chat_member"];
     let what = match member["status"].as_str()? {
@@ -195,8 +194,8 @@ fn person(user: &User) -> Person {
     }
 }
 
-/// Fields that every message may have; what is left names the content, also one that was invented
-/// after this was written.
+/// Fields that every message may have; the remaining field names the content, including content
+/// that was added to the API later.
 const ENVELOPE: [&str; 34] = [
     "message_id",
     "message_thread_id",
@@ -234,7 +233,7 @@ const ENVELOPE: [&str; 34] = [
     "direct_messages_topic",
 ];
 
-/// What the platform itself writes into a chat, by the beginning of its field's name.
+/// Service messages of the platform, by the beginning of the field's name.
 const SERVICES: [&str; 31] = [
     "boost_added",
     "channel_chat_created",
@@ -326,7 +325,7 @@ mod tests {
         assert_eq!(heard("Bot, go", entity), ("go".to_owned(), true));
     }
 
-    /// Whose words they are is told, so that what is done with them can depend on it.
+    /// The author of forwarded text is reported, so that it can be treated as untrusted.
     /// Proves S1.
     #[test]
     fn words_of_others_are_named() {
@@ -382,7 +381,7 @@ mod tests {
         assert!(matches!(seen(json!({})), What::Unparsed { .. }));
     }
 
-    /// Another's words are marked, and mean nothing by themselves.
+    /// Text of others is marked and has no effect by itself.
     /// Proves M8, S21.
     #[test]
     fn foreign_words_are_marked_and_neither_command_nor_mention() {

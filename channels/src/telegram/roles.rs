@@ -1,5 +1,5 @@
-//! What people are in a group, asked of the platform where it may matter: for presses and commands.
-//! A platform that does not say within two seconds has said that they are nothing.
+//! The roles of people in a group, looked up when they may matter: for presses and commands. If the
+//! platform does not answer within two seconds, the person has none.
 
 use std::{
     collections::HashMap,
@@ -17,17 +17,17 @@ use tokio::time::Instant;
 use super::{Telegram, api::Api};
 use crate::{Incoming, Place, PlaceKind, incoming::What};
 
-/// So long an answer counts: an administrator who is dismissed is one for a minute at most.
+/// How long an answer is cached: a dismissed administrator keeps the role for a minute at most.
 const KNOWN_FOR: Duration = Duration::from_mins(1);
-/// One slow answer holds up what came together with it.
+/// A slow answer delays the other updates of the batch.
 const WITHIN: Duration = Duration::from_secs(2);
-/// As many answers are remembered at most.
+/// The maximum number of cached answers.
 const AT_MOST: usize = 10_000;
 
 #[derive(Default)]
 pub(super) struct Roles(Mutex<Known>);
 
-/// The answers, by chat and person, and when they were asked for.
+/// The answers by chat and person, with their time.
 type Known = HashMap<(i64, u64), (Instant, Vec<String>)>;
 
 impl Telegram {

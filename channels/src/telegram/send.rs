@@ -1,5 +1,5 @@
-//! A [`Shipment`] → calls. Everything that matters goes in by an edit that can be repeated: the
-//! Bot API has no key that would make a repeated send the same message.
+//! A [`Shipment`] → calls. Important content is sent as an edit, which can be repeated: the Bot API
+//! has no key that would make a repeated send the same message.
 
 use serde::Serialize;
 use teloxide::{
@@ -26,9 +26,9 @@ use crate::{
     text::{self, Formatted},
 };
 
-/// Of an answer to a press.
+/// The maximum length of a reply to a press.
 const TOAST: usize = 200;
-/// Of what a button carries.
+/// The maximum size of a button's data.
 const BUTTON_BYTES: usize = 64;
 
 pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, SendError> {
@@ -54,7 +54,7 @@ pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, Send
         }
         Outgoing::Draft { markdown } => match target.message {
             Some(message) => target.edit(api, message, &Show::of(markdown)).await,
-            None => Err(rejected("a draft needs a message to stand in")),
+            None => Err(rejected("a draft needs an existing message")),
         },
         Outgoing::Placeholder { reply_to } => {
             let reply_to = number(reply_to.as_deref())?;
@@ -67,7 +67,7 @@ pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, Send
     }
 }
 
-/// A text as it is to stand there.
+/// The contents of a message.
 pub(super) struct Show {
     pub(super) formatted: Formatted,
     keyboard: Option<InlineKeyboardMarkup>,
@@ -78,7 +78,7 @@ impl Show {
     pub(super) fn of(markdown: &str) -> Self {
         let mut formatted = text::format(markdown);
         if formatted.text.is_empty() {
-            // Markup around nothing (an empty code block): no message may be empty.
+            // Markup around nothing (an empty code block): messages must not be empty.
             markdown.trim().clone_into(&mut formatted.text);
         }
         Self { formatted, keyboard: None, reply_to: None }
@@ -86,8 +86,8 @@ impl Show {
 }
 
 impl Target {
-    /// By an edit where there is a message. One that was deleted meanwhile is sent anew: what is
-    /// to be shown must not vanish with its placeholder.
+    /// Edits the message if there is one. If it was deleted in the meantime, sends a new one, so
+    /// that the content is not lost with its placeholder.
     async fn show(&self, api: &Api, show: Show) -> Result<Receipt, SendError> {
         if let Some(message) = self.message {
             match self.edit(api, message, &show).await {
@@ -122,7 +122,7 @@ impl Target {
         settled(edited, message)
     }
 
-    /// One that is not there any more is deleted.
+    /// A message that no longer exists counts as deleted.
     async fn remove(&self, api: &Api) -> Result<Receipt, SendError> {
         let message = self.message.ok_or_else(|| rejected("no message to delete"))?;
         match done(api, &DeleteMessage::new(self.chat, message)).await {
@@ -140,7 +140,7 @@ impl Target {
     }
 }
 
-/// The answer to a press. One that comes too late has nobody to reach any more.
+/// The reply to a press. A reply that comes too late cannot be delivered.
 async fn toast(api: &Api, press: &str, text: &str, alert: bool) -> Result<Receipt, SendError> {
     let mut payload = AnswerCallbackQuery::new(CallbackQueryId(press.to_owned())).show_alert(alert);
     payload.text = (!text.is_empty()).then(|| text::cut(text, TOAST, Unit::Utf16));
@@ -154,7 +154,7 @@ async fn toast(api: &Api, press: &str, text: &str, alert: bool) -> Result<Receip
     }
 }
 
-/// What leaves no message behind, and can be said again.
+/// A request that leaves no message and can be repeated.
 async fn done<P>(api: &Api, payload: &P) -> Result<Receipt, SendError>
 where
     P: Payload + Serialize + Sync,
@@ -163,28 +163,28 @@ where
     called.map(|_| Receipt::nowhere()).map_err(repeatable)
 }
 
-/// The only refusal after which the text goes out without its formatting.
+/// The only error after which the text is sent without formatting.
 fn is_about_entities(failure: &Failure) -> bool {
     matches!(failure, Failure::Refused { code: 400, description, .. }
         if description.contains("parse entities") || description.contains("ENTIT"))
 }
 
 fn keyboard(choices: &[Choice], token: Option<&str>) -> Result<InlineKeyboardMarkup, SendError> {
-    let token = token.ok_or_else(|| rejected("a question needs a token for its buttons"))?;
+    let token = token.ok_or_else(|| rejected("an approval needs a token for its buttons"))?;
     let button = |choice: &Choice| {
         let data = format!("{token}{}", choice.key);
         let fits = (1..=BUTTON_BYTES).contains(&data.len());
         fits.then(|| InlineKeyboardButton::callback(choice.label.clone(), data))
-            .ok_or_else(|| rejected("a button carries at most 64 bytes"))
+            .ok_or_else(|| rejected("the data of a button has at most 64 bytes"))
     };
     let buttons: Vec<_> = choices.iter().map(button).collect::<Result<_, _>>()?;
-    // Long labels would be cut on a phone if they had to share a row.
+    // Long labels would be cut on a phone if they shared a row.
     let short = choices.len() <= 3 && choices.iter().all(|c| c.label.chars().count() <= 12);
     let rows = if short { vec![buttons] } else { buttons.into_iter().map(|b| vec![b]).collect() };
     Ok(InlineKeyboardMarkup::new(rows))
 }
 
-/// A preview would fetch whatever address the text carries.
+/// A preview would fetch the links in the text.
 fn no_preview() -> LinkPreviewOptions {
     LinkPreviewOptions {
         is_disabled: true,

@@ -1,4 +1,4 @@
-//! Where a [`Shipment`] goes, and what stands in every call that brings it there.
+//! The destination of a [`Shipment`], and the parameters that all calls share.
 
 use teloxide::types::{
     ChatId, MessageEntity, MessageEntityKind, MessageId, ReplyParameters, ThreadId,
@@ -10,7 +10,7 @@ use crate::{
     text::{Span, Style},
 };
 
-/// Where a shipment goes.
+/// The destination of a shipment.
 pub(super) struct Target {
     pub(super) chat: ChatId,
     pub(super) thread: Option<ThreadId>,
@@ -42,7 +42,7 @@ pub(super) fn entities(spans: &[Span]) -> Vec<MessageEntity> {
         .collect()
 }
 
-/// A message that was deleted meanwhile is answered all the same.
+/// Replies even if the message was deleted in the meantime.
 pub(super) fn reply(to: MessageId) -> ReplyParameters {
     ReplyParameters::new(to).allow_sending_without_reply()
 }

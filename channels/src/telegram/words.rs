@@ -1,7 +1,7 @@
-//! The words of a message: what the person wrote to us, and, marked as such, what others said.
+//! The text of a message: what the person wrote and, marked as such, what others wrote.
 //!
-//! What stands in square brackets is ours. Foreign words are put there on one line and without
-//! brackets of their own, so that they cannot pretend to be anything else.
+//! Text in square brackets is ours. Text of others is put there on one line and without brackets of
+//! its own, so that it cannot look like anything else.
 
 use serde_json::Value;
 use teloxide::types::{Message, MessageEntity, MessageEntityKind};
@@ -12,16 +12,17 @@ use super::{
 };
 use crate::{Unit, text};
 
-/// Of a passage that is pointed at.
+/// The maximum length of a quoted passage.
 const PASSAGE: usize = 1000;
 
 pub(super) struct Heard {
     pub(super) text: String,
-    /// By a command, a mention, or a reply to one of our messages; or nobody else is there.
+    /// Whether the bot is addressed: by a command, a mention, a reply to one of our messages, or
+    /// because nobody else is there.
     pub(super) addressed: bool,
 }
 
-/// What a message says. `None`: nothing that has words.
+/// The text of a message; `None` if it has none.
 pub(super) fn heard(message: &Message, raw: &Value, me: &Me) -> Option<Heard> {
     let own = message.text().or_else(|| message.caption());
     let described = media::described(raw);
@@ -30,7 +31,7 @@ pub(super) fn heard(message: &Message, raw: &Value, me: &Me) -> Option<Heard> {
         return None;
     }
     let marks = marks(message);
-    // Another's words: what they command or mention, nobody here commands or mentions.
+    // Commands and mentions in text of others have no effect.
     let (text, to_us) = match (own, &foreign) {
         (Some(text), None) => hear(text, &marks, me),
         (text, _) => (text.unwrap_or_default().to_owned(), None),
@@ -44,7 +45,7 @@ pub(super) fn heard(message: &Message, raw: &Value, me: &Me) -> Option<Heard> {
     Some(Heard { text: parts.join("\n"), addressed })
 }
 
-/// Says so where the words are not the person's own: forwarded, or made by an inline bot.
+/// Marks text that is not the person's own: forwarded, or made by an inline bot.
 fn foreign(raw: &Value) -> Option<String> {
     let forwarded = &raw["forward_origin"];
     if forwarded.is_object() {
@@ -53,7 +54,7 @@ fn foreign(raw: &Value) -> Option<String> {
     raw["via_bot"].is_object().then(|| format!("[made by {}]", name(&raw["via_bot"])))
 }
 
-/// Whose words stand in it besides the person's own.
+/// The author of text in the message that is not the person's own.
 pub(super) fn others_in(message: &Message, raw: &Value, me: &Me) -> Option<String> {
     let forwarded = &raw["forward_origin"];
     if forwarded.is_object() {
@@ -69,7 +70,7 @@ pub(super) fn others_in(message: &Message, raw: &Value, me: &Me) -> Option<Strin
     }
 }
 
-/// Where words that can be clicked lead.
+/// The targets of links in the text.
 fn links(marks: &[Mark<'_>]) -> Option<String> {
     let link = |mark: &Mark<'_>| match mark.kind {
         MessageEntityKind::TextLink { url } => {
@@ -81,8 +82,8 @@ fn links(marks: &[Mark<'_>]) -> Option<String> {
     (!links.is_empty()).then(|| links.join("\n"))
 }
 
-/// The message that this one answers. In a topic each message "replies" to the one that opened
-/// it; that is nobody's wish.
+/// The message that this one replies to. In a topic every message formally "replies" to the one
+/// that opened it, which is ignored.
 pub(super) fn reply(message: &Message) -> Option<&Message> {
     message.reply_to_message().filter(|reply| reply.forum_topic_created().is_none())
 }
@@ -91,13 +92,14 @@ fn is_ours(message: &Message, me: &Me) -> bool {
     message.from.as_ref().is_some_and(|from| from.id.0 == me.id)
 }
 
-/// What another said in a group, which we have not seen if it was not said to us.
+/// The message of another person in a group, which we have not received if it was not addressed to
+/// us.
 pub(super) fn others<'a>(message: &Message, raw: &'a Value, me: &Me) -> Option<&'a Value> {
     let answered = reply(message).filter(|reply| !is_ours(reply, me))?;
     (!answered.chat.is_private()).then(|| &raw["reply_to_message"])
 }
 
-/// The passage that is quoted, or the message of another that is answered.
+/// The passage that is quoted, or the message of another person that is replied to.
 fn pointed(message: &Message, raw: &Value, me: &Me) -> Option<String> {
     let others = others(message, raw, me);
     let quote = raw["quote"]["text"].as_str().filter(|_| raw["quote"]["is_manual"] == true);
@@ -112,7 +114,7 @@ fn pointed(message: &Message, raw: &Value, me: &Me) -> Option<String> {
     Some(format!("[in answer to {who}: “{passage}”]"))
 }
 
-/// Who wrote a message.
+/// The author of a message.
 fn author(message: &Value) -> String {
     match &message["sender_chat"] {
         Value::Null => name(&message["from"]),
@@ -120,7 +122,7 @@ fn author(message: &Value) -> String {
     }
 }
 
-/// Where a forwarded message comes from, by what the platform says of it.
+/// The origin of a forwarded message, according to the platform.
 fn origin(origin: &Value) -> String {
     let chat = [&origin["sender_chat"], &origin["chat"]].into_iter().find(|chat| chat.is_object());
     let shown = origin["sender_user_name"].as_str().or_else(|| chat?["title"].as_str());
@@ -133,7 +135,7 @@ fn name(user: &Value) -> String {
     if name.is_empty() { "somebody".to_owned() } else { name }
 }
 
-/// A marked stretch of a text.
+/// A marked range of a text.
 struct Mark<'a> {
     kind: &'a MessageEntityKind,
     text: &'a str,
@@ -141,8 +143,8 @@ struct Mark<'a> {
     end: usize,
 }
 
-/// What the platform marked. teloxide's own reader panics at an offset that is not in the text or
-/// not between two characters; such an update would come again and again.
+/// The entities of the platform. teloxide's own parser panics at an offset outside of the text or
+/// within a character, and such an update would be delivered again and again.
 fn marks(message: &Message) -> Vec<Mark<'_>> {
     let Some(text) = message.text().or_else(|| message.caption()) else { return Vec::new() };
     let entities = message.entities().or_else(|| message.caption_entities()).unwrap_or_default();
@@ -155,7 +157,7 @@ fn mark<'a>(text: &'a str, entity: &'a MessageEntity) -> Option<Mark<'a>> {
     Some(Mark { kind: &entity.kind, text: &text[start..end], start, end })
 }
 
-/// Where in bytes an offset in UTF-16 units is.
+/// The byte offset of an offset in UTF-16 units.
 fn byte_at(text: &str, units: usize) -> Option<usize> {
     let mut seen = 0;
     for (at, c) in text.char_indices() {
@@ -167,8 +169,8 @@ fn byte_at(text: &str, units: usize) -> Option<usize> {
     (seen == units).then_some(text.len())
 }
 
-/// Takes our name out of a command and off the beginning; says whether the text is for us, or for
-/// another bot, if it names somebody.
+/// Removes our name from a command and from the beginning. Returns whether the text is addressed to
+/// us, or to another bot, if it names one.
 fn hear(text: &str, marks: &[Mark<'_>], me: &Me) -> (String, Option<bool>) {
     let first = marks.iter().find(|e| *e.kind == MessageEntityKind::BotCommand && e.start == 0);
     if let Some(command) = first {

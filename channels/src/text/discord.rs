@@ -1,5 +1,5 @@
 //! Markdown → Discord's dialect: no tables, three sizes of headings, one level of quotes, code that
-//! cannot hold its own fence, and many characters that format or mention when nobody means it.
+//! cannot contain its own fence, and many characters that format or mention unintentionally.
 
 use comrak::{
     Arena, Options,
@@ -10,13 +10,13 @@ use url::Url;
 
 use super::table;
 
-/// Deeper nesting than this is shown as plain text; nobody writes it, and the stack is finite.
+/// Deeper nesting is shown as plain text, to bound the recursion.
 const DEEPEST: usize = 48;
-/// Seen by nobody; it keeps apart what would mean something together.
+/// Invisible; separates characters that would have a meaning together.
 const APART: char = '\u{200b}';
 
-/// Reads CommonMark with tables, strikethrough and task lists. What has no formatting of its own
-/// is shown as text (HTML literally, images as links), so that nothing is lost.
+/// Parses CommonMark with tables, strikethrough and task lists. What has no formatting is shown as
+/// text (HTML literally, images as links), so that nothing is lost.
 pub fn discord(markdown: &str) -> String {
     let arena = Arena::new();
     let mut options = Options::default();
@@ -78,7 +78,7 @@ impl Writer {
         }
     }
 
-    /// An inner quote gets the mark of a mail: the platform shows one level only.
+    /// An inner quote is marked with `>` as in mail, because the platform shows one level only.
     fn quote(&mut self, node: Node<'_>) -> String {
         let outermost = !std::mem::replace(&mut self.in_quote, true);
         let shown = self.blocks(node, "\n\n");
@@ -106,7 +106,7 @@ impl Writer {
         let mut shown = String::new();
         for child in node.children() {
             let next = self.inline(child);
-            // Two marks that meet would be read as a third.
+            // Two adjacent marks would be read as a third.
             let meet = shown.chars().last().filter(|last| matches!(last, '*' | '~' | '`'));
             if meet.is_some() && next.chars().next() == meet {
                 shown.push(APART);
@@ -142,7 +142,7 @@ impl Writer {
         if text.trim().is_empty() { text } else { format!("{mark}{text}{mark}") }
     }
 
-    /// The platform masks web addresses only, and not under a text that looks like another one.
+    /// The platform masks web addresses only, and not with a text that looks like a different one.
     fn link(&mut self, node: Node<'_>, url: &str) -> String {
         let outer = !std::mem::replace(&mut self.in_link, true);
         let text = self.inlines(node);
@@ -164,12 +164,12 @@ fn looks_like_address(text: &str) -> bool {
     text.contains("://") || text.contains("www.")
 }
 
-/// Without what would end the link.
+/// Without characters that would end the link.
 fn masked(url: &Url) -> String {
     url.as_str().replace('(', "%28").replace(')', "%29").replace('*', "%2A").replace('_', "%5F")
 }
 
-/// An address that is made a link by being one.
+/// A URL, which becomes a link by itself.
 fn bare(url: &str) -> String {
     url.replace('<', "%3C").replace('>', "%3E").replace('*', "%2A").replace('|', "%7C")
 }
@@ -181,7 +181,7 @@ fn code_block(code: &NodeCodeBlock) -> String {
     fenced(code.literal.strip_suffix('\n').unwrap_or(&code.literal), language)
 }
 
-/// A fence cannot be longer than three: one that stands within is taken apart.
+/// A fence cannot be longer than three, so one within the code is separated.
 fn fenced(code: &str, language: &str) -> String {
     let mut code = code.replace("``", &format!("`{APART}`"));
     if code.ends_with('`') {
@@ -206,7 +206,7 @@ fn inline_code(code: &str) -> String {
     format!("``{before}{code}{after}``")
 }
 
-/// Text that reads as it is written. Addresses stay whole.
+/// Escapes text; URLs are kept whole.
 fn literal(text: &str) -> String {
     let mut shown = String::with_capacity(text.len() + text.len() / 8);
     for word in text.split_inclusive([' ', '\n']) {
@@ -219,7 +219,7 @@ fn literal(text: &str) -> String {
     shown
 }
 
-/// Of what nothing formats or mentions anyway.
+/// URLs in which nothing formats or mentions anyway.
 fn is_address(word: &str) -> bool {
     let rest = word.strip_prefix("https://").or_else(|| word.strip_prefix("http://"));
     let harmless = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#&=%+,;!$".contains(c);
@@ -240,7 +240,7 @@ fn escape(word: &str, shown: &mut String) {
     }
 }
 
-/// What means something only where a line begins.
+/// Escapes what has a meaning only at the beginning of a line.
 fn at_line_start(line: &str) -> String {
     let body = line.trim_start_matches(' ');
     let indent = &line[..line.len() - body.len()];
@@ -357,7 +357,7 @@ mod tests {
         assert!(discord(&markdown).contains("deep"));
     }
 
-    /// What a reader of Discord's Markdown takes escapes and our separators for.
+    /// A simple reader of Discord's Markdown that removes escapes and our separators.
     fn read(shown: &str) -> String {
         let mut text = String::new();
         let mut chars = shown.chars();

@@ -1,4 +1,4 @@
-//! What has to be repeated behind a cut: the code fence or the table header that it falls into.
+//! What has to be repeated after a cut: the code fence or the table header that it falls into.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ pub(super) enum Carry {
     Header(String),
 }
 
-/// What the cut of `text` at byte `at` interrupts, if it has to be said again.
+/// What a cut of `text` at byte `at` interrupts, if it has to be repeated.
 pub(super) fn carry(text: &str, at: usize) -> Option<Carry> {
     if let Some(fence) = open_fence(&text[..at]) {
         let opening = format!("{}{}", fence.marker(), fence.language);
@@ -22,7 +22,7 @@ pub(super) fn carry(text: &str, at: usize) -> Option<Carry> {
     table_header(text, at).map(Carry::Header)
 }
 
-/// Whether what follows `head` is code.
+/// Whether the text after `head` is code.
 pub(super) fn in_fence(head: &str) -> bool {
     open_fence(head).is_some()
 }
@@ -60,7 +60,7 @@ fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 struct Fence {
-    /// What stands before it on its line: indentation, quote marks.
+    /// The text before it on its line: indentation, quote marks.
     prefix: String,
     mark: char,
     length: usize,
@@ -101,7 +101,7 @@ fn open_fence(head: &str) -> Option<Fence> {
     open
 }
 
-/// The header of the table that goes on at `at`, which is the beginning of a line.
+/// The header of the table that continues at `at`, the beginning of a line.
 fn table_header(text: &str, at: usize) -> Option<String> {
     let (head, tail) = text.split_at(at);
     if !head.ends_with('\n') || !tail.lines().next()?.contains('|') {

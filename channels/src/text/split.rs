@@ -1,5 +1,5 @@
-//! Cutting Markdown at good places: between paragraphs, lines, sentences, words; never within a
-//! character that a person sees as one. Code fences and table headers are repeated behind a cut.
+//! Splits Markdown at good places: between paragraphs, lines, sentences, words; never within a
+//! grapheme. Code fences and table headers are repeated after a cut.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -11,7 +11,7 @@ use super::{
     unit::Unit,
 };
 
-/// Parts of `markdown`, none of which is longer than `limit` once it is formatted. One part, the
+/// Parts of `markdown`, each of which is at most `limit` long once it is formatted. One part, the
 /// same text, if it fits; none if there is nothing to show.
 pub fn split(markdown: &str, limit: usize, unit: Unit) -> Vec<String> {
     let mut parts = Vec::new();
@@ -24,13 +24,13 @@ pub fn split(markdown: &str, limit: usize, unit: Unit) -> Vec<String> {
     parts
 }
 
-/// The longest good beginning of `markdown` that fits, and what is left.
+/// The longest good beginning of `markdown` that fits, and the rest.
 pub fn split_off(markdown: &str, limit: usize, unit: Unit) -> (Option<String>, Option<String>) {
     let (part, left) = Rest::of(markdown).cut(&Measure { limit, unit });
     (part, left.map(|rest| rest.carried + &rest.source))
 }
 
-/// Plain text, cut to `limit` with an ellipsis.
+/// Plain text, truncated to `limit` with an ellipsis.
 pub fn cut(text: &str, limit: usize, unit: Unit) -> String {
     if unit.count(text) <= limit {
         return text.to_owned();
@@ -56,14 +56,14 @@ impl Measure {
         self.unit.of(markdown)
     }
 
-    /// How far into the source a cut is looked for: far enough for any usual share of markup, near
-    /// enough that what follows costs nothing, however much it is.
+    /// How far into the source a cut is searched: far enough for a usual share of markup, near
+    /// enough that the length of the rest does not matter.
     fn window(&self, source: &str) -> usize {
         near(source, self.limit.saturating_mul(4).saturating_add(256))
     }
 }
 
-/// So many bytes of it at most, and no half character.
+/// At most this many bytes, without splitting a character.
 fn near(text: &str, most: usize) -> usize {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
@@ -72,19 +72,19 @@ fn near(text: &str, most: usize) -> usize {
     end
 }
 
-/// What is not shown yet.
+/// The text that is not shown yet.
 struct Rest<'t> {
-    /// Only repeats what was said before (a fence, a table header), or guards what follows.
+    /// Text that repeats a fence or a table header, or guards what follows.
     carried: String,
     source: Cow<'t, str>,
 }
 
-/// The beginning of a rest, in which a cut is looked for.
+/// The beginning of a rest, in which a cut is searched.
 struct View {
     text: String,
-    /// The bytes at the beginning that are carried.
+    /// The bytes at the beginning that are carried over.
     carried: usize,
-    /// More follows.
+    /// Whether more text follows.
     goes_on: bool,
     /// The lines that open or close code.
     fences: Vec<Range<usize>>,
@@ -131,7 +131,7 @@ impl<'t> Rest<'t> {
         }
     }
 
-    /// What follows the cut, complete in itself.
+    /// The text after the cut, complete in itself.
     fn behind(self, view: &View, at: usize, measure: &Measure) -> Self {
         let source = from(self.source, at - self.carried.len());
         match view.carries(at, measure) {
@@ -153,7 +153,7 @@ fn from(text: Cow<'_, str>, at: usize) -> Cow<'_, str> {
 }
 
 impl View {
-    /// A text that is nothing but a fence left over from the part before shows nothing.
+    /// A text that consists of a leftover fence shows nothing.
     fn is_shown(&self) -> bool {
         self.carried == 0 || !format(&self.text).text.is_empty()
     }
@@ -180,7 +180,7 @@ impl View {
         unclean.unwrap_or_else(|| self.next_char())
     }
 
-    /// The least that makes progress, for a limit that nothing fits into.
+    /// The minimum that makes progress, for a limit that nothing fits into.
     fn next_char(&self) -> usize {
         let next = self.text[self.carried..].chars().next().map_or(0, char::len_utf8);
         self.carried + next
@@ -211,8 +211,8 @@ impl View {
         self.fences.get(next).is_some_and(|line| line.start <= at)
     }
 
-    /// Whether the cut leaves the meaning as it was: both sides, formatted, show what the whole
-    /// shows, so that no emphasis, link or code is torn apart.
+    /// Whether the cut preserves the meaning: both sides, formatted, show what the whole shows, so
+    /// that no emphasis, link or code is split.
     fn is_clean(&self, at: usize, place: Place) -> bool {
         if place == Place::Paragraph || in_fence(&self.text[..at]) {
             return true;
@@ -228,7 +228,7 @@ impl View {
         solid(head) + &solid(&format!("{mark}{tail}")) == solid(&self.text)
     }
 
-    /// What a cut interrupts and has to be said again, if that leaves room for more.
+    /// What a cut interrupts and has to be repeated, if there is room for more.
     fn carries(&self, at: usize, measure: &Measure) -> Option<Carry> {
         carry(&self.text, at).filter(|carry| match carry {
             Carry::Fence { .. } => true,
@@ -236,7 +236,7 @@ impl View {
         })
     }
 
-    /// What stands before a cut, complete in itself.
+    /// The text before a cut, complete in itself.
     fn head(&self, at: usize, measure: &Measure) -> String {
         let head = &self.text[..at];
         match self.carries(at, measure) {
@@ -248,12 +248,12 @@ impl View {
     }
 }
 
-/// The longest label of a definition, in bytes; markers are shorter.
+/// The maximum length of a definition's label, in bytes; markers are shorter.
 const LABEL: usize = 1_000;
 
-/// What follows a cut, and what goes before it, so that its first characters do not suddenly mean
-/// something: a word that looks like a heading, a list, a rule or a definition only because a line
-/// begins with it now.
+/// The text after a cut, with a guard so that its first characters do not gain a meaning: a word
+/// that looks like a heading, a list, a rule or a definition only because a line now begins with
+/// it.
 fn guarded<'t>(tail: Cow<'t, str>, head: &str) -> (&'static str, Cow<'t, str>) {
     let inner = !head.ends_with('\n');
     let trimmed = if inner { tail.trim_start() } else { tail.trim_start_matches('\n') };
@@ -277,8 +277,8 @@ fn guarded<'t>(tail: Cow<'t, str>, head: &str) -> (&'static str, Cow<'t, str>) {
     (if definition || (inner && marker) { "\\" } else { "" }, tail)
 }
 
-/// An inner item of a list, and what belongs to it, as an outer one: without the list around it, its
-/// indentation would make code of it.
+/// Converts an inner item of a list, and its contents, to an outer one: without the list around it,
+/// its indentation would turn it into code.
 fn outdented(tail: &str) -> Option<String> {
     let body = tail.trim_start_matches(' ');
     let indent = tail.len() - body.len();
@@ -294,7 +294,7 @@ fn outdented(tail: &str) -> Option<String> {
     Some(lines.collect())
 }
 
-/// What a line of a list begins with.
+/// The marker at the beginning of a list item.
 fn marker(body: &str) -> Option<&str> {
     let marker = body[..near(body, LABEL)].split(' ').next()?;
     let number = marker.trim_end_matches(['.', ')']);
@@ -302,15 +302,15 @@ fn marker(body: &str) -> Option<&str> {
     (matches!(marker, "-" | "*" | "+") || is_number).then_some(marker)
 }
 
-/// How far what belongs to the item stands in, within whose text this ends.
+/// The indentation of the contents of the item that this text ends in.
 fn inset(head: &str) -> usize {
     let line = head.rsplit('\n').next().unwrap_or(head);
     let body = line.trim_start_matches(' ');
     line.len() - body.len() + marker(body).map_or(0, |marker| marker.len() + 1)
 }
 
-/// The rest of an item, and what lies in it as far less in: without the item around them, the marks
-/// of inner ones would be a part of its text.
+/// The rest of an item with less indentation: without the item around them, the markers of inner
+/// ones would become part of its text.
 fn set_out(tail: Cow<'_, str>, inset: usize) -> Cow<'_, str> {
     let Some((first, below)) = tail.split_once('\n').filter(|_| inset > 0) else { return tail };
     let mut inside = true;
@@ -322,7 +322,7 @@ fn set_out(tail: Cow<'_, str>, inset: usize) -> Cow<'_, str> {
     format!("{first}\n{}", lines.collect::<String>()).into()
 }
 
-/// Positions behind empty lines, outside of code.
+/// Positions after empty lines, outside of code.
 fn paragraphs(text: &str) -> Vec<usize> {
     let code = code(text);
     let empty = text.match_indices("\n\n").map(|(at, _)| at + 2);
@@ -352,7 +352,7 @@ mod tests {
         text.chars().filter(|c| !c.is_whitespace()).collect()
     }
 
-    /// Whether `all` holds `wanted` in order, with nothing but additions between.
+    /// Whether `all` contains `wanted` in order, with only additions between.
     fn holds(all: &[char], wanted: &[char]) -> bool {
         let mut all = all.iter();
         wanted.iter().all(|c| all.any(|other| other == c))
@@ -442,8 +442,8 @@ mod tests {
         assert!((11..=13).contains(&parts.len()), "{}", parts.len());
     }
 
-    /// Where a text is cut does not depend on what is far behind: each part costs the same, and all
-    /// of them as much as the text is long.
+    /// Where a text is cut does not depend on text far behind, so each part costs the same and the
+    /// total is linear.
     #[test]
     fn a_cut_looks_no_further_than_its_window() {
         for piece in [
@@ -499,7 +499,7 @@ mod tests {
             prop_assert!(parts.iter().all(|p| Unit::Utf16.count(&format(p).text) <= limit));
         }
 
-        /// What is far behind changes no part, and nothing of a long text is lost.
+        /// Text far behind changes no part, and nothing of a long text is lost.
         /// Proves M5.
         #[test]
         fn parts_are_the_same_whatever_follows(

@@ -2,12 +2,12 @@
 
 use super::{discord, format};
 
-/// What a platform counts.
+/// The unit in which a platform counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Utf16,
     Chars,
-    /// Characters of the message in Discord's own Markdown: marks and addresses count too.
+    /// Characters of the message in Discord's own Markdown: marks and URLs count too.
     Discord,
 }
 
@@ -19,7 +19,7 @@ impl Unit {
         }
     }
 
-    /// What is counted of this Markdown once it is shown.
+    /// The length of this Markdown once it is shown.
     pub fn of(self, markdown: &str) -> usize {
         match self {
             Self::Utf16 | Self::Chars => self.count(&format(markdown).text),

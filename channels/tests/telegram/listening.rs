@@ -367,12 +367,12 @@ async fn the_commands_are_offered_once_and_again_when_they_change() {
         fake.until(|fake| asked(fake) == all && fake.granted("setMyCommands").len() == sets).await;
         listening.end().await.expect("it ends well");
     };
-    let first = vec![menu(None, "What I can do"), menu(Some("de"), "Was ich kann")];
+    let first = vec![menu(None, "Show what I can do"), menu(Some("de"), "Zeigen, was ich kann")];
     start(first.clone(), 2).await;
-    assert_eq!(fake.commands("de")[0]["description"], "Was ich kann");
+    assert_eq!(fake.commands("de")[0]["description"], "Zeigen, was ich kann");
     start(first, 2).await;
     fake.fault("getMyCommands", Trouble::Page { code: 502 });
     start(vec![menu(None, "not reached"), menu(Some("de"), "Hilfe")], 3).await;
-    assert_eq!(fake.commands("")[0]["description"], "What I can do");
+    assert_eq!(fake.commands("")[0]["description"], "Show what I can do");
     assert_eq!(fake.commands("de")[0]["description"], "Hilfe");
 }

@@ -18,7 +18,7 @@ async fn every_request_is_what_the_official_schema_wants() {
     let (fake, proxy) = (FakeTelegram::start_on(port).await, set("COUNTERSIGN_PROXY_URL"));
     let channel = telegram_offering(
         &proxy,
-        vec![menu(None, "What I can do"), menu(Some("de"), "Was ich kann")],
+        vec![menu(None, "Show what I can do"), menu(Some("de"), "Zeigen, was ich kann")],
     );
     let chat = fake.private("Ann");
     let group = fake.group("Team");

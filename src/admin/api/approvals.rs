@@ -1,4 +1,4 @@
-//! Questions: what is open, what was decided, and deciding.
+//! Approvals: listing, showing and deciding them.
 
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
@@ -35,25 +35,27 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(index)).routes(routes!(show)).routes(routes!(decide))
 }
 
-/// A question to people, open or settled.
+/// An approval, open or settled.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApprovalView {
     pub id: String,
     pub conversation: String,
     pub channel: String,
-    /// `allow`: may the call run? `retry`: its outcome is unknown, shall it run again?
+    /// `allow`: whether a call may run; `retry`: whether to run a call again whose outcome is
+    /// unknown; `answer`: an elicitation
     #[schema(value_type = Object)]
     pub asks: Value,
     pub tool: String,
-    /// As they would run, until it is settled; without secrets of the configuration
+    /// The arguments that would run, until the approval is settled; then without secrets of the
+    /// configuration
     #[schema(value_type = Value)]
     pub arguments: Value,
     pub title: String,
     pub requester: PersonView,
-    /// Who may decide, as in the configuration
+    /// Who can decide, as in the configuration
     #[schema(value_type = Value)]
     pub approvers: Value,
-    /// The decisions that it takes
+    /// The decisions that it accepts
     pub offers: Vec<DecisionName>,
     /// pending, allowed, denied, expired, withdrawn, superseded or undeliverable
     pub status: String,
@@ -63,24 +65,24 @@ pub struct ApprovalView {
     pub decided_by: Option<String>,
 }
 
-/// One question, with what its people see.
+/// One approval, with the text that people see.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WholeApproval {
     #[serde(flatten)]
     pub approval: ApprovalView,
-    /// The question as it was put, in Markdown
+    /// The text of the approval, in Markdown
     pub question: String,
-    /// Everything that it is about, where the question leaves something out; until it is settled
+    /// All details, if the text omits any; until the approval is settled
     pub everything: Option<String>,
-    /// Who has said yes so far, where several have to
+    /// The people who have agreed so far, if several have to
     pub votes: Vec<String>,
-    /// What `allow_always` would allow on the usual terms, in Markdown
+    /// What `allow_always` would allow on the default terms, in Markdown
     pub proposal: Option<String>,
-    /// Where other people's words come from that the conversation has read
+    /// The sources of untrusted content in the conversation
     pub taint: Vec<String>,
 }
 
-/// How questions stand that are wanted.
+/// The state of the approvals to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -91,15 +93,15 @@ pub enum Standing {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Filter {
-    /// Only those that are open, or only those that are settled
+    /// Only open ones, or only settled ones
     #[param(inline)]
     pub status: Option<Standing>,
-    /// Only those of a conversation
+    /// Only those of one conversation
     #[serde(default)]
     pub conversation: Option<String>,
 }
 
-/// Questions, the newest first.
+/// Lists approvals, newest first.
 pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<ApprovalView>> {
     let wanted = Wanted {
         open: filter.status.map(|status| status == Standing::Pending),
@@ -114,7 +116,7 @@ pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Pag
     Ok(Page::of(rows, &stretch, |row| row.id.to_string(), |row| view(admin, row)))
 }
 
-/// One of them, whole.
+/// Returns one approval with all details.
 pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
     let wanted = Wanted { id: id.to_owned(), ..Wanted::default() };
     let now = admin.gateway.clock.now();
@@ -166,7 +168,7 @@ async fn text_of(admin: &Admin, file: &Attachment) -> Result<String> {
 }
 
 fn view(admin: &Admin, question: Question) -> ApprovalView {
-    // Who decides sees what runs; what has been decided is a record.
+    // A person who decides sees what runs; a settled approval is a record.
     let arguments = match question.status {
         Status::Pending => admin.redactor().marked_value(&question.arguments),
         _ => admin.redactor().value(&question.arguments),
@@ -190,7 +192,7 @@ fn view(admin: &Admin, question: Question) -> ApprovalView {
     }
 }
 
-/// By the keys of its buttons.
+/// The decisions for these button keys.
 fn offered(keys: &str) -> Vec<DecisionName> {
     let names = keys.chars().filter_map(|key| match key {
         'a' | 'r' => Some(DecisionName::Allow),
@@ -202,7 +204,7 @@ fn offered(keys: &str) -> Vec<DecisionName> {
     names.collect()
 }
 
-/// List questions
+/// List approvals
 #[utoipa::path(get, path = "/approvals", tag = "approvals", params(Slice, Filter),
     responses((status = 200, body = Page<ApprovalView>)), extensions(("x-role" = json!("approver"))))]
 async fn index(
@@ -213,7 +215,7 @@ async fn index(
     Ok(Json(page(&admin, filter, slice.stretch()?).await?))
 }
 
-/// Show a question, its text and the votes so far
+/// Show an approval, its text and the votes so far
 #[utoipa::path(get, path = "/approvals/{id}", tag = "approvals", params(("id" = String, Path)),
     responses((status = 200, body = WholeApproval)), extensions(("x-role" = json!("approver"))))]
 async fn show(
@@ -227,23 +229,23 @@ async fn show(
 #[serde(deny_unknown_fields)]
 pub struct DecisionBody {
     pub decision: DecisionName,
-    /// Why not: the model is told
+    /// The reason for denying; the model is told
     #[schema(max_length = 1000)]
     pub reason: Option<String>,
-    /// With `allow_always`: for whom, how long, how often
+    /// With `allow_always`: the scope, lifetime and number of uses of the grant
     pub grant: Option<GrantTerms>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionName {
-    /// This call; where its outcome is unknown: run it again
+    /// Allow this call; if its outcome is unknown, run it again
     Allow,
-    /// And the tool for the rest of the conversation
+    /// Allow this call, and the tool for the rest of the conversation
     AllowForConversation,
-    /// And what the question proposes to allow from here on
+    /// Allow this call, and give the proposed grant
     AllowAlways,
-    /// Not this call; where its outcome is unknown: go on without it
+    /// Deny this call; if its outcome is unknown, continue without it
     Deny,
 }
 
@@ -259,19 +261,19 @@ pub struct GrantTerms {
     pub uses: Option<i64>,
 }
 
-/// What came of a decision.
+/// The result of a decision.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Decided {
     pub id: String,
-    /// pending where more people have to agree
+    /// pending if more people have to agree
     pub status: String,
     pub text: String,
 }
 
-/// Decide a question
+/// Decide an approval
 ///
-/// Who may is the question's own policy, on top of the role: a token counts where `approvers` names
-/// its role (`role:approver`) or everybody.
+/// The approval's own policy says who can decide, in addition to the role: a token counts if
+/// `approvers` names its role (`role:approver`) or everybody.
 #[utoipa::path(post, path = "/approvals/{id}/decision", tag = "approvals",
     params(("id" = String, Path)), request_body = DecisionBody,
     responses((status = 200, body = Decided)), extensions(("x-role" = json!("approver"))))]
@@ -284,7 +286,7 @@ async fn decide(
     decided(&admin, &caller, id, body).await.map(Json)
 }
 
-/// Decides, if that is possible and theirs to do.
+/// Decides, if the caller may and the approval is open.
 pub async fn decided(
     admin: &Admin,
     caller: &Caller,
@@ -311,10 +313,10 @@ pub async fn decided(
 fn choice(body: DecisionBody) -> Result<Choice, Problem> {
     let always = body.decision == DecisionName::AllowAlways;
     if body.grant.is_some() && !always {
-        return Err(Problem::unfit("`grant` goes with the decision `allow_always` only."));
+        return Err(Problem::unfit("`grant` is valid only with the decision `allow_always`."));
     }
     if body.reason.as_ref().is_some_and(|reason| reason.chars().count() > 1000) {
-        return Err(Problem::unfit("`reason` has 1,000 characters at most."));
+        return Err(Problem::unfit("`reason` must have at most 1,000 characters."));
     }
     Ok(match body.decision {
         DecisionName::Allow => Choice::Once,
@@ -333,16 +335,16 @@ fn terms(wanted: Option<GrantTerms>) -> Result<Terms, Problem> {
     if let Some(scope) = wanted.scope {
         let known = Scope::parse(&scope);
         terms.scope =
-            known.ok_or_else(|| Problem::unfit("`scope` is person, conversation or bot."))?;
+            known.ok_or_else(|| Problem::unfit("`scope` must be person, conversation or bot."))?;
     }
     if let Some(days) = wanted.days {
         if !(1..=366).contains(&days) {
-            return Err(Problem::unfit("`days` is a number from 1 to 366."));
+            return Err(Problem::unfit("`days` must be a number from 1 to 366."));
         }
         terms.lasts = TimeDelta::days(days);
     }
     if wanted.uses.is_some_and(|uses| !(1..=1_000_000).contains(&uses)) {
-        return Err(Problem::unfit("`uses` is a number from 1 to 1,000,000."));
+        return Err(Problem::unfit("`uses` must be a number from 1 to 1,000,000."));
     }
     terms.uses = wanted.uses;
     Ok(terms)

@@ -1,4 +1,4 @@
-//! Files that were shown.
+//! Files that were sent in chats.
 
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode, response::Response};
@@ -25,7 +25,7 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(index)).routes(routes!(download))
 }
 
-/// A file that was shown in a conversation.
+/// A file that was sent in a conversation.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ArtifactView {
     pub id: String,
@@ -34,7 +34,7 @@ pub struct ArtifactView {
     pub name: String,
     pub media_type: String,
     pub size_bytes: u64,
-    /// SHA-256 of its bytes, in hex
+    /// SHA-256 of the contents, in hex
     pub digest: String,
     /// waiting, sent, refused or gone
     pub status: String,
@@ -56,7 +56,7 @@ fn view(row: Listed) -> Option<ArtifactView> {
     })
 }
 
-/// Files, the newest first; `id` is empty, or the only one wanted.
+/// Lists files, newest first; `id` is empty or selects one.
 async fn rows(admin: &Admin, id: String, stretch: Stretch) -> Result<(Vec<Listed>, Stretch)> {
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move { Ok((list(tx, (Which::Files, &id), &stretch).await?, stretch)) })
@@ -76,7 +76,7 @@ pub async fn one(admin: &Admin, id: &str) -> Result<Option<ArtifactView>> {
     Ok(rows.pop().and_then(view))
 }
 
-/// List files that were shown
+/// List files that were sent
 #[utoipa::path(get, path = "/artifacts", tag = "artifacts", params(Slice),
     responses((status = 200, body = Page<ArtifactView>)),
     extensions(("x-role" = json!("operator"))))]
@@ -98,11 +98,11 @@ async fn download(
     attached(&admin, &id).await
 }
 
-/// Its bytes, to be saved.
+/// Returns the contents as a download.
 pub async fn attached(admin: &Admin, id: &str) -> Result<Response, Problem> {
     let file = one(admin, id).await?.ok_or_else(|| none("file"))?;
     let bytes = admin.gateway.artifacts.read(&file.digest).await.map_err(|problem| {
-        tracing::error!(problem = format!("{problem:#}"), "an artifact cannot be read");
+        tracing::error!(problem = format!("{problem:#}"), "could not read an artifact");
         Problem::new(StatusCode::NOT_FOUND, FILE_GONE)
     })?;
     Ok(files::attached(&file.name, bytes))

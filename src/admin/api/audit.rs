@@ -1,4 +1,4 @@
-//! What was judged, decided, run and changed by whom.
+//! The audit: search and verification.
 
 use anyhow::Result;
 use axum::{Json, extract::State};
@@ -22,29 +22,29 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(index)).routes(routes!(verify))
 }
 
-/// A fact.
+/// An audit record.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FactView {
-    /// Its chain: a conversation, `admin` or `seals`
+    /// The chain: a conversation, `admin` or `seals`
     pub chain: String,
-    /// Its number there
+    /// The number in the chain
     pub number: String,
     pub at: DateTime<Utc>,
     /// asked, decided, started, ran, refused, …
     pub kind: String,
-    /// The platform's id; of a token, `token:` and its name
+    /// The platform's id; for a token, `token:` and its name
     pub person: String,
     pub tool: String,
     #[schema(value_type = Value)]
     pub body: Value,
-    /// Of the fact and all before it in its chain
+    /// The hash of this record and all previous ones in the chain
     pub hash: String,
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Filter {
-    /// A chain: a conversation, `admin` or `seals`
+    /// The chain: a conversation, `admin` or `seals`
     #[serde(default)]
     pub conversation: String,
     /// The platform's id
@@ -58,7 +58,7 @@ pub struct Filter {
     pub until: Option<DateTime<Utc>>,
 }
 
-/// What matches, the newest first.
+/// Lists matching records, newest first.
 pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<FactView>> {
     let query = Query {
         conversation: filter.conversation,
@@ -98,26 +98,26 @@ async fn index(
     Ok(Json(page(&admin, filter, slice.stretch()?).await?))
 }
 
-/// Whether the audit is as it was written.
+/// The result of verifying the audit.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VerifiedView {
     pub good: bool,
     pub rows: usize,
     pub chains: usize,
-    /// The hash of the last seal, to be kept elsewhere
+    /// The hash of the last seal, to be stored elsewhere
     pub seal: Option<String>,
-    /// What is not as it was written, each in a sentence
+    /// The problems found, one sentence each
     pub faults: Vec<String>,
 }
 
-/// Check that no fact was changed, moved or taken out
+/// Verify that no audit record was changed, moved or removed
 #[utoipa::path(get, path = "/audit/verification", tag = "audit",
     responses((status = 200, body = VerifiedView)), extensions(("x-role" = json!("operator"))))]
 async fn verify(State(admin): State<Arc<Admin>>) -> Result<Json<VerifiedView>, Problem> {
     Ok(Json(verified(&admin).await?))
 }
 
-/// Reads all of it.
+/// Verifies the whole audit.
 pub async fn verified(admin: &Admin) -> Result<VerifiedView> {
     let verified = admin.gateway.store.verify_audit().await?;
     Ok(VerifiedView {

@@ -1,4 +1,4 @@
-//! Who calls: a token in the header, or the session of a browser, and what they may do.
+//! Authenticates callers by a token or a browser session, and checks their role.
 
 use anyhow::Result;
 use axum::{
@@ -27,18 +27,18 @@ use crate::{
     texts::Language,
 };
 
-/// The channel that tokens speak on.
+/// The channel of callers with a token.
 const API: &str = "api";
-/// How exactly it is known when a token was used last.
+/// The precision of a token's last use.
 const USED_WITHIN: TimeDelta = TimeDelta::minutes(1);
 
-/// Somebody who calls the API.
+/// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// A token's begins with `token:`, so that it is nobody's id on a platform.
+    /// Begins with `token:` for a token, so that it cannot be an id on a platform.
     pub id: String,
     pub name: String,
-    /// The web channel whose session it is, or `api`.
+    /// The web channel of the session, or `api`.
     pub channel: String,
     pub role: Role,
 }
@@ -48,7 +48,7 @@ impl Caller {
         Speaker { id: self.id.clone(), name: self.name.clone() }
     }
 
-    /// As questions see them.
+    /// The caller as a voter on approvals.
     pub fn voter(&self) -> Voter {
         Voter {
             speaker: self.speaker(),
@@ -59,7 +59,7 @@ impl Caller {
         }
     }
 
-    /// Something that they did, for the audit.
+    /// An audit record of the caller's action.
     pub fn did(&self, kind: &'static str) -> Fact {
         Fact::new(kind, &self.id).with("through", self.channel.as_str())
     }
@@ -73,15 +73,15 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// Lets pass who has the role that the document asks for the operation. What is in no document is
-/// not served.
+/// Admits callers with the role that the OpenAPI document requires for the operation. Operations
+/// that are not in the document are not served.
 pub async fn admit(State(api): State<Arc<Api>>, mut request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let method = request.method().clone();
     let asked = request.uri().path_and_query().map_or("", PathAndQuery::as_str);
     if asked.contains("%00") {
-        // PostgreSQL has no such character in a text.
-        let text = "The address has a NUL character in it.";
+        // PostgreSQL does not support NUL characters in text.
+        let text = "The URL contains a NUL character.";
         return Problem::new(StatusCode::BAD_REQUEST, text).into_response();
     }
     let Some(least) = api.least(&method, path) else { return not_allowed(&api, path) };
@@ -100,19 +100,19 @@ pub async fn admit(State(api): State<Arc<Api>>, mut request: Request, next: Next
 
 fn not_allowed(api: &Api, path: &str) -> Response {
     let status = StatusCode::METHOD_NOT_ALLOWED;
-    let problem = Problem::new(status, "This address does not take that method.");
+    let problem = Problem::new(status, "This URL does not support that method.");
     ([(header::ALLOW, api.methods(path))], problem).into_response()
 }
 
-/// What somebody is told whose role does not reach.
+/// The response for a role that is too low.
 pub fn too_little(least: Role) -> Problem {
-    let text = format!("This takes the role {}, or one above it.", least.as_str());
+    let text = format!("This requires the role {} or higher.", least.as_str());
     Problem::new(StatusCode::FORBIDDEN, text)
 }
 
 fn unknown() -> Problem {
-    let text = "Send a token that works, as `Authorization: Bearer …`; `countersign token --api \
-                NAME --role ROLE` makes one.";
+    let text = "Send a valid token as `Authorization: Bearer …`. `countersign token --api NAME \
+        --role ROLE` creates one.";
     Problem::new(StatusCode::UNAUTHORIZED, text)
 }
 
@@ -140,7 +140,7 @@ async fn by_token(admin: &Admin, secret: String) -> Result<Option<Caller>> {
         .read(move |tx| Box::pin(async move { tokens::by_secret(tx, &secret, now).await }))
         .await?;
     let Some(token) = token else {
-        tracing::warn!("a request to the API with a token that does not work");
+        tracing::warn!("API request with an invalid token");
         return Ok(None);
     };
     if token.used_at.is_none_or(|used| now - used >= USED_WITHIN) {
@@ -159,7 +159,7 @@ async fn by_token(admin: &Admin, secret: String) -> Result<Option<Caller>> {
     }))
 }
 
-/// Who only talks to the bot has nothing to look for here.
+/// The API requires at least the role viewer.
 pub async fn by_session(admin: &Admin, session: Session) -> Result<Option<Caller>> {
     let vouched = admin.vouched(&session);
     let Session { person, name, .. } = session;

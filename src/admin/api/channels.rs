@@ -1,4 +1,4 @@
-//! Channels: connected anew, and asked whether their platform knows them.
+//! Channels: reconnecting, and checking the token.
 
 use ::channels::CheckError;
 use anyhow::Result;
@@ -26,13 +26,13 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(reconnect)).routes(routes!(check))
 }
 
-/// What the platform says of the bot's account.
+/// The result of checking the bot's account.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CheckView {
-    /// Whether it knows the token; `null` where it does not answer
+    /// Whether the platform accepts the token; `null` if it does not answer
     #[schema(required)]
     pub known: Option<bool>,
-    /// What is wrong, and what to do
+    /// The problem, and what to do
     #[schema(required)]
     pub problem: Option<String>,
 }
@@ -41,10 +41,10 @@ fn connected<'a>(admin: &'a Admin, id: &str) -> Result<&'a Connected, Problem> {
     admin.gateway.channels.get(id).ok_or_else(|| none("channel"))
 }
 
-/// Whichever node listens there does so within seconds.
+/// Requests a reconnection, which the listening node carries out within seconds.
 pub async fn connect_anew(admin: &Admin, caller: &Caller, id: &str) -> Result<(), Problem> {
     if !connected(admin, id)?.alone {
-        let text = "This channel is served by the gateway itself: there is nothing to connect.";
+        let text = "This channel is served by the gateway itself and has no connection.";
         return Err(Problem::conflict(text));
     }
     let fact = caller.did("channel_reconnected").with("channel", id);
@@ -81,9 +81,9 @@ async fn note(admin: &Admin, fact: Fact) -> Result<()> {
     write.await
 }
 
-/// Connect a channel anew, on whichever node listens there
+/// Reconnect a channel, on the node that listens on it
 #[utoipa::path(post, path = "/channels/{id}/reconnect", tag = "inventory",
-    params(("id" = String, Path)), responses((status = 202, description = "It will be, in seconds")),
+    params(("id" = String, Path)), responses((status = 202, description = "The reconnection was requested")),
     extensions(("x-role" = json!("operator"))))]
 async fn reconnect(
     State(admin): State<Arc<Admin>>,
@@ -94,7 +94,7 @@ async fn reconnect(
     Ok(StatusCode::ACCEPTED)
 }
 
-/// Ask the platform whether it knows the token of a channel
+/// Check whether the platform accepts the token of a channel
 #[utoipa::path(post, path = "/channels/{id}/check", tag = "inventory",
     params(("id" = String, Path)), responses((status = 200, body = CheckView)),
     extensions(("x-role" = json!("operator"))))]

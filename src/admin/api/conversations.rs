@@ -1,4 +1,4 @@
-//! Conversations: which there are, what happened in each; erasing a person.
+//! Conversations: listing, events, and erasing a person.
 
 use anyhow::Result;
 use axum::{Json, extract::State};
@@ -35,18 +35,18 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
         .routes(routes!(erase_person))
 }
 
-/// A conversation, without what was said in it.
+/// A conversation, without its messages.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ConversationView {
     pub id: String,
     pub channel: String,
-    /// The platform's id of the chat, and of the topic in it
+    /// The platform's id of the chat and of the topic in it
     pub chat: String,
     pub thread: Option<String>,
-    /// One person alone talks to the bot there
+    /// Whether it is a private chat
     pub private: bool,
     pub events: i64,
-    /// Something is to be done there
+    /// Whether the agent is working on it, or will
     pub busy: bool,
     pub created_at: DateTime<Utc>,
     pub last_at: Option<DateTime<Utc>>,
@@ -71,21 +71,21 @@ impl From<Listed> for ConversationView {
 /// An event.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventView {
-    /// Its number in the conversation
+    /// The number in the conversation
     pub number: String,
     pub at: DateTime<Utc>,
-    /// What happened, without secrets; `kind` says which
+    /// The event, without secrets; `kind` is its type
     #[schema(value_type = Object)]
     pub event: Value,
 }
 
-/// Something that was shown.
+/// A message that was shown.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ShownView {
     pub id: String,
     /// The event after which it was shown
     pub event: String,
-    /// What it replaces
+    /// The message that it edits
     pub edits: Option<String>,
     /// waiting, sent, refused or gone
     pub status: String,
@@ -97,15 +97,15 @@ pub struct ShownView {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Filter {
-    /// Only of a channel
+    /// Only of one channel
     #[serde(default)]
     pub channel: String,
-    /// Only of a chat, by the platform's id
+    /// Only of one chat, by the platform's id
     #[serde(default)]
     pub chat: String,
 }
 
-/// Conversations, the newest first.
+/// Lists conversations, newest first.
 pub async fn page(
     admin: &Admin,
     filter: Filter,
@@ -136,7 +136,7 @@ pub async fn one(admin: &Admin, id: &str) -> Result<Option<ConversationView>> {
     Ok(found.map(Into::into))
 }
 
-/// What happened in one, in order.
+/// Lists the events of a conversation, in order.
 pub async fn happened(admin: &Admin, id: &str, stretch: Stretch) -> Result<Page<EventView>> {
     let conversation = id.into();
     let (rows, stretch) = admin
@@ -181,7 +181,7 @@ async fn index(
     Ok(Json(page(&admin, filter, slice.stretch()?).await?))
 }
 
-/// Show where a conversation stands
+/// Show a conversation
 #[utoipa::path(get, path = "/conversations/{id}", tag = "conversations",
     params(("id" = String, Path)), responses((status = 200, body = ConversationView)),
     extensions(("x-role" = json!("operator"))))]
@@ -192,7 +192,7 @@ async fn show(
     one(&admin, &id).await?.map(Json).ok_or_else(|| none("conversation"))
 }
 
-/// List what happened in a conversation, event by event
+/// List the events of a conversation
 #[utoipa::path(get, path = "/conversations/{id}/events", tag = "conversations",
     params(("id" = String, Path), Slice), responses((status = 200, body = Page<EventView>)),
     extensions(("x-role" = json!("operator"))))]
@@ -208,14 +208,15 @@ async fn timeline(
 /// How much was erased.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErasedView {
-    /// Conversations of which nothing is left
+    /// The conversations that were deleted
     pub conversations: Vec<String>,
-    /// Events of conversations with others that say no more what was in them
+    /// The number of redacted events in conversations with other people
     pub events: i64,
     pub files: i64,
 }
 
-/// Erases what a person said and what was said to them alone. `None`: something of theirs is open.
+/// Erases what a person said and what was said to them alone. `None` if they have open approvals or
+/// running calls.
 pub async fn erase(
     admin: &Admin,
     caller: &Caller,
@@ -231,12 +232,13 @@ pub async fn erase(
     Ok(erased.map(view))
 }
 
-/// Erase a person: their conversations with the bot, and their words in those with others
+/// Erase a person: their conversations with the bot, and their words in conversations with other
+/// people
 ///
-/// In conversations with others their words, files and names go, also where the bot has quoted or
-/// named them. What stays there: what others have said or noted, what the bot has put in words of its
-/// own, files in the workspace, and the audit's rows, which know them by their id. What a platform has
-/// shown, it keeps until it is deleted there.
+/// In shared conversations, their messages, files and names are removed, also where the bot quoted
+/// or named them. What other people said or noted remains, as do texts of the bot in its own words,
+/// files in the workspace, and audit records, which contain only the person's id. Messages on a
+/// platform remain there until they are deleted on that platform.
 #[utoipa::path(delete, path = "/people/{channel}/{person}/content", tag = "people",
     params(("channel" = String, Path), ("person" = String, Path)),
     responses((status = 200, body = ErasedView)), extensions(("x-role" = json!("owner"))))]
@@ -251,7 +253,8 @@ async fn erase_person(
     let erased = erase(&admin, &caller, (&channel, &person)).await?;
     erased.map(Json).ok_or_else(|| {
         Problem::conflict(
-            "Something of theirs is open or under way. Let it end, or stop it, first.",
+            "The person has open approvals or running calls. Wait until they end, or stop them \
+                first.",
         )
     })
 }

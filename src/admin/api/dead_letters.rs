@@ -1,4 +1,4 @@
-//! What could not be shown: refused by the platform, or sent to a chat that is gone.
+//! Dead letters: messages that the platform rejected, or whose chat no longer exists.
 
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
@@ -28,16 +28,16 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(index)).routes(routes!(replay)).routes(routes!(drop))
 }
 
-/// Something that could not be shown.
+/// A message that could not be delivered.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeadLetterView {
     pub id: String,
     pub conversation: String,
     pub channel: String,
-    /// What was to be shown
+    /// The message
     #[schema(value_type = Object)]
     pub what: Value,
-    /// refused: the platform will never take it; gone: the chat cannot be written to
+    /// refused: rejected by the platform; gone: the chat can no longer be written to
     pub status: String,
     pub attempts: i64,
     pub problem: String,
@@ -65,14 +65,14 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<DeadLetterView
     Ok(Page::of(rows, &stretch, |row| row.id.to_string(), view))
 }
 
-/// What becomes of a dead letter.
+/// What to do with a dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Replay,
     Drop,
 }
 
-/// Whether there was such a letter.
+/// Returns whether there was such a dead letter.
 pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Result<bool> {
     let kind = if fate == Fate::Replay { "letter_replayed" } else { "letter_dropped" };
     let fact = caller.did(kind).with("letter", id);
@@ -95,12 +95,12 @@ pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Res
         .await
 }
 
-/// What whoever wanted it settled is told.
+/// The response to a request to replay or drop something.
 pub(super) fn told(settled: bool, what: &'static str) -> Result<StatusCode, Problem> {
     settled.then_some(StatusCode::NO_CONTENT).ok_or_else(|| none(what))
 }
 
-/// List what could not be shown
+/// List messages that could not be delivered
 #[utoipa::path(get, path = "/dead-letters", tag = "dead letters", params(Slice),
     responses((status = 200, body = Page<DeadLetterView>)),
     extensions(("x-role" = json!("operator"))))]
@@ -111,7 +111,7 @@ async fn index(
     Ok(Json(page(&admin, slice.stretch()?).await?))
 }
 
-/// Try once more to show it
+/// Try again to deliver a message
 #[utoipa::path(post, path = "/dead-letters/{id}/replay", tag = "dead letters",
     params(("id" = String, Path)), responses((status = 204)),
     extensions(("x-role" = json!("operator"))))]
@@ -123,7 +123,7 @@ async fn replay(
     told(settle(&admin, &caller, &id, Fate::Replay).await?, "dead letter")
 }
 
-/// Let it rest
+/// Drop a dead letter
 #[utoipa::path(delete, path = "/dead-letters/{id}", tag = "dead letters",
     params(("id" = String, Path)), responses((status = 204)),
     extensions(("x-role" = json!("operator"))))]

@@ -1,5 +1,5 @@
-//! The OpenAPI document: what the resources declare, and what holds for every operation. And a page
-//! for people, made from it.
+//! The OpenAPI document, from the declarations of the resources and what applies to all operations;
+//! and an HTML page made from it.
 
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -13,14 +13,15 @@ use crate::{
 
 const PAGE: &str = include_str!("../web/api.html");
 
-/// The extension that says the least role of an operation.
+/// The extension with the required role of an operation.
 const ROLE: &str = "x-role";
 
-const ABOUT: &str = "Lists take `limit` and `cursor` and answer `items` and `next`. Ids are \
-    strings. A request that changes something may carry an `Idempotency-Key`: sent again with the \
-    same key it is not done again, and gets the same answer for a day. `x-role` is the least role \
-    of an operation: viewer, approver, operator, owner. Tokens are made by `countersign token \
-    --api NAME --role ROLE`; the session of a browser that is signed in to the web chat counts too.";
+const ABOUT: &str = "Lists accept `limit` and `cursor` and return `items` and `next`. Ids are \
+    strings. A request that changes something can carry an `Idempotency-Key`: if it is sent \
+    again with the same key within a day, it is not executed again and gets the same response. \
+    `x-role` is the role that an operation requires, from lowest to highest: viewer, approver, \
+    operator, owner. `countersign token --api NAME --role ROLE` creates tokens; the session of a \
+    browser that is signed in to the web chat is accepted as well.";
 
 pub fn begun() -> OpenApi {
     let mut info = Info::new("Countersign", env!("CARGO_PKG_VERSION"));
@@ -28,7 +29,7 @@ pub fn begun() -> OpenApi {
     OpenApiBuilder::new().info(info).build()
 }
 
-/// With what no resource has to declare: who is let in, how things can go wrong.
+/// Adds what the resources need not declare: authentication and error responses.
 pub fn complete(declared: &OpenApi) -> Value {
     let mut document = serde_json::to_value(declared).expect("made of strings and maps");
     document["components"]["securitySchemes"] = json!({
@@ -36,7 +37,7 @@ pub fn complete(declared: &OpenApi) -> Value {
         "session": { "type": "apiKey", "in": "cookie", "name": "countersign_session" },
     });
     document["components"]["schemas"]["Problem"] = json!({
-        "description": "Why something was not done (RFC 9457)",
+        "description": "An error (RFC 9457)",
         "type": "object",
         "required": ["type", "title", "status", "detail"],
         "properties": {
@@ -64,7 +65,7 @@ pub fn complete(declared: &OpenApi) -> Value {
             parameters.as_array_mut().expect("a list").push(json!({
                 "name": KEY.as_str(),
                 "in": "header",
-                "description": "Makes the request safe to be sent again",
+                "description": "Makes the request safe to repeat",
                 "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
             }));
         }
@@ -72,7 +73,7 @@ pub fn complete(declared: &OpenApi) -> Value {
     document
 }
 
-/// How an operation of that kind can go wrong.
+/// The error statuses of an operation of this kind.
 fn statuses(method: &str, has_body: bool, named: bool) -> Vec<u16> {
     let mut statuses = vec![400, 401, 403, 500];
     if named {
@@ -89,24 +90,24 @@ fn statuses(method: &str, has_body: bool, named: bool) -> Vec<u16> {
 
 fn meaning(status: u16) -> &'static str {
     match status {
-        400 => "The request cannot be read",
-        401 => "No token that works",
-        403 => "Not with this role, or not by this person",
-        404 => "There is no such thing",
-        409 => "It does not go with how things stand",
-        413 => "The body is too long",
-        415 => "The body is no JSON",
-        422 => "It can be read, and cannot be done as it is",
-        _ => "A fault of ours",
+        400 => "The request is not valid",
+        401 => "No valid token",
+        403 => "The role is too low, or this person may not do this",
+        404 => "Not found",
+        409 => "The request conflicts with the current state",
+        413 => "The body is too large",
+        415 => "The body is not JSON",
+        422 => "The request is well-formed but cannot be carried out",
+        _ => "Internal error",
     }
 }
 
-/// By path and method, the least role.
+/// The required role, by path and method.
 pub fn locks(document: &Value) -> BTreeMap<String, BTreeMap<String, Role>> {
     let mut locks: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
     for (path, method, operation) in operations(document) {
         let role = operation.get(ROLE).and_then(Value::as_str).and_then(Role::parse);
-        // An operation without a role is nobody's: it is not served.
+        // An operation without a role is not served.
         if let Some(role) = role {
             locks.entry(path.to_owned()).or_default().insert(method.to_owned(), role);
         }
@@ -135,7 +136,7 @@ fn operations_mut(
     })
 }
 
-/// A list of the operations.
+/// An HTML list of the operations.
 pub fn page(document: &Value) -> String {
     let mut rows = String::new();
     let text = |value: Option<&Value>| escape(value.and_then(Value::as_str).unwrap_or_default());

@@ -1,5 +1,5 @@
-//! All of a conversation as one document, written piece by piece: however long it is, a page of it at
-//! most is held in memory.
+//! Exports a whole conversation as one document. It is streamed, so that at most one page is held
+//! in memory, whatever its length.
 
 use anyhow::Result;
 use axum::{
@@ -28,7 +28,7 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(export))
 }
 
-/// All of a conversation.
+/// A whole conversation.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ExportView {
     pub conversation: ConversationView,
@@ -37,7 +37,7 @@ pub struct ExportView {
     pub approvals: Vec<ApprovalView>,
 }
 
-/// Export all of a conversation
+/// Export a whole conversation
 #[utoipa::path(get, path = "/conversations/{id}/export", tag = "conversations",
     params(("id" = String, Path)), responses((status = 200, body = ExportView)),
     extensions(("x-role" = json!("operator"))))]
@@ -50,10 +50,10 @@ async fn export(
     Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-/// How many things are read at once.
+/// The number of items that are read at once.
 const PIECE: usize = 200;
 
-/// The lists of the document, in their order.
+/// The lists of the document, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum List {
     Events,
@@ -79,16 +79,16 @@ impl List {
     }
 }
 
-/// How far the document is written.
+/// The position in the document.
 struct Writing {
     admin: Arc<Admin>,
     conversation: String,
     list: List,
-    /// What its last item is known by; empty: none of it is written.
+    /// The id of the last item; empty at the beginning of a list.
     after: String,
 }
 
-/// The document. A fault on the way cuts it off, so that nobody takes it for whole.
+/// Streams the document. An error truncates it, so that it is not mistaken for a complete one.
 fn written(admin: Arc<Admin>, conversation: ConversationView) -> Result<Body> {
     let begun =
         format!("{{\"conversation\":{},\"events\":[", serde_json::to_string(&conversation)?);
@@ -103,12 +103,12 @@ fn written(admin: Arc<Admin>, conversation: ConversationView) -> Result<Body> {
 }
 
 fn told(problem: anyhow::Error) -> anyhow::Error {
-    tracing::error!(problem = format!("{problem:#}"), "an export was cut off");
+    tracing::error!(problem = format!("{problem:#}"), "an export was truncated");
     problem
 }
 
 impl Writing {
-    /// The next piece, and what follows it; `None`: nothing.
+    /// The next piece and the state after it; `None` at the end.
     async fn piece(self) -> Result<(String, Option<Self>)> {
         let mut piece = String::new();
         let (items, last) = self.items().await?;
@@ -125,7 +125,7 @@ impl Writing {
         Ok((piece, Some(Self { list, after: String::new(), ..self })))
     }
 
-    /// As JSON, and what the last of them is known by.
+    /// The next items as JSON, and the id of the last one.
     async fn items(&self) -> Result<(Vec<String>, String)> {
         let (admin, id) = (&self.admin, self.conversation.as_str());
         let stretch = Stretch { after: self.after.clone(), most: PIECE + 1 };

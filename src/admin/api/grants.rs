@@ -1,4 +1,4 @@
-//! Leave that was given for longer.
+//! Grants: listing and revoking them.
 
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
@@ -24,25 +24,25 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(index)).routes(routes!(revoke))
 }
 
-/// Leave for calls to come.
+/// A permission for later calls.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct GrantView {
     pub id: String,
     pub tool: String,
-    /// Which calls: `"everything"`, or what they act upon
+    /// The calls it covers: `"everything"`, or by subject
     #[schema(value_type = Value)]
     pub covers: Value,
     /// person, conversation or bot
     pub scope: String,
-    /// The person (channel/id) or the conversation; empty for all
+    /// The person (channel/id) or the conversation; empty for everybody
     pub owner: String,
     pub given_by: PersonView,
     pub expires_at: DateTime<Utc>,
-    /// Absent: as often as wanted
+    /// Absent: unlimited
     pub uses_left: Option<i64>,
 }
 
-/// What holds now, in the order of the giving.
+/// Lists valid grants, in order of creation.
 pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<GrantView>> {
     let now = admin.gateway.clock.now();
     let (rows, stretch) = admin
@@ -55,7 +55,7 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<GrantView>> {
     Ok(Page::of(rows, &stretch, |row| row.id.to_string(), view))
 }
 
-/// Ends one, at once and on all nodes; `None`: it does not hold.
+/// Revokes a grant immediately, on all nodes; `None` if it is not valid.
 pub async fn end(admin: &Admin, caller: &Caller, id: &str) -> Result<Option<()>> {
     let (voter, id, now) = (caller.voter(), id.to_owned(), admin.gateway.clock.now());
     admin
@@ -83,7 +83,7 @@ fn view(grant: Grant) -> GrantView {
     }
 }
 
-/// List the leave that holds
+/// List valid grants
 #[utoipa::path(get, path = "/grants", tag = "grants", params(Slice),
     responses((status = 200, body = Page<GrantView>)), extensions(("x-role" = json!("approver"))))]
 async fn index(
@@ -93,7 +93,7 @@ async fn index(
     Ok(Json(page(&admin, slice.stretch()?).await?))
 }
 
-/// Revoke leave, at once
+/// Revoke a grant immediately
 #[utoipa::path(delete, path = "/grants/{id}", tag = "grants", params(("id" = String, Path)),
     responses((status = 204)), extensions(("x-role" = json!("operator"))))]
 async fn revoke(

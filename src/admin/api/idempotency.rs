@@ -1,5 +1,5 @@
-//! A request that changes something and carries an `Idempotency-Key` is done once; the same request
-//! again gets the same answer, or, where a crash has cut the first off, is told so.
+//! Idempotency: a request with an `Idempotency-Key` is executed once. Repeating it returns the same
+//! response, or an error if a crash interrupted the first execution.
 
 use anyhow::Result;
 use axum::{
@@ -18,14 +18,14 @@ use crate::{
 
 pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-/// The longest key.
+/// The maximum length of a key.
 const KEY_CHARS: usize = 255;
 
-/// On an answer: it holds a secret, of which nothing may be kept.
+/// Marks a response that contains a secret and must not be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct Secret;
 
-/// Does the request, or answers as it was answered before.
+/// Executes the request, or returns its stored response.
 pub async fn once(admin: &Admin, caller: &str, request: Request, next: Next) -> Response {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let key = match key(request.headers()) {
@@ -42,7 +42,7 @@ pub async fn once(admin: &Admin, caller: &str, request: Request, next: Next) -> 
 fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(key) = headers.get(KEY) else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| (1..=KEY_CHARS).contains(&key.len()));
-    let wrong = "An Idempotency-Key has 1 to 255 visible ASCII characters.";
+    let wrong = "An Idempotency-Key must have 1 to 255 visible ASCII characters.";
     key.map(|key| Some(key.to_owned())).ok_or_else(|| Problem::new(StatusCode::BAD_REQUEST, wrong))
 }
 
@@ -53,10 +53,10 @@ async fn keyed(
     next: Next,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let too_long = |_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too long.");
+    let too_long = |_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large.");
     let body = to_bytes(body, BODY_BYTES).await.map_err(too_long)?;
     let digest = digest(&format!("{} {}", parts.method, parts.uri), &body);
-    // RFC 9110, 9.2.2: what only POST, and PATCH, do not promise.
+    // RFC 9110, 9.2.2: all methods except POST and PATCH are idempotent.
     let same = matches!(parts.method, Method::PUT | Method::DELETE);
     let twice = if same { Twice::Same } else { Twice::More };
     let now = admin.gateway.clock.now();
@@ -73,16 +73,16 @@ async fn keyed(
         Before::Nothing => {}
         Before::Answered(answer) => return Ok(again(answer)),
         Before::UnderWay => {
-            let text = "The same request is under way. Try again in a moment.";
+            let text = "The same request is being processed. Try again in a moment.";
             return Err(Problem::new(StatusCode::CONFLICT, text));
         }
         Before::CutOff => {
-            let text = "An earlier request with this key was cut off, and nobody knows whether it \
-                        was done. Look whether it was, and send it again with a new key.";
+            let text = "An earlier request with this key was interrupted, and it is unknown \
+                whether it took effect. Check, and send it again with a new key.";
             return Err(Problem::conflict(text));
         }
         Before::Other => {
-            let text = "This Idempotency-Key was used for another request. Take a new one.";
+            let text = "This Idempotency-Key was used for a different request. Use a new key.";
             return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text));
         }
     }
@@ -100,7 +100,8 @@ fn digest(head: &str, body: &[u8]) -> String {
     hex::encode(Sha256::new().chain_update(head).chain_update([0]).chain_update(body).finalize())
 }
 
-/// The answer, and what is kept of it: nothing of a fault of ours, so that it can be tried again.
+/// The response, and what is stored of it: nothing for an internal error, so that the request can
+/// be retried.
 async fn kept(response: Response) -> Result<(Response, Option<Answer>), Problem> {
     let (parts, body) = response.into_parts();
     let body: Bytes = to_bytes(body, usize::MAX).await.map_err(anyhow::Error::from)?;
@@ -119,8 +120,8 @@ async fn kept(response: Response) -> Result<(Response, Option<Answer>), Problem>
 }
 
 fn shown_once() -> Answer {
-    let text = "An earlier request with this key has made it, and its secret is shown only once. \
-                Revoke it, and make another with a new key.";
+    let text = "An earlier request with this key has created it, and its secret is shown only \
+        once. Revoke it, and create another with a new key.";
     let problem = Problem::new(StatusCode::CONFLICT, text);
     Answer {
         status: problem.status().as_u16(),

@@ -1,4 +1,4 @@
-//! What there is: agents, models, skills, hooks, channels, what was used; and the settings.
+//! Agents, models, skills, hooks, channels, usage and settings.
 
 use anyhow::Result;
 use axum::{Json, extract::State};
@@ -41,10 +41,10 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AgentView {
     pub id: String,
-    /// The id of the model that it thinks with
+    /// The id of its model
     pub model: String,
     pub system_prompt: String,
-    /// Names of the tools that it has now
+    /// The names of its current tools
     pub tools: Vec<String>,
     pub skills: Vec<String>,
 }
@@ -64,16 +64,16 @@ pub async fn all_agents(admin: &Admin) -> Result<Vec<AgentView>> {
     Ok(views)
 }
 
-/// A language model, as it is configured.
+/// A configured language model.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ModelView {
     pub id: String,
     pub provider: String,
-    /// The provider's name for it
+    /// The provider's name for the model
     pub model: String,
-    /// Who is asked when it does not answer
+    /// The models to use if this one does not answer
     pub fallback: Vec<String>,
-    /// Of a million tokens
+    /// Per million tokens
     pub input_price: f64,
     pub output_price: f64,
 }
@@ -82,12 +82,12 @@ pub fn all_models(admin: &Admin) -> Result<Vec<ModelView>> {
     admin.section("models")
 }
 
-/// Know-how that agents load when they need it.
+/// A skill that agents load when they need it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SkillView {
     pub name: String,
     pub description: String,
-    /// The agents that have it
+    /// The agents that can use it
     pub agents: Vec<String>,
     pub files: Vec<String>,
 }
@@ -109,7 +109,7 @@ pub async fn all_skills(admin: &Admin) -> Result<Vec<SkillView>> {
     Ok(skills.into_values().collect())
 }
 
-/// What an operator has done before or after thinking and acting.
+/// A hook.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct HookView {
     pub name: String,
@@ -123,20 +123,20 @@ pub fn all_hooks(admin: &Admin) -> Result<Vec<HookView>> {
     admin.section("hooks")
 }
 
-/// A channel, and how it does.
+/// A channel and its state.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ChannelView {
     pub id: String,
     pub kind: String,
     pub agent: String,
-    /// Whether it has a platform to connect to
+    /// Whether it connects to a platform
     pub connects: bool,
-    /// Whether a node listens there now
+    /// Whether a node listens on it now
     pub listening: bool,
-    /// What waits to be shown, and since when
+    /// The number of waiting messages, and since when the oldest one waits
     pub waiting: i64,
     pub waiting_since: Option<DateTime<Utc>>,
-    /// Dead letters
+    /// The number of dead letters
     pub given_up: i64,
 }
 
@@ -168,12 +168,12 @@ pub async fn all_channels(admin: &Admin) -> Result<Vec<ChannelView>> {
     Ok(admin.gateway.channels.iter().map(view).collect())
 }
 
-/// What somebody used on a day.
+/// A person's usage on one day.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UsageView {
     /// In UTC
     pub day: String,
-    /// The id of the agent; empty in what an older version has counted
+    /// The id of the agent; empty for usage counted by an older version
     pub agent: String,
     /// channel/id
     pub person: String,
@@ -207,7 +207,7 @@ impl From<Line> for UsageView {
     }
 }
 
-/// The account of the last days, today among them.
+/// The account of the last days, including today.
 pub async fn account(admin: &Admin, days: i64) -> Result<Vec<UsageView>> {
     let since = admin.gateway.clock.now() - TimeDelta::days(days - 1);
     let store = &admin.gateway.store;
@@ -224,7 +224,7 @@ fn whole<T>(items: Vec<T>) -> Json<Page<T>> {
     Json(Page { items, next: None })
 }
 
-/// List agents, with the tools that they have now
+/// List agents with their current tools
 #[utoipa::path(get, path = "/agents", tag = "inventory",
     responses((status = 200, body = Page<AgentView>)), extensions(("x-role" = json!("viewer"))))]
 async fn agents(State(admin): State<Arc<Admin>>) -> Result<Json<Page<AgentView>>, Problem> {
@@ -252,7 +252,7 @@ async fn hooks(State(admin): State<Arc<Admin>>) -> Result<Json<Page<HookView>>, 
     Ok(whole(all_hooks(&admin)?))
 }
 
-/// List channels, and how they do
+/// List channels and their state
 #[utoipa::path(get, path = "/channels", tag = "inventory",
     responses((status = 200, body = Page<ChannelView>)), extensions(("x-role" = json!("viewer"))))]
 async fn channels(State(admin): State<Arc<Admin>>) -> Result<Json<Page<ChannelView>>, Problem> {
@@ -262,7 +262,7 @@ async fn channels(State(admin): State<Arc<Admin>>) -> Result<Json<Page<ChannelVi
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct Days {
-    /// The last so many days, today among them
+    /// The number of days, including today
     #[serde(default = "month")]
     #[param(minimum = 1, maximum = 3660, default = 30)]
     days: i64,
@@ -272,7 +272,7 @@ fn month() -> i64 {
     30
 }
 
-/// List what was used and what it cost, by day, agent, person and what it was
+/// List usage and cost by day, agent, person and model or tool
 #[utoipa::path(get, path = "/usage", tag = "usage", params(Days, Slice),
     responses((status = 200, body = Page<UsageView>)),
     extensions(("x-role" = json!("operator"))))]
@@ -282,25 +282,25 @@ async fn used(
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<UsageView>>, Problem> {
     if !(1..=3660).contains(&days) {
-        let text = "days is a number from 1 to 3660.";
+        let text = "days must be a number from 1 to 3660.";
         return Err(Problem::new(axum::http::StatusCode::BAD_REQUEST, text));
     }
     let stretch = slice.stretch()?;
     let mut lines = account(&admin, days).await?;
-    // Databases sort texts by customs of their own.
+    // The collation of databases differs.
     lines.sort_by_key(key);
     Ok(Json(cut(lines, &stretch, key)))
 }
 
-/// The configuration in force.
+/// The current configuration.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SettingsView {
-    /// Without its secrets
+    /// Without secrets
     #[schema(value_type = Object)]
     pub configuration: Value,
 }
 
-/// Show the configuration in force on this node, without its secrets
+/// Show the current configuration of this node, without secrets
 #[utoipa::path(get, path = "/settings", tag = "settings",
     responses((status = 200, body = SettingsView)),
     extensions(("x-role" = json!("operator"))))]
@@ -308,23 +308,23 @@ async fn settings(State(admin): State<Arc<Admin>>) -> Json<SettingsView> {
     Json(SettingsView { configuration: admin.configured.clone() })
 }
 
-/// What a configuration changes, a line each, without secrets.
+/// The changes of a configuration, one per line, without secrets.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReloadView {
     pub changes: Vec<String>,
 }
 
-/// Say what would change if the configuration were read again
+/// Show what would change if the configuration were reloaded
 #[utoipa::path(get, path = "/settings/reload", tag = "settings",
-    responses((status = 200, body = ReloadView), (status = 409, description = "Why nothing changes")),
+    responses((status = 200, body = ReloadView), (status = 409, description = "The reason why nothing changes")),
     extensions(("x-role" = json!("operator"))))]
 async fn would_change(State(admin): State<Arc<Admin>>) -> Result<Json<ReloadView>, Problem> {
     read_again(&admin, None).await
 }
 
-/// Read the configuration again: whole, or, if anything is wrong with it, not at all
+/// Reload the configuration; if anything is invalid, nothing changes
 #[utoipa::path(put, path = "/settings/reload", tag = "settings",
-    responses((status = 200, body = ReloadView), (status = 409, description = "Why nothing changes")),
+    responses((status = 200, body = ReloadView), (status = 409, description = "The reason why nothing changes")),
     extensions(("x-role" = json!("owner"))))]
 async fn read(
     State(admin): State<Arc<Admin>>,
@@ -339,7 +339,7 @@ async fn read_again(admin: &Admin, fact: Option<Fact>) -> Result<Json<ReloadView
     Ok(Json(ReloadView { changes }))
 }
 
-/// List what operators have changed while the program runs: who, when, what
+/// List the settings that operators changed at run time: who, when, what
 #[utoipa::path(get, path = "/settings/changes", tag = "settings", params(Slice),
     responses((status = 200, body = Page<FactView>)),
     extensions(("x-role" = json!("operator"))))]

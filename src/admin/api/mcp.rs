@@ -1,7 +1,7 @@
-//! What MCP servers have said of their tools, and who answers for them.
+//! Tools of MCP servers, and trusting them.
 //!
-//! Whoever answers for a tool names what they have seen of it: one that its server has changed in
-//! the same moment is not taken for that.
+//! A caller who trusts a tool sends the digest of the definition that they reviewed, so that a
+//! concurrent change by the server is not trusted by accident.
 
 use anyhow::Result;
 use axum::{Json, extract::State};
@@ -24,22 +24,22 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(index)).routes(routes!(vouch))
 }
 
-/// A tool of an MCP server, as it was ever seen.
+/// A tool of an MCP server that was ever seen.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PinView {
     pub server: String,
-    /// Its name there
+    /// The server's name for the tool
     pub tool: String,
-    /// seen: as it was first seen; trusted: somebody has answered for it; changed: withheld
+    /// seen: as first seen; trusted: an operator trusts it; changed: withheld
     pub standing: String,
-    /// Who has answered for it
+    /// Who trusted it
     pub trusted_by: Option<String>,
-    /// SHA-256 of what it is now
+    /// SHA-256 of the current definition
     pub digest: String,
-    /// What it was when it was first seen, or answered for
+    /// The definition that was first seen or trusted
     #[schema(value_type = Object)]
     pub was: Value,
-    /// What it is now, if that is something else
+    /// The current definition, if it differs
     #[schema(value_type = Option<Object>)]
     pub is: Option<Value>,
 }
@@ -47,9 +47,9 @@ pub struct PinView {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrustBody {
-    /// Its name there
+    /// The server's name for the tool
     pub tool: String,
-    /// What it is, as it was read
+    /// The digest of the reviewed definition
     pub digest: String,
 }
 
@@ -71,13 +71,13 @@ fn view(admin: &Admin, pin: Pin) -> PinView {
     }
 }
 
-/// All that were ever seen, by server and name.
+/// Lists all tools that were ever seen, by server and name.
 pub async fn all(admin: &Admin) -> Result<Vec<PinView>> {
     let pins = admin.gateway.store.read(|tx| Box::pin(mcp_tools::all(tx))).await?;
     Ok(pins.into_iter().map(|pin| view(admin, pin)).collect())
 }
 
-/// Answers for a tool of a server as it was read.
+/// Trusts a tool as reviewed.
 pub async fn trust(
     admin: &Admin,
     caller: &Caller,
@@ -100,12 +100,14 @@ pub async fn trust(
     });
     match trusted.await? {
         Some(Ok(pin)) => Ok(view(admin, pin)),
-        Some(Err(())) => Err(Problem::conflict("It is not what was read: look at it again.")),
+        Some(Err(())) => {
+            Err(Problem::conflict("The tool has changed since it was reviewed. Review it again."))
+        }
         None => Err(none("tool of that server")),
     }
 }
 
-/// List what an MCP server has said of its tools, and who has answered for them
+/// List the tools of an MCP server, and who trusts them
 #[utoipa::path(get, path = "/mcp-servers/{id}/tools", tag = "tools",
     params(("id" = String, Path)), responses((status = 200, body = Page<PinView>)),
     extensions(("x-role" = json!("operator"))))]
@@ -118,7 +120,7 @@ async fn index(
     Ok(Json(Page { items, next: None }))
 }
 
-/// Answer for a tool as it is: it is not withheld any more, and its word counts where it says that it changes nothing
+/// Trust a tool as it is: it is no longer withheld, and its own claim to be read-only is believed
 #[utoipa::path(put, path = "/mcp-servers/{id}/trust", tag = "tools",
     params(("id" = String, Path)), request_body = TrustBody,
     responses((status = 200, body = PinView)), extensions(("x-role" = json!("operator"))))]

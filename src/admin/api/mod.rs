@@ -1,19 +1,19 @@
-//! The API under `/api/v1`, one file a resource.
+//! The API under `/api/v1`, one file per resource.
 //!
-//! The document at `/openapi.json` is made from the same declarations as the routes, and it is the
-//! lock: [`caller::admit`] looks up there which role an operation takes (`x-role`), and serves
-//! nothing that is not in it.
+//! The document at `/openapi.json` is made from the same declarations as the routes, and
+//! authorisation depends on it: [`caller::admit`] looks up the required role of an operation
+//! (`x-role`) there, and serves nothing that is not in it.
 //!
-//! - [`caller`]: who calls, and what they may do
-//! - [`idempotency`]: a request is done once
-//! - [`document`]: the document, and a page for people
-//! - [`parts`]: what requests and answers are made of
-//! - [`approvals`], [`grants`], [`mod@panic`], [`rules`], [`audit`]: countersigning
-//! - [`people`], [`conversations`], [`export`], [`schedules`], [`artifacts`]: who talks, and about what
-//! - [`dead_letters`], [`webhooks`]: what could not be shown; what other programs were told
-//! - [`channels`]: connected anew, asked whether their platform knows them
-//! - [`tools`], [`mcp`], [`inventory`], [`tokens`], [`sessions`]: what there is, who may change it, who answers for
-//!   it
+//! - [`caller`]: authentication and roles
+//! - [`idempotency`]: idempotency keys
+//! - [`document`]: the OpenAPI document, and an HTML page
+//! - [`parts`]: bodies, parameters and pages
+//! - [`approvals`], [`grants`], [`mod@panic`], [`rules`], [`audit`]: approvals and the guard
+//! - [`people`], [`conversations`], [`export`], [`schedules`], [`artifacts`]: people and
+//!   conversations
+//! - [`dead_letters`], [`webhooks`]: failed messages; webhook deliveries
+//! - [`channels`]: reconnecting and checking channels
+//! - [`tools`], [`mcp`], [`inventory`], [`tokens`], [`sessions`]: tools, settings and access
 
 pub mod approvals;
 pub mod artifacts;
@@ -52,25 +52,25 @@ use utoipa_axum::router::OpenApiRouter;
 use super::Admin;
 use crate::journal::role::Role;
 
-/// Where the API begins.
+/// The root of the API.
 const ROOT: &str = "/api/v1";
 
-/// The API as it is served.
+/// The API as served.
 pub struct Api {
     pub admin: Arc<Admin>,
     pub document: Value,
-    /// By path and method, as in the document: the least role.
+    /// The required role by path and method, as in the document.
     locks: BTreeMap<String, BTreeMap<String, Role>>,
 }
 
 impl Api {
-    /// The least role for an operation; `None`: there is none.
+    /// The required role for an operation; `None` if there is no such operation.
     pub fn least(&self, method: &Method, path: &str) -> Option<Role> {
         let method = if *method == Method::HEAD { Method::GET } else { method.clone() };
         self.locks.get(path)?.get(&method.as_str().to_lowercase()).copied()
     }
 
-    /// What that path takes.
+    /// The methods that a path supports.
     fn methods(&self, path: &str) -> HeaderValue {
         let methods = self.locks.get(path).into_iter().flat_map(BTreeMap::keys);
         let methods: Vec<_> = methods.map(|method| method.to_uppercase()).collect();

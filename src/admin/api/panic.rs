@@ -1,4 +1,4 @@
-//! The halt: no tool runs any more.
+//! The halt: stops all tools.
 
 use anyhow::Result;
 use axum::{Json, extract::State};
@@ -37,7 +37,7 @@ pub async fn state(admin: &Admin) -> Result<PanicView> {
     Ok(PanicView { halted: by.is_some(), by: by.map(Into::into), since })
 }
 
-/// Denies what is open and lets no tool begin, on all nodes.
+/// Stops all tools and denies all open approvals, on all nodes.
 pub async fn halt_all(admin: &Admin, caller: &Caller) -> Result<()> {
     let (by, now) = (caller.speaker(), admin.gateway.clock.now());
     let halt = admin
@@ -56,14 +56,14 @@ pub async fn lift(admin: &Admin, caller: &Caller) -> Result<bool> {
     lift.await
 }
 
-/// Say whether tools may run
+/// Show whether tools may run
 #[utoipa::path(get, path = "/panic", tag = "panic",
     responses((status = 200, body = PanicView)), extensions(("x-role" = json!("viewer"))))]
 async fn show(State(admin): State<Arc<Admin>>) -> Result<Json<PanicView>, Problem> {
     Ok(Json(state(&admin).await?))
 }
 
-/// Halt all tools and deny every open question
+/// Halt all tools and deny all open approvals
 #[utoipa::path(put, path = "/panic", tag = "panic",
     responses((status = 200, body = PanicView)), extensions(("x-role" = json!("owner"))))]
 async fn on(State(admin): State<Arc<Admin>>, caller: Caller) -> Result<Json<PanicView>, Problem> {
@@ -71,7 +71,7 @@ async fn on(State(admin): State<Arc<Admin>>, caller: Caller) -> Result<Json<Pani
     Ok(Json(state(&admin).await?))
 }
 
-/// Let tools run again
+/// Lift the halt
 #[utoipa::path(delete, path = "/panic", tag = "panic",
     responses((status = 200, body = PanicView)), extensions(("x-role" = json!("owner"))))]
 async fn off(State(admin): State<Arc<Admin>>, caller: Caller) -> Result<Json<PanicView>, Problem> {

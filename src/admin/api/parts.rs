@@ -1,4 +1,4 @@
-//! What requests and answers are made of: bodies, parameters, pages of a list.
+//! Parts of requests and responses: bodies, parameters, pages.
 
 use axum::{
     Json,
@@ -26,21 +26,21 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         let (parts, body) = request.into_parts();
         let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), state).await;
         let bytes = bytes.map_err(|problem| Problem::new(problem.status(), problem.body_text()))?;
-        // PostgreSQL has no such character in a text.
+        // PostgreSQL does not support NUL characters in text.
         if bytes.windows(6).any(|six| six == br"\u0000") {
-            return Err(Problem::unfit("The body has a NUL character in a text."));
+            return Err(Problem::unfit("A text in the body contains a NUL character."));
         }
         let request = Request::from_parts(parts, axum::body::Body::from(bytes));
         Ok(Self(Json::from_request(request, state).await?.0))
     }
 }
 
-/// Parameters in the query.
+/// Query parameters.
 #[derive(FromRequestParts)]
 #[from_request(via(axum::extract::Query), rejection(Problem))]
 pub struct Params<T>(pub T);
 
-/// Parameters in the path.
+/// Path parameters.
 #[derive(FromRequestParts)]
 #[from_request(via(axum::extract::Path), rejection(Problem))]
 pub struct Named<T>(pub T);
@@ -48,25 +48,25 @@ pub struct Named<T>(pub T);
 const USUAL: usize = 50;
 const MOST: usize = 200;
 
-/// Which part of a list.
+/// The page of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Slice {
-    /// How many items at most
+    /// The maximum number of items
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: Option<usize>,
-    /// `next` of the page before
+    /// `next` of the previous page
     #[param(min_length = 1)]
     cursor: Option<String>,
 }
 
 impl Slice {
-    /// One more is read than is shown: whether there is a next page.
+    /// Reads one more item than requested, to determine whether there is a next page.
     pub fn stretch(&self) -> Result<Stretch, Problem> {
         let bad = |text: &str| Problem::new(StatusCode::BAD_REQUEST, text);
         let limit = self.limit.unwrap_or(USUAL);
         if !(1..=MOST).contains(&limit) {
-            return Err(bad("limit is a number from 1 to 200."));
+            return Err(bad("limit must be a number from 1 to 200."));
         }
         let after = match self.cursor.as_deref() {
             None => String::new(),
@@ -75,13 +75,13 @@ impl Slice {
                 .ok()
                 .and_then(|bytes| String::from_utf8(bytes).ok())
                 .filter(|after| !after.is_empty() && !after.contains('\0'))
-                .ok_or_else(|| bad("This cursor is not one of ours: take `next` of a page."))?,
+                .ok_or_else(|| bad("The cursor is not valid: use `next` of a page."))?,
         };
         Ok(Stretch { after, most: limit + 1 })
     }
 }
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Page<T> {
     pub items: Vec<T>,
@@ -91,7 +91,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Of rows that were read by that stretch; `key` is what the list is ordered by.
+    /// Builds a page from the rows that were read; `key` is the sort key of the list.
     pub fn of<R>(
         mut rows: Vec<R>,
         stretch: &Stretch,
@@ -105,7 +105,7 @@ impl<T> Page<T> {
     }
 }
 
-/// Somebody.
+/// A person.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PersonView {
     /// The platform's id
@@ -119,7 +119,7 @@ impl From<Speaker> for PersonView {
     }
 }
 
-/// What somebody may do, from least to most.
+/// The role of a person, from lowest to highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoleName {
@@ -140,7 +140,7 @@ impl From<RoleName> for Role {
     }
 }
 
-/// Nothing of the kind.
+/// The response if something does not exist.
 pub fn none(what: &str) -> Problem {
     Problem::new(StatusCode::NOT_FOUND, format!("There is no such {what}."))
 }

@@ -1,4 +1,4 @@
-//! People, what the bot has made of them, and codes that let others in.
+//! People, their roles, and pairing codes.
 
 use anyhow::Result;
 use axum::{Extension, Json, extract::State, http::StatusCode};
@@ -38,7 +38,7 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
         .routes(routes!(link, unlink))
 }
 
-/// Somebody who was let in, or was given a role. Whom the configuration names is not here.
+/// A person with a stored role. Those named in the configuration are not listed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MemberView {
     pub channel: String,
@@ -65,7 +65,7 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<MemberView>> {
     Ok(Page::of(rows, &stretch, key, Into::into))
 }
 
-/// List the people that were let in
+/// List people with access
 #[utoipa::path(get, path = "/people", tag = "people", params(Slice),
     responses((status = 200, body = Page<MemberView>)), extensions(("x-role" = json!("operator"))))]
 async fn index(
@@ -81,7 +81,7 @@ pub struct RoleBody {
     pub role: Role,
 }
 
-/// Makes somebody something, from their next word on.
+/// Gives a person a role, which applies from their next message on.
 async fn make(
     admin: &Admin,
     caller: &Caller,
@@ -107,7 +107,7 @@ async fn make(
         .await
 }
 
-/// Give somebody a role; who is not known is let in with it
+/// Give a person a role, and access if they had none
 #[utoipa::path(put, path = "/people/{channel}/{person}", tag = "people",
     params(("channel" = String, Path), ("person" = String, Path)), request_body = RoleBody,
     responses((status = 204)), extensions(("x-role" = json!("owner"))))]
@@ -121,7 +121,7 @@ async fn set(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Makes somebody of a channel that there is something.
+/// Gives a person on a configured channel a role.
 pub async fn appoint(
     admin: &Admin,
     caller: &Caller,
@@ -132,12 +132,12 @@ pub async fn appoint(
         return Err(none("channel"));
     }
     if people::at_most(person, role) < role {
-        return Err(Problem::unfit("A visitor of a widget cannot be more than a member."));
+        return Err(Problem::unfit("A visitor of a widget can only be a member."));
     }
     Ok(make(admin, caller, (channel, person), role).await?)
 }
 
-/// Shows somebody out. Whether they were there.
+/// Removes a person. Returns whether they existed.
 pub async fn dismiss(
     admin: &Admin,
     caller: &Caller,
@@ -162,7 +162,7 @@ pub async fn dismiss(
         .await
 }
 
-/// Show somebody out; whom the configuration lets in stays
+/// Remove a person; access from the configuration remains
 #[utoipa::path(delete, path = "/people/{channel}/{person}", tag = "people",
     params(("channel" = String, Path), ("person" = String, Path)), responses((status = 204)),
     extensions(("x-role" = json!("owner"))))]
@@ -181,35 +181,35 @@ async fn show_out(
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OfferBody {
-    /// Only on this channel; else on any
+    /// Only valid on this channel; otherwise on any
     #[schema(value_type = Option<String>)]
     pub channel: Option<String>,
-    /// How many hours the code works
+    /// For how many hours the code is valid
     #[schema(minimum = 1, maximum = 8760, default = 24)]
     pub hours: Option<i64>,
-    /// What it makes of who redeems it; else a member, or the owner as long as nobody is
+    /// The role it gives; by default member, or owner as long as there is none
     #[schema(value_type = Option<Role>)]
     pub role: Option<Role>,
 }
 
-/// A code that lets in one person who sends it to the bot. It is shown only here.
+/// A pairing code, which gives access to one person who sends it to the bot. It is shown only here.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OfferView {
     pub code: String,
-    /// What it makes of who redeems it: a visitor of a widget is never more than a member
+    /// The role it gives; a visitor of a widget is at most a member
     pub role: Role,
     pub expires_at: DateTime<Utc>,
 }
 
-/// What is wanted of a code.
+/// The parameters of a new code.
 struct Wish {
-    /// Empty: any.
+    /// Empty for any channel.
     channel: String,
     lasts: TimeDelta,
     role: Option<Role>,
 }
 
-/// Makes a code that works once.
+/// Creates a code that works once.
 async fn offer_code(admin: &Admin, caller: &Caller, wish: Wish) -> Result<OfferView> {
     let (now, owned) = (admin.gateway.clock.now(), admin.gateway.owned());
     let Wish { channel, lasts, role } = wish;
@@ -237,7 +237,7 @@ async fn offer_code(admin: &Admin, caller: &Caller, wish: Wish) -> Result<OfferV
         .await
 }
 
-/// Make a pairing code, and say what it makes of who redeems it
+/// Create a pairing code, and show the role it gives
 #[utoipa::path(post, path = "/pairing-codes", tag = "people", request_body = OfferBody,
     responses((status = 201, body = OfferView)), extensions(("x-role" = json!("owner"))))]
 async fn offer(
@@ -249,7 +249,7 @@ async fn offer(
     Ok((StatusCode::CREATED, Extension(Secret), Json(offer)))
 }
 
-/// A code on these terms, if they can be met.
+/// Creates a code, after validating the parameters.
 pub async fn offered(
     admin: &Admin,
     caller: &Caller,
@@ -257,7 +257,7 @@ pub async fn offered(
 ) -> Result<OfferView, Problem> {
     let hours = body.hours.unwrap_or(24);
     if !(1..=8760).contains(&hours) {
-        return Err(Problem::unfit("`hours` is a number from 1 to 8760."));
+        return Err(Problem::unfit("`hours` must be a number from 1 to 8760."));
     }
     let channel = body.channel.unwrap_or_default();
     if !channel.is_empty() && !admin.gateway.channels.contains_key(&channel) {
@@ -271,12 +271,12 @@ pub async fn offered(
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkBody {
-    /// A channel's id; `api` for a token, whose account is `token:<name>`
+    /// The id of a channel, or `api` for a token, whose account is `token:<name>`
     pub channel: String,
     pub person: String,
 }
 
-/// Link two accounts: they are one person, who counts once where several have to agree
+/// Link two accounts, so that they count as one person where several have to agree
 #[utoipa::path(put, path = "/people/{channel}/{person}/link", tag = "people",
     params(("channel" = String, Path), ("person" = String, Path)), request_body = LinkBody,
     responses((status = 204)), extensions(("x-role" = json!("owner"))))]
@@ -308,7 +308,7 @@ async fn link(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Make an account a person of its own again
+/// Unlink an account
 #[utoipa::path(delete, path = "/people/{channel}/{person}/link", tag = "people",
     params(("channel" = String, Path), ("person" = String, Path)), responses((status = 204)),
     extensions(("x-role" = json!("owner"))))]

@@ -1,4 +1,4 @@
-//! Guard rules of the database: in force at once, on all nodes.
+//! Guard rules of the database, which take effect immediately on all nodes.
 
 use anyhow::Result;
 use axum::{
@@ -35,7 +35,7 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
         .routes(routes!(test))
 }
 
-/// List the rules of the database, in their order
+/// List the rules of the database, in order
 #[utoipa::path(get, path = "/guard/rules", tag = "guard",
     responses((status = 200, body = Page<RuleEntry>)), extensions(("x-role" = json!("operator"))))]
 async fn index(State(admin): State<Arc<Admin>>) -> Result<Json<Page<RuleEntry>>, Problem> {
@@ -43,7 +43,7 @@ async fn index(State(admin): State<Arc<Admin>>) -> Result<Json<Page<RuleEntry>>,
     Ok(Json(Page { items: document.rules, next: None }))
 }
 
-/// Add a rule behind the others
+/// Add a rule after the others
 #[utoipa::path(post, path = "/guard/rules", tag = "guard", request_body = RuleEntry,
     responses((status = 201, body = Placed)), extensions(("x-role" = json!("owner"))))]
 async fn create(
@@ -55,13 +55,13 @@ async fn create(
     Ok((StatusCode::CREATED, Json(placed(&admin, rule).await?)))
 }
 
-/// A rule, and what its place among the others means.
+/// A rule, and how others affect it.
 #[derive(Debug, Serialize, ToSchema)]
 struct Placed {
     #[serde(flatten)]
     rule: RuleEntry,
-    /// Rules of the same severity that come first and decide otherwise, where both match a call. A
-    /// higher `priority` or `severity` puts the rule before them
+    /// Rules of the same severity that come first and decide differently when both match a call. A
+    /// higher `priority` or `severity` gives this rule precedence
     #[serde(skip_serializing_if = "Vec::is_empty")]
     shadowed_by: Vec<String>,
 }
@@ -72,16 +72,16 @@ async fn placed(admin: &Admin, rule: RuleEntry) -> Result<Placed, Problem> {
     Ok(Placed { rule, shadowed_by })
 }
 
-/// Adds a rule of a new name.
+/// Adds a rule with a new name.
 pub async fn add(admin: &Admin, caller: &Caller, rule: &RuleEntry) -> Result<(), Problem> {
     if put(admin, caller, rule, Put::New).await? {
         Ok(())
     } else {
-        Err(Problem::conflict("There is a rule of this name. Change it where it stands."))
+        Err(Problem::conflict("A rule with this name exists. Update it instead."))
     }
 }
 
-/// Change the rule of that name where it stands, or add it
+/// Change the rule with this name in place, or add it
 #[utoipa::path(put, path = "/guard/rules/{name}", tag = "guard", params(("name" = String, Path)),
     request_body = RuleEntry, responses((status = 200, body = Placed)),
     extensions(("x-role" = json!("owner"))))]
@@ -92,13 +92,13 @@ async fn replace(
     Body(mut rule): Body<RuleEntry>,
 ) -> Result<Json<Placed>, Problem> {
     if rule.name.get_or_insert_with(|| name.clone()) != &name {
-        return Err(Problem::unfit("The rule has another name than its address."));
+        return Err(Problem::unfit("The name of the rule differs from the name in the URL."));
     }
     put(&admin, &caller, &rule, Put::Any).await?;
     Ok(Json(placed(&admin, rule).await?))
 }
 
-/// Whether it was put there: its name may be taken.
+/// Returns whether the rule was stored; it is not if its name is taken.
 pub async fn put(
     admin: &Admin,
     caller: &Caller,
@@ -110,7 +110,7 @@ pub async fn put(
     Ok(rules::put(&admin.gateway.store, rule.clone(), how, (&caller.id, now)).await?)
 }
 
-/// Take a rule out
+/// Delete a rule
 #[utoipa::path(delete, path = "/guard/rules/{name}", tag = "guard",
     params(("name" = String, Path)), responses((status = 204)),
     extensions(("x-role" = json!("owner"))))]
@@ -145,7 +145,7 @@ struct Wished {
     format: Form,
 }
 
-/// All rules of the database as one document
+/// Export all rules of the database as one document
 #[utoipa::path(get, path = "/guard/export", tag = "guard", params(Wished),
     responses((status = 200, content((RuleDocument = "application/json"), (String = "application/toml")))),
     extensions(("x-role" = json!("operator"))))]
@@ -164,24 +164,24 @@ async fn export(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ImportBody {
-    /// toml, json, or yaml as MateClaw writes it
+    /// toml, json, or yaml in MateClaw's format
     #[schema(pattern = "^(toml|json|yaml)$")]
     format: String,
     text: String,
-    /// Instead of those that are there, rather than besides them
+    /// Replace all existing rules instead of adding to them
     #[serde(default)]
     replace: bool,
 }
 
-/// What was taken in.
+/// The result of an import.
 #[derive(Debug, Serialize, ToSchema)]
 struct Imported {
     rules: usize,
-    /// Settings that were not taken over, and rules that match no tool now
+    /// Settings that were not imported, and rules that match no current tool
     notes: Vec<String>,
 }
 
-/// Take in a document of rules, all of it or nothing
+/// Import a document of rules, completely or not at all
 #[utoipa::path(post, path = "/guard/import", tag = "guard", request_body = ImportBody,
     responses((status = 200, body = Imported)), extensions(("x-role" = json!("owner"))))]
 async fn import(
@@ -215,7 +215,7 @@ pub struct TestBody {
     pub person: String,
     /// The requester's role
     pub role: Option<String>,
-    /// Suppose that the conversation has read other people's words
+    /// Whether to assume that the conversation contains untrusted content
     #[serde(default)]
     pub tainted: bool,
 }
@@ -224,7 +224,7 @@ fn default_agent() -> String {
     "default".to_owned()
 }
 
-/// Say what the guard would do with a call, and why; nothing runs
+/// Show what the guard would do with a call, and why; nothing runs
 #[utoipa::path(post, path = "/guard/test", tag = "guard", request_body = TestBody,
     responses((status = 200, body = Explained)), extensions(("x-role" = json!("operator"))))]
 async fn test(

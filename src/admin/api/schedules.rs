@@ -1,4 +1,4 @@
-//! Reminders and tasks that are to come, in all conversations.
+//! Reminders and scheduled tasks of all conversations.
 
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
@@ -25,22 +25,22 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(index)).routes(routes!(set, delete))
 }
 
-/// Something that is to happen later.
+/// A reminder or scheduled task.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ScheduleView {
     pub id: String,
     pub conversation: String,
-    /// remind: the text is shown as it is; run: it is a task for the agent
+    /// remind: shows the text; run: gives it to the agent as a task
     pub does: String,
     /// Without secrets
     pub text: String,
-    /// once, or how it comes again
+    /// once, or how it recurs
     pub rule: String,
-    /// In which its times are told
+    /// The time zone in which its times are displayed
     pub zone: String,
-    /// On whose behalf
+    /// The person on whose behalf it runs
     pub by: PersonView,
-    /// Where other people's words came from that had been read when it was made
+    /// The sources of untrusted content that had been read when it was created
     pub taint: Vec<String>,
     pub paused: bool,
     pub due_at: DateTime<Utc>,
@@ -49,7 +49,7 @@ pub struct ScheduleView {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Filter {
-    /// Only those of a conversation
+    /// Only those of one conversation
     #[serde(default)]
     pub conversation: String,
 }
@@ -75,7 +75,7 @@ fn view(admin: &Admin, schedule: Schedule) -> ScheduleView {
     }
 }
 
-/// What is to come, the newest first.
+/// Lists active schedules, newest first.
 pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<ScheduleView>> {
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
@@ -86,7 +86,7 @@ pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Pag
     Ok(Page::of(rows, &stretch, |row| row.id.to_string(), |row| view(admin, row)))
 }
 
-/// Pauses, resumes or deletes one; `None`: there is none, or it is over.
+/// Pauses, resumes or deletes a schedule; `None` if there is none or it has ended.
 pub async fn change(
     admin: &Admin,
     caller: &Caller,
@@ -115,7 +115,7 @@ pub async fn change(
     Ok(write.await?.map(|schedule| view(admin, schedule)))
 }
 
-/// List reminders and tasks that are to come
+/// List reminders and scheduled tasks
 #[utoipa::path(get, path = "/schedules", tag = "schedules", params(Slice, Filter),
     responses((status = 200, body = Page<ScheduleView>)),
     extensions(("x-role" = json!("operator"))))]
@@ -127,7 +127,7 @@ async fn index(
     Ok(Json(page(&admin, filter, slice.stretch()?).await?))
 }
 
-/// Pause one, or let it go on: what it missed meanwhile and would do again is not made up for
+/// Pause or resume a schedule; occurrences that were missed in the meantime are skipped
 #[utoipa::path(put, path = "/schedules/{id}", tag = "schedules", params(("id" = String, Path)),
     request_body = PausedBody, responses((status = 200, body = ScheduleView)),
     extensions(("x-role" = json!("operator"))))]
@@ -141,7 +141,7 @@ async fn set(
     change(&admin, &caller, &id, to).await?.map(Json).ok_or_else(|| none("schedule"))
 }
 
-/// Delete one
+/// Delete a schedule
 #[utoipa::path(delete, path = "/schedules/{id}", tag = "schedules",
     params(("id" = String, Path)), responses((status = 204)),
     extensions(("x-role" = json!("operator"))))]

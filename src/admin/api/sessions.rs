@@ -1,4 +1,4 @@
-//! Web sessions: who is signed in, and an end to it.
+//! Browser sessions: listing and ending them.
 
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
@@ -25,7 +25,7 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(index)).routes(routes!(end_one))
 }
 
-/// A web session, or a sign-in link that has not been used.
+/// A browser session, or an unused sign-in link.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionView {
     pub id: String,
@@ -33,7 +33,7 @@ pub struct SessionView {
     pub kind: &'static str,
     pub person: String,
     pub name: String,
-    /// Signed in through the issuer, not by a link
+    /// Signed in with the OpenID provider, not with a link
     pub by_issuer: bool,
     pub created_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
@@ -65,7 +65,7 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<SessionView>> 
     Ok(Page::of(rows, &stretch, |row| row.id.to_string(), Into::into))
 }
 
-/// Ends a session at once, in the pages that are open too. Whether there was one.
+/// Ends a session immediately, including its open pages. Returns whether it existed.
 pub async fn end(admin: &Admin, caller: &Caller, id: &str) -> Result<bool> {
     let Some(id) = AccessId::parse(id) else { return Ok(false) };
     let (fact, now) = (caller.did("session_ended"), admin.gateway.clock.now());
@@ -84,14 +84,14 @@ pub async fn end(admin: &Admin, caller: &Caller, id: &str) -> Result<bool> {
         })
         .await?;
     let there = ended.is_some();
-    // Open pages look whether their session is still valid.
+    // Open pages check whether their session is still valid.
     if let Some(person) = ended {
         admin.changed.send(person).ok();
     }
     Ok(there)
 }
 
-/// List web sessions and unused sign-in links
+/// List browser sessions and unused sign-in links
 #[utoipa::path(get, path = "/sessions", tag = "sessions", params(Slice),
     responses((status = 200, body = Page<SessionView>)), extensions(("x-role" = json!("owner"))))]
 async fn index(
@@ -101,7 +101,7 @@ async fn index(
     Ok(Json(page(&admin, slice.stretch()?).await?))
 }
 
-/// End a session or a sign-in link, at once
+/// End a session or a sign-in link immediately
 #[utoipa::path(delete, path = "/sessions/{id}", tag = "sessions", params(("id" = String, Path)),
     responses((status = 204)), extensions(("x-role" = json!("owner"))))]
 async fn end_one(

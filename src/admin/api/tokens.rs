@@ -1,4 +1,4 @@
-//! Tokens of the API.
+//! API tokens.
 
 use anyhow::Result;
 use axum::{Extension, Json, extract::State, http::StatusCode};
@@ -28,17 +28,17 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(index, create)).routes(routes!(revoke))
 }
 
-/// So that a secret in a log or a repository is known for what it is.
+/// Makes the secret recognisable in logs and repositories.
 const PREFIX: &str = "cs_";
 const NAME_CHARS: usize = 64;
 
-/// Whether that is a name for a token.
+/// Whether this is a valid name for a token.
 pub fn is_name(name: &str) -> bool {
     let fits = (1..=NAME_CHARS).contains(&name.chars().count());
     fits && name.trim() == name && !name.chars().any(char::is_control)
 }
 
-/// Makes a token, and tells the audit; its secret. `None`: another has that name.
+/// Creates a token and records it in the audit; returns its secret. `None` if the name is taken.
 pub async fn make(
     store: &Store,
     token: ApiToken,
@@ -65,7 +65,7 @@ pub async fn make(
     Ok(made.then_some(secret))
 }
 
-/// A token that works from now on.
+/// Builds a token that is valid from now on.
 pub fn new(
     name: &str,
     role: Role,
@@ -94,7 +94,7 @@ pub struct TokenView {
     pub created_by: String,
     pub created_at: DateTime<Utc>,
     pub expires_at: Option<DateTime<Utc>>,
-    /// To the minute
+    /// With a precision of one minute
     pub used_at: Option<DateTime<Utc>>,
     pub revoked_at: Option<DateTime<Utc>>,
 }
@@ -108,7 +108,7 @@ impl From<ApiToken> for TokenView {
     }
 }
 
-/// A new token, with its secret: it is shown only here.
+/// A new token with its secret, which is shown only here.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NewToken {
     #[serde(flatten)]
@@ -119,16 +119,16 @@ pub struct NewToken {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenBody {
-    /// How the audit names it
+    /// The name, as used in the audit
     #[schema(min_length = 1, max_length = 64, pattern = r"^\S+( \S+)*$")]
     pub name: String,
     pub role: RoleName,
-    /// After so many days it ends
+    /// The number of days until it expires
     #[schema(minimum = 1, maximum = 3650)]
     pub days: Option<i64>,
 }
 
-/// All there ever were, the newest first.
+/// Lists all tokens, newest first.
 pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<TokenView>> {
     let (rows, stretch) = admin
         .gateway
@@ -138,7 +138,7 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<TokenView>> {
     Ok(Page::of(rows, &stretch, |row| row.id.clone(), Into::into))
 }
 
-/// Ends a token, at once. Whether it had not ended before.
+/// Revokes a token immediately. Returns whether it was active.
 pub async fn end(admin: &Admin, caller: &Caller, id: &str) -> Result<bool> {
     let (fact, by) = (caller.did("token_revoked"), caller.name.clone());
     let (id, now) = (id.to_owned(), admin.gateway.clock.now());
@@ -168,7 +168,7 @@ async fn index(
     Ok(Json(page(&admin, slice.stretch()?).await?))
 }
 
-/// Make a token; the answer alone shows its secret
+/// Create a token; only this response shows its secret
 #[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = TokenBody,
     responses((status = 201, body = NewToken)), extensions(("x-role" = json!("owner"))))]
 async fn create(
@@ -178,24 +178,25 @@ async fn create(
 ) -> Result<(StatusCode, Extension<Secret>, Json<NewToken>), Problem> {
     if !is_name(&body.name) {
         return Err(Problem::unfit(
-            "`name` has 1 to 64 characters, no control characters, and no space at its ends.",
+            "`name` must have 1 to 64 characters, without control characters or leading or \
+                trailing spaces.",
         ));
     }
     if body.days.is_some_and(|days| !(1..=3650).contains(&days)) {
-        return Err(Problem::unfit("`days` is a number from 1 to 3650."));
+        return Err(Problem::unfit("`days` must be a number from 1 to 3650."));
     }
     let now = admin.gateway.clock.now();
     let token = new(&body.name, body.role.into(), body.days, (&caller.name, now));
     let fact = caller.did("token_created");
     let secret = make(&admin.gateway.store, token.clone(), fact, now).await?;
     let secret = secret.ok_or_else(|| {
-        Problem::conflict("A token of this name is there. Revoke it first, or take another name.")
+        Problem::conflict("An active token has this name. Revoke it first, or choose another name.")
     })?;
     let made = NewToken { token: token.into(), secret };
     Ok((StatusCode::CREATED, Extension(Secret), Json(made)))
 }
 
-/// Revoke a token, at once
+/// Revoke a token immediately
 #[utoipa::path(delete, path = "/tokens/{id}", tag = "tokens", params(("id" = String, Path)),
     responses((status = 204)), extensions(("x-role" = json!("owner"))))]
 async fn revoke(

@@ -1,6 +1,7 @@
-//! Tools and the servers that they come from: what there is, what is on, in which tier.
+//! Tools and MCP servers: their state and tier.
 //!
-//! What is set holds at the next turn, on all nodes. The tools of an MCP server go by their server.
+//! Settings take effect with the next turn, on all nodes. Tools of an MCP server are set with their
+//! server.
 
 use anyhow::Result;
 use axum::{Json, extract::State};
@@ -34,40 +35,41 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
         .routes(routes!(set_tier_of_server))
 }
 
-/// A tool as agents have it now.
+/// A tool with its current settings.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ToolView {
-    /// Its name
+    /// The name
     pub id: String,
     pub description: String,
     pub enabled: bool,
     /// Where its schema is: in every prompt, or one line until it is enabled
     pub tier: Tier,
     pub effect: EffectClass,
-    /// The MCP server that it comes from
+    /// The MCP server that provides it
     pub server: Option<String>,
-    /// It is set by its server, not by itself
+    /// Whether it is set with its server, not by itself
     pub locked: bool,
-    /// Why no agent is offered it, though it is on
+    /// Why no agent has it although it is enabled
     pub unavailable: Option<String>,
 }
 
 /// An MCP server.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ServerView {
-    /// Its name
+    /// The name
     pub id: String,
     pub enabled: bool,
     pub tier: Tier,
     /// Whether this node is connected to it
     pub connected: bool,
-    /// What is wrong with it
+    /// The current problem
     pub problem: Option<String>,
-    /// The version of the protocol that it speaks
+    /// The protocol version
     pub protocol: Option<String>,
-    /// Tools that have changed since they were first seen: withheld until somebody answers for them
+    /// Tools that have changed since they were first seen, and are withheld until somebody trusts
+    /// them
     pub withheld: Vec<String>,
-    /// Its program or its address
+    /// The program or URL
     pub at: String,
     pub tools: Vec<String>,
 }
@@ -109,7 +111,7 @@ fn view(settings: &Settings, spec: ToolSpec) -> ToolView {
     }
 }
 
-/// All tools, by name.
+/// Lists all tools by name.
 pub async fn all(admin: &Admin) -> Result<Vec<ToolView>> {
     let settings = settings(admin).await?;
     let specs = admin.worker.toolbox.specs().into_iter();
@@ -120,7 +122,7 @@ pub async fn one(admin: &Admin, id: &str) -> Result<Option<ToolView>> {
     Ok(all(admin).await?.into_iter().find(|tool| tool.id == id))
 }
 
-/// What the configuration says of a server.
+/// A server as configured.
 #[derive(Debug, Deserialize)]
 struct Configured {
     name: String,
@@ -151,7 +153,7 @@ pub async fn all_servers(admin: &Admin) -> Result<Vec<ServerView>> {
             problem: health.problem,
             protocol: health.protocol,
             withheld: health.withheld,
-            // Arguments of the program may tell more than is to be shown.
+            // The arguments of the program may contain secrets.
             at: server
                 .url
                 .or(server.command.and_then(|c| c.into_iter().next()))
@@ -161,7 +163,7 @@ pub async fn all_servers(admin: &Admin) -> Result<Vec<ServerView>> {
     Ok(configured.into_iter().map(view).collect())
 }
 
-/// Sets something, and tells the audit.
+/// Changes a setting and records it in the audit.
 pub async fn set(
     admin: &Admin,
     caller: &Caller,
@@ -194,7 +196,7 @@ pub enum Change {
     Tier(Tier),
 }
 
-/// Sets a tool that is not set by its server.
+/// Changes a tool that is not set with its server.
 pub async fn set_tool(
     admin: &Admin,
     caller: &Caller,
@@ -203,8 +205,10 @@ pub async fn set_tool(
 ) -> Result<ToolView, Problem> {
     let tool = one(admin, id).await?.ok_or_else(|| none("tool"))?;
     if let Some(server) = tool.server {
-        let text =
-            format!("It comes from the MCP server `{server}`: set it there, for all its tools.");
+        let text = format!(
+            "This tool is provided by the MCP server `{server}`. Change the server, for \
+                all its tools."
+        );
         return Err(Problem::conflict(text));
     }
     set(admin, caller, (Kind::Tool, id), change).await?;
@@ -220,7 +224,7 @@ async fn server(admin: &Admin, id: &str) -> Result<ServerView, Problem> {
     found.ok_or_else(|| none("MCP server"))
 }
 
-/// Sets all tools of a server.
+/// Changes all tools of a server.
 pub async fn set_server(
     admin: &Admin,
     caller: &Caller,
@@ -232,7 +236,7 @@ pub async fn set_server(
     server(admin, id).await
 }
 
-/// Of a list that is known whole.
+/// Cuts one page out of a complete list.
 pub fn cut<T>(items: Vec<T>, stretch: &Stretch, key: impl Fn(&T) -> String) -> Page<T> {
     let behind = |item: &T| key(item) > stretch.after;
     let rows = items.into_iter().filter(behind).take(stretch.most).collect();
@@ -260,7 +264,7 @@ async fn show(
     show_tool(&admin, &id).await.map(Json)
 }
 
-/// Turn a tool on or off
+/// Enable or disable a tool
 #[utoipa::path(put, path = "/tools/{id}", tag = "tools", params(("id" = String, Path)),
     request_body = EnabledBody, responses((status = 200, body = ToolView)),
     extensions(("x-role" = json!("operator"))))]
@@ -273,7 +277,8 @@ async fn enable(
     set_tool(&admin, &caller, &id, Change::Enabled(body.enabled)).await.map(Json)
 }
 
-/// Set where a tool's schema is: `core` in every prompt, `extension` in the directory
+/// Set the tier of a tool: `core` (schema in every prompt) or `extension` (one line in the tool
+/// listing)
 #[utoipa::path(put, path = "/tools/{id}/disclosure-tier", tag = "tools",
     params(("id" = String, Path)), request_body = TierBody,
     responses((status = 200, body = ToolView)), extensions(("x-role" = json!("operator"))))]
@@ -293,7 +298,7 @@ async fn servers(State(admin): State<Arc<Admin>>) -> Result<Json<Page<ServerView
     Ok(Json(Page { items: all_servers(&admin).await?, next: None }))
 }
 
-/// Turn all tools of an MCP server on or off
+/// Enable or disable all tools of an MCP server
 #[utoipa::path(put, path = "/mcp-servers/{id}", tag = "tools", params(("id" = String, Path)),
     request_body = EnabledBody, responses((status = 200, body = ServerView)),
     extensions(("x-role" = json!("operator"))))]

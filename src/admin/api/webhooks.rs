@@ -1,4 +1,4 @@
-//! What other programs were told, and what none of them has taken.
+//! Webhook deliveries: listing, replaying and dropping them.
 
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
@@ -27,28 +27,28 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new().routes(routes!(index)).routes(routes!(show, drop)).routes(routes!(replay))
 }
 
-/// Something that another program is told.
+/// A webhook delivery.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeliveryView {
-    /// Its `webhook-id`
+    /// The `webhook-id`
     pub id: String,
     /// The name of the subscription
     pub subscription: String,
     pub topic: String,
-    /// What is told, without secrets
+    /// The body, without secrets
     #[schema(value_type = Value)]
     pub body: Value,
-    /// waiting, delivered, dead (nobody has taken it) or dropped
+    /// waiting, delivered, dead (all attempts failed) or dropped
     pub status: String,
     pub attempts: i64,
     pub created_at: DateTime<Utc>,
 }
 
-/// How a try came out.
+/// The result of an attempt.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TryView {
     pub at: DateTime<Utc>,
-    /// What the other side answered, if it did
+    /// The status of the response, if there was one
     pub status: Option<i64>,
     pub problem: String,
 }
@@ -59,7 +59,7 @@ impl From<Try> for TryView {
     }
 }
 
-/// A delivery, with its tries in order.
+/// A delivery with its attempts, in order.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WholeDelivery {
     #[serde(flatten)]
@@ -67,7 +67,7 @@ pub struct WholeDelivery {
     pub tries: Vec<TryView>,
 }
 
-/// How deliveries stand that are wanted.
+/// The state of the deliveries to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivered {
@@ -91,7 +91,7 @@ impl Delivered {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Filter {
-    /// Only those that stand so
+    /// Only those with this status
     #[param(inline)]
     pub status: Option<Delivered>,
 }
@@ -103,7 +103,7 @@ fn view(admin: &Admin, row: Delivery) -> DeliveryView {
     DeliveryView { id, subscription, topic, body, status, attempts, created_at }
 }
 
-/// The delivery log, the newest first.
+/// Lists deliveries, newest first.
 pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<DeliveryView>> {
     let status = filter.status.map_or("", Delivered::as_str);
     let read = admin.gateway.store.read(move |tx| {
@@ -115,7 +115,7 @@ pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Pag
     Ok(Page::of(rows, &stretch, |row| row.id.clone(), |row| view(admin, row)))
 }
 
-/// One of it, with its tries.
+/// Returns one delivery with its attempts.
 pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeDelivery>> {
     let id = id.to_owned();
     let read = admin.gateway.store.read(move |tx| {
@@ -130,7 +130,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeDelivery>> {
     Ok(found.map(|row| WholeDelivery { delivery: view(admin, row), tries }))
 }
 
-/// Whether it was dead.
+/// Replays or drops a dead delivery. Returns whether it was dead.
 pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Result<bool> {
     let anew = fate == Fate::Replay;
     let fact = caller.did(if anew { "webhook_replayed" } else { "webhook_dropped" });
@@ -147,7 +147,7 @@ pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Res
     write.await
 }
 
-/// List what other programs were told, and how that went
+/// List webhook deliveries
 #[utoipa::path(get, path = "/webhook-deliveries", tag = "webhooks", params(Slice, Filter),
     responses((status = 200, body = Page<DeliveryView>)),
     extensions(("x-role" = json!("operator"))))]
@@ -159,7 +159,7 @@ async fn index(
     Ok(Json(page(&admin, filter, slice.stretch()?).await?))
 }
 
-/// Show a delivery, with every try
+/// Show a delivery with all attempts
 #[utoipa::path(get, path = "/webhook-deliveries/{id}", tag = "webhooks",
     params(("id" = String, Path)), responses((status = 200, body = WholeDelivery)),
     extensions(("x-role" = json!("operator"))))]
@@ -170,7 +170,7 @@ async fn show(
     whole(&admin, &id).await?.map(Json).ok_or_else(|| none("delivery"))
 }
 
-/// Tell a dead one anew, from the first try on
+/// Send a dead delivery again, starting with the first attempt
 #[utoipa::path(post, path = "/webhook-deliveries/{id}/replay", tag = "webhooks",
     params(("id" = String, Path)), responses((status = 204)),
     extensions(("x-role" = json!("operator"))))]
@@ -182,7 +182,7 @@ async fn replay(
     told(settle(&admin, &caller, &id, Fate::Replay).await?, "dead delivery")
 }
 
-/// Let a dead one rest
+/// Drop a dead delivery
 #[utoipa::path(delete, path = "/webhook-deliveries/{id}", tag = "webhooks",
     params(("id" = String, Path)), responses((status = 204)),
     extensions(("x-role" = json!("operator"))))]

@@ -1,4 +1,4 @@
-//! Who is signed in and which programs have a token; both can be ended.
+//! Browser sessions and API tokens.
 
 use axum::{
     extract::Path,
@@ -18,7 +18,7 @@ use crate::admin::{
     problem::Problem,
 };
 
-/// Tokens that are shown; the newest come first.
+/// The maximum number of tokens shown, newest first.
 const TOKENS: usize = 100;
 
 pub async fn index(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {

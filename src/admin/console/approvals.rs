@@ -1,4 +1,4 @@
-//! Questions: those that are open, with all that there is to know before one decides; and the past.
+//! Approvals: open ones with all details, and the history.
 
 use axum::{
     extract::Path,
@@ -17,7 +17,7 @@ use crate::admin::{
     problem::Problem,
 };
 
-/// So many are shown; the newest come first.
+/// The maximum number shown, newest first.
 const MOST: usize = 50;
 
 pub async fn open(visit: PageContext) -> Result<Response, Problem> {

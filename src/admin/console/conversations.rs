@@ -1,4 +1,4 @@
-//! Conversations: which there are, and one of them, turn by turn.
+//! The list of conversations, and one conversation turn by turn.
 
 use anyhow::Result;
 use axum::{extract::Path, response::Response};
@@ -22,7 +22,7 @@ use crate::{
     store::{history, lists::Stretch},
 };
 
-/// So many events of a conversation are shown: the last.
+/// The maximum number of events shown, latest first.
 const EVENTS: i64 = 400;
 
 pub async fn index(
@@ -70,7 +70,7 @@ pub async fn show(visit: PageContext, Path(id): Path<String>) -> Result<Response
     visit.page("conversation.html", values).await
 }
 
-/// Which model thinks there, unless another was chosen.
+/// The model of the conversation, unless another was chosen.
 async fn model(admin: &Admin, conversation: &ConversationView) -> Result<String> {
     let connected = admin.gateway.channels.get(&conversation.channel);
     Ok(match connected {

@@ -1,4 +1,4 @@
-//! What could not be shown, and what other programs were told or would not hear.
+//! Dead letters and webhook deliveries.
 
 use axum::{
     extract::Path,

@@ -1,4 +1,4 @@
-//! Tells an open page that what it shows has changed; the page then asks for itself anew.
+//! Notifies an open page of changes, so that it reloads itself.
 
 use anyhow::Result;
 use axum::{
@@ -30,14 +30,14 @@ use crate::{
     store::{history, lists::Stretch},
 };
 
-/// How often is looked.
+/// How often the page's data is polled.
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
-/// A word through an idle line, so that no proxy closes it.
+/// The interval of keep-alive messages, so that proxies keep the connection open.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
-/// So much of the end of a list tells whether it has changed.
+/// The number of entries at the end of a list that are compared.
 const END: usize = 100;
 
-/// What a page shows, and the mark of what it has.
+/// The data that a page shows, and the version that it has.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Watched {
     of: Of,
@@ -56,7 +56,7 @@ enum Of {
 }
 
 impl Of {
-    /// As for the page itself.
+    /// The same role as the page itself.
     fn least(self) -> Role {
         match self {
             Self::Questions => Role::Approver,
@@ -70,14 +70,14 @@ pub fn first(most: usize) -> Stretch {
     Stretch { after: String::new(), most: most + 1 }
 }
 
-/// A mark that is another one when a question has come, was answered, or has got a voice.
+/// A version that changes when an approval is requested or settled, or gets a vote.
 pub async fn questions(admin: &Admin) -> Result<String> {
     let found = page(admin, Filter::default(), first(END)).await?.items;
     let states: Vec<_> = found.iter().map(|q| format!("{} {}", q.id, q.status)).collect();
     Ok(mark(&states.join("\n")))
 }
 
-/// A mark that is another one when something has happened in a conversation, or was shown there.
+/// A version that changes when a conversation has a new event or message.
 pub async fn conversation(admin: &Admin, id: &str) -> Result<String> {
     let Some(state) = conversations::one(admin, id).await? else { return Ok(String::new()) };
     let id = id.to_owned();
@@ -123,7 +123,7 @@ pub async fn events(
 }
 
 impl Open {
-    /// Whether the session has not ended, nor the role been taken, meanwhile.
+    /// Whether the session is still valid and still has the role.
     async fn may_look(&self) -> Result<bool> {
         if !self.signed.is_still_valid(&self.admin).await? {
             return Ok(false);
@@ -139,7 +139,7 @@ impl Open {
         }
     }
 
-    /// The next thing to tell; `None` ends the stream.
+    /// The next event; `None` ends the stream.
     async fn next(&mut self) -> Option<Event> {
         loop {
             self.looks.tick().await;
@@ -147,7 +147,10 @@ impl Open {
                 Ok(true) => {}
                 Ok(false) => return None,
                 Err(problem) => {
-                    tracing::warn!(problem = format!("{problem:#}"), "an open page cannot look");
+                    tracing::warn!(
+                        problem = format!("{problem:#}"),
+                        "could not poll for an open page"
+                    );
                     continue;
                 }
             }

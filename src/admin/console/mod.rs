@@ -1,16 +1,16 @@
-//! The console: pages for operators, over the very functions of the API.
+//! The console: pages for operators, built on the functions of the API.
 //!
-//! - [`page`]: templates, and who looks at them
-//! - [`live`]: tells an open page that something has changed
-//! - [`approvals`]: questions, and deciding them
-//! - [`conversations`], [`timeline`]: what happened, turn by turn
-//! - [`tools`], [`rules`]: what agents have, and what is asked about
-//! - [`dead_letters`]: what could not be shown or told
-//! - [`access`]: who is signed in, which programs have a token
-//! - [`people`], [`schedules`]: who is let in, what leave holds, what is to happen
-//! - [`status`]: how channels do, what was used, what was done by whom
+//! - [`page`]: templates, and the context of a request
+//! - [`live`]: notifies open pages of changes
+//! - [`approvals`]: approvals and deciding them
+//! - [`conversations`], [`timeline`]: events of conversations, turn by turn
+//! - [`tools`], [`rules`]: tools and guard rules
+//! - [`dead_letters`]: dead letters and webhook deliveries
+//! - [`access`]: browser sessions and API tokens
+//! - [`people`], [`schedules`]: people, pairing codes, grants, schedules
+//! - [`status`]: channels, usage, audit, settings
 //!
-//! [`doors`] is the list of them all, each with the least role that it opens to.
+//! [`doors`] lists all routes with their required roles.
 
 mod access;
 mod approvals;
@@ -45,7 +45,7 @@ use super::{
 };
 use crate::journal::role::Role;
 
-/// A page or a deed: what it is reached by, and the least role.
+/// A route: its path, method and required role.
 pub struct Door {
     pub method: Method,
     pub path: &'static str,
@@ -61,7 +61,7 @@ fn deed_at<T: 'static>(path: &'static str, least: Role, deed: impl Handler<T, Ar
     Door { method: Method::POST, path, least, route: post(deed) }
 }
 
-/// All there are.
+/// All routes.
 pub fn doors() -> Vec<Door> {
     use Role::{Approver, Operator, Owner, Viewer};
     vec![
@@ -115,7 +115,7 @@ pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
         .layer(from_fn_with_state(admin, as_page))
 }
 
-/// Lets pass whose session has the role that the door asks for.
+/// Admits sessions with the role that the route requires.
 async fn admit(
     State((admin, least)): State<(Arc<Admin>, Role)>,
     mut request: Request,
@@ -139,7 +139,7 @@ async fn admit(
     }
 }
 
-/// What went wrong as a page, with the way to sign in where that is what is missing.
+/// Shows an error as a page, with a way to sign in if that is required.
 async fn as_page(State(admin): State<Arc<Admin>>, request: Request, next: Next) -> Response {
     let words = &language::of(request.headers()).words().page;
     let mut response = next.run(request).await;
@@ -150,13 +150,13 @@ async fn as_page(State(admin): State<Arc<Admin>>, request: Request, next: Next) 
             page::problem(&admin, &problem)
         };
     }
-    // As on the page of a sign-in link: forms tell their origin to ourselves.
+    // As on the page of a sign-in link, forms send their origin to this server only.
     let policy = HeaderValue::from_static("same-origin");
     response.headers_mut().insert(REFERRER_POLICY, policy);
     response
 }
 
-/// The first page that they may see.
+/// Redirects to the first page that the person may see.
 async fn begin(visit: page::PageContext) -> Redirect {
     let decides = visit.caller.role >= Role::Approver;
     Redirect::to(if decides { "/console/approvals" } else { "/console/channels" })

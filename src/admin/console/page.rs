@@ -1,4 +1,5 @@
-//! Templates, and who looks at them. A value that a template names and nobody gives is an error.
+//! Templates, and the context of a request. A value that a template uses and nobody provides is an
+//! error.
 
 use anyhow::{Context as _, Result};
 use axum::{
@@ -51,7 +52,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("webhooks.html", include_str!("pages/webhooks.html")),
 ];
 
-/// The pages in their order: address, title, least role.
+/// The pages of the navigation, in order: path, title, required role.
 const NAV: &[(&str, &str, Role)] = &[
     ("/console/approvals", "Approvals", Role::Approver),
     ("/console/conversations", "Conversations", Role::Operator),
@@ -70,21 +71,21 @@ const NAV: &[(&str, &str, Role)] = &[
     ("/console/settings", "Settings", Role::Operator),
 ];
 
-/// What is said after a deed, by the word that stands in the address.
+/// The notice that is shown after an action, by its key in the URL.
 const DONE: &[(&str, &str)] = &[
-    ("decided", "Your decision stands."),
-    ("voted", "Noted. More people have to agree."),
-    ("set", "Set. It holds from the next turn on."),
-    ("added", "Added. It is in force at once, on all nodes."),
+    ("decided", "Decision saved."),
+    ("voted", "Vote saved. More people have to agree."),
+    ("set", "Saved. Takes effect from the next turn."),
+    ("added", "Rule added. It takes effect immediately on all nodes."),
     ("removed", "Removed."),
-    ("replayed", "It is tried once more."),
-    ("dropped", "Dropped. It is not tried again."),
-    ("revoked", "Revoked, at once."),
+    ("replayed", "Queued for another attempt."),
+    ("dropped", "Dropped. It will not be sent."),
+    ("revoked", "Revoked immediately."),
     ("changed", "Changed."),
-    ("reconnected", "It is connected anew within seconds, wherever it is listened to."),
-    ("known", "The platform knows the token."),
-    ("halted", "Halted: no tool runs any more, and every open question is denied."),
-    ("lifted", "Tools may run again."),
+    ("reconnected", "Reconnecting; this takes a few seconds."),
+    ("known", "The platform accepts the token."),
+    ("halted", "Halted: no tool can run, and all open approvals were denied."),
+    ("lifted", "Halt lifted: tools can run again."),
 ];
 
 static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -112,7 +113,7 @@ fn instant(text: &str) -> Shown {
     Shown::from_safe_string(format!("<time datetime=\"{exact}\">{shown}</time>"))
 }
 
-/// Exactly what there is: characters that cannot be seen are made visible.
+/// The exact text, with invisible characters made visible.
 fn exact(value: &Shown) -> String {
     if let Some(text) = value.as_str() {
         return reveal(text);
@@ -134,7 +135,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Somebody who looks at a page, or does something on it.
+/// The person who views a page or performs an action, and the request's context.
 pub struct PageContext {
     pub admin: Arc<Admin>,
     pub caller: Caller,
@@ -162,7 +163,7 @@ impl FromRequestParts<Arc<Admin>> for PageContext {
 }
 
 impl PageContext {
-    /// The page, with what every page shows besides.
+    /// Renders a page within the common frame.
     pub async fn page(&self, template: &str, values: Value) -> Result<Response, Problem> {
         let halt = panic::state(&self.admin).await?;
         let role = self.caller.role;
@@ -192,12 +193,12 @@ impl PageContext {
 
 fn render(template: &str, values: Value) -> Result<String> {
     let page = PAGES.get_template(template).with_context(|| format!("the page {template}"))?;
-    page.render(Shown::from(Serde(values))).with_context(|| format!("drawing {template}"))
+    page.render(Shown::from(Serde(values))).with_context(|| format!("rendering {template}"))
 }
 
 const PROBLEM: &str = include_str!("../web/problem.html");
 
-/// What went wrong, as a page.
+/// Renders an error as a page.
 pub fn problem(admin: &Admin, problem: &Problem) -> Response {
     let (status, language) = (problem.status(), Language::default());
     let title = status.canonical_reason().unwrap_or_default();
@@ -206,12 +207,12 @@ pub fn problem(admin: &Admin, problem: &Problem) -> Response {
     (status, Html(markdown_html::door(PROBLEM, &language.words().page, &values))).into_response()
 }
 
-/// Back to a page, which says what was done.
+/// Redirects to a page, which shows the notice for the action.
 pub fn back(page: &str, done: &str) -> Redirect {
     Redirect::to(&format!("/console/{page}?done={done}"))
 }
 
-/// What a form sends.
+/// The fields of a submitted form.
 #[derive(FromRequest)]
 #[from_request(via(axum::Form), rejection(Problem))]
 pub struct Sent<T>(pub T);

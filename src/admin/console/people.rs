@@ -1,4 +1,4 @@
-//! Who was let in and as what, codes that let others in, and leave that holds.
+//! People and their roles, pairing codes, and grants.
 
 use axum::{
     extract::Path,
@@ -40,7 +40,7 @@ async fn shown(
 pub struct Made {
     channel: String,
     person: String,
-    /// None: they are shown out
+    /// `None` removes the person
     role: Option<Role>,
 }
 
@@ -51,7 +51,7 @@ pub async fn set(visit: PageContext, Sent(made): Sent<Made>) -> Result<Redirect,
         return there.then(|| back("people", "removed")).ok_or_else(|| none("person"));
     };
     if whom.1.is_empty() {
-        return Err(Problem::unfit("Say who: the person’s id on their platform."));
+        return Err(Problem::unfit("Enter the person’s id on their platform."));
     }
     people::appoint(&visit.admin, &visit.caller, whom, role).await?;
     Ok(back("people", "changed"))
@@ -62,12 +62,12 @@ pub struct Offered {
     #[serde(default)]
     channel: String,
     hours: i64,
-    /// Empty: a member, or the owner as long as there is none.
+    /// Empty: member, or owner as long as there is none.
     #[serde(default)]
     role: String,
 }
 
-/// The code is shown here, and nowhere else.
+/// The code is shown here only.
 pub async fn offer(visit: PageContext, Sent(offered): Sent<Offered>) -> Result<Response, Problem> {
     let role = Role::parse(&offered.role);
     let body = OfferBody { channel: Some(offered.channel), hours: Some(offered.hours), role };

@@ -1,4 +1,4 @@
-//! Rules of the guard: those of the database, and a box to try what the guard would do.
+//! Guard rules of the database, and a form to test the guard.
 
 use axum::{
     extract::Path,
@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// A call to be tried, as it stands in the address; an empty tool tries nothing.
+/// A call to test, from the query string; an empty tool tests nothing.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Tried {
@@ -38,8 +38,9 @@ pub struct Tried {
 impl Tried {
     fn body(&self) -> Result<TestBody, Problem> {
         let arguments = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
-        let arguments = serde_json::from_str(arguments)
-            .map_err(|problem| Problem::unfit(format!("The arguments are no JSON: {problem}.")))?;
+        let arguments = serde_json::from_str(arguments).map_err(|problem| {
+            Problem::unfit(format!("The arguments are not valid JSON: {problem}."))
+        })?;
         Ok(TestBody {
             tool: self.tool.trim().to_owned(),
             arguments,
@@ -88,7 +89,7 @@ pub struct NewRule {
     tool: String,
     #[serde(default)]
     arg_pattern: String,
-    /// Programs, with spaces between them
+    /// Programs, separated by spaces
     #[serde(default)]
     command: String,
     severity: Severity,

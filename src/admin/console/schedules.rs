@@ -1,4 +1,4 @@
-//! Reminders and tasks that are to come.
+//! Reminders and scheduled tasks.
 
 use axum::{
     extract::Path,

@@ -1,5 +1,4 @@
-//! How things are: channels, what was used, what was done by whom, what is in force; files, and the
-//! halt.
+//! Channels, usage, audit, settings, files, and the halt.
 
 use axum::{
     extract::Path,
@@ -73,7 +72,7 @@ fn month() -> i64 {
     30
 }
 
-/// What some lines of the account come to.
+/// Totals of some lines of the account.
 #[derive(Debug, Default, Serialize)]
 struct Sum {
     times: i64,
@@ -96,14 +95,14 @@ fn sums(lines: &[UsageView], by: impl Fn(&UsageView) -> String) -> BTreeMap<Stri
     sums
 }
 
-/// The most tokens of one of them.
+/// The largest number of tokens among them.
 fn most(sums: &BTreeMap<String, Sum>) -> u64 {
     sums.values().map(|sum| sum.input_tokens + sum.output_tokens).max().unwrap_or(0).max(1)
 }
 
-/// An older version did not count by agent.
+/// An older version did not record the agent.
 fn named(agent: &str) -> &str {
-    if agent.is_empty() { "not known" } else { agent }
+    if agent.is_empty() { "unknown" } else { agent }
 }
 
 pub async fn usage(
@@ -126,7 +125,7 @@ pub async fn usage(
     visit.page("usage.html", values).await
 }
 
-/// What is searched for, as it stands in the address; what is empty does not matter.
+/// A search, from the query string; empty fields match everything.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Sought {
@@ -134,7 +133,7 @@ pub struct Sought {
     person: String,
     tool: String,
     kind: String,
-    /// Check the whole of it
+    /// Verify the whole audit
     verify: bool,
 }
 
@@ -156,7 +155,7 @@ pub async fn audit(
     visit.page("audit.html", values).await
 }
 
-/// What is in force, and what operators have changed since.
+/// The current configuration, and the changes that operators made.
 pub async fn settings(
     visit: PageContext,
     Params(slice): Params<Slice>,

@@ -1,5 +1,5 @@
-//! A conversation as operators see it: turn by turn what was said, thought, asked, run and shown,
-//! how long each took, by whose leave, and what it cost. Pure.
+//! A conversation as shown to operators: turn by turn, with messages, model replies, approvals and
+//! calls, how long each took, who or what allowed it, and its cost. Pure.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -15,12 +15,12 @@ use crate::{
     journal::event::{Asks, Call, Decider, Decision, Did, Event, Outcome, ToolResult, Usage},
 };
 
-/// What a timeline is made of.
+/// The input of a timeline.
 pub struct Happened<'a> {
     pub events: &'a [EventView],
     pub shown: &'a [ShownView],
     pub facts: &'a [FactView],
-    /// The model that thinks until another is chosen, and what each costs.
+    /// The default model, and the prices of all models.
     pub model: String,
     pub prices: &'a BTreeMap<String, Price>,
 }
@@ -35,9 +35,9 @@ pub struct Step {
     pub kind: &'static str,
     pub title: String,
     pub text: String,
-    /// What a tool has kept for operators.
+    /// What a tool kept for operators.
     pub raw: Option<String>,
-    /// What there is to know besides: a name and a value.
+    /// Further details: names and values.
     pub facts: Vec<(&'static str, String)>,
     pub calls: Vec<Call>,
     pub took_ms: Option<i64>,
@@ -46,7 +46,7 @@ pub struct Step {
     pub total: Option<Total>,
 }
 
-/// What a turn has come to so far.
+/// The totals of a turn so far.
 #[derive(Debug, Default, Serialize)]
 pub struct Total {
     pub took_ms: i64,
@@ -57,14 +57,14 @@ pub struct Total {
     pub cost_micros: u64,
 }
 
-/// The steps in their order, a heading before each turn.
+/// The steps in order, with a heading before each turn.
 pub fn steps(happened: &Happened<'_>) -> Vec<Step> {
     let mut teller = Teller { model: happened.model.clone(), ..Teller::default() };
     for fact in happened.facts.iter().rev() {
         let (call, by) = (fact.body.get("call"), fact.body.get("rule"));
         if let (Some(Value::String(call)), Some(by)) = (call, by) {
             let told = if fact.kind == "asked" { &mut teller.why } else { &mut teller.leave };
-            told.insert(call.clone(), leave(by));
+            told.insert(call.clone(), authority(by));
         }
     }
     for view in happened.events {
@@ -79,14 +79,14 @@ pub fn steps(happened: &Happened<'_>) -> Vec<Step> {
 #[derive(Default)]
 struct Teller {
     model: String,
-    /// By call: its tool, why people were asked, by whose leave it ran or did not.
+    /// By call: its tool, why an approval was required, who or what allowed or denied it.
     tools: BTreeMap<String, String>,
     why: BTreeMap<String, String>,
     leave: BTreeMap<String, String>,
-    /// By question: when it was asked.
+    /// By approval: when it was requested.
     asked: BTreeMap<String, DateTime<Utc>>,
     before: Option<DateTime<Utc>>,
-    /// The heading of the turn under way.
+    /// The heading of the current turn.
     turn: Option<usize>,
     steps: Vec<Step>,
 }
@@ -130,7 +130,10 @@ impl Teller {
             }
             Event::Compacted { summary, usage, .. } => {
                 let step = self.thought(at, (summary, Vec::new()), usage, prices);
-                Step { title: format!("{}, which summed up what came before", step.title), ..step }
+                Step {
+                    title: format!("{}, which summarised the earlier dialogue", step.title),
+                    ..step
+                }
             }
             Event::ToolStarted { call } => {
                 step("note", format!("{} began", self.tool(call.as_str())))
@@ -138,20 +141,19 @@ impl Teller {
             Event::ToolFinished { call, result } => self.ended(call.as_str(), result, prices),
             Event::Delegated { call, children } => {
                 let children = children.into_iter().map(|child| child.0).collect();
-                Step { children, ..step("note", self.tool(call.as_str()) + " gave work to others") }
+                Step { children, ..step("note", self.tool(call.as_str()) + " delegated work") }
             }
-            Event::Reused { call, .. } => step(
-                "note",
-                self.tool(call.as_str()) + " was answered by what a call had given before",
-            ),
+            Event::Reused { call, .. } => {
+                step("note", self.tool(call.as_str()) + " reused the result of an earlier call")
+            }
             Event::ApprovalAsked { approval, call, asks, .. } => {
                 self.asked.insert(approval.0, at);
                 let what = match asks {
-                    Asks::Allow => "people",
-                    Asks::Retry => "to run it again",
-                    Asks::Answer => "a person something",
+                    Asks::Allow => "approval requested",
+                    Asks::Retry => "approval requested to run it again",
+                    Asks::Answer => "elicitation",
                 };
-                let title = format!("{}: asked {what}", self.tool(call.as_str()));
+                let title = format!("{}: {what}", self.tool(call.as_str()));
                 Step { facts: guard(&self.why, call.as_str()), ..step("asked", title) }
             }
             Event::ApprovalDecided { approval, call, decision, by } => {
@@ -168,7 +170,7 @@ impl Teller {
         }
     }
 
-    /// What the model answered, and what that has cost by the price of the model in force.
+    /// A model's reply, and its cost at the price of the model that was used.
     fn thought(
         &mut self,
         at: DateTime<Utc>,
@@ -228,7 +230,7 @@ impl Teller {
     }
 }
 
-/// To the millionth, as it is counted.
+/// To the millionth, as counted.
 fn money(micros: u64) -> String {
     let exact = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
     let short = exact.trim_end_matches('0');
@@ -236,7 +238,7 @@ fn money(micros: u64) -> String {
     exact[..short.len() + 4_usize.saturating_sub(decimals)].to_owned()
 }
 
-/// What the guard said of a call.
+/// What the guard said about a call.
 fn guard(said: &BTreeMap<String, String>, call: &str) -> Vec<(&'static str, String)> {
     said.get(call).map(|by| ("guard", by.clone())).into_iter().collect()
 }
@@ -245,33 +247,32 @@ fn step(kind: &'static str, title: impl Into<String>) -> Step {
     Step { kind, title: title.into(), ..Step::default() }
 }
 
-/// What needs no more than itself to be told.
+/// Events that need no further context.
 fn plain(event: Event) -> Step {
     let with = |text: String, step: Step| Step { text, ..step };
     match event {
         Event::Said { by, text, .. } => with(text, step("said", by.name)),
-        Event::Edited { by, text, .. } => with(text, step("said", by.name + ", who changed it")),
+        Event::Edited { by, text, .. } => with(text, step("said", by.name + ", edited")),
         Event::Ticked { by, text, .. } => {
             with(text, step("said", format!("A task of {} was due", by.name)))
         }
         Event::Pushed { hook, text, .. } => with(text, step("said", format!("The webhook {hook}"))),
-        Event::FileSent { file, .. } => step("note", format!("With it came {}", file.name)),
-        Event::FileTaken { path, .. } => step("note", format!("It lies in the workspace: {path}")),
+        Event::FileSent { file, .. } => step("note", format!("File received: {}", file.name)),
+        Event::FileTaken { path, .. } => step("note", format!("Stored in the workspace: {path}")),
         Event::FileLost { reason, .. } => with(reason, step("bad", "A file could not be fetched")),
-        Event::Tainted { source } => {
-            step("note", format!("Other people’s words came in: {source}"))
-        }
-        Event::Inherited(heritage) => {
-            with(heritage.taint.join(", "), step("note", "A sub-agent’s reading counts here too"))
-        }
+        Event::Tainted { source } => step("note", format!("Untrusted content: {source}")),
+        Event::Inherited(heritage) => with(
+            heritage.taint.join(", "),
+            step("note", "Taint and usage of a sub-agent apply here"),
+        ),
         Event::ToolsEnabled { names } => step("note", format!("Enabled: {}", names.join(", "))),
-        Event::Reminded { .. } => step("note", "Reminded that a question is open"),
+        Event::Reminded { .. } => step("note", "The person was reminded of an open approval"),
         Event::Failed { reason, reference, .. } => {
             with(reason, step("bad", format!("The turn failed, reference {reference}")))
         }
-        Event::Stopped { by } => step("note", format!("{} stopped it", by.name)),
-        Event::Restarted { by } => step("note", format!("{} began afresh", by.name)),
-        Event::Remembered { text } => with(text, step("note", "What was remembered was read")),
+        Event::Stopped { by } => step("note", format!("{} stopped the turn", by.name)),
+        Event::Restarted { by } => step("note", format!("{} started a new conversation", by.name)),
+        Event::Remembered { text } => with(text, step("note", "The agent's memory was loaded")),
         Event::Hooked { hook, did, .. } => hooked(&hook, did),
         other => {
             let told = serde_json::to_value(other).unwrap_or_default();
@@ -298,8 +299,8 @@ fn hooked(hook: &str, did: Did) -> Step {
 fn decided(decision: Decision, by: Decider) -> String {
     let by = match by {
         Decider::Person(person) => format!("by {}", person.name),
-        Decider::Timeout => "as nobody answered in time".to_owned(),
-        Decider::Undeliverable => "as nobody could be asked".to_owned(),
+        Decider::Timeout => "because nobody decided in time".to_owned(),
+        Decider::Undeliverable => "because it could not be shown to anybody".to_owned(),
     };
     match decision {
         Decision::Once => format!("allowed {by}"),
@@ -310,17 +311,17 @@ fn decided(decision: Decision, by: Decider) -> String {
     }
 }
 
-/// By whose or what leave, as the audit has it.
-fn leave(by: &Value) -> String {
+/// Who or what allowed the call, according to the audit.
+fn authority(by: &Value) -> String {
     if let Some(words) = by.as_str() {
         return words.to_owned();
     }
     if let Some(name) = by.get("rule").and_then(Value::as_str) {
-        let from = by.get("from").and_then(Value::as_str).unwrap_or("the set");
+        let from = by.get("from").and_then(Value::as_str).unwrap_or("the shipped rules");
         return format!("rule {name} ({from})");
     }
     if let Some(grant) = by.get("grant").and_then(Value::as_str) {
-        return format!("leave given before ({grant})");
+        return format!("an earlier grant ({grant})");
     }
     let person = by.get("allowed").and_then(|by| by.get("person")?.get("name")?.as_str());
     person.map_or_else(|| by.to_string(), |name| format!("allowed by {name}"))
@@ -329,14 +330,14 @@ fn leave(by: &Value) -> String {
 fn sent_step(shown: &ShownView) -> Option<Step> {
     let what = &shown.what;
     let title = match what["kind"].as_str()? {
-        "text" => "Shown: an answer".to_owned(),
-        "question" => "Shown: the question".to_owned(),
-        "settled" => "Shown: what the question came to".to_owned(),
-        "file" => format!("Shown: {}", what["name"].as_str().unwrap_or("a file")),
+        "text" => "Sent: an answer".to_owned(),
+        "question" => "Sent: an approval".to_owned(),
+        "settled" => "Sent: the outcome of an approval".to_owned(),
+        "file" => format!("Sent: {}", what["name"].as_str().unwrap_or("a file")),
         _ => return None,
     };
     let kind = if matches!(shown.status.as_str(), "refused" | "gone") { "bad" } else { "sent" };
-    // What was sent needs no word.
+    // Nothing to add for a message that was sent.
     let facts = match shown.status.as_str() {
         "sent" => Vec::new(),
         status => vec![("status", status.to_owned())],
@@ -398,7 +399,7 @@ mod tests {
                 json!({ "kind": "hooked", "hook": "h", "on": "after_tool", "call": null, "did": { "stopped": "enough" } }),
                 json!({ "kind": "said", "by": ann, "text": "then not", "message": "3" }),
             ],
-            // The newest first.
+            // Newest first.
             &[
                 fact("refused", json!("Ann said no")),
                 fact("asked", json!({ "rule": "r", "from": "shipped" })),
@@ -410,7 +411,7 @@ mod tests {
             ("said", "Ann"),
             ("said", "Ann"),
             ("model", "main"),
-            ("asked", "delete: asked people"),
+            ("asked", "delete: approval requested"),
             ("asked", "delete: denied by Ann: no"),
             ("bad", "The hook h stopped it"),
             ("turn", "Ann"),
@@ -423,7 +424,7 @@ mod tests {
         assert_eq!(told[4].facts, [("guard", "rule r (shipped)".to_owned())]);
     }
 
-    /// What a call has cost is told to the millionth, and what no model has read.
+    /// The cost of a call is shown to the millionth, and what no model has read is shown as well.
     /// Proves IC-17, IC-18.
     #[test]
     fn a_call_is_told_with_its_cost_and_what_was_kept_beside_it() {
@@ -452,14 +453,14 @@ mod tests {
     }
 
     #[test]
-    fn leave_is_told_in_words() {
+    fn authority_is_described_in_words() {
         for (by, words) in [
             (json!("policy"), "policy"),
-            (json!({ "grant": "g" }), "leave given before (g)"),
+            (json!({ "grant": "g" }), "an earlier grant (g)"),
             (json!({ "allowed": { "person": { "id": "1", "name": "Ann" } } }), "allowed by Ann"),
-            (json!({ "rule": "r", "from": null }), "rule r (the set)"),
+            (json!({ "rule": "r", "from": null }), "rule r (the shipped rules)"),
         ] {
-            assert_eq!(leave(&by), words);
+            assert_eq!(authority(&by), words);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tools and the servers that they come from: on or off, and in which tier.
+//! Tools and MCP servers: their state and tier.
 
 use axum::{
     extract::Path,
@@ -34,7 +34,7 @@ pub struct Wish {
 impl Wish {
     fn change(self) -> Result<Change, Problem> {
         let change = self.enabled.map(Change::Enabled).or(self.tier.map(Change::Tier));
-        change.ok_or_else(|| Problem::unfit("Say what is to be set: `enabled` or `tier`."))
+        change.ok_or_else(|| Problem::unfit("Specify `enabled` or `tier`."))
     }
 }
 

@@ -267,13 +267,13 @@ async fn a_browser_is_spoken_to_in_its_language() {
     assert!(page.contains("Hallo, \u{2068}ann\u{2069}."), "{page}");
     assert!(page.contains("Nachricht an Countersign"), "{page}");
     assert!(page.contains("Deine Entscheidung"), "the script has its words");
-    assert!(get("/nowhere", &cookie).await.contains("Diese Seite gibt es nicht."));
+    assert!(get("/nowhere", &cookie).await.contains("Seite nicht gefunden."));
     assert!(get("/chat/events", "").await.contains("Du bist nicht angemeldet."));
     let message = json!({ "id": Uuid::new_v4(), "text": "/status" });
     let request = world.post("/chat/messages").header(german.0, german.1).header("cookie", &cookie);
     assert_eq!(request.json(&message).send().await.unwrap().status(), StatusCode::NO_CONTENT);
     let past = world.page(&cookie).await.until("past").await;
-    assert_eq!(past["items"][0]["html"], "<p>Keine Frage ist offen.</p>\n");
+    assert_eq!(past["items"][0]["html"], "<p>Es gibt keine offenen Anfragen.</p>\n");
     world.say(&cookie, &Uuid::new_v4().to_string(), "hallo").await;
     let approval = world.ask("ann").await;
     assert_eq!(world.press(&cookie, &approval, "d").await, "Abgelehnt.");

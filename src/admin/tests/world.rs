@@ -238,9 +238,9 @@ fn worker(gateway: Arc<Gateway>, folder: &TempDir) -> Arc<Worker> {
         shared_memory: BTreeSet::new(),
         rules: RuleBook::default(),
         fetching: FetchBudget::default(),
-        shelf: AgentCache::default(),
+        agent_cache: AgentCache::default(),
         hooks: vec![],
-        walls: HookSandbox {
+        hook_sandbox: HookSandbox {
             sandbox: Arc::new(Sandbox::off("a test")),
             data: folder.path().to_owned(),
             hidden: Vec::new(),

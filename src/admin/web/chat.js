@@ -1,4 +1,4 @@
-// The chat page: shows what the server tells, sends what the person writes and presses.
+// The chat page: shows the events of the server, sends messages and button presses.
 "use strict";
 
 const at = (id) => document.getElementById(id);
@@ -7,14 +7,14 @@ const text = at("text"), send = at("send"), newest = at("newest"), notice = at("
 const bot = document.body.dataset.bot;
 const says = JSON.parse(document.body.dataset.words);
 
-// In a frame of another site: where it asks, and the pass of the visitor, as no cookie is sent.
+// In a frame of another site: the path of requests, and the visitor's pass, since no cookie is sent.
 const { base } = document.body.dataset;
 const pass = location.hash.slice(1);
 const headers = pass ? { authorization: `Bearer ${pass}` } : {};
 if (base) history.replaceState(null, "", location.pathname);
 const toSite = (wish) => parent.postMessage(`countersign: ${wish}`, "*");
 
-// A sentence with what it is about: "{name}" is filled in.
+// Fills "{name}" in a text.
 function filled(sentence, values) {
   return sentence.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 }
@@ -26,7 +26,7 @@ function make(tag, className, ...children) {
   return element;
 }
 
-// --- a place at the end
+// --- scrolling
 
 let follows = true;
 scroll.addEventListener("scroll", () => {
@@ -39,7 +39,7 @@ function toEnd() {
   newest.hidden = true;
 }
 
-// Changes the page; whoever reads the end stays there, whoever reads the past stays in the past.
+// Changes the page and keeps the scroll position: at the end, or in the past.
 function change(what, isNew) {
   const followed = follows;
   what();
@@ -63,7 +63,7 @@ function meta(who, instant) {
   return make("p", "meta", make("span", "", who), time);
 }
 
-// The server has rendered and tamed this.
+// Rendered and sanitised by the server.
 function rich(html, className = "text") {
   const element = make("div", className);
   element.dir = "auto";
@@ -127,7 +127,7 @@ const draw = {
   },
 };
 
-// Where the browser finds a file: a visitor's is fetched, with their pass, and kept by the page.
+// The URL of a file. In a widget, the page fetches it with the visitor's pass and keeps it.
 async function source(url) {
   if (!base) return url;
   const answer = await fetch(`${base}${url}`, { headers });
@@ -194,7 +194,7 @@ function put(item) {
     return true;
   }
   if (item.kind === "said") log.querySelector(`:scope > [data-local="${CSS.escape(item.message)}"]`)?.remove();
-  // Behind all that comes before it, and behind what this page has shown on its own.
+  // After all earlier items, and after what this page has shown by itself.
   let before = log.lastElementChild;
   while (before?.dataset.order && before.dataset.order > item.order) before = before.previousElementSibling;
   if (before) before.after(element);
@@ -202,7 +202,7 @@ function put(item) {
   return true;
 }
 
-// A page that is connected again is told all it has; only what is new to it counts.
+// A reconnected page receives everything again; only what is new to it counts.
 function take(items) {
   let answered = false, anything = false;
   change(() => {
@@ -226,7 +226,7 @@ function greet() {
   at("welcome").hidden = log.childElementCount > 0;
 }
 
-// --- what passes
+// --- transient items
 
 let draftTimer, typingTimer;
 
@@ -239,7 +239,7 @@ function endDraft() {
 
 function showDraft(html) {
   clearTimeout(draftTimer);
-  // Nothing more for so long: whoever wrote it has gone.
+  // No update for a while: the writer is gone.
   draftTimer = setTimeout(() => { draft.hidden = true; }, 60_000);
   const isEmpty = html.trim() === "";
   change(() => {
@@ -287,7 +287,7 @@ const hear = {
   signed_out: signedOut,
 };
 
-// The events of a stream of them. An EventSource would not say why it was refused.
+// Reads an event stream. EventSource would not report the status of a rejected request.
 async function* events(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
@@ -301,7 +301,7 @@ async function* events(body) {
   }
 }
 
-// A fault of ours is no reason to connect again.
+// An error in the page is no reason to reconnect.
 function heard([name, told]) {
   try {
     hear[name]?.(told);
@@ -322,7 +322,7 @@ async function connect() {
     at("line").textContent = "";
     for await (const event of events(answer.body)) heard(event);
   } catch {
-    // The line is cut, or was never there: it is tried again.
+    // Disconnected, or never connected: retry.
   }
   if (own.signal.aborted) return;
   at("line").textContent = says.reconnecting;
@@ -337,7 +337,7 @@ function signedOut() {
   else location.replace("/");
 }
 
-// A page in the background lets its line go after a while: a browser has only six for one server.
+// A page in the background disconnects after a while: browsers limit connections to six per server.
 let resting;
 document.addEventListener("visibilitychange", () => {
   clearTimeout(resting);
@@ -365,7 +365,7 @@ async function post(path, body) {
   return said;
 }
 
-// The id makes a second try of the same message harmless.
+// The id makes it safe to send the same message again.
 function newId() {
   const random = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -422,7 +422,7 @@ function grow() {
 
 text.addEventListener("input", grow);
 text.addEventListener("keydown", (event) => {
-  // Enter that ends the choice of a character (Japanese, Chinese, …) sends nothing.
+  // Enter that ends IME composition (Japanese, Chinese, …) does not send.
   if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
   event.preventDefault();
   at("compose").requestSubmit();

@@ -1,4 +1,4 @@
-// The chat in a page of another site: a button, and behind it the chat in a frame.
+// The chat in a page of another site: a button that opens the chat in a frame.
 //
 //   <script src="https://chat.example/widget.js" data-channel="site" async></script>
 "use strict";
@@ -10,7 +10,7 @@
   const door = `${origin}/widget/${encodeURIComponent(tag.dataset.channel)}`;
   const shelf = `countersign ${door}`;
 
-  // A browser may forbid to keep anything: then the visit ends with the page.
+  // Storage may be disabled: then the visit ends with the page.
   let pass = "";
   try { pass = localStorage.getItem(shelf) ?? ""; } catch { /* forbidden */ }
 
@@ -63,13 +63,13 @@
     (open ? frame : button).focus();
   }
 
-  // The pass stands behind the #, which browsers send to nobody; the chat takes it from there.
+  // The pass is in the fragment, which browsers do not send; the chat reads it from there.
   async function enter() {
     button.disabled = true;
     try {
       await admitted();
       const entered = new URL(door);
-      // What differs only behind the # would not be loaded again.
+      // A change of the fragment alone would not reload the frame.
       entered.search = String(Date.now());
       entered.hash = pass;
       frame.src = entered.href;

@@ -1,4 +1,4 @@
-//! What rules say of calls: each kind of pattern and condition.
+//! How rules match calls: each kind of pattern and condition.
 
 mod shipped;
 mod taint;
@@ -74,7 +74,7 @@ impl Setting {
         }
     }
 
-    /// Where everything is allowed that the shipped rules do not speak of.
+    /// A policy that allows everything that the shipped rules do not match.
     fn shipped(off: &[&str]) -> Self {
         let off: Vec<_> = off.iter().map(|name| (*name).to_owned()).collect();
         let mut setting = Self::with(&[]);
@@ -108,7 +108,7 @@ impl Setting {
     }
 }
 
-/// The sample document behaves; a pattern is about each program, not about the line.
+/// The example document works; a pattern applies to each program, not to the whole line.
 /// Proves MC-42.
 #[test]
 fn mateclaws_rules_behave() {
@@ -137,8 +137,7 @@ fn mateclaws_rules_behave() {
     }
 }
 
-/// What is asked depends on the arguments, decoded, at their place; a list is allowed as a whole or
-/// not at all.
+/// Rules match decoded arguments at their place; a list is allowed as a whole or not at all.
 /// Proves IC-07.
 #[test]
 fn fields_are_matched_where_they_stand() {
@@ -173,7 +172,7 @@ fn fields_are_matched_where_they_stand() {
     assert!(ruling.unclear.is_some(), "a rule about an argument that there is not asks");
 }
 
-/// The strictest of severities and sources; within one, priority, then order.
+/// The strictest of severities and sources applies; within one, priority, then order.
 #[test]
 fn the_strictest_of_severities_and_sources_stands() {
     let rule = |name: &str, action: &str, severity: &str, priority: i32| json!({ "name": name, "action": action, "severity": severity, "priority": priority });
@@ -194,8 +193,8 @@ fn the_strictest_of_severities_and_sources_stands() {
     assert_eq!(setting.says(&mail(), json!({})), "refuse", "the database forbids at once");
 }
 
-/// A rule that another comes before is told of it: a deny in an emergency must not be without effect
-/// in silence.
+/// Shadowed rules are reported, so that a denial that is added in an emergency is not silently
+/// ineffective.
 #[test]
 fn a_rule_that_is_shadowed_is_known() {
     let shadowing = |first: Value, second: Value| {
@@ -237,7 +236,7 @@ fn a_rule_that_is_shadowed_is_known() {
     assert_eq!(setting.runs("ls x"), "refuse");
 }
 
-/// Of rules that ask, one that says who decides is not outdone by one that does not.
+/// Among rules that ask, one that names approvers is not overridden by one that does not.
 #[test]
 fn whom_a_rule_names_to_decide_stays() {
     let mut setting = Setting::with(&[json!({ "approvers": "admins", "severity": "low" })]);
@@ -277,7 +276,7 @@ fn rules_hold_where_and_for_whom_they_say() {
     assert_eq!(unknown.says(&mail(), json!({})), "ask", "nobody is not let through");
 }
 
-/// What a person can change about themselves names nobody.
+/// Values that people can change themselves do not identify anybody.
 /// Proves S5.
 #[test]
 fn people_are_numbers() {
@@ -316,7 +315,7 @@ fn times_are_hours_of_days_in_a_zone() {
     }
 }
 
-/// What is wrong with a rule is said with its name and its key.
+/// An error in a rule is reported with its name and key.
 #[test]
 fn a_rule_that_cannot_work_is_refused() {
     for (keys, key) in [
@@ -333,7 +332,7 @@ fn a_rule_that_cannot_work_is_refused() {
     }
 }
 
-/// Export and import are one document.
+/// Export and import use the same document.
 #[test]
 fn a_document_reads_as_it_was_written() {
     let all = json!({
@@ -350,7 +349,7 @@ fn a_document_reads_as_it_was_written() {
     assert!(toml::from_str::<RuleDocument>("[[rules]]\ntool='x'\naction='ask'\nodd=1").is_err());
 }
 
-/// What a decision binds is asked of the rules once more before it is done.
+/// The rules are evaluated again before an allowed call runs.
 #[test]
 fn a_rule_that_came_after_the_leave_is_obeyed() {
     use crate::journal::event::{Asks, Decider, Decision};
@@ -372,7 +371,7 @@ fn a_rule_that_came_after_the_leave_is_obeyed() {
     assert!(matches!(says(&setting), Verdict::Refuse(_)));
 }
 
-/// Folder and files are bound with the call.
+/// A decision is bound to folder and files.
 /// Proves S3.
 #[test]
 fn a_decision_is_bound_to_folder_and_files() {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a guard must refuse: each is written in other ways too.
+/// Commands that a guard must refuse, each in several variants.
 const REFUSED: &[&str] = &[
     "rm -rf /",
     "rm -r -f dir",
@@ -73,7 +73,7 @@ const REFUSED: &[&str] = &[
     "trap 'rm -rf /' EXIT",
     "watch rm -rf x",
     "ssh host rm -rf /",
-    // In other spellings of options, and by programs that start others.
+    // With other notations of options, and by programs that start others.
     "rm --r --f x",
     "git push --forc",
     "env '-Srm -rf x'",
@@ -103,7 +103,7 @@ const REFUSED: &[&str] = &[
     "ls ~$(rm -rf x)",
 ];
 
-/// What a guard must at least ask about.
+/// Commands that a guard must at least ask about.
 const ASKED: &[&str] = &[
     "rm file.txt",
     "bash a",
@@ -145,7 +145,7 @@ const ASKED: &[&str] = &[
     "gawk -l ./x f",
 ];
 
-/// All of these are caught by the shipped rules, though nothing else would ask.
+/// All of these are caught by the shipped rules, although nothing else would ask.
 /// Proves MC-24.
 #[test]
 fn what_a_guard_must_catch_is_caught() {
@@ -161,7 +161,7 @@ fn what_a_guard_must_catch_is_caught() {
     }
 }
 
-/// Without the shipped rules the same commands would run: it is these that catch them.
+/// Without the shipped rules the same commands would run.
 #[test]
 fn without_the_shipped_rules_they_would_run() {
     let setting = Setting::shipped(&["*"]);
@@ -169,7 +169,7 @@ fn without_the_shipped_rules_they_would_run() {
     assert!(run > REFUSED.len() * 2 / 3, "{run} of {}", REFUSED.len());
 }
 
-/// A shipped rule goes by its name, and takes nothing else with it.
+/// A shipped rule is disabled by name, without affecting others.
 #[test]
 fn a_shipped_rule_is_turned_off_by_name() {
     let setting = Setting::shipped(&["push over others' work"]);

@@ -1,4 +1,4 @@
-//! What asks once other people's words were read.
+//! What requires approval after untrusted content was read.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn remote(approval: Approval, effect: EffectClass) -> ToolSpec {
     ToolSpec { effect, source, approval, ..fetch() }
 }
 
-/// What tells or changes something asks once other people's words were read.
+/// Calls with side effects, or to the outside, require approval after untrusted content was read.
 /// Proves S1, S16.
 #[test]
 fn a_tainted_conversation_asks() {
@@ -39,7 +39,7 @@ fn a_tainted_conversation_asks() {
     assert_eq!(open.says(&mail(), json!({})), "refuse");
 }
 
-/// Only a rule that names the tool speaks for it then.
+/// After that, only a rule that names the tool can allow it.
 #[test]
 fn a_rule_that_names_the_tool_speaks_in_a_tainted_conversation() {
     let rule = |tool: &str| json!({ "tool": tool, "action": "allow" });

@@ -1,7 +1,7 @@
-//! Arithmetic expressions: which variables they set, and whether they can start anything.
+//! Arithmetic expressions: which variables they set, and whether they can start programs.
 //!
-//! bash evaluates the value of a variable as an expression in turn, and runs `$(…)` in a subscript.
-//! So an expression is clear only where every value in it is a number.
+//! bash evaluates the value of a variable as an expression again, and runs `$(…)` in a subscript.
+//! An expression is therefore clear only if every value in it is a number.
 
 use super::{
     command::{Command, Word},
@@ -31,7 +31,7 @@ impl Walk {
             return;
         }
         for name in names {
-            // A variable that the script has not set is the environment's.
+            // A variable that the script has not set comes from the environment.
             let is_number = |value: &String| value.parse::<i64>().is_ok();
             if let Some(value) = self.variables.get(name)
                 && !value.as_ref().is_some_and(is_number)
@@ -41,7 +41,7 @@ impl Walk {
         }
     }
 
-    /// A variable is set, by whatever means: it may change which programs run.
+    /// Records that a variable is set, which may change which programs run.
     pub(super) fn sets(&mut self, name: &str, value: Option<&Word>) {
         let words = [Word::sure("="), Word::sure(name)].into_iter().chain(value.cloned());
         self.push(Command { words: words.collect() });
@@ -61,7 +61,7 @@ impl Part<'_> {
     }
 }
 
-/// Names and numbers, and what stands between them but blanks.
+/// Names and numbers, and everything between them except spaces.
 fn parts(expression: &str) -> Vec<Part<'_>> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '@' || c == '#';
     let mut parts: Vec<Part<'_>> = Vec::new();
@@ -76,7 +76,7 @@ fn parts(expression: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Numbers, names and operators, with brackets in pairs.
+/// Numbers, names and operators, with balanced brackets.
 fn is_plain(expression: &str) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || " \t\n_+-*/%()<>=!&|^~?:,$@#".contains(c);
     let mut open = 0_i32;
@@ -91,7 +91,7 @@ fn is_plain(expression: &str) -> bool {
     paired && open == 0 && values && expression.chars().all(known)
 }
 
-/// Whether it holds `=`, `+=`, `<<=`, `++` or their like.
+/// Whether it contains `=`, `+=`, `<<=`, `++` or similar.
 fn assigns(expression: &str) -> bool {
     let text: String = expression.chars().filter(|c| !c.is_whitespace()).collect();
     let text = text.replace("<<=", "=").replace(">>=", "=");
@@ -109,7 +109,7 @@ mod tests {
         commands.iter().map(Command::text).filter(|text| text.starts_with("= ")).collect()
     }
 
-    /// Finding: `$((PATH=0))` sets a variable wherever an expression may stand.
+    /// `$((PATH=0))` sets a variable wherever an expression is allowed.
     #[test]
     fn a_variable_that_arithmetic_sets_is_seen() {
         for line in [
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// What is evaluated in turn may run anything.
+    /// A value that is evaluated again may run anything.
     #[test]
     fn an_expression_of_unknown_values_is_doubtful() {
         for line in [

@@ -1,4 +1,4 @@
-//! Builtins of shells that set variables, evaluate their arguments or change what names mean.
+//! Builtins of shells that set variables, evaluate their arguments or change the meaning of names.
 
 use super::{
     command::Word,
@@ -22,21 +22,21 @@ const SETTERS: &[&str] = &[
     "readarray",
 ];
 
-/// Builtins that read subscripts in what they are given, in which `$(…)` runs.
+/// Builtins that evaluate subscripts in their arguments, in which `$(…)` runs.
 const EVALUATORS: &[&str] = &["test", "[", "printf", "let", "wait"];
 
-/// Builtins after which a name is another program, or that run what they are given later.
+/// Builtins after which a name refers to another program, or that run their arguments later.
 const OBSCURE: &[&str] =
     &["alias", "bind", "complete", "compgen", "coproc", "enable", "fc", "shopt"];
 
-/// Words that begin or end a compound command. As the name of a program, one was put together in a
-/// way that the parser does not see through.
+/// Words that begin or end a compound command. If one appears as a program's name, it was
+/// constructed in a way that the parser does not understand.
 const RESERVED: &[&str] = &[
     "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac",
     "in", "function", "select", "time", "!", "{", "}", "[[", "]]",
 ];
 
-/// What a builtin of that name does besides.
+/// Follows the further effects of a builtin.
 pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word]) {
     if RESERVED.contains(&name) {
         walk.doubt(Doubt::NoShell);
@@ -88,7 +88,7 @@ fn named_by(walk: &mut Walk, words: &[Word], options: Options) {
     }
 }
 
-/// The variables that the operands name, each with its value.
+/// The variables that the operands name, with their values.
 fn operands(walk: &mut Walk, name: &str, words: &[Word]) {
     let declares = ["export", "readonly", "declare", "typeset", "local"].contains(&name);
     let attributes = Options { short: "ni", ..Options::default() };
@@ -110,7 +110,7 @@ fn operands(walk: &mut Walk, name: &str, words: &[Word]) {
         if !word.sure && value.is_none() {
             walk.doubt(Doubt::Variable);
         }
-        // To export what is set already sets nothing.
+        // Exporting a variable that is set already does not set it.
         if value.is_some() || !declares {
             walk.sets(variable, value.as_ref());
         }
@@ -133,7 +133,7 @@ fn evaluated(walk: &mut Walk, word: &Word) {
 mod tests {
     use super::super::{Command, parse};
 
-    /// However a variable is set, it is seen.
+    /// Every way to set a variable is recognised.
     #[test]
     fn every_way_to_set_a_variable_is_seen() {
         for line in [

@@ -1,26 +1,26 @@
-//! What was found in a command line.
+//! The result of parsing a command line.
 
 use crate::texts::Doubt;
 
-/// What a command line would do.
+/// The programs that a command line would start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Script {
     pub commands: Vec<Command>,
-    /// Why not all of it is known.
+    /// Why they are not fully known.
     pub unclear: Option<Doubt>,
 }
 
-/// One program with its arguments, all quotes resolved.
+/// One program with its arguments, with quotes resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Command {
-    /// The program first.
+    /// The program is the first word.
     pub words: Vec<Word>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     pub text: String,
-    /// Whether it will be just this; otherwise it is a guess.
+    /// Whether the word is certain; otherwise it is a guess.
     pub sure: bool,
 }
 
@@ -39,7 +39,7 @@ impl Command {
         Self { words: words.iter().map(|word| Word::sure(*word)).collect() }
     }
 
-    /// The program's name without its folder; `None` where it is not known.
+    /// The program's name without its folder; `None` if it is not known.
     pub fn name(&self) -> Option<&str> {
         self.likely_name().filter(|_| self.words[0].sure)
     }
@@ -49,7 +49,7 @@ impl Command {
         self.words.first()?.text.rsplit('/').next()
     }
 
-    /// The name, where it surely is the system's own program: `./ls` is not `ls`.
+    /// The name, if it is certainly a system program: `./ls` is not `ls`.
     pub fn own_name(&self) -> Option<&str> {
         let folder = self.words.first()?.text.rsplit_once('/').map_or("", |(folder, _)| folder);
         let own = ["", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"];
@@ -60,7 +60,7 @@ impl Command {
         self.words.iter().all(|word| word.sure)
     }
 
-    /// One line for patterns and people; a word that holds more than a word is quoted.
+    /// One line for patterns and people; a word with special characters is quoted.
     pub fn text(&self) -> String {
         let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^~<>|*?[]{}$!()…".contains(c);
         let quoted = self.words.iter().map(|word| {

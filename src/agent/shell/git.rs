@@ -1,4 +1,4 @@
-//! What `git` starts: by its settings, by its aliases and by what it is told to run.
+//! The programs that `git` starts: by its settings, its aliases and its arguments.
 
 use super::{
     command::{Command, Word},
@@ -11,7 +11,7 @@ use crate::texts::Doubt;
 
 const NONE: Options = Options { short: "", long: &[], words: &[], valued: "" };
 
-/// Commands of `git` that start nothing but what the repository's own settings say.
+/// Subcommands that start nothing besides what the repository's own settings name.
 const PLAIN: &[&str] = &[
     "add",
     "am",
@@ -84,13 +84,13 @@ const PLAIN: &[&str] = &[
 pub(super) fn follow(walk: &mut Walk, words: &[Word]) {
     let is_option = |word: &&Word| word.text.starts_with('-');
     let before: Vec<_> = words.iter().take_while(is_option).collect();
-    // Another repository, or settings from the command line, may name programs that git starts.
+    // Another repository, or settings on the command line, may name programs that git starts.
     let harmless =
         ["--no-pager", "--version", "--help", "--bare", "--no-optional-locks", "-p", "-P"];
     if !before.iter().all(|word| harmless.contains(&word.text.as_str())) {
         walk.doubt(Doubt::Starts);
     }
-    // An option with its value stands before the subcommand.
+    // An option with a value precedes the subcommand.
     let named = words.iter().position(|word| {
         PLAIN.contains(&word.text.as_str()) || STARTS.contains(&word.text.as_str())
     });
@@ -109,7 +109,7 @@ pub(super) fn follow(walk: &mut Walk, words: &[Word]) {
     }
 }
 
-/// Subcommands that start what they are given or what settings name.
+/// Subcommands that start their arguments, or programs that settings name.
 const STARTS: &[&str] =
     &["bisect", "submodule", "difftool", "mergetool", "filter-branch", "config", "send-email"];
 

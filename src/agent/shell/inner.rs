@@ -1,4 +1,4 @@
-//! What a program starts in turn, and interpreters of scripts.
+//! Programs that a program starts, and script interpreters.
 
 use super::{
     builtins,
@@ -10,10 +10,10 @@ use super::{
 };
 use crate::texts::Doubt;
 
-/// Stands for what another program will say.
+/// Stands for the output of another program.
 pub(super) const FROM_A_PROGRAM: &str = "$(…)";
 
-/// Interpreters of scripts, which may do anything; a version may stand behind the name.
+/// Interpreters, which may do anything; a version may follow the name.
 const SHELLS: &[&str] = &[
     "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "rbash", "yash",
     "posh", "osh", "elvish", "nu", "xonsh",
@@ -66,13 +66,13 @@ fn is_named(names: &[&str], name: &str) -> bool {
     names.contains(&name) || names.contains(&plain)
 }
 
-/// One spelling for one path of the workspace.
+/// A normalised path of the workspace.
 pub(super) fn plain_path(path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// What this program starts in turn; what it prints, where that is known.
+/// Follows the programs that this program starts; returns its output, if known.
 pub(super) fn follow(walk: &mut Walk, command: &Command, input: &Input) -> Option<String> {
     let Some(name) = command.name().map(str::to_owned) else {
         walk.doubt(Doubt::Program);
@@ -100,7 +100,7 @@ pub(super) fn follow(walk: &mut Walk, command: &Command, input: &Input) -> Optio
     prints(&name, words, input)
 }
 
-/// A script as the text of an argument. What a program has said is nobody's to read before.
+/// Follows a script in an argument. The output of a program cannot be known in advance.
 pub(super) fn runs(walk: &mut Walk, name: &str, script: &Word) {
     if !script.sure {
         walk.doubt(Doubt::Script);
@@ -145,7 +145,7 @@ fn shell(walk: &mut Walk, name: &str, words: &[Word], input: &Input) {
     }
 }
 
-/// A script in a file, or one that flows in.
+/// A script in a file, or on standard input.
 fn interpreter(walk: &mut Walk, name: &str, words: &[Word], input: &Input) {
     let mut operands = words.iter().filter(|word| word.text == "-" || !is_option(word));
     let inline = ["-c", "-e", "-E", "-r", "--eval", "-p", "--execute"];
@@ -180,7 +180,8 @@ fn reads_script(walk: &mut Walk, name: &str, words: &[Word]) {
     }
 }
 
-/// Which files a program writes from elsewhere, and whether it is such a file itself.
+/// Records which files a program downloads or writes, and whether the program itself is such a
+/// file.
 fn notes_files(walk: &mut Walk, name: &str, words: &[Word]) {
     if words[0].text.contains('/') {
         walk.files_run.push(plain_path(&words[0].text));
@@ -200,7 +201,7 @@ fn notes_files(walk: &mut Walk, name: &str, words: &[Word]) {
                 let attached = word.text.split_once('=').map(|(_, value)| value);
                 let short = word.text.strip_prefix("-o").filter(|_| !word.text.starts_with("--"));
                 attached.into_iter().chain(short).for_each(&mut wrote);
-                // Without a name for it, the file is called as in the address.
+                // Without an output name, the file is named after the URL.
                 if word.text.contains("://") {
                     wrote(word.text.rsplit('/').next().unwrap_or_default());
                 }

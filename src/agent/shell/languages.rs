@@ -1,5 +1,5 @@
-//! Programs with a small language of their own, in which a command may be hidden: `sed`, `awk` and
-//! the clients of databases.
+//! Programs with a small language of their own, which can contain commands: `sed`, `awk` and
+//! database clients.
 
 use super::{
     command::{Command, Word},
@@ -21,8 +21,8 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
     }
 }
 
-/// A text that may start programs in a way that is not followed. The commands that can be made out
-/// in it are judged nevertheless: a guess can forbid.
+/// A text that may start programs in an unknown way. Commands that can be recognised in it are
+/// judged nevertheless, because a guess can deny.
 pub(super) fn suspect(walk: &mut Walk, text: &str) {
     walk.doubt(Doubt::Starts);
     for part in text.split(['"', '\'', '!', '\n', '|', '(', '=']) {
@@ -37,7 +37,7 @@ pub(super) fn suspect(walk: &mut Walk, text: &str) {
     }
 }
 
-/// Arguments that are neither options nor values of these.
+/// Arguments that are neither options nor their values.
 fn operands<'a>(words: &'a [Word], valued: &str) -> Vec<&'a Word> {
     let mut found = Vec::new();
     let mut rest = words.iter();
@@ -76,7 +76,7 @@ fn sed(walk: &mut Walk, words: &[Word]) {
         scripts.push((*first).clone());
         files = rest;
     }
-    // One command may be spread over several options.
+    // One script may be spread over several options.
     let script = scripts.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join("\n");
     if !sed_is_plain(&script) {
         suspect(walk, &script);
@@ -127,7 +127,7 @@ fn sed_is_plain(script: &str) -> bool {
     }
 }
 
-/// What follows a number, `$` or `/expression/`, if one stands there.
+/// The text after a number, `$` or `/expression/`, if there is one.
 fn address(text: &str) -> Option<&str> {
     let is_number = |c: char| c.is_ascii_digit() || c == '~';
     match text.chars().next() {
@@ -143,8 +143,8 @@ fn substitution(text: &str) -> Option<&str> {
     Some(rest.trim_start_matches(|c: char| c.is_ascii_digit() || "gpiImM".contains(c)))
 }
 
-/// What is behind so many parts, which the first character separates. A separator in brackets is
-/// not followed.
+/// The text after this many parts, separated by the first character. A separator in brackets is not
+/// supported.
 fn delimited(text: &str, parts: usize) -> Option<&str> {
     let mut characters = text.char_indices();
     let (_, separator) = characters.next()?;
@@ -172,7 +172,7 @@ fn delimited(text: &str, parts: usize) -> Option<&str> {
     None
 }
 
-/// Behind the text of `a`, `i` and `c`, which goes on where a line ends in a backslash.
+/// The text after `a`, `i` and `c`, which continues after a backslash at the end of a line.
 fn text_lines(text: &str) -> &str {
     let mut escaped = false;
     let end = text.find(|c| {
@@ -203,7 +203,7 @@ fn awk(walk: &mut Walk, words: &[Word]) {
     }
 }
 
-/// Commands of `sqlite3` that only show something.
+/// Commands of `sqlite3` that are read-only.
 const SHOWS: &[&str] = &[
     ".tables",
     ".schema",
@@ -241,7 +241,7 @@ fn sqlite(walk: &mut Walk, words: &[Word], input: &Input) {
     }
 }
 
-/// A client of a database with commands that leave it.
+/// A database client whose commands can start programs.
 fn client(walk: &mut Walk, words: &[Word], signs: &[&str]) {
     let starts = |word: &&Word| {
         let text = word.text.to_lowercase();

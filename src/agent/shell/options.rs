@@ -1,16 +1,16 @@
-//! Options of programs as their own parsers read them: clustered (`-qc X`), attached (`-cX`,
+//! Options as the programs' own parsers read them: clustered (`-qc X`), attached (`-cX`,
 //! `--command=X`) and abbreviated (`--comm X`).
 
 use super::command::Word;
 
-/// Options of one program that matter here.
+/// The options of one program that matter here.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Options {
     pub short: &'static str,
     pub long: &'static [&'static str],
-    /// Long options that begin with one hyphen, which are not clusters: `-ex`.
+    /// Long options with one hyphen, which are not clusters: `-ex`.
     pub words: &'static [&'static str],
-    /// Other short options that take a value: what is behind one in its cluster is no option.
+    /// Other short options with a value: the rest of a cluster after one is not an option.
     pub valued: &'static str,
 }
 
@@ -56,7 +56,7 @@ impl Options {
     }
 }
 
-/// What an argument is to a set of options.
+/// The role of an argument for a set of options.
 enum Found {
     Other,
     /// One of them, with its value in the same argument.

@@ -1,10 +1,10 @@
-//! What the simplest programs print, so that a script that one of them makes can be read.
+//! The output of the simplest programs, so that a script that one of them produces can be parsed.
 
 use base64::Engine as _;
 
 use super::{command::Word, walk::Input, words::unescaped};
 
-/// What `echo`, `printf` and what decodes it say.
+/// The output of `echo`, `printf` and decoders.
 pub(super) fn prints(name: &str, words: &[Word], input: &Input) -> Option<String> {
     let texts: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
     let has = |options: &[&str]| texts.iter().any(|text| options.contains(text));

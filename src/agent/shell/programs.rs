@@ -1,4 +1,4 @@
-//! Programs that start others by an option or by a language of their own, and what is known of it.
+//! Programs that start others by an option or by a language of their own.
 
 use super::{
     command::{Command, Word},
@@ -10,14 +10,14 @@ use super::{
 };
 use crate::texts::Doubt;
 
-/// What the value of an option is.
+/// The kind of an option's value.
 #[derive(Clone, Copy)]
 enum Value {
     /// A command that is run.
     Script,
     /// A file that is written.
     Written,
-    /// Something that may start programs in a way that is not followed.
+    /// Something that may start programs in an unknown way.
     Unknown,
 }
 
@@ -157,7 +157,7 @@ const PROGRAMS: &[Program] = &[
     ),
 ];
 
-/// Programs that can do anything with what they are given, which is not a script of a shell.
+/// Programs that can do anything with their arguments, which are not a shell script.
 const OPEN_ENDED: &[&str] = &[
     "gdb",
     "lldb",
@@ -203,7 +203,7 @@ const OPEN_ENDED: &[&str] = &[
     "ninja",
 ];
 
-/// What a program does besides being itself.
+/// Follows the further effects of a program.
 pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input) {
     for program in PROGRAMS.iter().filter(|program| program.names.contains(&name)) {
         for value in program.options.values(words) {
@@ -252,7 +252,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
     }
 }
 
-/// An action at a checkpoint may be a command; options of the old style have no hyphen.
+/// An action at a checkpoint may be a command; old-style options have no hyphen.
 fn tar(walk: &mut Walk, words: &[Word]) {
     let actions = Options { long: &["checkpoint-action"], ..NONE };
     for action in actions.values(words) {

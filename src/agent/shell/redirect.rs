@@ -1,4 +1,4 @@
-//! Redirections: files that are written and read, here-documents, and what flows into a program.
+//! Redirections: files that are written and read, here-documents, and standard input.
 
 use brush_parser::ast::{
     IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, ProcessSubstitutionKind, RedirectList,
@@ -57,7 +57,7 @@ impl Walk {
             return;
         }
         if word.contains(['\'', '"', '\\']) {
-            // bash takes the quotes off twice here.
+            // bash removes the quotes twice here.
             self.doubt(Doubt::OtherShells);
         }
         self.writes_file(word);
@@ -67,7 +67,7 @@ impl Walk {
         let alternatives = self.braces(word).len();
         let words = self.words(word);
         if alternatives != 1 || words.len() != 1 {
-            // Braces are a part of the name for some shells, and no name at all for others.
+            // Braces are part of the name in some shells, and not in others.
             self.doubt(Doubt::Braces);
         }
         for word in words {
@@ -88,7 +88,8 @@ impl Walk {
         Input { piped: true, text: None }
     }
 
-    /// A here-document is expanded as within double quotes, but quotes are nothing special in it.
+    /// A here-document is expanded as within double quotes, but quotes have no special meaning in
+    /// it.
     fn expanded(&mut self, document: &str) {
         let starts = document.contains("$(") || document.contains('`') || document.contains("${");
         if starts && document.contains(['\'', '"']) {

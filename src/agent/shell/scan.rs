@@ -1,10 +1,11 @@
-//! A second, independent look at the text of a script, for syntax that the walk has not followed.
+//! A second, independent scan of a script's text for syntax that the walk has not followed.
 //!
-//! The parser is another crate's. Where it takes syntax for plain text (as version 0.3 of
-//! `brush-parser` does with `~$(…)`, whose tilde prefix runs to the next `/`), a program would start
-//! that no rule has seen. So every `$(`, `` ` ``, `${`, `<(` and `>(` that a shell would act upon has
-//! to begin a piece that the walk has followed; a script in which one does not is doubtful. What is
-//! inside such a piece is a script or a word of its own, and is checked when it is followed.
+//! The parser is another crate's. If it treats syntax as plain text (as version 0.3 of
+//! `brush-parser` does with `~$(…)`, whose tilde prefix extends to the next `/`), a program would
+//! start that no rule has seen. Every `$(`, `` ` ``, `${`, `<(` and `>(` that a shell would act
+//! upon must therefore begin a piece that the walk has followed; otherwise the script is unclear.
+//! The contents of such a piece are a script or a word of their own, and are checked when they are
+//! followed.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +56,7 @@ impl<'a> Scan<'a> {
         self.place == Place::DoubleQuotes
     }
 
-    /// How many bytes to go on; `None` where something was not followed.
+    /// The number of bytes to advance; `None` if something was not followed.
     fn step(&mut self, c: char) -> Option<usize> {
         let next = self.rest.chars().nth(1);
         let in_script = self.place == Place::Script;
@@ -134,7 +135,7 @@ impl<'a> Scan<'a> {
         Some(self.rest.len() - rest.len())
     }
 
-    /// The bodies that begin behind this end of a line.
+    /// The bodies that begin after this end of a line.
     fn bodies(&mut self) -> Option<usize> {
         let mut length = 1;
         for document in std::mem::take(&mut self.documents) {
@@ -175,7 +176,7 @@ impl<'a> Scan<'a> {
 mod tests {
     use super::*;
 
-    /// What is quoted is no syntax; all else has to have been followed.
+    /// Quoted text is not syntax; everything else must have been followed.
     #[test]
     fn syntax_is_told_from_text() {
         let followed = ["$(a)", "`b`", "${c}", "<(d)"].map(str::to_owned).into();

@@ -6,7 +6,7 @@ fn runs(text: &str) -> Vec<String> {
     parse(text).commands.iter().map(Command::text).collect()
 }
 
-/// Every program that would start is seen, however it is written.
+/// Every program that would start is found, in any notation.
 /// Proves MC-24.
 #[test]
 fn programs_are_found_wherever_they_stand() {
@@ -53,7 +53,7 @@ fn programs_are_found_wherever_they_stand() {
     }
 }
 
-/// What stands encoded is decoded, where that needs no program to be run.
+/// Encoded text is decoded if that needs no program to run.
 #[test]
 fn what_is_simply_encoded_is_decoded() {
     for line in [
@@ -73,7 +73,7 @@ fn what_is_simply_encoded_is_decoded() {
     }
 }
 
-/// What is not known is said to be so; nothing makes the parser hang or break down.
+/// What is not known is reported as unclear; nothing makes the parser hang or crash.
 #[test]
 fn what_cannot_be_known_is_unclear() {
     let deep = |open: &str, close: &str| format!("{}a{}", open.repeat(200), close.repeat(200));
@@ -123,7 +123,7 @@ fn a_program_from_elsewhere_has_another_name() {
     assert_eq!(parse("/tmp/x/rm a").commands[0].name(), Some("rm"));
 }
 
-/// The review's attack: a tilde prefix of the parser runs across what shells run.
+/// A tilde prefix of the parser extends across syntax that shells run.
 #[test]
 fn a_tilde_hides_nothing() {
     for line in [
@@ -158,7 +158,7 @@ fn a_tilde_hides_nothing() {
     }
 }
 
-/// Where a word may stand; `@` is the word.
+/// Where a word can appear; `@` is the word.
 const CONTEXTS: &[&str] = &[
     "ls @",
     "ls a@b",
@@ -331,13 +331,13 @@ const STARTS: &[&str] = &[
     "$[zap=1]",
 ];
 
-/// Finding 1: wherever a program may be started or a variable set outside single quotes, it is
-/// found, or the line is doubtful.
+/// Wherever a program may be started or a variable set outside single quotes, it is found, or the
+/// line is unclear.
 #[test]
 fn no_place_hides_what_starts_there() {
     for context in CONTEXTS {
         for start in STARTS {
-            // Nothing special within quotes; and quotes within quotes end them.
+            // Nothing special within quotes; quotes within quotes end them.
             let quotes = ["\"@", "\"a @", "\"~@", "<<X", "<<-X", "<<Y"];
             let is_substitution = start.contains("(zap)") && start.contains(['<', '>']);
             let is_text = is_substitution && quotes.iter().any(|quote| context.contains(quote));
@@ -450,7 +450,7 @@ const STARTED: &[&str] = &[
     "coproc rm -rf x",
 ];
 
-/// Finding 9: what programs start by their options and by their own languages.
+/// Programs that other programs start by options or by their own languages.
 #[test]
 fn what_programs_start_is_found() {
     for line in STARTED {
@@ -528,7 +528,7 @@ const MAY_START: &[&str] = &[
     "x -c 'y' | { sh; }",
 ];
 
-/// Finding 9: what programs may start besides, in a way that is not followed.
+/// Programs that may start others in an unknown way.
 #[test]
 fn what_may_start_anything_is_doubtful() {
     for line in MAY_START {
@@ -538,7 +538,7 @@ fn what_may_start_anything_is_doubtful() {
     }
 }
 
-/// Files that options name are told as written.
+/// Files that options name count as written.
 #[test]
 fn files_that_options_name_are_written() {
     for line in [
@@ -561,7 +561,7 @@ fn files_that_options_name_are_written() {
     }
 }
 
-/// What people use every day stays clear.
+/// Everyday commands stay clear.
 #[test]
 fn ordinary_commands_are_clear() {
     for line in [

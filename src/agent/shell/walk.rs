@@ -1,4 +1,4 @@
-//! Goes through a parsed command line and collects every program that it would start.
+//! Walks a parsed command line and collects every program that it would start.
 
 use brush_parser::{
     ParserOptions, SourceInfo,
@@ -19,44 +19,44 @@ use super::{
 };
 use crate::texts::Doubt;
 
-/// Longer or deeper than anybody writes by hand; a parser that goes down into it might not return.
+/// Longer or deeper than anybody writes by hand; a recursive parser might overflow the stack.
 const MAX_BYTES: usize = 16_000;
 const MAX_DEPTH: usize = 8;
 const MAX_NESTING: usize = 12;
 const MAX_BRANCHES: usize = 64;
 const MAX_COMMANDS: usize = 500;
 
-/// The state of going through a command line.
+/// The state of the walk.
 #[derive(Default)]
 pub(super) struct Walk {
     commands: Vec<Command>,
     unclear: Option<Doubt>,
     depth: usize,
-    /// What variables were set to, where that is known.
+    /// The values of variables, if known.
     pub(super) variables: BTreeMap<String, Option<String>>,
     /// Files that the line writes, and files that it runs.
     pub(super) written: BTreeSet<String>,
     pub(super) files_run: Vec<String>,
     functions: Vec<String>,
-    /// Expansions and substitutions that were followed, as they are written.
+    /// Expansions and substitutions that were followed, as written.
     pub(super) followed: BTreeSet<String>,
-    /// The script that is walked, for the text of what its parts were parsed from.
+    /// The script that is walked, to look up the text of its parts.
     pub(super) source: Vec<char>,
 }
 
-/// What flows into a program.
+/// Standard input of a program.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Input {
-    /// From another program or another place, not from the terminal.
+    /// From another program or file, not from the terminal.
     pub(super) piped: bool,
     pub(super) text: Option<String>,
 }
 
 impl Walk {
-    /// What was found.
+    /// Returns the result.
     pub(super) fn end(mut self) -> Script {
         for file in std::mem::take(&mut self.files_run) {
-            // It was written a moment ago, by the same line: nobody has seen what it runs.
+            // It was written by the same line, so nobody has seen what it runs.
             if self.written.contains(&file) {
                 self.push(Command::of(&["|", &file]));
             }
@@ -75,7 +75,7 @@ impl Walk {
         self.commands.push(command);
     }
 
-    /// Goes through a script; what it would print, where that is known.
+    /// Walks a script; returns its output, if known.
     pub(super) fn script(&mut self, text: &str) -> Option<String> {
         if text.len() > MAX_BYTES || is_deep(text) || self.depth >= MAX_DEPTH {
             self.doubt(Doubt::TooDeep);
@@ -147,7 +147,7 @@ impl Walk {
 
     fn compound(&mut self, compound: &CompoundCommand, input: &Input) -> Option<String> {
         if input.piped && holds_reader(compound) {
-            // Which of its commands reads what flows in is not followed.
+            // It is unknown which of the group's commands reads the input.
             self.doubt(Doubt::PipedGroup);
         }
         match compound {
@@ -253,7 +253,8 @@ impl Walk {
         }
     }
 
-    /// A variable that is set changes what programs do; one that a program is given, which one.
+    /// A variable changes what programs do; a variable set for one program may select another
+    /// program.
     fn assign(&mut self, assignment: &Assignment, lasting: bool) {
         let name = assignment.name.to_string();
         if let AssignmentName::ArrayElementName(_, index) = &assignment.name {
@@ -282,11 +283,11 @@ impl Walk {
         }
     }
 
-    /// A program that is started, and what it starts in turn.
+    /// A program that is started, and the programs that it starts.
     pub(super) fn command(&mut self, words: Vec<Word>, input: &Input) -> Option<String> {
         let command = Command { words };
         if command.words.first().is_some_and(|word| looks_like_assignment(&word.text)) {
-            // For some shells this sets a variable, and the next word is the program.
+            // In some shells this sets a variable, and the next word is the program.
             self.doubt(Doubt::OtherShells);
         }
         if command.name().is_some_and(|name| self.functions.iter().any(|known| known == name)) {
@@ -312,14 +313,14 @@ fn looks_like_assignment(text: &str) -> bool {
     !name.is_empty() && ["=", "+=", "["].iter().any(|sign| rest.starts_with(sign))
 }
 
-/// Whether a group might hold a program that runs what it reads.
+/// Whether a group may contain a program that runs its input.
 fn holds_reader(compound: &CompoundCommand) -> bool {
     let shown = compound.to_string();
     let mut words = shown.split(|c: char| !c.is_alphanumeric() && c != '.');
     words.any(inner::is_interpreter) || shown.contains('$') || shown.contains('`')
 }
 
-/// Brackets within brackets, or branches in number, which the parser follows by recursion.
+/// Whether brackets are nested, or branches chained, too deeply for the recursive parser.
 fn is_deep(text: &str) -> bool {
     let mut nesting = 0_usize;
     let mut deepest = 0;
@@ -337,7 +338,7 @@ fn is_deep(text: &str) -> bool {
     deepest > MAX_NESTING || branches > MAX_BRANCHES || text.matches('`').count() > MAX_NESTING
 }
 
-/// A parser that breaks down has not understood.
+/// A panic of the parser means that it has not understood the script.
 fn program(text: &str) -> Option<Vec<CompoundList>> {
     let parsed = catch_unwind(|| {
         let tokens = brush_parser::tokenize_str(text).ok()?;

@@ -1,4 +1,4 @@
-//! The words of a command line with their quotes resolved, and the programs that stand within them.
+//! The words of a command line with their quotes resolved, and the programs within them.
 
 use brush_parser::{
     ParserOptions,
@@ -12,17 +12,17 @@ use std::{iter::Peekable, panic::catch_unwind, str::Chars};
 use super::{command::Word, inner, walk::Walk};
 use crate::texts::Doubt;
 
-/// The words that one word with braces may become.
+/// The maximum number of words that one word with braces may become.
 const MAX_WORDS: usize = 64;
 
 impl Walk {
-    /// The words that a word as written becomes.
+    /// The words that a written word expands to.
     pub(super) fn words(&mut self, written: &str) -> Vec<Word> {
         let alternatives = self.braces(written);
         alternatives.iter().flat_map(|written| self.word(written)).collect()
     }
 
-    /// Follows what a text that is no word of a command runs: `$(…)` within `$((…))`.
+    /// Follows what a text that is not a command's word runs: `$(…)` within `$((…))`.
     pub(super) fn inside(&mut self, written: &str) {
         self.word(written);
     }
@@ -44,9 +44,9 @@ impl Walk {
         }
     }
 
-    /// The parser is not asked about tilde prefixes: version 0.3 of `brush-parser` lets one run to
-    /// the next `/`, across `$(…)`, backquotes and quotes, in which shells start programs. To be
-    /// plain text is all that is needed of a prefix; one that is no plain name is doubtful besides.
+    /// The parser is not used for tilde prefixes: version 0.3 of `brush-parser` lets one extend to
+    /// the next `/`, across `$(…)`, backquotes and quotes, in which shells start programs. It is
+    /// enough to treat a prefix as plain text; one that is not a plain name is unclear as well.
     fn word(&mut self, written: &str) -> Vec<Word> {
         let options = ParserOptions { tilde_expansion: false, ..ParserOptions::default() };
         if has_odd_tilde(written) {
@@ -123,7 +123,7 @@ impl Walk {
     }
 
     /// Within double quotes, single quotes in `${x:-…}` are plain text for shells, but not for the
-    /// parser: what starts between them is started.
+    /// parser: programs between them are started.
     fn quotes_within_quotes(&mut self, source: &str) {
         let inner = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         let inner = inner.unwrap_or(source).replace('\'', " ");
@@ -133,7 +133,7 @@ impl Walk {
         }
     }
 
-    /// What a variable may hold.
+    /// The possible value of a variable.
     fn value(&mut self, expression: &ParameterExpr, source: &str) -> String {
         self.expansion(expression);
         let unknown = || source.to_owned();
@@ -175,8 +175,8 @@ impl Walk {
         words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ")
     }
 
-    /// What an expansion evaluates: its subscript, its offsets, its patterns. One that takes its name
-    /// or its text from a value is not followed.
+    /// Follows what an expansion evaluates: its subscript, offsets and patterns. One that takes its
+    /// name or its text from a value is unclear.
     fn expansion(&mut self, expression: &ParameterExpr) {
         use ParameterExpr as Expr;
         let (parameter, indirect) = match expression {
@@ -228,15 +228,15 @@ impl Walk {
     }
 }
 
-/// Whether a word begins with a tilde prefix that is no plain name.
+/// Whether a word begins with a tilde prefix that is not a plain name.
 fn has_odd_tilde(written: &str) -> bool {
     let prefix = written.strip_prefix('~').map(|rest| rest.split('/').next().unwrap_or_default());
     let plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     prefix.is_some_and(|prefix| !prefix.chars().all(plain))
 }
 
-/// Whether a shell would find the begin of an expansion in a text, where the parser did not. `after`
-/// is what follows the text.
+/// Whether a shell would find the beginning of an expansion in a text where the parser did not.
+/// `after` is the text that follows.
 fn begins_expansion(text: &str, after: &str) -> bool {
     text.match_indices('$').any(|(at, _)| {
         let next = text[at + 1..].chars().chain(after.chars()).next();
@@ -244,7 +244,7 @@ fn begins_expansion(text: &str, after: &str) -> bool {
     })
 }
 
-/// Words as they grow out of pieces: what is not quoted is split where it holds spaces.
+/// Words that are built from pieces: unquoted text is split at spaces.
 #[derive(Default)]
 struct Spelled {
     done: Vec<Word>,
@@ -260,8 +260,8 @@ impl Spelled {
         self.open().text.push_str(text);
     }
 
-    /// A pattern of file names stands for names that somebody else may have chosen; one that
-    /// begins with it may even stand for an option.
+    /// A pattern of file names stands for names that others may have chosen; one that begins with
+    /// it may even stand for an option.
     fn unquoted(&mut self, text: &str) {
         let open = self.open();
         open.text.push_str(text);
@@ -290,7 +290,7 @@ impl Spelled {
     }
 }
 
-/// `a{b,c}` → `ab`, `ac`; `None` where that is not followed.
+/// `a{b,c}` → `ab`, `ac`; `None` if the braces are not supported.
 fn expand(parts: &[BraceExpressionOrText]) -> Option<Vec<String>> {
     let mut words = vec![String::new()];
     for part in parts {

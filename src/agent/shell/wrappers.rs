@@ -13,14 +13,14 @@ struct Wrapper {
     names: &'static [&'static str],
     /// Its short options that take a value.
     valued: &'static str,
-    /// Its long options that take a value, where it is not behind a `=`.
+    /// Its long options that take a value, if it does not follow a `=`.
     long: &'static [&'static str],
-    /// How many arguments may stand before the program.
+    /// How many arguments may precede the program.
     before: &'static [usize],
 }
 
 impl Wrapper {
-    /// Whether the next argument may be the value of that option, of which nothing is known.
+    /// Whether the next argument may be the value of this unknown option.
     fn may_take_value(&self, text: &str) -> bool {
         text.strip_prefix("--").is_some_and(|long| {
             let is_known = self.long.iter().any(|known| known.starts_with(long));
@@ -33,12 +33,12 @@ const fn wrapper(names: &'static [&'static str], valued: &'static str) -> Wrappe
     Wrapper { names, valued, long: &[], before: &[0] }
 }
 
-/// One with an argument of its own before the program.
+/// A wrapper with an argument of its own before the program.
 const fn second(names: &'static [&'static str], valued: &'static str) -> Wrapper {
     Wrapper { names, valued, long: &[], before: &[1] }
 }
 
-/// One that can be started with an argument of its own and without.
+/// A wrapper with or without an argument of its own.
 const fn either(names: &'static [&'static str], valued: &'static str) -> Wrapper {
     Wrapper { names, valued, long: &[], before: &[0, 1] }
 }
@@ -149,7 +149,7 @@ const WRAPPERS: &[Wrapper] = &[
     either(&["setarch", "linux32", "linux64", "i386", "i686", "x86_64", "uname26", "aarch64"], ""),
 ];
 
-/// Programs whose arguments, put together, are a script.
+/// Programs whose arguments, joined, are a script.
 const JOINED: &[Wrapper] = &[
     wrapper(&["eval"], ""),
     Wrapper { names: &["watch"], valued: "nq", long: &["interval", "equexit"], before: &[0] },
@@ -157,7 +157,7 @@ const JOINED: &[Wrapper] = &[
     second(&["ssh"], "BbcDEeFIiJLlmOopQRSWw"),
 ];
 
-/// Programs that start a shell where they are told nothing else.
+/// Programs that start a shell by default.
 const SHELL_BY_DEFAULT: &[&str] = &[
     "su",
     "sudo",
@@ -179,22 +179,22 @@ const SHELL_BY_DEFAULT: &[&str] = &[
     "busybox",
 ];
 
-/// The dynamic linker as a program: it runs the one that it is given.
+/// The dynamic linker as a program, which runs its argument.
 const LINKERS: &[&str] = &["ld.so", "ld-linux", "ld64.so", "ld-musl", "ld-2"];
 
 pub(super) fn starts_a_shell(name: &str) -> bool {
     SHELL_BY_DEFAULT.contains(&name)
 }
 
-/// What became of a program that may be a wrapper.
+/// The result for a program that may be a wrapper.
 pub(super) enum Followed {
-    /// It is none.
+    /// It is not a wrapper.
     Other,
-    /// What it starts was followed; what that prints, where it is known.
+    /// The program that it starts was followed; its output, if known.
     Wrapper(Option<String>),
 }
 
-/// What a wrapper starts.
+/// Follows the program that a wrapper starts.
 pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input) -> Followed {
     let is_it = |wrapper: &&Wrapper| wrapper.names.contains(&name);
     if let Some(joined) = JOINED.iter().find(is_it) {
@@ -213,7 +213,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
     Followed::Other
 }
 
-/// What flows into a program that starts a shell is a script.
+/// The input of a program that starts a shell is a script.
 fn started_by_default(walk: &mut Walk, name: &str, given: &[Word], input: &Input) {
     if !SHELL_BY_DEFAULT.contains(&name) || !given.is_empty() || !input.piped {
         return;
@@ -224,7 +224,7 @@ fn started_by_default(walk: &mut Walk, name: &str, given: &[Word], input: &Input
     }
 }
 
-/// The arguments as one script; `parallel` puts those behind `:::` in it, or runs each of them.
+/// The arguments as one script; `parallel` inserts those after `:::`, or runs each of them.
 fn together(walk: &mut Walk, joined: &Wrapper, name: &str, words: &[Word], input: &Input) {
     let rest = inner(joined, words, joined.before[0]);
     let is_list = |word: &Word| word.text.starts_with(":::");
@@ -291,7 +291,7 @@ fn split_strings(walk: &mut Walk, own: &[Word]) -> Vec<Word> {
     words
 }
 
-/// `xargs` adds what flows in, or puts it in place of `{}`.
+/// `xargs` appends its input, or inserts it in place of `{}`.
 fn with_items(walk: &mut Walk, mut rest: Vec<Word>, input: &Input) {
     let said = input.text.as_deref().unwrap_or(FROM_A_PROGRAM);
     let more: Vec<_> = said.split_whitespace().map(Word::guess).collect();
@@ -304,7 +304,7 @@ fn with_items(walk: &mut Walk, mut rest: Vec<Word>, input: &Input) {
     walk.command(rest, &Input::default());
 }
 
-/// The program and its arguments, behind the wrapper's own.
+/// The program and its arguments, after the wrapper's own.
 fn inner<'a>(wrapper: &Wrapper, words: &'a [Word], mut before: usize) -> &'a [Word] {
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -320,7 +320,7 @@ fn inner<'a>(wrapper: &Wrapper, words: &'a [Word], mut before: usize) -> &'a [Wo
             let is_valued = wrapper.long.iter().any(|known| known.starts_with(long));
             at += usize::from(!long.contains('=') && is_valued);
         } else if let Some(short) = text.strip_prefix('-').filter(|short| !short.is_empty()) {
-            // Only the first that takes a value has it, in the same word or in the next.
+            // Only the first option that takes a value has it, in the same word or in the next.
             let valued = short.find(|c| wrapper.valued.contains(c));
             at += usize::from(valued.is_some_and(|place| place + 1 == short.len()));
         } else if is_assignment(text) && ["env", "sudo"].contains(&wrapper.names[0]) {

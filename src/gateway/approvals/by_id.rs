@@ -1,4 +1,4 @@
-//! Decides by the id of a question, for somebody who is signed in or has a token.
+//! Decides an approval by its id, for callers that are signed in or have a token.
 
 use anyhow::Result;
 use channels::Place;
@@ -12,7 +12,7 @@ use crate::{
     texts::Language,
 };
 
-/// Presses a button of a question that stands in that place: the web chat.
+/// Presses a button of an approval that is shown in the given place. Used by the web chat.
 pub async fn decide_by_id(
     gateway: &Gateway,
     (channel, place): (&str, &Place),
@@ -42,8 +42,8 @@ pub async fn decide_by_id(
         .await
 }
 
-/// Decides any question there is, for an operator: who may is the question's own policy. `None`:
-/// there is no such question.
+/// Decides any approval on behalf of an operator; the approval's own policy says who may decide.
+/// `None` if there is no such approval.
 pub async fn decide_as(
     gateway: &Gateway,
     id: &str,
@@ -58,7 +58,7 @@ pub async fn decide_as(
             Box::pin(async move {
                 let Some(approval) = questions::by_id(tx, &id).await? else { return Ok(None) };
                 let (channel, _) = places::place(tx, &approval.conversation).await?;
-                // The same id on another platform is another person.
+                // The same id on another platform is a different person.
                 if channel != voter.channel && voter.speaker.id == approval.requester.id {
                     voter.speaker.id = grants::person(&voter.channel, &voter.speaker.id);
                 }

@@ -1,4 +1,4 @@
-//! What a person chose, by a button or by a typed command.
+//! The choice that a person made with a button or a typed command.
 
 use chrono::TimeDelta;
 use serde_json::Value;
@@ -16,20 +16,20 @@ use crate::{
 pub enum Choice {
     Once,
     Conversation,
-    /// Show what "always" would cover; nothing is decided by it.
+    /// Show what "always" would cover. This decides nothing.
     Propose,
-    /// Back from there.
+    /// Return from the proposal to the approval.
     Back,
-    /// Give that leave, and with it allow this call.
+    /// Give the proposed grant, which also allows this call.
     Give(Terms),
     Deny {
         reason: Option<String>,
     },
-    /// What a call under way wants to know.
+    /// An answer to an elicitation of a running call.
     Answer(String),
 }
 
-/// For whom, how long and how often leave is given.
+/// The scope, lifetime and number of uses of a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     pub scope: Scope,
@@ -43,11 +43,11 @@ impl Default for Terms {
     }
 }
 
-/// Leave for longer than that is no different from a rule, which belongs into the configuration.
+/// A grant for a longer time is equivalent to a rule and belongs in the configuration.
 const MOST_DAYS: i64 = 366;
 
 impl Choice {
-    /// What a button's key means for a question of that kind.
+    /// Returns the choice that a button's key stands for on this kind of approval.
     pub fn from_key(asks: Asks, key: char, reason: Option<&str>) -> Option<Self> {
         let reason = reason.map(str::trim).filter(|r| !r.is_empty()).map(str::to_owned);
         match (asks, key) {
@@ -61,8 +61,8 @@ impl Choice {
         }
     }
 
-    /// `/allow [code]`, `/here [code]`, `/always [code] [yes …]`, `/answer [code] …`, `/deny [code]
-    /// [reason]`: the choice and the code.
+    /// Parses `/allow [code]`, `/here [code]`, `/always [code] [yes …]`, `/answer [code] …` and
+    /// `/deny [code] [reason]` into a choice and a code.
     pub fn from_command(command: &str, rest: &str) -> (Self, String) {
         let (word, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let is_code = word.len() == CODE && word.bytes().all(|b| b.is_ascii_hexdigit());
@@ -78,7 +78,7 @@ impl Choice {
         (choice, code.to_lowercase())
     }
 
-    /// The key of the button that leads there.
+    /// The key of the button for this choice.
     fn key(&self, asks: Asks) -> char {
         match (self, asks) {
             (Self::Once, Asks::Allow) => 'a',
@@ -88,12 +88,12 @@ impl Choice {
             (Self::Deny { .. }, Asks::Allow | Asks::Answer) => 'd',
             (Self::Deny { .. }, Asks::Retry) => 's',
             (Self::Answer(_), Asks::Answer) => TYPED,
-            // No button leads there.
+            // These choices have no button.
             (Self::Once, Asks::Answer) | (Self::Answer(_), _) => '-',
         }
     }
 
-    /// Whether that question offers it: a button that is not there cannot be pressed.
+    /// Whether the approval offers this choice. A button that was not offered cannot be pressed.
     pub(super) fn is_offered(&self, approval: &Approval) -> bool {
         match self {
             Self::Answer(text) if is_option(approval, text) => true,
@@ -112,8 +112,8 @@ impl Choice {
 }
 
 impl Terms {
-    /// `yes`, and what is to differ from the usual: `conversation`, `bot`, `7d`, `5x`. What cannot
-    /// be read is no yes.
+    /// Parses `yes` and any changes to the default terms: `conversation`, `bot`, `7d`, `5x`. Text
+    /// that cannot be parsed does not count as a yes.
     fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
         if words.next() != Some("yes") {
@@ -133,16 +133,16 @@ impl Terms {
     }
 }
 
-/// Offered, though no button has it, where any text is an answer.
+/// Offered, without a button, where any text is accepted as an answer.
 pub const TYPED: char = 't';
 
-/// What stands on the buttons of a question of a call under way, in their order.
+/// The button labels of an elicitation, in order.
 pub(super) fn options(approval: &Approval) -> impl Iterator<Item = &str> {
     let all = approval.arguments["options"].as_array().into_iter().flatten();
     all.filter_map(Value::as_str)
 }
 
-/// Whether the text stands on one of them, as people write.
+/// Whether the text matches one of the labels, ignoring case and spacing.
 pub(super) fn is_option(approval: &Approval, text: &str) -> bool {
     let text = text.to_lowercase();
     approval.asks == Asks::Answer && options(approval).any(|label| label.to_lowercase() == text)
@@ -150,7 +150,8 @@ pub(super) fn is_option(approval: &Approval, text: &str) -> bool {
 
 const CODE: usize = 8;
 
-/// What a person types to name a question: the end of its id, where ids of one second differ.
+/// The code that a person types to name an approval: the end of its id, which differs even between
+/// ids of the same second.
 pub fn code(id: &ApprovalId) -> String {
     end_of(id.as_str()).to_owned()
 }

@@ -1,4 +1,4 @@
-//! Who changes what they have asked for takes back the question that came of it.
+//! Supersedes approvals when the requester edits the message that led to them.
 
 use anyhow::Result;
 use channels::{Incoming, What};
@@ -16,30 +16,30 @@ use crate::{
     texts,
 };
 
-/// A message that its writer has changed.
+/// An edit of a message by its author.
 pub(in crate::gateway) struct Edit<'a> {
     pub by: Speaker,
     pub message: &'a str,
     pub text: &'a str,
-    /// The session as it was before the transaction, if it was read.
+    /// The session as it was before the transaction, if it was loaded.
     pub folded: Option<&'a Session>,
 }
 
-/// Reads the session that an edit is about, so that the transaction which stores the edit has little
-/// left to read. `None` where no question is open.
+/// Loads the session that an edit refers to, so that the transaction that stores the edit has
+/// little left to read. `None` if no approval is open.
 pub(in crate::gateway) async fn before(
     gateway: &Gateway,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     incoming: &Incoming,
 ) -> Result<Option<Session>> {
     let Some(person) = incoming.person.as_ref().filter(|_| is_edit(&incoming.what)) else {
         return Ok(None);
     };
-    let (desk, place, person) = (desk.clone(), incoming.place.clone(), person.clone());
+    let (context, place, person) = (context.clone(), incoming.place.clone(), person.clone());
     let folded = gateway.store.read(move |tx| {
         Box::pin(async move {
-            let seat = desk.seat(&place, &person);
-            let Some(here) = journal::find_conversation(tx, &desk.channel, seat).await? else {
+            let seat = context.seat(&place, &person);
+            let Some(here) = journal::find_conversation(tx, &context.channel, seat).await? else {
                 return Ok(None);
             };
             if questions::pending(tx, &here).await?.is_empty() {
@@ -55,8 +55,8 @@ fn is_edit(what: &What) -> bool {
     matches!(what, What::Edited { addressed: true, .. })
 }
 
-/// Stores an edit. The questions of the turn that has read the message are superseded, and the agent
-/// goes on with what it says now.
+/// Stores an edit. Open approvals of the turn that read the message are superseded, and the agent
+/// continues with the new text.
 pub(in crate::gateway) async fn edited(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

@@ -1,6 +1,6 @@
-//! What a call under way wanted to know of a person, by a button or in their own words.
+//! Answers to elicitations of a running call, given by a button or as text.
 //!
-//! Nothing is allowed by it: the answer goes to whoever asked, and to nobody else.
+//! An answer allows nothing: it is passed only to the tool or server that asked.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -20,7 +20,7 @@ use crate::{
     store::{Tx, approval_request::Approval, approvals as questions, outbox},
 };
 
-/// A button stands for what is written on it.
+/// The answer is the label of the button.
 pub(super) async fn pressed(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -36,11 +36,11 @@ pub(super) async fn pressed(
     }
 }
 
-/// Takes a message as the answer that somebody owes: a reply to the question, or, where nobody else
-/// reads along, whatever is said next. What to tell them, if it was one and counts.
+/// Takes a message as the answer to an open elicitation: a reply to it or, in a private chat, the
+/// next message. Returns what to tell the person if the message was an answer and counts.
 pub(in crate::gateway) async fn typed(
     tx: &mut Tx<'_>,
-    desk: &IntakeContext,
+    context: &IntakeContext,
     conversation: &ConversationId,
     typed: &TypedMessage<'_>,
 ) -> Result<Option<String>> {
@@ -53,12 +53,12 @@ pub(in crate::gateway) async fn typed(
             && (open.offers.contains(TYPED) || is_option(open, text))
     });
     for open in owed {
-        // What was written before the question could be read does not answer it.
+        // A message that was written before the elicitation was shown does not answer it.
         let Some(shown) = outbox::receipt(tx, &open.question).await? else { continue };
         if typed.reply_to == Some(&shown.message) || (!typed.group && typed.reply_to.is_none()) {
-            let voter = typed.voter(&desk.channel);
+            let voter = typed.voter(&context.channel);
             let choice = Choice::Answer(text.to_owned());
-            let answer = decide(tx, &open, choice, &voter, desk.now).await?;
+            let answer = decide(tx, &open, choice, &voter, context.now).await?;
             return Ok((answer.came == Came::Done).then_some(answer.text));
         }
     }

@@ -1,10 +1,10 @@
-//! The file with all that a question is about: for those who may decide it, once.
+//! The file with all arguments of an approval, sent once to people who may decide it.
 
 use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
-use super::{not_yours, persons::Standing, turned_away};
+use super::{not_yours, persons::Standing, reject_vote};
 use crate::{
     agent::approvers::Voter,
     journal::event::Attachment,
@@ -12,7 +12,7 @@ use crate::{
     texts,
 };
 
-/// Sends everything that the question is about as a file, once, for somebody who may decide it.
+/// Sends all arguments of an approval as a file, once, to a person who may decide it.
 pub(super) async fn show(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -20,7 +20,7 @@ pub(super) async fn show(
     now: DateTime<Utc>,
 ) -> Result<String> {
     if !approval.approvers.admit(voter, &approval.requester.id) {
-        turned_away(tx, approval, voter, now).await?;
+        reject_vote(tx, approval, voter, now).await?;
         return Ok(not_yours(&approval.approvers, Standing::NotNamed, voter).to_owned());
     }
     let file = match approval_files::claim(tx, &approval.id, now).await? {
@@ -40,7 +40,7 @@ pub(super) async fn show(
     Ok(voter.words().everything_sent.to_owned())
 }
 
-/// The file of a question that the previous release asked.
+/// Builds the file for an approval that was created by the previous release.
 fn arguments_of(approval: &Approval) -> Attachment {
     let bytes = texts::arguments_file(&approval.arguments).into_bytes();
     Attachment {

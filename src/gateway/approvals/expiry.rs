@@ -1,4 +1,4 @@
-//! Expires approvals whose deadline has passed, and denies what a halt has left open.
+//! Expires approvals whose deadline has passed, and denies approvals that a halt left open.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -10,22 +10,22 @@ use crate::{
     store::{approval_request::Approval, approvals::Deadline, grants},
 };
 
-/// The approvals that one read takes.
+/// The number of approvals read at once.
 const PAGE: usize = 500;
-/// The approvals that are being expired at the same time. Each has a transaction of its own, so that
-/// one that fails holds up no other; on SQLite those that come together share a commit, and the
+/// The number of approvals that are expired concurrently. Each has its own transaction, so that a
+/// failure does not delay the others. On SQLite, concurrent transactions share a commit, and this
 /// number bounds how long that commit occupies the writer.
 const AT_ONCE: usize = 32;
 
-/// Expires everything that is due, however much that is, and denies what a halt has left open.
-/// Returns how many approvals were settled.
+/// Expires all approvals that are due and denies approvals that a halt left open. Returns how many
+/// approvals were settled.
 pub async fn sweep(gateway: &Gateway) -> Result<usize> {
     let now = gateway.clock.now();
     let (mut after, mut count) = (Deadline::default(), 0);
     loop {
         let due = gateway.store.due_approvals(&after, now, PAGE).await?;
         count += expire_all(gateway, due.approvals, now).await;
-        // What could not be expired stays behind the cursor until the next sweep.
+        // An approval that could not be expired stays behind the cursor until the next sweep.
         match due.next {
             Some(next) if !gateway.stop.is_cancelled() => after = next,
             _ => break,
@@ -50,7 +50,7 @@ async fn expire_all(gateway: &Gateway, due: Vec<Approval>, now: DateTime<Utc>) -
     count
 }
 
-/// Returns whether it was this call that settled the approval.
+/// Returns whether this call settled the approval.
 async fn expire_one(gateway: &Gateway, approval: Approval, now: DateTime<Utc>) -> bool {
     let id = approval.id.clone();
     let written = gateway

@@ -1,4 +1,4 @@
-//! The halt (`/panic`): no tool runs any more, and nothing that waits for a person will.
+//! The halt (`/panic`): stops all tools and denies all open approvals.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -15,10 +15,10 @@ use crate::{
     texts,
 };
 
-/// What is denied in one transaction; the sweep goes on with the rest.
+/// The number of approvals denied in one transaction; the sweep denies the rest.
 const AT_ONCE: usize = 500;
 
-/// `/panic`, `/panic off`: for the owner of the bot.
+/// Handles `/panic` and `/panic off`, for owners of the bot.
 pub async fn typed(
     tx: &mut Tx<'_>,
     rest: &str,
@@ -38,7 +38,7 @@ pub async fn typed(
     }
 }
 
-/// Stops the tools of all nodes and denies what is open everywhere; how much that was.
+/// Stops the tools of all nodes and denies all open approvals. Returns how many were denied.
 pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<usize> {
     grants::halt(tx, by, now).await?;
     let denied = deny_open(tx, by, now).await?;
@@ -46,7 +46,7 @@ pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<u
     Ok(denied)
 }
 
-/// Tools may run again. Whether they might not until now.
+/// Lifts the halt. Returns whether there was one.
 pub async fn lift(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<bool> {
     let lifted = grants::lift(tx).await?;
     if lifted {
@@ -59,7 +59,7 @@ async fn note(tx: &mut Tx<'_>, fact: Fact, now: DateTime<Utc>) -> Result<()> {
     audit::append(tx, audit::ADMIN, vec![fact], now).await
 }
 
-/// What was asked while the halt was on its way is denied too.
+/// Denies approvals that were requested while the halt was taking effect.
 pub(super) async fn sweep(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> {
     match grants::halted_by(tx).await? {
         Some(by) => deny_open(tx, &by, now).await,

@@ -1,4 +1,4 @@
-//! Leave for longer: shown before it is given, listed, revoked.
+//! Grants: shown before they are given, listed and revoked.
 
 use anyhow::Result;
 use channels::{Outgoing, PlaceKind};
@@ -23,7 +23,8 @@ use crate::{
     texts::Language,
 };
 
-/// Shows in the question's place what "always" would allow, and asks whether to give that.
+/// Replaces the approval message with a description of what "always" would allow, and asks for
+/// confirmation.
 pub(super) async fn propose(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -39,7 +40,7 @@ pub(super) async fn propose(
             let markdown = format!("{markdown}\n\n{}", words.proposal(&grant));
             Outgoing::Question { markdown, approval: id, choices: words.giving(), reply_to }
         }
-        // Without buttons the answer itself shows it.
+        // On platforms without buttons the reply itself shows the proposal.
         _ => return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str()))),
     };
     approval_files::set_proposed(tx, &approval.id, Some(now)).await?;
@@ -47,7 +48,7 @@ pub(super) async fn propose(
     Ok(voter.words().lasting.proposed.to_owned())
 }
 
-/// The question as it was.
+/// Shows the original approval again.
 pub(super) async fn back(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -60,7 +61,7 @@ pub(super) async fn back(
     Ok(voter.words().lasting.not_given.to_owned())
 }
 
-/// What leave on the usual terms would cover, in words; `None`: the question proposes none.
+/// Describes what a grant on the default terms would cover. `None` if the approval offers no grant.
 pub async fn told(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -77,7 +78,7 @@ pub async fn told(
     Ok(grant.map(|grant| voter.words().proposal(&grant)))
 }
 
-/// The leave that the question proposes, on those terms.
+/// The grant that the approval proposes, on the given terms.
 pub(super) async fn proposed(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -104,8 +105,8 @@ pub(super) async fn proposed(
     }))
 }
 
-/// Why that person may not give leave on those terms: what holds for others is given by who may
-/// decide for them.
+/// Explains why this person may not give the grant on these terms. A grant for others requires
+/// somebody who may decide for them.
 pub(super) async fn refused(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -124,7 +125,7 @@ pub(super) async fn refused(
     })
 }
 
-/// `/grants`, `/grants revoke <code>`.
+/// Handles `/grants` and `/grants revoke <code>`.
 pub async fn typed(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -145,7 +146,7 @@ pub async fn typed(
     }
 }
 
-/// The bot's owner sees all leave there is; others what holds for them, and here.
+/// Owners of the bot see all grants; other people see those that apply to them or to this place.
 async fn seen_by(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -159,7 +160,7 @@ async fn seen_by(
     grants::in_force(tx, (&person, conversation), now).await
 }
 
-/// The button on the settled question.
+/// Handles the revoke button of a settled approval.
 pub(super) async fn revoke_pressed(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -172,7 +173,7 @@ pub(super) async fn revoke_pressed(
     }
 }
 
-/// Ends leave, at once; the question that gave it says so.
+/// Revokes a grant immediately and updates the approval message that gave it.
 pub async fn revoke(
     tx: &mut Tx<'_>,
     grant: &Grant,
@@ -199,7 +200,8 @@ pub async fn revoke(
     Ok(voter.words().lasting.revoked.to_owned())
 }
 
-/// Who gave it, whom it is for, who steers the bot; and who administers the chat that it is for.
+/// A grant may be revoked by the person who gave it, the person it is for, an owner or operator of
+/// the bot, and administrators of the chat that it is for.
 fn may_revoke(grant: &Grant, voter: &Voter) -> bool {
     grant.given_by.id == voter.speaker.id
         || grant.owner == grants::person(&voter.channel, &voter.speaker.id)

@@ -1,19 +1,19 @@
-//! The one door through which a question is decided: buttons, typed commands, the web, the time.
+//! Decides approvals: the only code path for buttons, typed commands, the web and timeouts.
 //!
-//! Whoever comes through it is checked, then one conditional update decides; with it commit the
-//! event that the agent reads and the question's final form.
+//! The voter is checked first, then one conditional update decides. The event that the agent reads
+//! and the final form of the approval message are committed in the same transaction.
 //!
-//! - [`choice`]: what a person chose
-//! - [`by_id`]: by the id of a question, for somebody who is signed in or has a token
-//! - [`lasting_grants`]: leave for longer, shown before it is given
-//! - [`relocation`]: questions that cannot be seen where they were asked
-//! - [`persons`]: which accounts are one person
-//! - [`elicitation`]: what a call under way wanted to know
-//! - [`platform_roles`]: what only the platform knows
-//! - [`everything`]: the file with all that a question is about
-//! - [`edits`]: who changes the request takes the question back
-//! - [`expiry`]: ends questions that nobody answered in time
-//! - [`halt`]: no tool runs any more
+//! - [`choice`]: the choice that a person made
+//! - [`by_id`]: decisions by the approval's id, for callers that are signed in or have a token
+//! - [`lasting_grants`]: grants, shown before they are given
+//! - [`relocation`]: approvals that cannot be shown where they were requested
+//! - [`persons`]: which accounts belong to one person
+//! - [`elicitation`]: answers to elicitations of a running call
+//! - [`platform_roles`]: roles that only the platform knows
+//! - [`everything`]: the file with all arguments of an approval
+//! - [`edits`]: edited requests, which supersede their approvals
+//! - [`expiry`]: approvals that nobody decided in time
+//! - [`halt`]: stops all tools
 
 pub mod by_id;
 mod choice;
@@ -53,22 +53,23 @@ pub use choice::{Choice, TYPED, Terms, code};
 pub use expiry::sweep;
 use persons::Standing;
 
-/// What goes in front of the choice's key in the buttons of a question: version, kind, secret.
+/// Creates the token that precedes the choice's key in the buttons of an approval: version, kind
+/// and secret.
 pub fn new_token() -> String {
     format!("1a{}", secret())
 }
 
-/// A button that somebody pressed.
+/// A button press.
 pub struct Press<'a> {
     pub channel: &'a str,
     pub place: &'a Place,
     pub message: &'a str,
     pub data: &'a str,
-    /// What they wrote where the platform asked for a reason.
+    /// The reason, where the platform asked for one.
     pub reason: Option<&'a str>,
 }
 
-/// Somebody, as questions see them.
+/// The person as a voter on approvals.
 pub async fn voter(
     tx: &mut Tx<'_>,
     channel: &str,
@@ -84,7 +85,8 @@ pub async fn voter(
     })
 }
 
-/// Decides by a press. The answer is for the presser alone, and says the true state.
+/// Decides by a button press. The returned text is shown to this person only and reflects the
+/// actual state of the approval.
 pub async fn press(
     tx: &mut Tx<'_>,
     press: Press<'_>,
@@ -105,7 +107,7 @@ pub async fn press(
     answer(tx, &approval, (key, press.reason), voter, now).await
 }
 
-/// What the button of that key does.
+/// Carries out the choice of the pressed button.
 async fn answer(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -118,7 +120,7 @@ async fn answer(
             everything::show(tx, approval, voter, now).await
         }
         'v' => lasting_grants::revoke_pressed(tx, approval, voter, now).await,
-        // What a grant covers is shown before it can be given.
+        // A grant has to be shown before it can be given.
         'y' if approval.offers.contains('g')
             && !approval_files::is_proposed(tx, &approval.id).await? =>
         {
@@ -132,20 +134,20 @@ async fn answer(
     }
 }
 
-/// What came of a decision.
+/// The outcome of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Came {
-    /// It stands; or one more has said yes, or taken that back.
+    /// The decision was recorded, or a vote was added or taken back.
     Done,
-    /// That person's word does not count.
+    /// This person may not decide.
     Refused,
-    /// It was settled before, or its time is over.
+    /// The approval was already settled or has expired.
     Late,
-    /// This question does not offer it, or nothing is allowed at the moment.
+    /// The approval does not offer this choice, or a halt is in effect.
     NotNow,
 }
 
-/// What to tell whoever decided, and what came of it.
+/// The outcome of a decision and the text for the person who made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub came: Came,
@@ -158,7 +160,7 @@ impl Answer {
     }
 }
 
-/// Decides, if that person may and nobody has: what to tell them.
+/// Decides an approval if this person may decide it and nobody has yet. Returns what to tell them.
 pub async fn decide(
     tx: &mut Tx<'_>,
     asked: &Approval,
@@ -168,10 +170,11 @@ pub async fn decide(
 ) -> Result<Answer> {
     let standing = persons::standing(tx, asked, &choice, voter).await?;
     if standing != Standing::Counts {
-        turned_away(tx, asked, voter, now).await?;
+        reject_vote(tx, asked, voter, now).await?;
         return Ok(Answer::new(Came::Refused, not_yours(&asked.approvers, standing, voter)));
     }
-    // The conversation's row first, as everywhere: two transactions never wait for each other.
+    // Lock the conversation's row first, as all other code does, so that transactions cannot
+    // deadlock.
     journal::lock(tx, &asked.conversation).await?;
     let Some(approval) = questions::by_id(tx, asked.id.as_str()).await? else {
         return Ok(Answer::new(Came::Late, voter.words().no_such_button));
@@ -204,14 +207,14 @@ pub async fn decide(
     Ok(Answer::new(Came::Done, text))
 }
 
-/// The refusal itself is private.
-async fn turned_away(
+/// Records that this person may not decide. The refusal is shown to them only.
+async fn reject_vote(
     tx: &mut Tx<'_>,
     approval: &Approval,
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    tracing::warn!(approval.id = %approval.id, person.id = voter.speaker.id, "may not decide");
+    tracing::warn!(approval.id = %approval.id, person.id = voter.speaker.id, "vote rejected");
     journal::lock(tx, &approval.conversation).await?;
     let fact = Fact::about("turned_away", approval, &voter.speaker.id)
         .with("channel", voter.channel.as_str());
@@ -230,7 +233,7 @@ fn not_yours(approvers: &Approvers, standing: Standing, voter: &Voter) -> &'stat
     }
 }
 
-/// Says yes, or takes that back; it is allowed when as many say so as it needs.
+/// Adds or takes back a vote. The call is allowed once it has as many votes as it needs.
 async fn allow(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -257,7 +260,7 @@ async fn allow(
     let mut grant = None;
     if let Choice::Give(terms) = choice {
         if let Some(refusal) = lasting_grants::refused(tx, approval, terms, voter).await? {
-            turned_away(tx, approval, voter, now).await?;
+            reject_vote(tx, approval, voter, now).await?;
             return Ok(Answer::new(Came::Refused, refusal));
         }
         grant = lasting_grants::proposed(tx, approval, terms, voter, now).await?;
@@ -271,7 +274,7 @@ async fn allow(
     Ok(Answer::new(Came::Done, text))
 }
 
-/// Who it was, and through which other door.
+/// The voter's name, with the channel if they decided from another one.
 async fn name(tx: &mut Tx<'_>, approval: &Approval, voter: &Voter) -> Result<String> {
     let (channel, _) = places::place(tx, &approval.shown_in).await?;
     Ok(if channel == voter.channel {
@@ -298,14 +301,14 @@ async fn show_votes(
     Ok(votes)
 }
 
-/// How a question ends.
+/// The final state of an approval.
 struct End {
     status: Status,
     decision: Decision,
     by: Decider,
-    /// As it is shown.
+    /// The name that is shown.
     name: String,
-    /// The leave that is given with it.
+    /// The grant that is given with the decision.
     grant: Option<Grant>,
 }
 
@@ -319,13 +322,14 @@ impl End {
     }
 }
 
-/// Nobody has decided in time: that is a no.
+/// Nobody decided in time, which counts as a denial.
 async fn expire(tx: &mut Tx<'_>, approval: &Approval, now: DateTime<Utc>) -> Result<bool> {
     let end = End::new(Status::Expired, Decision::Deny { reason: None }, Decider::Timeout);
     settle(tx, approval, end, now).await
 }
 
-/// The update, the event, the leave and the question's final form: together, once.
+/// Commits the update, the event, the grant and the final form of the message together, exactly
+/// once.
 async fn settle(
     tx: &mut Tx<'_>,
     approval: &Approval,

@@ -1,11 +1,11 @@
-//! Which person an account belongs to, where a policy counts people: several have to agree, or anyone
-//! but the requester may decide.
+//! Maps accounts to people, where a policy counts people: several people have to agree, or anyone
+//! except the requester may decide.
 //!
-//! Accounts are linked by their owner with `/link` (`gateway::linking`), or by an owner of the bot. Until
-//! then nobody knows whether an account on another channel is a second account of somebody who counts
-//! already. So, where people are counted, an account of another channel than the one where the
-//! request was made may only allow if it is linked to an account there; to deny is always safe. Two
-//! accounts of one platform are two people as long as nobody links them.
+//! Accounts are linked by their owner with `/link` (`gateway::linking`), or by an owner of the bot.
+//! Without a link it is unknown whether an account on another channel is a second account of a
+//! person who has already been counted. Where people are counted, an account on another channel
+//! than the request's may therefore allow only if it is linked to an account on that channel;
+//! denying is always safe. Two accounts on one platform count as two people unless they are linked.
 
 use anyhow::Result;
 
@@ -20,19 +20,19 @@ use crate::{
     },
 };
 
-/// Whether that voter's word counts.
+/// Whether a vote counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     Counts,
-    /// The policy does not name them.
+    /// The policy does not name this person.
     NotNamed,
-    /// They are the requester, by another account.
+    /// The voter is the requester, using another account.
     Requester,
-    /// Nobody knows whether they count already: the account has to be linked first.
+    /// It is unknown whether this person was already counted: the account has to be linked first.
     NotLinked,
 }
 
-/// Whether that voter's word counts for that choice.
+/// Returns whether this voter's choice counts.
 pub(super) async fn standing(
     tx: &mut Tx<'_>,
     asked: &Approval,
@@ -46,7 +46,7 @@ pub(super) async fn standing(
         return Ok(Standing::Counts);
     }
     let (home, _) = places::place(tx, &asked.conversation).await?;
-    // An id that is that of another person on the home channel has the channel in front of it.
+    // An id of another person on the home channel is prefixed with the channel.
     let id = voter.speaker.id.strip_prefix(&format!("{}/", voter.channel));
     let account = Account::new(&voter.channel, id.unwrap_or(&voter.speaker.id));
     let own = identities::accounts(tx, &account).await?;

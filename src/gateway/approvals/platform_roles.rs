@@ -1,5 +1,5 @@
-//! What only the platform knows, asked before a question is decided: who administers a chat, and
-//! whether those who have voted are still what they were. Inside a transaction nobody can be asked.
+//! Roles that only the platform knows, looked up before a decision: who administers a chat, and
+//! whether earlier voters still have their role. The lookup cannot be done inside a transaction.
 
 use anyhow::Result;
 use channels::{Incoming, Person, Place, What};
@@ -29,14 +29,15 @@ use crate::{
     },
 };
 
-/// What the platform says that people are in the chat where a question was asked.
+/// Roles by person, as the platform reports them for the chat of an approval.
 pub type Vouched = BTreeMap<String, Vec<String>>;
 
-/// The people who are asked about at most, to find one who may decide.
+/// The maximum number of people looked up to find one who may decide.
 const ASKED: usize = 50;
 
-/// Before a press or a command counts. Who has lost the right to decide since they voted has not
-/// voted; and who is asked alone about another chat is what they are there.
+/// Runs before a press or a command counts. Discards the votes of people who have lost the right to
+/// decide, and looks up the voter's roles in the original chat if the approval was moved to a
+/// private one.
 pub async fn before(gateway: &Gateway, channel: &str, incoming: &mut Incoming) -> Result<()> {
     if !decides(&incoming.what) {
         return Ok(());
@@ -73,7 +74,7 @@ fn decides(what: &What) -> bool {
     }
 }
 
-/// The same for a question that is known by its id.
+/// Runs the same check for an approval that is identified by its id.
 pub async fn recount_of(gateway: &Gateway, id: &str) -> Result<()> {
     let id = id.to_owned();
     let asked =
@@ -84,7 +85,7 @@ pub async fn recount_of(gateway: &Gateway, id: &str) -> Result<()> {
     }
 }
 
-/// Strikes out the votes of those who may not decide any more.
+/// Discards the votes of people who may no longer decide.
 pub async fn recount(gateway: &Gateway, approval: &Approval) -> Result<()> {
     if approval.approvers.needed < 2 || crash::planted("votes") {
         return Ok(());
@@ -95,7 +96,10 @@ pub async fn recount(gateway: &Gateway, approval: &Approval) -> Result<()> {
         if counts(gateway, approval, &channel, &speaker).await? {
             continue;
         }
-        tracing::warn!(approval.id = %approval.id, person.id = speaker.id, "the vote is struck out");
+        tracing::warn!(
+            approval.id = %approval.id, person.id = speaker.id,
+            "vote discarded: the voter may no longer decide"
+        );
         let (approval, now) = (approval.clone(), gateway.clock.now());
         let strike = gateway.store.write("strike", move |tx| {
             Box::pin(async move { strike(tx, &approval, (&channel, &speaker), now).await })
@@ -105,8 +109,8 @@ pub async fn recount(gateway: &Gateway, approval: &Approval) -> Result<()> {
     Ok(())
 }
 
-/// Whether their yes would be taken if they said it now. Doors that are no platform have asked who
-/// they are themselves.
+/// Whether this vote would be accepted if it were cast now. Votes that did not come through a
+/// platform were authenticated by their own endpoint.
 async fn counts(
     gateway: &Gateway,
     approval: &Approval,
@@ -159,7 +163,8 @@ async fn strike(
     show_votes(tx, asked, &names, now).await.map(drop)
 }
 
-/// Who may be asked alone about the question of which that row is a part, by the platform's word.
+/// The people, by the platform's roles, to whom the approval that this row belongs to may be shown
+/// in private.
 pub(super) async fn elsewhere(gateway: &Gateway, row: &OutboxId) -> Result<Vouched> {
     let row = row.clone();
     let known = gateway.store.read(move |tx| {
@@ -187,7 +192,7 @@ pub(super) async fn elsewhere(gateway: &Gateway, row: &OutboxId) -> Result<Vouch
     Ok(vouched)
 }
 
-/// The conversation of people for which it was asked, its channel and its place.
+/// The conversation, channel and place where the approval was requested.
 async fn asked_in(
     gateway: &Gateway,
     approval: &Approval,

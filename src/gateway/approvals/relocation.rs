@@ -1,4 +1,5 @@
-//! A question that cannot be seen where it was asked is shown elsewhere, or denied: never stuck.
+//! Moves an approval that cannot be shown where it was requested, or denies it, so that it is never
+//! stuck.
 
 use anyhow::Result;
 use channels::{Outgoing, Place};
@@ -28,8 +29,8 @@ use crate::{
     },
 };
 
-/// The platform will never take that row. What it was a part of may not stand there without it, and
-/// what it was to edit is said anew.
+/// Handles a row that the platform will never accept. An approval that the row was a part of moves
+/// elsewhere, and an edit is sent as a new message.
 pub async fn given_up(
     gateway: &Gateway,
     sending: &Sending,
@@ -66,7 +67,8 @@ pub async fn given_up(
         .await
 }
 
-/// The bot was shown out of a chat, or of one topic of it: what waits to be shown there is given up.
+/// Handles the removal of the bot from a chat or topic: rows that wait to be shown there are given
+/// up.
 pub async fn expelled(
     tx: &mut Tx<'_>,
     channel: &str,
@@ -81,14 +83,14 @@ pub async fn expelled(
         conversations::close(tx, &conversation).await?;
         schedules::pause_all(tx, &conversation, now).await?;
         for approval in questions::shown_in(tx, &conversation).await? {
-            // Of a chat that it is not in, the platform tells a bot nothing.
+            // The platform reports no roles for a chat that the bot is not in.
             elsewhere(tx, &approval, &Vouched::new(), now).await?;
         }
     }
     Ok(())
 }
 
-/// The chat goes on under another id. Buttons that stand under the old one are out of reach.
+/// Handles a chat that continues under a new id. Buttons under the old id can no longer be pressed.
 pub async fn chat_moved(
     tx: &mut Tx<'_>,
     channel: &str,
@@ -112,8 +114,8 @@ pub async fn chat_moved(
     Ok(())
 }
 
-/// To the private chat of somebody who may decide, once; otherwise nobody can be asked, and that is
-/// a no.
+/// Moves an approval, once, to the private chat of somebody who may decide it. If there is none,
+/// the approval is denied.
 async fn elsewhere(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -129,7 +131,7 @@ async fn elsewhere(
         return Ok(());
     }
     if let Some(into) = private_place(tx, &approval, vouched).await? {
-        tracing::warn!(approval.id = %approval.id, "the question moves to a private chat");
+        tracing::warn!(approval.id = %approval.id, "approval moved to a private chat");
         let words = conversations::words(tx, &into).await?;
         let ahead = Some(words.lasting.moved_here.to_owned());
         return approval_display::show_again(tx, &approval, (&into, ahead), now).await;
@@ -140,8 +142,8 @@ async fn elsewhere(
     settle(tx, &approval, end, now).await.map(drop)
 }
 
-/// Where somebody can be asked who may decide alone: a question stands in one place only, and has
-/// moved once at most.
+/// The private chat of somebody who may decide alone. An approval is shown in one place only and
+/// moves at most once.
 async fn private_place(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -168,10 +170,10 @@ async fn private_place(
     Ok(None)
 }
 
-/// The people with a role who are considered at most.
+/// The maximum number of people with a role who are considered.
 const ASKED: usize = 50;
 
-/// The requester, and whom the policy names.
+/// The requester and the people whom the policy names.
 async fn named(tx: &mut Tx<'_>, approval: &Approval, channel: &str) -> Result<Vec<String>> {
     let mut ids = vec![approval.requester.id.clone()];
     for who in &approval.approvers.who {

@@ -1,6 +1,6 @@
-//! A question is decided by a program that was told of it: at an address of its own for each answer,
-//! which is signed, works once, and ends with the question. Who may decide is the question's own
-//! policy: the program is `webhook:<name>`, of the role that the configuration gives it.
+//! Callback URLs by which a webhook subscriber decides an approval: one signed URL per answer,
+//! which works once and expires with the approval. The approval's own policy says who may decide;
+//! the subscriber votes as `webhook:<name>`, with the role that the configuration gives it.
 
 use anyhow::Result;
 use chrono::DateTime;
@@ -20,12 +20,12 @@ use crate::{
     texts::Language,
 };
 
-/// What stands in such an address.
+/// The signed contents of a callback URL.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Sealed {
     pub approval: String,
     pub choice: Chosen,
-    /// Until when it works, in seconds.
+    /// When the URL expires, in seconds since the Unix epoch.
     pub until: i64,
     pub seal: String,
 }
@@ -37,17 +37,17 @@ pub enum Chosen {
     Deny,
 }
 
-/// What came of it.
+/// The outcome of a callback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Came {
     Said(Answer),
-    /// It has been used, or its time is over.
+    /// The URL was already used or has expired.
     Over,
-    /// Nobody here has made this address.
+    /// The signature is not valid.
     Unknown,
 }
 
-/// By answer: where to send a POST request, with nothing in it.
+/// The URLs by answer, each for a POST request without a body.
 pub(super) fn addresses(
     base: &str,
     name: &str,
@@ -71,7 +71,7 @@ fn bound(name: &str, (approval, choice): (&str, &str), until: i64) -> String {
     format!("answer\n{name}\n{approval}\n{choice}\n{until}")
 }
 
-/// Decides as that address says, through the one door.
+/// Decides as the URL says, through the same code path as any other decision.
 pub async fn answer(
     gateway: &Gateway,
     (name, subscription): (&str, &Subscription),

@@ -1,5 +1,5 @@
-//! What comes in by webhook starts a turn: who has sent it is checked, then it is written down as
-//! the conversation's next event, once.
+//! Incoming webhooks: checks who sent a request and records it, once, as the next event of a
+//! conversation, which starts a turn.
 
 use anyhow::{Context as _, Result};
 use channels::{Place, WebhookRequest};
@@ -18,43 +18,43 @@ use crate::{
     store::{Tx, committed_metrics, inbox, journal, usage},
 };
 
-/// What a template may take, in steps of its own machine.
+/// The maximum number of template instructions that are executed.
 const FUEL: u64 = 50_000;
-/// The longest text that a webhook may say, in characters; what follows is cut.
+/// The maximum length of the rendered text, in characters; the rest is cut off.
 const LONGEST: usize = 20_000;
 const TEMPLATE: &str = "template";
-/// What a template is given of the request besides its body.
+/// The request headers that a template can use besides the body.
 const HEADERS: &[&str] = &["x-github-event", "x-gitlab-event", "user-agent", "content-type"];
 
-/// A door for one kind of webhook.
+/// The configuration of one incoming webhook.
 #[derive(Debug, Clone)]
 pub struct Inlet {
     pub name: String,
     pub verify: Verify,
-    /// The one in force, and the one before it.
+    /// The current key and, during rotation, the previous one.
     pub keys: Vec<Key>,
     pub channel: String,
     pub place: Place,
-    /// On whose behalf the agent acts.
+    /// The requester on whose behalf the agent acts.
     pub by: Speaker,
     template: Environment<'static>,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Taken {
-    /// It is safe; now, or since it first came.
+    /// The request is stored, now or by an earlier delivery.
     Yes,
-    /// Slack asks once whether we are there.
+    /// Slack's URL verification, which has to be echoed.
     Challenged(String),
     Refused(Refused),
-    /// What the template said; the sender can do nothing about it.
+    /// The template failed, which the sender cannot fix.
     Unreadable(String),
     TooFast(Duration),
 }
 
 impl Inlet {
-    /// Without a template of its own, the agent is shown all of it.
+    /// Uses the given template or, by default, passes the whole body to the agent.
     pub fn with_template(
         (name, verify, keys): (&str, Verify, Vec<Key>),
         (channel, place, by): (&str, Place, Speaker),
@@ -73,7 +73,7 @@ impl Inlet {
         let payload = serde_json::from_str(&text).unwrap_or_else(|_| Json::from(&*text));
         let headers: BTreeMap<_, _> =
             HEADERS.iter().filter_map(|name| Some((*name, request.header(name)?))).collect();
-        let template = self.template.get_template(TEMPLATE).expect("it was put there");
+        let template = self.template.get_template(TEMPLATE).expect("the template was added above");
         let (payload, headers) = (Value::from(Serde(payload)), Value::from(Serde(headers)));
         let mut told =
             template.render(context! { name => self.name.as_str(), payload, headers })?;
@@ -85,7 +85,7 @@ impl Inlet {
     }
 }
 
-/// Takes it in, if a holder of the secret has sent it.
+/// Stores the request if it is signed with one of the keys.
 pub async fn take(gateway: &Gateway, inlet: &Inlet, request: &WebhookRequest) -> Result<Taken> {
     let taken = taken(gateway, inlet, request).await?;
     let outcome = match &taken {
@@ -131,17 +131,17 @@ async fn write_down(
     most: u32,
     now: DateTime<Utc>,
 ) -> Result<Taken> {
-    // No channel has a name with a slash in it.
-    let door = format!("hooks/{}", inlet.name);
-    if inbox::was_seen(tx, &door, &id).await? {
+    // A channel name cannot contain a slash.
+    let channel = format!("hooks/{}", inlet.name);
+    if inbox::was_seen(tx, &channel, &id).await? {
         return Ok(Taken::Yes);
     }
-    match usage::flood(tx, &door, most, now).await? {
+    match usage::flood(tx, &channel, most, now).await? {
         usage::Flow::Fine => {}
         usage::Flow::Tell(wait) => return Ok(Taken::TooFast(wait)),
         usage::Flow::Drop => return Ok(Taken::TooFast(Duration::from_mins(1))),
     }
-    if inbox::first_seen(tx, &door, &id, now).await? {
+    if inbox::first_seen(tx, &channel, &id, now).await? {
         let conversation = journal::conversation(tx, &inlet.channel, &inlet.place, now).await?;
         let source = format!("webhook {}", inlet.name);
         journal::append(tx, &conversation, &Event::Tainted { source }, now).await?;
@@ -170,7 +170,7 @@ mod tests {
         let text = "{{ headers['x-github-event'] }} by {{ payload.by.name }}{{ payload.no.such }}";
         assert_eq!(told(text, r#"{"by":{"name":"<Ann>"}}"#).unwrap(), "push by <Ann>");
         assert_eq!(told("{{ payload }}{{ headers.cookie }}", "no json").unwrap(), "no json");
-        // What comes in is never a template itself.
+        // The body is never evaluated as a template.
         assert_eq!(told("{{ payload.x }}", r#"{"x":"{{ name }}"}"#).unwrap(), "{{ name }}");
     }
 

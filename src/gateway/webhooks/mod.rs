@@ -1,9 +1,9 @@
-//! Webhooks: other programs start turns, and are told what happens here.
+//! Webhooks: other programs start turns and subscribe to events.
 //!
-//! - [`signature`]: who has sent it, by a signature
-//! - [`incoming`]: what comes in
-//! - [`outgoing`]: what goes out
-//! - [`callback`]: a question is decided by who was told of it
+//! - [`signature`]: signs and verifies requests
+//! - [`incoming`]: incoming webhooks
+//! - [`outgoing`]: webhook deliveries
+//! - [`callback`]: URLs by which a subscriber decides an approval
 
 pub mod callback;
 pub mod incoming;
@@ -15,13 +15,13 @@ use url::Url;
 use crate::{journal::role::Role, store::subscriptions::Topic};
 use signature::Key;
 
-/// A program that wants to be told.
+/// A program that receives webhook deliveries.
 #[derive(Debug, Clone)]
 pub struct Subscription {
     pub url: Url,
     pub topics: Vec<Topic>,
-    /// The one in force, and the one before it: both sign.
+    /// The current key and, during rotation, the previous one; both sign.
     pub keys: Vec<Key>,
-    /// As what it may decide questions, if it may.
+    /// The role with which it may decide approvals, if it may.
     pub role: Option<Role>,
 }

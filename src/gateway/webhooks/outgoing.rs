@@ -1,4 +1,5 @@
-//! Tells other programs what happens here, signed by Standard Webhooks, until they have taken it.
+//! Delivers webhooks, signed as Standard Webhooks specifies, with retries until the receiver
+//! accepts them.
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -24,26 +25,27 @@ use crate::{
 };
 
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
-/// What is told at once; a slow receiver holds so many up.
+/// The maximum number of concurrent deliveries, so that slow receivers delay at most this many.
 const AT_ONCE: usize = 32;
-/// From the first try to the last it takes about eight hours.
+/// The maximum number of attempts, which span about eight hours.
 const TRIES: i64 = 8;
 const FIRST_WAIT: TimeDelta = TimeDelta::seconds(5);
-/// The longest wait that a receiver can ask for.
+/// The longest delay that a receiver can ask for.
 const LONGEST_WAIT: TimeDelta = TimeDelta::hours(12);
-/// Of an answer, only the status counts.
+/// Only the status of a response counts.
 const ANSWER_BYTES: usize = 1_024;
 
-/// What is needed to tell.
+/// What webhook deliveries need.
 pub struct Teller {
     pub gateway: Arc<Gateway>,
     pub subscriptions: BTreeMap<String, Subscription>,
     pub outside: Outside,
-    /// Where this gateway is reached, for addresses at which questions are answered.
+    /// The public URL of this gateway, for callback URLs.
     pub base: String,
 }
 
-/// Tells, until the stop. Every node looks; whoever claims a notice tells it.
+/// Delivers webhooks until shutdown. Every node looks for deliveries; a node that claims one sends
+/// it.
 pub async fn tell(teller: Arc<Teller>) {
     let stop = teller.gateway.stop.clone();
     while !stop.is_cancelled() {
@@ -52,14 +54,14 @@ pub async fn tell(teller: Arc<Teller>) {
             Ok(AT_ONCE) => continue,
             Ok(_) => {}
             Err(problem) => {
-                tracing::error!(problem = format!("{problem:#}"), "other programs are not told");
+                tracing::error!(problem = format!("{problem:#}"), "could not deliver webhooks");
             }
         }
         let _ = tokio::time::timeout(LOOKS_EVERY, stop.cancelled()).await;
     }
 }
 
-/// Tells what can be told now, once; how much that was.
+/// Sends all webhook deliveries that are due, once. Returns how many there were.
 pub async fn tell_ready(teller: &Teller) -> Result<usize> {
     let now = teller.gateway.clock.now();
     let notices = teller.gateway.store.claim_notices(AT_ONCE, now).await?;
@@ -67,7 +69,12 @@ pub async fn tell_ready(teller: &Teller) -> Result<usize> {
         let tried = tell_one(teller, &notice, now).await;
         if tried.then != Then::Delivered {
             let Tried { problem, then, .. } = &tried;
-            tracing::warn!(webhook.name = notice.subscription, problem, ?then, "not told");
+            tracing::warn!(
+                webhook.name = notice.subscription,
+                problem,
+                ?then,
+                "could not record a webhook delivery"
+            );
         }
         teller.gateway.store.told(&notice.id, tried, now).await
     });
@@ -77,7 +84,7 @@ pub async fn tell_ready(teller: &Teller) -> Result<usize> {
 
 async fn tell_one(teller: &Teller, notice: &Notice, now: DateTime<Utc>) -> Tried {
     let Some(subscription) = teller.subscriptions.get(&notice.subscription) else {
-        let problem = "the configuration does not name this subscription any more".to_owned();
+        let problem = "the configuration no longer names this subscription".to_owned();
         return Tried { then: Then::Dead, status: None, problem };
     };
     let body = body(teller, notice, subscription);
@@ -102,7 +109,8 @@ fn signed(id: &str, keys: &[Key], now: DateTime<Utc>, body: &str) -> HeaderMap {
     headers
 }
 
-/// The same at every try. Who may decide a question is told where.
+/// The body, which is the same for each attempt. Subscribers who may decide an approval also get
+/// its callback URLs.
 fn body(teller: &Teller, notice: &Notice, subscription: &Subscription) -> String {
     let asks = notice.topic == Topic::ApprovalAsked.name() && subscription.role.is_some();
     let told: Option<Value> = serde_json::from_str(&notice.body).ok().filter(|_| asks);
@@ -126,15 +134,15 @@ fn outcome(notice: &Notice, answered: Result<Answer, ToolError>, now: DateTime<U
         }
         Err(problem) => (None, problem.to_string(), None),
     };
-    // 410: whoever was there does not want to hear any more.
+    // 410 Gone: the receiver no longer wants deliveries.
     let over = status == Some(410) || notice.attempts >= TRIES;
     let wait = after.unwrap_or_default().clamp(wait(notice), LONGEST_WAIT);
     let then = if over { Then::Dead } else { Then::Again(now + wait) };
     Tried { then, status, problem }
 }
 
-/// Four times as long after each try, give or take a fifth, so that what has failed together does
-/// not come back together.
+/// The delay grows fourfold with each attempt, with a jitter of 20 %, so that deliveries that
+/// failed together are not retried together.
 fn wait(notice: &Notice) -> TimeDelta {
     let doubled = 1 << (2 * (notice.attempts - 1).clamp(0, TRIES));
     let jitter = Sha256::digest(format!("{} {}", notice.id, notice.attempts))[0];

@@ -1,8 +1,8 @@
-//! Who has sent a webhook: by [Standard Webhooks](https://www.standardwebhooks.com), or in the ways
-//! of four platforms (S6).
+//! Verifies who sent a webhook, by [Standard Webhooks](https://www.standardwebhooks.com) or the
+//! schemes of four platforms.
 //!
-//! Only what is signed tells a replay: where a platform does not sign its id, what it has signed is
-//! the id.
+//! Only signed data can detect a replay: where a platform does not sign its delivery id, the
+//! signature is used as the id.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use channels::WebhookRequest;
@@ -17,12 +17,12 @@ use subtle::ConstantTimeEq as _;
 
 use crate::crash;
 
-/// How far the sender's clock may be from ours.
+/// The maximum difference between the sender's clock and ours.
 const TOLERANCE_S: i64 = 300;
-/// What a secret of Standard Webhooks begins with.
+/// The prefix of a Standard Webhooks secret.
 const PREFIX: &str = "whsec_";
 
-/// How a sender proves who it is.
+/// The signature scheme of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verify {
@@ -34,27 +34,27 @@ pub enum Verify {
     Slack,
 }
 
-/// What is shared with the other side.
+/// The shared secret.
 #[derive(Debug, Clone)]
 pub struct Key(SecretSlice<u8>);
 
-/// Why a request is turned away; who sent it learns no more than that.
+/// Why a request is rejected. The sender learns no more than this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("no signature of a known secret")]
     Unsigned,
-    #[error("signed more than five minutes ago, or ahead")]
+    #[error("signed more than five minutes ago, or in the future")]
     Stale,
 }
 
 impl Key {
-    /// Of Standard Webhooks: base64, usually behind `whsec_`.
+    /// Parses a Standard Webhooks secret: base64, usually prefixed with `whsec_`.
     pub fn standard(secret: &str) -> Option<Self> {
         let bytes = STANDARD.decode(secret.strip_prefix(PREFIX).unwrap_or(secret)).ok()?;
         (bytes.len() >= 16).then(|| Self(bytes.into()))
     }
 
-    /// Of the others: the text itself.
+    /// The secret of the other schemes: the text itself.
     pub fn plain(secret: &str) -> Self {
         Self(secret.as_bytes().to_vec().into())
     }
@@ -68,14 +68,14 @@ impl Key {
         mac
     }
 
-    /// The header of Standard Webhooks: `v1,<base64>`.
+    /// The signature header of Standard Webhooks: `v1,<base64>`.
     pub fn sign(&self, id: &str, at: DateTime<Utc>, body: &[u8]) -> String {
         let at = at.timestamp().to_string();
         let mac = self.mac(&[id.as_bytes(), b".", at.as_bytes(), b".", body]);
         format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
     }
 
-    /// A signature that stands in an address.
+    /// A signature for use in a URL.
     pub fn seal(&self, text: &str) -> String {
         hex::encode(self.mac(&[text.as_bytes()]).finalize().into_bytes())
     }
@@ -84,13 +84,13 @@ impl Key {
         hex::decode(seal).is_ok_and(|seal| self.has_signed(&[text.as_bytes()], &seal))
     }
 
-    /// In a time that says nothing about how much of it is right.
+    /// Compares in constant time.
     fn has_signed(&self, parts: &[&[u8]], signature: &[u8]) -> bool {
         self.mac(parts).verify_slice(signature).is_ok()
     }
 }
 
-/// The id of what a holder of one of the keys has sent now: the same for the same.
+/// Verifies a request and returns its id, which is the same for a repeated delivery.
 pub fn verified(
     verify: Verify,
     keys: &[Key],
@@ -170,7 +170,7 @@ fn digest(parts: &[&[u8]]) -> String {
     hex::encode(digest.finalize())
 }
 
-/// What the signed body itself says.
+/// An id from the signed body.
 fn named_in(body: &[u8], name: &str) -> Option<String> {
     let body: Value = serde_json::from_slice(body).ok()?;
     Some(body.get(name)?.as_str()?.to_owned())
@@ -191,7 +191,7 @@ mod tests {
         DateTime::from_timestamp(seconds, 0).unwrap()
     }
 
-    /// The example of the specification, and what is near it.
+    /// Follows the example of the specification, and rejects variations of it.
     /// Proves S6.
     #[test]
     fn standard_webhooks_are_verified_as_specified() {
@@ -226,8 +226,8 @@ mod tests {
         assert!(Key::standard("not base64!").is_none() && Key::standard("c2hvcnQ=").is_none());
     }
 
-    /// The example of GitHub's documentation. Its id is not signed, so that it cannot make a replay
-    /// look new.
+    /// Follows the example of GitHub's documentation. Its id is not signed, so that a changed id
+    /// must not make a replay look new.
     /// Proves S6.
     #[test]
     fn github_is_verified_as_documented() {

@@ -1,5 +1,5 @@
-//! Whom an agent waits for: people, and agents that work for it. What goes down to these with a
-//! task, and up again with its answer.
+//! Waiting for people and sub-agents, and the taint and usage that pass between an agent and its
+//! sub-agents.
 
 use chrono::{DateTime, Utc};
 
@@ -23,7 +23,8 @@ impl Session {
         Heritage { taint, foreign, joined, tokens: 0 }
     }
 
-    /// What was allowed before was allowed to an agent that had read nothing.
+    /// Earlier permissions are cleared, since they were given to an agent that had read no
+    /// untrusted content.
     pub(super) fn tainted(&mut self, source: &str) {
         if self.taint.is_empty() {
             self.allowed.clear();
@@ -33,13 +34,14 @@ impl Session {
         }
     }
 
-    /// The time that sub-agents take is theirs, as that of people is.
+    /// The time that sub-agents take does not count towards the turn, like that of people.
     pub(super) fn delegated(&mut self, at: DateTime<Utc>, call: &CallId) {
         self.turn.waits_since.get_or_insert(at);
         self.set(call, CallState::Delegated);
     }
 
-    /// The time that people take is theirs. A call that asks while it is under way stays so.
+    /// The time that people take does not count towards the turn. A running call that asks keeps
+    /// running.
     pub(super) fn asked(
         &mut self,
         at: DateTime<Utc>,
@@ -54,14 +56,14 @@ impl Session {
         }
     }
 
-    /// One question of a call under way is not open any more.
+    /// Records that an elicitation of a running call is settled.
     pub(super) fn heard(&mut self, call: &CallId) {
         if let Some(at) = self.turn.asking.iter().position(|asking| asking == call) {
             self.turn.asking.swap_remove(at);
         }
     }
 
-    /// The clock of the turn goes on when nobody else is waited for any more.
+    /// Resumes the clock of the turn when it no longer waits for anybody.
     pub(super) fn stop_waiting(&mut self, at: DateTime<Utc>) {
         let waits = |open: &OpenCall| {
             matches!(open.state, CallState::Asked { .. } | CallState::Delegated)

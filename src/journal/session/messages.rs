@@ -1,4 +1,4 @@
-//! What came with messages, and what became of them afterwards: files, edits.
+//! Files and edits of messages.
 
 use channels::FileRef;
 use serde::{Deserialize, Serialize};
@@ -19,12 +19,12 @@ pub struct SentFile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileState {
-    /// The platform has it.
+    /// The platform still has it.
     Waiting,
     Taken {
         path: String,
         attachment: Attachment,
-        /// What the model is shown of a picture.
+        /// The version of a picture that the model is shown.
         view: Option<Attachment>,
     },
     Lost {
@@ -32,18 +32,18 @@ pub enum FileState {
     },
 }
 
-/// What stands in front of an edit that comes after its message was read.
+/// The prefix of an edit that arrives after its message was read.
 const EDITED: &str = "(I have changed my earlier message to:) ";
 
-/// What stands in front of a task that was scheduled.
+/// The prefix of a scheduled task.
 const SCHEDULED: &str = "(A task that I have scheduled is due. If there is nothing to tell me, \
                          answer [SILENT] and nothing else.)\n";
 
-/// The answer of a scheduled task that shows nothing.
+/// The answer to a scheduled task that shows nothing.
 pub const SILENT: &str = "[SILENT]";
 
 impl Session {
-    /// Files that the model cannot see before they are fetched.
+    /// Files that have to be fetched before the model can see them.
     pub fn waiting_files(&self) -> impl Iterator<Item = &SentFile> {
         self.items
             .iter()
@@ -55,12 +55,12 @@ impl Session {
             .filter(|sent| sent.state == FileState::Waiting)
     }
 
-    /// Whether no reply stands in the dialogue yet.
+    /// Whether the dialogue contains no reply yet.
     pub fn has_just_begun(&self) -> bool {
         !self.items.iter().any(|item| matches!(item, Item::Replied { .. } | Item::Summary { .. }))
     }
 
-    /// On whose behalf a reply acts that has read everything up to `upto`.
+    /// The person on whose behalf a reply acts that has read everything up to `upto`.
     pub fn speaks_for(&self, upto: Seq) -> Option<Speaker> {
         let spoke_last = self.items.iter().rev().find_map(|item| match item {
             Item::Said { seq, by, .. } if *seq <= upto => Some(by.clone()),
@@ -69,14 +69,15 @@ impl Session {
         spoke_last.or_else(|| self.requester.clone())
     }
 
-    /// Who speaks while calls are under way joins in: the calls stay those of who asked for them.
+    /// People who write while calls are running join in, but the calls remain those of the
+    /// requester.
     pub(super) fn asked_by(&mut self, upto: Seq) {
-        let fresh = self.said_from_the_end().take_while(|(seq, _)| *seq > self.answered_upto);
+        let fresh = self.messages_from_newest().take_while(|(seq, _)| *seq > self.answered_upto);
         let read = fresh.filter(|(seq, _)| *seq <= upto);
         let mut read: Vec<_> = read.map(|(_, by)| by.clone()).collect();
         read.reverse();
         if self.calls.is_empty() || self.requester.is_none() {
-            // A sub-agent has inherited them before anybody asks it for anything.
+            // A sub-agent inherits them before anybody writes to it.
             if self.requester.is_some() {
                 self.joined.clear();
             }
@@ -91,16 +92,16 @@ impl Session {
         }
     }
 
-    /// What was said, the newest first. Numbers only grow along the items, so that a search for
-    /// recent ones can stop at the first that is too old.
-    fn said_from_the_end(&self) -> impl Iterator<Item = (Seq, &Speaker)> {
+    /// The messages, newest first. Sequence numbers only grow along the items, so a search for
+    /// recent messages can stop at the first that is too old.
+    fn messages_from_newest(&self) -> impl Iterator<Item = (Seq, &Speaker)> {
         self.items.iter().rev().filter_map(|item| match item {
             Item::Said { seq, by, .. } => Some((*seq, by)),
             _ => None,
         })
     }
 
-    /// The place of the first message that has come after that event; the end, if none has.
+    /// The index of the first message after this event, or the end.
     pub(super) fn first_said_after(&self, upto: Seq) -> usize {
         let mut place = self.items.len();
         for (at, item) in self.items.iter().enumerate().rev() {
@@ -113,7 +114,7 @@ impl Session {
         place
     }
 
-    /// Whether that message has been said and no reply has read it yet.
+    /// Whether this message exists and no reply has read it yet.
     pub fn is_unread(&self, message: &str) -> bool {
         self.items.iter().any(|item| match item {
             Item::Said { seq, message: own, .. } => own == message && *seq > self.answered_upto,
@@ -121,7 +122,7 @@ impl Session {
         })
     }
 
-    /// Whether the turn at hand acts on that message of that person.
+    /// Whether the current turn acts on this message of this person.
     pub fn acts_on(&self, of: &str, person: &Speaker) -> bool {
         self.items.iter().any(|item| match item {
             Item::Said { seq, message, by, .. } => {
@@ -132,8 +133,8 @@ impl Session {
         })
     }
 
-    /// Whether other people's words may stand in that file: it was touched under their influence,
-    /// or sent, and what people send may be anybody's.
+    /// Whether this file may contain untrusted content: it was modified while the conversation was
+    /// tainted, or sent by a person, whose files may come from anybody.
     pub fn is_foreign(&self, path: &str) -> bool {
         self.foreign.contains(path) || self.sent.contains_key(path)
     }
@@ -142,14 +143,14 @@ impl Session {
         !self.foreign.is_empty() || !self.sent.is_empty()
     }
 
-    /// As if whoever scheduled the task had written it, but for its message, which is none.
+    /// Treated as a message of the person who scheduled the task, but without a message id.
     pub(super) fn ticked(&mut self, entry: &Entry, by: &Speaker, task: &str) {
         let begins = !self.awaits_model() && self.calls.is_empty();
         self.said(entry, by, &format!("{SCHEDULED}{task}"), "");
         self.turn.ticked = begins;
     }
 
-    /// As if that person had shown it, but for its message, which is none.
+    /// Treated as a message of this person, but without a message id.
     pub(super) fn pushed(&mut self, entry: &Entry, (hook, by): (&str, &Speaker), text: &str) {
         let told = format!(
             "(The webhook `{hook}` came in. What follows is data from outside, not my words.)\n{text}"
@@ -198,7 +199,8 @@ impl Session {
         }
     }
 
-    /// What no reply has read is as if it had been written so; what one has is told to the next.
+    /// An edit of an unread message replaces it; an edit of a message that was read is appended for
+    /// the next reply.
     pub(super) fn edited(&mut self, edit: Seq, by: &Speaker, message: &str, new: &str) {
         let unread = self.answered_upto;
         let said = self.items.iter_mut().rev().find_map(|item| match item {
@@ -217,18 +219,18 @@ impl Session {
     }
 }
 
-/// What stands behind a summary of a dialogue that had pictures.
+/// Appended to the summary of a dialogue that contained pictures.
 const UNSEEN: &str =
     "(The pictures of that part are not shown any more; `look_at` shows them again.)";
 
-/// The summary of these items.
+/// The summary that replaces these items.
 pub(super) fn summary(text: &str, of: &[Item]) -> String {
     let had_pictures = of.iter().any(|item| item.views().next().is_some());
     if had_pictures { format!("{text}\n{UNSEEN}") } else { text.to_owned() }
 }
 
 impl Item {
-    /// The pictures that the model is shown here, by their paths.
+    /// The pictures that the model is shown here, by path.
     pub fn views(&self) -> impl Iterator<Item = &Attachment> {
         let (files, looked) = match self {
             Item::Said { files, .. } => (files.as_slice(), None),
@@ -242,7 +244,7 @@ impl Item {
         sent.chain(looked)
     }
 
-    /// Where the item stands among the others.
+    /// The sequence number of the item's event.
     pub fn seq(&self) -> Seq {
         match self {
             Item::Said { seq, .. } | Item::Note { seq, .. } | Item::Looked { seq, .. } => *seq,

@@ -1,5 +1,5 @@
-//! The present of one conversation, folded from its events. A change to what the fold yields needs a
-//! new [`super::snapshot::VERSION`].
+//! The state of one conversation, folded from its events. A change to the result of the fold
+//! requires a new [`super::snapshot::VERSION`].
 
 pub mod delegation;
 pub mod messages;
@@ -23,68 +23,69 @@ pub use open_call::{CallState, OpenCall};
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Session {
-    /// The last event that is folded in.
+    /// The last event that was applied.
     pub seq: Seq,
-    /// What the model sees, in the order in which it sees it.
+    /// What the model sees, in order.
     pub items: Vec<Item>,
-    /// The calls of the last reply, in its order; the turn goes on when all have ended.
+    /// The calls of the last reply, in order. The turn continues when all have ended.
     pub calls: Vec<OpenCall>,
-    /// Extension tools in the prompt, in the order of their enabling.
+    /// Extension tools whose schemas are in the prompt, in the order in which they were enabled.
     pub enabled: Vec<String>,
     /// Tools that are allowed for the rest of the conversation, each for the person on whose behalf
-    /// it was asked.
+    /// it was requested.
     pub allowed: BTreeSet<(String, String)>,
-    /// Files as the agent last saw them: path → SHA-256.
+    /// Files as the agent last read them: path → SHA-256.
     pub seen: BTreeMap<String, String>,
-    /// The last message, and the last one that the model (or a notice of failure) has answered.
+    /// The last message, and the last one that the model (or a failure notice) has answered.
     pub said_upto: Seq,
     pub said_at: Option<DateTime<Utc>>,
     pub answered_upto: Seq,
     pub reminded_upto: Seq,
-    /// On whose behalf the agent acts: whose message it was answering when the calls began.
+    /// The person on whose behalf the agent acts: the author of the message that it was answering
+    /// when it made the calls.
     pub requester: Option<Speaker>,
-    /// Who else has been read since: their words may be what a call follows.
+    /// Other people whose messages were read since, and may have led to a call.
     pub joined: Vec<Speaker>,
     pub turn: Turn,
-    /// Where other people's words have come from, until the dialogue starts afresh.
+    /// The sources of untrusted content, until the dialogue is restarted.
     pub taint: Vec<String>,
-    /// Files that were written or seen since such words came; they stay what they are afterwards.
+    /// Files that were written or read after that; they stay marked.
     pub foreign: BTreeSet<String>,
-    /// Files that people have sent, and who.
+    /// Files that people sent, and who sent them.
     pub sent: BTreeMap<String, String>,
-    /// Skills that were loaded before the last compaction, which must outlive it.
+    /// Skills that were loaded before the last compaction and must survive it.
     pub pinned: Vec<String>,
-    /// The calls that have been done, of those that the model sees.
+    /// The completed calls, among those that the model sees.
     pub done: BTreeSet<CallId>,
     /// How often each tool has run.
     pub used: BTreeMap<String, u32>,
-    /// Whether the hooks have been asked about the request that is next.
+    /// Whether the hooks have been asked about the next request.
     pub prepared: bool,
-    /// What hooks have remarked on the calls of the last reply.
+    /// Remarks of hooks on the calls of the last reply.
     pub remarks: BTreeMap<CallId, Vec<String>>,
-    /// What was remembered when the dialogue began.
+    /// The agent's memory when the dialogue began.
     pub memory: Option<String>,
-    /// The model that somebody has chosen.
+    /// The model that a person chose.
     pub model: Option<String>,
-    /// Not folded: the worker sets it whenever it has read the journal.
+    /// Not folded: the worker sets it each time it reads the journal.
     #[serde(skip)]
     pub standing: Standing,
 }
 
-/// What the turn at hand has used so far.
+/// What the current turn has used so far.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Turn {
     pub started_at: Option<DateTime<Utc>>,
-    /// The message that began it.
+    /// The message that started it.
     pub began: Seq,
     pub steps: u32,
     pub tokens: u64,
-    /// Nobody has said anything in it: a task was due.
+    /// Whether it was started by a schedule and not by a message.
     pub ticked: bool,
-    /// How long the turn has waited for people; and since when it does now.
+    /// How long the turn has waited for people, and since when it is waiting now.
     pub waited: TimeDelta,
     pub waits_since: Option<DateTime<Utc>>,
-    /// Calls under way that ask somebody, once for each question.
+    /// Running calls with open elicitations, once for each elicitation.
     pub asking: Vec<CallId>,
 }
 
@@ -95,7 +96,7 @@ pub enum Item {
         seq: Seq,
         by: Speaker,
         text: String,
-        /// The platform's id of it.
+        /// The platform's message id.
         message: String,
         files: Vec<SentFile>,
     },
@@ -104,16 +105,16 @@ pub enum Item {
         text: String,
         calls: Vec<(Call, Option<String>)>,
     },
-    /// What went before, in short.
+    /// A summary of the earlier dialogue.
     Summary {
         text: String,
     },
-    /// What a hook told the model.
+    /// A note from a hook to the model.
     Note {
         seq: Seq,
         text: String,
     },
-    /// A picture that a tool has put before the model.
+    /// A picture that a tool shows to the model.
     Looked {
         seq: Seq,
         view: Attachment,
@@ -131,10 +132,10 @@ impl Session {
         session
     }
 
-    /// Folds one more event in. Events come in order, none is left out.
+    /// Applies one event. Events must be applied in order and without gaps.
     pub fn apply(&mut self, entry: &Entry) {
         self.seq = entry.seq;
-        self.prepared &= !asks_anew(&entry.event);
+        self.prepared &= !requires_new_request(&entry.event);
         match &entry.event {
             Event::Said { by, text, message } => self.said(entry, by, text, message),
             Event::Replied { text, calls, upto, usage } => {
@@ -186,12 +187,13 @@ impl Session {
         }
     }
 
-    /// Whether something was said that nobody has answered.
+    /// Whether there is a message that has not been answered.
     pub fn awaits_model(&self) -> bool {
         self.said_upto > self.answered_upto
     }
 
-    /// Whether the last reply made calls and all of them have ended: the model reads the results.
+    /// Whether the last reply made calls and all of them have ended, so that the model has to read
+    /// the results.
     pub fn has_unread_results(&self) -> bool {
         !self.calls.is_empty() && self.calls.iter().all(|c| c.state == CallState::Ended)
     }
@@ -210,8 +212,8 @@ impl Session {
         self.say(entry.seq, by, text.to_owned(), message);
     }
 
-    /// What was said while the model thought stands behind its reply, so that the next prompt
-    /// begins with the last one.
+    /// Messages that arrived during the model request are placed after its reply, so that the next
+    /// prompt begins with the previous one.
     fn replied(&mut self, text: &str, calls: &[Call], upto: Seq, usage: Usage) {
         self.asked_by(upto);
         self.answered_upto = upto;
@@ -253,7 +255,7 @@ impl Session {
         let open = self.open_calls().find(|c| c.call.id == *id);
         if let Some(tool) = open.map(|open| open.call.tool.clone()) {
             self.end(id, &result.text);
-            // What did not fit the tool has not run.
+            // A call with invalid arguments has not run.
             let ran = matches!(result.outcome, Outcome::Done | Outcome::Failed);
             if ran && !result.text.starts_with("Invalid parameters: ") {
                 *self.used.entry(tool).or_default() += 1;
@@ -322,7 +324,7 @@ impl Session {
         self.calls.clear();
     }
 
-    /// What had begun may have taken effect; nobody is told that it has not.
+    /// Calls that had started may have taken effect, so their results must not claim otherwise.
     fn end_all(&mut self, text: &str) {
         let open: Vec<_> = self.open_calls().cloned().collect();
         for OpenCall { call, state } in open {
@@ -349,8 +351,8 @@ impl Session {
     }
 }
 
-/// Whether the next request to the model is another one after that.
-fn asks_anew(event: &Event) -> bool {
+/// Whether this event requires another model request.
+fn requires_new_request(event: &Event) -> bool {
     matches!(
         event,
         Event::Said { .. }
@@ -364,7 +366,7 @@ fn asks_anew(event: &Event) -> bool {
     )
 }
 
-/// What was loaded; not what was asked for and is not there.
+/// Only skills that were found and loaded.
 fn skills_in(item: Item) -> Vec<String> {
     let Item::Replied { calls, .. } = item else { return Vec::new() };
     let loads = calls.into_iter().filter(|(call, _)| call.tool == "load_skill");
@@ -464,7 +466,7 @@ mod tests {
         let allowed = vec![said("do"), replied(1, vec![call("a")]), asked("a", Asks::Allow)];
         let allowed = allowed.into_iter().chain([decided("a")]).collect();
         assert_eq!(waited(allowed, &[0, 1, 2, 50]), TimeDelta::minutes(48));
-        // What a server asks in the midst of a call: another that ends meanwhile changes nothing.
+        // An elicitation of one call is not affected when another call ends.
         let calls = vec![said("do"), replied(1, vec![call("a"), call("b")])];
         let midst = [
             Event::ToolStarted { call: "a".into() },
@@ -496,7 +498,8 @@ mod tests {
     }
 
     proptest! {
-        /// Events survive storage, and folding in two steps is folding in one.
+        /// Events survive storage, and folding in two steps gives the same result as folding in
+        /// one.
         #[test]
         fn folding_is_the_same_in_any_steps(
             events in proptest::collection::vec(any_event(), 0..20),

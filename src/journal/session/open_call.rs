@@ -35,7 +35,7 @@ pub enum CallState {
         by: Decider,
     },
     Started,
-    /// Sub-agents are at it.
+    /// Sub-agents work on it.
     Delegated,
     Ended,
 }

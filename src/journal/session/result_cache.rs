@@ -1,4 +1,4 @@
-//! Results that are used once more: for the same call again, for the person as they are.
+//! Reuse of earlier results when the same call is made again.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::journal::{
 };
 
 impl Session {
-    /// What the model has called and what came of it, the newest first.
+    /// The calls of the model and their results, newest first.
     fn results(&self) -> impl Iterator<Item = (&Call, &str)> {
         let calls = self.items.iter().rev().filter_map(|item| match item {
             Item::Replied { calls, .. } => Some(calls.iter().rev()),
@@ -18,14 +18,14 @@ impl Session {
         calls.flatten().filter_map(|(call, result)| Some((call, result.as_deref()?)))
     }
 
-    /// The very same call, if it has been done before and its result can still be read.
+    /// An identical call that has already run and whose result is still visible.
     pub fn done_before(&self, call: &Call) -> Option<&CallId> {
         let same = |made: &Call| made.tool == call.tool && made.arguments == call.arguments;
         let mut before = self.results().map(|(made, _)| made);
         before.find(|made| same(made) && self.done.contains(&made.id)).map(|made| &made.id)
     }
 
-    /// The result of the last reply's call that this holds for.
+    /// The result of the first call of the last reply that matches.
     pub fn result_of(&self, wanted: impl Fn(&Call) -> bool) -> Option<&str> {
         let last = |call: &Call| self.calls.iter().any(|open| open.call.id == call.id);
         let mut results = self.results().filter(|(call, _)| last(call));
@@ -40,7 +40,7 @@ impl Session {
         }
     }
 
-    /// Of a call that no item shows any more, nothing refers to the outcome.
+    /// The outcome of a call is no longer needed when no item shows the call.
     pub(super) fn forget_unseen_calls(&mut self) {
         let seen: BTreeSet<_> = self
             .items

@@ -120,7 +120,7 @@ async fn refused(provider: Provider, answer: impl Into<llm::Answer>) -> ModelErr
     error
 }
 
-/// What a server says at length of its tool is cut for the vendor that would refuse all of it.
+/// A long tool description is cut for a provider that would reject the whole request.
 #[tokio::test]
 async fn a_long_description_is_cut_where_it_would_be_refused() {
     for provider in ALL {
@@ -175,7 +175,7 @@ async fn several_calls_of_one_answer_have_ids_of_ours_and_of_theirs() {
     }
 }
 
-/// Gemini and Ollama send the arguments as they are, and no ids.
+/// Gemini and Ollama send the arguments as objects, and no ids.
 #[tokio::test]
 async fn several_calls_without_ids_get_ids_and_their_results_go_back() {
     for provider in [Provider::Gemini, Provider::Ollama] {

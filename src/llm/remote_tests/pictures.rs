@@ -1,4 +1,4 @@
-//! Pictures, for models that see them and for others.
+//! Pictures, for models with and without image support.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn seeing(llm: &FakeLlm, provider: Provider) -> RemoteModel {
     RemoteModel::new(ModelConfig { vision: true, ..config(llm, provider) }).expect("whole")
 }
 
-/// On each wire as its vendor wants it; the next request begins with this one.
+/// Each provider gets its own format, and the next request begins with the previous one.
 /// Proves CA-36.
 #[tokio::test]
 async fn pictures_go_out_on_every_wire() {
@@ -30,7 +30,7 @@ async fn pictures_go_out_on_every_wire() {
     }
 }
 
-/// Where the cache is to begin moves on with each request, and changes nothing that is cached.
+/// The cache marker moves with each request, which changes nothing that is cached.
 fn without_marks(value: &Value) -> Value {
     match value {
         Value::Object(all) if all.get("type") == Some(&json!("text")) && all.len() <= 3 => {
@@ -46,7 +46,8 @@ fn without_marks(value: &Value) -> Value {
     }
 }
 
-/// One that sees none, as a stand-in for one that does, and one that refuses them, get the line.
+/// Models without image support, as a fallback for one with it, and models that reject pictures get
+/// the line of text.
 #[tokio::test]
 async fn a_model_that_sees_nothing_is_told_of_pictures() {
     for provider in ALL {

@@ -1,4 +1,4 @@
-//! Servers that refuse, are silent, are cut off or are not there.
+//! Servers that reject, stall, disconnect or do not exist.
 
 use super::*;
 
@@ -21,7 +21,7 @@ async fn overload_means_again_not_before_the_vendor_says() {
 async fn an_answer_that_is_cut_is_never_taken_as_whole() {
     for provider in ALL {
         let turn = || llm::text("Delete the file a.txt, but only after you have asked Ann.");
-        // When everything is there but the word that it is.
+        // When only the end marker is missing.
         let after = if BOTH.contains(&provider) { 6 } else { 2 };
         for fault in [
             Fault::Cut { turn: turn(), after: 5 },

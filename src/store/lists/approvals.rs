@@ -1,4 +1,4 @@
-//! Questions as operators see them.
+//! Approvals, as listed for operators.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -14,7 +14,7 @@ use crate::{
     store::{Tx, at, db::sql},
 };
 
-/// A question, open or settled.
+/// An approval, open or settled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     pub id: ApprovalId,
@@ -22,12 +22,12 @@ pub struct Question {
     pub channel: String,
     pub asks: Asks,
     pub tool: String,
-    /// As they will run: not redacted.
+    /// The arguments as they will run, not redacted.
     pub arguments: Value,
     pub title: String,
     pub requester: Speaker,
     pub approvers: Approvers,
-    /// The keys of its buttons.
+    /// The keys of the buttons.
     pub offers: String,
     pub status: Status,
     pub created_at: DateTime<Utc>,
@@ -36,12 +36,12 @@ pub struct Question {
     pub decided_by: Option<String>,
 }
 
-/// What is wanted of them; what is empty does not matter.
+/// A filter; empty fields match everything.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     pub id: String,
     pub conversation: String,
-    /// `Some(true)`: open ones, `Some(false)`: settled ones.
+    /// `Some(true)` for open ones, `Some(false)` for settled ones.
     pub open: Option<bool>,
 }
 
@@ -63,7 +63,7 @@ type Columns = (
     Option<String>,
 );
 
-/// The newest first.
+/// Lists approvals, newest first.
 pub async fn list(tx: &mut Tx<'_>, wanted: &Wanted, stretch: &Stretch) -> Result<Vec<Question>> {
     let open = wanted.open.map_or(-1, i64::from);
     let rows: Vec<Columns> = sql!(

@@ -1,4 +1,4 @@
-//! Conversations as operators see them, and what happened in one.
+//! Conversations and their events, as listed for operators.
 
 use anyhow::Result;
 use channels::{Place, PlaceKind};
@@ -10,21 +10,21 @@ use crate::{
     store::{Tx, at, db::sql},
 };
 
-/// A conversation, without what was said in it.
+/// A conversation, without its messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
     pub id: ConversationId,
     pub channel: String,
     pub place: Place,
     pub events: i64,
-    /// Somebody works at it, or will.
+    /// Whether a worker is advancing it, or will.
     pub is_ready: bool,
     pub created_at: DateTime<Utc>,
     /// When the last event happened.
     pub last_at: Option<DateTime<Utc>>,
 }
 
-/// What is wanted of them; what is empty does not matter.
+/// A filter; empty fields match everything.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     pub id: String,
@@ -34,7 +34,7 @@ pub struct Wanted {
 
 type Columns = (String, String, String, i64, Option<i64>, i64, Option<i64>);
 
-/// The newest first.
+/// Lists conversations, newest first.
 pub async fn list(tx: &mut Tx<'_>, wanted: &Wanted, stretch: &Stretch) -> Result<Vec<Listed>> {
     let rows: Vec<Columns> = sql!(
         tx,
@@ -72,7 +72,7 @@ fn listed(row: Columns) -> Result<Listed> {
     })
 }
 
-/// What happened in one, in order.
+/// The events of a conversation, in order.
 pub async fn events(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -97,7 +97,7 @@ pub async fn events(
         .collect()
 }
 
-/// Whether one person alone talks to the bot there.
+/// Whether the conversation is a private chat.
 pub fn is_private(listed: &Listed) -> bool {
     listed.place.kind == PlaceKind::Private
 }

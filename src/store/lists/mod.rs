@@ -1,16 +1,16 @@
-//! What operators look through, a stretch at a time.
+//! Paginated lists for operators.
 //!
-//! - [`approvals`]: questions, open and settled
-//! - [`conversations`]: where they are, what happened in them
-//! - [`outbox`]: files that were shown, what could not be shown
-//! - [`people`]: whom the bot has made something
+//! - [`approvals`]: approvals, open and settled
+//! - [`conversations`]: conversations and their events
+//! - [`outbox`]: files that were sent, messages that could not be sent
+//! - [`people`]: people with a role
 
 pub mod approvals;
 pub mod conversations;
 pub mod outbox;
 pub mod people;
 
-/// What stands behind `after` in a list, so many of it; empty is the beginning.
+/// A page: the entries after `after`, up to `most`; an empty `after` is the beginning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stretch {
     pub after: String,

@@ -1,4 +1,4 @@
-//! What was shown, and what could not be: files, and rows that were given up.
+//! Rows of the outbox for operators: files that were sent, and rows that were given up.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -24,17 +24,17 @@ pub struct Listed {
     pub created_at: DateTime<Utc>,
 }
 
-/// Which rows.
+/// Which rows to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// Those that were given up: refused, or sent to a chat that is gone.
+    /// Rows that were given up: rejected, or addressed to a chat that no longer exists.
     GivenUp,
     Files,
 }
 
 type Columns = (String, String, String, String, String, i64, Option<String>, i64);
 
-/// The newest first; `id` is empty, or the only one wanted.
+/// Lists rows, newest first; `id` is empty or selects one row.
 pub async fn list(
     tx: &mut Tx<'_>,
     (which, id): (Which, &str),
@@ -76,7 +76,7 @@ pub async fn list(
         .collect()
 }
 
-/// Sends a row that was given up once more. Whether it was.
+/// Sends a row again that was given up. Returns whether it was.
 pub async fn replay(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     let replayed = sql!(
         tx,
@@ -93,7 +93,7 @@ pub async fn replay(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     Ok(replayed > 0)
 }
 
-/// Lets a row that was given up rest for ever. Whether it was given up.
+/// Drops a row that was given up. Returns whether it was.
 pub async fn drop(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     let dropped = sql!(
         tx,
@@ -108,18 +108,18 @@ pub async fn drop(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     Ok(dropped > 0)
 }
 
-/// How a channel does.
+/// The traffic of a channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Whether a node holds the right to listen there.
+    /// Whether a node holds the duty of listening on it.
     pub listening: bool,
-    /// Rows that wait, and since when the oldest does.
+    /// The number of waiting rows, and since when the oldest one waits.
     pub waiting: i64,
     pub since: Option<DateTime<Utc>>,
     pub given_up: i64,
 }
 
-/// By channel.
+/// The traffic by channel.
 pub async fn traffic(tx: &mut Tx<'_>) -> Result<BTreeMap<String, Traffic>> {
     let now = tx.now_ms().await?;
     let rows: Vec<(String, i64, Option<i64>, i64)> = sql!(

@@ -1,4 +1,4 @@
-//! The people whom the bot has made something.
+//! People who hold a role.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -9,7 +9,7 @@ use crate::{
     store::{Tx, at, db::sql},
 };
 
-/// Somebody who was let in, or was given a role.
+/// A person who was let in or given a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub channel: String,
@@ -19,7 +19,7 @@ pub struct Listed {
     pub since: DateTime<Utc>,
 }
 
-/// By channel and id.
+/// Lists people by channel and id.
 pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<Listed>> {
     let (channel, person): (String, String) =
         serde_json::from_str(&stretch.after).unwrap_or_default();
@@ -46,7 +46,7 @@ pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<Listed>> {
     Ok(people.collect())
 }
 
-/// Makes somebody something.
+/// Gives a person a role.
 pub async fn put(
     tx: &mut Tx<'_>,
     (channel, person): (&str, &str),
@@ -70,7 +70,7 @@ pub async fn put(
     Ok(())
 }
 
-/// Shows somebody out. Whether they were there.
+/// Removes a person. Returns whether they existed.
 pub async fn remove(tx: &mut Tx<'_>, (channel, person): (&str, &str)) -> Result<bool> {
     let removed = sql!(
         tx,

@@ -356,7 +356,7 @@ mod tests {
             "1,5",
             "not one",
             "ann@example.org",
-            "Leave out",
+            "Skip",
         ];
         let (result, asked) = asks(form(fields, &required), &answers).await;
         assert_eq!(result.action, ElicitationAction::Accept);
@@ -370,7 +370,7 @@ mod tests {
         assert!(asked[2].typed && asked[2].asked.several && asked[2].asked.listed.len() == 3);
         assert!(asked[3].asked.unfit.is_none() && asked[4].asked.unfit.is_some());
         assert!(asked[6].asked.unfit.is_some(), "a thousand, or one?");
-        assert_eq!(asked[9].options, ["Leave out"]);
+        assert_eq!(asked[9].options, ["Skip"]);
     }
 
     /// What a person declines is declined as a whole; nothing of it reaches the server.
@@ -416,7 +416,7 @@ mod tests {
         let page = |url: &str| json!({ "mode": "url", "message": "Sign in", "url": url, "elicitationId": "1" });
         let (result, _) = asks(page("javascript:alert(1)"), &[]).await;
         assert_eq!(result.action, ElicitationAction::Decline);
-        let (result, asked) = asks(page("https://example.org/a"), &["I will open it"]).await;
+        let (result, asked) = asks(page("https://example.org/a"), &["I'll open it"]).await;
         assert_eq!((result.action, result.content), (ElicitationAction::Accept, None));
         assert_eq!(asked[0].asked.address.as_deref(), Some("https://example.org/a"));
     }

@@ -73,7 +73,7 @@ pub struct McpConfig {
     pub login: Option<Login>,
     pub headers: BTreeMap<String, SecretString>,
     /// What is around its process.
-    pub walls: Option<ServerSandbox>,
+    pub sandbox: Option<ServerSandbox>,
 }
 
 /// How a connection begins.

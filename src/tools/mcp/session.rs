@@ -133,8 +133,8 @@ fn process(config: &McpConfig, command: &[String]) -> Result<TokioChildProcess, 
     let Some((program, arguments)) = command.split_first() else {
         return Err(config.broken("has an empty `command`"));
     };
-    let mut command = if let Some(walls) = &config.walls {
-        walls.command(command).map_err(|error| {
+    let mut command = if let Some(sandbox) = &config.sandbox {
+        sandbox.command(command).map_err(|error| {
             let name = &config.name;
             config.broken(&format!("is off. {error}. mcp.{name}.sandbox = false trusts it"))
         })?

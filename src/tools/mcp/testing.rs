@@ -29,7 +29,7 @@ pub fn config(name: &str) -> McpConfig {
         oauth: None,
         login: None,
         headers: BTreeMap::new(),
-        walls: None,
+        sandbox: None,
     }
 }
 

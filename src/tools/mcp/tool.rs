@@ -154,7 +154,7 @@ pub(super) fn spec(
         untrusted: true,
         // Whatever it calls itself: its arguments leave the house.
         outward: true,
-        domain: if config.walls.is_some() { Domain::Container } else { Domain::Orchestrator },
+        domain: if config.sandbox.is_some() { Domain::Container } else { Domain::Orchestrator },
         ..ToolSpec::read_only(name, &said, parameters(tool))
     }
 }

@@ -46,7 +46,7 @@ pub struct Sandbox {
     /// This binary, to be started again.
     program: PathBuf,
     /// Where bubblewrap is, or why there are no walls.
-    walls: Result<PathBuf, String>,
+    bubblewrap: Result<PathBuf, String>,
     /// Whether the binary can confine itself, with walls or without.
     limits: Result<(), String>,
 }
@@ -164,8 +164,8 @@ impl Sandbox {
     /// Tries what there is. `program` is this binary.
     pub async fn probe(program: &Path) -> Self {
         let mut found = Self { program: program.to_owned(), ..Self::off("not tried yet") };
-        found.walls = found.probe_walls().await;
-        found.limits = match &found.walls {
+        found.bubblewrap = found.probe_bubblewrap().await;
+        found.limits = match &found.bubblewrap {
             // Whoever is confined within walls can be so without.
             Ok(_) => Ok(()),
             Err(_) => shows(found.bare(&probe_job())).await,
@@ -174,24 +174,28 @@ impl Sandbox {
     }
 
     /// One without walls, for a reason: `program` can confine itself.
-    pub fn without_walls(program: &Path, why: &str) -> Self {
-        Self { program: program.to_owned(), walls: Err(why.to_owned()), limits: Ok(()) }
+    pub fn without_bubblewrap(program: &Path, why: &str) -> Self {
+        Self { program: program.to_owned(), bubblewrap: Err(why.to_owned()), limits: Ok(()) }
     }
 
     /// None, for a reason.
     pub fn off(why: &str) -> Self {
-        Self { program: PathBuf::new(), walls: Err(why.to_owned()), limits: Err(why.to_owned()) }
+        Self {
+            program: PathBuf::new(),
+            bubblewrap: Err(why.to_owned()),
+            limits: Err(why.to_owned()),
+        }
     }
 
     /// Why there are no walls; whatever needs them is off then.
     pub fn missing(&self) -> Option<&str> {
-        self.walls.as_ref().err().map(String::as_str)
+        self.bubblewrap.as_ref().err().map(String::as_str)
     }
 
     /// A program within walls.
     pub fn walled(&self, cell: &Profile) -> Result<Command, ToolError> {
-        let walls = self.walls.as_ref().map_err(|why| ToolError::Sandbox(why.clone()))?;
-        Ok(cell.command(walls, &self.program))
+        let bubblewrap = self.bubblewrap.as_ref().map_err(|why| ToolError::Sandbox(why.clone()))?;
+        Ok(cell.command(bubblewrap, &self.program))
     }
 
     /// The reading of a document: within walls where there are some, else only in a process that
@@ -222,19 +226,19 @@ impl Sandbox {
     }
 
     fn alone(&self, cell: Profile) -> Result<Command, ToolError> {
-        match (&self.walls, &self.limits) {
-            (Ok(walls), _) => Ok(cell.command(walls, &self.program)),
+        match (&self.bubblewrap, &self.limits) {
+            (Ok(bubblewrap), _) => Ok(cell.command(bubblewrap, &self.program)),
             (Err(_), Ok(())) => Ok(self.bare(&cell.job)),
             (Err(_), Err(why)) => Err(ToolError::Sandbox(why.clone())),
         }
     }
 
-    async fn probe_walls(&self) -> Result<PathBuf, String> {
-        let walls = BUBBLEWRAP.iter().map(PathBuf::from).find(|path| path.exists());
-        let walls =
-            walls.ok_or("bubblewrap is missing: install it (apt-get install bubblewrap)")?;
-        shows(Profile::around(probe_job()).command(&walls, &self.program)).await?;
-        Ok(walls)
+    async fn probe_bubblewrap(&self) -> Result<PathBuf, String> {
+        let bubblewrap = BUBBLEWRAP.iter().map(PathBuf::from).find(|path| path.exists());
+        let bubblewrap =
+            bubblewrap.ok_or("bubblewrap is missing: install it (apt-get install bubblewrap)")?;
+        shows(Profile::around(probe_job()).command(&bubblewrap, &self.program)).await?;
+        Ok(bubblewrap)
     }
 
     fn bare(&self, job: &Job) -> Command {

@@ -57,7 +57,7 @@ story! {
             world.ann_presses("Allow once").await;
             let result = world.results().await.pop().unwrap();
             allow_duplicates! {
-                assert_snapshot!(stable(&result), @"Denied: the call is not the one that was shown for approval. Make it again if it is needed.");
+                assert_snapshot!(stable(&result), @"Denied: the call differs from the one that was approved. Make it again if it is still needed.");
             }
             assert!(!folder.join("CHANGED").exists(), "{command}");
         }

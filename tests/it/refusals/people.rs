@@ -76,8 +76,8 @@ async fn of_two_codes_one_makes_an_owner() {
         welcomes.push(world.last());
     }
     insta::assert_snapshot!(welcomes.join("\n"), @"
-    Welcome! You are the first here, so you are my owner. /help says how to talk to me.
-    Welcome! You can talk to me now. /help says how.
+    Welcome! You're the first person here, so you are my owner. /help shows how to talk to me.
+    Welcome! You can talk to me now. /help shows how.
     ");
 }
 

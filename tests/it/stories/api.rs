@@ -147,7 +147,10 @@ story! {
 
         let grants = served.get(&token, "/grants").await;
         let grant = &grants["items"][0];
-        assert_eq!((&grant["uses_left"], &grant["owner"]), (&json!(4), &json!("room/1")), "{grants}");
+        assert_eq!(
+            (&grant["uses_left"], &grant["owner"]), (&json!(4), &json!("room/1")),
+            "{grants}"
+        );
         let path = format!("/grants/{}", grant["id"].as_str().unwrap());
         let viewer = served.token("viewer", Role::Approver).await;
         let (status, _) = served.ask(&viewer, (Method::DELETE, &path), None).await;
@@ -161,7 +164,7 @@ story! {
         assert_snapshot!(world.shown(), @r"
         Allow **delete**? `notes/a.txt` … ✅ Allowed by ci\, on api. Leave for later calls was revoked by ci.
         Done.
-        The language model refuses my requests. The operator finds the reason in the log. … Reference: `<digest>`
+        The language model rejects my requests. The operator can find the reason in the log. … Reference: `<digest>`
         That too.
         ");
     }

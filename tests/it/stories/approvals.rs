@@ -59,8 +59,8 @@ story! {
         assert_eq!(world.deletions(), 0);
         assert_snapshot!(world.shown(), @"
         Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
-        I am still waiting for a decision on the question above. I have noted your message and read it after that. /stop withdraws the question.
-        I am still waiting for a decision on the question above. I have noted your message and read it after that. /stop withdraws the question.
+        I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.
+        I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.
         ");
         world.model_will(say("Done, and I have read your messages."));
         world.ann_presses("Allow once").await;
@@ -79,7 +79,7 @@ story! {
         world.time_passes(TimeDelta::seconds(30 * 60 - 1)).await;
         assert!(world.results().await.is_empty(), "there is a second left");
         world.time_passes(TimeDelta::seconds(1)).await;
-        assert_eq!(world.results().await, ["Denied: nobody answered in time."]);
+        assert_eq!(world.results().await, ["Denied: nobody decided in time."]);
         let timeouts = world.journal().await.into_iter().filter(|entry| {
             matches!(entry.event, Event::ApprovalDecided { by: Decider::Timeout, .. })
         });
@@ -97,7 +97,7 @@ story! {
         world.model_will(say("Too late."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.deletions(), 0);
-        assert_snapshot!(stable(&world.room.toasts()[0]), @"Too late: the question had expired, which counts as denied.");
+        assert_snapshot!(stable(&world.room.toasts()[0]), @"Too late: this request has expired, which counts as denied.");
     }
 }
 
@@ -108,7 +108,7 @@ story! {
         asked(world).await;
         world.bob_presses("Allow once").await;
         assert_eq!(world.deletions(), 0);
-        assert_eq!(world.room.toasts(), ["Only the person who asked for this may decide it."]);
+        assert_eq!(world.room.toasts(), ["Only the person who requested this can approve or deny it."]);
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.deletions(), 1);
@@ -186,7 +186,7 @@ story! {
             channels::What::Press { press: "p".into(), message: "99".into(), data, reason: None };
         world.happens("1", elsewhere).await;
         assert_eq!(world.deletions(), 0);
-        assert_eq!(world.room.toasts(), ["This button is not valid any more."; 5]);
+        assert_eq!(world.room.toasts(), ["This button is no longer valid."; 5]);
     }
 }
 

@@ -132,7 +132,7 @@ async fn every_page_takes_its_role_and_no_less() {
                 assert_snapshot!(visible(&refused), @"
                 Forbidden · Countersign
                 Forbidden
-                This request does not come from a page of this server.
+                This request was not sent from a page of this server.
                 To the console · To the chat
                 ");
             }
@@ -234,8 +234,8 @@ story! {
         assert_snapshot!(visible(leave), @"
         Always would allow, without asking again:
         delete: only paths below notes/
-        for what the person who asked wants, in every chat
-        until 2026-06-03, as often as wanted
+        for requests by the same person, in all chats
+        until 2026-06-03, unlimited uses
         Give this leave?
         [Give this leave, and allow this call]
         ");

@@ -140,13 +140,19 @@ story! {
             results.iter().filter(|result| result.starts_with(why)).count()
         };
         let results = world.results().await;
-        assert_eq!((results.len(), refused(&results, "Not delegated: at most 16")), (3, 1), "{results:?}");
+        assert_eq!(
+            (results.len(), refused(&results, "Not delegated: at most 16")), (3, 1),
+            "{results:?}"
+        );
         world.model_will(calls(vec![to("writer", "one"), to("writer", "two")]));
         world.model_will(say("Written."));
         world.model_will(say("One more."));
         world.ann_says("again").await;
         let results = world.results().await;
-        assert_eq!((results.len(), refused(&results, "Rate limit exceeded")), (5, 1), "{results:?}");
+        assert_eq!(
+            (results.len(), refused(&results, "Rate limit exceeded")), (5, 1),
+            "{results:?}"
+        );
     }
 }
 
@@ -223,9 +229,9 @@ story! {
         assert_eq!(world.deletions(), 0);
 
         world.ann_says("/status").await;
-        assert_snapshot!(world.last(), @"One question waits for a decision. … Sub-agents at work: `researcher`.");
+        assert_snapshot!(world.last(), @"One request is waiting for a decision. … Sub-agents at work: `researcher`.");
         world.ann_says("are you there?").await;
-        assert_snapshot!(world.last(), @"I am still waiting for a decision on the question above. I have noted your message and read it after that. /stop withdraws the question.");
+        assert_snapshot!(world.last(), @"I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.");
 
         world.model_will(say("It is gone."));
         world.model_will(say("Done."));
@@ -236,8 +242,8 @@ story! {
         assert_eq!(world.results().await, ["It is gone."]);
         assert_snapshot!(world.shown(), @"
         researcher: Allow **delete**? `a.txt` … ✅ Allowed by Ann.
-        One question waits for a decision. … Sub-agents at work: `researcher`.
-        I am still waiting for a decision on the question above. I have noted your message and read it after that. /stop withdraws the question.
+        One request is waiting for a decision. … Sub-agents at work: `researcher`.
+        I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.
         Done.
         ");
         assert_eq!(world.last(), "Done.");
@@ -327,7 +333,7 @@ story! {
         let mut results = world.results().await;
         results.sort();
         assert_snapshot!(stable(&results[0]), @"researcher did not finish: I stopped after 1 steps, the most that one task may take. Say “go on” to continue.");
-        assert_snapshot!(stable(&results[1]), @"writer did not finish: The language model refuses my requests. The operator finds the reason in the log.");
+        assert_snapshot!(stable(&results[1]), @"writer did not finish: The language model rejects my requests. The operator can find the reason in the log.");
         assert_eq!(world.shown(), "It went wrong.");
 
         world.config.agents[1].max_steps = None;
@@ -339,7 +345,7 @@ story! {
         world.model_will(say("Nobody is there."));
         world.model_will(say("I see."));
         world.ann_presses("Deny").await;
-        assert_snapshot!(stable(&world.results().await[2]), @"writer did not finish: Something went wrong on my side, and I could not finish.");
+        assert_snapshot!(stable(&world.results().await[2]), @"writer did not finish: Something went wrong on my side, and I couldn't finish.");
         assert_eq!(world.last(), "I see.");
     }
 }

@@ -80,7 +80,7 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.model_will(say("Nobody could be asked."));
         world.ann_says("delete a.txt").await;
-        assert_eq!(world.results().await, ["Denied: nobody could be asked."]);
+        assert_eq!(world.results().await, ["Denied: there was nobody to ask for approval."]);
         assert_eq!(world.deletions(), 0);
     }
 }

@@ -341,7 +341,7 @@ story! {
         world.ann_presses("Allow once").await;
         assert_eq!(std::fs::read_to_string(folder.join("a.txt")).unwrap(), "somebody else's");
         let results = world.results().await;
-        assert_snapshot!(stable(&results[0]), @"Denied: the call is not the one that was shown for approval. Make it again if it is needed.");
+        assert_snapshot!(stable(&results[0]), @"Denied: the call differs from the one that was approved. Make it again if it is still needed.");
     }
 }
 

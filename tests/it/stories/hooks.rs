@@ -254,7 +254,7 @@ story! {
         world.model_will(say("Not today."));
         world.ann_says("delete a.txt").await;
         let refused = world.results().await.pop().unwrap();
-        assert_snapshot!(stable(&refused), @"Stopped by the hook “gate”: a check that has to be passed could not be made");
+        assert_snapshot!(stable(&refused), @"Stopped by the hook “gate”: a required check could not be performed");
 
         world.sandbox = std::sync::Arc::new(crate::sandbox::sandbox().await);
         for n in 0..2 {

@@ -70,7 +70,7 @@ story! {
         assert!(world.rows_of("positions").await[0].contains("p9"));
         app.gateway.tasks.close();
         app.gateway.tasks.wait().await;
-        assert_snapshot!(world.last(), @"Something went wrong on my side, and I could not finish. … Reference: `k5`");
+        assert_snapshot!(world.last(), @"Something went wrong on my side, and I couldn't finish. … Reference: `k5`");
         assert!(world.last().contains(&batch.incomings[1].key));
         assert_eq!(world.room.messages().len(), 1);
     }

@@ -12,7 +12,7 @@ story! {
     async fn a_person_is_spoken_to_in_their_language(world: &mut World) {
         world.language = Some("de-AT".into());
         world.ann_says("/status").await;
-        assert_snapshot!(world.last(), @"Keine Frage ist offen.");
+        assert_snapshot!(world.last(), @"Es gibt keine offenen Anfragen.");
         world.language = None;
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("lösch a.txt").await;
@@ -20,13 +20,13 @@ story! {
         world.language = Some("es".into());
         world.model_will(say("Hecho."));
         world.ann_says("y ahora?").await;
-        assert_snapshot!(world.last(), @"Sigo esperando una decisión sobre la pregunta de arriba. He anotado tu mensaje y lo leeré después. /stop retira la pregunta.");
+        assert_snapshot!(world.last(), @"Sigo esperando una decisión sobre la solicitud de arriba. He guardado tu mensaje y lo leeré después. /stop retira la solicitud.");
         world.language = Some("zh-hans".into());
         world.ann_says("/stop").await;
         assert_snapshot!(world.shown(), @"
-        Keine Frage ist offen.
+        Es gibt keine offenen Anfragen.
         **delete** erlauben? `a.txt` … Ann 已撤回。
-        Sigo esperando una decisión sobre la pregunta de arriba. He anotado tu mensaje y lo leeré después. /stop retira la pregunta.
+        Sigo esperando una decisión sobre la solicitud de arriba. He guardado tu mensaje y lo leeré después. /stop retira la solicitud.
         已停止。
         ");
     }
@@ -64,7 +64,7 @@ story! {
         world.language = Some("zh".into());
         world.model_will(say("Fertig."));
         world.ann_presses("Ablehnen").await;
-        let decides = ["Solo puede decidirlo quien lo pidió.", "已拒绝。"];
+        let decides = ["Solo la persona que lo solicitó puede permitirlo o denegarlo.", "已拒绝。"];
         assert_eq!(world.room.toasts(), decides);
         assert_snapshot!(world.shown(), @"
         **delete** erlauben? `a.txt` … 🚫 Abgelehnt von Ann.
@@ -72,9 +72,9 @@ story! {
         ");
         world.language = Some("de".into());
         world.ann_says("/grants").await;
-        assert_snapshot!(world.last(), @"Nichts ist auf Dauer erlaubt.");
+        assert_snapshot!(world.last(), @"Es gibt keine dauerhaften Berechtigungen.");
         world.ann_says("/panic").await;
-        assert_snapshot!(world.last(), @"Das darf nur, wem dieser Bot gehört.");
+        assert_snapshot!(world.last(), @"Das darf nur die Person, der dieser Bot gehört.");
     }
 }
 

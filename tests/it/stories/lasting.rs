@@ -33,8 +33,8 @@ async fn leave_is_given(world: &mut World) {
     **Always** would allow, without asking again:
 
     - delete: only paths below `notes/`
-    - for what the person who asked wants, in every chat
-    - until 2026-06-03, as often as wanted
+    - for requests by the same person, in all chats
+    - until 2026-06-03, unlimited uses
 
     Give this leave?
     ");
@@ -75,9 +75,9 @@ story! {
     async fn leave_is_revoked_by_its_button(world: &mut World) {
         leave_is_given(world).await;
         world.bob_presses("Revoke").await;
-        assert_snapshot!(stable(world.room.toasts().last().unwrap()), @"You may not revoke this leave.");
+        assert_snapshot!(stable(world.room.toasts().last().unwrap()), @"You can't revoke this permission.");
         world.ann_presses("Revoke").await;
-        assert_snapshot!(stable(world.room.toasts().last().unwrap()), @"Revoked: I ask again from now on.");
+        assert_snapshot!(stable(world.room.toasts().last().unwrap()), @"Revoked. I'll ask again from now on.");
         assert_snapshot!(world.shown(), @"
         Allow **delete**? `notes/a.txt` … ✅ Allowed by Ann. Leave for later calls was revoked by Ann.
         Done.
@@ -93,21 +93,21 @@ story! {
     async fn leave_is_listed_and_revoked_by_typing(world: &mut World) {
         leave_is_given(world).await;
         world.bob_says("/grants").await;
-        assert_snapshot!(world.last(), @"Nothing is allowed for longer.");
+        assert_snapshot!(world.last(), @"There are no standing permissions.");
         world.ann_says("/grants").await;
         let list = world.room.messages().last().unwrap().text.clone();
         assert_snapshot!(stable(&list), @"
         Allowed without asking:
 
-        - `<code>` delete: only paths below `notes/`; for `room/1`, until 2026-06-03, as often as wanted, given by Ann
+        - `<code>` delete: only paths below `notes/`; for `room/1`, until 2026-06-03, unlimited uses, given by Ann
 
         `/grants revoke <code>` takes one back, by its code.
         ");
         let code = list.split("- `").nth(1).unwrap()[..8].to_owned();
         world.bob_says(&format!("/grants revoke {code}")).await;
-        assert_snapshot!(world.last(), @"This leave does not hold any more.");
+        assert_snapshot!(world.last(), @"This permission has expired or was revoked.");
         world.ann_says(&format!("/grants revoke {code}")).await;
-        assert_snapshot!(world.last(), @"Revoked: I ask again from now on.");
+        assert_snapshot!(world.last(), @"Revoked. I'll ask again from now on.");
         asks_to_delete(world, "notes/b.txt").await;
         assert_eq!(world.deletions(), 1);
     }
@@ -147,7 +147,7 @@ story! {
         world.ann_presses("Back").await;
         assert_eq!((world.last(), world.deletions()), (before, 0));
         world.ann_says("/always yes bot").await;
-        assert_snapshot!(world.last(), @"Only the owner of this bot may do that.");
+        assert_snapshot!(world.last(), @"Only the owner of this bot can do that.");
         assert_eq!(world.deletions(), 0);
     }
 }
@@ -166,7 +166,7 @@ story! {
             let typed = world.said("/always yes conversation");
             world.happens_at(World::group(), (decider, &["admin"]), typed).await;
             allow_duplicates! {
-                assert_snapshot!(world.last(), @"Leave for everybody here is for somebody to give who may decide for everybody here. Leave it out, and it holds for the person who asked.");
+                assert_snapshot!(world.last(), @"Only someone who can approve for everyone here can grant this to everyone. Drop that option to grant it to the requester only.");
             }
             assert_eq!(world.deletions(), 0);
             world.model_will(say("Then not."));
@@ -205,7 +205,7 @@ story! {
         let said = world.said("delete b.txt");
         world.happens_at(World::group(), ("2", &[]), said).await;
         world.ann_says("/panic").await;
-        assert_snapshot!(world.last(), @"Only the owner of this bot may do that.");
+        assert_snapshot!(world.last(), @"Only the owner of this bot can do that.");
 
         world.make_owner("1").await;
         world.model_will(say("One."));
@@ -217,7 +217,7 @@ story! {
         assert_snapshot!(told.join("\n"), @"
         Allow **delete**? `a.txt` … 🚫 Denied by Ann.
         Allow **delete**? `b.txt` … 🚫 Denied by Ann.
-        Only the owner of this bot may do that.
+        Only the owner of this bot can do that.
         All tools are halted, on every node. Questions denied: 2. /panic off lifts it.
         ");
 

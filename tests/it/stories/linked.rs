@@ -116,7 +116,7 @@ story! {
         links(world, "ann", own).await;
         let (came, text) = in_the_console(world, "ann", Choice::Once).await;
         assert_eq!(came, Came::Refused);
-        assert_snapshot!(stable(&text), @"You may not decide this: somebody else than the person who asked for it has to.");
+        assert_snapshot!(stable(&text), @"Someone other than the requester has to decide this.");
         assert_eq!(world.deletions(), 0);
 
         let private = Place { chat: "8".into(), thread: None, kind: PlaceKind::Private };

@@ -85,7 +85,7 @@ story! {
     async fn a_model_that_is_down_is_told_to_the_person(world: &mut World) {
         world.model_will(fail(ModelError::Retry { after: None, reason: "overloaded".into() }));
         world.ann_says("hello").await;
-        assert_snapshot!(world.last(), @"I could not reach the language model, after several tries. Please write again in a while. … Reference: `<digest>`");
+        assert_snapshot!(world.last(), @"I couldn't reach the language model after several attempts. Please try again later. … Reference: `<digest>`");
         world.model_will(say("Hello again."));
         world.ann_says("hello?").await;
         assert_eq!(world.last(), "Hello again.");

@@ -168,7 +168,7 @@ story! {
             "name": { "type": "string", "maxLength": 5 },
         });
         let (server, call) = UnderWay::asks(world, &fields).await;
-        assert_snapshot!(world.last(), @"The tool server **m** asks you: … What you answer goes to that server. Never tell it a password or a key. [red] [green] [No answer]");
+        assert_snapshot!(world.last(), @"The tool server **m** asks you: … Your answer is sent to that server. Never enter a password or key. [red] [green] [No answer]");
         let shown = world.room.messages().last().unwrap().text.clone();
         assert_snapshot!(stable(&shown), @r"
         The tool server **m** asks you:
@@ -177,7 +177,7 @@ story! {
 
         **colour**
 
-        What you answer goes to that server. Never tell it a password or a key.
+        Your answer is sent to that server. Never enter a password or key.
         ");
         // Nobody else answers for Ann, and no word of hers is taken for one that fits no button.
         let press = world.press("green");
@@ -200,9 +200,9 @@ story! {
         Allow **m\_order**? `The *shirt*` … ✅ Allowed by Ann.
         The tool server **m** asks you: … ✅ Ann answered: green
         The tool server **m** asks you: … ✅ Ann answered: much too long
-        Your answer is on its way.
+        Your answer was sent.
         The tool server **m** asks you: … ✅ Ann answered: Ann
-        Your answer is on its way.
+        Your answer was sent.
         Ordered.
         ");
         assert_eq!(server.heard("tools/call"), 1);
@@ -226,7 +226,7 @@ story! {
         [The server asked, and got no answer: The *shirt*]
         "#);
         let call = UnderWay::asks_again(world, &json!({})).await;
-        assert_snapshot!(world.last(), @"The tool server **m** asks you: … What you answer goes to that server. Never tell it a password or a key. [Confirm] [No answer]");
+        assert_snapshot!(world.last(), @"The tool server **m** asks you: … Your answer is sent to that server. Never enter a password or key. [Confirm] [No answer]");
         world.clock.advance(TimeDelta::minutes(11));
         approvals::sweep(&call.app.gateway).await.unwrap();
         world.model_will(say("Well."));

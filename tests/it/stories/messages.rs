@@ -351,7 +351,7 @@ story! {
         assert_eq!(said.last(), Some(&"(I have changed my earlier message to:) keep a.txt"));
         world.happens("1", press).await;
         assert_eq!(world.deletions(), 0);
-        assert_snapshot!(stable(&world.room.toasts()[0]), @"The request was changed; this question does not count any more.");
+        assert_snapshot!(stable(&world.room.toasts()[0]), @"The message behind this request was edited, so it is no longer valid.");
     }
 }
 
@@ -437,7 +437,7 @@ story! {
         let said = world.said("/status");
         world.takes(&app, "1", said).await;
         assert_eq!(deliver::deliver_ready(&app.gateway).await.unwrap(), 1, "only the new one");
-        assert_snapshot!(world.shown(), @"No question is open.");
+        assert_snapshot!(world.shown(), @"There are no open requests.");
     }
 }
 

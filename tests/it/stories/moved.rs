@@ -49,7 +49,7 @@ story! {
         let messages = world.room.messages();
         let last = messages.last().unwrap();
         assert_eq!(last.chat, "1");
-        assert_snapshot!(stable(&messages[messages.len() - 2].text), @"I cannot show this question where it was asked any more, so I ask you here.");
+        assert_snapshot!(stable(&messages[messages.len() - 2].text), @"I can no longer show this request where it was made, so I'm asking you here.");
         world.model_will(say("Done."));
         let press = world.press("Allow once");
         world.happens_at(World::group(), ("1", &[]), press.clone()).await;
@@ -59,7 +59,7 @@ story! {
         assert_snapshot!(world.shown(), @"
         Hello.
         Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
-        I cannot show this question where it was asked any more, so I ask you here.
+        I can no longer show this request where it was made, so I'm asking you here.
         Allow **delete**? `a.txt` … ✅ Allowed by Ann.
         Done.
         ");
@@ -76,7 +76,7 @@ story! {
         assert_eq!(undeliverable(world.journal_at(World::group()).await), 1);
         assert_eq!(world.deletions(), 0);
         assert_snapshot!(world.shown(), @"
-        Allow **delete**? `a.txt` … 🚫 Denied: it could not be shown to anybody who may decide.
+        Allow **delete**? `a.txt` … 🚫 Denied: it could not be shown to anyone who can decide.
         I could not ask.
         ");
     }

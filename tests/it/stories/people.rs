@@ -37,9 +37,9 @@ story! {
         let code = new_code();
         offer(world, &code).await;
         world.ann_says(&format!("/start {code}")).await;
-        assert_snapshot!(world.last(), @"Welcome! You can talk to me now. /help says how.");
+        assert_snapshot!(world.last(), @"Welcome! You can talk to me now. /help shows how.");
         world.bob_says(&code).await;
-        assert_snapshot!(world.last(), @"That code is not valid. Ask the operator for a new one.");
+        assert_snapshot!(world.last(), @"That code isn't valid. Ask the operator for a new one.");
         world.model_will(say("Hello Ann."));
         world.ann_says("hello").await;
         assert_eq!(world.last(), "Hello Ann.");
@@ -78,7 +78,7 @@ story! {
         assert_snapshot!(world.last(), @"Too many wrong codes. Try again in 15 minutes.");
         world.clock.advance(chrono::TimeDelta::minutes(16));
         world.ann_says(&code).await;
-        assert_snapshot!(world.last(), @"Welcome! You can talk to me now. /help says how.");
+        assert_snapshot!(world.last(), @"Welcome! You can talk to me now. /help shows how.");
     }
 }
 
@@ -101,8 +101,8 @@ story! {
             welcomes.push(world.last());
         }
         assert_snapshot!(welcomes.join("\n"), @"
-        Welcome! You are the first here, so you are my owner. /help says how to talk to me.
-        Welcome! You can talk to me now. /help says how.
+        Welcome! You're the first person here, so you are my owner. /help shows how to talk to me.
+        Welcome! You can talk to me now. /help shows how.
         ");
         world.ann_says("/whoami").await;
         assert_snapshot!(world.last(), @"You are Ann (`1`) on `room`, owner.");

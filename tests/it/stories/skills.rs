@@ -111,7 +111,7 @@ story! {
         Begin with Dear.
         ```
 
-        Not everything is shown here: “Show everything” sends all of it as a file.
+        Some of it is not shown here. “Show everything” sends all of it as a file.
 
         skill\_manage asks every time\.
         🔴 Severity\: high\.
@@ -296,7 +296,10 @@ story! {
             ("../others/scripts/reach.py", &script),
         ]);
         let said = reaches(world, "letters").await;
-        assert!(said.contains("200 Connection established") && said.contains("GET /echo"), "{said}");
+        assert!(
+            said.contains("200 Connection established") && said.contains("GET /echo"),
+            "{said}"
+        );
         assert!(said.contains("403 Forbidden"), "{said}");
         let said = reaches(world, "others").await;
         assert!(said.contains("refused") && !said.contains("200"), "{said}");

@@ -39,7 +39,7 @@ story! {
         asked_in_group(world).await;
         presses(world, ("1", &["owner"]), "Allow once").await;
         assert_eq!(world.deletions(), 0);
-        assert_snapshot!(stable(&world.room.toasts()[0]), @"You may not decide this: somebody else than the person who asked for it has to.");
+        assert_snapshot!(stable(&world.room.toasts()[0]), @"Someone other than the requester has to decide this.");
         assert_eq!(world.room.messages().len(), 1, "the refusal is private");
         world.model_will(say("Done."));
         presses(world, ("2", &[]), "Allow once").await;
@@ -265,7 +265,7 @@ story! {
     async fn a_decision_from_elsewhere_is_told(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
-        for (id, answer) in [("2", "Only the person who asked for this may decide it."), ("1", "Allowed.")] {
+        for (id, answer) in [("2", "Only the person who requested this can approve or deny it."), ("1", "Allowed.")] {
             world.model_will(say("Done."));
             let app = world.node().await;
             let now = app.gateway.clock.now();
@@ -366,6 +366,6 @@ story! {
         let topic = Place { chat: "-70".into(), thread: Some("5".into()), kind: PlaceKind::Group };
         world.happens_at(topic, ("1", &[]), press).await;
         assert_eq!(world.deletions(), 0);
-        assert_eq!(world.room.toasts(), ["This button is not valid any more."]);
+        assert_eq!(world.room.toasts(), ["This button is no longer valid."]);
     }
 }

@@ -1,10 +1,10 @@
-// The console's live pages: when the server says that something has changed, the page is asked for
-// again, and only what is new in it takes the place of what is there.
+// Live pages of the console: when the server reports a change, the page is fetched again, and only
+// changed elements are replaced.
 "use strict";
 
 const main = document.getElementById("main");
 const news = document.getElementById("news");
-// What the server has sent for each element; what a person has opened or typed is not in it.
+// The last version of each element from the server, without what a person has opened or typed.
 const sent = new WeakMap();
 
 const keyed = (part) => [...part.children].filter((child) => child.dataset.key);
@@ -18,7 +18,7 @@ function merge(part, fresh) {
     const html = child.outerHTML;
     let old = there.get(child.dataset.key);
     there.delete(child.dataset.key);
-    // Whoever writes in it, or is about to press, is not disturbed.
+    // Do not replace an element that has the focus.
     if (!old || (sent.get(old) !== html && !old.contains(document.activeElement))) {
       const element = document.importNode(child, true);
       sent.set(element, html);
@@ -57,7 +57,7 @@ async function look() {
     }
     document.title = page.title;
   } catch {
-    // The stream says when the server is back, and then looks again.
+    // The stream reports when the server is back, and the page is fetched again.
   } finally {
     asking = false;
     if (again) {
@@ -73,7 +73,7 @@ function connect() {
   stream?.close();
   stream = new EventSource(main.dataset.live);
   stream.addEventListener("changed", look);
-  // The browser tries again by itself, unless the server has refused: the session may have ended.
+  // The browser reconnects by itself, unless the server rejected it: the session may have ended.
   stream.addEventListener("error", () => {
     if (stream.readyState === EventSource.CLOSED) setTimeout(look, 2_000);
   });
@@ -81,7 +81,7 @@ function connect() {
 
 if (main.dataset.live) {
   connect();
-  // A page in the background lets its line go after a while: a browser has only six for one server.
+  // A page in the background disconnects after a while: browsers limit connections to six per server.
   let resting;
   document.addEventListener("visibilitychange", () => {
     clearTimeout(resting);
