@@ -267,7 +267,7 @@ fn agents(config: &Config, toolbox: &Toolbox) -> Result<BTreeMap<String, Arc<Age
                 .with_coworkers(coworkers)
                 .disclosing(entry.disclosure)
                 .loading_skills(config.skills.load_tool),
-            policy: build::policy(&config.guard)?,
+            policy: build::whole_policy(config)?,
             budget: build::budget(entry),
         };
         Ok((entry.id.clone(), Arc::new(agent)))
@@ -347,7 +347,7 @@ fn tools_of(
         .chain(confined)
         .chain(skills::tools(&tools::folders(config), tools::ways(config)?, sandbox))
         .chain(tools::eyes(config, sandbox))
-        .chain(web::tools(config.web.build(variables)?, sandbox)?)
+        .chain(web::tools(tools::web(config, variables)?, sandbox)?)
         .chain(stored(config, variables, store)?))
 }
 

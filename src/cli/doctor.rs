@@ -244,7 +244,7 @@ fn fonts(config: &Config) -> (Found, String) {
 
 /// The rules can be used, and the policy is not weaker than it looks.
 fn guard(config: &Config) -> Result<(Found, String)> {
-    let policy = build::policy(&config.guard)?;
+    let policy = build::whole_policy(config)?;
     let shell = ToolSpec {
         subject: Some(Subject::Command("command")),
         unavailable: (!config.shell.enabled).then(|| "it is turned off".to_owned()),

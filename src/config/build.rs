@@ -39,6 +39,13 @@ pub fn policy(guard: &GuardConfig) -> Result<Policy> {
     })
 }
 
+/// The policy with the rules that other sections amount to.
+pub fn whole_policy(config: &Config) -> Result<Policy> {
+    let mut policy = policy(&config.guard)?;
+    policy.rules.extend(config.http.rules()?);
+    Ok(policy)
+}
+
 /// `90s`, `30m`, `12h`, `7d`.
 pub fn duration(text: &str) -> Result<TimeDelta> {
     let wrong = || format!("`{text}` is no duration; write 90s, 30m, 12h or 7d");

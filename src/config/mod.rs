@@ -9,7 +9,7 @@
 //! - [`channels`], [`models`]: the entries of these lists
 //! - [`admin`], [`oidc`]: what is served, to whom
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
+//! - [`http`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
 
 pub mod admin;
@@ -17,6 +17,7 @@ pub mod build;
 pub mod channels;
 pub mod environment;
 pub mod example;
+pub mod http;
 pub mod key;
 pub mod limits;
 mod mcp;
@@ -77,6 +78,7 @@ pub struct Config {
     pub hooks: Vec<HookEntry>,
     pub shell: ShellConfig,
     pub skills: SkillsConfig,
+    pub http: http::HttpSection,
     pub schedules: schedules::SchedulesSection,
     pub web: web::WebSection,
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
@@ -213,6 +215,7 @@ impl Default for Config {
             hooks: Vec::new(),
             shell: ShellConfig::default(),
             skills: SkillsConfig::default(),
+            http: http::HttpSection::default(),
             schedules: schedules::SchedulesSection::default(),
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
@@ -303,6 +306,7 @@ impl Config {
         self.admin.oidc.check()?;
         self.documents.check().map_err(anyhow::Error::msg)?;
         self.mcp.iter().try_for_each(McpEntry::check)?;
+        self.http.check()?;
         Ok(self)
     }
 
@@ -321,6 +325,7 @@ impl Config {
             .chain(channels.flatten())
             .chain(mcp)
             .chain(self.web.secrets())
+            .chain(self.http.secrets())
             .chain(self.webhook_secrets())
             .chain(&self.store.encryption_key)
             .chain(&self.store.previous_encryption_key)

@@ -38,6 +38,7 @@ pub const PAGES: &[Page] = pages![
     "guides/mcp",
     "guides/skills",
     "guides/hooks",
+    "guides/http",
     "guides/webhooks",
     "guides/oidc",
     "guides/widget",

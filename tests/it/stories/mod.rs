@@ -16,6 +16,7 @@ mod faults;
 mod growth;
 mod guard;
 mod hooks;
+mod http;
 mod intake;
 mod languages;
 mod lasting;
