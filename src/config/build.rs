@@ -6,7 +6,7 @@ use globset::{Glob, GlobSet};
 use regex::Regex;
 
 use super::{
-    AgentEntry, Config, GuardConfig,
+    AgentEntry, Config, GuardConfig, datasources,
     limits::{Action, DailyEntry, HookEntry, LimitsConfig},
 };
 use crate::{
@@ -43,6 +43,7 @@ pub fn policy(guard: &GuardConfig) -> Result<Policy> {
 pub fn whole_policy(config: &Config) -> Result<Policy> {
     let mut policy = policy(&config.guard)?;
     policy.rules.extend(config.http.rules()?);
+    policy.rules.extend(datasources::rules(config)?);
     Ok(policy)
 }
 

@@ -9,7 +9,7 @@ use super::{Config, key::Key, print::keys};
 const WIDTH: usize = 98;
 
 /// Sections that are lists.
-const LISTS: [&str; 12] = [
+const LISTS: [&str; 13] = [
     "models",
     "agents",
     "channels",
@@ -22,6 +22,7 @@ const LISTS: [&str; 12] = [
     "web.search",
     "http.hosts",
     "http.credentials",
+    "datasources",
 ];
 
 const ABOUT: &str = "\

@@ -9,12 +9,13 @@
 //! - [`channels`], [`models`]: the entries of these lists
 //! - [`admin`], [`oidc`]: what is served, to whom
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`http`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
+//! - [`datasources`], [`http`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these names
 //! - [`build`]: from plain values to policies and budgets, with errors that name the key
 
 pub mod admin;
 pub mod build;
 pub mod channels;
+pub mod datasources;
 pub mod environment;
 pub mod example;
 pub mod http;
@@ -79,6 +80,7 @@ pub struct Config {
     pub shell: ShellConfig,
     pub skills: SkillsConfig,
     pub http: http::HttpSection,
+    pub datasources: Vec<datasources::DatasourceEntry>,
     pub schedules: schedules::SchedulesSection,
     pub web: web::WebSection,
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
@@ -216,6 +218,7 @@ impl Default for Config {
             shell: ShellConfig::default(),
             skills: SkillsConfig::default(),
             http: http::HttpSection::default(),
+            datasources: Vec::new(),
             schedules: schedules::SchedulesSection::default(),
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
@@ -307,6 +310,8 @@ impl Config {
         self.documents.check().map_err(anyhow::Error::msg)?;
         self.mcp.iter().try_for_each(McpEntry::check)?;
         self.http.check()?;
+        unique("datasources", self.datasources.iter().map(|d| &d.name))?;
+        datasources::check(&self)?;
         Ok(self)
     }
 
@@ -326,6 +331,7 @@ impl Config {
             .chain(mcp)
             .chain(self.web.secrets())
             .chain(self.http.secrets())
+            .chain(self.datasources.iter().map(|entry| &entry.url))
             .chain(self.webhook_secrets())
             .chain(&self.store.encryption_key)
             .chain(&self.store.previous_encryption_key)

@@ -4,14 +4,14 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, http,
+    Config, admin, datasources, http,
     key::{Key, key},
     oidc, retention,
 };
 
 /// Every key there is, in the order of the file.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
-    let sections = [admin::KEYS, oidc::KEYS, retention::KEYS, KEYS, http::KEYS];
+    let sections = [admin::KEYS, oidc::KEYS, retention::KEYS, KEYS, http::KEYS, datasources::KEYS];
     FIRST.iter().chain(sections.into_iter().flatten())
 }
 

@@ -35,6 +35,7 @@
 //! - [`usage`]: how often, how fast, at what cost; [`spent`]: the totals of the day
 //! - [`lists`]: what operators look through
 //! - [`tokens`], [`idempotency`]: of the API
+//! - [`datasources`]: external databases that agents read
 //! - [`erase`]: erases a person (`erasures`: what is left to be done; `rewrite`, `redaction`: where others
 //!   talk too); [`retire`]: whole conversations
 //! - `bind`: text as it is bound to statements
@@ -59,6 +60,7 @@ pub mod channels;
 pub mod committed_metrics;
 pub mod conversations;
 mod counter;
+pub mod datasources;
 pub mod db;
 pub mod drafts;
 pub mod due;

@@ -39,6 +39,7 @@ pub const PAGES: &[Page] = pages![
     "guides/skills",
     "guides/hooks",
     "guides/http",
+    "guides/datasources",
     "guides/webhooks",
     "guides/oidc",
     "guides/widget",

@@ -7,6 +7,7 @@ mod audit;
 mod clocks;
 mod console;
 mod costs;
+mod datasources;
 pub mod delegation;
 mod delivery;
 mod disclosure;
